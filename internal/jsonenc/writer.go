@@ -1,0 +1,459 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package jsonenc writes values straight to JSON bytes in one pass, and in the
+// same pass redacts secrets, cuts what is too long, and repairs what JSON cannot
+// hold. It is how payloads of a run become columns of a row: nothing that a
+// tool, a model or a user hands over can make it fail, panic or grow without
+// bound.
+package jsonenc
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Marks that stand in the place of something that was left out. They are the
+// ones the Python plugin writes, so that queries for them work on both.
+const (
+	MarkTruncated      = "...[TRUNCATED]"
+	MarkRedacted       = "[REDACTED]"
+	MarkBinary         = "[BINARY DATA]"
+	MarkDepth          = "[MAX_DEPTH_EXCEEDED]"
+	MarkBudget         = "[SANITIZE_BUDGET_EXCEEDED]"
+	MarkUnserializable = "[UNSERIALIZABLE]"
+)
+
+// Limits bound what one Writer writes. A zero field takes its default.
+type Limits struct {
+	// String is the longest string in bytes. Defaults to 512,000.
+	String int
+	// Total is the most bytes of one Writer, that is of one row, give or take the
+	// marks that stand for what was cut. Defaults to 1,000,000, a tenth of what
+	// BigQuery takes in one request.
+	Total int
+	// Depth is how deep objects and arrays nest. Defaults to 50.
+	Depth int
+	// Nodes is how many values are visited. Defaults to 100,000.
+	Nodes int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.String <= 0 {
+		l.String = 512_000
+	}
+	if l.Total <= 0 {
+		l.Total = 1_000_000
+	}
+	if l.Depth <= 0 {
+		l.Depth = 50
+	}
+	if l.Nodes <= 0 {
+		l.Nodes = 100_000
+	}
+	return l
+}
+
+// Writer appends JSON to a buffer. Commas are placed by it. The zero value is
+// ready with the default limits. A Writer is for one goroutine at a time; Reset
+// makes it ready for the next row and keeps its memory.
+type Writer struct {
+	buf    []byte
+	limits Limits
+	keys   []string
+	nodes  int
+	depth  int
+	// end is the length of buf at which the current document is full.
+	end int
+
+	truncated bool
+	redacted  int
+	repaired  int
+}
+
+// NewWriter returns a Writer with the given limits.
+func NewWriter(l Limits) *Writer {
+	return &Writer{limits: l.withDefaults()}
+}
+
+// Reset forgets everything written and counted.
+func (w *Writer) Reset() {
+	w.buf = w.buf[:0]
+	clear(w.keys)
+	w.keys = w.keys[:0]
+	w.nodes, w.depth, w.end = 0, 0, 0
+	w.truncated, w.redacted, w.repaired = false, 0, 0
+}
+
+// Bytes returns what was written. It is valid until the next call.
+func (w *Writer) Bytes() []byte { return w.buf }
+
+// Len returns the number of bytes written.
+func (w *Writer) Len() int { return len(w.buf) }
+
+// Truncated reports whether anything was cut or left out for its size.
+func (w *Writer) Truncated() bool { return w.truncated }
+
+// Redacted returns how many values were replaced because their key names a secret.
+func (w *Writer) Redacted() int { return w.redacted }
+
+// Repaired returns how many values JSON cannot hold (invalid UTF-8, NaN, an
+// infinite number) were replaced.
+func (w *Writer) Repaired() int { return w.repaired }
+
+func (w *Writer) comma() {
+	if n := len(w.buf); n > 0 {
+		switch w.buf[n-1] {
+		case '{', '[', ':', ',':
+		default:
+			w.buf = append(w.buf, ',')
+		}
+	}
+}
+
+// sep places the comma before a value of the document that starts at off.
+func (w *Writer) sep(off int) {
+	if len(w.buf) > off {
+		w.comma()
+	}
+}
+
+// Doc is one JSON document inside a Writer: a column of the row.
+type Doc struct {
+	w   *Writer
+	off int
+}
+
+// Doc starts a new document behind what is written. It may take the given share
+// of the total, in percent, so that a large document leaves room for those after
+// it.
+func (w *Writer) Doc(percent int) Doc {
+	if w.limits.String == 0 {
+		w.limits = w.limits.withDefaults()
+	}
+	w.end = len(w.buf) + w.limits.Total/100*percent
+	return Doc{w: w, off: len(w.buf)}
+}
+
+// Range returns the offsets of the document in the Writer's buffer.
+func (d Doc) Range() (start, end int) { return d.off, len(d.w.buf) }
+
+// Open writes the start of an object ('{') or of an array ('[').
+func (d Doc) Open(c byte) {
+	d.w.sep(d.off)
+	d.w.buf = append(d.w.buf, c)
+}
+
+// Close writes the end of an object ('}') or of an array (']').
+func (d Doc) Close(c byte) { d.w.buf = append(d.w.buf, c) }
+
+// Key writes the key of the next value. The key is trusted: it is one of ours.
+func (d Doc) Key(k string) {
+	d.w.sep(d.off)
+	d.w.buf = append(d.w.buf, '"')
+	d.w.buf = append(d.w.buf, k...)
+	d.w.buf = append(d.w.buf, '"', ':')
+}
+
+// Str writes a key and a string.
+func (d Doc) Str(k, v string) {
+	d.Key(k)
+	d.w.string(v)
+}
+
+// OptStr writes a key and a string unless the string is empty.
+func (d Doc) OptStr(k, v string) {
+	if v != "" {
+		d.Str(k, v)
+	}
+}
+
+// Int writes a key and an integer.
+func (d Doc) Int(k string, v int64) {
+	d.Key(k)
+	d.w.buf = strconv.AppendInt(d.w.buf, v, 10)
+}
+
+// Bool writes a key and a boolean.
+func (d Doc) Bool(k string, v bool) {
+	d.Key(k)
+	d.w.buf = strconv.AppendBool(d.w.buf, v)
+}
+
+// Any writes a key and a value of any type.
+func (d Doc) Any(k string, v any) {
+	d.Key(k)
+	d.w.value(v)
+}
+
+// Secret writes a key that did not come from us and its value, or the redaction
+// mark when the key names a secret.
+func (d Doc) Secret(k string, v any) {
+	d.w.sep(d.off)
+	d.w.member(k, v)
+}
+
+// Elem writes a string as the document, the value of the key before it or the
+// next element of an array.
+func (d Doc) Elem(v string) {
+	d.w.sep(d.off)
+	d.w.string(v)
+}
+
+// Value writes a value of any type as the document or the next element.
+func (d Doc) Value(v any) {
+	d.w.sep(d.off)
+	d.w.value(v)
+}
+
+// Raw writes JSON that is known to be valid.
+func (d Doc) Raw(b []byte) {
+	d.w.sep(d.off)
+	d.w.buf = append(d.w.buf, b...)
+}
+
+func (w *Writer) over() bool { return len(w.buf) >= w.end }
+
+func (w *Writer) value(v any) {
+	w.nodes++
+	switch {
+	case w.nodes > w.limits.Nodes:
+		w.mark(MarkBudget)
+		return
+	case w.over():
+		w.mark(MarkTruncated)
+		return
+	}
+	switch v := v.(type) {
+	case nil:
+		w.buf = append(w.buf, "null"...)
+	case string:
+		w.string(v)
+	case bool:
+		w.buf = strconv.AppendBool(w.buf, v)
+	case float64:
+		w.float(v, 64)
+	case float32:
+		w.float(float64(v), 32)
+	case int:
+		w.buf = strconv.AppendInt(w.buf, int64(v), 10)
+	case int64:
+		w.buf = strconv.AppendInt(w.buf, v, 10)
+	case int32:
+		w.buf = strconv.AppendInt(w.buf, int64(v), 10)
+	case uint64:
+		w.buf = strconv.AppendUint(w.buf, v, 10)
+	case []byte:
+		w.mark(MarkBinary)
+	case json.Number:
+		w.number(v)
+	case time.Time:
+		w.string(v.UTC().Format(time.RFC3339Nano))
+	case map[string]any:
+		object(w, v)
+	case map[string]string:
+		object(w, v)
+	case []any:
+		array(w, v)
+	case []string:
+		array(w, v)
+	case []map[string]any:
+		array(w, v)
+	case error:
+		w.string(v.Error())
+	default:
+		w.marshal(v)
+	}
+}
+
+// mark writes a mark for something that was left out because of a limit. Binary
+// data is left out always, so it does not count as truncation.
+func (w *Writer) mark(m string) {
+	if m != MarkBinary {
+		w.truncated = true
+	}
+	w.buf = append(w.buf, '"')
+	w.buf = append(w.buf, m...)
+	w.buf = append(w.buf, '"')
+}
+
+func object[V any](w *Writer, m map[string]V) {
+	if m == nil {
+		w.buf = append(w.buf, "null"...)
+		return
+	}
+	if w.depth >= w.limits.Depth {
+		w.mark(MarkDepth)
+		return
+	}
+	w.depth++
+	w.buf = append(w.buf, '{')
+	// Keys are sorted so that equal payloads give equal bytes. The scratch slice
+	// is shared by all levels: each uses the part behind its parent's.
+	from := len(w.keys)
+	for k := range m {
+		w.keys = append(w.keys, k)
+	}
+	slices.Sort(w.keys[from:])
+	to := len(w.keys)
+	for i := from; i < to; i++ {
+		if i > from {
+			w.buf = append(w.buf, ',')
+		}
+		k := w.keys[i]
+		w.member(k, m[k])
+		if w.over() && i+1 < to {
+			w.truncated = true
+			break
+		}
+	}
+	w.keys = w.keys[:from]
+	w.buf = append(w.buf, '}')
+	w.depth--
+}
+
+func (w *Writer) member(k string, v any) {
+	w.string(k)
+	w.buf = append(w.buf, ':')
+	if secretKey(k) {
+		w.redacted++
+		w.buf = append(w.buf, `"`+MarkRedacted+`"`...)
+		return
+	}
+	w.value(v)
+}
+
+func array[V any](w *Writer, a []V) {
+	if a == nil {
+		w.buf = append(w.buf, "null"...)
+		return
+	}
+	if w.depth >= w.limits.Depth {
+		w.mark(MarkDepth)
+		return
+	}
+	w.depth++
+	w.buf = append(w.buf, '[')
+	for i, v := range a {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.value(v)
+		if w.over() && i+1 < len(a) {
+			w.truncated = true
+			break
+		}
+	}
+	w.buf = append(w.buf, ']')
+	w.depth--
+}
+
+func (w *Writer) float(f float64, bits int) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		w.repaired++
+		w.string(strconv.FormatFloat(f, 'g', -1, 64))
+		return
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	w.buf = strconv.AppendFloat(w.buf, f, format, -1, bits)
+}
+
+func (w *Writer) number(n json.Number) {
+	if f, err := n.Float64(); err != nil || !json.Valid([]byte(n)) || math.IsInf(f, 0) {
+		w.repaired++
+		w.string(string(n))
+		return
+	}
+	w.buf = append(w.buf, n...)
+}
+
+// marshal writes a value of a type this package does not know. The value's own
+// MarshalJSON is respected; what it gives is read back, so that redaction and
+// limits hold inside it too.
+func (w *Writer) marshal(v any) {
+	data, err := safeMarshal(v)
+	if err != nil {
+		w.repaired++
+		w.mark(MarkUnserializable)
+		return
+	}
+	if len(data) > 4*w.limits.Total {
+		w.mark(MarkTruncated)
+		return
+	}
+	tree, err := decode(data)
+	if err != nil {
+		w.repaired++
+		w.mark(MarkUnserializable)
+		return
+	}
+	w.value(tree)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// string writes s quoted. Bytes that are not UTF-8 become U+FFFD.
+func (w *Writer) string(s string) {
+	limit := w.limits.String
+	if rest := w.end - len(w.buf); rest < limit {
+		limit = max(rest, 0)
+	}
+	cut := false
+	if len(s) > limit {
+		cut = true
+		for limit > 0 && !utf8.RuneStart(s[limit]) {
+			limit--
+		}
+		s = s[:limit]
+	}
+	w.buf = append(w.buf, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b >= 0x20 && b != '"' && b != '\\' && b < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if b < utf8.RuneSelf {
+			w.buf = append(w.buf, s[start:i]...)
+			switch b {
+			case '"', '\\':
+				w.buf = append(w.buf, '\\', b)
+			case '\n':
+				w.buf = append(w.buf, '\\', 'n')
+			case '\r':
+				w.buf = append(w.buf, '\\', 'r')
+			case '\t':
+				w.buf = append(w.buf, '\\', 't')
+			default:
+				w.buf = append(w.buf, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			w.buf = append(w.buf, s[start:i]...)
+			w.buf = append(w.buf, "\ufffd"...)
+			w.repaired++
+			i++
+			start = i
+			continue
+		}
+		i += size
+	}
+	w.buf = append(w.buf, s[start:]...)
+	if cut {
+		w.truncated = true
+		w.buf = append(w.buf, MarkTruncated...)
+	}
+	w.buf = append(w.buf, '"')
+}

@@ -1,0 +1,169 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonenc_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+)
+
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no") }
+
+type custom struct{}
+
+func (custom) MarshalJSON() ([]byte, error) { return []byte(`{"password":"p","shape":"own"}`), nil }
+
+func encode(t testing.TB, l jsonenc.Limits, v any) (string, *jsonenc.Writer) {
+	t.Helper()
+	w := jsonenc.NewWriter(l)
+	w.Doc(100).Value(v)
+	if !json.Valid(w.Bytes()) {
+		t.Fatalf("not JSON: %s", w.Bytes())
+	}
+	return string(w.Bytes()), w
+}
+
+func TestValue(t *testing.T) {
+	var nilMap map[string]any
+	for _, tt := range []struct {
+		name string
+		in   any
+		want string
+	}{
+		{"nil", nil, `null`},
+		{"nil map", nilMap, `null`},
+		{"scalars", []any{true, 1, int64(2), int32(3), uint64(4), 1.5, float32(2.5), "x"}, `[true,1,2,3,4,1.5,2.5,"x"]`},
+		{"floats", []any{1e21, 1e-7, 0.000001, 100.0}, `[1e+21,1e-07,0.000001,100]`},
+		{"keys are sorted", map[string]any{"b": 1, "a": map[string]any{"d": 1, "c": 2}}, `{"a":{"c":2,"d":1},"b":1}`},
+		{"escapes", "a\"b\\c\nd\te\rf\x01", `"a\"b\\c\nd\te\rf\u0001"`},
+		{"invalid UTF-8", "a\xffb", `"a` + "\ufffd" + `b"`},
+		{"NaN and infinities", []any{math.NaN(), math.Inf(1)}, `["NaN","+Inf"]`},
+		{"bytes are never written", []byte("secret image"), `"[BINARY DATA]"`},
+		{"json.Number", []any{json.Number("12.50"), json.Number("x")}, `[12.50,"x"]`},
+		{"time", time.Date(2026, 1, 19, 10, 0, 0, 0, time.UTC), `"2026-01-19T10:00:00Z"`},
+		{"error", errors.New("e"), `"e"`},
+		{"string map", map[string]string{"k": "v"}, `{"k":"v"}`},
+		{"struct", struct {
+			A int `json:"a"`
+			B []byte
+		}{1, nil}, `{"B":null,"a":1}`},
+		{"own MarshalJSON, still redacted", custom{}, `{"password":"[REDACTED]","shape":"own"}`},
+		{"panicking MarshalJSON", panics{}, `"[UNSERIALIZABLE]"`},
+		{"a channel", make(chan int), `"[UNSERIALIZABLE]"`},
+		{"secret keys in any spelling", map[string]any{"access_token": 1, "Access-Token": 2, "accessToken": 3, "X-Goog-Signature": 4, "temp:draft": 5, "tokens": 6},
+			`{"Access-Token":"[REDACTED]","X-Goog-Signature":"[REDACTED]","accessToken":"[REDACTED]","access_token":"[REDACTED]","temp:draft":"[REDACTED]","tokens":6}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _ := encode(t, jsonenc.Limits{}, tt.in)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("mismatch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	cyclic := map[string]any{}
+	cyclic["self"] = cyclic
+	wide := make([]any, 1000)
+	for i := range wide {
+		wide[i] = "0123456789"
+	}
+	for _, tt := range []struct {
+		name   string
+		limits jsonenc.Limits
+		in     any
+		want   string // a part of the result
+		most   int
+	}{
+		{"long string, at a rune boundary", jsonenc.Limits{String: 5}, "ääääää", `"ää...[TRUNCATED]"`, 100},
+		{"cycle", jsonenc.Limits{Depth: 5}, cyclic, jsonenc.MarkDepth, 200},
+		{"nodes", jsonenc.Limits{Nodes: 10}, wide[:20], jsonenc.MarkBudget, 1000},
+		{"total", jsonenc.Limits{Total: 500}, wide, "", 600},
+		{"total of one string", jsonenc.Limits{Total: 500}, strings.Repeat("x", 10_000), "...[TRUNCATED]", 600},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, w := encode(t, tt.limits, tt.in)
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("got %s, want it to hold %s", got, tt.want)
+			}
+			if len(got) > tt.most {
+				t.Errorf("%d bytes, want at most %d", len(got), tt.most)
+			}
+			if !w.Truncated() {
+				t.Error("Truncated() = false")
+			}
+		})
+	}
+}
+
+// A large document must not starve the one behind it.
+func TestSharesOfTheTotal(t *testing.T) {
+	w := jsonenc.NewWriter(jsonenc.Limits{Total: 1000})
+	w.Doc(50).Value(strings.Repeat("x", 5000))
+	d := w.Doc(40)
+	d.Open('{')
+	d.Str("id", "call-1")
+	d.Close('}')
+	from, to := d.Range()
+	if got := string(w.Bytes()[from:to]); got != `{"id":"call-1"}` {
+		t.Errorf("second document = %s", got)
+	}
+}
+
+func TestResetForgets(t *testing.T) {
+	w := jsonenc.NewWriter(jsonenc.Limits{String: 1})
+	w.Doc(100).Value(map[string]any{"token": "x", "a": "long", "b": math.NaN()})
+	if !w.Truncated() || w.Redacted() != 1 || w.Repaired() != 1 {
+		t.Fatalf("truncated %v, redacted %d, repaired %d", w.Truncated(), w.Redacted(), w.Repaired())
+	}
+	w.Reset()
+	w.Doc(100).Value("y")
+	if w.Truncated() || w.Redacted() != 0 || w.Repaired() != 0 || string(w.Bytes()) != `"y"` {
+		t.Errorf("after Reset: %s, truncated %v", w.Bytes(), w.Truncated())
+	}
+}
+
+func FuzzString(f *testing.F) {
+	for _, s := range []string{"", "plain", "ä€😀", "a\xff\xfe", "\x00\x1f\"\\", strings.Repeat("é", 300)} {
+		f.Add(s, 64)
+	}
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		if limit < 1 || limit > 1<<16 {
+			limit = 64
+		}
+		w := jsonenc.NewWriter(jsonenc.Limits{String: limit})
+		w.Doc(100).Value(s)
+		var back string
+		if err := json.Unmarshal(w.Bytes(), &back); err != nil {
+			t.Fatalf("%q gave %q: %v", s, w.Bytes(), err)
+		}
+		if !w.Truncated() && utf8.ValidString(s) && back != s {
+			t.Fatalf("%q came back as %q", s, back)
+		}
+	})
+}
+
+func FuzzDocument(f *testing.F) {
+	f.Add([]byte(`{"a":[1,2,{"token":"x"}],"b":1e400}`))
+	f.Add([]byte(`[[[[[[[[]]]]]]]]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w := jsonenc.NewWriter(jsonenc.Limits{Depth: 6, Nodes: 50, Total: 2000})
+		w.Doc(100).Value(json.RawMessage(data))
+		if !json.Valid(w.Bytes()) {
+			t.Fatalf("%q gave %q", data, w.Bytes())
+		}
+	})
+}
