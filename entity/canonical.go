@@ -1,0 +1,98 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package entity
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Canonical is one thing, whatever number of spans saw it. It is what gets
+// checked: once, against the latest values seen.
+type Canonical struct {
+	// Key is the [Entity.CanonicalKey] that all sightings share.
+	Key string
+	// Type, Value and Norm are those of the latest sighting by an exact source, or
+	// by a model when there is no other.
+	Type  string
+	Value string
+	Norm  Value
+	// Attributes holds the latest value seen of each attribute, AttributeSeenAt
+	// the time it was seen. What a model says counts only for an attribute that no
+	// exact source gave: a model may add, it never replaces.
+	Attributes      map[string]Value
+	AttributeSeenAt map[string]time.Time
+	// Confidence is the greatest of the sightings.
+	Confidence float64
+	// ArtifactURI is the latest that is not empty.
+	ArtifactURI string
+	// Sources are the distinct sources, sorted.
+	Sources []Source
+	// Seen are the sightings by time.
+	Seen      []Entity
+	FirstSeen time.Time
+	LastSeen  time.Time
+}
+
+// Canonicalize merges sightings of the same thing. The result is sorted by type,
+// then key. A later sighting wins attribute by attribute, but a model never wins
+// over an exact source; of sightings at the same time the one later in es wins. The result shares nothing with es but the maps of
+// the sightings themselves.
+func Canonicalize(es []Entity) []Canonical {
+	byTime := slices.Clone(es)
+	slices.SortStableFunc(byTime, func(a, b Entity) int { return a.SeenAt.Compare(b.SeenAt) })
+
+	index := make(map[string]int)
+	var out []Canonical
+	for _, e := range byTime {
+		key := e.CanonicalKey()
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, Canonical{
+				Key: key, Type: e.Type, FirstSeen: e.SeenAt, Confidence: e.Confidence,
+				Attributes: make(map[string]Value), AttributeSeenAt: make(map[string]time.Time),
+			})
+		}
+		out[i].add(e)
+	}
+	for i := range out {
+		out[i].merge()
+	}
+	slices.SortFunc(out, func(a, b Canonical) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
+	})
+	return out
+}
+
+func (c *Canonical) add(e Entity) {
+	c.LastSeen = e.SeenAt
+	c.Confidence = max(c.Confidence, e.Confidence)
+	if i, found := slices.BinarySearch(c.Sources, e.Source); !found {
+		c.Sources = slices.Insert(c.Sources, i, e.Source)
+	}
+	c.Seen = append(c.Seen, e)
+}
+
+// merge sets what the latest sighting decides: models first, so that exact
+// sources overwrite them.
+func (c *Canonical) merge() {
+	for _, model := range []bool{true, false} {
+		for _, e := range c.Seen {
+			if (e.Source == SourceModel) != model {
+				continue
+			}
+			c.Value, c.Norm = e.Value, e.Norm
+			for name, v := range e.Attributes {
+				c.Attributes[name] = v
+				c.AttributeSeenAt[name] = e.SeenAt
+			}
+			if e.ArtifactURI != "" {
+				c.ArtifactURI = e.ArtifactURI
+			}
+		}
+	}
+}
