@@ -1,0 +1,77 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+)
+
+// thousandSpans is a session of 100 turns, each with a tool that finds entities,
+// whose last turn asks for an approval: 1,000 spans and 2,000 entities.
+func thousandSpans(b *testing.B) *recorder {
+	r := &recorder{t: b}
+	n := 0
+	for turn := range 100 {
+		root, agent := fmt.Sprint("R", turn), fmt.Sprint("A", turn)
+		r.turn(fmt.Sprint(turn), root)
+		r.agent("root", agent, root)
+		for step := range 3 {
+			id := fmt.Sprintf("%d.%d", turn, step)
+			r.llm("L"+id, agent, id+"=query_ad_inventory")
+			var names []string
+			for range 7 {
+				n++
+				names = append(names, fmt.Sprint("Product ", n%500))
+			}
+			r.tool("T"+id, agent, id+"=query_ad_inventory", m{}, placements(names...))
+		}
+		if turn < 99 {
+			r.llm("E"+fmt.Sprint(turn), agent)
+			r.add("STATE_DELTA", "root", "S"+fmt.Sprint(turn), agent, nil, nil)
+		}
+	}
+	r.llm("last", "A99", "ask=provision_campaign")
+	r.ask("T", "A99", "ask=provision_campaign", "H", "conf", m{"budget": 50000})
+	return r
+}
+
+func BenchmarkWhy1000Spans(b *testing.B) {
+	r := thousandSpans(b)
+	g := build(b, r.rows)
+	if n := len(g.Nodes()); n < 1000 {
+		b.Fatalf("%d spans", n)
+	}
+	decision := r.key("H")
+	for name, hops := range map[string]int{"default": graphsync.DefaultHops, "whole": 10_000} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if reasons, err := g.Why(decision, graphsync.WithHops(hops)); err != nil || len(reasons) < 50 {
+					b.Fatalf("%d reasons, %v", len(reasons), err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkBuild1000Spans(b *testing.B) {
+	r := thousandSpans(b)
+	found := compile(b, adRules()).Extract(r.rows)
+	b.ReportAllocs()
+	for b.Loop() {
+		graphsync.Build(r.rows, found.Entities)
+	}
+}
+
+func BenchmarkExtract1000Spans(b *testing.B) {
+	r := thousandSpans(b)
+	x := compile(b, adRules())
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Extract(r.rows)
+	}
+}

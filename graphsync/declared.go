@@ -1,0 +1,107 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// declaration is one element of attributes.entities.
+type declaration struct {
+	Type        string                  `json:"type"`
+	Value       string                  `json:"value"`
+	Norm        entity.Value            `json:"norm"`
+	Attributes  map[string]entity.Value `json:"attributes"`
+	ArtifactURI string                  `json:"artifact_uri"`
+	Confidence  *float64                `json:"confidence"`
+}
+
+// declaredEntities reads what a tool declared in the attributes of its row.
+func declaredEntities(attributes []byte) ([]entity.Entity, error) {
+	if attributes == nil {
+		return nil, nil
+	}
+	var row struct {
+		Entities json.RawMessage `json:"entities"`
+	}
+	if err := json.Unmarshal(attributes, &row); err != nil {
+		return nil, fmt.Errorf("attributes are not a JSON object: %w", err)
+	}
+	if row.Entities == nil {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(row.Entities))
+	dec.DisallowUnknownFields()
+	var list []declaration
+	if err := dec.Decode(&list); err != nil {
+		return nil, fmt.Errorf("declared entities: %w", err)
+	}
+	out := make([]entity.Entity, len(list))
+	for i, d := range list {
+		out[i] = entity.Entity{
+			Type: d.Type, Value: d.Value, Norm: d.Norm, Attributes: d.Attributes, ArtifactURI: d.ArtifactURI,
+			Confidence: 1, Source: entity.SourceDeclared,
+		}
+		if d.Confidence != nil {
+			out[i].Confidence = *d.Confidence
+		}
+		if err := out[i].Validate(); err != nil {
+			return nil, fmt.Errorf("declared entity %d: %w", i+1, err)
+		}
+	}
+	return out, nil
+}
+
+// sightings keeps one entity per span, type and value.
+type sightings struct {
+	list  []entity.Entity
+	index map[sighting]int
+}
+
+type sighting struct{ node, typ, value string }
+
+// add takes e, which is not older than what was added before.
+func (s *sightings) add(e entity.Entity) {
+	if s.index == nil {
+		s.index = make(map[sighting]int)
+	}
+	key := sighting{e.TechNode, e.Type, e.Value}
+	i, known := s.index[key]
+	if !known {
+		s.index[key] = len(s.list)
+		s.list = append(s.list, e)
+		return
+	}
+	s.list[i] = merged(s.list[i], e)
+}
+
+// merged returns the entity that both sightings of one span make. The later one
+// wins, except that a model never replaces what an exact source gave, and that an
+// entity of the action stays one.
+func merged(earlier, later entity.Entity) entity.Entity {
+	if later.Source == entity.SourceModel && earlier.Source != entity.SourceModel {
+		earlier, later = later, earlier
+	}
+	out := later
+	if earlier.Source == entity.SourceAction {
+		out.Source = entity.SourceAction
+	}
+	if out.Norm.IsZero() {
+		out.Norm = earlier.Norm
+	}
+	if len(earlier.Attributes) > 0 {
+		out.Attributes = maps.Clone(earlier.Attributes)
+		maps.Copy(out.Attributes, later.Attributes)
+	}
+	if out.ArtifactURI == "" {
+		out.ArtifactURI = earlier.ArtifactURI
+	}
+	out.Confidence = max(earlier.Confidence, later.Confidence)
+	return out
+}

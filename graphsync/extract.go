@@ -1,0 +1,308 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/theory/jsonpath"
+)
+
+// RowError says why a row gave no entities.
+type RowError struct {
+	EventID string
+	// Rule is the rule that failed; empty when the row itself could not be read or
+	// a declared entity is wrong.
+	Rule string
+	Err  error
+}
+
+// Error returns the row, the rule and the reason.
+func (e *RowError) Error() string {
+	if e.Rule == "" {
+		return fmt.Sprintf("row %s: %v", e.EventID, e.Err)
+	}
+	return fmt.Sprintf("row %s: rule %q: %v", e.EventID, e.Rule, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// Extraction is what an [Extractor] found in the rows of a session.
+type Extraction struct {
+	// Entities are in the order of the rows, once per span, type and value.
+	Entities []entity.Entity
+	// Failed are the rows that could not be read as the rules say, in order. A
+	// failed row gives no entities at all.
+	Failed []RowError
+	// Extracted are the event ids of all other rows, also of those that gave nothing.
+	Extracted []string
+	// Truncated counts the rows with lost content that a rule or a declaration reads.
+	Truncated int
+	// RowsRead counts the rows, each event id once.
+	RowsRead int
+	// Watermark is the greatest journal number among the rows; 0 without rows.
+	Watermark int64
+}
+
+// Extract finds the entities in rows, in any order. Entities come from what tools
+// declared and from the rules; both are exact, so a row that holds something else
+// than its rule says fails as a whole, and other rows are not affected.
+//
+// A tool that failed has no result: rules over results skip TOOL_COMPLETED rows
+// whose status is ERROR or whose result is null or an object with "error" alone,
+// which is how the framework reports a failed or a refused call.
+//
+// An entity found several times in one span is one: a later row wins attribute by
+// attribute, and the confidence is the greatest.
+func (x *Extractor) Extract(rows []schema.Event) Extraction {
+	var out Extraction
+	var found sightings
+	for _, e := range inOrder(rows) {
+		out.RowsRead++
+		out.Watermark = max(out.Watermark, e.Seq)
+		read, err := x.row(e)
+		if read.relevant && e.IsTruncated {
+			out.Truncated++
+		}
+		if err != nil {
+			out.Failed = append(out.Failed, RowError{EventID: e.EventID, Rule: read.rule, Err: err})
+			continue
+		}
+		out.Extracted = append(out.Extracted, e.EventID)
+		if len(read.entities) == 0 {
+			continue
+		}
+		node := rowNodeKey(e)
+		for _, en := range read.entities {
+			en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, eventTime(e)
+			found.add(en)
+		}
+	}
+	out.Entities = found.list
+	return out
+}
+
+func eventTime(e *schema.Event) time.Time { return time.UnixMicro(e.Timestamp).UTC() }
+
+// rowRead is what one row gave.
+type rowRead struct {
+	entities []entity.Entity
+	// relevant: a rule or a declaration concerns the row.
+	relevant bool
+	// rule that failed, for the error.
+	rule string
+}
+
+func (x *Extractor) row(e *schema.Event) (rowRead, error) {
+	var read rowRead
+	if isTool(e.EventType) {
+		declared, err := declaredEntities(e.Attributes)
+		read.relevant = err != nil || len(declared) > 0
+		if err != nil {
+			return read, err
+		}
+		read.entities = declared
+	}
+	if x == nil || len(x.byEvent[e.EventType]) == 0 {
+		return read, nil
+	}
+	var docs documents
+	for _, c := range x.byEvent[e.EventType] {
+		doc, applies, err := docs.of(e, c)
+		if applies || err != nil {
+			read.relevant = true
+		}
+		if err == nil && applies {
+			var found []entity.Entity
+			found, err = c.apply(doc)
+			read.entities = append(read.entities, found...)
+		}
+		if err != nil {
+			read.rule = c.Name
+			return read, err
+		}
+	}
+	return read, nil
+}
+
+// documents decodes the content of one row, each part at most once.
+type documents struct {
+	split bool
+	tool  struct {
+		Tool   string          `json:"tool"`
+		Args   json.RawMessage `json:"args"`
+		Result json.RawMessage `json:"result"`
+	}
+	decoded map[In]any
+}
+
+// of returns the document that c reads in e; false when c does not concern e.
+func (d *documents) of(e *schema.Event, c *compiled) (doc any, applies bool, err error) {
+	if e.Content == nil {
+		return nil, false, errors.New("the row has no content")
+	}
+	raw := json.RawMessage(e.Content)
+	if c.In != InContent {
+		if !d.split {
+			if err := json.Unmarshal(e.Content, &d.tool); err != nil {
+				return nil, false, fmt.Errorf("content is not the JSON of a tool row: %w", err)
+			}
+			if d.tool.Tool == "" {
+				return nil, false, errors.New("content does not name the tool")
+			}
+			d.split = true
+		}
+		if d.tool.Tool != c.Tool {
+			return nil, false, nil
+		}
+		part := "args"
+		if raw = d.tool.Args; c.In == InResult {
+			if e.Status == schema.StatusError {
+				return nil, false, nil
+			}
+			raw, part = d.tool.Result, "result"
+		}
+		if raw == nil {
+			return nil, true, fmt.Errorf("content has no %s of the tool", part)
+		}
+	}
+	doc, known := d.decoded[c.In]
+	if !known {
+		if doc, err = decode(raw); err != nil {
+			return nil, true, fmt.Errorf("content is not JSON: %w", err)
+		}
+		if d.decoded == nil {
+			d.decoded = make(map[In]any)
+		}
+		d.decoded[c.In] = doc
+	}
+	if c.In == InResult && isNoResult(doc) {
+		return nil, false, nil
+	}
+	return doc, true, nil
+}
+
+// decode reads one JSON value with its numbers as they are written.
+func decode(raw []byte) (doc any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&doc); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("something follows the value")
+	}
+	return doc, nil
+}
+
+// isNoResult reports whether a tool's result says that the tool did not do its work.
+func isNoResult(doc any) bool {
+	m, ok := doc.(map[string]any)
+	if !ok {
+		return doc == nil
+	}
+	_, failed := m["error"]
+	return failed && len(m) == 1
+}
+
+// apply finds the entities of one rule in one document.
+func (c *compiled) apply(doc any) ([]entity.Entity, error) {
+	var out []entity.Entity
+	for i, object := range c.objects(doc) {
+		e, err := c.entity(object)
+		if err != nil {
+			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func (c *compiled) objects(doc any) []any {
+	if c.eachOne {
+		return c.each.Select(doc)
+	}
+	// Members of an object come in no order; their places in the document do.
+	located := c.each.SelectLocated(doc)
+	located.Sort()
+	out := make([]any, len(located))
+	for i, n := range located {
+		out[i] = n.Node
+	}
+	return out
+}
+
+func (c *compiled) entity(object any) (entity.Entity, error) {
+	e := entity.Entity{Type: c.Type, Confidence: c.Confidence, Source: c.source}
+	raw, found, err := selectOne(c.value, object)
+	if err == nil && !found {
+		err = errors.New("it selects nothing")
+	}
+	if err != nil {
+		return e, fmt.Errorf("value %s: %w", c.Value, err)
+	}
+	v, err := entity.FromAny(raw, c.ValueKind, c.Currency)
+	if err != nil {
+		return e, fmt.Errorf("value %s: %w", c.Value, err)
+	}
+	e.Value = v.String()
+	if v.Kind() != entity.KindText {
+		e.Norm = v
+	}
+	for _, a := range c.attributes {
+		raw, found, err := selectOne(a.path, object)
+		switch {
+		case err != nil:
+		case found && raw != nil:
+			v, err = entity.FromAny(raw, a.Kind, a.Currency)
+		case a.Required:
+			err = errors.New("it selects nothing, but the attribute is required")
+		default:
+			continue
+		}
+		if err != nil {
+			return e, fmt.Errorf("attribute %s %s: %w", a.name, a.Path, err)
+		}
+		if e.Attributes == nil {
+			e.Attributes = make(map[string]entity.Value, len(c.attributes))
+		}
+		e.Attributes[a.name] = v
+	}
+	if c.artifact != nil {
+		raw, _, err := selectOne(c.artifact, object)
+		uri, isText := raw.(string)
+		if err == nil && raw != nil && !isText {
+			err = errors.New("it is not a text")
+		}
+		if err != nil {
+			return e, fmt.Errorf("artifact_uri %s: %w", c.ArtifactURI, err)
+		}
+		e.ArtifactURI = uri
+	}
+	return e, e.Validate()
+}
+
+// selectOne returns the one node that p selects; false when there is none.
+func selectOne(p *jsonpath.Path, object any) (node any, found bool, err error) {
+	switch nodes := p.Select(object); len(nodes) {
+	case 0:
+		return nil, false, nil
+	case 1:
+		return nodes[0], true, nil
+	default:
+		return nil, false, fmt.Errorf("it selects %d nodes instead of one", len(nodes))
+	}
+}
+
+func isTool(eventType string) bool {
+	return eventType == schema.ToolStarting || eventType == schema.ToolCompleted || eventType == schema.ToolError
+}

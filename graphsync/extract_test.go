@@ -1,0 +1,305 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// show writes an entity as "type value (source, confidence) attr=... uri".
+func show(e entity.Entity) string {
+	text, _ := json.Marshal(e.Confidence)
+	s := e.Type + " " + e.Value + " (" + string(e.Source) + " " + string(text) + ")"
+	for _, name := range []string{"availability", "price", "reach", "status"} {
+		if v, ok := e.Attributes[name]; ok {
+			s += " " + name + "=" + v.Canonical()
+		}
+	}
+	return strings.TrimSpace(s + " " + e.ArtifactURI)
+}
+
+func shown(es []entity.Entity) []string {
+	out := []string{}
+	for _, e := range es {
+		out = append(out, show(e))
+	}
+	return out
+}
+
+func row(t *testing.T, eventType, content string) schema.Event {
+	t.Helper()
+	return schema.Event{
+		Seq: 1, Timestamp: baseTime, EventID: "e1", EventType: eventType, SessionID: "s1", UserID: "u1", AppName: "ads",
+		TraceID: "t1", SpanID: "span1", Status: schema.StatusOK, Content: []byte(content), Attributes: []byte(`{}`),
+	}
+}
+
+func TestExtractResult(t *testing.T) {
+	rule := adRules()[0]
+	rule.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber}
+	x := compile(t, []graphsync.Rule{rule})
+	tests := []struct {
+		name    string
+		content string
+		want    []string
+		fail    string
+	}{
+		{
+			name: "two", content: `{"tool":"query_ad_inventory","result":{"placements":[
+				{"name":"Reels","price":40000,"available":true,"reach":1e3,"config_uri":"gs://a/b"},{"name":"Strava","price":"€5.50"}]}}`,
+			want: []string{
+				"Product Reels (rule 0.97) availability=boolean:true price=money:40000:USD reach=number:1000 gs://a/b",
+				"Product Strava (rule 0.97) price=money:5.5:EUR",
+			},
+		},
+		{name: "each selects nothing", content: `{"tool":"query_ad_inventory","result":{"other":1}}`, want: []string{}},
+		{name: "empty list", content: `{"tool":"query_ad_inventory","result":{"placements":[]}}`, want: []string{}},
+		{name: "other tool", content: `{"tool":"other","result":{"placements":[{}]}}`, want: []string{}},
+		{name: "tool failed", content: `{"tool":"query_ad_inventory","result":{"error":"no"}}`, want: []string{}},
+		{name: "null result", content: `{"tool":"query_ad_inventory","result":null}`, want: []string{}},
+		{name: "null attribute", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":null,"config_uri":null}]}}`, want: []string{"Product A (rule 0.97)"}},
+		{name: "number as name", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":7.0}]}}`, want: []string{"Product 7 (rule 0.97)"}},
+		{name: "no value", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A"},{"title":"B"}]}}`, fail: "match 2 of each $.placements[*]: value $.name: it selects nothing"},
+		{name: "value of a wrong type", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":true}]}}`, fail: "value $.name: true is a boolean"},
+		{name: "null value", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":null}]}}`, fail: "value $.name: no value"},
+		{name: "empty value", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":""}]}}`, fail: "value is empty"},
+		{name: "price of a wrong type", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":true}]}}`, fail: "attribute price $.price: true is a boolean"},
+		{name: "text as boolean", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","available":"true"}]}}`, fail: "attribute availability"},
+		{name: "bad price", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":"50K"}]}}`, fail: "attribute price $.price: amount \"50K\""},
+		{name: "uri of a wrong type", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","config_uri":5}]}}`, fail: "artifact_uri $.config_uri: it is not a text"},
+		{name: "not JSON", content: `{"tool":`, fail: "content is not the JSON of a tool row"},
+		{name: "cut off", content: `{"tool":"query_ad_inventory","result":{"placements":[{"na`, fail: "content is not the JSON of a tool row"},
+		{name: "text", content: `"query_ad_inventory"`, fail: "content is not the JSON of a tool row"},
+		{name: "no tool", content: `{"result":{}}`, fail: "content does not name the tool"},
+		{name: "no result", content: `{"tool":"query_ad_inventory"}`, fail: "content has no result of the tool"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			good := row(t, schema.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{"name":"Other Row"}]}}`)
+			good.EventID, good.Seq, good.SpanID = "e0", 2, "span0"
+			bad := row(t, schema.ToolCompleted, tt.content)
+			got := x.Extract([]schema.Event{good, bad})
+			if tt.fail == "" {
+				diff(t, "entities", append(tt.want, "Product Other Row (rule 0.97)"), shown(got.Entities))
+				diff(t, "extracted", []string{"e1", "e0"}, got.Extracted)
+				return
+			}
+			diff(t, "entities of the other row", []string{"Product Other Row (rule 0.97)"}, shown(got.Entities))
+			diff(t, "extracted", []string{"e0"}, got.Extracted)
+			if len(got.Failed) != 1 || got.Failed[0].EventID != "e1" || got.Failed[0].Rule != "placements" || !strings.Contains(got.Failed[0].Error(), tt.fail) {
+				t.Errorf("failed %v, want %s", got.Failed, tt.fail)
+			}
+			if got.RowsRead != 2 || got.Watermark != 2 || got.Truncated != 0 {
+				t.Errorf("read %d, watermark %d, truncated %d", got.RowsRead, got.Watermark, got.Truncated)
+			}
+		})
+	}
+	if null := (schema.Event{EventID: "n", EventType: schema.ToolCompleted}); len(x.Extract([]schema.Event{null}).Failed) != 1 {
+		t.Error("a tool row without content did not fail")
+	}
+	refused := row(t, schema.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{}]}}`)
+	refused.Status = schema.StatusError
+	if got := x.Extract([]schema.Event{refused}); len(got.Failed) != 0 || len(got.Extracted) != 1 {
+		t.Errorf("the result of a failed tool was read: %v", got.Failed)
+	}
+}
+
+func TestExtractRules(t *testing.T) {
+	r := graphsync.Rule{Name: "r", Type: "Thing", Value: "$.v"}
+	with := func(change func(*graphsync.Rule)) graphsync.Rule { c := r; change(&c); return c }
+	tests := []struct {
+		name  string
+		rules []graphsync.Rule
+		event string
+		body  string
+		want  []string
+		fail  string
+	}{
+		{
+			"args", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InArgs })},
+			schema.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (rule 1)"}, "",
+		},
+		{
+			"action", []graphsync.Rule{with(func(r *graphsync.Rule) {
+				r.Tool, r.In, r.ValueKind, r.Currency, r.Confidence = "t", graphsync.InAction, entity.KindMoney, "USD", 0.5
+			})},
+			schema.ToolStarting, `{"tool":"t","args":{"v":"50,000.00 USD"}}`, []string{"Thing $50,000 (action 0.5)"}, "",
+		},
+		{
+			"action without arguments", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InAction })},
+			schema.ToolStarting, `{"tool":"t","args":null}`, nil, "value $.v: it selects nothing",
+		},
+		{
+			"action with missing arguments", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InAction })},
+			schema.ToolStarting, `{"tool":"t"}`, nil, "content has no args",
+		},
+		{
+			"content", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, schema.StateDelta })},
+			schema.StateDelta, `{"v":"x"}`, []string{"Thing x (rule 1)"}, "",
+		},
+		{
+			"content that is not JSON", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, schema.StateDelta })},
+			schema.StateDelta, `{"v":"x"} y`, nil, "content is not JSON",
+		},
+		{
+			"several nodes", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Value = "t", "$.v[*]" })},
+			schema.ToolCompleted, `{"tool":"t","result":{"v":["a","b"]}}`, nil, "it selects 2 nodes",
+		},
+		{
+			"several attribute nodes", []graphsync.Rule{with(func(r *graphsync.Rule) {
+				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$..p"}}
+			})},
+			schema.ToolCompleted, `{"tool":"t","result":{"v":"x","a":{"p":1},"b":{"p":2}}}`, nil, "attribute price $..p: it selects 2 nodes",
+		},
+		{
+			"required attribute", []graphsync.Rule{with(func(r *graphsync.Rule) {
+				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$.p", Required: true}}
+			})},
+			schema.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it selects nothing, but the attribute is required",
+		},
+		{
+			"filter", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},
+			schema.ToolCompleted, `{"tool":"t","result":{"l":[{"n":1,"v":"a"},{"n":2,"v":"b"}]}}`, []string{"Thing b (rule 1)"}, "",
+		},
+		{
+			"members come in one order", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Each = "t", "$.*" })},
+			schema.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1"},"a":{"v":"2"},"m":{"v":"3"},"b":{"v":"4"}}}`,
+			[]string{"Thing 2 (rule 1)", "Thing 4 (rule 1)", "Thing 3 (rule 1)", "Thing 1 (rule 1)"}, "",
+		},
+		{
+			"a row fails as a whole",
+			[]graphsync.Rule{
+				with(func(r *graphsync.Rule) { r.Tool = "t" }),
+				with(func(r *graphsync.Rule) { r.Name, r.Tool, r.Value = "r2", "t", "$.w" }),
+			},
+			schema.ToolCompleted, `{"tool":"t","result":{"v":"x"}}`, nil, `rule "r2": match 1`,
+		},
+		{
+			"exact numbers", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.ValueKind = "t", entity.KindNumber })},
+			schema.ToolCompleted, `{"tool":"t","result":{"v":9007199254740993}}`, []string{"Thing 9007199254740993 (rule 1)"}, "",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := compile(t, tt.rules).Extract([]schema.Event{row(t, tt.event, tt.body)})
+			if tt.fail != "" {
+				if len(got.Failed) != 1 || len(got.Entities) != 0 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
+					t.Errorf("entities %v, failed %v, want %s", shown(got.Entities), got.Failed, tt.fail)
+				}
+				return
+			}
+			diff(t, "failed", 0, len(got.Failed))
+			diff(t, "entities", tt.want, shown(got.Entities))
+		})
+	}
+}
+
+func TestDeclaredEntities(t *testing.T) {
+	declared := row(t, schema.ToolCompleted, `{"tool":"t","result":{}}`)
+	tests := []struct {
+		attributes string
+		want       []string
+		fail       string
+	}{
+		{`{"entities":[{"type":"Product","value":"Reels","attributes":{"price":{"kind":"money","value":"5","currency":"USD"}},"artifact_uri":"gs://x","confidence":0.5},{"type":"A","value":"b"}]}`,
+			[]string{"Product Reels (declared 0.5) price=money:5:USD gs://x", "A b (declared 1)"}, ""},
+		{`{"entities":[]}`, []string{}, ""},
+		{`{}`, []string{}, ""},
+		{`{"entities":{}}`, nil, "declared entities"},
+		{`{"entities":[{"type":"Product"}]}`, nil, "declared entity 1: entity value is empty"},
+		{`{"entities":[{"type":"Product","value":"x","price":5}]}`, nil, "declared entities"},
+		{`{"entities":[{"type":"Product","value":"x","confidence":2}]}`, nil, "confidence"},
+		{`{"entities":[{"type":"Product","value":"x","attributes":{"price":5}}]}`, nil, "declared entities"},
+		{`{"entities":`, nil, "attributes are not a JSON object"},
+		{`[]`, nil, "attributes are not a JSON object"},
+	}
+	for _, tt := range tests {
+		declared.Attributes = []byte(tt.attributes)
+		got := (*graphsync.Extractor)(nil).Extract([]schema.Event{declared})
+		if tt.fail != "" {
+			if len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
+				t.Errorf("%s: failed %v, want %s", tt.attributes, got.Failed, tt.fail)
+			}
+			continue
+		}
+		diff(t, "failed", 0, len(got.Failed))
+		diff(t, "entities", tt.want, shown(got.Entities))
+	}
+	declared.Attributes = nil
+	if got := (*graphsync.Extractor)(nil).Extract([]schema.Event{declared}); len(got.Failed) != 0 {
+		t.Errorf("NULL attributes: %v", got.Failed)
+	}
+}
+
+func TestOneEntityPerSpan(t *testing.T) {
+	rules := []graphsync.Rule{
+		{Name: "action", Tool: "t", In: graphsync.InAction, Type: "Product", Value: "$.p", Confidence: 0.9},
+		{Name: "result", Tool: "t", Type: "Product", Value: "$.p", Confidence: 0.4, Attributes: map[string]graphsync.AttributeRule{"status": {Path: "$.s"}, "price": {Path: "$.price"}}},
+	}
+	start := row(t, schema.ToolStarting, `{"tool":"t","args":{"p":"Reels"}}`)
+	start.Attributes = []byte(`{"entities":[{"type":"Product","value":"Reels","confidence":0.2,"attributes":{"reach":{"kind":"number","value":"5"},"status":{"kind":"text","value":"old"}}}]}`)
+	end := row(t, schema.ToolCompleted, `{"tool":"t","result":{"p":"Reels","s":"new"}}`)
+	end.EventID, end.Seq, end.Timestamp = "e2", 2, baseTime+5
+	elsewhere := end
+	elsewhere.EventID, elsewhere.Seq, elsewhere.SpanID = "e3", 3, "span2"
+
+	got := compile(t, rules).Extract([]schema.Event{elsewhere, end, start})
+	diff(t, "entities", []string{
+		"Product Reels (action 0.9) reach=number:5 status=text:new",
+		"Product Reels (rule 0.4) status=text:new",
+	}, shown(got.Entities))
+	if e := got.Entities[0]; e.EventID != "e2" || e.SeenAt.UnixMicro() != baseTime+5 || e.SpanID != "span1" || e.TechNode != graphsync.TechNodeKey(start.Session(), "t1", "span1") {
+		t.Errorf("entity %+v", e)
+	}
+}
+
+func TestTruncatedRows(t *testing.T) {
+	x := compile(t, adRules())
+	rows := []schema.Event{
+		row(t, schema.ToolCompleted, `{"tool":"query_audience","result":{"audience":"Runners"}}`),
+		row(t, schema.ToolCompleted, `{"tool":"unknown","result":"..."}`),
+		row(t, schema.LLMRequest, `{"prompt":"..."}`),
+		row(t, schema.ToolCompleted, `{"tool":"query_aud`),
+	}
+	for i := range rows {
+		rows[i].Seq, rows[i].EventID, rows[i].IsTruncated = int64(i+1), string(rune('a'+i)), true
+	}
+	got := x.Extract(rows)
+	if got.Truncated != 2 || len(got.Failed) != 1 || len(got.Entities) != 1 {
+		t.Errorf("truncated %d, failed %v, entities %v", got.Truncated, got.Failed, shown(got.Entities))
+	}
+}
+
+func FuzzExtract(f *testing.F) {
+	x, err := graphsync.Compile(adRules())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":5}]}}`), []byte(`{"entities":[{"type":"A","value":"b"}]}`))
+	f.Add([]byte(`{"tool":"provision_campaign","args":{"budget":"$5"}}`), []byte(`null`))
+	f.Add([]byte(nil), []byte(nil))
+	f.Fuzz(func(t *testing.T, content, attributes []byte) {
+		for _, eventType := range []string{schema.ToolStarting, schema.ToolCompleted, schema.LLMResponse} {
+			e := schema.Event{EventID: "e", EventType: eventType, Content: content, Attributes: attributes, LatencyMS: content}
+			got := x.Extract([]schema.Event{e})
+			if len(got.Failed)+len(got.Extracted) != 1 {
+				t.Fatalf("%d failed, %d extracted", len(got.Failed), len(got.Extracted))
+			}
+			for _, en := range got.Entities {
+				if err := en.Validate(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if g := graphsync.Build([]schema.Event{e}, got.Entities); len(g.Nodes()) != 1 || len(g.Edges()) != 0 {
+				t.Fatalf("%d nodes, %d edges", len(g.Nodes()), len(g.Edges()))
+			}
+		}
+	})
+}

@@ -1,0 +1,185 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package graphsync turns the rows of a session into a graph of why the agent
+// wants to act. Rules find the business entities that each step looked at; the
+// graph links the steps by what each of them knew; Why walks it backwards from a
+// decision to the entities it rests on.
+package graphsync
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// ErrUnknownNode is returned for a key that is not in the graph.
+var ErrUnknownNode = errors.New("no such node in the graph")
+
+// Graph is the graph of one session. It is immutable: all methods are safe for
+// concurrent use, and what they return must not be changed.
+type Graph struct {
+	rows     []*schema.Event
+	nodes    []TechNode
+	spans    []*span
+	index    map[string]int // node by key
+	spanOf   []int          // node of each row
+	position map[string]int // row by event id
+	edges    []Edge
+	in, out  [][]arc
+
+	entities  []entity.Entity
+	seenPos   []int         // row of each entity, or -1
+	evaluated map[int][]int // entities of each node
+}
+
+// Build makes the graph of rows, in any order, and of the entities found in them.
+// A row or an entity given twice counts once. An entity without a TechNode belongs
+// to the span of its row.
+func Build(rows []schema.Event, es []entity.Entity) *Graph {
+	g := &Graph{rows: inOrder(rows)}
+	g.spans, g.spanOf = fold(g.rows)
+	g.position = make(map[string]int, len(g.rows))
+	for pos, e := range g.rows {
+		if e.EventID != "" {
+			g.position[e.EventID] = pos
+		}
+	}
+	g.index = make(map[string]int, len(g.spans))
+	for i, s := range g.spans {
+		g.nodes = append(g.nodes, s.TechNode)
+		g.index[s.Key] = i
+	}
+	g.in = make([][]arc, len(g.nodes))
+	g.out = make([][]arc, len(g.nodes))
+	for _, a := range link(g.spans) {
+		g.edges = append(g.edges, Edge{From: g.nodes[a.from].Key, To: g.nodes[a.to].Key, Kind: a.kind})
+		g.in[a.to] = append(g.in[a.to], a)
+		g.out[a.from] = append(g.out[a.from], a)
+	}
+	return g.withEntities(es)
+}
+
+// withEntities returns a graph of the same rows with other entities.
+func (g *Graph) withEntities(es []entity.Entity) *Graph {
+	out := *g
+	type placed struct {
+		entity.Entity
+		pos int
+	}
+	list := make([]placed, len(es))
+	for i, e := range es {
+		pos, known := g.position[e.EventID]
+		if !known {
+			pos = -1
+		}
+		if known && e.TechNode == "" {
+			n := g.nodes[g.spanOf[pos]]
+			e.TechNode, e.SpanID = n.Key, n.SpanID
+		}
+		list[i] = placed{e, pos}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int {
+		return cmp.Or(
+			a.SeenAt.Compare(b.SeenAt), cmp.Compare(a.pos, b.pos), cmp.Compare(a.EventID, b.EventID), cmp.Compare(a.TechNode, b.TechNode),
+			cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Source, b.Source))
+	})
+	var found sightings
+	for _, p := range list {
+		found.add(p.Entity)
+	}
+	out.entities = found.list
+	out.seenPos = make([]int, len(out.entities))
+	out.evaluated = make(map[int][]int)
+	for i, e := range out.entities {
+		pos, known := g.position[e.EventID]
+		if !known {
+			pos = -1
+		}
+		out.seenPos[i] = pos
+		if n, ok := g.index[e.TechNode]; ok {
+			out.evaluated[n] = append(out.evaluated[n], i)
+		}
+	}
+	return &out
+}
+
+// Nodes returns the spans in the order of their first rows.
+func (g *Graph) Nodes() []TechNode { return slices.Clone(g.nodes) }
+
+// Edges returns the edges, each once, in the order of the nodes they lead to.
+func (g *Graph) Edges() []Edge { return slices.Clone(g.edges) }
+
+// Entities returns the sightings, one per span, type and value, by time.
+func (g *Graph) Entities() []entity.Entity { return slices.Clone(g.entities) }
+
+// Canonical returns the distinct entities of the session, by type and key.
+func (g *Graph) Canonical() []entity.Canonical { return entity.Canonicalize(g.entities) }
+
+// Node returns the node with a key.
+func (g *Graph) Node(key string) (TechNode, bool) {
+	i, ok := g.index[key]
+	if !ok {
+		return TechNode{}, false
+	}
+	return g.nodes[i], true
+}
+
+// Decision returns the key of the latest request for approval; false when the
+// session has none.
+func (g *Graph) Decision() (key string, ok bool) {
+	latest := -1
+	for _, s := range g.spans {
+		if s.lastRequest > latest {
+			latest, key = s.lastRequest, s.Key
+		}
+	}
+	return key, latest >= 0
+}
+
+// DefaultHops is the hop limit where none is given.
+const DefaultHops = 20
+
+// Causes returns the nodes that led to a node over edges of all kinds, at most
+// hops edges away (DefaultHops when hops is not positive): each once, near ones
+// first. It is empty for an unknown key.
+func (g *Graph) Causes(key string, hops int) []TechNode {
+	return g.walk(key, hops, g.in, func(a arc) int { return a.from })
+}
+
+// Effects returns the nodes that a node led to, as Causes does.
+func (g *Graph) Effects(key string, hops int) []TechNode {
+	return g.walk(key, hops, g.out, func(a arc) int { return a.to })
+}
+
+func (g *Graph) walk(key string, hops int, arcs [][]arc, end func(arc) int) []TechNode {
+	start, ok := g.index[key]
+	if !ok {
+		return nil
+	}
+	if hops <= 0 {
+		hops = DefaultHops
+	}
+	seen := map[int]bool{start: true}
+	var out []TechNode
+	for ring := []int{start}; hops > 0 && len(ring) > 0; hops-- {
+		var next []int
+		for _, n := range ring {
+			for _, a := range arcs[n] {
+				if m := end(a); !seen[m] {
+					seen[m] = true
+					next = append(next, m)
+				}
+			}
+		}
+		slices.Sort(next)
+		for _, n := range next {
+			out = append(out, g.nodes[n])
+		}
+		ring = next
+	}
+	return out
+}

@@ -1,0 +1,256 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+func TestTechNodeKey(t *testing.T) {
+	s := schema.Session{App: "a", User: "b", ID: "c"}
+	key := graphsync.TechNodeKey(s, "t", "p")
+	if len(key) != 32 || key != graphsync.TechNodeKey(s, "t", "p") {
+		t.Errorf("key %q", key)
+	}
+	for _, other := range []string{
+		graphsync.TechNodeKey(schema.Session{App: "ab", User: "", ID: "c"}, "t", "p"),
+		graphsync.TechNodeKey(s, "tp", ""),
+		graphsync.TechNodeKey(s, "t", "q"),
+		graphsync.TechNodeKey(schema.Session{App: "a", User: "B", ID: "c"}, "t", "p"),
+	} {
+		if other == key {
+			t.Error("two spans have one key")
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	r := &recorder{t: t}
+	r.run, r.branch = "1", "par.a"
+	r.add(schema.ToolStarting, "", "T", "", m{"tool": "query", "args": m{}}, m{"function_call_id": "c1"})
+	r.branch = ""
+	r.add(schema.ToolError, "root", "T", "P1", m{"tool": "query"}, nil)
+	r.add(schema.ToolCompleted, "root", "T", "P2", m{"tool": "query"}, nil)
+	r.rows[1].Status, r.rows[1].ErrorMessage = schema.StatusError, "boom"
+	r.rows[1].LatencyMS = []byte(`{"total_ms":12.5}`)
+	r.rows[2].Status, r.rows[2].LatencyMS = "", []byte(`{"total_ms":null}`)
+	// Rows are folded in the order of recording, which time need not follow.
+	r.rows[2].Timestamp = r.rows[0].Timestamp - 1000
+
+	nodes := graphsync.Build(r.rows, nil).Nodes()
+	want := []graphsync.TechNode{{
+		Key: r.key("T"), Session: testSession, TraceID: "trace-1", SpanID: "T", ParentSpanID: "P1", Kind: graphsync.KindTool, Name: "query",
+		Agent: "root", InvocationID: "inv-1", Branch: "par.a", CallID: "c1",
+		Start: time.UnixMicro(baseTime).UTC(), End: time.UnixMicro(baseTime + 2000).UTC(),
+		Status: schema.StatusError, ErrorMessage: "boom", LatencyMS: 12.5,
+		EventTypes: []string{schema.ToolStarting, schema.ToolError, schema.ToolCompleted},
+		EventIDs:   []string{r.rows[0].EventID, r.rows[1].EventID, r.rows[2].EventID},
+	}}
+	diff(t, "nodes", want, nodes)
+
+	r.rows[2].Status = schema.StatusOK
+	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.Status != schema.StatusOK || n.ErrorMessage != "" {
+		t.Errorf("status %s %q, want that of the last row", n.Status, n.ErrorMessage)
+	}
+	r.rows[1].LatencyMS = nil
+	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.LatencyMS != 2 {
+		t.Errorf("latency %v ms, want the time between the rows", n.LatencyMS)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	r := delegate(t)
+	resumed(r)
+	// Other recorders put requests and state changes on the agent's span.
+	r.add(schema.AgentStarting, "root", "mixed", "R2", nil, nil)
+	r.add(schema.StateDelta, "root", "mixed", "R2", nil, nil)
+	r.add(schema.HITLConfirmationRequest, "root", "mixed", "R2", m{"tool": "x"}, nil)
+	r.add("HITL_INPUT_REQUEST_COMPLETED", "root", "answered", "", nil, nil)
+	r.add(schema.AgentResponse, "writer", "response", "R2", nil, nil)
+	r.add("SOMETHING_NEW", "root", "new", "R2", nil, nil)
+	g := build(t, r.rows)
+	tests := []struct {
+		span string
+		kind graphsync.NodeKind
+		name string
+	}{
+		{"R", graphsync.KindInvocation, "invocation"},
+		{"R2", graphsync.KindInvocation, "invocation"},
+		{"P", graphsync.KindAgent, "planner"},
+		{"L1", graphsync.KindLLM, "gemini"},
+		{"T1", graphsync.KindTool, "query_ad_inventory"},
+		{"H", graphsync.KindHITL, "adk_request_confirmation"},
+		{"W", graphsync.KindCheck, "check"},
+		{"mixed", graphsync.KindAgent, "root"},
+		{"answered", graphsync.KindInvocation, "invocation"},
+		{"response", graphsync.KindAgent, "writer"},
+		{"new", graphsync.KindOther, "SOMETHING_NEW"},
+	}
+	for _, tt := range tests {
+		if n, ok := g.Node(r.key(tt.span)); !ok || n.Kind != tt.kind || n.Name != tt.name {
+			t.Errorf("span %s is %s %q, want %s %q", tt.span, n.Kind, n.Name, tt.kind, tt.name)
+		}
+	}
+	if d, _ := g.Decision(); d != r.key("mixed") {
+		t.Error("the latest request is not the decision")
+	}
+	if _, ok := g.Node("nothing"); ok {
+		t.Error("an unknown key has a node")
+	}
+	if _, ok := graphsync.Build(nil, nil).Decision(); ok {
+		t.Error("an empty session has a decision")
+	}
+}
+
+func TestSameSpanIDInTwoTraces(t *testing.T) {
+	r := &recorder{t: t}
+	for _, run := range []string{"1", "2"} {
+		r.turn(run, "R")
+		r.llm("L", "R", "c"+run+"=query_ad_inventory")
+		r.tool("T", "R", "c"+run+"=query_ad_inventory", m{}, placements("P"+run))
+	}
+	g := build(t, r.rows)
+	if len(g.Nodes()) != 6 || len(g.Entities()) != 2 {
+		t.Fatalf("%d nodes, %d entities, want 6 and 2", len(g.Nodes()), len(g.Entities()))
+	}
+	diff(t, "contains", []string{"R>L", "R>L", "R>T", "R>T"}, edges(g, graphsync.Contains))
+	for _, e := range g.Edges() {
+		from, _ := g.Node(e.From)
+		to, _ := g.Node(e.To)
+		if e.Kind == graphsync.Contains && from.TraceID != to.TraceID {
+			t.Errorf("a span of %s contains one of %s", from.TraceID, to.TraceID)
+		}
+	}
+	diff(t, "why of the first", []string{"Product P1 0: T"}, why(t, g, graphsync.TechNodeKey(testSession, "trace-1", "T")))
+}
+
+func TestRowsWithoutASpan(t *testing.T) {
+	r := delegate(t)
+	before := build(t, r.rows)
+	r.add(schema.StateDelta, "", "", "", nil, nil)
+	r.end("", "", "c77=query_ad_inventory", placements("Nowhere"), nil)
+	r.add(schema.AgentResponse, "", "", "missing", nil, nil)
+	last := &r.rows[len(r.rows)-1]
+	last.TraceID, last.InvocationID, last.Attributes, last.Content = "", "", nil, nil
+	g := build(t, r.rows)
+	if got, want := len(g.Nodes()), len(before.Nodes())+3; got != want {
+		t.Errorf("%d nodes, want %d", got, want)
+	}
+	diff(t, "edges", before.Edges(), g.Edges())
+	kinds := map[graphsync.NodeKind]int{}
+	for _, n := range g.Nodes()[len(before.Nodes()):] {
+		kinds[n.Kind]++
+		if n.SpanID != "" || len(n.EventIDs) != 1 {
+			t.Errorf("node %+v", n)
+		}
+	}
+	diff(t, "kinds", map[graphsync.NodeKind]int{graphsync.KindOther: 3}, kinds)
+	found := g.Entities()
+	if e := found[len(found)-1]; e.Value != "Nowhere" || e.BizNodeID() != ":Product:Nowhere" {
+		t.Errorf("entity %+v", e)
+	}
+}
+
+func TestNoEdgeGoesBack(t *testing.T) {
+	r := &recorder{t: t}
+	r.run = "1"
+	r.add(schema.AgentStarting, "a", "child", "parent", nil, nil)
+	r.add(schema.AgentStarting, "a", "self", "self", nil, nil)
+	r.add(schema.AgentStarting, "a", "parent", "child", nil, nil)
+	r.tool("T0", "gone", "c1=query_audience", m{}, m{"audience": "x"}) // before it was asked for
+	r.llm("L1", "parent", "c1=query_audience")
+	r.add(schema.HITLConfirmationRequestCompleted, "", "answer", "", nil, m{"confirmation_id": "conf"})
+	r.add(schema.HITLConfirmationRequest, "", "H", "", nil, m{"confirmation_id": "conf"})
+	g := build(t, r.rows)
+	order := map[string]int{}
+	for i, n := range g.Nodes() {
+		order[n.Key] = i
+	}
+	for _, e := range g.Edges() {
+		if order[e.From] >= order[e.To] {
+			t.Errorf("edge %v goes back", e)
+		}
+	}
+	diff(t, "contains", []string{"child>parent", "parent>L1"}, edges(g, graphsync.Contains))
+	diff(t, "informs", []string{"T0>L1"}, edges(g, graphsync.Informs))
+	diff(t, "resumes", []string(nil), edges(g, graphsync.Resumes))
+}
+
+func TestCausesAndEffects(t *testing.T) {
+	r := delegate(t)
+	g := build(t, r.rows)
+	names := func(nodes []graphsync.TechNode) []string {
+		out := []string{}
+		for _, n := range nodes {
+			out = append(out, n.SpanID)
+		}
+		return out
+	}
+	diff(t, "causes", []string{"T3", "A2", "L4"}, names(g.Causes(r.key("H"), 2)))
+	diff(t, "effects", []string{"A", "L1", "X1", "P"}, names(g.Effects(r.key("R"), 2)))
+	all := names(g.Causes(r.key("H"), 0))
+	if len(all) != len(g.Nodes())-1 {
+		t.Errorf("%d causes of %d nodes: %q", len(all), len(g.Nodes()), all)
+	}
+	slices.Sort(all)
+	if len(slices.Compact(all)) != len(g.Nodes())-1 {
+		t.Error("a cause stands twice")
+	}
+	if got := g.Effects(r.key("H"), 5); len(got) != 0 {
+		t.Errorf("effects of the last step: %q", names(got))
+	}
+	if g.Causes("nothing", 1) != nil {
+		t.Error("an unknown node has causes")
+	}
+
+	chain := &recorder{t: t}
+	chain.run = "1"
+	for i := range 30 {
+		chain.add(schema.AgentStarting, "a", "S"+strconv.Itoa(i), "S"+strconv.Itoa(i-1), nil, nil)
+	}
+	if got := build(t, chain.rows).Causes(chain.key("S29"), 0); len(got) != graphsync.DefaultHops {
+		t.Errorf("%d causes within the default limit", len(got))
+	}
+}
+
+func TestEntityWithoutNode(t *testing.T) {
+	r := delegate(t)
+	es := []entity.Entity{
+		{Type: "Product", Value: "By Row", Source: entity.SourceModel, Confidence: 0.8, EventID: r.rows[len(r.rows)-8].EventID, SeenAt: time.UnixMicro(baseTime)},
+		{Type: "Product", Value: "Unknown", Source: entity.SourceModel, Confidence: 0.8, EventID: "gone", TechNode: "gone", SeenAt: time.UnixMicro(baseTime)},
+	}
+	g := graphsync.Build(r.rows, es)
+	got := g.Entities()
+	if len(got) != 2 || len(g.Canonical()) != 2 {
+		t.Fatalf("entities %v", shown(got))
+	}
+	for _, e := range got {
+		if _, ok := g.Node(e.TechNode); ok != (e.Value == "By Row") {
+			t.Errorf("%s belongs to node %q", e.Value, e.TechNode)
+		}
+	}
+	if es[0].TechNode != "" {
+		t.Error("Build changed its input")
+	}
+}
+
+func TestModelAddsOnly(t *testing.T) {
+	r := delegate(t)
+	exact := entity.Entity{
+		Type: "Product", Value: "Reels", Source: entity.SourceRule, Confidence: 0.4, TechNode: r.key("T1"), EventID: r.rows[0].EventID,
+		SeenAt: time.UnixMicro(baseTime), Attributes: map[string]entity.Value{"status": entity.Text("open")},
+	}
+	model := exact
+	model.Source, model.Confidence, model.SeenAt, model.ArtifactURI = entity.SourceModel, 0.9, time.UnixMicro(baseTime+10), "gs://m"
+	model.Attributes = map[string]entity.Value{"status": entity.Text("closed"), "reach": entity.Text("7")}
+	got := graphsync.Build(r.rows, []entity.Entity{model, exact}).Entities()
+	diff(t, "entities", []string{"Product Reels (rule 0.9) reach=text:7 status=text:open gs://m"}, shown(got))
+}

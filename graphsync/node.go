@@ -1,0 +1,273 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// NodeKind says what a span is a step of.
+type NodeKind string
+
+// The kinds of nodes.
+const (
+	KindInvocation NodeKind = "invocation" // one run: the root span
+	KindAgent      NodeKind = "agent"
+	KindLLM        NodeKind = "llm"
+	KindTool       NodeKind = "tool"
+	KindHITL       NodeKind = "hitl"  // a request to a human
+	KindCheck      NodeKind = "check" // a world-change check
+	KindOther      NodeKind = "other" // unknown rows, and rows without a span
+)
+
+// TechNode is one span: all rows with the same session, trace and span id. A row
+// without a span id is a node of its own.
+type TechNode struct {
+	// Key is the [TechNodeKey] of the span.
+	Key     string
+	Session schema.Session
+	TraceID string
+	SpanID  string
+	// ParentSpanID is the first one that is not empty, in the order of recording.
+	ParentSpanID string
+	Kind         NodeKind
+	// Name is the agent, the model, the tool, or the kind when there is no such name.
+	Name         string
+	Agent        string
+	InvocationID string
+	// Branch is the branch of the agent; empty for the main branch.
+	Branch string
+	// CallID is the id of the tool call of a tool or of a request to a human.
+	CallID string
+	// Start and End are the times of the first and the last row, UTC.
+	Start time.Time
+	End   time.Time
+	// Status is that of the last row, ErrorMessage the last one when it is ERROR.
+	Status       string
+	ErrorMessage string
+	// LatencyMS is the last total_ms recorded, in milliseconds, else End - Start.
+	LatencyMS float64
+	// EventTypes and EventIDs are those of all rows, in the order of recording.
+	EventTypes []string
+	EventIDs   []string
+}
+
+// TechNodeKey returns the key of a span in the graph: the first 32 hexadecimal
+// digits of the SHA-256 of the five fields, each with its length before it. A span id alone
+// is not unique across traces, nor a session id across users.
+func TechNodeKey(s schema.Session, traceID, spanID string) string {
+	return hashKey(s.App, s.User, s.ID, traceID, spanID)
+}
+
+// hashKey digests fields, each with its length before it, to 128 bits.
+func hashKey(fields ...string) string {
+	var buf []byte
+	for _, f := range fields {
+		buf = binary.BigEndian.AppendUint64(buf, uint64(len(f)))
+		buf = append(buf, f...)
+	}
+	sum := sha256.Sum256(buf)
+	return hex.EncodeToString(sum[:16])
+}
+
+// rowNodeKey returns the key of the node that e belongs to. Without a span id that
+// is a node for the row alone; the sixth field keeps it apart from every span.
+func rowNodeKey(e *schema.Event) string {
+	if e.SpanID == "" {
+		return hashKey(e.AppName, e.UserID, e.SessionID, e.TraceID, "", e.EventID)
+	}
+	return TechNodeKey(e.Session(), e.TraceID, e.SpanID)
+}
+
+// span is a node with what the edges are made from. Positions are indexes into
+// the ordered rows.
+type span struct {
+	TechNode
+	first, last int
+	run         string
+	// ended is the position of the row that ended a tool, or -1.
+	ended int
+	// asked are the calls that a model asked for, with the first position of each.
+	asked []ask
+	// requests and answers are confirmation ids.
+	requests, answers []string
+	lastRequest       int
+	weight            int
+}
+
+type ask struct {
+	callID string
+	pos    int
+}
+
+// rowAttributes are the attributes the graph is made from.
+type rowAttributes struct {
+	ADK struct {
+		Branch         string `json:"branch"`
+		FunctionCallID string `json:"function_call_id"`
+		ConfirmationID string `json:"confirmation_id"`
+	} `json:"adk"`
+	FunctionCalls []struct {
+		ID string `json:"id"`
+	} `json:"function_calls"`
+	Model string `json:"model"`
+}
+
+// fold makes the spans of ordered rows, in the order of their first rows.
+func fold(rows []*schema.Event) (spans []*span, of []int) {
+	index := make(map[string]int)
+	of = make([]int, len(rows))
+	for pos, e := range rows {
+		key := rowNodeKey(e)
+		i, known := index[key]
+		if !known {
+			i = len(spans)
+			index[key] = i
+			spans = append(spans, &span{
+				TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: eventTime(e), Kind: KindOther, Name: e.EventType},
+				first:    pos, ended: -1, lastRequest: -1,
+			})
+		}
+		of[pos] = i
+		spans[i].add(e, pos)
+	}
+	for _, s := range spans {
+		if s.LatencyMS == 0 {
+			s.LatencyMS = float64(s.End.Sub(s.Start)) / float64(time.Millisecond)
+		}
+	}
+	return spans, of
+}
+
+func (s *span) add(e *schema.Event, pos int) {
+	// What cannot be decoded stays empty: the graph shows what there is. It is
+	// extraction that must not overlook a bad row, and it does not.
+	var attrs rowAttributes
+	if len(e.Attributes) > 0 {
+		_ = json.Unmarshal(e.Attributes, &attrs)
+	}
+	at := eventTime(e)
+	s.last = pos
+	if at.Before(s.Start) {
+		s.Start = at
+	}
+	if at.After(s.End) {
+		s.End = at
+	}
+	s.ParentSpanID = cmp.Or(s.ParentSpanID, e.ParentSpanID)
+	s.Agent = cmp.Or(s.Agent, e.Agent)
+	s.InvocationID = cmp.Or(s.InvocationID, e.InvocationID)
+	s.Branch = cmp.Or(s.Branch, attrs.ADK.Branch)
+	s.CallID = cmp.Or(s.CallID, attrs.ADK.FunctionCallID)
+	s.run = cmp.Or(s.run, runKey(e))
+	s.Status = cmp.Or(e.Status, s.Status)
+	if s.Status != schema.StatusError {
+		s.ErrorMessage = ""
+	} else if e.ErrorMessage != "" {
+		s.ErrorMessage = e.ErrorMessage
+	}
+	if ms, ok := totalMS(e.LatencyMS); ok {
+		s.LatencyMS = ms
+	}
+	s.EventTypes = append(s.EventTypes, e.EventType)
+	s.EventIDs = append(s.EventIDs, e.EventID)
+	s.classify(e, attrs)
+
+	switch e.EventType {
+	case schema.LLMResponse:
+		for _, c := range attrs.FunctionCalls {
+			if c.ID != "" && !slices.ContainsFunc(s.asked, func(a ask) bool { return a.callID == c.ID }) {
+				s.asked = append(s.asked, ask{c.ID, pos})
+			}
+		}
+	case schema.ToolCompleted, schema.ToolError:
+		s.ended = pos
+	case schema.HITLConfirmationRequest:
+		s.lastRequest = pos
+		s.requests = appendNew(s.requests, attrs.ADK.ConfirmationID)
+	case schema.HITLConfirmationRequestCompleted:
+		s.answers = appendNew(s.answers, attrs.ADK.ConfirmationID)
+	}
+}
+
+// classify sets kind and name from the row that says most about the span: other
+// recorders put requests and state changes on the span of an agent.
+func (s *span) classify(e *schema.Event, attrs rowAttributes) {
+	if e.SpanID == "" {
+		return
+	}
+	kind, name, weight := KindOther, "", 0
+	switch t := e.EventType; {
+	case isTool(t):
+		kind, weight = KindTool, 7
+		// A result can be long: it is not read for a name that is known.
+		if s.weight < weight || s.Name == string(kind) {
+			name = toolName(e.Content)
+		}
+	case strings.HasPrefix(t, "LLM_"):
+		kind, name, weight = KindLLM, attrs.Model, 6
+	case t == schema.AgentStarting || t == schema.AgentCompleted:
+		kind, name, weight = KindAgent, e.Agent, 5
+	case t == schema.UserMessageReceived || t == schema.InvocationStarting || t == schema.InvocationCompleted:
+		kind, weight = KindInvocation, 4
+	case t == schema.WorldChangeCheck:
+		kind, weight = KindCheck, 3
+	case strings.HasPrefix(t, "HITL_") && strings.HasSuffix(t, "_COMPLETED"):
+		kind, weight = KindInvocation, 1
+	case strings.HasPrefix(t, "HITL_"):
+		kind, name, weight = KindHITL, toolName(e.Content), 3
+	case t == schema.AgentResponse || t == schema.StateDelta:
+		kind, name, weight = KindAgent, e.Agent, 1
+	}
+	if weight > s.weight {
+		s.weight, s.Kind, s.Name = weight, kind, cmp.Or(name, string(kind))
+	} else if weight > 0 && weight == s.weight && s.Name == string(s.Kind) && name != "" {
+		s.Name = name
+	}
+}
+
+func appendNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// runKey names the run of a row. Rows that come without a run id are told apart
+// by trace and invocation.
+func runKey(e *schema.Event) string {
+	if e.RunID != "" {
+		return "run:" + e.RunID
+	}
+	return "trace:" + e.TraceID + ":" + e.InvocationID
+}
+
+func toolName(content []byte) string {
+	var c struct {
+		Tool string `json:"tool"`
+	}
+	if len(content) > 0 {
+		_ = json.Unmarshal(content, &c)
+	}
+	return c.Tool
+}
+
+func totalMS(latency []byte) (float64, bool) {
+	var l struct {
+		Total *float64 `json:"total_ms"`
+	}
+	if len(latency) == 0 || json.Unmarshal(latency, &l) != nil || l.Total == nil {
+		return 0, false
+	}
+	return *l.Total, true
+}

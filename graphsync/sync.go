@@ -1,0 +1,154 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Receipt says what an extraction rests on.
+type Receipt struct {
+	// Watermark is the journal number of the last row read.
+	Watermark int64
+	// RowsRead counts the rows, Failed those that gave nothing because of an error,
+	// Truncated those that were read although some of their content is lost.
+	RowsRead  int
+	Failed    int
+	Truncated int
+	// Version is the digest of the rules.
+	Version string
+	// Errors are the first few errors, for people.
+	Errors []string
+}
+
+// maxReceiptErrors bounds Receipt.Errors: the count is in Failed.
+const maxReceiptErrors = 10
+
+// Publication is what a store takes over in one transaction: all nodes and edges
+// of a session, and the entities of the rows that could be read.
+type Publication struct {
+	Session  schema.Session
+	Nodes    []TechNode
+	Edges    []Edge
+	Entities []entity.Entity
+	// Extracted are the ids of the events that were read without an error. Stored
+	// entities of these events that are not in Entities are out of date, except
+	// those of source model; entities of all other events must be kept.
+	Extracted []string
+	Receipt   Receipt
+	// At is the time of the extraction, UTC.
+	At time.Time
+}
+
+// Store is what a [Syncer] needs of a journal.
+type Store interface {
+	// Flush returns when every row recorded before is stored.
+	Flush(ctx context.Context) error
+	// Events returns the rows of a session.
+	Events(ctx context.Context, s schema.Session) ([]schema.Event, error)
+	// Entities returns the stored entities of a session, from all sources.
+	Entities(ctx context.Context, s schema.Session) ([]entity.Entity, error)
+	// Publish stores p, all of it or nothing.
+	Publish(ctx context.Context, p Publication) error
+}
+
+// Syncer brings the stored graph of a session up to date. It is safe for
+// concurrent use; calls for one session run one after another, so that an older
+// view of the rows never replaces a newer one.
+type Syncer struct {
+	store   Store
+	extract *Extractor
+
+	mu   sync.Mutex
+	busy map[schema.Session]chan struct{}
+}
+
+// NewSyncer returns a Syncer. A nil Extractor finds declared entities only.
+func NewSyncer(store Store, x *Extractor) *Syncer {
+	return &Syncer{store: store, extract: x, busy: make(map[schema.Session]chan struct{})}
+}
+
+// Sync flushes the store, extracts the entities of a session, publishes them with
+// the graph, and returns the graph of all stored entities, also of those found by
+// a model or kept from rows that cannot be read now. Rows that could not be read
+// are no error: the receipt counts them.
+func (s *Syncer) Sync(ctx context.Context, session schema.Session) (*Graph, Receipt, error) {
+	release, err := s.acquire(ctx, session)
+	if err != nil {
+		return nil, Receipt{}, fmt.Errorf("sync session %s: %w", session.ID, err)
+	}
+	defer release()
+
+	g, receipt, err := s.sync(ctx, session)
+	if err != nil {
+		return nil, Receipt{}, fmt.Errorf("sync session %s: %w", session.ID, err)
+	}
+	return g, receipt, nil
+}
+
+func (s *Syncer) sync(ctx context.Context, session schema.Session) (*Graph, Receipt, error) {
+	if err := s.store.Flush(ctx); err != nil {
+		return nil, Receipt{}, fmt.Errorf("flush: %w", err)
+	}
+	rows, err := s.store.Events(ctx, session)
+	if err != nil {
+		return nil, Receipt{}, fmt.Errorf("read events: %w", err)
+	}
+	found := s.extract.Extract(rows)
+	g := Build(rows, found.Entities)
+	receipt := found.receipt(s.extract.Version())
+	err = s.store.Publish(ctx, Publication{
+		Session: session, Nodes: g.nodes, Edges: g.edges, Entities: g.entities,
+		Extracted: found.Extracted, Receipt: receipt, At: time.Now().UTC(),
+	})
+	if err != nil {
+		return nil, Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	stored, err := s.store.Entities(ctx, session)
+	if err != nil {
+		return nil, Receipt{}, fmt.Errorf("read entities: %w", err)
+	}
+	return g.withEntities(stored), receipt, nil
+}
+
+func (x *Extraction) receipt(version string) Receipt {
+	r := Receipt{
+		Watermark: x.Watermark, RowsRead: x.RowsRead, Failed: len(x.Failed), Truncated: x.Truncated, Version: version,
+	}
+	for i := range x.Failed[:min(len(x.Failed), maxReceiptErrors)] {
+		r.Errors = append(r.Errors, x.Failed[i].Error())
+	}
+	return r
+}
+
+// acquire waits until no other call works on the session, or until ctx is done.
+func (s *Syncer) acquire(ctx context.Context, session schema.Session) (release func(), err error) {
+	for {
+		s.mu.Lock()
+		other, busy := s.busy[session]
+		if !busy {
+			mine := make(chan struct{})
+			s.busy[session] = mine
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				delete(s.busy, session)
+				s.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,298 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/google/go-cmp/cmp"
+)
+
+func diff(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func TestWhyThroughADelegate(t *testing.T) {
+	r := delegate(t)
+	want := []string{
+		"Budget $50,000 0: T3 / H",
+		"Product Instagram Reels 4: T1 > L3 > X2 > L4 > T3 / H",
+		"Product Strava Routes 4: T1 > L3 > X2 > L4 > T3 / H",
+		"Targeting Runners 4: T2 > L3 > X2 > L4 > T3 / H",
+	}
+	g := build(t, r.rows)
+	decision, ok := g.Decision()
+	if !ok || decision != r.key("H") {
+		t.Fatalf("decision %s, %t, want the span H", decision, ok)
+	}
+	diff(t, "why", want, why(t, g, decision))
+
+	diff(t, "informs", []string{
+		"L1>X1", "L2>T1", "L2>T2", "L3>X2", "L4>T3", "R>L1", "T1>L3", "T2>L3", "X1>L2", "X2>L4",
+	}, edges(g, graphsync.Informs))
+	diff(t, "contains", []string{
+		"A2>L4", "A2>T3", "A>L1", "A>P", "A>X1", "P>A2", "P>L2", "P>L3", "P>T1", "P>T2", "P>X2", "R>A", "T3>H",
+	}, edges(g, graphsync.Contains))
+
+	// What happens after the decision, even on the way back to it, changes nothing.
+	resumed(r)
+	diff(t, "why after the run went on", want, why(t, build(t, r.rows), decision))
+	found := build(t, r.rows).Entities()
+	found = append(found, entity.Entity{
+		Type: "Product", Value: "Said Later", Source: entity.SourceModel, Confidence: 1, TechNode: r.key("T1"), EventID: "gone", SeenAt: time.UnixMicro(baseTime + 999_000),
+	}, entity.Entity{
+		Type: "Product", Value: "Said Before", Source: entity.SourceModel, Confidence: 1, TechNode: r.key("T1"), EventID: "gone too", SeenAt: time.UnixMicro(baseTime + 9_000),
+	})
+	want = slices.Insert(want, 2, "Product Said Before 4: T1 > L3 > X2 > L4 > T3 / H")
+	diff(t, "why with a model's entities", want, why(t, graphsync.Build(r.rows, found), decision))
+}
+
+func TestWhyOfAResumedCall(t *testing.T) {
+	r := delegate(t)
+	resumed(r)
+	g := build(t, r.rows)
+	diff(t, "resumes", []string{"H>R2"}, edges(g, graphsync.Resumes))
+	want := []string{
+		"Budget $50,000 0: T3b",
+		"Product Instagram Reels 4: T1 > L3 > X2 > L4 > T3b",
+		"Product Strava Routes 4: T1 > L3 > X2 > L4 > T3b",
+		"Targeting Runners 4: T2 > L3 > X2 > L4 > T3b",
+	}
+	diff(t, "why of the resumed call", want, why(t, g, r.key("T3b")))
+	// The approved plan is one resumes edge and two spans away from the later call.
+	want = []string{
+		"Product Too Late 0: T4",
+		"Budget $50,000 1: T3 / H ~ R2 / A3 / T4",
+		"Product Instagram Reels 5: T1 > L3 > X2 > L4 > T3 / H ~ R2 / A3 / T4",
+		"Product Strava Routes 5: T1 > L3 > X2 > L4 > T3 / H ~ R2 / A3 / T4",
+		"Targeting Runners 5: T2 > L3 > X2 > L4 > T3 / H ~ R2 / A3 / T4",
+	}
+	diff(t, "why of a call after the resumed one", want, why(t, g, r.key("T4")))
+	diff(t, "why of the turn that answers", []string{"Budget $50,000 1: T3 / H ~ R2"}, why(t, g, r.key("R2"), graphsync.WithHops(1)))
+}
+
+func TestWhyAcrossTurns(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R1")
+	r.agent("root", "A1", "R1")
+	r.llm("L1", "A1", "c1=transfer_to_agent")
+	r.tool("X1", "A1", "c1=transfer_to_agent", m{}, m{})
+	r.agent("planner", "P1", "A1")
+	r.llm("L2", "P1", "c2=query_ad_inventory")
+	r.tool("T1", "P1", "c2=query_ad_inventory", m{}, placements("Reels"))
+	r.llm("L3", "P1") // the planner answers the user
+	r.turn("2", "R2")
+	r.agent("planner", "P2", "R2")
+	r.llm("L4", "P2", "c1=provision_campaign") // numbered anew
+	r.ask("T2", "P2", "c1=provision_campaign", "H", "conf", m{"budget": 50000})
+
+	g := build(t, r.rows)
+	diff(t, "why", []string{
+		"Budget $50,000 0: T2 / H",
+		"Product Reels 3: T1 > L3 > L4 > T2 / H",
+	}, why(t, g, r.key("H")))
+	diff(t, "informs", []string{
+		"L1>X1", "L2>T1", "L3>L4", "L4>T2", "R1>L1", "R2>L4", "T1>L3", "X1>L2",
+	}, edges(g, graphsync.Informs))
+}
+
+// What a failed, a crashed or a refused step knew is still in the history.
+func TestWhyOverStepsThatDidNotEnd(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R1")
+	r.llm("L1", "R1", "c1=query_ad_inventory")
+	r.tool("T1", "R1", "c1=query_ad_inventory", m{}, placements("Reels"))
+	r.add(schema.LLMRequest, "root", "L2", "R1", nil, nil)
+	r.add(schema.LLMError, "root", "L2", "R1", nil, nil)
+	r.turn("2", "R2")
+	r.llm("L3", "R2", "c2=query_audience")
+	r.start("T2", "R2", "c2=query_audience", m{}) // the process died here
+	r.turn("3", "R3")
+	r.llm("L4", "R3", "c3=provision_campaign")
+	r.ask("T3", "R3", "c3=provision_campaign", "H", "conf", m{"budget": 1})
+	g := build(t, r.rows)
+	diff(t, "why", []string{
+		"Budget $1 0: T3 / H",
+		"Product Reels 4: T1 > L2 > L3 > L4 > T3 / H",
+	}, why(t, g, r.key("H")))
+}
+
+func TestHopLimit(t *testing.T) {
+	r := delegate(t)
+	g := build(t, r.rows)
+	for hops, want := range map[int]int{0: 1, 1: 1, 3: 1, 4: 4, 20: 4} {
+		if got := why(t, g, r.key("H"), graphsync.WithHops(hops)); len(got) != want {
+			t.Errorf("%d hops give %q, want %d reasons", hops, got, want)
+		}
+	}
+	if _, err := g.Why(r.key("H"), graphsync.WithHops(-1)); err == nil {
+		t.Error("a negative hop limit was accepted")
+	}
+	if _, err := g.Why("nothing"); !errors.Is(err, graphsync.ErrUnknownNode) {
+		t.Errorf("why of an unknown node: %v", err)
+	}
+
+	// A chain that is longer than the default.
+	long := &recorder{t: t}
+	long.turn("1", "R")
+	for i := range 15 {
+		id := fmt.Sprint("c", i)
+		long.llm(fmt.Sprint("L", i), "R", id+"=query_ad_inventory")
+		long.tool(fmt.Sprint("T", i), "R", id+"=query_ad_inventory", m{}, placements(fmt.Sprint("P", i)))
+	}
+	g = build(t, long.rows)
+	if got := why(t, g, long.key("T14")); len(got) != 11 {
+		t.Errorf("the default limit gives %d reasons, want 11: %q", len(got), got)
+	}
+	if got := why(t, g, long.key("T14"), graphsync.WithHops(28)); len(got) != 15 {
+		t.Errorf("28 hops give %d reasons, want 15", len(got))
+	}
+}
+
+func TestParallelCallsDoNotCross(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	r.llm("L1", "R", "a=query_ad_inventory", "b=provision_campaign")
+	r.start("T1", "R", "a=query_ad_inventory", m{})
+	r.end("T1", "R", "a=query_ad_inventory", placements("Reels"), nil)
+	r.ask("T2", "R", "b=provision_campaign", "H", "conf", m{"budget": 7})
+	g := build(t, r.rows)
+	diff(t, "why", []string{"Budget $7 0: T2 / H"}, why(t, g, r.key("H")))
+	diff(t, "informs", []string{"L1>T1", "L1>T2", "R>L1"}, edges(g, graphsync.Informs))
+}
+
+// Two branches run at once, with call ids that models number alike. Each keeps to
+// itself, both start from what was known before, and the main branch knows both.
+func TestParallelBranches(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	r.llm("L0", "R", "c0=query_audience")
+	r.tool("T0", "R", "c0=query_audience", m{}, m{"audience": "Runners"})
+	on := func(branch string, f func()) { r.branch = branch; f(); r.branch = "" }
+	on("par.a", func() { r.llm("La", "R", "c1=query_ad_inventory") })
+	on("par.b", func() { r.llm("Lb", "R", "c1=query_ad_inventory") })
+	on("par.b", func() { r.start("Tb", "R", "c1=query_ad_inventory", m{}) })
+	on("par.a", func() { r.start("Ta", "R", "c1=query_ad_inventory", m{}) })
+	on("par.a", func() { r.end("Ta", "R", "c1=query_ad_inventory", placements("A"), nil) })
+	on("par.b", func() { r.end("Tb", "R", "c1=query_ad_inventory", placements("B"), nil) })
+	on("par.b", func() { r.llm("Lb2", "R") })
+	on("par.a", func() { r.llm("La2", "R") })
+	r.llm("L1", "R", "c9=provision_campaign")
+	r.ask("T1", "R", "c9=provision_campaign", "H", "conf", m{"budget": 7})
+	g := build(t, r.rows)
+	diff(t, "informs", []string{
+		"L0>T0", "L1>T1", "La2>L1", "La>Ta", "Lb2>L1", "Lb>Tb", "R>L0", "T0>L1", "T0>La", "T0>Lb", "Ta>La2", "Tb>Lb2",
+	}, edges(g, graphsync.Informs))
+	decision := []string{
+		"Budget $7 0: T1 / H",
+		"Targeting Runners 2: T0 > L1 > T1 / H",
+		"Product A 3: Ta > La2 > L1 > T1 / H",
+		"Product B 3: Tb > Lb2 > L1 > T1 / H",
+	}
+	diff(t, "why", decision, why(t, g, r.key("H")))
+	diff(t, "why inside a branch", []string{"Product A 0: Ta", "Targeting Runners 2: T0 > La > Ta"}, why(t, g, r.key("Ta")))
+
+	// The same branch runs again in a later turn: the first turn's edges stay.
+	before := g.Edges()
+	r.turn("2", "R2")
+	on("par.a", func() { r.llm("La3", "R2") })
+	after := build(t, r.rows)
+	for _, e := range before {
+		if !slices.Contains(after.Edges(), e) {
+			t.Errorf("a later row took the edge %v away", e)
+		}
+	}
+	diff(t, "why after a later turn", decision, why(t, after, r.key("H")))
+}
+
+func TestDuplicatesCountOnce(t *testing.T) {
+	r := delegate(t)
+	want := build(t, r.rows)
+	var rows []schema.Event
+	for _, e := range r.rows {
+		rows = append(rows, e, e)
+		if e.EventType == schema.LLMResponse { // streamed in three chunks
+			for i := range 2 {
+				chunk := e
+				chunk.EventID = fmt.Sprint(e.EventID, i)
+				rows = append(rows, chunk)
+			}
+		}
+	}
+	got := build(t, rows)
+	diff(t, "edges", want.Edges(), got.Edges())
+	diff(t, "entities", want.Entities(), got.Entities())
+	diff(t, "why", why(t, want, r.key("H")), why(t, got, r.key("H")))
+	again := graphsync.Build(rows, append(got.Entities(), got.Entities()...))
+	diff(t, "entities given twice", want.Entities(), again.Entities())
+}
+
+func TestOrderOfInputDoesNotMatter(t *testing.T) {
+	r := delegate(t)
+	resumed(r)
+	for _, numbered := range []bool{true, false} {
+		rows := slices.Clone(r.rows)
+		for i := range rows {
+			// Ties: with a number the time says nothing, without one three steps share a time.
+			if numbered {
+				rows[i].Timestamp = baseTime
+			} else {
+				rows[i].Seq = 0
+				rows[i].Timestamp = baseTime + int64(i/3)*1000
+			}
+		}
+		first := build(t, rows)
+		for seed := range uint64(20) {
+			mixed := slices.Clone(rows)
+			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+			g := build(t, mixed)
+			diff(t, "nodes", first.Nodes(), g.Nodes())
+			diff(t, "edges", first.Edges(), g.Edges())
+			diff(t, "entities", first.Entities(), g.Entities())
+			diff(t, "why", why(t, first, r.key("H")), why(t, g, r.key("H")))
+			diff(t, "timeline", first.Trace().Timeline, g.Trace().Timeline)
+			if t.Failed() {
+				t.Fatalf("numbered %t, seed %d", numbered, seed)
+			}
+		}
+	}
+}
+
+func TestCanonicalReason(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	r.llm("L1", "R", "a=query_ad_inventory")
+	r.tool("T1", "R", "a=query_ad_inventory", m{}, m{"placements": []any{m{"name": "Reels", "price": 40000, "available": true}}})
+	r.llm("L2", "R", "b=query_ad_inventory")
+	r.tool("T2", "R", "b=query_ad_inventory", m{}, m{"placements": []any{m{"name": "REELS", "price": "$52,000"}}})
+	r.llm("L3", "R", "c=provision_campaign")
+	r.ask("T3", "R", "c=provision_campaign", "H", "conf", m{"budget": "50,000.00 USD"})
+	reasons, err := build(t, r.rows).Why(r.key("H"))
+	if err != nil || len(reasons) != 2 {
+		t.Fatalf("%v, %v", reasons, err)
+	}
+	budget, reels := reasons[0], reasons[1]
+	if budget.Entity.Key != "Budget:money:50000:USD" || budget.Entity.Sources[0] != entity.SourceAction {
+		t.Errorf("budget %+v", budget.Entity)
+	}
+	if reels.Hops != 2 || reels.Path[0].Node.SpanID != "T2" || len(reels.Entity.Seen) != 2 {
+		t.Errorf("the nearest sighting is %s, %d hops away, of %d", reels.Path[0].Node.SpanID, reels.Hops, len(reels.Entity.Seen))
+	}
+	got := map[string]string{}
+	for name, v := range reels.Entity.Attributes {
+		got[name] = v.Canonical()
+	}
+	diff(t, "attributes", map[string]string{"price": "money:52000:USD", "availability": "boolean:true"}, got)
+}
