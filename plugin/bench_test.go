@@ -1,0 +1,136 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+type discard struct{ bytes int }
+
+func (d *discard) Append(e schema.Event) bool {
+	d.bytes += len(e.Content) + len(e.Attributes)
+	return true
+}
+
+type noArgs struct{}
+
+// inTool runs f inside a tool of a real run, with the context ADK gives a tool.
+func inTool(b testing.TB, rec *Recorder, f func(agent.Context, tool.Tool)) {
+	b.Helper()
+	var self tool.Tool
+	self, err := functiontool.New(functiontool.Config{Name: "query_ad_inventory"}, func(ctx agent.Context, _ noArgs) (map[string]any, error) {
+		f(ctx, self)
+		return map[string]any{}, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if adktest.LastResponse(req) != nil {
+			return adktest.Text("done"), nil
+		}
+		return adktest.Call("query_ad_inventory", map[string]any{}), nil
+	}}
+	root, err := llmagent.New(llmagent.Config{Name: "media_planner", Model: m, Tools: []tool.Tool{self}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := runner.New(runner.Config{
+		AppName: "adcp", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true,
+		PluginConfig: rec.PluginConfig(),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := adktest.TryRun(b.Context(), r, "u", "s", adktest.UserText("go")); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func newTestRecorder(t testing.TB, sink Sink) *Recorder {
+	t.Helper()
+	rec, err := New(Config{Sink: sink})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+// inventory is a tool result of about 0.8 KB.
+func inventory() map[string]any {
+	var placements []any
+	for i := range 6 {
+		placements = append(placements, map[string]any{
+			"name": fmt.Sprintf("Placement number %d", i), "available": true, "price": 18000.5 + float64(i),
+			"currency": "USD", "as_of": "2026-01-19T10:00:00Z", "format": "video",
+		})
+	}
+	return map[string]any{"placements": placements, "brand": "ELF Cosmetics", "count": 6}
+}
+
+// BenchmarkToolCompleted is the callback that ends a tool call.
+func BenchmarkToolCompleted(b *testing.B) {
+	rec := newTestRecorder(b, &discard{})
+	result := inventory()
+	inTool(b, rec, func(ctx agent.Context, t tool.Tool) {
+		r := rec.runs.lookup(ctx)
+		c := r.call(ctx)
+		b.ReportAllocs()
+		for b.Loop() {
+			c.done = false
+			rec.endTool(ctx, rec.runs.lookup(ctx), r.call(ctx), nil, result, nil)
+		}
+	})
+}
+
+// BenchmarkToolCall is both callbacks of a tool call, with what they keep in
+// between.
+func BenchmarkToolCall(b *testing.B) {
+	rec := newTestRecorder(b, &discard{})
+	args, result := map[string]any{"brand": "ELF Cosmetics", "limit": 6.0}, inventory()
+	inTool(b, rec, func(ctx agent.Context, t tool.Tool) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = rec.beforeTool(ctx, t, args)
+			_, _ = rec.afterTool(ctx, t, args, result, nil)
+		}
+	})
+}
+
+// BenchmarkLLMRequest is the callback before a model call with 20 messages.
+func BenchmarkLLMRequest(b *testing.B) {
+	rec := newTestRecorder(b, &discard{})
+	req := &model.LLMRequest{Model: "gemini-3-flash", Config: &genai.GenerateContentConfig{
+		SystemInstruction: genai.NewContentFromText(strings.Repeat("You plan media. ", 20), genai.RoleUser),
+	}}
+	for i := range 20 {
+		role := genai.Role(genai.RoleUser)
+		if i%2 == 1 {
+			role = genai.RoleModel
+		}
+		req.Contents = append(req.Contents, genai.NewContentFromText(strings.Repeat("a message of some words ", 10), role))
+	}
+	inTool(b, rec, func(ctx agent.Context, _ tool.Tool) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = rec.beforeModel(ctx, req)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// gateBeforeTool stands before every tool call, behind all other plugins. Calls
+// of tools that are not guarded pass untouched.
+func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (result map[string]any, err error) {
+	name := t.Name()
+	enforced, asks := rec.enforced(name)
+	if !enforced {
+		return nil, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			rec.panics.Add(1)
+			rec.log.Error("contextgraph: the gate recovered from a panic and denies", "tool", name, "panic", p)
+			result, err = rec.deny(ctx, nil, name, "internal_error", fmt.Sprintf("internal error: %v", p)), nil
+		}
+	}()
+	switch {
+	case rec.sink == nil || rec.guard == nil:
+		return rec.deny(ctx, nil, name, "recorder_off", "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate"), nil
+	case rec.closed.Load():
+		return rec.deny(ctx, nil, name, "closed", "contextgraph is closed"), nil
+	}
+	r := rec.runs.lookup(ctx)
+	if r == nil {
+		return rec.deny(ctx, nil, name, "not_recorded", errNotRecorded.Error()), nil
+	}
+	c := r.call(ctx)
+	if c == nil {
+		return rec.deny(ctx, nil, name, "not_recorded", "another plugin hid this call from the recorder; register contextgraph's plugins by PluginConfig"), nil
+	}
+	if c.live {
+		return rec.deny(ctx, c, name, "cannot_ask", "a live session cannot ask for an approval"), nil
+	}
+	c.gated = true
+
+	confirmation := ctx.ToolConfirmation()
+	switch {
+	case confirmation == nil && asks:
+		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
+			return rec.deny(ctx, c, name, "cannot_ask", err.Error()), nil
+		}
+		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)
+	case confirmation == nil:
+		// A protected tool asks by itself, innermost; a covered one decides
+		// itself whether this call needs an approval.
+		return nil, nil
+	case !confirmation.Confirmed:
+		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
+	}
+	return rec.execute(ctx, r, c, args), nil
+}
+
+func approvalHint(name string) string {
+	return fmt.Sprintf("Please approve or reject the tool call %s() by responding with a FunctionResponse with an expected ToolConfirmation payload.", name)
+}
+
+// execute decides about a call that a human approved. It returns nil when the
+// call may run.
+func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string]any) map[string]any {
+	r.mu.Lock()
+	outcome, ok := r.answers[c.id]
+	r.mu.Unlock()
+	if !ok {
+		return rec.deny(ctx, c, c.name, "unknown_request", "no recorded request was approved for this call in this turn")
+	}
+	if !outcome.Accepted {
+		return rec.refuse(c, refusalOf(c, outcome))
+	}
+	pctx, cancel := detached(ctx, answerTimeout)
+	defer cancel()
+	permit, report, err := rec.guard.Permit(pctx, safety.Execution{
+		Session: safety.Session(r.session), ApprovalID: outcome.Approval.ID, CallID: c.id, Tool: c.name, RunID: r.id, Args: args,
+	})
+	rec.verdict(ctx, r, report, "execution", c.span, outcome.Approval)
+	if err != nil {
+		return rec.refuse(c, err)
+	}
+	c.permit = permit
+	if rec.isProtected(c.name) {
+		// Protect consumes it, innermost.
+		return nil
+	}
+	if err := permit.Consume(pctx, args); err != nil {
+		c.permit = nil
+		return rec.refuse(c, err)
+	}
+	return nil
+}
+
+// refusalOf says why an answer that was not accepted lets nothing run.
+func refusalOf(c *call, outcome safety.Outcome) *safety.Refusal {
+	message := fmt.Sprintf("The answer to the approval request of %s was not accepted.", c.name)
+	switch outcome.Reason {
+	case safety.CodeDrift:
+		message = fmt.Sprintf("The world has changed since the approval of %s was asked.", c.name)
+	case safety.CodeCheckFailed:
+		message = fmt.Sprintf("It could not be shown that what %s rests on is unchanged.", c.name)
+	case safety.CodeNotAuthorized:
+		message = fmt.Sprintf("Whoever approved %s is not allowed to.", c.name)
+	case safety.CodeExpired:
+		message = fmt.Sprintf("The approval request of %s has expired.", c.name)
+	}
+	return &safety.Refusal{
+		Code: outcome.Reason, Message: message, Tool: c.name, ApprovalID: outcome.Approval.ID, Report: outcome.Report,
+	}
+}
+
+// refuse turns a refusal of the guard into the result the model gets.
+func (rec *Recorder) refuse(c *call, err error) map[string]any {
+	c.refused = err.Error()
+	var refusal *safety.Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Map()
+	}
+	return refusalMap(c.name, "error", err.Error())
+}
+
+// deny refuses a call for a reason of the gate itself.
+func (rec *Recorder) deny(_ agent.Context, c *call, name, reason, message string) map[string]any {
+	text := fmt.Sprintf("%s was not run: %s", name, message)
+	if c != nil {
+		c.refused = text
+	}
+	rec.log.Warn("contextgraph: call denied", "tool", name, "reason", reason, "message", message)
+	return refusalMap(name, reason, message)
+}
+
+func refusalMap(name, reason, message string) map[string]any {
+	return map[string]any{
+		"status":  "blocked",
+		"reason":  reason,
+		"tool":    name,
+		"error":   fmt.Sprintf("%s was not run: %s", name, message),
+		"message": message,
+		"next":    "Do not retry this call. Tell the user why it was not run.",
+	}
+}
+
+// finishPermit tells the ledger how the effect ended.
+func (rec *Recorder) finishPermit(ctx context.Context, c *call, args map[string]any, err error) {
+	dctx, cancel := detached(ctx, ledgerTimeout)
+	defer cancel()
+	if derr := c.permit.Done(dctx, err); derr != nil {
+		rec.log.Error("contextgraph: the end of an approved call could not be recorded; its approval stays in doubt",
+			"tool", c.name, "error", derr)
+	}
+}

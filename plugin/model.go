@@ -1,0 +1,341 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+	defer rec.rescue("BeforeModel")
+	r := rec.runs.lookup(ctx)
+	if r == nil {
+		return nil, nil
+	}
+	name, branch := ctx.AgentName(), ctx.Branch()
+	l := &llmSpan{id: newSpanID(), started: rec.now()}
+	l.cached = req.Config != nil && req.Config.CachedContent != ""
+	r.mu.Lock()
+	a := r.agentLocked(name, branch)
+	if a == nil {
+		// A model call of an agent that did not announce itself.
+		a = &agentSpan{id: r.rootSpan, name: name, branch: branch, started: l.started}
+	}
+	l.agent = a
+	a.llm, a.lastLLM = l, l
+	r.mu.Unlock()
+
+	rec.emit(ctx, r, row{
+		typ: schema.LLMRequest, agent: name, branch: branch, span: l.id, parent: a.id, at: l.started,
+		content: func(d jsonenc.Doc) {
+			d.Open('{')
+			d.Key("prompt")
+			d.Open('[')
+			for _, c := range req.Contents {
+				if c == nil {
+					continue
+				}
+				d.Open('{')
+				d.Str("role", c.Role)
+				d.Key("content")
+				summary(d, c)
+				d.Close('}')
+			}
+			d.Close(']')
+			if req.Config != nil && req.Config.SystemInstruction != nil {
+				d.Key("system_prompt")
+				summary(d, req.Config.SystemInstruction)
+			}
+			d.Close('}')
+		},
+		attrs: func(d jsonenc.Doc) {
+			d.OptStr("model", req.Model)
+			modelConfig(d, req.Config)
+		},
+	})
+	return nil, nil
+}
+
+// modelConfig writes attributes.llm_config, .labels and .tools. Only what is set
+// is written.
+func modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
+	if c == nil {
+		return
+	}
+	d.Key("llm_config")
+	d.Open('{')
+	if c.Temperature != nil {
+		d.Any("temperature", *c.Temperature)
+	}
+	if c.TopP != nil {
+		d.Any("top_p", *c.TopP)
+	}
+	if c.TopK != nil {
+		d.Any("top_k", *c.TopK)
+	}
+	if c.CandidateCount != 0 {
+		d.Int("candidate_count", int64(c.CandidateCount))
+	}
+	if c.MaxOutputTokens != 0 {
+		d.Int("max_output_tokens", int64(c.MaxOutputTokens))
+	}
+	if len(c.StopSequences) > 0 {
+		d.Any("stop_sequences", c.StopSequences)
+	}
+	if c.PresencePenalty != nil {
+		d.Any("presence_penalty", *c.PresencePenalty)
+	}
+	if c.FrequencyPenalty != nil {
+		d.Any("frequency_penalty", *c.FrequencyPenalty)
+	}
+	d.OptStr("response_mime_type", c.ResponseMIMEType)
+	if c.ResponseSchema != nil {
+		d.Any("response_schema", c.ResponseSchema)
+	} else if c.ResponseJsonSchema != nil {
+		d.Any("response_schema", c.ResponseJsonSchema)
+	}
+	if c.Seed != nil {
+		d.Int("seed", int64(*c.Seed))
+	}
+	if c.ResponseLogprobs {
+		d.Bool("response_logprobs", true)
+	}
+	if c.Logprobs != nil {
+		d.Int("logprobs", int64(*c.Logprobs))
+	}
+	d.Close('}')
+	if len(c.Labels) > 0 {
+		d.Any("labels", c.Labels)
+	}
+	open := false
+	for _, t := range c.Tools {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.FunctionDeclarations {
+			if f == nil {
+				continue
+			}
+			if !open {
+				d.Key("tools")
+				d.Open('[')
+				open = true
+			}
+			d.Open('{')
+			d.Str("name", f.Name)
+			d.OptStr("description", f.Description)
+			if f.ParametersJsonSchema != nil {
+				d.Any("parameters", f.ParametersJsonSchema)
+			} else if f.Parameters != nil {
+				d.Any("parameters", f.Parameters)
+			}
+			d.Close('}')
+		}
+	}
+	if open {
+		d.Close(']')
+	}
+}
+
+func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmErr error) (*model.LLMResponse, error) {
+	defer rec.rescue("AfterModel")
+	r := rec.runs.lookup(ctx)
+	if r == nil {
+		return nil, nil
+	}
+	now := rec.now()
+	name, branch := ctx.AgentName(), ctx.Branch()
+	r.mu.Lock()
+	a := r.agentLocked(name, branch)
+	var l *llmSpan
+	if a != nil {
+		l = a.lastLLM
+	}
+	if l != nil && l.firstToken.IsZero() {
+		l.firstToken = now
+	}
+	partial := resp != nil && resp.Partial
+	if l != nil && !partial {
+		a.llm = nil
+	}
+	r.mu.Unlock()
+	if l == nil || partial || resp == nil || llmErr != nil {
+		return nil, nil
+	}
+	rec.llmResponse(ctx, r, l, resp, now, false)
+	return nil, nil
+}
+
+// shortCircuited writes the answer that a callback gave in the place of the
+// model: AfterModel does not fire then, only the event passes.
+func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *run, a *agentSpan, ev *session.Event) {
+	if ev.Content == nil || ev.Content.Role == genai.RoleUser {
+		return
+	}
+	r.mu.Lock()
+	l := a.llm
+	a.llm = nil
+	r.mu.Unlock()
+	if l != nil {
+		rec.llmResponse(ctx, r, l, &ev.LLMResponse, rec.now(), true)
+	}
+}
+
+func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err error) (*model.LLMResponse, error) {
+	defer rec.rescue("OnModelError")
+	r := rec.runs.lookup(ctx)
+	if r == nil || err == nil {
+		return nil, nil
+	}
+	now := rec.now()
+	r.mu.Lock()
+	a := r.agentLocked(ctx.AgentName(), ctx.Branch())
+	var l *llmSpan
+	if a != nil {
+		l, a.llm = a.lastLLM, nil
+	}
+	r.mu.Unlock()
+	if l == nil {
+		return nil, nil
+	}
+	rec.emit(ctx, r, row{
+		typ: schema.LLMError, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
+		timed: true, total: now.Sub(l.started), failed: true, message: err.Error(),
+	})
+	return nil, nil
+}
+
+func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *model.LLMResponse, now time.Time, short bool) {
+	x := row{
+		typ: schema.LLMResponse, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
+		timed: true, total: now.Sub(l.started), message: resp.ErrorMessage,
+		content: func(d jsonenc.Doc) {
+			d.Open('{')
+			d.Str("response", decorated(resp.Content))
+			if u := resp.UsageMetadata; u != nil {
+				d.Key("usage")
+				d.Open('{')
+				d.Int("prompt", int64(u.PromptTokenCount))
+				d.Int("completion", int64(u.CandidatesTokenCount))
+				d.Int("total", int64(u.TotalTokenCount))
+				d.Close('}')
+			}
+			d.Close('}')
+		},
+		adk: func(d jsonenc.Doc) {
+			if short {
+				d.Bool("short_circuited", true)
+			}
+		},
+		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp) },
+	}
+	if !l.firstToken.IsZero() {
+		x.firstToken = l.firstToken.Sub(l.started)
+	}
+	if x.message == "" {
+		x.message = resp.ErrorCode
+	}
+	rec.emit(ctx, r, x)
+}
+
+func responseAttributes(d jsonenc.Doc, l *llmSpan, resp *model.LLMResponse) {
+	d.OptStr("model_version", resp.ModelVersion)
+	d.OptStr("finish_reason", string(resp.FinishReason))
+	if u := resp.UsageMetadata; u != nil {
+		d.Key("usage_metadata")
+		d.Open('{')
+		for _, c := range [...]struct {
+			name  string
+			count int32
+		}{
+			{"prompt_token_count", u.PromptTokenCount},
+			{"candidates_token_count", u.CandidatesTokenCount},
+			{"total_token_count", u.TotalTokenCount},
+			{"cached_content_token_count", u.CachedContentTokenCount},
+			{"thoughts_token_count", u.ThoughtsTokenCount},
+			{"tool_use_prompt_token_count", u.ToolUsePromptTokenCount},
+		} {
+			if c.count != 0 {
+				d.Int(c.name, int64(c.count))
+			}
+		}
+		d.Close('}')
+		cache := "none"
+		if u.CachedContentTokenCount > 0 {
+			cache = "implicit"
+			if l.cached {
+				cache = "explicit"
+			}
+		}
+		d.Str("cache_type", cache)
+	}
+	// The contract's content names the tools that were called and leaves out
+	// their arguments and call ids, without which no call can be traced to the
+	// answer that asked for it.
+	if resp.Content == nil {
+		return
+	}
+	open := false
+	for _, p := range resp.Content.Parts {
+		if p == nil || p.FunctionCall == nil {
+			continue
+		}
+		if !open {
+			d.Key("function_calls")
+			d.Open('[')
+			open = true
+		}
+		d.Open('{')
+		d.Str("id", p.FunctionCall.ID)
+		d.Str("name", p.FunctionCall.Name)
+		d.Any("args", p.FunctionCall.Args)
+		d.Close('}')
+	}
+	if open {
+		d.Close(']')
+	}
+}
+
+// decorated renders a response the way the contract's content.response reads:
+// text: '…' | call: name | resp: name | other.
+func decorated(c *genai.Content) string {
+	if c == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, p := range c.Parts {
+		if p == nil {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(" | ")
+		}
+		switch {
+		case p.Text != "":
+			b.WriteString("text: '")
+			b.WriteString(p.Text)
+			b.WriteByte('\'')
+		case p.FunctionCall != nil:
+			b.WriteString("call: ")
+			b.WriteString(p.FunctionCall.Name)
+		case p.FunctionResponse != nil:
+			b.WriteString("resp: ")
+			b.WriteString(p.FunctionResponse.Name)
+		default:
+			b.WriteString("other")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/runner"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Names of the two plugins as the runner knows them.
+const (
+	ObserverName = "contextgraph_observer"
+	GateName     = "contextgraph_gate"
+)
+
+// Sink takes rows. The journal is one.
+type Sink interface {
+	// Append takes the row without blocking and without I/O. It returns false
+	// when the row had to be dropped, which the sink counts.
+	Append(schema.Event) bool
+}
+
+// Config says what a [Recorder] records into and what it guards.
+type Config struct {
+	// Sink takes the rows. Nil turns recording off; tools that are guarded then
+	// deny, because nothing can be known of what they rest on.
+	Sink Sink
+	// Guard decides. Nil denies every guarded call.
+	Guard *safety.Guard
+	// Tools are the names of the tools that never run without an approval. The
+	// gate asks for it where the tool does not ask itself.
+	Tools []string
+	// Covered are the names of the tools whose confirmations are enforced, not
+	// only observed, because a rule says what their arguments mean.
+	Covered []string
+	// Logger takes what has no other place. Defaults to slog.Default().
+	Logger *slog.Logger
+	// Limits bound a row. Defaults as in [jsonenc.Limits].
+	Limits jsonenc.Limits
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Recorder holds the callbacks and what they know of the runs under way. It is
+// safe for concurrent use by any number of runners.
+type Recorder struct {
+	sink   Sink
+	guard  *safety.Guard
+	log    *slog.Logger
+	limits jsonenc.Limits
+	now    func() time.Time
+
+	observer, gate *plugin.Plugin
+
+	runs    runs
+	writers sync.Pool
+
+	mu        sync.Mutex
+	listed    map[string]bool
+	covered   map[string]bool
+	protected map[string]bool
+	rootNames map[string]string
+
+	panics atomic.Int64
+	closed atomic.Bool
+}
+
+// New returns a Recorder.
+func New(cfg Config) (*Recorder, error) {
+	rec := &Recorder{
+		sink: cfg.Sink, guard: cfg.Guard, log: cfg.Logger, limits: cfg.Limits, now: cfg.Now,
+		listed: set(cfg.Tools), covered: set(cfg.Covered),
+		protected: make(map[string]bool), rootNames: make(map[string]string),
+	}
+	if rec.log == nil {
+		rec.log = slog.Default()
+	}
+	if rec.now == nil {
+		rec.now = time.Now
+	}
+	rec.writers.New = func() any { return jsonenc.NewWriter(rec.limits) }
+	if err := rec.plugins(); err != nil {
+		return nil, err
+	}
+	return rec, nil
+}
+
+func set(names []string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func (rec *Recorder) plugins() (err error) {
+	rec.gate, err = plugin.New(plugin.Config{Name: GateName, BeforeToolCallback: rec.gateBeforeTool})
+	if err != nil {
+		return fmt.Errorf("contextgraph: gate plugin: %w", err)
+	}
+	if rec.sink == nil {
+		return nil
+	}
+	rec.observer, err = plugin.New(plugin.Config{
+		Name:                  ObserverName,
+		OnUserMessageCallback: rec.onUserMessage,
+		OnEventCallback:       rec.onEvent,
+		BeforeRunCallback:     rec.beforeRun,
+		AfterRunCallback:      rec.afterRun,
+		BeforeAgentCallback:   rec.beforeAgent,
+		AfterAgentCallback:    rec.afterAgent,
+		BeforeModelCallback:   rec.beforeModel,
+		AfterModelCallback:    rec.afterModel,
+		OnModelErrorCallback:  rec.onModelError,
+		BeforeToolCallback:    rec.beforeTool,
+		AfterToolCallback:     rec.afterTool,
+		OnToolErrorCallback:   rec.onToolError,
+	})
+	if err != nil {
+		return fmt.Errorf("contextgraph: observer plugin: %w", err)
+	}
+	return nil
+}
+
+// PluginConfig returns the plugins in the order they must have: the observer,
+// then the others as given, then the gate. With recording off there is only the
+// gate, which denies what is guarded.
+func (rec *Recorder) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
+	plugins := make([]*plugin.Plugin, 0, len(others)+2)
+	if rec.observer != nil {
+		plugins = append(plugins, rec.observer)
+	}
+	plugins = append(plugins, others...)
+	plugins = append(plugins, rec.gate)
+	return runner.PluginConfig{Plugins: plugins}
+}
+
+// LiveRuns returns the ids of the runs under way in a session: their record is
+// not finished and must not be taken for one that lost its end.
+func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s) }
+
+// Panics returns how many panics of the recorder's own code were recovered. Each
+// is also logged. A row may be missing for each.
+func (rec *Recorder) Panics() int64 { return rec.panics.Load() }
+
+// Close makes every guarded tool deny from now on. Runs still under way are no
+// longer recorded.
+func (rec *Recorder) Close() { rec.closed.Store(true) }
+
+// rescue recovers a panic of our own in an observing callback. A panic in a tool
+// callback would end the process, and observation must never cost a run.
+func (rec *Recorder) rescue(where string) {
+	if p := recover(); p != nil {
+		rec.panics.Add(1)
+		rec.log.Error("contextgraph: recovered from a panic while recording; a row may be missing",
+			"callback", where, "panic", p, "stack", string(debug.Stack()))
+	}
+}
+
+func (rec *Recorder) enforced(name string) (enforced, asks bool) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	listed, protected := rec.listed[name], rec.protected[name]
+	return listed || protected || rec.covered[name], listed && !protected
+}
+
+func (rec *Recorder) isProtected(name string) bool {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return rec.protected[name]
+}
+
+// rootName remembers the root agent of an application. A run that resumes starts
+// at the agent that asked, so only a session without history tells the root.
+func (rec *Recorder) rootName(ctx agent.InvocationContext, r *run) string {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	s := ctx.Session()
+	if s != nil && s.Events() != nil && s.Events().Len() == 0 && r.rootAgent != "" {
+		rec.rootNames[r.session.App] = r.rootAgent
+	}
+	if name := rec.rootNames[r.session.App]; name != "" {
+		return name
+	}
+	return r.rootAgent
+}
+
+// detached is a context for work that must outlive the caller's cancellation: a
+// client that hangs up must not leave an approval half recorded.
+func detached(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), d)
+}
+
+// errNotRecorded is the reason why an approval cannot be asked where no run is
+// known.
+var errNotRecorded = errors.New("contextgraph: this run is not recorded: its runner lacks contextgraph's plugins")

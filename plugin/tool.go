@@ -1,0 +1,222 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// errUnfinished closes a span whose end never came.
+var errUnfinished = errors.New("the run ended before this step did")
+
+func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+	defer rec.rescue("BeforeTool")
+	if r := rec.runs.lookup(ctx); r != nil {
+		rec.startTool(ctx, r, t, args)
+	}
+	return nil, nil
+}
+
+func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[string]any) *call {
+	c := r.startCall(ctx, t, rec.now())
+	rec.emit(ctx, r, row{
+		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: c.started,
+		content: func(d jsonenc.Doc) { toolContent(d, c, "args", args) },
+		adk:     func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
+	})
+	return c
+}
+
+func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
+	d.Open('{')
+	d.Str("tool", c.name)
+	d.Any(key, payload)
+	d.Str("tool_origin", c.origin)
+	d.Close('}')
+}
+
+// onToolError remembers the error; AfterTool, which follows, writes the one row
+// of the call. A tool that does not exist fires only this callback.
+func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
+	defer rec.rescue("OnToolError")
+	r := rec.runs.lookup(ctx)
+	if r == nil {
+		return nil, nil
+	}
+	if c := r.call(ctx); c != nil {
+		c.err = err
+		return nil, nil
+	}
+	c := rec.startTool(ctx, r, t, args)
+	c.origin = "UNKNOWN"
+	rec.endTool(ctx, r, c, args, nil, err)
+	r.endCall(ctx)
+	return nil, nil
+}
+
+func (rec *Recorder) afterTool(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (refusal map[string]any, _ error) {
+	defer func() {
+		if p := recover(); p != nil {
+			// Past this point the request would reach a human although nothing
+			// of it was recorded.
+			rec.panics.Add(1)
+			rec.log.Error("contextgraph: recovered from a panic after a tool", "tool", t.Name(), "panic", p)
+			refusal = rec.withdraw(ctx, t.Name(), fmt.Errorf("internal error: %v", p))
+		}
+	}()
+	r := rec.runs.lookup(ctx)
+	if r == nil {
+		return nil, nil
+	}
+	c := r.call(ctx)
+	if c == nil {
+		c = rec.startTool(ctx, r, t, args)
+	}
+	rec.endTool(ctx, r, c, args, result, err)
+	if c.permit != nil && !rec.isProtected(c.name) {
+		rec.finishPermit(ctx, c, args, err)
+	}
+	refusal = rec.asked(ctx, r, c, args)
+	r.endCall(ctx)
+	return refusal, nil
+}
+
+// endTool writes the one row that ends a tool call.
+func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result map[string]any, err error) {
+	r.mu.Lock()
+	if c.done {
+		r.mu.Unlock()
+		return
+	}
+	c.done = true
+	entities := c.entities
+	r.mu.Unlock()
+
+	now := rec.now()
+	x := row{
+		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
+		timed: true, total: now.Sub(c.started),
+		adk: func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
+		attrs: func(d jsonenc.Doc) {
+			if len(entities) > 0 {
+				d.Key("entities")
+				d.Open('[')
+				d.Raw(entities)
+				d.Close(']')
+			}
+		},
+	}
+	switch {
+	case c.refused != "":
+		x.typ, x.failed, x.message = schema.ToolError, true, c.refused
+		x.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+	case errors.Is(err, tool.ErrConfirmationRequired), errors.Is(err, tool.ErrConfirmationRejected):
+		// Asking and being told no are not failures; the Python plugin writes
+		// both as results.
+		x.content = func(d jsonenc.Doc) { toolContent(d, c, "result", map[string]any{"error": err.Error()}) }
+	case err != nil:
+		x.typ, x.failed, x.message = schema.ToolError, true, err.Error()
+		x.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+	default:
+		x.content = func(d jsonenc.Doc) { toolContent(d, c, "result", result) }
+	}
+	rec.emit(ctx, r, x)
+}
+
+// ErrNoCall is returned by RecordEntity outside of a tool call that is recorded.
+var ErrNoCall = errors.New("contextgraph: no recorded tool call: RecordEntity works inside a tool, with the context the tool was given, in a runner with contextgraph's plugins")
+
+// RecordEntity declares an entity that the running tool evaluated. It is the
+// exact source: nothing has to be guessed from the tool's result. The entity
+// becomes part of the row that ends the call and is linked to the call's span.
+// Fields that say where it was seen are set by the recorder. ctx is the context
+// the tool was given.
+func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
+	if rec.sink == nil {
+		return nil
+	}
+	if e.Confidence == 0 {
+		e.Confidence = 1
+	}
+	if err := e.Validate(); err != nil {
+		return fmt.Errorf("contextgraph: record entity: %w", err)
+	}
+	r := rec.runs.lookup(ctx)
+	if r == nil || ctx.Actions() == nil {
+		return ErrNoCall
+	}
+	w := jsonenc.NewWriter(rec.limits)
+	d := w.Doc(100)
+	d.Open('{')
+	d.Str("type", e.Type)
+	d.Str("value", e.Value)
+	if !e.Norm.IsZero() {
+		d.Any("norm", e.Norm)
+	}
+	if len(e.Attributes) > 0 {
+		d.Key("attributes")
+		d.Open('{')
+		for name, v := range e.Attributes {
+			d.Any(name, v)
+		}
+		d.Close('}')
+	}
+	d.OptStr("artifact_uri", e.ArtifactURI)
+	d.Any("confidence", e.Confidence)
+	d.Close('}')
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.calls[ctx.Actions()]
+	if c == nil || c.done {
+		return ErrNoCall
+	}
+	if len(c.entities)+w.Len() > maxDeclared {
+		return fmt.Errorf("contextgraph: record entity: more than %d KiB of entities in one call of %s; record fewer, or let a rule extract them", maxDeclared>>10, c.name)
+	}
+	if len(c.entities) > 0 {
+		c.entities = append(c.entities, ',')
+	}
+	c.entities = append(c.entities, w.Bytes()...)
+	return nil
+}
+
+// maxDeclared bounds the entities that one call declares, in bytes, so that they
+// always fit into the row.
+const maxDeclared = 128 << 10
+
+// originOf names where a tool comes from, with the contract's values.
+func originOf(t tool.Tool) string {
+	if p, ok := t.(*protected); ok {
+		return originOf(p.inner)
+	}
+	if t.Name() == "transfer_to_agent" {
+		return "TRANSFER_AGENT"
+	}
+	typ := reflect.TypeOf(t)
+	for typ != nil && typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	if typ == nil {
+		return "UNKNOWN"
+	}
+	switch pkg := typ.PkgPath(); {
+	case strings.HasSuffix(pkg, "/tool/mcptoolset"):
+		return "MCP"
+	case strings.HasSuffix(pkg, "/tool/agenttool"):
+		return "SUB_AGENT"
+	}
+	return "LOCAL"
+}
