@@ -117,7 +117,7 @@ func TestParseNumber(t *testing.T) {
 			t.Errorf("ParseNumber(%q) = %s, %v, want %s", tt.in, v, err, tt.want)
 		}
 	}
-	for _, in := range []string{"", "-", ".", "1.", "1 000", "1,00", "1,,000", "e3", "1e1.5", "1e65", "5e64000", "1e-70", "$5", "12a", strings.Repeat("0", 300)} {
+	for _, in := range []string{"", "-", ".", "1.", "1 000", "1,00", "1,,000", "e3", "1e1.5", "1e65", "99e64", "0.1e-64", "5e64000", "1e-70", "$5", "12a", strings.Repeat("0", 300)} {
 		if v, err := entity.ParseNumber(in); err == nil {
 			t.Errorf("ParseNumber(%q) = %s, want an error", in, v)
 		}

@@ -63,6 +63,7 @@ func TestExtractResult(t *testing.T) {
 		{name: "empty list", content: `{"tool":"query_ad_inventory","result":{"placements":[]}}`, want: []string{}},
 		{name: "other tool", content: `{"tool":"other","result":{"placements":[{}]}}`, want: []string{}},
 		{name: "tool failed", content: `{"tool":"query_ad_inventory","result":{"error":"no"}}`, want: []string{}},
+		{name: "an error beside a result", content: `{"tool":"query_ad_inventory","result":{"error":"half","placements":[{"name":"A"}]}}`, want: []string{"Product A (rule 0.97)"}},
 		{name: "null result", content: `{"tool":"query_ad_inventory","result":null}`, want: []string{}},
 		{name: "null attribute", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":null,"config_uri":null}]}}`, want: []string{"Product A (rule 0.97)"}},
 		{name: "number as name", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":7.0}]}}`, want: []string{"Product 7 (rule 0.97)"}},

@@ -66,6 +66,25 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// Rows of a warehouse have no journal number, and several can share a microsecond.
+func TestRowsOfOneInstant(t *testing.T) {
+	r := &recorder{t: t}
+	r.run = "1"
+	for _, eventType := range []string{
+		schema.InvocationCompleted, schema.AgentCompleted, schema.StateDelta, schema.ToolCompleted, schema.ToolStarting,
+		schema.LLMResponse, schema.LLMRequest, schema.AgentStarting, schema.InvocationStarting,
+		schema.HITLConfirmationRequestCompleted, schema.UserMessageReceived,
+	} {
+		r.add(eventType, "root", "S", "", nil, nil)
+	}
+	want := []string{}
+	for i := range r.rows {
+		r.rows[i].Seq, r.rows[i].Timestamp = 0, baseTime
+		want = append(want, r.rows[len(r.rows)-1-i].EventType)
+	}
+	diff(t, "order", want, graphsync.Build(r.rows, nil).Nodes()[0].EventTypes)
+}
+
 func TestKinds(t *testing.T) {
 	r := delegate(t)
 	resumed(r)
@@ -239,6 +258,21 @@ func TestEntityWithoutNode(t *testing.T) {
 	}
 	if es[0].TechNode != "" {
 		t.Error("Build changed its input")
+	}
+}
+
+func TestTypedValueStays(t *testing.T) {
+	r := delegate(t)
+	norm, err := entity.Money("5", "USD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := entity.Entity{Type: "Budget", Value: "$5", Norm: norm, Source: entity.SourceRule, Confidence: 1, TechNode: r.key("T1"), SeenAt: time.UnixMicro(baseTime)}
+	plain := typed
+	plain.Norm, plain.Source, plain.SeenAt = entity.Value{}, entity.SourceDeclared, time.UnixMicro(baseTime+1)
+	got := graphsync.Build(r.rows, []entity.Entity{plain, typed}).Entities()
+	if len(got) != 1 || !got[0].Norm.Equal(norm) || got[0].Source != entity.SourceDeclared {
+		t.Errorf("entities %+v", got)
 	}
 }
 

@@ -50,13 +50,18 @@ func (s *memory) Events(context.Context, schema.Session) ([]schema.Event, error)
 }
 
 func (s *memory) Entities(context.Context, schema.Session) ([]entity.Entity, error) {
-	return s.entities, s.call("entities")
+	err := s.call("entities")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.entities), err
 }
 
 func (s *memory) Publish(_ context.Context, p graphsync.Publication) error {
 	if err := s.call("publish"); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.entities = slices.DeleteFunc(s.entities, func(e entity.Entity) bool {
 		return slices.Contains(p.Extracted, e.EventID) && e.Source != entity.SourceModel
 	})

@@ -67,7 +67,7 @@ func TestTraceKeepsEveryEvent(t *testing.T) {
 	r := delegate(t)
 	resumed(r)
 	// Two cycles, one of them with a tail, a span that is its own parent, rows without a span.
-	for _, s := range [][2]string{{"c1", "c2"}, {"c2", "c3"}, {"c3", "c1"}, {"tail", "c2"}, {"d1", "d2"}, {"d2", "d1"}, {"self", "self"}, {"", ""}, {"", "R"}} {
+	for _, s := range [][2]string{{"early tail", "c2"}, {"c1", "c2"}, {"c2", "c3"}, {"c3", "c1"}, {"tail", "c2"}, {"d1", "d2"}, {"d2", "d1"}, {"self", "self"}, {"", ""}, {"", "R"}} {
 		r.add(schema.AgentStarting, "x", s[0], s[1], nil, nil)
 	}
 	tr := build(t, r.rows).Trace()

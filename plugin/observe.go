@@ -105,7 +105,7 @@ func (rec *Recorder) afterRun(ctx agent.InvocationContext) {
 		typ: schema.InvocationCompleted, agent: r.rootAgent, span: r.rootSpan, at: now,
 		timed: true, total: now.Sub(r.started),
 	})
-	rec.runs.remove(r.key)
+	rec.runs.end(r, now)
 }
 
 func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {

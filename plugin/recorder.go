@@ -150,9 +150,10 @@ func (rec *Recorder) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig 
 	return runner.PluginConfig{Plugins: plugins}
 }
 
-// LiveRuns returns the ids of the runs under way in a session: their record is
-// not finished and must not be taken for one that lost its end.
-func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s) }
+// LiveRuns returns the ids of the runs of a session that are under way or ended
+// just now: their record may not be finished and must not be taken for one that
+// lost its end.
+func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s, rec.now()) }
 
 // Panics returns how many panics of the recorder's own code were recovered. Each
 // is also logged. A row may be missing for each.

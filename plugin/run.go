@@ -6,6 +6,7 @@ package plugin
 import (
 	"encoding/hex"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -120,11 +121,23 @@ func fill(b []byte) {
 	}
 }
 
-// runs holds the runs under way.
+// runs holds the runs under way, and for a moment those that ended.
 type runs struct {
-	mu sync.Mutex
-	m  map[runKey]*run
+	mu    sync.Mutex
+	m     map[runKey]*run
+	ended []endedRun
 }
+
+// endedRun is a run whose last row was handed to the sink at the given time.
+type endedRun struct {
+	session schema.Session
+	id      string
+	at      time.Time
+}
+
+// settles is how long a run that ended still counts as under way. Its last row
+// may not be on disk yet when another run of the session reads the record.
+const settles = 5 * time.Second
 
 // abandonedAfter is how long a run may stand between its user message and its
 // start. A plugin that refuses the message ends a run there, and nothing tells.
@@ -153,20 +166,34 @@ func (rs *runs) get(k runKey) *run {
 	return rs.m[k]
 }
 
-func (rs *runs) remove(k runKey) {
+// end takes r off the runs under way.
+func (rs *runs) end(r *run, now time.Time) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	delete(rs.m, k)
+	delete(rs.m, r.key)
+	rs.forget(now)
+	rs.ended = append(rs.ended, endedRun{r.session, r.id, now})
 }
 
-// live returns the ids of the runs under way in a session.
-func (rs *runs) live(s schema.Session) []string {
+func (rs *runs) forget(now time.Time) {
+	rs.ended = slices.DeleteFunc(rs.ended, func(e endedRun) bool { return now.Sub(e.at) > settles })
+}
+
+// live returns the ids of the runs of a session that are under way or ended just
+// now.
+func (rs *runs) live(s schema.Session, now time.Time) []string {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	rs.forget(now)
 	var ids []string
 	for _, r := range rs.m {
 		if r.session == s {
 			ids = append(ids, r.id)
+		}
+	}
+	for _, e := range rs.ended {
+		if e.session == s {
+			ids = append(ids, e.id)
 		}
 	}
 	return ids

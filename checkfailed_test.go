@@ -1,0 +1,251 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"google.golang.org/adk/v2/agent"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// wantCheckFailed approves the one request and expects that the check, not the
+// tool, had the last word, for the given reason.
+func wantCheckFailed(t *testing.T, h *harness, reason string) {
+	t.Helper()
+	id, _ := h.ask(sess)
+	got := h.answer(sess, id, true)
+	h.wantBought(0)
+	if got["status"] != "blocked" {
+		t.Errorf("buy answered %v, want a structured refusal", got)
+	}
+	report, err := h.cg.Check(t.Context(), key(sess))
+	if err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	if v := report.Verdict(); v != safety.CheckFailed {
+		t.Errorf("verdict = %v, want check_failed", v)
+	}
+	if report.IsSafeToApprove() {
+		t.Error("the report says it is safe")
+	}
+	for _, f := range report.Failures() {
+		if f.Reason == reason {
+			return
+		}
+	}
+	t.Errorf("failures = %+v, want one with reason %q", report.Failures(), reason)
+}
+
+func TestCheckFailedZeroEntities(t *testing.T) {
+	onEveryGuard(t, func(t *testing.T, h *harness) {
+		wantCheckFailed(t, h, safety.ReasonNoEntities)
+	}, func(o *options) {
+		// Nothing is extracted, whatever covers the tool.
+		o.search = func(agent.Context, searchArgs) (map[string]any, error) { return map[string]any{"items": []any{}}, nil }
+		for i := range o.cfg.Extract {
+			if o.cfg.Extract[i].Name == "bought" {
+				o.cfg.Extract[i].Each = "$.nothing[*]"
+			}
+		}
+	})
+}
+
+func TestCheckFailedNoCheckerForType(t *testing.T) {
+	h := newHarness(t, func(o *options) { o.cfg.CheckFuncs = nil })
+	wantCheckFailed(t, h, safety.ReasonNoChecker)
+}
+
+func TestCheckFailedCheckerErrors(t *testing.T) {
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) {
+		return safety.State{}, errors.New("the shop is closed")
+	}))
+	wantCheckFailed(t, h, safety.ReasonError)
+}
+
+func TestCheckFailedCheckerPanics(t *testing.T) {
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) { panic("boom") }))
+	wantCheckFailed(t, h, safety.ReasonPanic)
+}
+
+func TestCheckFailedCheckerHangs(t *testing.T) {
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) {
+		<-release // deaf to its context
+		return safety.State{}, nil
+	}), func(o *options) { o.cfg.Guard.CheckTimeout = 20 * time.Millisecond })
+	wantCheckFailed(t, h, safety.ReasonTimeout)
+}
+
+func TestCheckFailedCheckerReturnsZeroValue(t *testing.T) {
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) { return safety.State{}, nil }))
+	wantCheckFailed(t, h, safety.ReasonEmptyAnswer)
+}
+
+func TestCheckFailedAnswerTooOld(t *testing.T) {
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) {
+		return safety.State{AsOf: time.Now().Add(-time.Hour), Attributes: map[string]entity.Value{
+			"price": money(t, "$40,000"), "availability": entity.Bool(true),
+		}}, nil
+	}))
+	wantCheckFailed(t, h, safety.ReasonStaleAnswer)
+}
+
+func TestCheckFailedRowsLostBeforeTheRequest(t *testing.T) {
+	h := newHarness(t)
+	// A first turn, one row of which is then lost behind the journal's back.
+	h.ask(sess)
+	h.rows(sess)
+	conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	err = sqlitex.ExecuteTransient(conn, `DELETE FROM agent_events WHERE event_type = 'TOOL_COMPLETED' AND content LIKE '%"search"%'`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conn.Changes() == 0 {
+		t.Fatal("no row was removed")
+	}
+	events := adktest.Run(t, h.runner, user, sess, adktest.UserText("buy another route"))
+	calls := adktest.Confirmations(events)
+	if len(calls) != 1 {
+		t.Fatalf("confirmation requests = %d, want 1", len(calls))
+	}
+	h.answer(sess, calls[0].ID, true)
+	h.wantBought(0)
+	report, err := h.cg.Check(t.Context(), key(sess))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Verdict() != safety.CheckFailed {
+		t.Fatalf("verdict = %v, want check_failed\n%s", report.Verdict(), report.Summary())
+	}
+	if f := report.Failures(); len(f) == 0 || f[0].Reason != safety.ReasonIncompleteRecord {
+		t.Errorf("failures = %+v, want incomplete_record", f)
+	}
+}
+
+// The journal cannot be written when the approval is asked: the request is never
+// answerable, and the model is told.
+func TestJournalUnwritableWhenAsked(t *testing.T) {
+	h := newHarness(t)
+	conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil); err != nil {
+		t.Fatal(err)
+	}
+	events := adktest.Run(t, h.runner, user, sess, adktest.UserText("buy a route"))
+	if calls := adktest.Confirmations(events); len(calls) != 0 {
+		t.Fatalf("a human is asked %d times, want never", len(calls))
+	}
+	for _, ev := range events {
+		if len(ev.Actions.RequestedToolConfirmations) != 0 {
+			t.Errorf("event %s still requests a confirmation", ev.ID)
+		}
+	}
+	told := adktest.Responses(events, "buy")
+	if len(told) != 1 || told[0]["status"] != "blocked" || told[0]["reason"] != "not_recorded" {
+		t.Fatalf("buy answered %v, want a refusal that says it was not recorded", told)
+	}
+	last := h.model.Requests()[len(h.model.Requests())-1]
+	if fr := adktest.LastResponse(last); fr == nil || fr.Response["reason"] != "not_recorded" {
+		t.Errorf("the model was not told; its last request ends with %+v", fr)
+	}
+	if err := sqlitex.ExecuteTransient(conn, "ROLLBACK", nil); err != nil {
+		t.Fatal(err)
+	}
+	h.wantBought(0)
+}
+
+func TestDriftBlocksAndModelCanReplan(t *testing.T) {
+	onEveryGuard(t, func(t *testing.T, h *harness) {
+		id, _ := h.ask(sess)
+		h.world.set("$52,000", true)
+		got := h.answer(sess, id, true)
+		h.wantBought(0)
+		alerts, _ := got["alerts"].([]any)
+		if got["status"] != "blocked" || len(alerts) != 1 {
+			t.Fatalf("buy answered %v, want a refusal with one alert", got)
+		}
+		alert, _ := alerts[0].(map[string]any)
+		for k, want := range map[string]any{"drift": "price_changed", "before": "$40,000", "after": "$52,000"} {
+			if alert[k] != want {
+				t.Errorf("alert[%q] = %v, want %v", k, alert[k], want)
+			}
+		}
+		if alert["recommendation"] == "" || alert["recommendation"] == nil {
+			t.Error("the alert has no recommendation")
+		}
+		// The plan is dead even if the world turns back: it must be asked anew.
+		h.world.set("$40,000", true)
+		h.answer(sess, id, true)
+		h.wantBought(0)
+		// A new request with the new world is a new approval.
+		h.world.set("$52,000", true)
+		events := adktest.Run(t, h.runner, user, sess, adktest.UserText("then at the new price"))
+		calls := adktest.Confirmations(events)
+		if len(calls) != 1 {
+			t.Fatalf("the re-plan asked %d times, want once", len(calls))
+		}
+		if got := h.answer(sess, calls[0].ID, true); got["status"] != "bought" {
+			t.Errorf("the new approval was answered %v", got)
+		}
+		h.wantBought(1)
+	})
+}
+
+func TestWorldChangesBetweenAnswerAndExecution(t *testing.T) {
+	var calls int
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) {
+		calls++
+		price := "$40,000"
+		if calls > 1 { // the second check is the one right before the effect
+			price = "$52,000"
+		}
+		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{
+			"price": money(t, price), "availability": entity.Bool(true),
+		}}, nil
+	}))
+	id, _ := h.ask(sess)
+	h.answer(sess, id, true)
+	h.wantBought(0)
+	if calls != 2 {
+		t.Errorf("the world was asked %d times, want twice", calls)
+	}
+}
+
+func TestCheckFailureIsNotFinal(t *testing.T) {
+	down := true
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) {
+		if down {
+			return safety.State{}, errors.New("unreachable")
+		}
+		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{
+			"price": money(t, "$40,000"), "availability": entity.Bool(true),
+		}}, nil
+	}))
+	id, _ := h.ask(sess)
+	h.answer(sess, id, true)
+	h.wantBought(0)
+	down = false
+	if got := h.answer(sess, id, true); got["status"] != "bought" {
+		t.Errorf("the second answer came to %v, want it bought", got)
+	}
+	h.wantBought(1)
+}

@@ -1,0 +1,263 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Config says what is recorded, which actions are gated and how the world is
+// checked. The zero Config is valid: it records into contextgraph.db, gates the
+// tools that code protects, and has no rules and no checkers, so that every
+// gated action is refused until some are added.
+//
+// A Config is written in Go or read from a file by [LoadConfig]; both are
+// checked by the same rules. A field left zero means its default. A Config must
+// not be changed while it is in use.
+type Config struct {
+	// Disabled turns the recorder off (in a file: "enabled: false"). It does not
+	// open a gate: a protected tool that cannot be recorded is refused.
+	// Defaults to false.
+	Disabled bool
+	// Journal is where the events are written.
+	Journal JournalConfig
+	// Guard is the approval gate.
+	Guard GuardConfig
+	// Extract holds the rules that find business entities in recorded events.
+	// Defaults to none: only entities that tools declare with RecordEntity count.
+	Extract []ExtractConfig
+	// Checkers ask the outside world for the present state of entities, one per
+	// entity type. Defaults to none.
+	Checkers []CheckerConfig
+
+	// CheckFuncs holds checkers written in Go, by entity type. One of them wins
+	// over an entry of Checkers with the same type. They are called by several
+	// goroutines at once. Not part of the file.
+	CheckFuncs map[string]safety.Checker
+	// Authorize decides who may approve an action. Defaults to nil, which is the
+	// default of [safety.GuardConfig]. Not part of the file.
+	Authorize safety.Authorizer
+	// Logger receives what an operator should know. Defaults to [slog.Default].
+	// Not part of the file.
+	Logger *slog.Logger
+	// Now is the clock. Defaults to [time.Now]. Not part of the file.
+	Now func() time.Time
+}
+
+// JournalConfig says where and how often events are written to disk.
+type JournalConfig struct {
+	// Path is the file of the journal; it is created when missing. A relative
+	// path, also one in a file, is relative to the working directory of the
+	// process, not to the configuration file. Defaults to "contextgraph.db".
+	Path string
+	// CommitInterval is how long an event may wait for others to be committed
+	// with it: at most 1s. Defaults to 20ms.
+	CommitInterval time.Duration
+}
+
+// Mode says what the gate does with an approval.
+type Mode string
+
+const (
+	// ModeEnforce blocks what is not proven safe for every tool that is listed,
+	// protected in code, or covered by a rule with "in: action". Any other
+	// confirmation is observed.
+	ModeEnforce Mode = "enforce"
+	// ModeObserve checks every confirmation and records the verdict, but blocks
+	// only tools that code protects: a configuration can add a gate, it cannot
+	// remove one.
+	ModeObserve Mode = "observe"
+)
+
+// GuardConfig is the approval gate.
+type GuardConfig struct {
+	// Mode is what the gate does. Defaults to [ModeEnforce].
+	Mode Mode
+	// Tools names tools every call of which needs an approval. It must be empty
+	// with [ModeObserve]. Defaults to none.
+	Tools []string
+	// RequestLifetime is how long a request waits for its answer before it
+	// expires. Defaults to 168h.
+	RequestLifetime time.Duration
+	// CheckAge is how old an answer about the world may be when a check starts,
+	// and how old a check may be when the action starts. It is at most
+	// RequestLifetime. Defaults to 30s, or to RequestLifetime when that is shorter.
+	CheckAge time.Duration
+	// CheckTimeout bounds the check of one entity. It is at most CheckDeadline.
+	// Defaults to 5s, or to CheckDeadline when that is shorter.
+	CheckTimeout time.Duration
+	// CheckDeadline bounds the checks of one approval together. Defaults to 15s,
+	// or to CheckTimeout when that is longer.
+	CheckDeadline time.Duration
+	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
+	// the check fail. Nil means the default; 0 accepts every entity.
+	// Defaults to 0.5.
+	MinConfidence *float64
+	// Drift says, by attribute, what a changed value means; the key "*" stands for
+	// every attribute without an entry. What is not named keeps its default:
+	// availability is inventory_depleted (severity 0.95), price is price_changed
+	// (0.72), reach is audience_shifted (0.60), status is campaign_paused (0.90),
+	// any other is changed (0.50).
+	Drift map[string]DriftConfig
+}
+
+// DriftConfig says what a changed value of one attribute means.
+type DriftConfig struct {
+	// Type is the type of the alert: lower-case letters, digits and underscores,
+	// beginning with a letter. Defaults to the type of the attribute, see
+	// [GuardConfig.Drift].
+	Type safety.DriftType
+	// Severity is how much the change matters, from 0 to 1. Nil means the
+	// default. Defaults to the severity of the attribute, see [GuardConfig.Drift].
+	Severity *float64
+	// Tolerance is the difference that does not count as a change. Defaults to
+	// none: any difference is a change.
+	Tolerance ToleranceConfig
+}
+
+// ToleranceConfig is the difference between two numbers, or two amounts of the
+// same currency, that does not count as a change. When both limits are set, a
+// difference must be within both.
+type ToleranceConfig struct {
+	// Percent is the largest tolerated difference in percent of the value that
+	// was seen, from 0 to 100. Defaults to 0: not set.
+	Percent float64
+	// Absolute is the largest tolerated difference in units of the value.
+	// Defaults to 0: not set.
+	Absolute float64
+}
+
+// ExtractConfig is a rule that finds entities in one kind of event. Paths are
+// JSONPath queries as RFC 9535 defines them.
+type ExtractConfig struct {
+	// Name names the rule in errors; no two rules share one. Required.
+	Name string
+	// Tool is the tool whose events are read. Either Tool or Event is required.
+	Tool string
+	// In is the part of the tool's events to read: its result, its arguments, or
+	// the arguments of the call being approved (action). Defaults to
+	// [graphsync.InResult], or with Event to [graphsync.InContent], which is all that
+	// is possible there.
+	In graphsync.In
+	// Event is the type of event whose content is read, such as
+	// USER_MESSAGE_RECEIVED, instead of a tool's.
+	Event string
+	// Each is the path to the nodes that are one entity each. Defaults to "$".
+	Each string
+	// Type is the type of the entities, such as Product. Required.
+	Type string
+	// Value is the path, from the node, to the value of the entity. Required.
+	Value string
+	// ValueType is the type of that value. Two spellings of one amount are one
+	// entity only when it is [entity.KindMoney]. Defaults to [entity.KindText].
+	ValueType entity.Kind
+	// Currency is the currency of a money value that names none, in ISO 4217:
+	// USD. Defaults to none.
+	Currency string
+	// Attributes are the values to compare later, by name: lower-case letters,
+	// digits and underscores, beginning with a letter. Defaults to none.
+	Attributes map[string]AttributeConfig
+	// ArtifactURI is the path, from the node, to the URI of a document that shows
+	// the entity. Defaults to none.
+	ArtifactURI string
+	// Confidence is how sure the rule is, greater than 0 and at most 1.
+	// Defaults to 1.
+	Confidence float64
+}
+
+// AttributeConfig says where an attribute stands and what it is.
+type AttributeConfig struct {
+	// Path is the path to the value, a JSONPath query. Required.
+	Path string
+	// Type is the type of the value. Defaults to [entity.KindText].
+	Type entity.Kind
+	// Currency is the currency of a money value that names none, in ISO 4217:
+	// USD. Defaults to none.
+	Currency string
+	// Required makes it an error of the event that the attribute is missing, so
+	// that no check passes. For rules only: an attribute that was seen is always
+	// required of a checker. Defaults to false.
+	Required bool
+}
+
+// CheckerConfig says how to ask for the present state of entities of one type.
+type CheckerConfig struct {
+	// Type is the type of the entities, such as Product. Required.
+	Type string
+	// HTTP asks a JSON service. Required.
+	HTTP *HTTPCheckerConfig
+}
+
+// HTTPCheckerConfig asks a JSON service with GET. Only an answer with status 200
+// says anything; redirects are refused and a body is at most 1 MiB.
+type HTTPCheckerConfig struct {
+	// URL is an absolute http or https URL. {value}, {type} and {attributes.NAME}
+	// in its path or query stand for those of the entity, escaped. Required.
+	URL string
+	// Headers are sent with every request. In a file, ${VAR} stands for an
+	// environment variable, which must be set, and $${ for ${ itself.
+	// Defaults to none.
+	Headers map[string]Secret
+	// AsOf says how old the answer is: a JSONPath query to a time in its body,
+	// "date_header" for the Date header, or "fetch" for the time it was fetched.
+	// Defaults to "fetch".
+	AsOf string
+	// Version says which revision the answer describes: a JSONPath query into its
+	// body, or "etag" for the ETag header. Defaults to none.
+	Version string
+	// Attributes are the values in the answer, by name. At least one is required.
+	Attributes map[string]AttributeConfig
+}
+
+// Secret is a text that formats and encodes as "[redacted]", so that a Config
+// can be logged. Convert it to a string to get the text.
+type Secret string
+
+// String returns "[redacted]", or "" for an empty Secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "[redacted]"
+}
+
+// GoString returns what String returns, in quotes.
+func (s Secret) GoString() string { return `"` + s.String() + `"` }
+
+// MarshalText returns what String returns.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func (c Config) enabled() bool { return !c.Disabled }
+
+// Option changes a Config in code. What code sets wins over the environment and
+// the file.
+type Option func(*Config)
+
+// WithChecker checks entities of the given type with c, in place of a checker of
+// the configuration.
+func WithChecker(entityType string, c safety.Checker) Option {
+	return func(cfg *Config) {
+		checkers := make(map[string]safety.Checker, len(cfg.CheckFuncs)+1)
+		for t, c := range cfg.CheckFuncs {
+			checkers[t] = c
+		}
+		checkers[entityType] = c
+		cfg.CheckFuncs = checkers
+	}
+}
+
+// WithAuthorizer lets a decide who may approve an action.
+func WithAuthorizer(a safety.Authorizer) Option {
+	return func(cfg *Config) { cfg.Authorize = a }
+}
+
+// WithLogger sends what an operator should know to l.
+func WithLogger(l *slog.Logger) Option {
+	return func(cfg *Config) { cfg.Logger = l }
+}

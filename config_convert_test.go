@@ -1,0 +1,301 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// TestExample holds the example to its word: every key, with its default.
+func TestExample(t *testing.T) {
+	data, err := os.ReadFile("contextgraph.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseConfig("contextgraph.example.yaml", data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Config{}.withDefaults(), got); diff != "" {
+		t.Errorf("the example is not the default (-default +example):\n%s", diff)
+	}
+
+	// A line whose # is followed by a key or by an indent is a value, not prose.
+	text := regexp.MustCompile(`(?m)^(extract|checkers): \[\].*\n`).ReplaceAllString(string(data), "")
+	text = regexp.MustCompile(`(?m)^#(\S|  )`).ReplaceAllString(text, "$1")
+	got, err = ParseConfig("contextgraph.example.yaml", []byte(text), []string{"ADS_TOKEN=abc"})
+	if err != nil {
+		t.Fatalf("with its comments taken in: %v", err)
+	}
+	if len(got.Extract) != 2 || len(got.Checkers) != 1 {
+		t.Errorf("%d rules, %d checkers", len(got.Extract), len(got.Checkers))
+	}
+	// The list of known keys stands in the error of an unknown one.
+	_, err = ParseConfig("c.yaml", []byte(`x: 1
+journal: {x: 1}
+guard: {x: 1, drift: {price: {x: 1, tolerance: {x: 1}}}}
+extract: [{x: 1, attributes: {a: {x: 1}}}]
+checkers: [{x: 1, http: {x: 1, attributes: {a: {x: 1}}}}]
+`), nil)
+	lists := regexp.MustCompile(`nown keys: (.*)`).FindAllStringSubmatch(err.Error(), -1)
+	if len(lists) != 10 {
+		t.Fatalf("%d mappings: %v", len(lists), err)
+	}
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list[1], ", ") {
+			if !regexp.MustCompile(`\b` + name + `:`).MatchString(text) {
+				t.Errorf("the example does not show %s", name)
+			}
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	p, err := Config{}.policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(safety.DefaultPolicy(), p); diff != "" {
+		t.Errorf("policy (-default +zero Config):\n%s", diff)
+	}
+	if err := (Config{}).validate(); err != nil {
+		t.Error(err)
+	}
+	if !(Config{}).enabled() || (Config{Disabled: true}).enabled() {
+		t.Error("the zero Config must be enabled, a disabled one not")
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	cfg := Config{Guard: GuardConfig{
+		RequestLifetime: 20 * time.Second,
+		CheckTimeout:    20 * time.Second,
+		MinConfidence:   new(0.0),
+		Drift: map[string]DriftConfig{
+			"price": {Tolerance: ToleranceConfig{Percent: 5}},
+			"reach": {Type: "reach_moved", Severity: new(0.0)},
+			"pages": {Tolerance: ToleranceConfig{Absolute: 3}},
+			"*":     {Type: "moved", Severity: new(0.1), Tolerance: ToleranceConfig{Percent: 1}},
+		},
+	}}
+	got, err := cfg.policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := safety.DefaultPolicy()
+	want.RequestLifetime = 20 * time.Second
+	want.MaxAge = 20 * time.Second // not longer than the request
+	want.Timeout = 20 * time.Second
+	want.Deadline = 20 * time.Second // not shorter than one check
+	want.MinConfidence = 0
+	want.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Severity: 0.72, Tolerance: safety.Tolerance{Percent: 5}}
+	want.Rules["reach"] = safety.Rule{Drift: "reach_moved"}
+	want.Rules["pages"] = safety.Rule{Drift: "moved", Severity: 0.1, Tolerance: safety.Tolerance{Absolute: 3}}
+	want.Rules[safety.Other] = safety.Rule{Drift: "moved", Severity: 0.1, Tolerance: safety.Tolerance{Percent: 1}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	got, err = Config{Guard: GuardConfig{CheckDeadline: time.Second}}.policy()
+	if err != nil || got.Timeout != time.Second {
+		t.Errorf("timeout %v with a deadline of 1s: %v", got.Timeout, err)
+	}
+}
+
+func TestRules(t *testing.T) {
+	cfg := Config{Extract: []ExtractConfig{
+		{Name: "a", Tool: "query", Type: "Product", Value: "$.name", Attributes: map[string]AttributeConfig{
+			"price":  {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Required: true},
+			"status": {Path: "$.status"},
+		}},
+		{Name: "b", Event: "USER_MESSAGE_RECEIVED", Type: "Brief", Value: "$", Confidence: 0.5},
+	}}
+	got, err := cfg.rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []graphsync.Rule{
+		{Name: "a", Tool: "query", In: graphsync.InResult, Each: "$", Type: "Product", Value: "$.name", ValueKind: entity.KindText, Confidence: 1,
+			Attributes: map[string]graphsync.AttributeRule{
+				"price":  {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Required: true},
+				"status": {Path: "$.status", Kind: entity.KindText},
+			}},
+		{Name: "b", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Each: "$", Type: "Brief", Value: "$", ValueKind: entity.KindText, Confidence: 0.5},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if cfg.Extract[0].Each != "" || cfg.Extract[0].Attributes["status"].Type != entity.KindNone {
+		t.Error("the conversion changed the Config")
+	}
+	if _, err := (Config{Extract: []ExtractConfig{{}}}).rules(); err == nil {
+		t.Error("a rule that does not compile: no error")
+	}
+}
+
+// TestValidate checks that a Config written in Go is held to the same rules, in
+// the names of Go.
+func TestValidate(t *testing.T) {
+	cfg := Config{
+		Journal: JournalConfig{CommitInterval: -1},
+		Guard: GuardConfig{
+			Mode: "off", Tools: []string{""}, MinConfidence: new(math.NaN()), CheckTimeout: time.Hour, CheckDeadline: time.Minute,
+			Drift: map[string]DriftConfig{"price": {Severity: new(2.0), Tolerance: ToleranceConfig{Percent: math.NaN(), Absolute: math.Inf(1)}}},
+		},
+		Extract: []ExtractConfig{
+			{Name: "a", Event: "X", In: graphsync.InArgs, Type: "T", Value: "$", ValueType: 99, ArtifactURI: "uri", Confidence: -1},
+			{Name: "b", Tool: "t", In: 99, Type: "T", Value: "$", Currency: "USD", Attributes: map[string]AttributeConfig{"price": {Currency: "$"}}},
+		},
+		Checkers: []CheckerConfig{
+			{},
+			{Type: "T", HTTP: &HTTPCheckerConfig{
+				URL: "x", AsOf: "x", Version: "x", Headers: map[string]Secret{"A": "\n", "B": "", "": "x"},
+				Attributes: map[string]AttributeConfig{"price": {Path: "$", Required: true}},
+			}},
+		},
+		CheckFuncs: map[string]safety.Checker{"": safety.CheckerFunc(nil), "T": nil},
+	}
+	want := strings.Split(`contextgraph: configuration:
+Config.Journal.CommitInterval: -1ns is negative; write a positive duration, or leave it out for the default
+Config.Guard.Mode: "off" is not a mode; write one of: enforce, observe
+Config.Guard.Tools[0]: missing; write the name of a tool
+Config.Guard.CheckTimeout: 1h0m0s is longer than check_deadline (1m0s); one check cannot take longer than all together: write a shorter duration
+Config.Guard.MinConfidence: NaN is out of range; write a number from 0 to 1
+Config.Guard.Drift["price"].Severity: 2 is out of range; write a number from 0 to 1
+Config.Guard.Drift["price"].Tolerance.Percent: NaN is out of range; write a number from 0 to 100
+Config.Guard.Drift["price"].Tolerance.Absolute: +Inf is out of range; write a number from 0 to 1e+15
+Config.Extract[0].In: args belongs to a tool, not to an event; write content, or leave it out
+Config.Extract[0].ValueType: Kind(99) is not a type of value; write one of: text, number, money, boolean, time
+Config.Extract[0].ArtifactURI: "uri" is not a JSONPath (RFC 9535): unexpected identifier at position 1; write for example $.name or $.items[*]
+Config.Extract[0].Confidence: -1 is out of range; write a number from 0 to 1
+Config.Extract[1].In: In(99) is not a part of a tool's events; write one of: result, args, action
+Config.Extract[1].Currency: given for a value that is not money; write the type money, or remove the currency
+Config.Extract[1].Attributes["price"].Path: no path is given; write a JSONPath, for example $.name
+Config.Extract[1].Attributes["price"].Currency: "$" is not a currency code; write three capital letters, for example USD
+Config.Checkers[0].Type: missing; write a type of entity, for example Product
+Config.Checkers[0].HTTP: missing; say how to ask: write the mapping http with at least url and attributes
+Config.Checkers[1].HTTP.URL: the URL is not an absolute http or https URL; write for example http://127.0.0.1:8080/v1/placements/{value}
+Config.Checkers[1].HTTP.Headers[""]: "" is not the name of a header; use letters, digits and hyphens, for example Authorization
+Config.Checkers[1].HTTP.Headers["A"]: the value holds a line break or another control character; remove it, also from the variables the value names
+Config.Checkers[1].HTTP.Headers["B"]: the header has no value; give it a value, or remove it
+Config.Checkers[1].HTTP.AsOf: "x" does not say how old an answer is; write one of: fetch, date_header, or a JSONPath such as $.as_of
+Config.Checkers[1].HTTP.Version: "x" does not say which revision an answer describes; write etag, or a JSONPath such as $.version
+Config.Checkers[1].HTTP.Attributes["price"].Required: given for a checker; leave it out: what was seen is always required of a checker
+Config.CheckFuncs[""]: missing; write a type of entity, for example Product
+Config.CheckFuncs["T"]: the checker is nil; give a checker, or remove the entry`, "\n")
+	err := cfg.validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var first *ConfigError
+	if !errors.As(err, &first) || first.Key != "Config.Journal.CommitInterval" {
+		t.Errorf("the first error is %#v", first)
+	}
+}
+
+func TestCheckers(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/p/Reels" || r.Header.Get("Authorization") != "Bearer abc" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", `"7"`)
+		io.WriteString(w, `{"price": 40000, "name": "Reels", "as_of": "2026-01-02T03:04:05Z"}`)
+	}))
+	defer server.Close()
+	inGo := safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+		return safety.State{Version: "go"}, nil
+	})
+	asked := &HTTPCheckerConfig{
+		URL: server.URL + "/p/{value}", Headers: map[string]Secret{"Authorization": "Bearer abc"}, AsOf: "$.as_of", Version: "etag",
+		Attributes: map[string]AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}, "name": {Path: "$.name"}},
+	}
+	cfg := Config{
+		Checkers:   []CheckerConfig{{Type: "Product", HTTP: asked}, {Type: "Budget", HTTP: asked}},
+		CheckFuncs: map[string]safety.Checker{"Budget": inGo, "Campaign": inGo},
+	}
+	if err := cfg.validate(); err != nil {
+		t.Fatal(err)
+	}
+	checkers, err := cfg.checkers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	price, err := entity.Money("40000", "USD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]safety.State{
+		"Product": {
+			Attributes: map[string]entity.Value{"price": price, "name": entity.Text("Reels")},
+			AsOf:       time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Version: `"7"`,
+		},
+		"Budget":   {Version: "go"},
+		"Campaign": {Version: "go"},
+	} {
+		got, err := checkers[name].Check(t.Context(), entity.Canonical{Type: name, Value: "Reels"})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, bad := range []CheckerConfig{{Type: "A"}, {Type: "A", HTTP: &HTTPCheckerConfig{}}} {
+		if _, err := (Config{Checkers: []CheckerConfig{bad}}).checkers(); err == nil {
+			t.Errorf("%+v: no error", bad)
+		}
+	}
+}
+
+// TestValidateUse checks that what only the package that uses a value refuses is
+// refused with the place of the value.
+func TestValidateUse(t *testing.T) {
+	const text = `checkers:
+  - type: A
+    http:
+      url: http://127.0.0.1/../{value}
+      attributes: {price: {path: $.price}}
+`
+	_, err := ParseConfig("c.yaml", []byte(text), nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "c.yaml:3:5: checkers[0].http: http checker: URL ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	one, two := safety.CheckerFunc(nil), safety.CheckerFunc(nil)
+	base := Config{CheckFuncs: map[string]safety.Checker{"A": one}}
+	logger := slog.New(slog.DiscardHandler)
+	cfg := base
+	for _, o := range []Option{WithChecker("B", two), WithLogger(logger), WithAuthorizer(nil)} {
+		o(&cfg)
+	}
+	if len(cfg.CheckFuncs) != 2 || cfg.Logger != logger {
+		t.Errorf("got %+v", cfg)
+	}
+	if len(base.CheckFuncs) != 1 {
+		t.Error("the option changed the map of another Config")
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph"
+)
+
+func TestEnvironmentWins(t *testing.T) {
+	const file = `
+enabled: true
+journal: {path: file.db, commit_interval: 1ms}
+guard:
+  mode: observe
+  request_lifetime: 1h
+  check_age: 1s
+  check_timeout: 1s
+  check_deadline: 1s
+  min_confidence: 0.1
+`
+	environ := []string{
+		"CONTEXTGRAPH_ENABLED=false",
+		"CONTEXTGRAPH_JOURNAL_PATH=env.db",
+		"CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL=2ms",
+		"CONTEXTGRAPH_GUARD_MODE=enforce",
+		"CONTEXTGRAPH_GUARD_TOOLS=a, b",
+		"CONTEXTGRAPH_GUARD_REQUEST_LIFETIME=2h",
+		"CONTEXTGRAPH_GUARD_CHECK_AGE=2s",
+		"CONTEXTGRAPH_GUARD_CHECK_TIMEOUT=2s",
+		"CONTEXTGRAPH_GUARD_CHECK_DEADLINE=3s",
+		"CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=0.2",
+		"CONTEXTGRAPH_ENABLED=true", // a second entry does not count
+		"PATH=/bin", "=C:=C:\\", "malformed",
+	}
+	want := contextgraph.Config{
+		Disabled: true,
+		Journal:  contextgraph.JournalConfig{Path: "env.db", CommitInterval: 2 * time.Millisecond},
+		Guard: contextgraph.GuardConfig{
+			Mode: contextgraph.ModeEnforce, Tools: []string{"a", "b"},
+			RequestLifetime: 2 * time.Hour, CheckAge: 2 * time.Second,
+			CheckTimeout: 2 * time.Second, CheckDeadline: 3 * time.Second,
+			MinConfidence: new(0.2),
+		},
+	}
+	for _, text := range []string{file, ""} {
+		got, err := contextgraph.ParseConfig("c.yaml", []byte(text), environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("file %q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	const known = "CONTEXTGRAPH_ENABLED, CONTEXTGRAPH_JOURNAL_PATH, CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL, CONTEXTGRAPH_GUARD_MODE, " +
+		"CONTEXTGRAPH_GUARD_TOOLS, CONTEXTGRAPH_GUARD_REQUEST_LIFETIME, CONTEXTGRAPH_GUARD_CHECK_AGE, CONTEXTGRAPH_GUARD_CHECK_TIMEOUT, " +
+		"CONTEXTGRAPH_GUARD_CHECK_DEADLINE, CONTEXTGRAPH_GUARD_MIN_CONFIDENCE"
+	for _, test := range []struct {
+		name, file string
+		environ    []string
+		want       string // the error; empty: none
+	}{
+		{
+			name:    "unknown variables, sorted",
+			environ: []string{"CONTEXTGRAPH_TOKEN=s3cr3t", "CONTEXTGRAPH_GUARD_MDOE=observe"},
+			want: `CONTEXTGRAPH_GUARD_MDOE: unknown variable; did you mean CONTEXTGRAPH_GUARD_MODE? Known variables: ` + known + `
+CONTEXTGRAPH_TOKEN: unknown variable; known variables: ` + known,
+		},
+		{
+			name:    "an unknown variable with an odd name",
+			environ: []string{"CONTEXTGRAPH_\n=1"},
+			want:    `"CONTEXTGRAPH_\n": unknown variable; known variables: ` + known,
+		},
+		{
+			name:    "a variable that a header names is known",
+			file:    `checkers: [{type: A, http: {url: "http://a/{value}", headers: {X-Key: "${CONTEXTGRAPH_TOKEN}"}, attributes: {price: {path: $.price}}}}]`,
+			environ: []string{"CONTEXTGRAPH_TOKEN=s3cr3t"},
+		},
+		{
+			name: "values of another type",
+			environ: []string{
+				"CONTEXTGRAPH_ENABLED=yes", "CONTEXTGRAPH_GUARD_CHECK_AGE=30", "CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=high",
+				"CONTEXTGRAPH_GUARD_CHECK_TIMEOUT=-1s", "CONTEXTGRAPH_JOURNAL_PATH= ", "CONTEXTGRAPH_GUARD_TOOLS=",
+			},
+			want: `CONTEXTGRAPH_ENABLED: enabled: "yes" is not a boolean; write true or false
+CONTEXTGRAPH_JOURNAL_PATH: journal.path: is set but empty; unset it, or give it a value
+CONTEXTGRAPH_GUARD_TOOLS: guard.tools: is set but empty; unset it, or give it a value
+CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: "30" is not a duration; write for example 30s (units: ms, s, m, h)
+CONTEXTGRAPH_GUARD_CHECK_TIMEOUT: guard.check_timeout: "-1s" is not a positive duration; write for example 5s (units: ms, s, m, h), or leave it out for the default
+CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: "high" is not a number; write for example 0.5`,
+		},
+		{
+			name:    "values that are not possible",
+			environ: []string{"CONTEXTGRAPH_GUARD_MODE=off", "CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=NaN", "CONTEXTGRAPH_GUARD_TOOLS=a,,b", "CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL=2s"},
+			want: `CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL: journal.commit_interval: 2s is too long; write at most 1s
+CONTEXTGRAPH_GUARD_MODE: guard.mode: "off" is not a mode; write one of: enforce, observe
+CONTEXTGRAPH_GUARD_TOOLS: guard.tools[1]: missing; write the name of a tool
+CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: NaN is out of range; write a number from 0 to 1`,
+		},
+		{
+			name:    "a variable against the file",
+			file:    "guard:\n  request_lifetime: 10s\n  tools: [a]\n",
+			environ: []string{"CONTEXTGRAPH_GUARD_CHECK_AGE=11s", "CONTEXTGRAPH_GUARD_MODE=observe"},
+			want: `CONTEXTGRAPH_GUARD_MODE: guard.mode: observe cannot be combined with guard.tools ("a"): a configuration cannot remove a gate that it lists; write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode
+CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 11s is longer than request_lifetime (10s); a check cannot be valid longer than the request: write a shorter duration`,
+		},
+		{
+			name:    "tools are added",
+			file:    "guard: {tools: [a]}",
+			environ: []string{"CONTEXTGRAPH_GUARD_TOOLS=b,a"},
+		},
+		{
+			name:    "tools are not removed",
+			file:    "guard: {tools: [a, b]}",
+			environ: []string{"CONTEXTGRAPH_GUARD_TOOLS=b,c"},
+			want:    `CONTEXTGRAPH_GUARD_TOOLS: guard.tools: leaves out "a", which the file lists; add it: the environment can put tools behind the gate, only code can take one away`,
+		},
+		{
+			name:    "the file's error stays, the variable's value is checked",
+			file:    "guard:\n  mode: maybe\n  check_age: soon\n",
+			environ: []string{"CONTEXTGRAPH_GUARD_MODE=enforce", "CONTEXTGRAPH_GUARD_CHECK_AGE=200h"},
+			want: `c.yaml:3:14: guard.check_age: "soon" is not a duration; write for example 30s (units: ms, s, m, h)
+CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 200h0m0s is longer than request_lifetime (168h0m0s); a check cannot be valid longer than the request: write a shorter duration`,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := contextgraph.ParseConfig("c.yaml", []byte(test.file), test.environ)
+			got := ""
+			if err != nil {
+				got = err.Error()
+				checkErrors(t, err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,117 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+)
+
+// The functions of this file list the keys of the configuration file, one
+// function per mapping.
+
+func (d *decoder) config(c *Config) decodeFunc {
+	return d.mapping([]key{
+		{"enabled", d.boolean(func(v bool) { c.Disabled = !v })},
+		{"journal", d.journal(&c.Journal)},
+		{"guard", d.guard(&c.Guard)},
+		{"extract", list(d, &c.Extract, d.extract)},
+		{"checkers", list(d, &c.Checkers, d.checker)},
+	})
+}
+
+func (d *decoder) journal(c *JournalConfig) decodeFunc {
+	return d.mapping([]key{
+		{"path", text(d, &c.Path)},
+		{"commit_interval", d.duration(&c.CommitInterval, "20ms")},
+	})
+}
+
+func (d *decoder) guard(c *GuardConfig) decodeFunc {
+	return d.mapping([]key{
+		{"mode", text(d, &c.Mode)},
+		{"tools", list(d, &c.Tools, func(s *string) decodeFunc { return text(d, s) })},
+		{"request_lifetime", d.duration(&c.RequestLifetime, "168h")},
+		{"check_age", d.duration(&c.CheckAge, "30s")},
+		{"check_timeout", d.duration(&c.CheckTimeout, "5s")},
+		{"check_deadline", d.duration(&c.CheckDeadline, "15s")},
+		{"min_confidence", d.number(func(v float64) { c.MinConfidence = &v })},
+		{"drift", entries(d, &c.Drift, d.drift)},
+	})
+}
+
+func (d *decoder) drift(c *DriftConfig) decodeFunc {
+	return d.mapping([]key{
+		{"type", text(d, &c.Type)},
+		{"severity", d.number(func(v float64) { c.Severity = &v })},
+		{"tolerance", d.mapping([]key{
+			{"percent", d.number(func(v float64) { c.Tolerance.Percent = v })},
+			{"absolute", d.number(func(v float64) { c.Tolerance.Absolute = v })},
+		})},
+	})
+}
+
+func (d *decoder) extract(c *ExtractConfig) decodeFunc {
+	rule := d.mapping([]key{
+		{"name", text(d, &c.Name)},
+		{"tool", text(d, &c.Tool)},
+		{"in", d.part(&c.In)},
+		{"event", text(d, &c.Event)},
+		{"each", text(d, &c.Each)},
+		{"type", text(d, &c.Type)},
+		{"value", text(d, &c.Value)},
+		{"value_type", d.kind(&c.ValueType)},
+		{"currency", text(d, &c.Currency)},
+		{"attributes", entries(d, &c.Attributes, d.extracted)},
+		{"artifact_uri", text(d, &c.ArtifactURI)},
+		{"confidence", d.confidence(&c.Confidence)},
+	})
+	return func(k keyPath, n *yaml.Node) {
+		rule(k, n)
+		// In a Config this is the zero value, which goes with an event.
+		if c.Event != "" && c.In == graphsync.InResult && hasKey(n, "in") {
+			d.add(k.field("in"), "the result belongs to a tool, not to an event", "write content, or leave the key out")
+		}
+	}
+}
+
+// extracted lists the keys of an attribute of a rule.
+func (d *decoder) extracted(c *AttributeConfig) decodeFunc {
+	return d.mapping([]key{
+		{"path", text(d, &c.Path)},
+		{"type", d.kind(&c.Type)},
+		{"currency", text(d, &c.Currency)},
+		{"required", d.boolean(func(v bool) { c.Required = v })},
+	})
+}
+
+// attribute lists the keys of an attribute of a checker.
+func (d *decoder) attribute(c *AttributeConfig) decodeFunc {
+	return d.mapping([]key{
+		{"path", text(d, &c.Path)},
+		{"type", d.kind(&c.Type)},
+		{"currency", text(d, &c.Currency)},
+	})
+}
+
+func (d *decoder) checker(c *CheckerConfig) decodeFunc {
+	return d.mapping([]key{
+		{"type", text(d, &c.Type)},
+		{"http", func(k keyPath, n *yaml.Node) {
+			c.HTTP = new(HTTPCheckerConfig)
+			d.http(c.HTTP)(k, n)
+		}},
+	})
+}
+
+func (d *decoder) http(c *HTTPCheckerConfig) decodeFunc {
+	return d.mapping([]key{
+		{"url", text(d, &c.URL)},
+		{"headers", entries(d, &c.Headers, d.secret)},
+		{"as_of", text(d, &c.AsOf)},
+		{"version", text(d, &c.Version)},
+		{"attributes", entries(d, &c.Attributes, d.attribute)},
+	})
+}

@@ -1,0 +1,258 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// secrets are the values of the variables that bad files name. None may show.
+var badEnviron = []string{"EMPTY=", "TOKEN=s3cr3t", "MULTILINE=s3cr3t\r\nX-Injected: 1", "ADS_TOKEN=s3cr3t", "HOME=/"}
+
+func TestParseConfigErrors(t *testing.T) {
+	files, err := filepath.Glob("testdata/config/bad/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := contextgraph.ParseConfig("contextgraph.yaml", data, badEnviron)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(contextgraph.Config{}, cfg); diff != "" {
+				t.Errorf("a Config beside the error (-want +got):\n%s", diff)
+			}
+			checkErrors(t, err)
+			for _, secret := range []string{"s3cr3t", "hunter2", "12345"} {
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("the error shows a secret:\n%v", err)
+				}
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", file, diff)
+	}
+}
+
+// checkErrors tests what holds for every error of ParseConfig: it joins
+// ConfigErrors that say where and what, in the order of the file.
+func checkErrors(t *testing.T, err error) {
+	t.Helper()
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		t.Fatalf("%T does not join errors", err)
+	}
+	last := 0
+	for _, err := range joined.Unwrap() {
+		e, ok := err.(*contextgraph.ConfigError)
+		if !ok {
+			t.Errorf("%T is no ConfigError: %v", err, err)
+			continue
+		}
+		if e.Line == 0 && e.Variable == "" || e.Problem == "" || e.Remedy == "" || e.Line > 0 && e.File == "" {
+			t.Errorf("incomplete error: %#v", e)
+		}
+		if strings.ContainsAny(e.Error(), "\n\r") {
+			t.Errorf("more than one line: %q", e.Error())
+		}
+		if e.Line > 0 && (e.Line < last || last < 0) {
+			t.Errorf("line %d after line %d", e.Line, last)
+		}
+		last = e.Line
+		if e.Line == 0 {
+			last = -1
+		}
+	}
+}
+
+func TestParseConfigTooLarge(t *testing.T) {
+	data := bytes.Repeat([]byte("#"), 1<<20)
+	if cfg, err := contextgraph.ParseConfig("c.yaml", data, nil); err != nil || !cmp.Equal(cfg, contextgraph.Config{}) {
+		t.Errorf("1 MiB: %v", err)
+	}
+	_, err := contextgraph.ParseConfig("c.yaml", append(data, '#'), nil)
+	if want := "c.yaml:1: the file is larger than 1 MiB; name a configuration file"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestParseConfigEmpty(t *testing.T) {
+	for _, text := range []string{"", "\n", "# nothing\n", "---\n", "guard:\n", "extract:\ncheckers: []\nguard: {drift: {}, tools: []}\n"} {
+		cfg, err := contextgraph.ParseConfig("c.yaml", []byte(text), nil)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if diff := cmp.Diff(contextgraph.Config{}, cfg); diff != "" {
+			t.Errorf("%q is not the zero Config (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestParseConfigFull(t *testing.T) {
+	data, err := os.ReadFile("testdata/config/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := contextgraph.ParseConfig("full.yaml", data, []string{"ADS_TOKEN=abc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	money := func(path string) contextgraph.AttributeConfig {
+		return contextgraph.AttributeConfig{Path: path, Type: entity.KindMoney, Currency: "USD"}
+	}
+	want := contextgraph.Config{
+		Disabled: true,
+		Journal:  contextgraph.JournalConfig{Path: "data/journal.db", CommitInterval: 5 * time.Millisecond},
+		Guard: contextgraph.GuardConfig{
+			Mode:            contextgraph.ModeEnforce,
+			Tools:           []string{"provision_campaign", "pause_campaign"},
+			RequestLifetime: 72 * time.Hour,
+			CheckAge:        10 * time.Second,
+			CheckTimeout:    2 * time.Second,
+			CheckDeadline:   4 * time.Second,
+			MinConfidence:   new(0.0),
+			Drift: map[string]contextgraph.DriftConfig{
+				"price": {Type: "price_changed", Severity: new(0.8), Tolerance: contextgraph.ToleranceConfig{Percent: 5, Absolute: 0.25}},
+				"reach": {Tolerance: contextgraph.ToleranceConfig{Percent: 10}},
+				"pages": {Type: "pages_moved", Severity: new(1.0)},
+				"*":     {Severity: new(0.4)},
+			},
+		},
+		Extract: []contextgraph.ExtractConfig{
+			{
+				Name: "placements", Tool: "query_ad_inventory", In: graphsync.InResult, Each: "$.placements[*]",
+				Type: "Product", Value: "$.name",
+				Attributes: map[string]contextgraph.AttributeConfig{
+					"price":        money("$.price"),
+					"availability": {Path: "$.available", Type: entity.KindBool},
+					"status":       {Path: "$.status"},
+				},
+				ArtifactURI: "$.config_uri", Confidence: 0.97,
+			},
+			{Name: "plan", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR"},
+			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Type: "Brief", Value: "$.text_summary"},
+		},
+		Checkers: []contextgraph.CheckerConfig{
+			{Type: "Product", HTTP: &contextgraph.HTTPCheckerConfig{
+				URL:     "http://127.0.0.1:8080/v1/placements/{value}?kind={type}&reach={attributes.reach}",
+				Headers: map[string]contextgraph.Secret{"Authorization": "Bearer abc", "X-Literal": "${ADS_TOKEN} costs $5"},
+				AsOf:    "$.as_of", Version: "etag",
+				Attributes: map[string]contextgraph.AttributeConfig{
+					"price":        money("$.price"),
+					"availability": {Path: "$.available", Type: entity.KindBool},
+				},
+			}},
+			{Type: "Campaign", HTTP: &contextgraph.HTTPCheckerConfig{
+				URL: "https://ads.example.com/v1/campaigns/{value}", AsOf: "date_header", Version: "$.revision",
+				Attributes: map[string]contextgraph.AttributeConfig{"status": {Path: "$.status"}},
+			}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("guard:\n  mode: observe\n  tools: [file]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := contextgraph.LoadConfig(file); err == nil || !strings.HasPrefix(err.Error(), file+":2:9: guard.mode: ") {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("CONTEXTGRAPH_GUARD_MODE", "enforce")
+	cfg, err := contextgraph.LoadConfig(file)
+	if err != nil || cfg.Guard.Mode != contextgraph.ModeEnforce {
+		t.Errorf("mode %q: %v", cfg.Guard.Mode, err)
+	}
+	if _, err := contextgraph.LoadConfig(file + "x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := contextgraph.LoadConfig(t.TempDir()); err == nil {
+		t.Error("a directory: no error")
+	}
+}
+
+func TestSecret(t *testing.T) {
+	cfg := contextgraph.HTTPCheckerConfig{Headers: map[string]contextgraph.Secret{"Authorization": "hunter2"}}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		if s := fmt.Sprintf(format, cfg); strings.Contains(s, "hunter2") || strings.Contains(s, "68756e74") {
+			t.Errorf("%s shows a secret: %s", format, s)
+		}
+	}
+	for secret, want := range map[contextgraph.Secret]string{"hunter2": "[redacted]", "": ""} {
+		if text, err := secret.MarshalText(); err != nil || string(text) != want {
+			t.Errorf("MarshalText: %q, %v", text, err)
+		}
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	files, err := filepath.Glob("testdata/config/*/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range append(files, "testdata/config/full.yaml", "contextgraph.example.yaml") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, "CONTEXTGRAPH_GUARD_MODE", "observe")
+	}
+	f.Add([]byte("guard: {tools: [a]}"), "CONTEXTGRAPH_GUARD_TOOLS", "b")
+	f.Add([]byte("? {a: b}\n: [c]\n"), "CONTEXTGRAPH_ENABLED", "no")
+	f.Add([]byte("\xef\xbb\xbfa: \"\\0\"\r\n"), "CONTEXTGRAPH_GUARD_CHECK_AGE", "1ns")
+	f.Fuzz(func(t *testing.T, data []byte, name, value string) {
+		cfg, err := contextgraph.ParseConfig("c.yaml", data, []string{name + "=" + value, "ADS_TOKEN=s3cr3t-value"})
+		if err == nil {
+			return
+		}
+		checkErrors(t, err)
+		if !cmp.Equal(cfg, contextgraph.Config{}) {
+			t.Error("a Config beside the error")
+		}
+		if strings.Contains(err.Error(), "s3cr3t-value") && !bytes.Contains(data, []byte("s3cr3t-value")) && !strings.Contains(name+value, "s3cr3t-value") {
+			t.Errorf("the error shows a secret: %v", err)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxConfigSize bounds a configuration file, in bytes.
+const maxConfigSize = 1 << 20
+
+// LoadConfig reads the configuration file at path and puts the environment of
+// the process over it; see [ParseConfig]. A file that cannot be read gives an
+// error that wraps that of the os package.
+func LoadConfig(path string) (Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("contextgraph: configuration: %w; name a readable YAML file", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxConfigSize+1))
+	if err != nil {
+		return Config{}, fmt.Errorf("contextgraph: configuration: %w; name a readable YAML file", err)
+	}
+	return ParseConfig(path, data, os.Environ())
+}
+
+// ParseConfig reads a configuration file from data. The name stands in errors.
+//
+// The file is one YAML document without anchors, aliases and tags. A key that is
+// not known, is there twice or has a value of another type is an error. An empty
+// file gives the zero Config.
+//
+// The variables of environ, in the form of [os.Environ], take the place of keys:
+// CONTEXTGRAPH_GUARD_MODE of guard.mode, and so on for every single value of
+// enabled, journal and guard, and for guard.tools as a list with commas. The last
+// may add tools to those of the file, it may not leave one out. Any other
+// variable whose name begins with CONTEXTGRAPH_ is an error, unless a header of
+// the file names it.
+//
+// What neither says is left zero and means the default. The error joins one
+// [*ConfigError] for everything that is wrong; with it comes the zero Config.
+func ParseConfig(name string, data []byte, environ []string) (Config, error) {
+	if name == "" {
+		name = "configuration"
+	}
+	var cfg Config
+	p := newProblems(name)
+	env := newEnvironment(environ)
+	if root := parseDocument(p, data); root != nil {
+		d := &decoder{problems: p, env: env}
+		d.config(&cfg)(keyPath{code: "Config"}, root)
+	}
+	env.apply(&cfg, p)
+	cfg.check(p)
+	if err := p.err(); err != nil {
+		return Config{}, err
+	}
+	return cfg, nil
+}
+
+// parseDocument returns the top node of the one document in data, or nil when it
+// is empty or was reported.
+func parseDocument(p *problems, data []byte) *yaml.Node {
+	fail := func(line int, problem, remedy string) *yaml.Node {
+		p.errs = append(p.errs, &ConfigError{File: p.file, Line: line, Problem: problem, Remedy: remedy})
+		// Nothing of the file was read: what else is wrong is not known.
+		p.reported[""] = true
+		return nil
+	}
+	if len(data) > maxConfigSize {
+		return fail(1, "the file is larger than 1 MiB", "name a configuration file")
+	}
+	if !utf8.Valid(data) {
+		return fail(lineOf(data, invalidUTF8(data)), "the text is not UTF-8", "save the file as UTF-8")
+	}
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	if err := documents.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil
+	} else if err != nil {
+		line, problem := syntaxError(data, err)
+		return fail(line, "not valid YAML: "+problem, "check indentation, quotes and brackets near this line")
+	}
+	if err := documents.Decode(&second); err == nil {
+		return fail(second.Line, "a second document begins here", "keep one document and remove the --- line")
+	} else if !errors.Is(err, io.EOF) {
+		line, problem := syntaxError(data, err)
+		return fail(line, "not valid YAML: "+problem, "keep one document in the file")
+	}
+	return doc.Content[0]
+}
+
+var (
+	yamlLine   = regexp.MustCompile(`^line (\d+): `)
+	yamlAnchor = regexp.MustCompile(`^unknown anchor '([^']*)'`)
+)
+
+// syntaxError returns the line and the text of an error of the YAML parser.
+func syntaxError(data []byte, err error) (line int, problem string) {
+	problem = strings.TrimPrefix(err.Error(), "yaml: ")
+	line = 1 // which the parser leaves out
+	if m := yamlLine.FindStringSubmatch(problem); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		problem = problem[len(m[0]):]
+	} else if m := yamlAnchor.FindStringSubmatch(problem); m != nil {
+		line = lineOf(data, bytes.Index(data, []byte("*"+m[1])))
+	}
+	// The parser counts these from 0, other errors from 1.
+	if strings.HasPrefix(problem, "did not find expected") {
+		line++
+	}
+	return min(line, lineOf(data, len(data))), problem
+}
+
+func invalidUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+// lineOf returns the line, from 1, of the byte at offset.
+func lineOf(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:max(offset, 0)], []byte("\n"))
+}

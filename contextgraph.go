@@ -1,0 +1,243 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// ErrDisabled is returned by what needs the journal while recording is off.
+var ErrDisabled = errors.New("contextgraph: recording is off (enabled: false); there is no journal to read")
+
+// Session names a conversation: a session id is unique only within an
+// application and a user.
+type Session = safety.Session
+
+// Instance is contextgraph at work: the plugins, the gate and the journal they
+// share. One Instance serves any number of runners of a process. Its methods are
+// safe for concurrent use.
+type Instance struct {
+	cfg     Config
+	log     *slog.Logger
+	rec     *recorder.Recorder
+	journal *journal.Journal
+	sync    *graphsync.Syncer
+	guard   *safety.Guard
+
+	closeOnce sync.Once
+	closed    chan struct{}
+	closeErr  error
+}
+
+// Open opens the journal and returns an Instance. Everything in cfg is checked
+// first, so that a mistake shows before any agent runs. The caller closes the
+// Instance; ADK never does.
+func Open(ctx context.Context, cfg Config) (*Instance, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	in := &Instance{cfg: cfg, log: cfg.Logger, closed: make(chan struct{})}
+	if in.log == nil {
+		in.log = slog.Default()
+	}
+	rc := recorder.Config{Logger: in.log, Now: cfg.Now, Tools: cfg.Guard.Tools}
+	if cfg.Guard.Mode != ModeObserve {
+		rc.Covered = cfg.covered()
+	}
+	if !cfg.enabled() {
+		rec, err := recorder.New(rc)
+		if err != nil {
+			return nil, err
+		}
+		in.rec = rec
+		in.log.Warn("contextgraph: recording is off; guarded tools are denied until it is on again")
+		return in, nil
+	}
+	if err := in.open(ctx, rc); err != nil {
+		return nil, err
+	}
+	in.announce(rc.Covered)
+	return in, nil
+}
+
+func (in *Instance) open(ctx context.Context, rc recorder.Config) error {
+	rules, err := in.cfg.rules()
+	if err != nil {
+		return err
+	}
+	extractor, err := graphsync.Compile(rules)
+	if err != nil {
+		return err
+	}
+	policy, err := in.cfg.policy()
+	if err != nil {
+		return err
+	}
+	checkers, err := in.cfg.checkers()
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(ctx, journal.Config{
+		Path: in.cfg.Journal.Path, CommitInterval: in.cfg.Journal.CommitInterval, Logger: in.log,
+	})
+	if err != nil {
+		return err
+	}
+	in.journal = j
+	in.sync = graphsync.NewSyncer(j, extractor)
+	in.guard, err = safety.NewGuard(safety.GuardConfig{
+		Ledger: j.Ledger(), Evidence: (*evidence)(in), Checkers: checkers, Policy: policy,
+		Authorizer: in.cfg.Authorize, Now: in.cfg.Now,
+	})
+	if err == nil {
+		rc.Sink, rc.Guard = j, in.guard
+		in.rec, err = recorder.New(rc)
+	}
+	if err != nil {
+		return errors.Join(err, j.Close(ctx))
+	}
+	return nil
+}
+
+// announce says once, and loudly, what is enforced and what is only observed.
+func (in *Instance) announce(covered []string) {
+	enforced := slices.Concat(in.cfg.Guard.Tools, covered)
+	slices.Sort(enforced)
+	enforced = slices.Compact(enforced)
+	if in.cfg.Guard.Mode == ModeObserve {
+		in.log.Warn("contextgraph: guard.mode is observe: verdicts are recorded, nothing is blocked except tools wrapped by Protect",
+			"journal", in.JournalPath())
+		return
+	}
+	in.log.Warn("contextgraph: approvals of these tools, and of tools wrapped by Protect, are enforced; any other confirmation is only observed: its verdict is recorded and blocks nothing",
+		"enforced", enforced, "journal", in.JournalPath())
+}
+
+// FromFile reads the configuration from a file (see [LoadConfig]) and opens it.
+func FromFile(path string, opts ...Option) (*Instance, error) {
+	cfg, err := LoadConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range opts {
+		o(&cfg)
+	}
+	return Open(context.Background(), cfg)
+}
+
+// PluginConfig returns what a runner or a launcher takes as its PluginConfig:
+// the observer first, then the others, then the gate. The order matters; give
+// other plugins here rather than adding them to the result. It may be called for
+// any number of runners.
+func (in *Instance) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
+	return in.rec.PluginConfig(others...)
+}
+
+// Protect returns the tool with the gate around it: each call needs an approval
+// by a human and a check of the world that finds nothing changed, and what runs
+// is exactly what was approved. See [recorder.Recorder.Protect].
+func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.rec.Protect(t) }
+
+// RecordEntity declares an entity that the running tool evaluated. ctx is the
+// context the tool was given. See [recorder.Recorder.RecordEntity].
+func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
+	return in.rec.RecordEntity(ctx, e)
+}
+
+// Check checks the world now for the session's latest open approval request, or
+// for all entities of the session when none is open. It permits nothing: the
+// gate checks again before an action runs. The verdict is recorded.
+func (in *Instance) Check(ctx context.Context, s Session) (safety.Report, error) {
+	if in.guard == nil {
+		return safety.Report{}, ErrDisabled
+	}
+	report, err := in.guard.Check(ctx, s)
+	in.rec.RecordCheck(ctx, schema.Session(s), report)
+	return report, err
+}
+
+// Graph brings the session's graph up to date and returns it.
+func (in *Instance) Graph(ctx context.Context, s Session) (*graphsync.Graph, error) {
+	if in.sync == nil {
+		return nil, ErrDisabled
+	}
+	g, _, err := in.sync.Sync(ctx, schema.Session(s))
+	return g, err
+}
+
+// Why returns what the session's latest approval request rests on: each entity
+// with one shortest path that led from it to the request.
+func (in *Instance) Why(ctx context.Context, s Session) ([]graphsync.Reason, error) {
+	g, err := in.Graph(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	decision, ok := g.Decision()
+	if !ok {
+		return nil, fmt.Errorf("contextgraph: session %q of user %q in app %q has no approval request", s.ID, s.User, s.App)
+	}
+	return g.Why(decision)
+}
+
+// Approvals returns the approval requests of the session, oldest first.
+func (in *Instance) Approvals(ctx context.Context, s Session) ([]safety.Approval, error) {
+	if in.journal == nil {
+		return nil, ErrDisabled
+	}
+	return in.journal.Ledger().List(ctx, s)
+}
+
+// Journal returns the journal, or nil when recording is off.
+func (in *Instance) Journal() *journal.Journal { return in.journal }
+
+// JournalPath returns the file of the journal, "" when recording is off.
+func (in *Instance) JournalPath() string {
+	if in.journal == nil {
+		return ""
+	}
+	return in.journal.Path()
+}
+
+// Flush waits until everything recorded before the call is on disk.
+func (in *Instance) Flush(ctx context.Context) error {
+	if in.journal == nil {
+		return nil
+	}
+	return in.journal.Flush(ctx)
+}
+
+// Close writes what is queued and closes the journal, within ctx. From then on
+// guarded tools deny. Further calls wait for the first and return its result.
+func (in *Instance) Close(ctx context.Context) error {
+	in.closeOnce.Do(func() {
+		defer close(in.closed)
+		in.rec.Close()
+		if in.journal != nil {
+			in.closeErr = in.journal.Close(ctx)
+		}
+	})
+	select {
+	case <-in.closed:
+		return in.closeErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

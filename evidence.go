@@ -1,0 +1,56 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"context"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// evidence is what the guard decides from: the journal behind a barrier, and the
+// graph of the session made from it.
+type evidence Instance
+
+// Collect implements [safety.Evidence].
+func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
+	session := schema.Session(s)
+	g, receipt, err := ev.sync.Sync(ctx, session)
+	if err != nil {
+		return safety.Snapshot{}, err
+	}
+	gaps, err := ev.journal.Gaps(ctx, session, ev.rec.LiveRuns(session))
+	if err != nil {
+		return safety.Snapshot{}, err
+	}
+	snapshot := safety.Snapshot{Gaps: gaps, Receipt: safety.Receipt{
+		Watermark: receipt.Watermark, RowsRead: receipt.RowsRead,
+		Failed: receipt.Failed, Truncated: receipt.Truncated, Version: receipt.Version,
+	}}
+	if decision == "" {
+		snapshot.Entities = g.Canonical()
+		return snapshot, nil
+	}
+	reasons, err := g.Why(decision)
+	if err != nil {
+		return safety.Snapshot{}, err
+	}
+	for _, r := range reasons {
+		snapshot.Entities = append(snapshot.Entities, r.Entity)
+	}
+	return snapshot, nil
+}
+
+// covered returns the tools whose arguments a rule reads as those of an action.
+func (c Config) covered() []string {
+	var names []string
+	for _, e := range c.Extract {
+		if e.In == graphsync.InAction && e.Tool != "" {
+			names = append(names, e.Tool)
+		}
+	}
+	return names
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// approvalRow is an approval with its lists as JSON.
+type approvalRow struct {
+	safety.Approval
+	entities, receipt, gaps []byte
+}
+
+func encodeApproval(a safety.Approval) (*approvalRow, error) {
+	// A copy, because the writer may still use it when the caller's context has ended.
+	r := &approvalRow{Approval: a}
+	r.Args, r.Report = bytes.Clone(a.Args), bytes.Clone(a.Report)
+	var err error
+	if r.entities, err = json.Marshal(a.Entities); err != nil {
+		return nil, fmt.Errorf("entities: %w", err)
+	}
+	if r.receipt, err = json.Marshal(a.Receipt); err != nil {
+		return nil, fmt.Errorf("receipt: %w", err)
+	}
+	if r.gaps, err = json.Marshal(a.Gaps); err != nil {
+		return nil, fmt.Errorf("gaps: %w", err)
+	}
+	return r, nil
+}
+
+// bind sets the parameters of insert_approval.sql.
+func (r *approvalRow) bind(b *binder) {
+	b.text(r.ID, r.Session.App, r.Session.User, r.Session.ID)
+	b.optional(r.ConfirmationID)
+	b.text(r.CallID, r.Tool, r.Agent, r.InvocationID, r.RunID, r.DecisionNode, r.TraceID, r.SpanID, r.ArgsDigest)
+	b.json(r.Args, r.entities)
+	b.text(r.Fingerprint, r.PolicyVersion)
+	b.json(r.receipt, r.gaps)
+	b.text(r.Requester)
+	b.time(r.RequestedAt, r.ExpiresAt)
+	bindState(b, r.Approval)
+}
+
+// bindUpdate sets the parameters of update_approval.sql.
+func bindUpdate(b *binder, a safety.Approval) {
+	b.text(a.ID)
+	bindState(b, a)
+}
+
+// bindState sets what a transition may change, in the order of both statements.
+func bindState(b *binder, a safety.Approval) {
+	b.text(string(a.State))
+	b.optional(a.Approver)
+	b.time(a.DecidedAt)
+	b.optional(a.PermitNonce, a.PermitRun)
+	b.time(a.PermitExpiresAt)
+	b.optional(a.Verdict)
+	b.json(a.Report)
+	b.time(a.UpdatedAt)
+}
+
+// scanApproval reads a row of select_approval.sql or select_approvals.sql.
+func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
+	a := safety.Approval{
+		ID:              stmt.ColumnText(0),
+		Session:         safety.Session{App: stmt.ColumnText(1), User: stmt.ColumnText(2), ID: stmt.ColumnText(3)},
+		ConfirmationID:  stmt.ColumnText(4),
+		CallID:          stmt.ColumnText(5),
+		Tool:            stmt.ColumnText(6),
+		Agent:           stmt.ColumnText(7),
+		InvocationID:    stmt.ColumnText(8),
+		RunID:           stmt.ColumnText(9),
+		DecisionNode:    stmt.ColumnText(10),
+		TraceID:         stmt.ColumnText(11),
+		SpanID:          stmt.ColumnText(12),
+		ArgsDigest:      stmt.ColumnText(13),
+		Args:            columnJSON(stmt, 14),
+		Fingerprint:     stmt.ColumnText(16),
+		PolicyVersion:   stmt.ColumnText(17),
+		Requester:       stmt.ColumnText(20),
+		RequestedAt:     columnTime(stmt, 21),
+		ExpiresAt:       columnTime(stmt, 22),
+		State:           safety.ApprovalState(stmt.ColumnText(23)),
+		Approver:        stmt.ColumnText(24),
+		DecidedAt:       columnTime(stmt, 25),
+		PermitNonce:     stmt.ColumnText(26),
+		PermitRun:       stmt.ColumnText(27),
+		PermitExpiresAt: columnTime(stmt, 28),
+		Verdict:         stmt.ColumnText(29),
+		Report:          columnJSON(stmt, 30),
+		UpdatedAt:       columnTime(stmt, 31),
+	}
+	for col, dst := range map[int]any{15: &a.Entities, 18: &a.Receipt, 19: &a.Gaps} {
+		if err := json.Unmarshal(columnJSON(stmt, col), dst); err != nil {
+			return safety.Approval{}, fmt.Errorf("approval %s is damaged: %w", a.ID, err)
+		}
+	}
+	return a, nil
+}

@@ -1,0 +1,79 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+)
+
+func TestGaps(t *testing.T) {
+	start := func(run string) schema.Event { return event(testSession, run, 1, schema.UserMessageReceived) }
+	end := func(run string, n int64) schema.Event {
+		return event(testSession, run, n, schema.InvocationCompleted)
+	}
+	elsewhere := testSession
+	elsewhere.ID = "s-2"
+	tests := []struct {
+		name string
+		rows []schema.Event
+		live []string
+		want []string
+	}{
+		{"nothing recorded", nil, nil, nil},
+		{"complete", []schema.Event{start("a"), end("a", 2), start("b"), end("b", 2)}, nil, nil},
+		{"live", []schema.Event{start("a"), end("a", 2), start("b")}, []string{"b"}, nil},
+		{"two live", []schema.Event{start("a"), start("b")}, []string{"b", "a"}, nil},
+		{"row lost", []schema.Event{start("a"), end("a", 4)}, nil,
+			[]string{"turn inv-a (run a, started 2023-11-14T22:13:20Z): 2 of 4 rows are missing"}},
+		{"first row lost", []schema.Event{event(testSession, "a", 2, "X"), end("a", 3)}, nil,
+			[]string{"turn inv-a (run a, started 2023-11-14T22:13:20Z): 1 of 3 rows are missing"}},
+		{"row lost in a live run", []schema.Event{start("a"), event(testSession, "a", 3, "X")}, []string{"a"},
+			[]string{"turn inv-a (run a, started 2023-11-14T22:13:20Z): 1 of 3 rows are missing"}},
+		{"cut short", []schema.Event{start("a"), start("b"), end("b", 2)}, []string{"c"},
+			[]string{"turn inv-a (run a, started 2023-11-14T22:13:20Z) ended without INVOCATION_COMPLETED"}},
+		{"repeated position does not fill a gap", []schema.Event{
+			start("a"), func() schema.Event { e := start("a"); e.EventID = "again"; return e }(), end("a", 3)}, nil,
+			[]string{"turn inv-a (run a, started 2023-11-14T22:13:20Z): 1 of 3 rows are missing"}},
+		{"rows outside of runs", []schema.Event{event(testSession, "", 0, schema.WorldChangeCheck)}, nil, nil},
+		{"another session", []schema.Event{event(elsewhere, "a", 5, "X")}, nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			j := openJournal(t, nil)
+			appendAll(t, j, tt.rows...)
+			flush(t, j)
+			got, err := j.Gaps(t.Context(), testSession, tt.live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("gaps differ (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestGapsTellOfDrops(t *testing.T) {
+	j := openJournal(t, func(c *journal.Config) { c.QueueRows = 1 })
+	unlock := lockFile(t, j.Path())
+	appendAll(t, j, event(testSession, "a", 1, schema.InvocationCompleted))
+	if j.Append(event(testSession, "a", 2, "X")) {
+		t.Fatal("a full queue took a row")
+	}
+	unlock()
+	flush(t, j)
+	got, err := j.Gaps(t.Context(), testSession, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 rows were dropped before they could be stored"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("gaps differ (-want +got):\n%s", d)
+	}
+}

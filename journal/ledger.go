@@ -1,0 +1,210 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Ledger returns the approvals ledger of the journal. What one of its methods did
+// is on disk when the method returns nil. Processes that have the same file open
+// share it.
+func (j *Journal) Ledger() safety.Ledger { return &ledger{j: j} }
+
+type ledger struct{ j *Journal }
+
+// Create stores a pending approval and the first step of its history.
+func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
+	what := fmt.Sprintf("create approval %q", a.ID)
+	if a.ID == "" || a.State != safety.StatePending {
+		return fmt.Errorf("journal: %s in state %q: %w: it needs an id and must be pending", what, a.State, safety.ErrConflict)
+	}
+	row, err := encodeApproval(a)
+	if err != nil {
+		return fmt.Errorf("journal: %s: %w", what, err)
+	}
+	return l.write(ctx, what, func(conn *sqlite.Conn) error {
+		_, err := exec(conn, insertApprovalSQL, row.bind)
+		if isConstraint(err) {
+			return fmt.Errorf("%w: the id exists, or call %q of run %q or confirmation %q has one", safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID)
+		}
+		if err != nil {
+			return err
+		}
+		return addStep(conn, a.ID, safety.Step{To: a.State, At: a.RequestedAt, Actor: a.Requester})
+	})
+}
+
+// Attach names the confirmation of a pending approval, once.
+func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
+	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), func(conn *sqlite.Conn) error {
+		a, err := getApproval(conn, id)
+		if err != nil {
+			return err
+		}
+		if confirmationID == "" || a.State != safety.StatePending || a.ConfirmationID != "" {
+			return fmt.Errorf("%w: it is %s and has confirmation %q", safety.ErrConflict, a.State, a.ConfirmationID)
+		}
+		_, err = exec(conn, attachApprovalSQL, func(b *binder) { b.text(id, confirmationID) })
+		if isConstraint(err) {
+			return fmt.Errorf("%w: confirmation %q belongs to another", safety.ErrConflict, confirmationID)
+		}
+		return err
+	})
+}
+
+// Transition changes an approval in one immediate transaction: no other process
+// can change it between the test and the change.
+func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+	var moved safety.Approval
+	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), func(conn *sqlite.Conn) error {
+		a, err := getApproval(conn, t.ID)
+		if err != nil {
+			return err
+		}
+		if moved, err = t.Apply(a); err != nil {
+			return err
+		}
+		_, err = exec(conn, updateApprovalSQL, func(b *binder) { bindUpdate(b, moved) })
+		if err != nil {
+			return err
+		}
+		return addStep(conn, a.ID, safety.Step{
+			From: a.State, To: t.To, At: t.At, Actor: t.Actor, Verdict: t.Set.Verdict, Note: t.Note,
+		})
+	})
+	if err != nil {
+		return safety.Approval{}, err
+	}
+	return moved, nil
+}
+
+// Get returns the approval with the id.
+func (l *ledger) Get(ctx context.Context, id string) (a safety.Approval, err error) {
+	err = l.j.read(ctx, fmt.Sprintf("approval %q", id), func(conn *sqlite.Conn) error {
+		a, err = getApproval(conn, id)
+		return err
+	})
+	return a, err
+}
+
+// Find returns the approval of a confirmation.
+func (l *ledger) Find(ctx context.Context, s safety.Session, confirmationID string) (safety.Approval, error) {
+	missing := fmt.Errorf("journal: confirmation %q: %w", confirmationID, safety.ErrNotFound)
+	if confirmationID == "" {
+		return safety.Approval{}, missing
+	}
+	found, err := l.list(ctx, s, func(b *binder) {
+		b.text(confirmationID)
+		b.null()
+	})
+	if err != nil {
+		return safety.Approval{}, err
+	}
+	if len(found) == 0 {
+		return safety.Approval{}, missing
+	}
+	return found[0], nil
+}
+
+// FindCall returns the approvals asked for one call, oldest first.
+func (l *ledger) FindCall(ctx context.Context, s safety.Session, callID string) ([]safety.Approval, error) {
+	return l.list(ctx, s, func(b *binder) {
+		b.null()
+		b.text(callID)
+	})
+}
+
+// List returns the approvals of a session, oldest first.
+func (l *ledger) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
+	return l.list(ctx, s, func(b *binder) {
+		b.null()
+		b.null()
+	})
+}
+
+// list returns approvals of a session; bind sets the confirmation and the call to
+// look for, NULL for any.
+func (l *ledger) list(ctx context.Context, s safety.Session, bind func(*binder)) ([]safety.Approval, error) {
+	var out []safety.Approval
+	err := l.j.read(ctx, "list approvals", func(conn *sqlite.Conn) error {
+		return query(conn, selectApprovalsSQL, func(b *binder) {
+			b.text(s.App, s.User, s.ID)
+			bind(b)
+		}, func(stmt *sqlite.Stmt) error {
+			a, err := scanApproval(stmt)
+			out = append(out, a)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// History returns what happened to an approval, oldest first.
+func (l *ledger) History(ctx context.Context, id string) ([]safety.Step, error) {
+	var steps []safety.Step
+	err := l.j.read(ctx, fmt.Sprintf("history of approval %q", id), func(conn *sqlite.Conn) error {
+		err := query(conn, selectHistorySQL, func(b *binder) { b.text(id) }, func(stmt *sqlite.Stmt) error {
+			steps = append(steps, safety.Step{
+				From:    safety.ApprovalState(stmt.ColumnText(0)),
+				To:      safety.ApprovalState(stmt.ColumnText(1)),
+				At:      columnTime(stmt, 2),
+				Actor:   stmt.ColumnText(3),
+				Verdict: stmt.ColumnText(4),
+				Note:    stmt.ColumnText(5),
+			})
+			return nil
+		})
+		if err == nil && len(steps) == 0 {
+			// The creation of every approval is a step.
+			return safety.ErrNotFound
+		}
+		return err
+	})
+	return steps, err
+}
+
+func (l *ledger) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
+	if err := l.j.w.do(ctx, fn); err != nil {
+		return fmt.Errorf("journal: %s: %w", what, err)
+	}
+	return nil
+}
+
+func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
+	_, err := exec(conn, insertHistorySQL, func(b *binder) {
+		b.text(id)
+		b.optional(string(s.From))
+		b.text(string(s.To))
+		b.time(s.At)
+		b.optional(s.Actor, s.Verdict, s.Note)
+	})
+	return err
+}
+
+// getApproval reads one approval; ErrNotFound if there is none.
+func getApproval(conn *sqlite.Conn, id string) (a safety.Approval, err error) {
+	found := false
+	err = query(conn, selectApprovalSQL, func(b *binder) { b.text(id) }, func(stmt *sqlite.Stmt) error {
+		found = true
+		a, err = scanApproval(stmt)
+		return err
+	})
+	if err == nil && !found {
+		err = safety.ErrNotFound
+	}
+	return a, err
+}
+
+func isConstraint(err error) bool {
+	return err != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint
+}

@@ -1,0 +1,189 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// minSQLite is the first version without the bug by which resetting the WAL under
+// a concurrent reader could corrupt the file.
+const minSQLite = "3.51.3"
+
+// busySlice is how long the write connection waits inside SQLite at a time. The
+// wait up to the whole busy timeout is made of slices, so that Close can end it.
+const busySlice = 100 * time.Millisecond
+
+// prepareFile makes sure that path is a file that can be written and returns its
+// absolute form, which no SQLite version takes for anything but a file name.
+func prepareFile(path string) (string, error) {
+	if path == ":memory:" || strings.HasPrefix(path, "file:") {
+		return "", fmt.Errorf("path %q: a journal is a plain file that outlives the process: give its name", path)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("path %q: %w", path, err)
+	}
+	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
+		if info.IsDir() {
+			return "", fmt.Errorf("path %q is a directory: name a file in it, such as %q", path, filepath.Join(path, DefaultPath))
+		}
+		return "", fmt.Errorf("path %q is not a regular file", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
+		return "", fmt.Errorf("path %q: create its directory: %w", path, err)
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrPermission) {
+		return "", fmt.Errorf("path %q can not be written: %w: choose another path or change its permissions", path, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("path %q: %w", path, err)
+	}
+	return abs, f.Close()
+}
+
+// openWriter opens the writing connection and brings the file up to date.
+func openWriter(ctx context.Context, path string, busy time.Duration) (_ *sqlite.Conn, err error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		conn.SetInterrupt(nil)
+		if err != nil {
+			err = errors.Join(err, conn.Close())
+		}
+	}()
+	conn.SetInterrupt(ctx.Done())
+	conn.SetBusyTimeout(busy)
+	if err := checkFile(conn); err != nil {
+		return nil, err
+	}
+	if err := checkVersion(conn); err != nil {
+		return nil, err
+	}
+	if err := enableWAL(ctx, conn, busy); err != nil {
+		return nil, err
+	}
+	// fullfsync matters on macOS only, where a plain fsync does not reach the disk.
+	err = execAll(conn,
+		"PRAGMA synchronous = FULL",
+		"PRAGMA fullfsync = ON",
+		"PRAGMA foreign_keys = ON",
+		"PRAGMA recursive_triggers = ON",
+		"PRAGMA cache_size = -16384",
+		"PRAGMA wal_autocheckpoint = 4000",
+		"PRAGMA journal_size_limit = 67108864",
+	)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(conn, migrations); err != nil {
+		return nil, err
+	}
+	conn.SetBusyTimeout(min(busy, busySlice))
+	return conn, nil
+}
+
+// openReaders opens the connections that reads share.
+func openReaders(path string, n int, busy time.Duration) (*sqlitex.Pool, error) {
+	// Opened for writing because a reader of a WAL file must be able to create its
+	// shared-memory file; query_only keeps it from changing anything.
+	return sqlitex.NewPool(path, sqlitex.PoolOptions{
+		Flags:    sqlite.OpenReadWrite,
+		PoolSize: n,
+		PrepareConn: func(conn *sqlite.Conn) error {
+			conn.SetBusyTimeout(busy)
+			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA cache_size = -8192")
+		},
+	})
+}
+
+func checkVersion(conn *sqlite.Conn) error {
+	var version string
+	if err := queryRow(conn, "SELECT sqlite_version()", func(s *sqlite.Stmt) { version = s.ColumnText(0) }); err != nil {
+		return err
+	}
+	if !atLeast(version, minSQLite) {
+		return fmt.Errorf("SQLite %s is linked, %s or newer is needed: older versions can corrupt a file in WAL mode; upgrade modernc.org/sqlite", version, minSQLite)
+	}
+	return nil
+}
+
+// atLeast reports whether the dotted version v is not older than least.
+func atLeast(v, least string) bool {
+	have, want := strings.Split(v, "."), strings.Split(least, ".")
+	for i, w := range want {
+		wn, _ := strconv.Atoi(w)
+		hn := 0
+		if i < len(have) {
+			hn, _ = strconv.Atoi(have[i])
+		}
+		if hn != wn {
+			return hn > wn
+		}
+	}
+	return true
+}
+
+// checkFile refuses a database that is not ours before anything in it is changed.
+func checkFile(conn *sqlite.Conn) error {
+	var id, tables int64
+	// The tables first: another process may be creating the journal right now, and
+	// sets the id in the same transaction.
+	err := queryRow(conn, "SELECT count(*) FROM sqlite_schema", func(s *sqlite.Stmt) { tables = s.ColumnInt64(0) })
+	if sqlite.ErrCode(err) == sqlite.ResultNotADB {
+		return fmt.Errorf("the file is not a SQLite database: choose another path: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	err = queryRow(conn, "PRAGMA application_id", func(s *sqlite.Stmt) { id = s.ColumnInt64(0) })
+	if err != nil {
+		return err
+	}
+	if id != applicationID && (id != 0 || tables != 0) {
+		return errors.New("the file is a SQLite database of another program: choose another path")
+	}
+	return nil
+}
+
+// enableWAL switches the file to WAL mode. The switch does not wait for locks by
+// itself, so a file that two processes create at once needs retries.
+func enableWAL(ctx context.Context, conn *sqlite.Conn, busy time.Duration) error {
+	deadline := time.Now().Add(busy)
+	for {
+		var mode string
+		err := queryRow(conn, "PRAGMA journal_mode = WAL", func(s *sqlite.Stmt) { mode = s.ColumnText(0) })
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("the file stays in %q mode: its file system can not share memory between processes; choose a path on a local disk", mode)
+		case !isBusy(err) || time.Now().After(deadline):
+			return fmt.Errorf("enable WAL mode: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func isBusy(err error) bool {
+	return err != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultBusy
+}

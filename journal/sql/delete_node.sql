@@ -1,0 +1,1 @@
+DELETE FROM tech_nodes WHERE key = ?1

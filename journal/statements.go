@@ -1,0 +1,67 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import _ "embed"
+
+// The statements, one per file. Every value is a parameter.
+var (
+	//go:embed sql/insert_event.sql
+	insertEventSQL string
+	//go:embed sql/upsert_session.sql
+	upsertSessionSQL string
+	//go:embed sql/insert_agent.sql
+	insertAgentSQL string
+	//go:embed sql/select_events.sql
+	selectEventsSQL string
+	//go:embed sql/select_runs.sql
+	selectRunsSQL string
+	//go:embed sql/select_sessions.sql
+	selectSessionsSQL string
+	//go:embed sql/count_events.sql
+	countEventsSQL string
+
+	//go:embed sql/insert_approval.sql
+	insertApprovalSQL string
+	//go:embed sql/update_approval.sql
+	updateApprovalSQL string
+	//go:embed sql/attach_approval.sql
+	attachApprovalSQL string
+	//go:embed sql/select_approval.sql
+	selectApprovalSQL string
+	//go:embed sql/select_approvals.sql
+	selectApprovalsSQL string
+	//go:embed sql/insert_history.sql
+	insertHistorySQL string
+	//go:embed sql/select_history.sql
+	selectHistorySQL string
+	//go:embed sql/upsert_node.sql
+	upsertNodeSQL string
+	//go:embed sql/select_node_digests.sql
+	selectNodeDigestsSQL string
+	//go:embed sql/delete_node.sql
+	deleteNodeSQL string
+	//go:embed sql/select_nodes.sql
+	selectNodesSQL string
+	//go:embed sql/insert_edge.sql
+	insertEdgeSQL string
+	//go:embed sql/delete_edge.sql
+	deleteEdgeSQL string
+	//go:embed sql/select_edges.sql
+	selectEdgesSQL string
+	//go:embed sql/upsert_entity.sql
+	upsertEntitySQL string
+	//go:embed sql/upsert_link.sql
+	upsertLinkSQL string
+	//go:embed sql/delete_entity.sql
+	deleteEntitySQL string
+	//go:embed sql/select_entity_digests.sql
+	selectEntityDigestsSQL string
+	//go:embed sql/select_entities.sql
+	selectEntitiesSQL string
+	//go:embed sql/upsert_receipt.sql
+	upsertReceiptSQL string
+	//go:embed sql/select_receipt.sql
+	selectReceiptSQL string
+)

@@ -1,0 +1,143 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// Reasons of a [Failure]. They are stable codes for programs; the Detail of the
+// failure is for people.
+const (
+	ReasonNoEntities       = "no_entities"       // nothing to check
+	ReasonNoChecker        = "no_checker"        // no checker is registered for the type
+	ReasonInvalidEntity    = "invalid_entity"    // an entity without type, value or key
+	ReasonLowConfidence    = "low_confidence"    // confidence below the floor, or no number in [0,1]
+	ReasonNotSeen          = "not_seen"          // the time it was seen is unknown or in the future
+	ReasonError            = "error"             // the checker returned an error
+	ReasonPanic            = "panic"             // the checker panicked or ended its goroutine
+	ReasonTimeout          = "timeout"           // no answer in time
+	ReasonEmptyAnswer      = "empty_answer"      // an answer without attributes
+	ReasonNoAsOf           = "no_as_of"          // an answer that does not say when it was true
+	ReasonStaleAnswer      = "stale_answer"      // an answer older than Policy.MaxAge
+	ReasonFutureAnswer     = "future_answer"     // an answer from the future
+	ReasonMissingAttribute = "missing_attribute" // an attribute that was seen is not in the answer
+	ReasonTypeMismatch     = "type_mismatch"     // an attribute of another kind than was seen
+	ReasonNothingCompared  = "nothing_compared"  // no attribute could be compared
+	ReasonIncompleteRecord = "incomplete_record" // rows are missing, truncated or were never read
+	ReasonExtractionFailed = "extraction_failed" // rows from which no entities could be extracted
+	ReasonRulesChanged     = "rules_changed"     // asked under other extraction rules
+	ReasonPolicyChanged    = "policy_changed"    // asked under another policy
+	ReasonStore            = "store"             // the record or the ledger could not be read
+	ReasonCanceled         = "canceled"          // the caller gave up
+	ReasonClock            = "clock"             // the clock failed or ran backwards
+	ReasonSession          = "session"           // the session is not named in full
+)
+
+// Alert reports that one attribute of one entity is not what it was.
+type Alert struct {
+	// EntityType and Entity are the type and the value of the entity as shown.
+	EntityType string `json:"entity_type"`
+	Entity     string `json:"entity"`
+	// Attribute is the attribute that changed.
+	Attribute string    `json:"attribute"`
+	Drift     DriftType `json:"drift"`
+	// Before is the value that was seen, After the value now, both as shown:
+	// "$40,000". Before is "not seen" where the attribute was not seen.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// ChangePercent is the relative change of a number or an amount of money
+	// in percent of the value seen; nil for other kinds, for a value seen of
+	// zero and between currencies.
+	ChangePercent *float64 `json:"change_percent,omitempty"`
+	// Severity is between 0 and 1. It does not enter the verdict: every alert
+	// denies.
+	Severity float64 `json:"severity"`
+	// Recommendation says what to do about it. It is never empty.
+	Recommendation string `json:"recommendation"`
+}
+
+// Failure says why a check, or the check of one entity, failed.
+type Failure struct {
+	// EntityType and Entity name the entity; both are empty for a failure of
+	// the whole check.
+	EntityType string `json:"entity_type,omitempty"`
+	Entity     string `json:"entity,omitempty"`
+	// Reason is one of the Reason constants.
+	Reason string `json:"reason"`
+	// Detail is for people: valid UTF-8 in one line of at most 500 bytes.
+	Detail string `json:"detail,omitempty"`
+}
+
+// String returns "reason: type: value: detail", without the parts that are empty.
+func (f Failure) String() string {
+	parts := []string{f.Reason}
+	for _, p := range []string{f.EntityType, f.Entity, f.Detail} {
+		if p != "" {
+			parts = append(parts, oneLine(p))
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// fail makes a failure of the whole check.
+func fail(reason, format string, args ...any) Failure {
+	return Failure{Reason: reason, Detail: oneLine(fmt.Sprintf(format, args...))}
+}
+
+// failOf makes a failure of one entity.
+func failOf(e entity.Canonical, reason, format string, args ...any) Failure {
+	f := fail(reason, format, args...)
+	f.EntityType, f.Entity = e.Type, e.Value
+	return f
+}
+
+// recommend gives the advice of an alert.
+func recommend(d DriftType, typ, value, before, after string) string {
+	subject, before, after := oneLine(typ+" "+value), oneLine(before), oneLine(after)
+	switch d {
+	case InventoryDepleted:
+		return fmt.Sprintf("Replace %s with one that is available, or leave it out, and ask for approval of the new plan.", subject)
+	case PriceChanged:
+		return fmt.Sprintf("Plan again with %s at %s instead of %s, check that the total still fits the budget, and ask for approval of the new plan.", subject, after, before)
+	case AudienceShifted:
+		return fmt.Sprintf("Look up the audience of %s again, adjust the targeting to %s, and ask for approval of the new plan.", subject, after)
+	case CampaignPaused:
+		return fmt.Sprintf("Find out why the status of %s is %s before anything is built on it, and ask for approval of the new plan.", subject, after)
+	default:
+		return fmt.Sprintf("Read %s again, plan with %s instead of %s, and ask for approval of the new plan.", subject, after, before)
+	}
+}
+
+const maxDetail = 500
+
+// oneLine makes a text of foreign origin safe to print: errors and values may
+// hold line breaks that would forge a line of a summary.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) > maxDetail {
+		s = strings.ToValidUTF8(s[:maxDetail-len("…")], "") + "…"
+	}
+	return s
+}
+
+func cloneAlerts(alerts []Alert) []Alert {
+	out := slices.Clone(alerts)
+	for i := range out {
+		if p := out[i].ChangePercent; p != nil {
+			out[i].ChangePercent = new(*p)
+		}
+	}
+	return out
+}

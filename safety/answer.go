@@ -1,0 +1,239 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Codes say why an answer was not accepted ([Outcome.Reason]) or a call refused
+// ([Refusal.Code]). They are stable.
+const (
+	CodeUnknownRequest = "unknown_request" // no such request in this session
+	CodeNotPending     = "not_pending"     // the request was already decided or ended
+	CodeNotApproved    = "not_approved"    // nobody has approved the request yet
+	CodeNotAuthorized  = "not_authorized"  // whoever answered may not
+	CodeRejected       = "rejected"        // a person rejected the request
+	CodeExpired        = "expired"         // the request or the permit is past its time
+	CodeDrift          = "drift"           // the world has changed
+	CodeCheckFailed    = "check_failed"    // it could not be shown that it has not
+	CodeBlocked        = "blocked"         // an earlier check found that the world had changed
+	CodeAlreadyUsed    = "already_used"    // the approval has permitted a call before
+	CodeOtherCall      = "other_call"      // the approval is for another call or tool
+	CodeArgsChanged    = "args_changed"    // the arguments are not those that were approved
+	CodeInvalid        = "invalid"         // the request to the guard is not complete
+	CodeClock          = "clock"           // the clock failed or ran backwards
+	CodeStore          = "store"           // the ledger could not be read or written
+	CodeInternal       = "internal"        // a dependency panicked, or there is no guard
+)
+
+// Answer is what a person said to a request.
+type Answer struct {
+	// Session and ConfirmationID name the request. A request of another session
+	// is not found.
+	Session        Session
+	ConfirmationID string
+	// Confirmed is true to approve, false to reject.
+	Confirmed bool
+	// RunID is the run the answer came in, for the history.
+	RunID string
+}
+
+// Outcome is what became of an answer.
+type Outcome struct {
+	// Approval is the request as it is now; zero if it was not found.
+	Approval Approval
+	// Report is the check that was made because of the answer; zero if none was,
+	// as for a rejection or a repeated approval.
+	Report Report
+	// Accepted is true if and only if the request is approved. It permits nothing
+	// yet: the call needs a [Permit].
+	Accepted bool
+	// Reason is one of the Code constants if the answer was not accepted, and ""
+	// if it was.
+	Reason string
+}
+
+// Answer takes the answer to a request. An approval is accepted only if the request
+// is pending and in time, the authorizer names an approver and the world is
+// unchanged. Drift blocks the request for good; a check that failed leaves it
+// pending, so that it may be answered again. A rejection is final.
+// The same approver may repeat an approval until it was used.
+//
+// The report of the check is stored with the approval and returned. An error means
+// that something could not be read or written; the answer was then not accepted.
+func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error) {
+	if g == nil {
+		return Outcome{Reason: CodeInternal}, errNilGuard
+	}
+	defer func() {
+		if err != nil {
+			out.Accepted = false
+			if out.Reason == "" {
+				out.Reason = CodeInternal
+			}
+		}
+	}()
+	defer rescue(&err)
+	if !ans.Session.named() || ans.ConfirmationID == "" {
+		return Outcome{Reason: CodeUnknownRequest}, nil
+	}
+	a, err := g.ledger.Find(ctx, ans.Session, ans.ConfirmationID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Outcome{Reason: CodeUnknownRequest}, nil
+	case err != nil:
+		return Outcome{Reason: CodeStore}, fmt.Errorf("safety: finding confirmation %q: %w", ans.ConfirmationID, err)
+	case a.Session != ans.Session || a.ConfirmationID != ans.ConfirmationID:
+		return Outcome{Reason: CodeUnknownRequest}, nil
+	}
+	out.Approval = a
+	if !a.State.Open() {
+		out.Reason = closedCode(a.State, CodeNotPending)
+		return out, nil
+	}
+	now, err := g.now()
+	if err != nil {
+		out.Reason = CodeClock
+		return out, err
+	}
+	if expired(a, now) {
+		out.Reason = CodeExpired
+		out.Approval, err = g.expire(ctx, a, ans.RunID)
+		return out, err
+	}
+	approver := g.authorize(ctx, a, ans)
+	switch {
+	case approver == "":
+		out.Reason = CodeNotAuthorized
+		return out, nil
+	case a.State == StateApproved:
+		out.Accepted = ans.Confirmed && a.Approver == approver
+		if !out.Accepted {
+			out.Reason = CodeNotPending
+		}
+		return out, nil
+	case !ans.Confirmed:
+		out.Reason = CodeRejected
+		t := Transition{To: StateRejected, Actor: approver, Note: "rejected in run " + ans.RunID, Set: Update{Approver: approver}}
+		out.Approval, err = g.move(ctx, a, t, nil)
+		return settleConflict(out, err)
+	}
+	return g.approve(ctx, a, approver, ans.RunID)
+}
+
+// approve makes the check an approval depends on and records what follows from it.
+func (g *Guard) approve(ctx context.Context, a Approval, approver, run string) (out Outcome, err error) {
+	out.Approval = a
+	if out.Report, err = g.checkApproval(ctx, a); err != nil {
+		out.Reason = CodeClock
+		return out, err
+	}
+	g.announce(out.Report, StageAnswer)
+	t := Transition{Actor: approver, Note: "approved in run " + run}
+	switch out.Report.Verdict() {
+	case Safe:
+		t.To, t.NotAfter, t.Set.Approver = StateApproved, true, approver
+	case Drift:
+		t.To, out.Reason = StateBlocked, CodeDrift
+	default:
+		t.To, out.Reason = StatePending, CodeCheckFailed
+	}
+	out.Approval, err = g.move(ctx, a, t, &out.Report)
+	out.Accepted = err == nil && t.To == StateApproved
+	return settleConflict(out, err)
+}
+
+// settleConflict turns the loss of a race, or of time, into a reason.
+func settleConflict(out Outcome, err error) (Outcome, error) {
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.Is(err, ErrConflict):
+		out.Reason = CodeNotPending
+		return out, nil
+	case errors.Is(err, ErrExpired):
+		out.Reason = CodeExpired
+		return out, nil
+	default:
+		out.Reason = CodeStore
+		return out, err
+	}
+}
+
+// closedCode names the state of an approval that is not open; other is the code for
+// the states that have none of their own.
+func closedCode(s ApprovalState, other string) string {
+	switch s {
+	case StateRejected:
+		return CodeRejected
+	case StateExpired:
+		return CodeExpired
+	case StateBlocked:
+		return CodeBlocked
+	case StatePermitted, StateExecuting, StateExecuted, StateFailed:
+		return CodeAlreadyUsed
+	default:
+		return other
+	}
+}
+
+// authorize returns who answers, or "" if nobody who may.
+func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) string {
+	if g.authorizer == nil {
+		return ans.Session.User
+	}
+	approver, err := bounded(ctx, g.policy.Timeout, func(ctx context.Context) (string, error) {
+		return g.authorizer.Authorize(ctx, AuthorizationRequest{Approval: a.Clone(), Session: ans.Session, Confirmed: ans.Confirmed})
+	})
+	if err != nil {
+		return ""
+	}
+	return approver
+}
+
+// expire ends an approval whose time is over. That somebody else was faster, or that
+// it is over in another way by now, changes nothing.
+func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, error) {
+	moved, err := g.move(ctx, a, Transition{To: StateExpired, Actor: run, Note: "expired"}, nil)
+	switch {
+	case errors.Is(err, ErrConflict):
+		return a, nil
+	case err != nil:
+		return a, err
+	default:
+		return moved, nil
+	}
+}
+
+// move changes the state of a in the ledger and stores the report with it. An answer
+// of the ledger that is not what was asked for is an error. On an error a is returned
+// as it was.
+func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (Approval, error) {
+	now, err := g.now()
+	if err != nil {
+		return a, err
+	}
+	t.ID, t.From, t.At = a.ID, []ApprovalState{a.State}, now.UTC()
+	if r != nil {
+		t.Set.Verdict = r.Verdict().String()
+		if t.Set.Report, err = json.Marshal(r); err != nil {
+			return a, fmt.Errorf("safety: encoding the report of approval %s: %w", a.ID, err)
+		}
+	}
+	// What was found out is recorded even if the caller has given up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.policy.Timeout)
+	defer cancel()
+	moved, err := g.ledger.Transition(ctx, t)
+	if err != nil {
+		return a, fmt.Errorf("safety: changing approval %s to %s: %w", a.ID, t.To, err)
+	}
+	if moved.ID != a.ID || moved.State != t.To || (t.Set.PermitNonce != "" && moved.PermitNonce != t.Set.PermitNonce) {
+		return a, fmt.Errorf("safety: changing approval %s to %s: the ledger gave back approval %q in state %q", a.ID, t.To, moved.ID, moved.State)
+	}
+	return moved, nil
+}

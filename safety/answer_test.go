@@ -1,0 +1,290 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// wantOutcome checks that an answer was not accepted, and in which state it left the
+// approval.
+func (b *bench) wantOutcome(out safety.Outcome, reason string, state safety.ApprovalState) {
+	b.t.Helper()
+	if out.Accepted || out.Reason != reason || b.state() != state {
+		b.t.Errorf("accepted %t, reason %q, state %s; want reason %q, state %s", out.Accepted, out.Reason, b.state(), reason, state)
+	}
+	if state != safety.StateApproved {
+		if p, _, err := b.permit(); p != nil || err == nil {
+			b.t.Errorf("a permit was given in state %s", state)
+		}
+	}
+}
+
+func TestAnswerOfNobodysRequest(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	for name, ans := range map[string]safety.Answer{
+		"unknown confirmation": {Session: nike, ConfirmationID: "conf-2", Confirmed: true},
+		"no confirmation":      {Session: nike, Confirmed: true},
+		"no session":           {ConfirmationID: "conf-1", Confirmed: true},
+		"another app":          {Session: safety.Session{App: "x", User: nike.User, ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
+		"another user":         {Session: safety.Session{App: nike.App, User: "bob", ID: nike.ID}, ConfirmationID: "conf-1", Confirmed: true},
+		"another session":      {Session: safety.Session{App: nike.App, User: nike.User, ID: "x"}, ConfirmationID: "conf-1", Confirmed: true},
+		"the approval's id":    {Session: nike, ConfirmationID: b.approval.ID, Confirmed: true},
+	} {
+		out, err := b.guard.Answer(t.Context(), ans)
+		if err != nil || out.Approval.ID != "" {
+			t.Errorf("%s: approval %q, error %v", name, out.Approval.ID, err)
+		}
+		b.wantOutcome(out, safety.CodeUnknownRequest, safety.StatePending)
+	}
+}
+
+func TestReject(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	out := b.answer(false)
+	b.wantOutcome(out, safety.CodeRejected, safety.StateRejected)
+	if out.Approval.Approver != "ana" || out.Report.ID() != "" || b.world.calls != 0 {
+		t.Errorf("rejected by %q with report %q after %d checks", out.Approval.Approver, out.Report.ID(), b.world.calls)
+	}
+	b.wantOutcome(b.answer(true), safety.CodeRejected, safety.StateRejected) // reject, then approve
+	b.wantOutcome(b.answer(false), safety.CodeRejected, safety.StateRejected)
+	_, _, err := b.permit()
+	wantRefusal(t, err, safety.CodeRejected)
+}
+
+func TestApproveAgain(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	calls := b.world.calls
+	out := b.answer(true)
+	if !out.Accepted || out.Reason != "" || out.Report.ID() != "" || b.world.calls != calls {
+		t.Errorf("the same answer again: %+v after %d more checks", out, b.world.calls-calls)
+	}
+	b.wantOutcome(b.answer(false), safety.CodeNotPending, safety.StateApproved)
+	if _, _, err := b.permit(); err != nil {
+		t.Fatal(err)
+	}
+	b.wantOutcome(b.answer(true), safety.CodeAlreadyUsed, safety.StatePermitted)
+	b.wantOutcome(b.answer(false), safety.CodeAlreadyUsed, safety.StatePermitted)
+}
+
+func TestApproveAgainAfterExpiry(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	b.clock.Add(7*24*time.Hour + 1)
+	b.wantOutcome(b.answer(true), safety.CodeExpired, safety.StateExpired)
+}
+
+func TestAnswerAfterDrift(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	b.world.put(strava, "price", usd("$52,000"))
+	out := b.answer(true)
+	wantDrift(t, out.Report, safety.PriceChanged)
+	if out.Approval.Verdict != "drift" || len(out.Approval.Report) == 0 || out.Approval.Approver != "" {
+		t.Errorf("stored %q by %q, %s", out.Approval.Verdict, out.Approval.Approver, out.Approval.Report)
+	}
+	b.wantOutcome(out, safety.CodeDrift, safety.StateBlocked)
+	b.world.put(strava, "price", usd("$40,000")) // back to what it was: blocked all the same
+	b.wantOutcome(b.answer(true), safety.CodeBlocked, safety.StateBlocked)
+	_, _, err := b.permit()
+	wantRefusal(t, err, safety.CodeBlocked)
+}
+
+func TestAnswerAfterFailedCheck(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	b.record.err = errors.New("disk")
+	out := b.answer(true)
+	wantFailure(t, out.Report, safety.ReasonStore)
+	if out.Approval.Verdict != "check_failed" || out.Approval.Approver != "" {
+		t.Errorf("stored %q by %q", out.Approval.Verdict, out.Approval.Approver)
+	}
+	b.wantOutcome(out, safety.CodeCheckFailed, safety.StatePending)
+	b.record.err = nil
+	if out := b.answer(true); !out.Accepted {
+		t.Errorf("the second answer was not accepted: %s", out.Reason)
+	}
+}
+
+func TestAnswerAtExpiry(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	b.clock.Add(7 * 24 * time.Hour)
+	if out := b.answer(true); !out.Accepted {
+		t.Errorf("at the last moment: %s", out.Reason)
+	}
+	b = newBench(t, nil, strava)
+	b.ask()
+	b.clock.Add(7*24*time.Hour + 1)
+	b.wantOutcome(b.answer(true), safety.CodeExpired, safety.StateExpired)
+	b.wantOutcome(b.answer(true), safety.CodeExpired, safety.StateExpired)
+	if b.world.calls != 0 {
+		t.Errorf("%d checks of an expired request", b.world.calls)
+	}
+}
+
+// A request that expires while it is checked is not approved.
+func TestAnswerExpiresDuringTheCheck(t *testing.T) {
+	var b *bench
+	b = newBench(t, func(cfg *safety.GuardConfig) {
+		good := cfg.Checkers["Product"]
+		cfg.Policy.MaxAge = 30 * 24 * time.Hour
+		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+			b.clock.Add(7*24*time.Hour + time.Microsecond)
+			return good.Check(ctx, e)
+		})
+	}, strava)
+	b.ask()
+	b.wantOutcome(b.answer(true), safety.CodeExpired, safety.StatePending)
+}
+
+type authorizerFunc func(context.Context, safety.AuthorizationRequest) (string, error)
+
+func (f authorizerFunc) Authorize(ctx context.Context, r safety.AuthorizationRequest) (string, error) {
+	return f(ctx, r)
+}
+
+func TestAuthorizer(t *testing.T) {
+	for name, test := range map[string]struct {
+		authorize authorizerFunc
+		want      string // approver
+	}{
+		"somebody": {func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", nil }, "boss"},
+		"nobody":   {func(context.Context, safety.AuthorizationRequest) (string, error) { return "", nil }, ""},
+		"error":    {func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", errors.New("no") }, ""},
+		"panic":    {func(context.Context, safety.AuthorizationRequest) (string, error) { panic("boom") }, ""},
+		"nil":      {nil, ""},
+		"not the requester": {func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+			if r.Approval.Requester == r.Session.User {
+				return "", errors.New("four eyes")
+			}
+			return r.Session.User, nil
+		}, ""},
+		"spoils its copy": {func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+			r.Approval.Entities[0].Attributes["price"] = usd("$1")
+			if !r.Confirmed {
+				return "", errors.New("was not told the answer")
+			}
+			return "boss", nil
+		}, "boss"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Authorizer = test.authorize }, strava)
+			b.ask()
+			out := b.answer(true)
+			if test.want == "" {
+				b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
+				if b.world.calls != 0 {
+					t.Errorf("%d checks for somebody who may not answer", b.world.calls)
+				}
+				b.wantOutcome(b.answer(false), safety.CodeNotAuthorized, safety.StatePending)
+				return
+			}
+			if !out.Accepted || out.Approval.Approver != test.want {
+				t.Errorf("accepted %t, approver %q; want %q", out.Accepted, out.Approval.Approver, test.want)
+			}
+		})
+	}
+}
+
+func TestAuthorizerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(cfg *safety.GuardConfig) {
+			realTime(cfg)
+			cfg.Authorizer = authorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
+				time.Sleep(time.Hour)
+				return "boss", nil
+			})
+		}, seenNow(strava)...)
+		b.ask()
+		begun := time.Now()
+		out := b.answer(true)
+		if took := time.Since(begun); took != 5*time.Second {
+			t.Errorf("the answer took %v, want 5s", took)
+		}
+		b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// An approval is repeated by its approver only.
+func TestApproveAgainBySomebodyElse(t *testing.T) {
+	who := "boss"
+	b := newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Authorizer = authorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil })
+	}, strava).approved()
+	who = "other"
+	b.wantOutcome(b.answer(true), safety.CodeNotPending, safety.StateApproved)
+	who = ""
+	b.wantOutcome(b.answer(true), safety.CodeNotAuthorized, safety.StateApproved)
+}
+
+// Of answers at the same time one decides.
+func TestAnswersRace(t *testing.T) {
+	var b *bench
+	b = newBench(t, func(cfg *safety.GuardConfig) {
+		good := cfg.Checkers["Product"]
+		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+			b.wantOutcome(b.answer(false), safety.CodeRejected, safety.StateRejected)
+			return good.Check(ctx, e)
+		})
+	}, strava)
+	b.ask()
+	out := b.answer(true)
+	wantSafe(t, out.Report)
+	b.wantOutcome(out, safety.CodeNotPending, safety.StateRejected)
+}
+
+func TestAnswerWithoutClock(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	for name, times := range map[string][]time.Time{
+		"at once":          {{}},
+		"before the check": {epoch, {}},
+	} {
+		b.cfg.Now = clockOf(times...)
+		g, err := safety.NewGuard(b.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := g.Answer(t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true})
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		b.wantOutcome(out, safety.CodeClock, safety.StatePending)
+	}
+}
+
+// A clock that was set back behind the request would lengthen its life.
+func TestClockSetBack(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	b.clock.Add(-2 * time.Second) // within the allowance
+	if out := b.answer(true); !out.Accepted {
+		t.Errorf("two seconds back: %s\n%s", out.Reason, out.Report.Summary())
+	}
+	b = newBench(t, nil, strava)
+	b.ask()
+	b.clock.Add(-2*time.Second - 1)
+	out := b.answer(true)
+	wantFailure(t, out.Report, safety.ReasonClock)
+	b.wantOutcome(out, safety.CodeCheckFailed, safety.StatePending)
+
+	b = newBench(t, nil, strava)
+	b.ask()
+	b.clock.Add(time.Hour)
+	b.answer(true)
+	b.clock.Add(-time.Hour) // not before the request, but before its approval
+	_, r, err := b.permit()
+	wantRefusal(t, err, safety.CodeCheckFailed)
+	wantFailure(t, r, safety.ReasonClock)
+}

@@ -1,0 +1,171 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// ApprovalState is the state of an approval:
+//
+//	pending ──► approved ──► permitted ──► executing ──► executed | failed
+//	   │            │             │
+//	   ├► rejected  │             │
+//	   ├► blocked ◄─┤             │
+//	   └► expired ◄─┴─────────────┘
+//
+// The zero value is no state and leads nowhere.
+type ApprovalState string
+
+// The states of an approval.
+const (
+	// StatePending waits for a person.
+	StatePending ApprovalState = "pending"
+	// StateApproved was approved by a person while the world was unchanged. It
+	// is checked again before it permits anything.
+	StateApproved ApprovalState = "approved"
+	// StateRejected was rejected by a person. Terminal.
+	StateRejected ApprovalState = "rejected"
+	// StateExpired was not carried out in time. Terminal.
+	StateExpired ApprovalState = "expired"
+	// StateBlocked rests on a world that has changed. Terminal: a new plan needs
+	// a new request.
+	StateBlocked ApprovalState = "blocked"
+	// StatePermitted has a permit that was handed out and not consumed. A permit
+	// that nobody consumes in time is lost: the approval leads nowhere any more.
+	StatePermitted ApprovalState = "permitted"
+	// StateExecuting consumed its permit: the effect is running, or its process
+	// is gone and nobody knows whether it ran. See [Approval.InDoubt].
+	StateExecuting ApprovalState = "executing"
+	// StateExecuted ran without an error. Terminal.
+	StateExecuted ApprovalState = "executed"
+	// StateFailed ran and returned an error. Terminal.
+	StateFailed ApprovalState = "failed"
+)
+
+// transitions is the whole state machine. A state that may follow itself only has
+// its last check recorded.
+var transitions = map[ApprovalState][]ApprovalState{
+	StatePending:   {StatePending, StateApproved, StateRejected, StateBlocked, StateExpired},
+	StateApproved:  {StateApproved, StatePermitted, StateBlocked, StateExpired},
+	StatePermitted: {StateExecuting, StateExpired},
+	StateExecuting: {StateExecuted, StateFailed},
+}
+
+// CanBecome reports whether an approval in state s may get the state to.
+func (s ApprovalState) CanBecome(to ApprovalState) bool {
+	return slices.Contains(transitions[s], to)
+}
+
+// Open reports whether an approval in state s may still come to permit something:
+// pending or approved.
+func (s ApprovalState) Open() bool { return s == StatePending || s == StateApproved }
+
+// Approval is one request for approval of one tool call, with what it rests on
+// frozen at the time it was asked. Times are UTC in whole microseconds.
+type Approval struct {
+	// ID is 32 hexadecimal digits.
+	ID      string
+	Session Session
+	// ConfirmationID is what the answer will name; "" until attached.
+	ConfirmationID string
+	// CallID, Tool, Agent, InvocationID and RunID name the call that asked.
+	CallID       string
+	Tool         string
+	Agent        string
+	InvocationID string
+	RunID        string
+	// DecisionNode is the key of the asking node in the graph, TraceID and SpanID
+	// the place of the request in the record.
+	DecisionNode string
+	TraceID      string
+	SpanID       string
+	// Args is the canonical JSON of the call's arguments, ArgsDigest its digest.
+	ArgsDigest string
+	Args       []byte
+	// Entities are what the request rests on, with the values seen;
+	// Fingerprint is their [Fingerprint].
+	Entities    []entity.Canonical
+	Fingerprint string
+	// PolicyVersion is the version of the policy at the time of the request.
+	PolicyVersion string
+	// Receipt and Gaps are those of the snapshot.
+	Receipt Receipt
+	Gaps    []string
+	// Requester is who or what asked.
+	Requester   string
+	RequestedAt time.Time
+	// ExpiresAt is the last moment at which anything may come of the request.
+	ExpiresAt time.Time
+
+	State ApprovalState
+	// Approver and DecidedAt are set by the decision of a person.
+	Approver  string
+	DecidedAt time.Time
+	// PermitNonce, PermitRun and PermitExpiresAt are those of the permit.
+	PermitNonce     string
+	PermitRun       string
+	PermitExpiresAt time.Time
+	// Verdict and Report are the last check, the latter as JSON.
+	Verdict   string
+	Report    []byte
+	UpdatedAt time.Time
+}
+
+// InDoubt reports whether the approved effect was begun and its end is not
+// recorded. While the process that began it lives, that is an effect in progress;
+// after a crash nobody knows whether it happened. It is never repeated by this
+// package: a person has to look, and a repetition needs a new request.
+func (a Approval) InDoubt() bool { return a.State == StateExecuting }
+
+// Clone returns a copy that shares nothing with a.
+func (a Approval) Clone() Approval {
+	a.Args = bytes.Clone(a.Args)
+	a.Entities = cloneEntities(a.Entities)
+	a.Gaps = slices.Clone(a.Gaps)
+	a.Report = bytes.Clone(a.Report)
+	return a
+}
+
+// Shown returns what a person has to see before answering, as JSON-shaped data:
+//
+//	{
+//	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
+//	  "requested_at", "expires_at": RFC 3339,
+//	  "entities": [{"type", "value", "attributes": {name: text}, "confidence": number,
+//	    "seen_at": RFC 3339, "age": "12s"}],
+//	  "warnings": [text]
+//	}
+//
+// The age is that at the time of the request. Warnings say what will make the
+// check fail: no entities, an incomplete record. The map is the caller's.
+func (a Approval) Shown() map[string]any {
+	entities := make([]any, 0, len(a.Entities))
+	for _, e := range a.Entities {
+		attributes := make(map[string]any, len(e.Attributes))
+		for name, v := range e.Attributes {
+			attributes[name] = show(name, v)
+		}
+		entities = append(entities, map[string]any{
+			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
+			"seen_at": stamp(e.LastSeen), "age": a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String(),
+		})
+	}
+	warnings := []any{}
+	if len(a.Entities) == 0 {
+		warnings = append(warnings, "The request names no entity that can be checked; it cannot be approved.")
+	}
+	for _, f := range problems(a.Receipt, a.Gaps) {
+		warnings = append(warnings, "The record of the session is incomplete; the request cannot be approved: "+f.Detail+".")
+	}
+	return map[string]any{
+		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
+		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
+		"entities": entities, "warnings": warnings,
+	}
+}

@@ -1,0 +1,110 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Request is one tool call that asks for approval.
+type Request struct {
+	// Session, CallID, Tool and RunID are required. CallID is the id of the call
+	// that asks, RunID that of the run it asks in.
+	Session Session
+	CallID  string
+	Tool    string
+	RunID   string
+	// Agent and InvocationID name who asks.
+	Agent        string
+	InvocationID string
+	// DecisionNode is the key of the asking node in the graph, TraceID and SpanID
+	// the place of the request in the record.
+	DecisionNode string
+	TraceID      string
+	SpanID       string
+	// Requester is who asked. Default: the user of the session.
+	Requester string
+	// Args are the arguments of the call; see [ArgsDigest].
+	Args map[string]any
+}
+
+// Ask records a request for approval: what it wants to do, and what the record says
+// it rests on. The request is pending and shown to a person with [Approval.Shown].
+//
+// On an error nothing was recorded that could be approved, and the request must not
+// be shown to anybody: missing fields, arguments without a digest ([ErrArgs]), a
+// record that cannot be read, a ledger that does not store. A request with the same
+// session, call and run as an earlier one is [ErrConflict]. A record that is
+// incomplete or names no entity is no error here; such a request fails its check.
+func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
+	if g == nil {
+		return Approval{}, errNilGuard
+	}
+	defer func() {
+		if err != nil {
+			a = Approval{}
+		}
+	}()
+	defer rescue(&err)
+	if !r.Session.named() || r.CallID == "" || r.Tool == "" || r.RunID == "" {
+		return a, errors.New("safety: a request needs app, user and id of a session, a call id, a tool and a run id")
+	}
+	sum, canonical, err := ArgsDigest(r.Args)
+	if err != nil {
+		return a, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
+	}
+	snap, err := g.collect(ctx, r.Session, r.DecisionNode)
+	if err != nil {
+		return a, fmt.Errorf("safety: %w", err)
+	}
+	now, err := g.now()
+	if err != nil {
+		return a, err
+	}
+	now = now.UTC().Truncate(time.Microsecond)
+	if r.Requester == "" {
+		r.Requester = r.Session.User
+	}
+	a = Approval{
+		ID: randomID(), Session: r.Session,
+		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
+		DecisionNode: r.DecisionNode, TraceID: r.TraceID, SpanID: r.SpanID,
+		ArgsDigest: sum, Args: canonical,
+		Entities: snap.Entities, Fingerprint: Fingerprint(snap.Entities),
+		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
+		Requester: r.Requester, RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
+		State: StatePending, UpdatedAt: now,
+	}
+	if err := g.ledger.Create(ctx, a.Clone()); err != nil {
+		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
+	}
+	return a, nil
+}
+
+// Attach names the confirmation that will answer an approval. It may be repeated
+// with the same name. [ErrConflict] if the approval has another confirmation, or is
+// no longer pending, or if the confirmation belongs to another approval.
+func (g *Guard) Attach(ctx context.Context, approvalID, confirmationID string) (err error) {
+	if g == nil {
+		return errNilGuard
+	}
+	defer rescue(&err)
+	if approvalID == "" || confirmationID == "" {
+		return errors.New("safety: attaching a confirmation needs the id of the approval and that of the confirmation")
+	}
+	err = g.ledger.Attach(ctx, approvalID, confirmationID)
+	if errors.Is(err, ErrConflict) {
+		if a, getErr := g.ledger.Get(ctx, approvalID); getErr == nil && a.ID == approvalID && a.ConfirmationID == confirmationID {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("safety: attaching confirmation %q: %w", confirmationID, err)
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	epoch = time.Date(2026, 1, 19, 11, 0, 13, 0, time.UTC)
+	nike  = safety.Session{App: "adcp", User: "ana", ID: "sess-nike-summer"}
+)
+
+func usd(s string) entity.Value {
+	v, err := entity.ParseMoney(s, "USD")
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func number[T int | int64 | float64](x T) entity.Value {
+	v, err := entity.Number(x)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+type values = map[string]entity.Value
+
+// thing is one entity as the record has it.
+func thing(typ, value string, attributes values) entity.Canonical {
+	return entity.Canonicalize([]entity.Entity{{
+		Type: typ, Value: value, Attributes: attributes, Confidence: 0.95, Source: entity.SourceRule, SeenAt: epoch.Add(-10 * time.Second),
+	}})[0]
+}
+
+var (
+	yahoo  = thing("Product", "Yahoo Homepage Takeover", values{"price": usd("$90,000"), "availability": entity.Bool(true)})
+	strava = thing("Product", "Strava Sponsored Routes", values{"price": usd("$40,000"), "availability": entity.Bool(true)})
+	budget = thing("Budget", "$200,000", values{"amount": usd("$200,000")})
+)
+
+// clock is a clock that stands still until it is set.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// record is the Evidence of the tests.
+type record struct {
+	mu   sync.Mutex
+	snap safety.Snapshot
+	err  error
+	seen []string // decisions asked for
+}
+
+func (r *record) Collect(_ context.Context, _ safety.Session, decision string) (safety.Snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, decision)
+	return r.snap, r.err
+}
+
+// world is the Checker of the tests: it says what each entity is now.
+type world struct {
+	mu     sync.Mutex
+	clock  *clock
+	states map[string]safety.State // by key; the as-of is the time of the question if not set
+	calls  int
+}
+
+func (w *world) Check(_ context.Context, e entity.Canonical) (safety.State, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	s := w.states[e.Key]
+	s.Attributes = maps.Clone(s.Attributes)
+	if s.AsOf.IsZero() {
+		s.AsOf = w.clock.Now()
+	}
+	return s, nil
+}
+
+// put sets one attribute of an entity.
+func (w *world) put(e entity.Canonical, name string, v entity.Value) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.states[e.Key]
+	s.Attributes = maps.Clone(s.Attributes)
+	if s.Attributes == nil {
+		s.Attributes = values{}
+	}
+	s.Attributes[name] = v
+	w.states[e.Key] = s
+}
+
+type bench struct {
+	t        *testing.T
+	clock    *clock
+	ledger   safety.Ledger
+	record   *record
+	world    *world
+	cfg      safety.GuardConfig
+	guard    *safety.Guard
+	mu       sync.Mutex
+	reports  []safety.Report
+	stages   []safety.Stage
+	args     map[string]any
+	approval safety.Approval
+}
+
+// newBench returns a guard over a session that rests on the entities, in a world
+// where nothing has changed.
+func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity.Canonical) *bench {
+	t.Helper()
+	entities = slices.Clone(entities) // tests share them and may spoil what they get
+	for i := range entities {
+		entities[i].Attributes = maps.Clone(entities[i].Attributes)
+	}
+	c := &clock{now: epoch}
+	b := &bench{
+		t: t, clock: c, ledger: new(ledgertest.MemoryLedger),
+		record: &record{snap: safety.Snapshot{
+			Entities: entities, Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
+		}},
+		world: &world{clock: c, states: map[string]safety.State{}},
+		args:  map[string]any{"campaign": "summer", "total": 200000.0},
+	}
+	checkers := map[string]safety.Checker{}
+	for _, e := range entities {
+		b.world.states[e.Key] = safety.State{Attributes: maps.Clone(e.Attributes), Version: "v1"}
+		checkers[e.Type] = b.world
+	}
+	b.cfg = safety.GuardConfig{
+		Ledger: b.ledger, Evidence: b.record, Checkers: checkers, Policy: safety.DefaultPolicy(), Now: c.Now,
+		OnReport: func(r safety.Report, s safety.Stage) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.reports, b.stages = append(b.reports, r), append(b.stages, s)
+		},
+	}
+	if change != nil {
+		change(&b.cfg)
+	}
+	g, err := safety.NewGuard(b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.guard = g
+	return b
+}
+
+func (b *bench) request() safety.Request {
+	return safety.Request{
+		Session: nike, CallID: "call-1", Tool: "provision_campaign", Agent: "media_planner", InvocationID: "inv-1", RunID: "run-1",
+		DecisionNode: "node-1", TraceID: "trace-1", SpanID: "span-1", Args: b.args,
+	}
+}
+
+func (b *bench) ask() safety.Approval {
+	b.t.Helper()
+	a, err := b.guard.Ask(b.t.Context(), b.request())
+	if err != nil {
+		b.t.Fatalf("Ask: %v", err)
+	}
+	if err := b.guard.Attach(b.t.Context(), a.ID, "conf-1"); err != nil {
+		b.t.Fatalf("Attach: %v", err)
+	}
+	b.approval = a
+	return a
+}
+
+func (b *bench) answer(confirmed bool) safety.Outcome {
+	b.t.Helper()
+	out, err := b.guard.Answer(b.t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: confirmed, RunID: "run-2"})
+	if err != nil {
+		b.t.Fatalf("Answer: %v", err)
+	}
+	return out
+}
+
+func (b *bench) execution() safety.Execution {
+	return safety.Execution{
+		Session: nike, ApprovalID: b.approval.ID, CallID: "call-1", Tool: "provision_campaign", RunID: "run-2", Args: b.args,
+	}
+}
+
+func (b *bench) permit() (*safety.Permit, safety.Report, error) {
+	return b.guard.Permit(b.t.Context(), b.execution())
+}
+
+// approved asks and approves.
+func (b *bench) approved() *bench {
+	b.t.Helper()
+	b.ask()
+	if out := b.answer(true); !out.Accepted {
+		b.t.Fatalf("the answer was not accepted: %s\n%s", out.Reason, out.Report.Summary())
+	}
+	return b
+}
+
+// permitted asks, approves and gets a permit.
+func (b *bench) permitted() *safety.Permit {
+	b.t.Helper()
+	p, r, err := b.approved().permit()
+	if err != nil {
+		b.t.Fatalf("Permit: %v\n%s", err, r.Summary())
+	}
+	return p
+}
+
+func (b *bench) state() safety.ApprovalState {
+	b.t.Helper()
+	a, err := b.ledger.Get(context.WithoutCancel(b.t.Context()), b.approval.ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return a.State
+}
+
+func (b *bench) check() safety.Report {
+	b.t.Helper()
+	r, err := b.guard.Check(b.t.Context(), nike)
+	if err != nil {
+		b.t.Fatalf("Check: %v", err)
+	}
+	return r
+}
+
+func reasons(r safety.Report) []string {
+	var out []string
+	for _, f := range r.Failures() {
+		out = append(out, f.Reason)
+	}
+	return out
+}
+
+// wantFailure checks that a report denies for the reason.
+func wantFailure(t *testing.T, r safety.Report, reason string) {
+	t.Helper()
+	if r.IsSafeToApprove() || !r.CheckFailed() || !slices.Contains(reasons(r), reason) {
+		t.Errorf("failures %v, safe %t; want %q among the failures\n%s", reasons(r), r.IsSafeToApprove(), reason, r.Summary())
+	}
+}
+
+func wantSafe(t *testing.T, r safety.Report) {
+	t.Helper()
+	if r.Verdict() != safety.Safe || !r.IsSafeToApprove() || r.CheckFailed() || len(r.Failures()) > 0 || len(r.Alerts()) > 0 {
+		t.Errorf("want safe, got:\n%s", r.Summary())
+	}
+}
+
+func wantDrift(t *testing.T, r safety.Report, types ...safety.DriftType) {
+	t.Helper()
+	var got []safety.DriftType
+	for _, a := range r.Alerts() {
+		got = append(got, a.Drift)
+	}
+	if r.Verdict() != safety.Drift || r.IsSafeToApprove() || !slices.Equal(got, types) {
+		t.Errorf("verdict %s, alerts %v; want drift with %v\n%s", r.Verdict(), got, types, r.Summary())
+	}
+}
+
+// wantRefusal checks that an error is a refusal with the code.
+func wantRefusal(t *testing.T, err error, code string) *safety.Refusal {
+	t.Helper()
+	r, ok := err.(*safety.Refusal)
+	if !ok || r == nil || r.Code != code {
+		t.Fatalf("error %v (%T), want a refusal with code %q", err, err, code)
+	}
+	return r
+}
+
+// checkerOf makes every type's checker f.
+func checkerOf(f safety.CheckerFunc) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		for typ := range cfg.Checkers {
+			cfg.Checkers[typ] = f
+		}
+	}
+}

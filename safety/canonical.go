@@ -1,0 +1,308 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Limits of what can be approved. They also end a structure that contains itself.
+const (
+	maxArgsDepth = 100
+	maxArgsBytes = 4 << 20
+	maxExactInt  = 1 << 53
+)
+
+// ErrArgs is wrapped by every error about arguments that have no digest.
+var ErrArgs = errors.New("arguments have no exact JSON form")
+
+// ArgsDigest returns the canonical JSON of a call's arguments (RFC 8785) and its
+// SHA-256 in hexadecimal. Equal digests mean equal JSON: the order of keys and the
+// Go type of a number (5, 5.0) do not matter. Nil arguments are {}.
+//
+// Arguments must be what a JSON decoder gives (nil, bool, string, float64,
+// [json.Number], []any, map[string]any) or a Go integer, []string or
+// []map[string]any. Anything two readers could understand differently is refused:
+// NaN and infinities, integers beyond ±2^53, decimals a float64 does not give back,
+// invalid UTF-8, other types, more than 100 levels or 4 MiB. Every error wraps
+// [ErrArgs] and names the place.
+func ArgsDigest(args map[string]any) (digest string, canonical []byte, err error) {
+	if args == nil {
+		args = map[string]any{}
+	}
+	canonical, err = appendCanonical(nil, args, "$", 0)
+	if err != nil {
+		return "", nil, err
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:]), canonical, nil
+}
+
+// FreezeArgs returns a deep copy of args that shares nothing with it, so that
+// nobody who kept a reference can change what was approved. Numbers keep their Go
+// type. Nil gives an empty map. It refuses what [ArgsDigest] refuses.
+func FreezeArgs(args map[string]any) (map[string]any, error) {
+	if _, _, err := ArgsDigest(args); err != nil {
+		return nil, err
+	}
+	frozen := make(map[string]any, len(args))
+	for k, v := range args {
+		frozen[k] = deepCopy(v)
+	}
+	return frozen, nil
+}
+
+func deepCopy(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := maps.Clone(v)
+		for k := range out {
+			out[k] = deepCopy(out[k])
+		}
+		return out
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = deepCopy(out[i])
+		}
+		return out
+	case []map[string]any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i], _ = deepCopy(out[i]).(map[string]any)
+		}
+		return out
+	case []string:
+		return slices.Clone(v)
+	default:
+		return v
+	}
+}
+
+func argsError(path, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrArgs, oneLine(path), fmt.Sprintf(format, args...))
+}
+
+func appendCanonical(b []byte, v any, path string, depth int) ([]byte, error) {
+	if depth > maxArgsDepth {
+		return nil, argsError("$", "nested deeper than %d levels", maxArgsDepth)
+	}
+	if len(b) > maxArgsBytes {
+		return nil, argsError("$", "longer than %d bytes", maxArgsBytes)
+	}
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case string:
+		return appendString(b, v, path)
+	case float64:
+		return appendFloat(b, v, path)
+	case json.Number:
+		return appendNumber(b, v, path)
+	case int:
+		return appendInt(b, int64(v), path)
+	case int8:
+		return appendInt(b, int64(v), path)
+	case int16:
+		return appendInt(b, int64(v), path)
+	case int32:
+		return appendInt(b, int64(v), path)
+	case int64:
+		return appendInt(b, v, path)
+	case uint:
+		return appendUint(b, uint64(v), path)
+	case uint8:
+		return appendUint(b, uint64(v), path)
+	case uint16:
+		return appendUint(b, uint64(v), path)
+	case uint32:
+		return appendUint(b, uint64(v), path)
+	case uint64:
+		return appendUint(b, v, path)
+	case map[string]any:
+		return appendObject(b, v, path, depth)
+	case []any:
+		return appendArray(b, v, path, depth)
+	case []string:
+		return appendArray(b, v, path, depth)
+	case []map[string]any:
+		return appendArray(b, v, path, depth)
+	default:
+		return nil, argsError(path, "a %T is not a JSON value; pass maps, slices, strings, numbers and booleans", v)
+	}
+}
+
+func appendObject(b []byte, m map[string]any, path string, depth int) ([]byte, error) {
+	if m == nil {
+		return append(b, "null"...), nil
+	}
+	b = append(b, '{')
+	for i, k := range slices.SortedFunc(maps.Keys(m), compareUTF16) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendString(b, k, path); err != nil {
+			return nil, err
+		}
+		b = append(b, ':')
+		if b, err = appendCanonical(b, m[k], path+"."+k, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendArray[E any](b []byte, a []E, path string, depth int) ([]byte, error) {
+	if a == nil {
+		return append(b, "null"...), nil
+	}
+	b = append(b, '[')
+	for i, e := range a {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendCanonical(b, e, path+"["+strconv.Itoa(i)+"]", depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+// compareUTF16 orders keys by UTF-16 code units, as RFC 8785 wants it: a character
+// outside the basic plane sorts before U+E000.
+func compareUTF16(a, b string) int {
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+func appendString(b []byte, s, path string) ([]byte, error) {
+	if !utf8.ValidString(s) {
+		return nil, argsError(path, "text is not valid UTF-8")
+	}
+	const hexDigits = "0123456789abcdef"
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\t':
+			b = append(b, '\\', 't')
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\f':
+			b = append(b, '\\', 'f')
+		case '\r':
+			b = append(b, '\\', 'r')
+		default:
+			if c < 0x20 {
+				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+			} else {
+				b = append(b, c)
+			}
+		}
+	}
+	return append(b, '"'), nil
+}
+
+func appendInt(b []byte, n int64, path string) ([]byte, error) {
+	if n > maxExactInt || n < -maxExactInt {
+		return nil, argsError(path, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
+	}
+	return strconv.AppendInt(b, n, 10), nil
+}
+
+func appendUint(b []byte, n uint64, path string) ([]byte, error) {
+	if n > maxExactInt {
+		return nil, argsError(path, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
+	}
+	return strconv.AppendUint(b, n, 10), nil
+}
+
+// appendFloat writes a number as ECMAScript does: the shortest digits that give the
+// same float64, with an exponent below 1e-6. Above 2^53 a float64 is an integer that
+// may stand for its neighbours.
+func appendFloat(b []byte, f float64, path string) ([]byte, error) {
+	abs := math.Abs(f)
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return nil, argsError(path, "%v is not a JSON number", f)
+	case abs > maxExactInt:
+		return nil, argsError(path, "integer %v is beyond ±2^53 and not exact in JSON; pass it as text", f)
+	case f == 0:
+		return append(b, '0'), nil // also for -0
+	case abs >= 1e-6:
+		return strconv.AppendFloat(b, f, 'f', -1, 64), nil
+	}
+	b = strconv.AppendFloat(b, f, 'e', -1, 64)
+	// Go pads the exponent to two digits: 1e-07. ECMAScript does not.
+	if n := len(b); b[n-2] == '0' {
+		b = append(b[:n-2], b[n-1])
+	}
+	return b, nil
+}
+
+// appendNumber accepts a number in text only if reading it as a float64 loses
+// nothing, since one reader will do that and another will not.
+func appendNumber(b []byte, n json.Number, path string) ([]byte, error) {
+	text := n.String()
+	if !json.Valid([]byte(text)) || strings.Trim(text, "+-.0123456789eE") != "" {
+		return nil, argsError(path, "%q is not a JSON number", text)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, argsError(path, "number %s is out of range", text)
+	}
+	out, err := appendFloat(b, f, path)
+	if err != nil {
+		return nil, err
+	}
+	if splitDecimal(text) != splitDecimal(string(out[len(b):])) {
+		return nil, argsError(path, "number %s is not exact in JSON; pass it as text", text)
+	}
+	return out, nil
+}
+
+// decimal is a JSON number in normal form: digits without zeros at either end,
+// times ten to the exponent. Zero has no digits.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent string
+}
+
+// splitDecimal normalises a valid JSON number without computing with it: an
+// exponent may be too long to compute with.
+func splitDecimal(s string) decimal {
+	mantissa, exp, _ := strings.Cut(strings.ToLower(s), "e")
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimRight(whole+fraction, "0")
+	trailing := len(whole+fraction) - len(digits)
+	digits = strings.TrimLeft(digits, "0")
+	if digits == "" {
+		return decimal{}
+	}
+	e, err := strconv.Atoi(cmp.Or(exp, "0"))
+	if err != nil {
+		return decimal{negative, digits, exp} // equal to no float64 in shortest form
+	}
+	return decimal{negative, digits, strconv.Itoa(e + trailing - len(fraction))}
+}

@@ -1,0 +1,184 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// errPanic is wrapped by an error that was a panic, or the end of a goroutine.
+var errPanic = errors.New("panic")
+
+// bounded calls code of others that may hang or panic. When the time is up, or ctx
+// ends, it returns the error of the context at once; the call is abandoned, its
+// goroutine ends when it ends and its result is thrown away.
+func bounded[T any](ctx context.Context, timeout time.Duration, f func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		a := answer{err: fmt.Errorf("%w: the call ended its goroutine", errPanic)}
+		defer func() {
+			if p := recover(); p != nil {
+				a = answer{err: fmt.Errorf("%w: %v", errPanic, p)}
+			}
+			done <- a
+		}()
+		v, err := f(ctx)
+		a = answer{v, err}
+	}()
+
+	var none T
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// target is one entity to check.
+type target struct {
+	entity entity.Canonical
+	unseen bool
+}
+
+// inquiry is one check of a session: what to look at and what is known to be wrong
+// before looking.
+type inquiry struct {
+	session    Session
+	approvalID string
+	targets    []target
+	failures   []Failure
+	started    time.Time
+}
+
+// inspect checks every target and returns the report. It looks at every entity,
+// however many fail, and returns when ctx ends at the latest. ctx is that of the
+// caller with the deadline of the check.
+func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
+	found := make([]examined, len(q.targets))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(g.policy.Parallel, len(q.targets)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
+				found[i] = g.examine(ctx, q.targets[i], q.started)
+			}
+		})
+	}
+	workers.Wait()
+
+	seen := make([]entity.Canonical, 0, len(q.targets))
+	for _, t := range q.targets {
+		if !t.unseen {
+			seen = append(seen, t.entity)
+		}
+	}
+	r := Report{
+		id: randomID(), approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(seen),
+		policy: g.version, started: q.started, total: len(found), failures: q.failures,
+	}
+	if !q.session.named() {
+		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))
+	}
+	if len(found) == 0 {
+		r.failures = append(r.failures, fail(ReasonNoEntities, "there is no entity to check"))
+	}
+	if err := caller.Err(); err != nil {
+		r.failures = append(r.failures, fail(ReasonCanceled, "%v", err))
+	}
+	now, err := g.now()
+	switch {
+	case err != nil:
+		r.failures = append(r.failures, fail(ReasonClock, "%v", err))
+	case now.Before(q.started):
+		r.failures = append(r.failures, fail(ReasonClock, "the check began at %s and ended at %s", stamp(q.started), stamp(now)))
+	}
+	r.checked = now
+	for _, x := range found {
+		r.results = append(r.results, x.result)
+		r.alerts = append(r.alerts, x.alerts...)
+		r.failures = append(r.failures, x.failures...)
+	}
+	return r
+}
+
+// examine checks one entity. What is wrong with it beforehand does not keep the
+// checker from being asked: a change is worth knowing in any case.
+func (g *Guard) examine(ctx context.Context, t target, started time.Time) examined {
+	e := t.entity
+	x := examined{result: EntityResult{
+		Type: e.Type, Value: e.Value, Seen: maps.Clone(e.Attributes), SeenAt: writable(e.LastSeen), Unseen: t.unseen,
+	}}
+	if e.Type == "" || e.Value == "" || e.Key == "" {
+		x.fail(failOf(e, ReasonInvalidEntity, "an entity needs a type, a value and a key"))
+	}
+	if !(e.Confidence >= g.policy.MinConfidence && e.Confidence <= 1) {
+		x.fail(failOf(e, ReasonLowConfidence, "confidence %v is not between %v and 1", e.Confidence, g.policy.MinConfidence))
+	}
+	switch {
+	case e.LastSeen.IsZero():
+		x.fail(failOf(e, ReasonNotSeen, "the time it was seen is not known"))
+	case e.LastSeen.After(started.Add(g.policy.ClockSkew)):
+		x.fail(failOf(e, ReasonNotSeen, "it is said to have been seen at %s, after the check began", stamp(e.LastSeen)))
+	}
+
+	checker := g.checkers[e.Type]
+	if checker == nil {
+		x.fail(failOf(e, ReasonNoChecker, "no checker is registered for the type %q", e.Type))
+		x.settle()
+		return x
+	}
+	asked := cloneEntity(e)
+	y, err := bounded(ctx, g.policy.Timeout, func(ctx context.Context) (examined, error) {
+		state, err := checker.Check(ctx, asked)
+		now, clockErr := g.now()
+		var y examined
+		if err == nil || len(state.Attributes) > 0 {
+			y.accept(g.policy, e, state, started, now)
+		}
+		if clockErr != nil {
+			y.fail(failOf(e, ReasonClock, "%v", clockErr))
+		}
+		return y, err
+	})
+	x.alerts, x.failures = y.alerts, append(x.failures, y.failures...)
+	x.result.Now, x.result.AsOf, x.result.Version = y.result.Now, y.result.AsOf, y.result.Version
+	if err != nil {
+		x.fail(failOf(e, reasonOf(ctx, err), "%v", err))
+	}
+	x.settle()
+	return x
+}
+
+// reasonOf gives the reason of a checker's error.
+func reasonOf(ctx context.Context, err error) string {
+	named, isNamed := errors.AsType[*AnswerError](err)
+	switch {
+	case errors.Is(err, errPanic):
+		return ReasonPanic
+	case errors.Is(err, context.DeadlineExceeded):
+		return ReasonTimeout
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ReasonCanceled
+	case isNamed && named.Reason != "":
+		return named.Reason
+	default:
+		return ReasonError
+	}
+}

@@ -1,0 +1,70 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// State is what a checker knows about one entity now. The zero State says nothing,
+// which fails the check.
+type State struct {
+	// Attributes holds the values now. Every attribute that was seen must be
+	// there, with the same kind. An entity of which no attribute was seen can
+	// still be checked by its boolean attribute "availability".
+	Attributes map[string]entity.Value
+	// AsOf is when this was true: the time of the read at the source, not of the
+	// last change. It is required.
+	AsOf time.Time
+	// Version is the revision of what was read, an ETag for instance, if the
+	// source has one. It is recorded so that the effect can be made conditional
+	// on it.
+	Version string
+}
+
+// Checker looks up the present state of entities of one type.
+//
+// Check is called concurrently for different entities. Its context ends with the
+// timeout of one check (Policy.Timeout) or of all (Policy.Deadline); a Check that
+// does not return by then is abandoned: its goroutine runs on, its answer is thrown
+// away and the entity fails. A panic is an answer that failed. The entity is a copy.
+//
+// A Check that returns an error fails the entity in any case. A State returned
+// beside the error is compared all the same, so that a change found before the
+// error is reported.
+type Checker interface {
+	Check(ctx context.Context, e entity.Canonical) (State, error)
+}
+
+// CheckerFunc is a function as a [Checker].
+type CheckerFunc func(ctx context.Context, e entity.Canonical) (State, error)
+
+// Check calls f. A nil f gives an error.
+func (f CheckerFunc) Check(ctx context.Context, e entity.Canonical) (State, error) {
+	if f == nil {
+		return State{}, errors.New("the checker function is nil")
+	}
+	return f(ctx, e)
+}
+
+// AnswerError is an error of a checker that knows which Reason it is. A checker may
+// return it, also wrapped or joined with others, to name another reason than
+// ReasonError.
+type AnswerError struct {
+	// Reason is one of the Reason constants.
+	Reason string
+	// Err says what was wrong.
+	Err error
+}
+
+// Error returns the reason and the text of Err.
+func (e *AnswerError) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.Err) }
+
+// Unwrap returns Err.
+func (e *AnswerError) Unwrap() error { return e.Err }

@@ -1,0 +1,178 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// examined is everything the check of one entity gave.
+type examined struct {
+	result   EntityResult
+	alerts   []Alert
+	failures []Failure
+}
+
+func (x *examined) fail(f Failure) { x.failures = append(x.failures, f) }
+
+// settle derives the outcome. It is called once, when nothing can be added.
+func (x *examined) settle() {
+	switch {
+	case len(x.alerts) > 0:
+		x.result.Outcome = EntityChanged
+	case len(x.failures) == 0:
+		x.result.Outcome = EntityUnchanged
+	default:
+		x.result.Outcome = EntityFailed
+	}
+}
+
+// accept records an answer and compares it with what was seen. now is the time the
+// answer arrived, started the time the check began.
+func (x *examined) accept(p Policy, e entity.Canonical, s State, started, now time.Time) {
+	x.result.AsOf, x.result.Version = writable(s.AsOf), s.Version
+	x.result.Now = maps.Clone(s.Attributes)
+	switch {
+	case len(s.Attributes) == 0:
+		x.fail(failOf(e, ReasonEmptyAnswer, "the checker gave no attributes"))
+	case s.AsOf.IsZero():
+		x.fail(failOf(e, ReasonNoAsOf, "the checker did not say when its answer was true"))
+	case s.AsOf.Before(started.Add(-p.MaxAge)):
+		x.fail(failOf(e, ReasonStaleAnswer, "the answer is of %s, more than %v before the check began at %s",
+			stamp(s.AsOf), p.MaxAge, stamp(started)))
+	case s.AsOf.After(now.Add(p.ClockSkew)):
+		x.fail(failOf(e, ReasonFutureAnswer, "the answer is of %s, more than %v after it arrived at %s",
+			stamp(s.AsOf), p.ClockSkew, stamp(now)))
+	default:
+		x.compare(p, e, x.result.Now)
+	}
+}
+
+// compare holds every attribute that was seen against the answer, and availability
+// in any case.
+func (x *examined) compare(p Policy, e entity.Canonical, answer map[string]entity.Value) {
+	compared := 0
+	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+		seen, now := e.Attributes[name], answer[name]
+		switch {
+		case now.IsZero():
+			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer", name, show(name, seen)))
+		case seen.Kind() != now.Kind() || seen.Currency() != now.Currency() && (seen.Currency() == "" || now.Currency() == ""):
+			x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared", name, kindOf(seen), kindOf(now)))
+			if isFalse(name, now) {
+				x.alert(e, name, p.rule(name), show(name, seen), show(name, now), nil)
+			}
+		default:
+			compared++
+			if r := p.rule(name); !r.Tolerance.covers(seen, now) || isFalse(name, now) {
+				x.alert(e, name, r, show(name, seen), show(name, now), changePercent(seen, now))
+			}
+		}
+	}
+	if now := answer[availability]; !now.IsZero() && e.Attributes[availability].IsZero() {
+		_, isBool := now.AsBool()
+		switch {
+		case !isBool:
+			x.fail(failOf(e, ReasonTypeMismatch, "availability is a %s where a boolean is expected", now.Kind()))
+		case isFalse(availability, now):
+			x.alert(e, availability, p.rule(availability), "not seen", show(availability, now), nil)
+			compared++
+		default:
+			compared++
+		}
+	}
+	if compared == 0 {
+		x.fail(failOf(e, ReasonNothingCompared, "no attribute could be compared"))
+	}
+}
+
+func (x *examined) alert(e entity.Canonical, name string, r Rule, before, after string, percent *float64) {
+	x.alerts = append(x.alerts, Alert{
+		EntityType: e.Type, Entity: e.Value, Attribute: name, Drift: r.Drift,
+		Before: before, After: after, ChangePercent: percent, Severity: r.Severity,
+		Recommendation: recommend(r.Drift, e.Type, e.Value, before, after),
+	})
+}
+
+// covers reports whether now counts as unchanged. Values of one kind are expected.
+func (t Tolerance) covers(seen, now entity.Value) bool {
+	if seen.Equal(now) {
+		return true
+	}
+	a, isNumber := seen.Rat()
+	b, _ := now.Rat()
+	if !isNumber || seen.Currency() != now.Currency() || t == (Tolerance{}) {
+		return false
+	}
+	moved := b.Sub(b, a)
+	moved.Abs(moved)
+	if t.Absolute > 0 && moved.Cmp(exact(t.Absolute)) > 0 {
+		return false
+	}
+	limit := exact(t.Percent)
+	limit.Mul(limit, a.Abs(a)).Quo(limit, big.NewRat(100, 1))
+	return t.Percent == 0 || moved.Cmp(limit) <= 0
+}
+
+// exact reads a configured number as the decimal that was written. A policy that
+// was validated holds finite numbers only.
+func exact(f float64) *big.Rat {
+	r, _ := new(big.Rat).SetString(decimalText(f))
+	return r
+}
+
+// changePercent returns the relative change of a number in percent, rounded to two
+// decimals, or nil where there is none.
+func changePercent(seen, now entity.Value) *float64 {
+	a, isNumber := seen.Rat()
+	b, _ := now.Rat()
+	if !isNumber || a.Sign() == 0 || seen.Currency() != now.Currency() {
+		return nil
+	}
+	b.Sub(b, a).Quo(b, a.Abs(a)).Mul(b, big.NewRat(100, 1))
+	percent, _ := strconv.ParseFloat(b.FloatString(2), 64)
+	return new(percent)
+}
+
+// isFalse reports whether the attribute says that the thing is not to be had.
+func isFalse(name string, v entity.Value) bool {
+	b, isBool := v.AsBool()
+	return name == availability && isBool && !b
+}
+
+// show displays a value; availability reads as a word.
+func show(name string, v entity.Value) string {
+	b, isBool := v.AsBool()
+	switch {
+	case name != availability || !isBool:
+		return v.String()
+	case b:
+		return "available"
+	default:
+		return "unavailable"
+	}
+}
+
+func kindOf(v entity.Value) string {
+	if v.Currency() != "" {
+		return v.Kind().String() + " in " + v.Currency()
+	}
+	return v.Kind().String()
+}
+
+// writable returns t if JSON can hold it and the zero time if not.
+func writable(t time.Time) time.Time {
+	if y := t.UTC().Year(); y < 0 || y > 9999 {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

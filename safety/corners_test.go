@@ -1,0 +1,225 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// lying is a ledger whose answers are changed on the way.
+type lying struct {
+	safety.Ledger
+	change     func(*safety.Approval)
+	transition func(safety.Transition) error
+}
+
+func (l lying) spoil(a safety.Approval, err error) (safety.Approval, error) {
+	if err == nil && l.change != nil {
+		l.change(&a)
+	}
+	return a, err
+}
+
+func (l lying) Find(ctx context.Context, s safety.Session, id string) (safety.Approval, error) {
+	return l.spoil(l.Ledger.Find(ctx, s, id))
+}
+
+func (l lying) Get(ctx context.Context, id string) (safety.Approval, error) {
+	return l.spoil(l.Ledger.Get(ctx, id))
+}
+
+func (l lying) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+	if l.transition != nil {
+		if err := l.transition(t); err != nil {
+			return safety.Approval{}, err
+		}
+	}
+	return l.Ledger.Transition(ctx, t)
+}
+
+// with returns a guard over another ledger.
+func (b *bench) with(l safety.Ledger) *safety.Guard {
+	b.t.Helper()
+	b.cfg.Ledger = l
+	g, err := safety.NewGuard(b.cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return g
+}
+
+var yes = safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true, RunID: "run-2"}
+
+func TestLyingLedger(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*safety.Approval)
+		answer string // reason
+		permit string // code
+	}{
+		"another approval":     {func(a *safety.Approval) { a.ID = "x" }, safety.CodeStore, safety.CodeUnknownRequest},
+		"another session":      {func(a *safety.Approval) { a.Session.User = "bob" }, safety.CodeUnknownRequest, safety.CodeUnknownRequest},
+		"another confirmation": {func(a *safety.Approval) { a.ConfirmationID = "x" }, safety.CodeUnknownRequest, ""},
+		"no state":             {func(a *safety.Approval) { a.State = "" }, safety.CodeNotPending, safety.CodeNotApproved},
+		"unknown state":        {func(a *safety.Approval) { a.State = "granted" }, safety.CodeNotPending, safety.CodeNotApproved},
+		"no approver":          {func(a *safety.Approval) { a.State, a.Approver = safety.StateApproved, "" }, safety.CodeNotPending, safety.CodeNotApproved},
+		"no digest":            {func(a *safety.Approval) { a.ArgsDigest = "" }, "", safety.CodeArgsChanged},
+		"no expiry":            {func(a *safety.Approval) { a.ExpiresAt = time.Time{} }, safety.CodeExpired, safety.CodeExpired},
+		"no policy":            {func(a *safety.Approval) { a.PolicyVersion = "" }, safety.CodeCheckFailed, safety.CodeCheckFailed},
+		"no fingerprint":       {func(a *safety.Approval) { a.Fingerprint = "" }, safety.CodeCheckFailed, safety.CodeCheckFailed},
+		"no entities":          {func(a *safety.Approval) { a.Entities = nil }, safety.CodeCheckFailed, safety.CodeCheckFailed},
+		"nothing":              {func(a *safety.Approval) { *a = safety.Approval{} }, safety.CodeUnknownRequest, safety.CodeUnknownRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, strava)
+			b.ask()
+			if test.answer != "" {
+				out, _ := b.with(lying{Ledger: b.ledger, change: test.change}).Answer(t.Context(), yes)
+				if out.Accepted || out.Reason != test.answer {
+					t.Errorf("accepted %t, reason %q; want %q", out.Accepted, out.Reason, test.answer)
+				}
+			}
+			if test.permit != "" {
+				b = newBench(t, nil, strava).approved()
+				p, _, err := b.with(lying{Ledger: b.ledger, change: test.change}).Permit(t.Context(), b.execution())
+				wantRefusal(t, err, test.permit)
+				if p != nil {
+					t.Error("a permit was given")
+				}
+			}
+		})
+	}
+}
+
+// That an approval has expired is told also where it cannot be recorded.
+func TestExpiryThatIsNotRecorded(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want error
+	}{
+		"somebody was faster": {safety.ErrConflict, nil},
+		"no store":            {errInjected, errInjected},
+	} {
+		b := newBench(t, nil, strava).approved()
+		b.clock.Add(8 * 24 * time.Hour)
+		g := b.with(lying{Ledger: b.ledger, transition: func(safety.Transition) error { return test.err }})
+		out, err := g.Answer(t.Context(), yes)
+		if out.Accepted || out.Reason != safety.CodeExpired || !errors.Is(err, test.want) {
+			t.Errorf("%s: reason %q, error %v", name, out.Reason, err)
+		}
+		_, _, err = g.Permit(t.Context(), b.execution())
+		wantRefusal(t, err, safety.CodeExpired)
+		if errors.Is(err, errInjected) != (test.want != nil) {
+			t.Errorf("%s: refusal %v", name, err)
+		}
+	}
+}
+
+// A report that cannot be written down permits nothing.
+func TestReportThatCannotBeStored(t *testing.T) {
+	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC) // no JSON time
+	b := newBench(t, nil, thing("Product", "P", fine))
+	b.clock.now = far
+	b.ask()
+	out, err := b.guard.Answer(t.Context(), yes)
+	if err == nil {
+		t.Error("no error")
+	}
+	b.wantOutcome(out, safety.CodeStore, safety.StatePending)
+}
+
+func TestConsumeWithBrokenLedger(t *testing.T) {
+	for name, test := range map[string]struct {
+		code string
+		fail func(safety.Transition) error
+	}{
+		"error":   {safety.CodeStore, func(safety.Transition) error { return errInjected }},
+		"expired": {safety.CodeExpired, func(safety.Transition) error { return safety.ErrExpired }},
+		"panic":   {safety.CodeInternal, func(safety.Transition) error { panic("boom") }},
+	} {
+		b := newBench(t, nil, strava).approved()
+		g := b.with(lying{Ledger: b.ledger, transition: func(tr safety.Transition) error {
+			if tr.To == safety.StateExecuting {
+				return test.fail(tr)
+			}
+			return nil
+		}})
+		p, _, err := g.Permit(t.Context(), b.execution())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRefusal(t, p.Consume(t.Context(), b.args), test.code)
+		if b.state() != safety.StatePermitted {
+			t.Errorf("%s: state %s", name, b.state())
+		}
+	}
+}
+
+func TestWatchingWithoutClock(t *testing.T) {
+	b := newBench(t, nil, strava)
+	a := b.ask()
+	b.clock.now = time.Time{}
+	if r, err := b.guard.Check(t.Context(), nike); err == nil || r.IsSafeToApprove() {
+		t.Errorf("Check of an approval: %v", err)
+	}
+	if r, err := b.guard.Observe(t.Context(), nike, a.ID); err == nil || r.IsSafeToApprove() {
+		t.Errorf("Observe: %v", err)
+	}
+	if r, err := b.guard.Check(t.Context(), safety.Session{App: "a", User: "b", ID: "c"}); err == nil || r.IsSafeToApprove() {
+		t.Errorf("Check of a session: %v", err)
+	}
+	if r, err := b.with(brokenLedger{b.ledger}).Check(t.Context(), nike); err == nil || r.IsSafeToApprove() {
+		t.Errorf("Check without a ledger: %v", err)
+	}
+	if len(b.reports) != 0 {
+		t.Errorf("%d reports", len(b.reports))
+	}
+}
+
+// A clock that panics is a clock that fails.
+func TestPanickingClock(t *testing.T) {
+	b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Now = func() time.Time { panic("boom") } }, strava)
+	if a, err := b.guard.Ask(t.Context(), b.request()); err == nil || a.ID != "" {
+		t.Errorf("Ask: %v", err)
+	}
+}
+
+// A report that somebody panics over permits nothing.
+func TestPanickingOnReport(t *testing.T) {
+	b := newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.OnReport = func(safety.Report, safety.Stage) { panic("boom") }
+	}, strava)
+	if r, err := b.guard.Check(t.Context(), nike); err == nil || r.ID() != "" {
+		t.Errorf("Check: %v", err)
+	}
+	a := b.ask()
+	if r, err := b.guard.Observe(t.Context(), nike, a.ID); err == nil || r.ID() != "" {
+		t.Errorf("Observe: %v", err)
+	}
+	out, err := b.guard.Answer(t.Context(), yes)
+	if err == nil {
+		t.Error("Answer: no error")
+	}
+	b.wantOutcome(out, safety.CodeInternal, safety.StatePending)
+	b.approvedAnywayNow()
+	p, _, err := b.permit()
+	wantRefusal(t, err, safety.CodeInternal)
+	if p != nil || b.state() != safety.StateApproved {
+		t.Errorf("permit %v, state %s", p, b.state())
+	}
+}
+
+// approvedAnywayNow approves the pending request in the ledger.
+func (b *bench) approvedAnywayNow() {
+	b.t.Helper()
+	if _, err := b.ledger.Transition(b.t.Context(), safety.Transition{
+		ID: b.approval.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved, At: epoch, Set: safety.Update{Approver: "ana"},
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+}

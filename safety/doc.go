@@ -1,0 +1,72 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package safety lets an approved call run only if the world it was approved in is
+// still there.
+//
+// A [Guard] takes a call through these steps, each recorded in a [Ledger]:
+//
+//	Ask      freezes what the call rests on, with the values seen; shown to a person
+//	Answer   a person approves or rejects; the world is checked before an approval counts
+//	Permit   the call is about to run; the world is checked again; one [Permit] for one call
+//	Consume  the permit is used up, exactly once; only then may the effect run
+//	Done     how the effect ended
+//
+// A check asks a [Checker] for the present state of every entity and compares it,
+// attribute by attribute, with the values seen. Its [Report] is safe, drift or
+// check_failed.
+//
+// # What denies
+//
+// Only proof approves: the zero value of every type here denies, and whatever is
+// missing, late, malformed or broken denies.
+//
+//	what goes wrong                                  reason or code       effect
+//	no entity to check                               no_entities          check fails
+//	no checker for a type                            no_checker           check fails
+//	an entity without type, value or key             invalid_entity       check fails
+//	confidence under the floor                       low_confidence       check fails
+//	seen at an unknown time, or in the future        not_seen             check fails
+//	checker: error                                   error                check fails
+//	checker: panic, end of its goroutine             panic                check fails
+//	checker: no answer in time                       timeout              check fails, call abandoned
+//	answer: no attributes                            empty_answer         check fails
+//	answer: no time, too old, in the future          no_as_of,            check fails
+//	                                                 stale_answer,
+//	                                                 future_answer
+//	answer: an attribute is missing, of another kind missing_attribute,   check fails
+//	                                                 type_mismatch
+//	answer: nothing to compare                       nothing_compared     check fails
+//	answer: an attribute changed, or not available   an alert             drift: blocked for good
+//	record: rows missing, truncated, fewer, none     incomplete_record    check fails
+//	record: rows that could not be extracted         extraction_failed    check fails
+//	record or list of approvals cannot be read       store                check fails
+//	asked under other rules or another policy        rules_changed,       check fails
+//	                                                 policy_changed
+//	clock fails or runs backwards                    clock                check fails, or refused
+//	the caller gives up                              canceled             check fails
+//	session not named in full                        session              check fails
+//	ledger: error                                    store                refused
+//	request unknown, or of another session           unknown_request      refused
+//	another call or tool; other arguments            other_call,          refused
+//	                                                 args_changed
+//	not approved, rejected, blocked, past its time   not_approved,        refused
+//	                                                 rejected, blocked,
+//	                                                 expired
+//	used before, or by another run at the same time  already_used         refused
+//	the authorizer fails or names nobody             not_authorized       answer not accepted
+//	any other dependency panics                      internal             refused
+//
+// A check that fails may be made again: the approval stays where it was. Drift is
+// final, and so is a rejection.
+//
+// # What remains
+//
+// Between the check and the effect the world can still move, for Policy.MaxAge at the
+// most. Where the effect can be made conditional, use the Version of the
+// [EntityResult]. After a crash between Consume and Done nobody knows whether the
+// effect ran: [Approval.InDoubt].
+//
+// A checker or an authorizer that ignores its context is abandoned: its goroutine runs
+// until it returns, and its result is thrown away. It never holds up a decision.
+package safety

@@ -1,0 +1,65 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// Fingerprint returns a digest of entities with the values that were seen of them,
+// 64 hexadecimal digits: what a person was shown and what is checked are the same
+// if and only if their fingerprints are. The order of the entities does not matter,
+// their number does. Type, key, value and attributes enter; times, sources and
+// confidence do not.
+func Fingerprint(entities []entity.Canonical) string {
+	sums := make([]string, 0, len(entities))
+	for _, e := range entities {
+		fields := []string{e.Type, e.Key, e.Value, e.Norm.Canonical()}
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			fields = append(fields, name, e.Attributes[name].Canonical())
+		}
+		sums = append(sums, digest(fields...))
+	}
+	slices.Sort(sums)
+	return digest(append([]string{"entities v1"}, sums...)...)
+}
+
+// digest hashes strings with their lengths, so that no two lists of strings give
+// the same input.
+func digest(fields ...string) string {
+	h := sha256.New()
+	for _, f := range fields {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(f)))
+		h.Write(n[:])
+		h.Write([]byte(f))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// cloneEntity copies everything of e that a caller could change.
+func cloneEntity(e entity.Canonical) entity.Canonical {
+	e.Attributes = maps.Clone(e.Attributes)
+	e.AttributeSeenAt = maps.Clone(e.AttributeSeenAt)
+	e.Sources = slices.Clone(e.Sources)
+	e.Seen = slices.Clone(e.Seen)
+	for i := range e.Seen {
+		e.Seen[i].Attributes = maps.Clone(e.Seen[i].Attributes)
+	}
+	return e
+}
+
+func cloneEntities(es []entity.Canonical) []entity.Canonical {
+	out := slices.Clone(es)
+	for i := range out {
+		out[i] = cloneEntity(out[i])
+	}
+	return out
+}

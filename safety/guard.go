@@ -1,0 +1,161 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+)
+
+// Stage says on what occasion a check was made.
+type Stage string
+
+// The stages of a check.
+const (
+	StageAnswer  Stage = "answer"  // a person approved
+	StageExecute Stage = "execute" // the approved call is about to run
+	StageObserve Stage = "observe" // for the record only; nothing is blocked
+	StageCheck   Stage = "check"   // somebody asked how things stand
+)
+
+// AuthorizationRequest is what an [Authorizer] decides about.
+type AuthorizationRequest struct {
+	// Approval is the request that is answered. It is a copy.
+	Approval Approval
+	// Session is the session the answer came through.
+	Session Session
+	// Confirmed is the answer: true approves, false rejects.
+	Confirmed bool
+}
+
+// Authorizer says who answers and whether they may. An error or an empty approver
+// refuses the answer and leaves the request as it is; so does a panic, and an
+// Authorize that takes longer than Policy.Timeout. It is called concurrently.
+type Authorizer interface {
+	Authorize(ctx context.Context, r AuthorizationRequest) (approver string, err error)
+}
+
+// GuardConfig configures a [Guard].
+type GuardConfig struct {
+	// Ledger stores the approvals. Required.
+	Ledger Ledger
+	// Evidence reads the record. Required.
+	Evidence Evidence
+	// Checkers has the checker of each entity type. An entity of a type without
+	// one fails its check.
+	Checkers map[string]Checker
+	// Policy is required; see [DefaultPolicy].
+	Policy Policy
+	// Authorizer is optional. Without one, the user of the session is the
+	// approver and may approve.
+	Authorizer Authorizer
+	// Now is the clock. Default [time.Now].
+	Now func() time.Time
+	// OnReport, if set, is called with every report before anything follows from
+	// it. It is called concurrently and must not block. If it panics, the
+	// operation fails.
+	OnReport func(Report, Stage)
+}
+
+// Guard decides whether an approved call may run. It keeps no state of its own:
+// everything is in the ledger, so that guards of several processes may share one.
+//
+// A Guard is safe for concurrent use. The methods of a nil *Guard refuse.
+type Guard struct {
+	ledger     Ledger
+	evidence   Evidence
+	checkers   map[string]Checker
+	policy     Policy
+	version    string
+	authorizer Authorizer
+	clock      func() time.Time
+	onReport   func(Report, Stage)
+}
+
+// NewGuard returns a guard, or an error that names what is missing or wrong in the
+// configuration.
+func NewGuard(cfg GuardConfig) (*Guard, error) {
+	var errs []error
+	if cfg.Ledger == nil {
+		errs = append(errs, errors.New("safety guard: Ledger is nil: approvals have to be stored"))
+	}
+	if cfg.Evidence == nil {
+		errs = append(errs, errors.New("safety guard: Evidence is nil: a decision has to rest on a record"))
+	}
+	for typ, c := range cfg.Checkers {
+		if c == nil {
+			errs = append(errs, fmt.Errorf("safety guard: the checker of %q is nil", typ))
+		}
+	}
+	if err := errors.Join(append(errs, cfg.Policy.Validate())...); err != nil {
+		return nil, err
+	}
+	policy := cfg.Policy
+	policy.Rules = maps.Clone(policy.Rules)
+	g := &Guard{
+		ledger: cfg.Ledger, evidence: cfg.Evidence, checkers: maps.Clone(cfg.Checkers),
+		policy: policy, version: policy.Version(),
+		authorizer: cfg.Authorizer, clock: cfg.Now, onReport: cfg.OnReport,
+	}
+	if g.clock == nil {
+		g.clock = time.Now
+	}
+	return g, nil
+}
+
+var errNilGuard = errors.New("safety: the guard is nil; nothing is approved")
+
+// now reads the clock. A clock that panics or says nothing is an error, since a
+// zero time would lie before every expiry.
+func (g *Guard) now() (t time.Time, err error) {
+	defer rescue(&err)
+	if t = g.clock(); t.IsZero() {
+		return t, errors.New("the clock gives no time")
+	}
+	return t, nil
+}
+
+// rescue turns a panic of a dependency into an error. It is for defer.
+func rescue(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("safety: %w: %v", errPanic, p)
+	}
+}
+
+// rescueReport is rescue for what returns a report.
+func rescueReport(r *Report, err *error) {
+	if p := recover(); p != nil {
+		*r, *err = Report{}, fmt.Errorf("safety: %w: %v", errPanic, p)
+	}
+}
+
+// collect reads the record.
+func (g *Guard) collect(ctx context.Context, s Session, decision string) (Snapshot, error) {
+	snap, err := bounded(ctx, g.policy.Deadline, func(ctx context.Context) (Snapshot, error) {
+		return g.evidence.Collect(ctx, s, decision)
+	})
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("reading the record of session %q: %w", s.ID, err)
+	}
+	snap.Entities = cloneEntities(snap.Entities)
+	return snap, nil
+}
+
+func (g *Guard) announce(r Report, stage Stage) {
+	if g.onReport != nil {
+		g.onReport(r, stage)
+	}
+}
+
+// randomID returns 128 random bits in hexadecimal.
+func randomID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,239 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/google/go-cmp/cmp"
+)
+
+// placement is a configuration for answers like {"price": 40000, "available": true}.
+func placement(base string) safety.HTTPConfig {
+	return safety.HTTPConfig{
+		URL: base + "/v1/placements/{value}",
+		Attributes: map[string]safety.HTTPAttribute{
+			"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"},
+			"availability": {Path: "$.available", Kind: entity.KindBool},
+		},
+		Now: func() time.Time { return epoch },
+	}
+}
+
+func httpChecker(t *testing.T, cfg safety.HTTPConfig) *safety.HTTPChecker {
+	t.Helper()
+	c, err := safety.NewHTTPChecker(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// serve starts a server and gives a client that leaves no connection open.
+func serve(t *testing.T, h http.HandlerFunc) (string, *http.Client) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL, s.Client()
+}
+
+func TestHTTPChecker(t *testing.T) {
+	url, client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.EscapedPath() != "/v1/placements/Strava%20Sponsored%20Routes" || r.Header.Get("Authorization") != "Bearer x" ||
+			r.Header.Get("Accept") != "application/json" || r.Header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s %s with %v", r.Method, r.URL.EscapedPath(), r.Header)
+		}
+		w.Header().Set("ETag", `"v7"`)
+		w.Header().Set("Date", "Mon, 19 Jan 2026 11:00:11 GMT")
+		io.WriteString(w, `{"price": 52000.50, "available": true, "as_of": "2026-01-19T11:00:12Z", "rev": 8, "note": null}`)
+	})
+	for _, test := range []struct {
+		asOf, version string
+		wantAsOf      time.Time
+		wantVersion   string
+	}{
+		{"", "", epoch, ""},
+		{safety.AsOfFetch, "", epoch, ""},
+		{safety.AsOfDateHeader, safety.VersionETag, epoch.Add(-2 * time.Second), `"v7"`},
+		{"$.as_of", "$.rev", epoch.Add(-time.Second), "8"},
+	} {
+		cfg := placement(url)
+		cfg.Client, cfg.AsOf, cfg.Version, cfg.Headers = client, test.asOf, test.version, map[string]string{"Authorization": "Bearer x"}
+		cfg.Attributes["note"] = safety.HTTPAttribute{Path: "$.note", Kind: entity.KindText}
+		cfg.Attributes["gone"] = safety.HTTPAttribute{Path: "$.gone", Kind: entity.KindText}
+		got, err := httpChecker(t, cfg).Check(t.Context(), strava)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := safety.State{
+			Attributes: values{"price": usd("$52,000.50"), "availability": entity.Bool(true)}, AsOf: test.wantAsOf, Version: test.wantVersion,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("as of %q, version %q (-want +got):\n%s", test.asOf, test.version, diff)
+		}
+	}
+}
+
+// roundTrip answers without a network.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func replying(status int, header http.Header, body io.Reader) *http.Client {
+	return &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Header: header, Body: io.NopCloser(body), Request: r,
+		}, nil
+	})}
+}
+
+type brokenBody struct{}
+
+func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+func TestHTTPCheckerRefusesAnswers(t *testing.T) {
+	const good = `{"price": 40000, "available": true}`
+	for name, test := range map[string]struct {
+		status int
+		header http.Header
+		body   string
+		change func(*safety.HTTPConfig)
+		want   string // in the error
+	}{
+		"created":             {status: 201, body: good, want: "201"},
+		"no content":          {status: 204, want: "204"},
+		"partial":             {status: 206, body: good, want: "206"},
+		"not modified":        {status: 304, want: "304"},
+		"redirect":            {status: 302, header: http.Header{"Location": {"http://elsewhere.example/"}}, body: good, want: "302"},
+		"not found":           {status: 404, body: good, want: "404"},
+		"server error":        {status: 500, body: good, want: "500"},
+		"unavailable":         {status: 503, body: good, want: "503"},
+		"too long":            {status: 200, body: good + strings.Repeat(" ", 1<<20), want: "longer than 1048576"},
+		"too long by one":     {status: 200, body: good + " ", change: func(c *safety.HTTPConfig) { c.MaxBody = int64(len(good)) }, want: "longer than"},
+		"nothing":             {status: 200, want: "EOF"},
+		"no JSON":             {status: 200, body: `<html>`, want: "invalid character"},
+		"half JSON":           {status: 200, body: `{"price": 40000`, want: "unexpected EOF"},
+		"two values":          {status: 200, body: good + good, want: "after the value"},
+		"garbage behind":      {status: 200, body: good + "x", want: "after the value"},
+		"not UTF-8":           {status: 200, body: "{\"price\": 40000, \"available\": true, \"x\": \"\xff\"}", want: "UTF-8"},
+		"a name twice":        {status: 200, body: `{"available": false, "price": 40000, "available": true}`, want: "twice"},
+		"a name twice, deep":  {status: 200, body: `{"price": 40000, "available": true, "x": [1, {"a": {}, "b": [], "a": 1}]}`, want: "twice"},
+		"a name twice, huge":  {status: 200, body: `{"x": 1e999, "price": 40000, "available": false, "available": true}`, want: "twice"},
+		"text for a boolean":  {status: 200, body: `{"price": 40000, "available": "true"}`, want: "availability at $.available"},
+		"number for boolean":  {status: 200, body: `{"price": 40000, "available": 1}`, want: "availability at $.available"},
+		"object for money":    {status: 200, body: `{"price": {"amount": 1}, "available": true}`, want: "price at $.price"},
+		"boolean for money":   {status: 200, body: `{"price": true, "available": true}`, want: "price at $.price"},
+		"two prices":          {status: 200, body: `{"price": [1, 2], "available": true}`, change: path("$.price[*]"), want: "2 values"},
+		"no time":             {status: 200, body: good, change: asOf("$.as_of"), want: "as-of at $.as_of: nothing there"},
+		"null for a time":     {status: 200, body: `{"as_of": null}`, change: asOf("$.as_of"), want: "as-of at $.as_of: nothing there"},
+		"number for a time":   {status: 200, body: `{"as_of": 1768820413}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
+		"time without zone":   {status: 200, body: `{"as_of": "2026-01-19T11:00:12"}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
+		"two times":           {status: 200, body: `{"as_of": ["2026-01-19T11:00:12Z", "2026-01-19T11:00:12Z"]}`, change: asOf("$.as_of[*]"), want: "2 values"},
+		"no date":             {status: 200, body: good, change: asOf(safety.AsOfDateHeader), want: "Date header"},
+		"bad date":            {status: 200, header: http.Header{"Date": {"today"}}, body: good, change: asOf(safety.AsOfDateHeader), want: "Date header"},
+		"no etag":             {status: 200, body: good, change: version(safety.VersionETag), want: "version at etag: nothing there"},
+		"no version":          {status: 200, body: good, change: version("$.rev"), want: "version at $.rev"},
+		"object for version":  {status: 200, body: `{"rev": {}}`, change: version("$.rev"), want: "version at $.rev"},
+		"empty version":       {status: 200, body: `{"rev": ""}`, change: version("$.rev"), want: "nothing there"},
+		"two versions":        {status: 200, body: `{"rev": [1, 2]}`, change: version("$.rev[*]"), want: "2 values"},
+		"too deep to decode":  {status: 200, body: strings.Repeat("[", 20000) + strings.Repeat("]", 20000), want: "depth"},
+		"a transport error":   {want: "no route"},
+		"a connection broken": {status: 200, want: "connection reset"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := placement("http://ads.example")
+			cfg.Client = replying(test.status, test.header, strings.NewReader(test.body))
+			switch name {
+			case "a transport error":
+				cfg.Client.Transport = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })
+			case "a connection broken":
+				cfg.Client = replying(200, nil, brokenBody{})
+			}
+			if test.change != nil {
+				test.change(&cfg)
+			}
+			b := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava)
+			r := b.check()
+			if r.IsSafeToApprove() || !r.CheckFailed() || !strings.Contains(r.Summary(), test.want) {
+				t.Errorf("want a failure about %q\n%s", test.want, r.Summary())
+			}
+		})
+	}
+}
+
+func path(p string) func(*safety.HTTPConfig) {
+	return func(c *safety.HTTPConfig) {
+		c.Attributes["price"] = safety.HTTPAttribute{Path: p, Kind: entity.KindMoney, Currency: "USD"}
+	}
+}
+func asOf(s string) func(*safety.HTTPConfig)    { return func(c *safety.HTTPConfig) { c.AsOf = s } }
+func version(s string) func(*safety.HTTPConfig) { return func(c *safety.HTTPConfig) { c.Version = s } }
+
+// What is wrong with one attribute does not hide what is known of the other.
+func TestHTTPCheckerKeepsDrift(t *testing.T) {
+	cfg := placement("http://ads.example")
+	cfg.Client = replying(200, nil, strings.NewReader(`{"price": "??", "available": false}`))
+	r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava).check()
+	wantDrift(t, r, safety.InventoryDepleted)
+	wantFailure(t, r, safety.ReasonTypeMismatch)
+}
+
+// A redirect is not followed, whatever the client would do.
+func TestHTTPCheckerDoesNotFollow(t *testing.T) {
+	followed := false
+	url, client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/other") {
+			followed = true
+		}
+		http.Redirect(w, r, "/other", http.StatusFound)
+	})
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
+	cfg := placement(url)
+	cfg.Client = client
+	if _, err := httpChecker(t, cfg).Check(t.Context(), strava); err == nil || followed || !strings.Contains(err.Error(), "302") {
+		t.Errorf("followed %t, error %v", followed, err)
+	}
+	if client.CheckRedirect(nil, nil) != nil {
+		t.Error("the caller's client was changed")
+	}
+}
+
+func TestHTTPCheckerEndsWithItsContext(t *testing.T) {
+	release := make(chan struct{})
+	url, client := serve(t, func(http.ResponseWriter, *http.Request) { <-release })
+	defer close(release)
+	cfg := placement(url)
+	cfg.Client = client
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(0, cancel)
+	if _, err := httpChecker(t, cfg).Check(ctx, strava); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+// Errors are shown and stored: they must not hold what a query may.
+func TestHTTPCheckerHidesTheQuery(t *testing.T) {
+	cfg := placement("http://ads.example")
+	cfg.URL += "?key=s3cret"
+	for name, client := range map[string]*http.Client{
+		"status":    replying(500, nil, strings.NewReader("s3cret")),
+		"body":      replying(200, nil, strings.NewReader(`{"s3cret"`)),
+		"transport": {Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })},
+	} {
+		cfg.Client = client
+		if _, err := httpChecker(t, cfg).Check(t.Context(), strava); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Errors of a [Ledger]. Implementations wrap them.
+var (
+	// ErrNotFound means that there is no such approval.
+	ErrNotFound = errors.New("approval not found")
+	// ErrConflict means that the approval is not in a state that allows the
+	// change, or that another one already has what must be unique.
+	ErrConflict = errors.New("approval conflict")
+	// ErrExpired means that the approval or its permit is past its time.
+	ErrExpired = errors.New("approval expired")
+)
+
+// Ledger stores approvals. What a method did is durable when it returns nil; when
+// it returns an error, nothing was done as far as the caller may rely on. Methods
+// are called concurrently, also from several processes where the store allows it.
+// An Approval that goes in or comes out shares nothing with what is stored.
+//
+// Package ledgertest has the tests every implementation must pass.
+type Ledger interface {
+	// Create stores a new approval. ErrConflict if it is not pending or has no
+	// id, if the id exists, or if there is one of the same session, call and run.
+	Create(ctx context.Context, a Approval) error
+	// Attach names the confirmation of a pending approval, once. ErrNotFound for
+	// an unknown id; ErrConflict if the approval is not pending or has a
+	// confirmation, if the confirmation is empty, or if another approval of the
+	// session has it.
+	Attach(ctx context.Context, id, confirmationID string) error
+	// Find returns the approval a confirmation of a session belongs to;
+	// ErrNotFound if none does, or if confirmationID is empty.
+	Find(ctx context.Context, s Session, confirmationID string) (Approval, error)
+	// FindCall returns the approvals asked for one call, oldest first.
+	FindCall(ctx context.Context, s Session, callID string) ([]Approval, error)
+	// Get returns the approval with the id; ErrNotFound if there is none.
+	Get(ctx context.Context, id string) (Approval, error)
+	// List returns the approvals of a session, oldest first.
+	List(ctx context.Context, s Session) ([]Approval, error)
+	// Transition changes an approval as [Transition.Apply] says, as one atomic
+	// compare-and-set, and adds a [Step] to its history in the same transaction.
+	// It returns the approval as it is then.
+	Transition(ctx context.Context, t Transition) (Approval, error)
+	// History returns what happened to an approval, oldest first: its creation,
+	// then its transitions. ErrNotFound if there is no such approval. Steps are
+	// never changed or removed.
+	History(ctx context.Context, id string) ([]Step, error)
+}
+
+// Step is one entry in the history of an approval. The first has an empty From.
+type Step struct {
+	From    ApprovalState `json:"from,omitempty"`
+	To      ApprovalState `json:"to"`
+	At      time.Time     `json:"at"`
+	Actor   string        `json:"actor,omitempty"`
+	Verdict string        `json:"verdict,omitempty"`
+	Note    string        `json:"note,omitempty"`
+}
+
+// Update holds the fields a transition sets. Empty fields stay as they are.
+type Update struct {
+	// Approver is who decided. The first transition that names one also sets
+	// DecidedAt to its time; a later one changes neither.
+	Approver        string
+	PermitNonce     string
+	PermitRun       string
+	PermitExpiresAt time.Time
+	// Verdict and Report are those of the last check.
+	Verdict string
+	Report  []byte
+}
+
+// Transition is one change of an approval's state. Everything it requires is
+// tested in the same transaction that changes the state.
+type Transition struct {
+	ID string
+	// From lists the states the approval may be in, To is the state it gets.
+	From []ApprovalState
+	To   ApprovalState
+	// At is the time of the change. It is required.
+	At time.Time
+	// Actor is who or what caused it, Note why; both go into the history.
+	Actor string
+	Note  string
+	// RequireNonce must equal the approval's permit nonce. It is required for the
+	// change to executing.
+	RequireNonce string
+	// NotAfter refuses the change after the approval's ExpiresAt, PermitNotAfter
+	// after its PermitExpiresAt. The moment itself is not after.
+	NotAfter       bool
+	PermitNotAfter bool
+	// Set holds the fields to set.
+	Set Update
+}
+
+// Apply returns a as it is after the transition, or why the transition must not
+// happen: [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. It is the one place
+// that decides; an implementation of [Ledger] calls it inside its transaction. The
+// result shares nothing with a but its frozen parts.
+func (t Transition) Apply(a Approval) (Approval, error) {
+	switch {
+	case t.ID == "" || a.ID != t.ID:
+		return Approval{}, fmt.Errorf("approval %q: %w", t.ID, ErrNotFound)
+	case t.At.IsZero():
+		return Approval{}, fmt.Errorf("approval %s: %w: the change to %s has no time", a.ID, ErrConflict, t.To)
+	case !slices.Contains(t.From, a.State):
+		return Approval{}, fmt.Errorf("approval %s: %w: it is %s, not %v", a.ID, ErrConflict, a.State, t.From)
+	case !a.State.CanBecome(t.To):
+		return Approval{}, fmt.Errorf("approval %s: %w: what is %s cannot become %q", a.ID, ErrConflict, a.State, t.To)
+	case t.To == StateApproved && a.Approver == "" && t.Set.Approver == "":
+		return Approval{}, fmt.Errorf("approval %s: %w: nobody is named who approved it", a.ID, ErrConflict)
+	case t.To == StatePermitted && (t.Set.PermitNonce == "" || t.Set.PermitExpiresAt.IsZero()):
+		return Approval{}, fmt.Errorf("approval %s: %w: a permit needs a nonce and an expiry", a.ID, ErrConflict)
+	case (t.To == StateExecuting || t.RequireNonce != "") && !sameNonce(t.RequireNonce, a.PermitNonce):
+		return Approval{}, fmt.Errorf("approval %s: %w: the permit is another one", a.ID, ErrConflict)
+	case t.NotAfter && t.At.After(a.ExpiresAt):
+		return Approval{}, fmt.Errorf("approval %s: %w at %s", a.ID, ErrExpired, stamp(a.ExpiresAt))
+	case t.PermitNotAfter && t.At.After(a.PermitExpiresAt):
+		return Approval{}, fmt.Errorf("approval %s: %w: its permit at %s", a.ID, ErrExpired, stamp(a.PermitExpiresAt))
+	}
+	a.State, a.UpdatedAt = t.To, t.At
+	if a.Approver == "" && t.Set.Approver != "" {
+		a.Approver, a.DecidedAt = t.Set.Approver, t.At
+	}
+	if t.Set.PermitNonce != "" {
+		a.PermitNonce = t.Set.PermitNonce
+	}
+	if t.Set.PermitRun != "" {
+		a.PermitRun = t.Set.PermitRun
+	}
+	if !t.Set.PermitExpiresAt.IsZero() {
+		a.PermitExpiresAt = t.Set.PermitExpiresAt
+	}
+	if t.Set.Verdict != "" {
+		a.Verdict = t.Set.Verdict
+	}
+	if t.Set.Report != nil {
+		a.Report = slices.Clone(t.Set.Report)
+	}
+	return a, nil
+}
+
+func sameNonce(a, b string) bool {
+	return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}

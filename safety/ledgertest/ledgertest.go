@@ -1,0 +1,305 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// Run tests an implementation of [safety.Ledger]. open returns an empty ledger each
+// time it is called and closes it with t.Cleanup.
+func Run(t *testing.T, open func(t *testing.T) safety.Ledger) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, safety.Ledger)
+	}{
+		{"Create", testCreate},
+		{"CreateConflict", testCreateConflict},
+		{"NotFound", testNotFound},
+		{"Attach", testAttach},
+		{"FindBySession", testFindBySession},
+		{"ListOrder", testListOrder},
+		{"Isolation", testIsolation},
+		{"Transitions", testTransitions},
+		{"TransitionFrom", testTransitionFrom},
+		{"TransitionSets", testTransitionSets},
+		{"Requirements", testRequirements},
+		{"Expiry", testExpiry},
+		{"Race", testRace},
+		{"History", testHistory},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+	}
+}
+
+// start is the time of the first request; microseconds are what a ledger keeps.
+var start = time.Date(2026, 1, 19, 10, 0, 12, 345678000, time.UTC)
+
+var session = safety.Session{App: "ads", User: "ana", ID: "sess-1"}
+
+// Pending returns a valid pending approval whose every field is set but those that
+// its later life sets. n makes ids and times differ.
+func Pending(n int) safety.Approval {
+	price, err := entity.Money("40000", "USD")
+	if err != nil {
+		panic(err)
+	}
+	es := entity.Canonicalize([]entity.Entity{{
+		Type: "Product", Value: "Strava Sponsored Routes", Confidence: 0.91, Source: entity.SourceRule,
+		Attributes: map[string]entity.Value{"price": price, "availability": entity.Bool(true)},
+		EventID:    "e1", TechNode: "n1", SpanID: "s1", SeenAt: start, ArtifactURI: "gs://a/b",
+	}})
+	asked := start.Add(time.Duration(n) * time.Second)
+	args := fmt.Appendf(nil, `{"n":%d}`, n)
+	return safety.Approval{
+		ID: fmt.Sprintf("%032x", n+1), Session: session,
+		CallID: fmt.Sprintf("call-%d", n), Tool: "provision", Agent: "buyer", InvocationID: "inv", RunID: fmt.Sprintf("run-%d", n),
+		DecisionNode: "node", TraceID: "trace", SpanID: "span",
+		ArgsDigest: "digest", Args: args, Entities: es, Fingerprint: safety.Fingerprint(es), PolicyVersion: "policy",
+		Receipt: safety.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
+		Requester: "ana", RequestedAt: asked, ExpiresAt: asked.Add(time.Hour),
+		State: safety.StatePending, UpdatedAt: asked,
+	}
+}
+
+// same compares approvals; an empty list is as good as none.
+func same(t *testing.T, what string, want, got safety.Approval) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func create(t *testing.T, l safety.Ledger, a safety.Approval) safety.Approval {
+	t.Helper()
+	if err := l.Create(t.Context(), a); err != nil {
+		t.Fatalf("Create: %v", err)
+	}
+	return a
+}
+
+func wantErr(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error %v, want %v", what, err, want)
+	}
+}
+
+func testCreate(t *testing.T, l safety.Ledger) {
+	want := create(t, l, Pending(1))
+	got, err := l.Get(t.Context(), want.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "Get after Create", want, got)
+	if safety.Fingerprint(got.Entities) != want.Fingerprint {
+		t.Error("the entities that come back have another fingerprint")
+	}
+}
+
+func testCreateConflict(t *testing.T, l safety.Ledger) {
+	first := create(t, l, Pending(1))
+	sameID := Pending(2)
+	sameID.ID = first.ID
+	sameCall := Pending(2)
+	sameCall.CallID, sameCall.RunID = first.CallID, first.RunID
+	noID := Pending(2)
+	noID.ID = ""
+	approved := Pending(2)
+	approved.State = safety.StateApproved
+	noState := Pending(2)
+	noState.State = ""
+	for name, a := range map[string]safety.Approval{
+		"same id": sameID, "same session, call and run": sameCall, "no id": noID, "born approved": approved, "no state": noState,
+	} {
+		wantErr(t, name, l.Create(t.Context(), a), safety.ErrConflict)
+	}
+	otherRun := Pending(3)
+	otherRun.CallID = first.CallID
+	create(t, l, otherRun)
+	otherUser := Pending(4)
+	otherUser.CallID, otherUser.RunID, otherUser.Session.User = first.CallID, first.RunID, "bob"
+	create(t, l, otherUser)
+
+	got, err := l.Get(t.Context(), first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the first after the conflicts", first, got)
+}
+
+func testNotFound(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	create(t, l, Pending(1))
+	_, err := l.Get(ctx, "unknown")
+	wantErr(t, "Get", err, safety.ErrNotFound)
+	_, err = l.Get(ctx, "")
+	wantErr(t, "Get of nothing", err, safety.ErrNotFound)
+	_, err = l.Find(ctx, session, "unknown")
+	wantErr(t, "Find", err, safety.ErrNotFound)
+	_, err = l.Find(ctx, session, "")
+	wantErr(t, "Find of nothing: an approval without confirmation must not match", err, safety.ErrNotFound)
+	wantErr(t, "Attach", l.Attach(ctx, "unknown", "c"), safety.ErrNotFound)
+	_, err = l.Transition(ctx, safety.Transition{ID: "unknown", From: []safety.ApprovalState{safety.StatePending}, To: safety.StateRejected, At: start})
+	wantErr(t, "Transition", err, safety.ErrNotFound)
+	_, err = l.History(ctx, "unknown")
+	wantErr(t, "History", err, safety.ErrNotFound)
+	for name, list := range map[string]func() ([]safety.Approval, error){
+		"FindCall": func() ([]safety.Approval, error) { return l.FindCall(ctx, session, "unknown") },
+		"List": func() ([]safety.Approval, error) {
+			return l.List(ctx, safety.Session{App: "ads", User: "bob", ID: "sess-1"})
+		},
+	} {
+		if got, err := list(); err != nil || len(got) != 0 {
+			t.Errorf("%s: %d approvals, error %v; want none", name, len(got), err)
+		}
+	}
+}
+
+func testAttach(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	a, b := create(t, l, Pending(1)), create(t, l, Pending(2))
+	wantErr(t, "an empty confirmation", l.Attach(ctx, a.ID, ""), safety.ErrConflict)
+	if err := l.Attach(ctx, a.ID, "conf"); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, "a second confirmation", l.Attach(ctx, a.ID, "conf-2"), safety.ErrConflict)
+	wantErr(t, "the same confirmation again", l.Attach(ctx, a.ID, "conf"), safety.ErrConflict)
+	wantErr(t, "the confirmation of another", l.Attach(ctx, b.ID, "conf"), safety.ErrConflict)
+
+	move(t, l, b, safety.StateRejected)
+	wantErr(t, "one that is not pending", l.Attach(ctx, b.ID, "conf-3"), safety.ErrConflict)
+
+	elsewhere := Pending(3)
+	elsewhere.Session.ID = "sess-2"
+	create(t, l, elsewhere)
+	if err := l.Attach(ctx, elsewhere.ID, "conf"); err != nil {
+		t.Errorf("the same confirmation id in another session: %v", err)
+	}
+	a.ConfirmationID = "conf"
+	got, err := l.Find(ctx, session, "conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "Find after Attach", a, got)
+}
+
+func testFindBySession(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	a := create(t, l, Pending(1))
+	if err := l.Attach(ctx, a.ID, "conf"); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []safety.Session{
+		{App: "other", User: "ana", ID: "sess-1"}, {App: "ads", User: "bob", ID: "sess-1"}, {App: "ads", User: "ana", ID: "sess-2"},
+		{App: "ads", User: "ana", ID: "SESS-1"}, {App: "adsana", User: "", ID: "sess-1"}, {},
+	} {
+		_, err := l.Find(ctx, other, "conf")
+		wantErr(t, fmt.Sprintf("Find in %v", other), err, safety.ErrNotFound)
+		if got, err := l.FindCall(ctx, other, a.CallID); err != nil || len(got) != 0 {
+			t.Errorf("FindCall in %v: %d approvals, error %v; want none", other, len(got), err)
+		}
+		if got, err := l.List(ctx, other); err != nil || len(got) != 0 {
+			t.Errorf("List of %v: %d approvals, error %v; want none", other, len(got), err)
+		}
+	}
+}
+
+func testListOrder(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	var want []string
+	for _, n := range []int{5, 6, 7} { // ids descend, times ascend
+		a := Pending(n)
+		a.ID, a.CallID = fmt.Sprintf("%032x", 100-n), "call"
+		want = append(want, create(t, l, a).ID)
+	}
+	for name, list := range map[string]func() ([]safety.Approval, error){
+		"FindCall": func() ([]safety.Approval, error) { return l.FindCall(ctx, session, "call") },
+		"List":     func() ([]safety.Approval, error) { return l.List(ctx, session) },
+	} {
+		approvals, err := list()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range approvals {
+			got = append(got, a.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// testIsolation changes what went in and what came out.
+func testIsolation(t *testing.T, l safety.Ledger) {
+	a := Pending(1)
+	want := a.Clone()
+	create(t, l, a)
+	spoil := func(a safety.Approval) {
+		a.Args[0] = 'X'
+		a.Gaps[0] = "spoilt"
+		a.Entities[0].Attributes["price"] = entity.Text("spoilt")
+		a.Entities[0].Seen[0].Attributes["price"] = entity.Text("spoilt")
+	}
+	spoil(a)
+	for range 2 {
+		got, err := l.Get(t.Context(), want.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "Get", want, got)
+		spoil(got)
+	}
+}
+
+func testRace(t *testing.T, l safety.Ledger) {
+	a := create(t, l, Pending(1))
+	move(t, l, a, safety.StateApproved)
+	const n = 100
+	nonces := make(chan string, n)
+	var ready, all sync.WaitGroup
+	gate := make(chan struct{})
+	for i := range n {
+		ready.Add(1)
+		all.Go(func() {
+			tr := transition(a, safety.StateApproved, safety.StatePermitted)
+			tr.Set.PermitNonce = fmt.Sprintf("nonce-%d", i)
+			ready.Done()
+			<-gate
+			got, err := l.Transition(t.Context(), tr)
+			switch {
+			case err == nil:
+				nonces <- got.PermitNonce
+			case !errors.Is(err, safety.ErrConflict):
+				t.Errorf("a loser got %v, want %v", err, safety.ErrConflict)
+			}
+		})
+	}
+	ready.Wait()
+	close(gate)
+	all.Wait()
+	close(nonces)
+	var winners []string
+	for nonce := range nonces {
+		winners = append(winners, nonce)
+	}
+	got, err := l.Get(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(winners) != 1 || got.PermitNonce != winners[0] || got.State != safety.StatePermitted {
+		t.Errorf("%d winners %v; stored: %s with %q", len(winners), winners, got.State, got.PermitNonce)
+	}
+}

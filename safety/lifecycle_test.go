@@ -1,0 +1,266 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLifecycle(t *testing.T) {
+	b := newBench(t, nil, yahoo, strava, budget)
+	a := b.ask()
+	want := safety.Approval{
+		ID: a.ID, Session: nike, CallID: "call-1", Tool: "provision_campaign", Agent: "media_planner", InvocationID: "inv-1", RunID: "run-1",
+		DecisionNode: "node-1", TraceID: "trace-1", SpanID: "span-1",
+		ArgsDigest: a.ArgsDigest, Args: []byte(`{"campaign":"summer","total":200000}`),
+		Entities: []entity.Canonical{yahoo, strava, budget}, Fingerprint: safety.Fingerprint([]entity.Canonical{budget, strava, yahoo}),
+		PolicyVersion: safety.DefaultPolicy().Version(), Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
+		Requester: "ana", RequestedAt: epoch, ExpiresAt: epoch.Add(7 * 24 * time.Hour), State: safety.StatePending, UpdatedAt: epoch,
+	}
+	if diff := cmp.Diff(want, a); diff != "" {
+		t.Errorf("Ask (-want +got):\n%s", diff)
+	}
+	if digest, _, _ := safety.ArgsDigest(b.args); len(a.ID) != 32 || a.ArgsDigest != digest {
+		t.Errorf("id %q, digest %q", a.ID, a.ArgsDigest)
+	}
+
+	b.clock.Add(time.Hour)
+	out := b.answer(true)
+	wantSafe(t, out.Report)
+	if !out.Accepted || out.Reason != "" || out.Approval.State != safety.StateApproved || out.Approval.Approver != "ana" ||
+		!out.Approval.DecidedAt.Equal(epoch.Add(time.Hour)) || out.Approval.Verdict != "safe" ||
+		out.Report.ApprovalID() != a.ID || out.Report.Fingerprint() != a.Fingerprint || out.Report.PolicyVersion() != a.PolicyVersion {
+		t.Errorf("Answer: %+v", out)
+	}
+	if stored := string(out.Approval.Report); !strings.Contains(stored, out.Report.ID()) {
+		t.Errorf("stored report %s is not report %s", stored, out.Report.ID())
+	}
+
+	b.clock.Add(time.Hour)
+	p, r, err := b.permit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSafe(t, r)
+	if p.ApprovalID() != a.ID || !p.ExpiresAt().Equal(epoch.Add(2*time.Hour+30*time.Second)) || b.state() != safety.StatePermitted {
+		t.Errorf("permit of %s until %v, state %s", p.ApprovalID(), p.ExpiresAt(), b.state())
+	}
+	if !r.StartedAt().Equal(epoch.Add(2*time.Hour)) || !r.CheckedAt().Equal(epoch.Add(2*time.Hour)) {
+		t.Errorf("checked from %v to %v", r.StartedAt(), r.CheckedAt())
+	}
+	if err := p.Done(t.Context(), nil); err == nil {
+		t.Error("done before it was consumed")
+	}
+	if err := p.Consume(t.Context(), b.args); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := b.ledger.Get(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !stored.InDoubt() || stored.PermitRun != "run-2" || len(stored.PermitNonce) != 32 {
+		t.Errorf("while it runs: %+v", stored)
+	}
+	if err := p.Done(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Done(t.Context(), nil); err == nil {
+		t.Error("done twice")
+	}
+	if b.state() != safety.StateExecuted {
+		t.Errorf("state %s, want executed", b.state())
+	}
+	steps, err := b.ledger.History(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range steps {
+		got = append(got, strings.Join([]string{string(s.To), s.Actor, s.Verdict, s.Note}, "|"))
+	}
+	if want := []string{
+		"pending|ana||", "approved|ana|safe|approved in run run-2", "permitted|run-2|safe|unchanged before execution", "executing|run-2||", "executed|run-2||",
+	}; !slices.Equal(got, want) {
+		t.Errorf("history %q, want %q", got, want)
+	}
+	if want := []safety.Stage{safety.StageAnswer, safety.StageExecute}; !slices.Equal(b.stages, want) {
+		t.Errorf("reports at %v, want %v", b.stages, want)
+	}
+	if want := []string{"node-1", "node-1", "node-1"}; !slices.Equal(b.record.seen, want) {
+		t.Errorf("record read for %q, want %q", b.record.seen, want)
+	}
+}
+
+func TestEffectThatFails(t *testing.T) {
+	b := newBench(t, nil, strava)
+	p := b.permitted()
+	if err := p.Consume(t.Context(), b.args); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // the end is recorded all the same
+	if err := p.Done(ctx, errors.New("ad server: 503\nretry later")); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := b.ledger.History(t.Context(), b.approval.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := steps[len(steps)-1]; last.To != safety.StateFailed || last.Note != "ad server: 503 retry later" {
+		t.Errorf("last step %+v", last)
+	}
+	_, _, err = b.permit()
+	wantRefusal(t, err, safety.CodeAlreadyUsed)
+}
+
+func TestAskRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*bench, *safety.Request){
+		"app":       func(_ *bench, r *safety.Request) { r.Session.App = "" },
+		"user":      func(_ *bench, r *safety.Request) { r.Session.User = "" },
+		"session":   func(_ *bench, r *safety.Request) { r.Session.ID = "" },
+		"call":      func(_ *bench, r *safety.Request) { r.CallID = "" },
+		"tool":      func(_ *bench, r *safety.Request) { r.Tool = "" },
+		"run":       func(_ *bench, r *safety.Request) { r.RunID = "" },
+		"arguments": func(_ *bench, r *safety.Request) { r.Args = map[string]any{"x": func() {}} },
+		"record":    func(b *bench, _ *safety.Request) { b.record.err = errors.New("disk") },
+		"clock":     func(b *bench, _ *safety.Request) { b.clock.now = time.Time{} },
+	} {
+		b := newBench(t, nil, strava)
+		r := b.request()
+		spoil(b, &r)
+		a, err := b.guard.Ask(t.Context(), r)
+		if err == nil || a.ID != "" || a.State != "" {
+			t.Errorf("%s: approval %q in state %q, error %v", name, a.ID, a.State, err)
+		}
+		if stored, err := b.ledger.List(t.Context(), nike); err != nil || len(stored) != 0 {
+			t.Errorf("%s: %d approvals stored, error %v", name, len(stored), err)
+		}
+	}
+}
+
+func TestAskTwice(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	if a, err := b.guard.Ask(t.Context(), b.request()); !errors.Is(err, safety.ErrConflict) || a.ID != "" {
+		t.Errorf("the same call of the same run again: %q, %v", a.ID, err)
+	}
+	r := b.request()
+	r.RunID, r.Requester = "run-9", "cron"
+	if a, err := b.guard.Ask(t.Context(), r); err != nil || a.Requester != "cron" {
+		t.Errorf("in another run: requester %q, %v", a.Requester, err)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	b := newBench(t, nil, strava)
+	a := b.ask()
+	ctx := t.Context()
+	if err := b.guard.Attach(ctx, a.ID, "conf-1"); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	for name, err := range map[string]error{
+		"another": b.guard.Attach(ctx, a.ID, "conf-2"), "unknown": b.guard.Attach(ctx, "x", "conf-3"),
+		"none": b.guard.Attach(ctx, a.ID, ""), "no approval": b.guard.Attach(ctx, "", "conf-4"),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	b := newBench(t, nil, strava)
+	a := b.ask()
+	want := map[string]any{
+		"approval_id": a.ID, "tool": "provision_campaign", "agent": "media_planner", "args_digest": a.ArgsDigest, "fingerprint": a.Fingerprint,
+		"requested_at": "2026-01-19T11:00:13Z", "expires_at": "2026-01-26T11:00:13Z",
+		"entities": []any{map[string]any{
+			"type": "Product", "value": "Strava Sponsored Routes", "confidence": 0.95, "seen_at": "2026-01-19T11:00:03Z", "age": "10s",
+			"attributes": map[string]any{"price": "$40,000", "availability": "available"},
+		}},
+		"warnings": []any{},
+	}
+	if diff := cmp.Diff(want, a.Shown()); diff != "" {
+		t.Errorf("Shown (-want +got):\n%s", diff)
+	}
+	a.Entities, a.Receipt.Failed, a.Receipt.Truncated, a.Gaps = nil, 1, 2, []string{"a gap"}
+	if got := a.Shown()["warnings"].([]any); len(got) != 4 {
+		t.Errorf("warnings %q, want 4", got)
+	}
+	if got := (safety.Approval{}).Shown()["warnings"].([]any); len(got) != 2 {
+		t.Errorf("warnings of the zero approval %q, want 2", got)
+	}
+}
+
+func TestCheckLooksAtTheOpenApproval(t *testing.T) {
+	b := newBench(t, nil, strava)
+	a := b.ask()
+	b.record.snap.Entities = append(b.record.snap.Entities, thing("Product", "New", fine))
+	b.world.states["Product"] = safety.State{}
+	r := b.check()
+	if r.ApprovalID() != a.ID || r.TotalEntities() != 2 || !r.Entities()[1].Unseen {
+		t.Errorf("report of approval %q with %d entities", r.ApprovalID(), r.TotalEntities())
+	}
+	if b.state() != safety.StatePending || b.stages[0] != safety.StageCheck {
+		t.Errorf("Check left the approval %s, stage %s", b.state(), b.stages[0])
+	}
+	b.answer(false)
+	if r := b.check(); r.ApprovalID() != "" {
+		t.Errorf("report of the rejected approval %q", r.ApprovalID())
+	}
+}
+
+func TestCheckWithoutLedger(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.cfg.Ledger = brokenLedger{b.ledger}
+	g, err := safety.NewGuard(b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := g.Check(t.Context(), nike)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFailure(t, r, safety.ReasonStore)
+}
+
+// brokenLedger cannot list.
+type brokenLedger struct{ safety.Ledger }
+
+func (brokenLedger) List(context.Context, safety.Session) ([]safety.Approval, error) {
+	return nil, errors.New("disk")
+}
+
+func TestObserve(t *testing.T) {
+	b := newBench(t, nil, strava)
+	a := b.ask()
+	b.world.put(strava, "price", usd("$52,000"))
+	r, err := b.guard.Observe(t.Context(), nike, a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantDrift(t, r, safety.PriceChanged)
+	if b.state() != safety.StatePending || b.stages[0] != safety.StageObserve {
+		t.Errorf("Observe left the approval %s, stage %s", b.state(), b.stages[0])
+	}
+	other := nike
+	other.User = "bob"
+	for name, id := range map[string]string{"unknown": "x", "none": ""} {
+		if _, err := b.guard.Observe(t.Context(), nike, id); !errors.Is(err, safety.ErrNotFound) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if _, err := b.guard.Observe(t.Context(), other, a.ID); !errors.Is(err, safety.ErrNotFound) {
+		t.Errorf("another user: error %v", err)
+	}
+}

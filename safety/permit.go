@@ -1,0 +1,243 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Execution is one attempt to carry out an approved call.
+type Execution struct {
+	// Session, CallID, Tool and ApprovalID must be those of the approval.
+	Session    Session
+	ApprovalID string
+	CallID     string
+	Tool       string
+	// RunID names the run that carries it out. Required.
+	RunID string
+	// Args must have the digest of the arguments that were approved.
+	Args map[string]any
+}
+
+// Permit lets one call run once. It is made by [Guard.Permit] only; the zero Permit
+// and a nil *Permit let nothing run. It is safe for concurrent use: of any number of
+// concurrent Consume calls at most one succeeds.
+type Permit struct {
+	guard  *Guard
+	call   Execution
+	digest string
+	nonce  string
+	issued time.Time
+	// expires keeps the reading of the monotonic clock, so that a wall clock that
+	// is set back does not lengthen the permit.
+	expires time.Time
+	stage   atomic.Int32
+}
+
+// The stages of a permit.
+const (
+	permitIssued int32 = iota
+	permitTaken
+	permitConsumed
+	permitDone
+)
+
+// Permit checks an approved call once more and, if nothing has changed, permits it
+// once. The approval must be of this session, call and tool, with the same arguments,
+// approved and in time. The permit ends Policy.MaxAge after the check began, and
+// never after the approval. Drift blocks the approval for good; after a check that
+// failed the approval may be tried again.
+//
+// On any error there is no permit, and the error is a *[Refusal]. The report is that
+// of the check, zero if none was made.
+func (g *Guard) Permit(ctx context.Context, e Execution) (p *Permit, r Report, err error) {
+	if g == nil {
+		return nil, Report{}, refuse(CodeInternal, e, Report{}, errNilGuard, "there is no guard")
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = refuse(CodeInternal, e, r, fmt.Errorf("%w: %v", errPanic, cause), "the check broke down")
+			p = nil
+		}
+	}()
+	a, digest, refusal := g.admissible(ctx, e)
+	if refusal != nil {
+		return nil, Report{}, refusal
+	}
+	if r, err = g.checkApproval(ctx, a); err != nil {
+		return nil, r, refuse(CodeClock, e, r, err, "the clock cannot be trusted")
+	}
+	g.announce(r, StageExecute)
+	switch r.Verdict() {
+	case Safe:
+		return g.issue(ctx, a, e, digest, r)
+	case Drift:
+		_, err = g.move(ctx, a, Transition{To: StateBlocked, Actor: e.RunID, Note: "changed before execution"}, &r)
+		return nil, r, refuse(CodeDrift, e, r, err, "The world has changed since %s was approved.", e.Tool)
+	default:
+		_, err = g.move(ctx, a, Transition{To: StateApproved, Actor: e.RunID, Note: "check before execution failed"}, &r)
+		return nil, r, refuse(CodeCheckFailed, e, r, err, "It could not be shown that what %s rests on is unchanged.", e.Tool)
+	}
+}
+
+// admissible returns the approval of a call and the digest of its arguments, or why
+// the call is refused without looking at the world.
+func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, *Refusal) {
+	no := func(code string, err error, format string, args ...any) (Approval, string, *Refusal) {
+		return Approval{}, "", refuse(code, e, Report{}, err, format, args...)
+	}
+	if !e.Session.named() || e.ApprovalID == "" || e.CallID == "" || e.Tool == "" || e.RunID == "" {
+		return no(CodeInvalid, nil, "a call needs app, user and id of a session, an approval, a call id, a tool and a run id")
+	}
+	a, err := g.get(ctx, e.Session, e.ApprovalID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return no(CodeUnknownRequest, nil, "This session has no such approval.")
+	case err != nil:
+		return no(CodeStore, err, "The approval could not be read.")
+	case a.CallID != e.CallID || a.Tool != e.Tool:
+		return no(CodeOtherCall, nil, "The approval is for another call.")
+	case a.State == StatePending:
+		return no(CodeNotApproved, nil, "Nobody has approved %s yet.", e.Tool)
+	case a.State != StateApproved || a.Approver == "":
+		return no(closedCode(a.State, CodeNotApproved), nil, "The approval of %s is %s.", e.Tool, a.State)
+	}
+	digest, _, err := ArgsDigest(e.Args)
+	switch {
+	case err != nil:
+		return no(CodeArgsChanged, err, "The arguments of %s have no digest.", e.Tool)
+	case digest != a.ArgsDigest:
+		return no(CodeArgsChanged, nil, "The arguments of %s are not those that were approved.", e.Tool)
+	}
+	now, err := g.now()
+	switch {
+	case err != nil:
+		return no(CodeClock, err, "The clock cannot be trusted.")
+	case expired(a, now):
+		_, err = g.expire(ctx, a, e.RunID)
+		return no(CodeExpired, err, "The approval of %s expired at %s.", e.Tool, stamp(a.ExpiresAt))
+	}
+	return a, digest, nil
+}
+
+// issue makes the permit of an approval whose check was safe.
+func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest string, r Report) (*Permit, Report, error) {
+	expires := r.started.Add(g.policy.MaxAge)
+	if expires.After(a.ExpiresAt) {
+		expires = a.ExpiresAt
+	}
+	nonce := randomID()
+	_, err := g.move(ctx, a, Transition{
+		To: StatePermitted, Actor: e.RunID, Note: "unchanged before execution", NotAfter: true,
+		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: expires.UTC().Truncate(time.Microsecond)},
+	}, &r)
+	switch {
+	case errors.Is(err, ErrConflict):
+		return nil, r, refuse(CodeAlreadyUsed, e, r, err, "The approval of %s was used, or ended, by another call at the same time.", e.Tool)
+	case errors.Is(err, ErrExpired):
+		return nil, r, refuse(CodeExpired, e, r, err, "The approval of %s expired during the check.", e.Tool)
+	case err != nil:
+		return nil, r, refuse(CodeStore, e, r, err, "The permit could not be recorded.")
+	}
+	e.Args = nil
+	return &Permit{guard: g, call: e, digest: digest, nonce: nonce, issued: r.checked, expires: expires}, r, nil
+}
+
+// ApprovalID returns the id of the approval; "" for no permit.
+func (p *Permit) ApprovalID() string {
+	if p == nil {
+		return ""
+	}
+	return p.call.ApprovalID
+}
+
+// ExpiresAt returns the last moment at which the permit can be consumed; the zero
+// time for no permit.
+func (p *Permit) ExpiresAt() time.Time {
+	if p == nil {
+		return time.Time{}
+	}
+	return p.expires
+}
+
+// Consume uses the permit up. Only after it returned nil may the effect run, with
+// exactly the args given here, which must have the digest that was approved: pass a
+// copy nobody else can change ([FreezeArgs]).
+//
+// The first call uses the permit up even if it fails. On any error, a *[Refusal], the
+// effect must not run. After a nil return the approval is executing until Done: if
+// the process dies in between, it is in doubt and is not repeated.
+func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
+	if p == nil || p.guard == nil {
+		return refuse(CodeInternal, Execution{}, Report{}, nil, "there is no permit")
+	}
+	e := p.call
+	if !p.stage.CompareAndSwap(permitIssued, permitTaken) {
+		return refuse(CodeAlreadyUsed, e, Report{}, nil, "The permit of %s was used before.", e.Tool)
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = refuse(CodeInternal, e, Report{}, fmt.Errorf("%w: %v", errPanic, cause), "the permit could not be consumed")
+		}
+	}()
+	if digest, _, err := ArgsDigest(args); err != nil || digest != p.digest {
+		return refuse(CodeArgsChanged, e, Report{}, err, "The arguments of %s are not those that were approved.", e.Tool)
+	}
+	if err := ctx.Err(); err != nil {
+		return refuse(CodeInternal, e, Report{}, err, "The run of %s has ended.", e.Tool)
+	}
+	now, err := p.guard.now()
+	switch {
+	case err != nil:
+		return refuse(CodeClock, e, Report{}, err, "The clock cannot be trusted.")
+	case now.Before(p.issued):
+		return refuse(CodeClock, e, Report{}, nil, "The clock ran backwards since the check.")
+	case now.After(p.expires):
+		return refuse(CodeExpired, e, Report{}, nil, "The permit of %s expired at %s.", e.Tool, stamp(p.expires))
+	}
+	a, err := p.guard.ledger.Transition(ctx, Transition{
+		ID: e.ApprovalID, From: []ApprovalState{StatePermitted}, To: StateExecuting, At: now.UTC(),
+		Actor: e.RunID, RequireNonce: p.nonce, NotAfter: true, PermitNotAfter: true,
+	})
+	switch {
+	case errors.Is(err, ErrConflict):
+		return refuse(CodeAlreadyUsed, e, Report{}, err, "The permit of %s is no longer valid.", e.Tool)
+	case errors.Is(err, ErrExpired):
+		return refuse(CodeExpired, e, Report{}, err, "The permit of %s has expired.", e.Tool)
+	case err != nil:
+		return refuse(CodeStore, e, Report{}, err, "That %s begins could not be recorded.", e.Tool)
+	case a.ID != e.ApprovalID || a.State != StateExecuting || a.PermitNonce != p.nonce:
+		return refuse(CodeStore, e, Report{}, nil, "The ledger gave back another approval.")
+	}
+	p.stage.Store(permitConsumed)
+	return nil
+}
+
+// Done records how the effect ended: executed if effect is nil, else failed, with its
+// text in the history. It is for after a successful Consume, once; after an error it
+// may be called again. It is recorded even if ctx has ended.
+func (p *Permit) Done(ctx context.Context, effect error) (err error) {
+	if p == nil || p.guard == nil {
+		return errors.New("safety: there is no permit")
+	}
+	if !p.stage.CompareAndSwap(permitConsumed, permitDone) {
+		return fmt.Errorf("safety: approval %s: the permit was not consumed, or its end was recorded before", p.call.ApprovalID)
+	}
+	defer func() {
+		if err != nil {
+			p.stage.Store(permitConsumed)
+		}
+	}()
+	defer rescue(&err)
+	t := Transition{To: StateExecuted, Actor: p.call.RunID, RequireNonce: p.nonce}
+	if effect != nil {
+		t.To, t.Note = StateFailed, oneLine(effect.Error())
+	}
+	_, err = p.guard.move(ctx, Approval{ID: p.call.ApprovalID, State: StateExecuting}, t, nil)
+	return err
+}

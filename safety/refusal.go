@@ -1,0 +1,124 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Refusal is the error of a call that must not run. It says why in a form a model
+// can plan from; see [Refusal.Map]. The methods of a nil *Refusal refuse as well.
+type Refusal struct {
+	// Code is one of the Code constants.
+	Code string
+	// Message says it in a sentence.
+	Message string
+	// Tool and ApprovalID name what was refused, as far as known.
+	Tool       string
+	ApprovalID string
+	// Report is the check that led to it; zero if none was made.
+	Report Report
+	// Err is the error behind it, if any.
+	Err error
+}
+
+// Error returns the code and the message.
+func (r *Refusal) Error() string {
+	if r == nil {
+		return "refused: " + CodeInternal
+	}
+	msg := "refused: " + cmp.Or(r.Code, CodeInternal)
+	if r.Message != "" {
+		msg += ": " + r.Message
+	}
+	if r.Err != nil {
+		msg += ": " + r.Err.Error()
+	}
+	return msg
+}
+
+// Unwrap returns Err.
+func (r *Refusal) Unwrap() error {
+	if r == nil {
+		return nil
+	}
+	return r.Err
+}
+
+// Map returns the refusal as JSON-shaped data for the result of the refused call:
+//
+//	{
+//	  "status": "blocked", "reason": code, "message": text,
+//	  "tool", "approval_id", "verdict": text, absent where there is none,
+//	  "alerts": [{"entity_type", "entity", "attribute", "drift", "before", "after",
+//	    "change_percent", "severity", "recommendation"}],
+//	  "failures": [{"entity_type", "entity", "reason", "detail"}],
+//	  "next": what to do instead of trying again
+//	}
+//
+// The map is the caller's.
+func (r *Refusal) Map() map[string]any {
+	if r == nil {
+		r = &Refusal{}
+	}
+	code := cmp.Or(r.Code, CodeInternal)
+	m := map[string]any{
+		"status":  "blocked",
+		"reason":  code,
+		"message": cmp.Or(r.Message, defaultMessage),
+		"next":    next(code),
+	}
+	for key, value := range map[string]string{"tool": r.Tool, "approval_id": r.ApprovalID} {
+		if value != "" {
+			m[key] = value
+		}
+	}
+	if r.Report.ID() != "" {
+		m["verdict"] = r.Report.Verdict().String()
+	}
+	alerts := []any{}
+	for _, a := range r.Report.Alerts() {
+		alert := map[string]any{
+			"entity_type": a.EntityType, "entity": a.Entity, "attribute": a.Attribute, "drift": string(a.Drift),
+			"before": a.Before, "after": a.After, "severity": a.Severity, "recommendation": a.Recommendation,
+		}
+		if a.ChangePercent != nil {
+			alert["change_percent"] = *a.ChangePercent
+		}
+		alerts = append(alerts, alert)
+	}
+	failures := []any{}
+	for _, f := range r.Report.Failures() {
+		failures = append(failures, map[string]any{
+			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.Detail,
+		})
+	}
+	m["alerts"], m["failures"] = alerts, failures
+	return m
+}
+
+const defaultMessage = "The call was not carried out."
+
+// next says what the one who made the refused call should do.
+func next(code string) string {
+	switch code {
+	case CodeDrift, CodeBlocked:
+		return "Do not repeat this call with the same arguments: it stays blocked. Look at the alerts, read the changed data again, plan anew with the present values, and ask for approval of the new plan."
+	case CodeRejected:
+		return "Do not repeat this call: a person rejected it. Ask what should be different before you plan again, and ask for approval of the new plan."
+	case CodeCheckFailed:
+		return "Do not repeat this call as it is. It could not be shown that nothing has changed; the failures say why. Report them, or plan again with data that can be checked, and ask for approval of the new plan."
+	default:
+		return "Do not repeat this call as it is. Nothing was carried out under this approval just now. Plan again from present data and ask for a new approval."
+	}
+}
+
+// refuse makes a refusal about a call.
+func refuse(code string, e Execution, r Report, err error, format string, args ...any) *Refusal {
+	return &Refusal{
+		Code: code, Message: oneLine(fmt.Sprintf(format, args...)),
+		Tool: e.Tool, ApprovalID: e.ApprovalID, Report: r, Err: err,
+	}
+}

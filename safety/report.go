@@ -1,0 +1,221 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// EntityResult is what the check of one entity found.
+type EntityResult struct {
+	// Type and Value are the entity as shown.
+	Type  string `json:"type"`
+	Value string `json:"value"`
+	// Outcome is what the comparison came to.
+	Outcome EntityOutcome `json:"outcome"`
+	// Seen holds the attributes that were seen, Now those of the answer.
+	Seen map[string]entity.Value `json:"seen,omitempty"`
+	Now  map[string]entity.Value `json:"now,omitempty"`
+	// SeenAt is when the entity was last seen, AsOf when the answer was true.
+	SeenAt time.Time `json:"seen_at,omitzero"`
+	AsOf   time.Time `json:"as_of,omitzero"`
+	// Unseen marks an entity that was found after the request: it is checked
+	// like the others, but the approver did not see it.
+	Unseen bool `json:"unseen,omitempty"`
+	// Version is the revision the answer named (an ETag, say), for an effect
+	// that can be made conditional on it.
+	Version string `json:"version,omitempty"`
+}
+
+// Report is the result of one world-change check. Reports are made by this
+// package only and cannot be changed: what a report says is derived from what
+// was checked, each time it is asked. The zero Report denies.
+//
+// A Report is safe for concurrent use.
+type Report struct {
+	id          string
+	approvalID  string
+	session     Session
+	fingerprint string
+	policy      string
+	started     time.Time
+	checked     time.Time
+	total       int
+	results     []EntityResult
+	alerts      []Alert
+	failures    []Failure
+}
+
+// Verdict derives the verdict: Drift when at least one entity changed; Safe when
+// the session is named, there is at least one entity, every entity was compared
+// and is unchanged, and nothing failed; CheckFailed in every other case.
+func (r Report) Verdict() Verdict {
+	switch {
+	case len(r.alerts) > 0 || r.StaleEntities() > 0:
+		return Drift
+	case r.CheckFailed():
+		return CheckFailed
+	default:
+		return Safe
+	}
+}
+
+// IsSafeToApprove reports whether the verdict is Safe.
+func (r Report) IsSafeToApprove() bool { return r.Verdict() == Safe }
+
+// CheckFailed reports whether anything failed or nothing was checked. It may be
+// true beside drift: a check that found a change and could not look at the rest.
+func (r Report) CheckFailed() bool {
+	return !r.session.named() || r.started.IsZero() || r.checked.IsZero() ||
+		r.total == 0 || len(r.results) != r.total || len(r.failures) > 0 ||
+		slices.ContainsFunc(r.results, func(e EntityResult) bool { return e.Outcome == EntityFailed })
+}
+
+// Alerts returns the changes found, in the order of the entities. The slice is
+// the caller's.
+func (r Report) Alerts() []Alert { return cloneAlerts(r.alerts) }
+
+// Failures returns what failed: first what concerns the whole check, then the
+// entities in order. The slice is the caller's.
+func (r Report) Failures() []Failure { return slices.Clone(r.failures) }
+
+// Entities returns one result per entity, ordered by type and key, those the
+// approver did not see last. The slice is the caller's.
+func (r Report) Entities() []EntityResult {
+	out := slices.Clone(r.results)
+	for i := range out {
+		out[i].Seen, out[i].Now = maps.Clone(out[i].Seen), maps.Clone(out[i].Now)
+	}
+	return out
+}
+
+// ID returns the id of the check, 32 hexadecimal digits; "" for the zero report.
+func (r Report) ID() string { return r.id }
+
+// ApprovalID returns the id of the approval the check was made for; "" if none.
+func (r Report) ApprovalID() string { return r.approvalID }
+
+// Session returns the session that was checked.
+func (r Report) Session() Session { return r.session }
+
+// TotalEntities returns the number of entities that had to be checked, whether
+// or not their check succeeded.
+func (r Report) TotalEntities() int { return r.total }
+
+// StaleEntities returns the number of entities with at least one alert.
+func (r Report) StaleEntities() int {
+	n := 0
+	for _, e := range r.results {
+		if e.Outcome == EntityChanged {
+			n++
+		}
+	}
+	return n
+}
+
+// StartedAt returns when the check began. The age of the check counts from here.
+func (r Report) StartedAt() time.Time { return r.started }
+
+// CheckedAt returns when the check ended.
+func (r Report) CheckedAt() time.Time { return r.checked }
+
+// Fingerprint returns the fingerprint of the entities and values that were
+// required; see [Fingerprint].
+func (r Report) Fingerprint() string { return r.fingerprint }
+
+// PolicyVersion returns the version of the policy that was applied.
+func (r Report) PolicyVersion() string { return r.policy }
+
+// Summary returns the report as text for people:
+//
+//	World Change Report - Session: sess-nike-summer
+//	  Entities checked : 5
+//	  Stale entities   : 1
+//	  Safe to approve  : false
+//	  [price_changed] Product: Strava Sponsored Routes: $40,000 -> $52,000 (+30%) (severity=0.72)
+//
+// Every failure is a line of its own, "  CHECK FAILED     : " and the reason,
+// before the alerts. The text is for reading; programs use the methods or the JSON.
+func (r Report) Summary() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "World Change Report - Session: %s\n", oneLine(r.session.ID))
+	fmt.Fprintf(&b, "  Entities checked : %d\n", r.total)
+	fmt.Fprintf(&b, "  Stale entities   : %d\n", r.StaleEntities())
+	fmt.Fprintf(&b, "  Safe to approve  : %t\n", r.IsSafeToApprove())
+	for _, f := range r.failures {
+		fmt.Fprintf(&b, "  CHECK FAILED     : %s\n", f)
+	}
+	if len(r.failures) == 0 && r.CheckFailed() {
+		b.WriteString("  CHECK FAILED     : not evaluated\n")
+	}
+	for _, a := range r.alerts {
+		fmt.Fprintf(&b, "  [%s] %s: %s: %s -> %s", a.Drift, oneLine(a.EntityType), oneLine(a.Entity), oneLine(a.Before), oneLine(a.After))
+		if a.ChangePercent != nil {
+			fmt.Fprintf(&b, " (%s%%)", signed(*a.ChangePercent))
+		}
+		fmt.Fprintf(&b, " (severity=%.2f)\n", a.Severity)
+	}
+	return b.String()
+}
+
+// signed formats a percentage with its sign and as few digits as it needs.
+func signed(p float64) string {
+	s := strconv.FormatFloat(p, 'f', -1, 64)
+	if p >= 0 {
+		s = "+" + s
+	}
+	return s
+}
+
+// MarshalJSON encodes the report. The shape is a contract; fields may be added:
+//
+//	{
+//	  "id": "32 hex", "approval_id": "32 hex, absent if none",
+//	  "session": {"app", "user", "id"},
+//	  "verdict": "safe|drift|check_failed",
+//	  "safe_to_approve": bool, "check_failed": bool,
+//	  "fingerprint": "64 hex", "policy_version": "64 hex",
+//	  "started_at", "checked_at": RFC 3339, UTC,
+//	  "total_entities": int, "stale_entities": int,
+//	  "entities": [{"type", "value", "outcome": "unchanged|changed|failed",
+//	    "seen": {name: value}, "now": {name: value}, "seen_at", "as_of",
+//	    "unseen": bool, "version"}],
+//	  "alerts": [{"entity_type", "entity", "attribute", "drift", "before", "after",
+//	    "change_percent", "severity", "recommendation"}],
+//	  "failures": [{"entity_type", "entity", "reason", "detail"}]
+//	}
+//
+// Values are those of [entity.Value]. There is no UnmarshalJSON, and decoding into
+// a Report leaves the zero Report: a report that was read back permits nothing.
+func (r Report) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID            string         `json:"id"`
+		ApprovalID    string         `json:"approval_id,omitempty"`
+		Session       Session        `json:"session"`
+		Verdict       Verdict        `json:"verdict"`
+		SafeToApprove bool           `json:"safe_to_approve"`
+		CheckFailed   bool           `json:"check_failed"`
+		Fingerprint   string         `json:"fingerprint"`
+		PolicyVersion string         `json:"policy_version"`
+		StartedAt     time.Time      `json:"started_at"`
+		CheckedAt     time.Time      `json:"checked_at"`
+		TotalEntities int            `json:"total_entities"`
+		StaleEntities int            `json:"stale_entities"`
+		Entities      []EntityResult `json:"entities"`
+		Alerts        []Alert        `json:"alerts"`
+		Failures      []Failure      `json:"failures"`
+	}{
+		r.id, r.approvalID, r.session, r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
+		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),
+		append([]EntityResult{}, r.results...), append([]Alert{}, r.alerts...), append([]Failure{}, r.failures...),
+	})
+}

@@ -1,0 +1,88 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+// Verdict is the outcome of a world-change check. The zero value is CheckFailed,
+// so a verdict nobody set denies.
+type Verdict uint8
+
+const (
+	// CheckFailed means that the check could not show that nothing changed:
+	// something was missing, late, malformed or in error. It denies.
+	CheckFailed Verdict = iota
+	// Drift means that at least one entity is no longer what it was when it was
+	// seen. It denies.
+	Drift
+	// Safe means that every required entity was checked, that every answer was
+	// fresh and complete, and that nothing changed. Only Safe approves.
+	Safe
+)
+
+// String returns "safe", "drift" or, for every other value, "check_failed".
+func (v Verdict) String() string {
+	switch v {
+	case Safe:
+		return "safe"
+	case Drift:
+		return "drift"
+	default:
+		return "check_failed"
+	}
+}
+
+// MarshalText encodes the verdict as its String. There is no UnmarshalText: a
+// verdict that was read back is no verdict.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// DriftType says what kind of change an alert reports.
+type DriftType string
+
+// The drift types of the default policy. A policy may name others.
+const (
+	InventoryDepleted DriftType = "inventory_depleted" // availability
+	PriceChanged      DriftType = "price_changed"      // price
+	AudienceShifted   DriftType = "audience_shifted"   // reach
+	CampaignPaused    DriftType = "campaign_paused"    // status
+	Changed           DriftType = "changed"            // any other attribute
+)
+
+// EntityOutcome is what the check of one entity came to. The zero value is
+// EntityFailed.
+type EntityOutcome uint8
+
+const (
+	// EntityFailed means that the entity has a failure and no alert.
+	EntityFailed EntityOutcome = iota
+	// EntityChanged means that the entity has at least one alert. It may have
+	// failures besides.
+	EntityChanged
+	// EntityUnchanged means that the entity was compared and is as it was seen.
+	EntityUnchanged
+)
+
+// String returns "unchanged", "changed" or, for every other value, "failed".
+func (o EntityOutcome) String() string {
+	switch o {
+	case EntityUnchanged:
+		return "unchanged"
+	case EntityChanged:
+		return "changed"
+	default:
+		return "failed"
+	}
+}
+
+// MarshalText encodes the outcome as its String.
+func (o EntityOutcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Session names one conversation. A session id is unique only within an
+// application and a user, so all three are required: a check or an approval of
+// a session with an empty part is refused.
+type Session struct {
+	App  string `json:"app"`
+	User string `json:"user"`
+	ID   string `json:"id"`
+}
+
+func (s Session) named() bool { return s.App != "" && s.User != "" && s.ID != "" }

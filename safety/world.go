@@ -1,0 +1,170 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// checkApproval makes the check of an approval: its entities with the values seen
+// when it was asked, and whatever the record has gained since.
+func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error) {
+	q, err := g.begin(a.Session, a.ID)
+	if err != nil {
+		return Report{}, err
+	}
+	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
+	defer cancel()
+
+	known := make(map[string]bool, len(a.Entities))
+	for _, e := range cloneEntities(a.Entities) {
+		known[e.Key] = true
+		q.targets = append(q.targets, target{entity: e})
+	}
+	q.blame(problems(a.Receipt, a.Gaps)...)
+	if Fingerprint(a.Entities) != a.Fingerprint {
+		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
+	}
+	if a.PolicyVersion != g.version {
+		q.blame(fail(ReasonPolicyChanged, "the request was asked under another policy; ask again"))
+	}
+	begun := a.RequestedAt
+	if a.DecidedAt.After(begun) {
+		begun = a.DecidedAt
+	}
+	if q.started.Before(begun.Add(-g.policy.ClockSkew)) {
+		q.blame(fail(ReasonClock, "the check began at %s, before the request or its approval at %s", stamp(q.started), stamp(begun)))
+	}
+
+	snap, err := g.collect(ctx, a.Session, a.DecisionNode)
+	if err != nil {
+		q.blame(fail(ReasonStore, "%v", err))
+		return g.inspect(ctx, caller, q), nil
+	}
+	q.blame(problems(snap.Receipt, snap.Gaps)...)
+	if snap.Receipt.Watermark < a.Receipt.Watermark || snap.Receipt.RowsRead < a.Receipt.RowsRead {
+		q.blame(fail(ReasonIncompleteRecord, "the record has become shorter: %d rows up to row %d were read for the request, now %d up to row %d",
+			a.Receipt.RowsRead, a.Receipt.Watermark, snap.Receipt.RowsRead, snap.Receipt.Watermark))
+	}
+	if snap.Receipt.Version != a.Receipt.Version {
+		q.blame(fail(ReasonRulesChanged, "the request was asked under other extraction rules; ask again"))
+	}
+	for _, e := range snap.Entities {
+		if !known[e.Key] {
+			q.targets = append(q.targets, target{entity: e, unseen: true})
+		}
+	}
+	return g.inspect(ctx, caller, q), nil
+}
+
+// checkSession checks everything a session rests on.
+func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) {
+	q, err := g.begin(s, "")
+	if err != nil {
+		return Report{}, err
+	}
+	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
+	defer cancel()
+
+	snap, err := g.collect(ctx, s, "")
+	if err != nil {
+		q.blame(fail(ReasonStore, "%v", err))
+		return g.inspect(ctx, caller, q), nil
+	}
+	q.blame(problems(snap.Receipt, snap.Gaps)...)
+	for _, e := range snap.Entities {
+		q.targets = append(q.targets, target{entity: e})
+	}
+	return g.inspect(ctx, caller, q), nil
+}
+
+func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
+	started, err := g.now()
+	return inquiry{session: s, approvalID: approvalID, started: started}, err
+}
+
+// blame adds failures of the whole check, each once: what was wrong with the record
+// when the request was made is mostly still wrong when it is checked.
+func (q *inquiry) blame(failures ...Failure) {
+	for _, f := range failures {
+		if !slices.Contains(q.failures, f) {
+			q.failures = append(q.failures, f)
+		}
+	}
+}
+
+// Check looks at a session without changing anything: at its latest open approval,
+// or, if none is open, at everything the session rests on. The report says what
+// failed; the error is for a guard that is nil, a clock that fails and a panic.
+func (g *Guard) Check(ctx context.Context, s Session) (r Report, err error) {
+	if g == nil {
+		return Report{}, errNilGuard
+	}
+	defer rescueReport(&r, &err)
+	approvals, listErr := g.ledger.List(ctx, s)
+	var open Approval
+	for _, a := range approvals {
+		if a.Session == s && a.State.Open() {
+			open = a
+		}
+	}
+	switch {
+	case listErr != nil:
+		r, err = g.checkFailed(ctx, s, fmt.Errorf("listing the approvals of session %q: %w", s.ID, listErr))
+	case open.ID != "":
+		r, err = g.checkApproval(ctx, open)
+	default:
+		r, err = g.checkSession(ctx, s)
+	}
+	if err == nil {
+		g.announce(r, StageCheck)
+	}
+	return r, err
+}
+
+// checkFailed returns the report of a check that could not look at anything.
+func (g *Guard) checkFailed(ctx context.Context, s Session, cause error) (Report, error) {
+	q, err := g.begin(s, "")
+	if err != nil {
+		return Report{}, err
+	}
+	q.blame(fail(ReasonStore, "%v", cause))
+	return g.inspect(ctx, ctx, q), nil
+}
+
+// Observe makes the check of an approval for the record: it changes nothing and
+// blocks nothing. It is for confirmations that are watched and not enforced. An
+// approval that is unknown, or of another session, is [ErrNotFound].
+func (g *Guard) Observe(ctx context.Context, s Session, approvalID string) (r Report, err error) {
+	if g == nil {
+		return Report{}, errNilGuard
+	}
+	defer rescueReport(&r, &err)
+	a, err := g.get(ctx, s, approvalID)
+	if err != nil {
+		return Report{}, err
+	}
+	if r, err = g.checkApproval(ctx, a); err == nil {
+		g.announce(r, StageObserve)
+	}
+	return r, err
+}
+
+// get loads an approval of a session. One of another session is not found.
+func (g *Guard) get(ctx context.Context, s Session, id string) (Approval, error) {
+	a, err := g.ledger.Get(ctx, id)
+	if err != nil {
+		return Approval{}, fmt.Errorf("loading approval %q: %w", id, err)
+	}
+	if id == "" || a.ID != id || a.Session != s {
+		return Approval{}, fmt.Errorf("approval %q of session %q: %w", id, s.ID, ErrNotFound)
+	}
+	return a, nil
+}
+
+// expired reports whether nothing may come of a any more.
+func expired(a Approval, now time.Time) bool { return now.After(a.ExpiresAt) }

@@ -1,0 +1,215 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestZeroValuesDeny(t *testing.T) {
+	ctx := t.Context()
+	var r safety.Report
+	if r.IsSafeToApprove() || !r.CheckFailed() || r.Verdict() != safety.CheckFailed || r.Alerts() != nil || r.Failures() != nil || r.Entities() != nil {
+		t.Errorf("zero report: %s", r.Summary())
+	}
+	if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"verdict":"check_failed","safe_to_approve":false,"check_failed":true`) {
+		t.Errorf("zero report as JSON: %s, %v", data, err)
+	}
+	var v safety.Verdict
+	var o safety.EntityOutcome
+	if v == safety.Safe || o == safety.EntityUnchanged {
+		t.Error("a zero verdict or outcome is good")
+	}
+
+	var a safety.Approval
+	for _, to := range []safety.ApprovalState{safety.StateApproved, safety.StatePermitted, safety.StateExecuting, ""} {
+		if a.State.CanBecome(to) {
+			t.Errorf("the zero state can become %q", to)
+		}
+	}
+	if a.State.Open() || a.InDoubt() {
+		t.Error("the zero approval is open")
+	}
+	if _, err := (safety.Transition{}).Apply(a); !errors.Is(err, safety.ErrNotFound) {
+		t.Errorf("the zero transition: %v", err)
+	}
+
+	for name, p := range map[string]*safety.Permit{"nil": nil, "zero": new(safety.Permit)} {
+		wantRefusal(t, p.Consume(ctx, nil), safety.CodeInternal)
+		if err := p.Done(ctx, nil); err == nil {
+			t.Errorf("%s permit: done", name)
+		}
+		if p.ApprovalID() != "" || !p.ExpiresAt().IsZero() {
+			t.Errorf("%s permit of %q until %v", name, p.ApprovalID(), p.ExpiresAt())
+		}
+	}
+
+	var g *safety.Guard
+	if a, err := g.Ask(ctx, safety.Request{}); err == nil || a.ID != "" {
+		t.Error("a nil guard asks")
+	}
+	if err := g.Attach(ctx, "a", "b"); err == nil {
+		t.Error("a nil guard attaches")
+	}
+	if out, err := g.Answer(ctx, safety.Answer{Confirmed: true}); err == nil || out.Accepted || out.Reason != safety.CodeInternal {
+		t.Error("a nil guard accepts")
+	}
+	if p, r, err := g.Permit(ctx, safety.Execution{}); p != nil || r.IsSafeToApprove() {
+		t.Error("a nil guard permits")
+	} else {
+		wantRefusal(t, err, safety.CodeInternal)
+	}
+	if r, err := g.Check(ctx, nike); err == nil || r.IsSafeToApprove() {
+		t.Error("a nil guard checks")
+	}
+	if r, err := g.Observe(ctx, nike, "a"); err == nil || r.IsSafeToApprove() {
+		t.Error("a nil guard observes")
+	}
+	if _, err := safety.CheckerFunc(nil).Check(ctx, strava); err == nil {
+		t.Error("a nil checker function answers")
+	}
+	if _, err := (*safety.HTTPChecker)(nil).Check(ctx, strava); err == nil {
+		t.Error("a nil HTTP checker answers")
+	}
+	if _, err := new(safety.HTTPChecker).Check(ctx, strava); err == nil {
+		t.Error("a zero HTTP checker answers")
+	}
+}
+
+func TestNewGuardRefuses(t *testing.T) {
+	if g, err := safety.NewGuard(safety.GuardConfig{}); g != nil || err == nil {
+		t.Errorf("zero configuration: %v, %v", g, err)
+	}
+	for want, spoil := range map[string]func(*safety.GuardConfig){
+		"Ledger is nil":               func(cfg *safety.GuardConfig) { cfg.Ledger = nil },
+		"Evidence is nil":             func(cfg *safety.GuardConfig) { cfg.Evidence = nil },
+		`checker of "Product" is nil`: func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = nil },
+		"MaxAge":                      func(cfg *safety.GuardConfig) { cfg.Policy = safety.Policy{} },
+	} {
+		cfg := newBench(t, nil, strava).cfg
+		spoil(&cfg)
+		if g, err := safety.NewGuard(cfg); g != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, %v; want an error about %s", g, err, want)
+		}
+	}
+	cfg := newBench(t, nil, strava).cfg
+	cfg.Now = nil
+	if _, err := safety.NewGuard(cfg); err != nil {
+		t.Errorf("without a clock: %v", err)
+	}
+}
+
+// A guard keeps its configuration whatever happens to what it was made from.
+func TestGuardKeepsItsConfiguration(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.world.put(strava, "price", usd("$41,000"))
+	b.cfg.Policy.Rules["price"] = safety.Rule{Drift: "x", Tolerance: safety.Tolerance{Percent: 99}}
+	b.cfg.Checkers["Product"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+		return safety.State{Attributes: fine, AsOf: epoch}, nil
+	})
+	wantDrift(t, b.check(), safety.PriceChanged)
+}
+
+func TestFingerprint(t *testing.T) {
+	base := safety.Fingerprint([]entity.Canonical{yahoo, strava})
+	if got := safety.Fingerprint([]entity.Canonical{strava, yahoo}); got != base || len(base) != 64 {
+		t.Errorf("in another order %s, want %s", got, base)
+	}
+	typed := strava
+	typed.Norm = usd("$1")
+	seen := map[string]string{base: "base"}
+	for name, es := range map[string][]entity.Canonical{
+		"none": nil, "one": {strava}, "twice": {strava, strava}, "three": {yahoo, strava, strava},
+		"another value": {yahoo, thing("Product", "Strava", strava.Attributes)}, "another type": {yahoo, thing("Targeting", strava.Value, strava.Attributes)},
+		"another price": {yahoo, thing("Product", strava.Value, values{"price": usd("$40,001"), "availability": entity.Bool(true)})},
+		"fewer":         {yahoo, thing("Product", strava.Value, values{"price": usd("$40,000")})},
+		"another name":  {yahoo, thing("Product", strava.Value, values{"cost": usd("$40,000"), "availability": entity.Bool(true)})},
+		"a norm":        {yahoo, typed},
+	} {
+		f := safety.Fingerprint(es)
+		if other, ok := seen[f]; ok {
+			t.Errorf("%s has the fingerprint of %s", name, other)
+		}
+		seen[f] = name
+	}
+	later := strava
+	later.LastSeen, later.Confidence = epoch, 1
+	if safety.Fingerprint([]entity.Canonical{yahoo, later}) != base {
+		t.Error("the time it was seen is in the fingerprint")
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	b := newBench(t, func(cfg *safety.GuardConfig) { delete(cfg.Checkers, "Budget") }, yahoo, strava, budget)
+	b.approvedAnyway()
+	b.world.put(strava, "price", usd("$52,000"))
+	b.world.put(yahoo, "availability", entity.Bool(false))
+	_, r, err := b.permit()
+	refusal := wantRefusal(t, err, safety.CodeDrift)
+	m := refusal.Map()
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "refusal.json", strings.ReplaceAll(string(data), b.approval.ID, "APPROVAL")+"\n")
+
+	var back map[string]any
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(back, m); diff != "" {
+		t.Errorf("the map is not JSON-shaped:\n%s", diff)
+	}
+	for i, a := range r.Alerts() {
+		if got := m["alerts"].([]any)[i].(map[string]any); got["entity"] != a.Entity || got["recommendation"] != a.Recommendation || a.Recommendation == "" {
+			t.Errorf("alert %d: %v", i, got)
+		}
+	}
+}
+
+// approvedAnyway puts an approved request into the ledger past the check.
+func (b *bench) approvedAnyway() {
+	b.t.Helper()
+	b.ask()
+	b.approvedAnywayNow()
+}
+
+func TestEveryCodeSaysWhatToDo(t *testing.T) {
+	for name, code := range constants(t, "Code") {
+		m := (&safety.Refusal{Code: code}).Map()
+		next, _ := m["next"].(string)
+		if m["status"] != "blocked" || m["reason"] != code || m["message"] == "" || !strings.Contains(next, "Do not repeat this call") || !strings.Contains(next, "ask for") {
+			t.Errorf("%s: %v", name, m)
+		}
+	}
+	for name, r := range map[string]*safety.Refusal{"nil": nil, "zero": {}} {
+		if m := r.Map(); m["status"] != "blocked" || m["reason"] != safety.CodeInternal || m["next"] == "" || m["message"] == "" {
+			t.Errorf("%s refusal: %v", name, m)
+		}
+		if r.Error() != "refused: internal" || r.Unwrap() != nil {
+			t.Errorf("%s refusal: %v, %v", name, r, r.Unwrap())
+		}
+	}
+	inner := errors.New("disk")
+	r := &safety.Refusal{Code: safety.CodeStore, Message: "It could not be read.", Err: inner}
+	if r.Error() != "refused: store: It could not be read.: disk" || !errors.Is(r, inner) {
+		t.Errorf("refusal: %v", r)
+	}
+}
+
+func TestAnswerError(t *testing.T) {
+	inner := errors.New("boom")
+	err := &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: inner}
+	if err.Error() != "type_mismatch: boom" || !errors.Is(err, inner) {
+		t.Errorf("%v", err)
+	}
+}
