@@ -77,7 +77,7 @@ func (r *nodeRow) put(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	_, err = exec(conn, upsertNodeSQL, func(b *binder) {
+	return exec(conn, upsertNodeSQL, func(b *binder) {
 		b.text(r.Key)
 		b.session(r.Session)
 		b.text(r.TraceID, r.SpanID)
@@ -90,7 +90,6 @@ func (r *nodeRow) put(conn *sqlite.Conn) error {
 		b.json(eventTypes, eventIDs)
 		b.integer(int64(r.position), r.digest)
 	})
-	return err
 }
 
 // entityKey is what an entity is unique by.

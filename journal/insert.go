@@ -106,7 +106,7 @@ func (in *inserter) note(e *schema.Event, seq int64) {
 
 func (in *inserter) updateSessions() error {
 	for s, a := range in.sessions {
-		_, err := exec(in.conn, upsertSessionSQL, func(b *binder) {
+		err := exec(in.conn, upsertSessionSQL, func(b *binder) {
 			b.session(s)
 			b.integer(a.first, a.last, a.lastSeq, a.events)
 		})
@@ -115,7 +115,7 @@ func (in *inserter) updateSessions() error {
 		}
 	}
 	for sa := range in.agents {
-		_, err := exec(in.conn, insertAgentSQL, func(b *binder) {
+		err := exec(in.conn, insertAgentSQL, func(b *binder) {
 			b.session(sa.session)
 			b.text(sa.agent)
 		})

@@ -30,7 +30,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
 	return l.write(ctx, what, func(conn *sqlite.Conn) error {
-		_, err := exec(conn, insertApprovalSQL, row.bind)
+		err := exec(conn, insertApprovalSQL, row.bind)
 		if isConstraint(err) {
 			return fmt.Errorf("%w: the id exists, or call %q of run %q or confirmation %q has one", safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID)
 		}
@@ -51,7 +51,7 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 		if confirmationID == "" || a.State != safety.StatePending || a.ConfirmationID != "" {
 			return fmt.Errorf("%w: it is %s and has confirmation %q", safety.ErrConflict, a.State, a.ConfirmationID)
 		}
-		_, err = exec(conn, attachApprovalSQL, func(b *binder) { b.text(id, confirmationID) })
+		err = exec(conn, attachApprovalSQL, func(b *binder) { b.text(id, confirmationID) })
 		if isConstraint(err) {
 			return fmt.Errorf("%w: confirmation %q belongs to another", safety.ErrConflict, confirmationID)
 		}
@@ -71,7 +71,7 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 		if moved, err = t.Apply(a); err != nil {
 			return err
 		}
-		_, err = exec(conn, updateApprovalSQL, func(b *binder) { bindUpdate(b, moved) })
+		err = exec(conn, updateApprovalSQL, func(b *binder) { bindUpdate(b, moved) })
 		if err != nil {
 			return err
 		}
@@ -181,14 +181,13 @@ func (l *ledger) write(ctx context.Context, what string, fn func(*sqlite.Conn) e
 }
 
 func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
-	_, err := exec(conn, insertHistorySQL, func(b *binder) {
+	return exec(conn, insertHistorySQL, func(b *binder) {
 		b.text(id)
 		b.optional(string(s.From))
 		b.text(string(s.To))
 		b.time(s.At)
 		b.optional(s.Actor, s.Verdict, s.Note)
 	})
-	return err
 }
 
 // getApproval reads one approval; ErrNotFound if there is none.

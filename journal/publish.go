@@ -94,14 +94,13 @@ func (p *publication) store(conn *sqlite.Conn) error {
 		return nil
 	}
 	r := p.Receipt
-	_, err = exec(conn, upsertReceiptSQL, func(b *binder) {
+	return exec(conn, upsertReceiptSQL, func(b *binder) {
 		b.session(p.Session)
 		b.integer(r.Watermark, int64(r.RowsRead), int64(r.Failed), int64(r.Truncated))
 		b.text(r.Version)
 		b.json(p.errors)
 		b.integer(p.At.UnixMicro())
 	})
-	return err
 }
 
 func (p *publication) storeNodes(conn *sqlite.Conn, stale bool) error {
@@ -128,7 +127,7 @@ func (p *publication) storeNodes(conn *sqlite.Conn, stale bool) error {
 		return nil
 	}
 	for key := range stored {
-		if _, err := exec(conn, deleteNodeSQL, func(b *binder) { b.text(key) }); err != nil {
+		if err := exec(conn, deleteNodeSQL, func(b *binder) { b.text(key) }); err != nil {
 			return err
 		}
 	}
@@ -149,7 +148,7 @@ func (p *publication) storeEdges(conn *sqlite.Conn, stale bool) error {
 			delete(stored, e)
 			continue
 		}
-		_, err := exec(conn, insertEdgeSQL, func(b *binder) {
+		err := exec(conn, insertEdgeSQL, func(b *binder) {
 			b.text(e.From, string(e.Kind), e.To)
 			b.session(p.Session)
 		})
@@ -164,7 +163,7 @@ func (p *publication) storeEdges(conn *sqlite.Conn, stale bool) error {
 		return nil
 	}
 	for e := range stored {
-		_, err := exec(conn, deleteEdgeSQL, func(b *binder) { b.text(e.From, string(e.Kind), e.To) })
+		err := exec(conn, deleteEdgeSQL, func(b *binder) { b.text(e.From, string(e.Kind), e.To) })
 		if err != nil {
 			return err
 		}
@@ -210,7 +209,7 @@ func (p *publication) storeEntities(conn *sqlite.Conn, stale bool) error {
 		if old.source == entity.SourceModel || !p.extracted[old.eventID] {
 			continue
 		}
-		if _, err := exec(conn, deleteEntitySQL, func(b *binder) { b.integer(old.id) }); err != nil {
+		if err := exec(conn, deleteEntitySQL, func(b *binder) { b.integer(old.id) }); err != nil {
 			return err
 		}
 	}
@@ -227,12 +226,11 @@ func (p *publication) putEntity(conn *sqlite.Conn, e *entityRow) error {
 	if err != nil {
 		return err
 	}
-	_, err = exec(conn, upsertLinkSQL, func(b *binder) {
+	return exec(conn, upsertLinkSQL, func(b *binder) {
 		b.integer(id)
 		b.text(e.bizNodeID, e.SpanID, p.Session.ID)
 		b.optional(e.ArtifactURI)
 		b.integer(p.At.UnixMicro())
 		b.text(e.TechNode, p.Session.App, p.Session.User)
 	})
-	return err
 }

@@ -69,10 +69,9 @@ func query(conn *sqlite.Conn, text string, bind func(*binder), scan func(*sqlite
 	}
 }
 
-// exec runs a cached statement that returns no rows and reports how many it changed.
-func exec(conn *sqlite.Conn, text string, bind func(*binder)) (int, error) {
-	err := query(conn, text, bind, func(*sqlite.Stmt) error { return nil })
-	return conn.Changes(), err
+// exec runs a cached statement that returns no rows.
+func exec(conn *sqlite.Conn, text string, bind func(*binder)) error {
+	return query(conn, text, bind, func(*sqlite.Stmt) error { return nil })
 }
 
 // binder sets the parameters of a statement in order.

@@ -192,10 +192,10 @@ func (w *writer) transact(ctx context.Context, fn func(*sqlite.Conn) error) (err
 	}
 	err = fn(w.conn)
 	if err == nil {
-		_, err = exec(w.conn, "COMMIT", func(*binder) {})
+		err = exec(w.conn, "COMMIT", func(*binder) {})
 	}
 	if err != nil && !w.conn.AutocommitEnabled() {
-		_, rollbackErr := exec(w.conn, "ROLLBACK", func(*binder) {})
+		rollbackErr := exec(w.conn, "ROLLBACK", func(*binder) {})
 		err = errors.Join(err, rollbackErr)
 	}
 	return err
@@ -210,11 +210,11 @@ func (w *writer) begin(ctx context.Context) error {
 		}
 		if !w.conn.AutocommitEnabled() {
 			// The last rollback failed too; nothing begins before it succeeds.
-			if _, err := exec(w.conn, "ROLLBACK", func(*binder) {}); err != nil {
+			if err := exec(w.conn, "ROLLBACK", func(*binder) {}); err != nil {
 				return err
 			}
 		}
-		_, err := exec(w.conn, "BEGIN IMMEDIATE", func(*binder) {})
+		err := exec(w.conn, "BEGIN IMMEDIATE", func(*binder) {})
 		if !isBusy(err) {
 			return err
 		}

@@ -152,7 +152,7 @@ func refusalMap(name, reason, message string) map[string]any {
 }
 
 // finishPermit tells the ledger how the effect ended.
-func (rec *Recorder) finishPermit(ctx context.Context, c *call, args map[string]any, err error) {
+func (rec *Recorder) finishPermit(ctx context.Context, c *call, err error) {
 	dctx, cancel := detached(ctx, ledgerTimeout)
 	defer cancel()
 	if derr := c.permit.Done(dctx, err); derr != nil {

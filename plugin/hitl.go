@@ -36,40 +36,48 @@ const (
 	ledgerTimeout = 10 * time.Second
 )
 
-// asked records the approval that the call asked for, before anyone sees the
-// request. Where it cannot be recorded the request is withdrawn: nobody can
-// approve what was not recorded.
-func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, args map[string]any) (refusal map[string]any) {
+// asked records the approval that the call asked for, if it did, before anyone
+// sees the request. Where it cannot be recorded the request of a guarded tool is
+// withdrawn: nobody can approve what was not recorded.
+func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args map[string]any) (refusal map[string]any) {
 	actions := ctx.Actions()
 	if actions == nil {
 		return nil
 	}
-	request, ok := actions.RequestedToolConfirmations[c.id]
+	request, ok := actions.RequestedToolConfirmations[ctx.FunctionCallID()]
 	if !ok {
 		return nil
 	}
-	enforced, _ := rec.enforced(c.name)
 	approval, err := rec.ask(ctx, r, c, args)
 	if err != nil {
-		rec.log.Error("contextgraph: an approval request could not be recorded", "tool", c.name, "session", r.session.ID, "error", err)
-		if !enforced {
+		rec.log.Error("contextgraph: an approval request could not be recorded", "tool", name, "error", err)
+		if enforced, _ := rec.enforced(name); !enforced {
 			return nil
 		}
-		return rec.withdraw(ctx, c.name, err)
+		return rec.withdraw(ctx, name, err)
 	}
-	c.approval = approval
-	c.hitlSpan = newSpanID()
 	request.Payload = withSummary(request.Payload, approval.Shown())
 	actions.RequestedToolConfirmations[c.id] = request
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.approval = approval
+	c.hitlSpan = newSpanID()
 	r.asked[c.id] = c
-	r.mu.Unlock()
 	return nil
 }
 
-func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]any) (safety.Approval, error) {
-	if rec.guard == nil {
-		return safety.Approval{}, errors.New("no guard is configured")
+func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]any) (a safety.Approval, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			rec.panics.Add(1)
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	switch {
+	case r == nil || c == nil:
+		return a, errNotRecorded
+	case rec.guard == nil:
+		return a, errors.New("no guard is configured")
 	}
 	ctx, cancel := detached(ctx, askTimeout)
 	defer cancel()

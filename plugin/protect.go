@@ -140,6 +140,6 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	// If the tool panics its approval stays in doubt: nobody knows whether the
 	// effect took place.
 	result, err := p.run.Run(ctx, frozen)
-	p.rec.finishPermit(ctx, c, frozen, err)
+	p.rec.finishPermit(ctx, c, err)
 	return result, err
 }

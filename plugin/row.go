@@ -117,18 +117,21 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row) {
 	if x.failed {
 		e.Status = schema.StatusError
 	}
-	// The number is taken and the row appended under one lock, so that rows
-	// stand in the journal in the order of their numbers.
+	if !rec.append(r, e) {
+		rec.log.Debug("contextgraph: row dropped", "event_type", x.typ, "session", r.session.ID)
+	}
+}
+
+// append takes the row's number and hands it on under one lock, so that rows
+// stand in the journal in the order of their numbers.
+func (rec *Recorder) append(r *run, e schema.Event) bool {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.id != "" {
 		r.seq++
 		e.RunSeq = r.seq
 	}
-	ok := rec.sink.Append(e)
-	r.mu.Unlock()
-	if !ok {
-		rec.log.Debug("contextgraph: row dropped", "event_type", x.typ, "session", r.session.ID)
-	}
+	return rec.sink.Append(e)
 }
 
 // Shares of a row's size, in percent, that its columns may take.

@@ -66,31 +66,31 @@ func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string
 	return nil, nil
 }
 
-func (rec *Recorder) afterTool(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (refusal map[string]any, _ error) {
-	defer func() {
-		if p := recover(); p != nil {
-			// Past this point the request would reach a human although nothing
-			// of it was recorded.
-			rec.panics.Add(1)
-			rec.log.Error("contextgraph: recovered from a panic after a tool", "tool", t.Name(), "panic", p)
-			refusal = rec.withdraw(ctx, t.Name(), fmt.Errorf("internal error: %v", p))
-		}
-	}()
-	r := rec.runs.lookup(ctx)
-	if r == nil {
+// afterTool records the end of a call and, when the call asked for an approval,
+// the request. The two stand apart: a failure to write the row must not let a
+// request through that nobody recorded.
+func (rec *Recorder) afterTool(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
+	r, c := rec.ended(ctx, t, args, result, err)
+	refusal := rec.asked(ctx, r, c, t.Name(), args)
+	if r != nil {
+		r.endCall(ctx)
+	}
+	return refusal, nil
+}
+
+func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (r *run, c *call) {
+	defer rec.rescue("AfterTool")
+	if r = rec.runs.lookup(ctx); r == nil {
 		return nil, nil
 	}
-	c := r.call(ctx)
-	if c == nil {
+	if c = r.call(ctx); c == nil {
 		c = rec.startTool(ctx, r, t, args)
 	}
-	rec.endTool(ctx, r, c, args, result, err)
 	if c.permit != nil && !rec.isProtected(c.name) {
-		rec.finishPermit(ctx, c, args, err)
+		rec.finishPermit(ctx, c, err)
 	}
-	refusal = rec.asked(ctx, r, c, args)
-	r.endCall(ctx)
-	return refusal, nil
+	rec.endTool(ctx, r, c, args, result, err)
+	return r, c
 }
 
 // endTool writes the one row that ends a tool call.

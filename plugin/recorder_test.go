@@ -1,0 +1,274 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+)
+
+// memory is a sink that keeps its rows.
+type memory struct {
+	mu   sync.Mutex
+	rows []schema.Event
+}
+
+func (m *memory) Append(e schema.Event) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows = append(m.rows, e)
+	return true
+}
+
+func (m *memory) types() (out []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.rows {
+		out = append(out, e.EventType)
+	}
+	return out
+}
+
+func (m *memory) of(typ string) (out []schema.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.rows {
+		if e.EventType == typ {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func attribute(t *testing.T, e schema.Event, path ...string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(e.Attributes, &v); err != nil {
+		t.Fatalf("attributes of %s: %v", e.EventType, err)
+	}
+	for _, p := range path {
+		m, _ := v.(map[string]any)
+		v = m[p]
+	}
+	return v
+}
+
+func newRunner(t *testing.T, cfg recorder.Config, root llmagent.Config, others ...*plugin.Plugin) *runner.Runner {
+	t.Helper()
+	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	rec, err := recorder.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root.Name == "" {
+		root.Name = "root"
+	}
+	a, err := llmagent.New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.New(runner.Config{
+		AppName: "app", Agent: a, SessionService: session.InMemoryService(), AutoCreateSession: true,
+		PluginConfig: rec.PluginConfig(others...),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func says(text string) *adktest.Model {
+	return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return adktest.Text(text), nil }}
+}
+
+func TestEarlyStopClosesEverySpan(t *testing.T) {
+	sink := &memory{}
+	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hello")})
+	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
+		break
+	}
+	completed := sink.of(schema.AgentCompleted)
+	if len(completed) != 1 || attribute(t, completed[0], "adk", "unfinished") != true {
+		t.Errorf("AGENT_COMPLETED rows = %d, want one that is marked unfinished", len(completed))
+	}
+	rows := sink.types()
+	if rows[len(rows)-1] != schema.InvocationCompleted {
+		t.Errorf("the last row is %s, want INVOCATION_COMPLETED", rows[len(rows)-1])
+	}
+}
+
+func TestModelCallAnsweredByACallback(t *testing.T) {
+	sink := &memory{}
+	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{
+		Model: says("never"),
+		BeforeModelCallbacks: []llmagent.BeforeModelCallback{func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
+			return adktest.Text("from the cache"), nil
+		}},
+	})
+	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
+	requests, responses := sink.of(schema.LLMRequest), sink.of(schema.LLMResponse)
+	if len(requests) != 1 || len(responses) != 1 || requests[0].SpanID != responses[0].SpanID {
+		t.Fatalf("%d requests and %d responses, want one of each on one span", len(requests), len(responses))
+	}
+	if attribute(t, responses[0], "adk", "short_circuited") != true {
+		t.Errorf("attributes = %s, want short_circuited", responses[0].Attributes)
+	}
+}
+
+// A user message that another plugin refuses ends the run before AfterRun. The
+// record of that run is closed when the next one starts a while later.
+func TestRefusedUserMessageIsClosedLater(t *testing.T) {
+	sink := &memory{}
+	now := time.Now()
+	refuse := true
+	guard, err := plugin.New(plugin.Config{Name: "refuses", OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+		if refuse {
+			return nil, errors.New("no")
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, recorder.Config{Sink: sink, Now: func() time.Time { return now }}, llmagent.Config{Model: says("hello")}, guard)
+	if _, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("hi")); err == nil {
+		t.Fatal("the run did not fail")
+	}
+	if got := len(sink.of(schema.InvocationCompleted)); got != 0 {
+		t.Fatalf("%d INVOCATION_COMPLETED rows so far, want none", got)
+	}
+	refuse = false
+	now = now.Add(2 * time.Minute)
+	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
+	completed := sink.of(schema.InvocationCompleted)
+	if len(completed) != 2 {
+		t.Fatalf("%d INVOCATION_COMPLETED rows, want one for each run", len(completed))
+	}
+	if completed[0].Status != schema.StatusError || completed[0].RunID == completed[1].RunID {
+		t.Errorf("the refused run ended with status %s in run %s", completed[0].Status, completed[0].RunID)
+	}
+}
+
+type brokenSink struct{}
+
+func (brokenSink) Append(schema.Event) bool { panic("broken sink") }
+
+func TestPanicOfTheSinkCostsNoRun(t *testing.T) {
+	work, err := functiontool.New(functiontool.Config{Name: "work"}, func(agent.Context, struct{}) (map[string]any, error) {
+		return map[string]any{"done": true}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if adktest.LastResponse(req) != nil {
+			return adktest.Text("done"), nil
+		}
+		return adktest.Call("work", map[string]any{}), nil
+	}}
+	r := newRunner(t, recorder.Config{Sink: brokenSink{}}, llmagent.Config{Model: m, Tools: []tool.Tool{work}})
+	events, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))
+	if err != nil {
+		t.Fatalf("the run failed: %v", err)
+	}
+	if got := adktest.Responses(events, "work"); len(got) != 1 || got[0]["done"] != true {
+		t.Errorf("work answered %v", got)
+	}
+}
+
+func TestRunsOfOneInvocationIDStayApart(t *testing.T) {
+	sink := &memory{}
+	ask, err := functiontool.New(functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
+		return map[string]any{"done": true}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if adktest.LastResponse(req) != nil {
+			return adktest.Text("done"), nil
+		}
+		return adktest.Call("ask", map[string]any{}), nil
+	}}
+	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: m, Tools: []tool.Tool{ask}})
+	events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	calls := adktest.Confirmations(events)
+	if len(calls) != 1 {
+		t.Fatalf("%d confirmations, want 1", len(calls))
+	}
+	adktest.Run(t, r, "u", "s", adktest.Answer(calls[0].ID, true))
+	starts := sink.of(schema.ToolStarting)
+	if len(starts) != 2 {
+		t.Fatalf("%d TOOL_STARTING rows, want 2", len(starts))
+	}
+	a, b := starts[0], starts[1]
+	if a.InvocationID != b.InvocationID {
+		t.Fatalf("the resumed run has invocation id %s, the first %s; ADK reuses it", b.InvocationID, a.InvocationID)
+	}
+	if a.SpanID == b.SpanID || a.TraceID == b.TraceID || a.RunID == b.RunID {
+		t.Errorf("the two runs share a span, a trace or a run id: %+v / %+v", a, b)
+	}
+	for run, want := range map[string]int64{a.RunID: 0, b.RunID: 0} {
+		for _, e := range sink.rows {
+			if e.RunID == run {
+				want++
+				if e.RunSeq != want {
+					t.Errorf("row %s of run %s has number %d, want %d", e.EventType, run, e.RunSeq, want)
+				}
+			}
+		}
+	}
+}
+
+func TestCallerTraceIsKept(t *testing.T) {
+	sink := &memory{}
+	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hello")})
+	ctx, traceID := withTrace(context.Background())
+	if _, err := adktest.TryRun(ctx, r, "u", "s", adktest.UserText("hi")); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range sink.rows {
+		if e.TraceID != traceID {
+			t.Errorf("%s: trace %s, want the caller's %s", e.EventType, e.TraceID, traceID)
+		}
+		if got := attribute(t, e, "otel", "trace_id"); got != traceID {
+			t.Errorf("%s: attributes.otel.trace_id = %v", e.EventType, got)
+		}
+		if e.SpanID == "00f067aa0ba902b7" {
+			t.Errorf("%s: span id is the caller's, want one of our own", e.EventType)
+		}
+	}
+}
+
+// withTrace returns a context as an instrumented caller passes it.
+func withTrace(ctx context.Context) (context.Context, string) {
+	sc := trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID:    trace.TraceID{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36},
+		SpanID:     trace.SpanID{0x00, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7},
+		TraceFlags: trace.FlagsSampled,
+	})
+	return trace.ContextWithSpanContext(ctx, sc), sc.TraceID().String()
+}
