@@ -32,8 +32,8 @@ func TestArgsDigest(t *testing.T) {
 			`{"n":[9007199254740992,-9007199254740992,9007199254740992,9007199254740992,9007199254740992]}`},
 		{"number texts", map[string]any{"n": []any{json.Number("5"), json.Number("5.00"), json.Number("-0"), json.Number("0e7"), json.Number("1E3"), json.Number("1.25e+2"), json.Number("100e-2"), json.Number("0.1")}},
 			`{"n":[5,5,0,0,1000,125,1,0.1]}`},
-		{"text", map[string]any{"s": "\u20ac$\u000f\nA'B\"\\\"/\b\t\f\r\x7f\u2028<>&"},
-			"{\"s\":\"\u20ac$\\u000f\\nA'B\\\"\\\\\\\"/\\b\\t\\f\\r\x7f\u2028<>&\"}"},
+		{"text", map[string]any{"s": " \u20ac$\u000f\nA'B\"\\\"/\b\t\f\r\x7f\u2028<>&"},
+			"{\"s\":\" \u20ac$\\u000f\\nA'B\\\"\\\\\\\"/\\b\\t\\f\\r\x7f\u2028<>&\"}"},
 		// The example of RFC 8785, 3.2.3: order by UTF-16 code units.
 		{"order", map[string]any{"\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\U0001f600": 5, "\u0080": 6, "\u00f6": 7},
 			"{\"\\r\":2,\"1\":4,\"\u0080\":6,\"\u00f6\":7,\"\u20ac\":1,\"\U0001f600\":5,\"\ufb33\":3}"},
@@ -90,6 +90,7 @@ func badArgs() map[string]map[string]any {
 		"1e30": 1e30, "a number out of range": json.Number("1e999"), "a number that vanishes": json.Number("1e-999"),
 		"an endless exponent": json.Number("1e-99999999999999999999"), "too many digits": json.Number("0.1000000000000000055"),
 		"no number": json.Number("NaN"), "an empty number": json.Number(""), "a word": json.Number("null"), "a spaced number": json.Number(" 1"),
+		"a plus": json.Number("+5"), "no whole part": json.Number(".5"), "no fraction": json.Number("5."), "a leading zero": json.Number("05"), "hexadecimal": json.Number("0x10"),
 		"text that is not UTF-8": "a\xffb", "bytes": []byte("x"), "a struct": struct{}{}, "a func": func() {}, "a channel": make(chan int),
 		"a pointer": new(1), "a named text": named("x"), "float32": float32(0.1), "complex": 1i, "an int map": map[int]any{1: 1}, "an error": errors.New("x"),
 	} {

@@ -17,6 +17,7 @@ type lying struct {
 	safety.Ledger
 	change     func(*safety.Approval)
 	transition func(safety.Transition) error
+	moved      func(*safety.Approval)
 }
 
 func (l lying) spoil(a safety.Approval, err error) (safety.Approval, error) {
@@ -40,7 +41,11 @@ func (l lying) Transition(ctx context.Context, t safety.Transition) (safety.Appr
 			return safety.Approval{}, err
 		}
 	}
-	return l.Ledger.Transition(ctx, t)
+	a, err := l.Ledger.Transition(ctx, t)
+	if err == nil && l.moved != nil {
+		l.moved(&a)
+	}
+	return a, err
 }
 
 // with returns a guard over another ledger.
@@ -93,6 +98,51 @@ func TestLyingLedger(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A ledger that says it did something else than it was asked to did not do it.
+func TestLyingTransition(t *testing.T) {
+	for name, change := range map[string]func(*safety.Approval){
+		"another approval": func(a *safety.Approval) { a.ID = "x" },
+		"another state":    func(a *safety.Approval) { a.State = safety.StateExecuted },
+		"another nonce":    func(a *safety.Approval) { a.PermitNonce = "x" },
+	} {
+		b := newBench(t, nil, strava)
+		b.ask()
+		if name != "another nonce" { // there is none yet
+			out, err := b.with(lying{Ledger: b.ledger, moved: change}).Answer(t.Context(), yes)
+			if err == nil || out.Accepted || out.Reason != safety.CodeStore {
+				t.Errorf("%s: accepted %t, reason %q, %v", name, out.Accepted, out.Reason, err)
+			}
+		}
+		b = newBench(t, nil, strava).approved()
+		p, _, err := b.with(lying{Ledger: b.ledger, moved: change}).Permit(t.Context(), b.execution())
+		wantRefusal(t, err, safety.CodeStore)
+		if p != nil {
+			t.Errorf("%s: a permit", name)
+		}
+		b = newBench(t, nil, strava).approved()
+		lies := &lying{Ledger: b.ledger}
+		if p, _, err = b.with(lies).Permit(t.Context(), b.execution()); err != nil {
+			t.Fatal(err)
+		}
+		lies.moved = change
+		wantRefusal(t, p.Consume(t.Context(), b.args), safety.CodeStore)
+	}
+}
+
+// A session without a name has no request to answer, whatever the ledger holds.
+func TestAnswerInNamelessSession(t *testing.T) {
+	b := newBench(t, nil, strava)
+	a := b.ask()
+	a.ID, a.Session.User, a.ConfirmationID = "nameless", "", "conf-1"
+	if err := b.ledger.Create(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.guard.Answer(t.Context(), safety.Answer{Session: a.Session, ConfirmationID: "conf-1"})
+	if err != nil || out.Reason != safety.CodeUnknownRequest || out.Approval.ID != "" {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 

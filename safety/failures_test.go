@@ -89,6 +89,9 @@ var failures = []struct {
 		answering(safety.State{Attributes: values{"availability": entity.Bool(true), "price": noCurrency("40000")}, AsOf: epoch}, nil), nil},
 	{"seen without a value", safety.ReasonTypeMismatch, nil, func(b *bench) { b.record.snap.Entities[0].Attributes["price"] = entity.Value{} }},
 	{"seen without a currency", safety.ReasonTypeMismatch, nil, func(b *bench) { b.record.snap.Entities[0].Attributes["price"] = noCurrency("40000") }},
+	{"text for an availability nobody saw", safety.ReasonTypeMismatch,
+		answering(safety.State{Attributes: values{"availability": entity.Text("false"), "price": usd("$40,000")}, AsOf: epoch}, nil),
+		func(b *bench) { delete(b.record.snap.Entities[0].Attributes, "availability") }},
 	{"nothing compared", safety.ReasonNothingCompared, nil, func(b *bench) {
 		b.record.snap.Entities[0].Attributes = nil
 		b.world.states[strava.Key] = safety.State{Attributes: values{"price": usd("$1")}}
@@ -246,6 +249,19 @@ func TestEveryEntityIsRecorded(t *testing.T) {
 	}
 	if want := []string{"Yahoo Homepage Takeover unchanged", "Lost failed", "Strava Sponsored Routes changed", "M failed"}; !slices.Equal(got, want) {
 		t.Errorf("entities %q, want %q", got, want)
+	}
+}
+
+// A failure is told once, and in words.
+func TestFailureDetail(t *testing.T) {
+	r := newBench(t, answering(safety.State{}, errors.New("boom")), strava).check()
+	want := safety.Failure{EntityType: "Product", Entity: "Strava Sponsored Routes", Reason: safety.ReasonError, Detail: "boom"}
+	if got := r.Failures(); len(got) != 1 || got[0] != want {
+		t.Errorf("failures %+v, want %+v", got, want)
+	}
+	r = newBench(t, answering(safety.State{Attributes: values{"price": number(1), "availability": entity.Bool(true)}, AsOf: epoch}, nil), strava).check()
+	if got := r.Failures(); len(got) != 1 || got[0].Detail != "price was seen as money in USD and is now number, which cannot be compared" {
+		t.Errorf("failures %+v", got)
 	}
 }
 

@@ -175,6 +175,7 @@ func TestTolerance(t *testing.T) {
 		{"both, within one", safety.Tolerance{Absolute: 1, Percent: 50}, number(100), number(120), false},
 		{"both, within the other", safety.Tolerance{Absolute: 100, Percent: 1}, number(100), number(120), false},
 		{"both", safety.Tolerance{Absolute: 20, Percent: 20}, number(100), number(120), true},
+		{"another currency", safety.Tolerance{Absolute: 9, Percent: 9}, usd("$100"), usd("€100"), false},
 		{"text", safety.Tolerance{Absolute: 9, Percent: 9}, entity.Text("a"), entity.Text("b"), false},
 		{"time", safety.Tolerance{Absolute: 9, Percent: 9}, entity.Time(epoch), entity.Time(epoch.Add(time.Second)), false},
 		{"boolean", safety.Tolerance{Absolute: 9, Percent: 9}, entity.Bool(true), entity.Bool(false), false},
