@@ -1,0 +1,49 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// journalName is the journal's file in the demo's folder.
+const journalName = "contextgraph.db"
+
+// markerName marks a folder as the demo's own: only there does it replace a journal.
+const markerName = ".contextgraph-demo"
+
+const markerText = "This folder belongs to the contextgraph demo (examples/adcp).\nEvery run replaces " + journalName + " in it.\n"
+
+// prepareFolder makes dir ready for a run and returns the path of the journal, which does not exist yet. The session
+// ids of the demo are fixed, so it starts from an empty journal; it removes one only where the marker says that an
+// earlier run made it.
+func prepareFolder(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("the folder for the demo's files cannot be made: %w; choose another with --dir", err)
+	}
+	journal, marker := filepath.Join(dir, journalName), filepath.Join(dir, markerName)
+	_, err := os.Lstat(marker)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(journal); !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("%s is there and no earlier run of the demo made it; choose another folder with --dir, or move the file away", journal)
+		}
+	case err != nil:
+		return "", fmt.Errorf("the folder for the demo's files cannot be read: %w; choose another with --dir", err)
+	}
+	// The marker comes first: a run that ends in between leaves a folder the next run can use.
+	if err := os.WriteFile(marker, []byte(markerText), 0o666); err != nil {
+		return "", fmt.Errorf("the folder for the demo's files cannot be written: %w; choose another with --dir", err)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(journal + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("the journal of the last run cannot be replaced: %w; close the program that uses it, or choose another folder with --dir", err)
+		}
+	}
+	return journal, nil
+}

@@ -1,0 +1,145 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	golden := filepath.Join("testdata", "demo.golden")
+	for range 2 { // running it again in the same folder works, and comes to the same
+		var out bytes.Buffer
+		if err := run(t.Context(), []string{"--dir", dir}, &out); err != nil {
+			t.Fatalf("%v\n%s", err, out.String())
+		}
+		got := strings.ReplaceAll(out.String(), filepath.Join(dir, journalName), "DIR/"+journalName)
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("output (-want +got); run with -update if it is meant to change:\n%s", diff)
+		}
+	}
+	// What the demo suggests to try next works, and shows one approval for each session of the last run.
+	want := []string{
+		"sess-elf-cosmetics provision_campaign executed safe",
+		"sess-nike-summer provision_campaign blocked drift",
+		"sess-tesla-q1 provision_campaign pending check_failed",
+	}
+	if diff := cmp.Diff(want, query(t, filepath.Join(dir, journalName), nextQuery)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", nextQuery, diff)
+	}
+}
+
+// query returns the rows a query gives, columns joined by spaces.
+func query(t *testing.T, journal, sql string) []string {
+	t.Helper()
+	conn, err := sqlite.OpenConn(journal, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var rows []string
+	if err := sqlitex.ExecuteTransient(conn, sql, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		var columns []string
+		for i := range stmt.ColumnCount() {
+			columns = append(columns, stmt.ColumnText(i))
+		}
+		rows = append(rows, strings.Join(columns, " "))
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestRunRefusesAForeignJournal(t *testing.T) {
+	dir := t.TempDir()
+	journal := filepath.Join(dir, journalName)
+	if err := os.WriteFile(journal, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := run(t.Context(), []string{"--dir", dir}, &out)
+	if err == nil || !strings.Contains(err.Error(), journal) || errors.Is(err, errUsage) || out.Len() != 0 {
+		t.Errorf("err = %v, output %q; want an error that names %s and no output", err, out.String(), journal)
+	}
+	if data, err := os.ReadFile(journal); err != nil || string(data) != "mine" {
+		t.Errorf("the journal of somebody else: %q, %v", data, err)
+	}
+}
+
+func TestRunFlags(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--dri", "x"}, "flag provided but not defined: -dri"},
+		{[]string{"--dir"}, "flag needs an argument: -dir"},
+		{[]string{"--dir", ""}, "--dir is empty"},
+		{[]string{"extra"}, `unexpected argument "extra"`},
+	} {
+		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			var out bytes.Buffer
+			err := run(t.Context(), tc.args, &out)
+			if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), tc.want) || out.Len() != 0 {
+				t.Errorf("err = %v, output %q; want a usage error with %q", err, out.String(), tc.want)
+			}
+			if left, err := os.ReadDir("."); err != nil || len(left) != 0 {
+				t.Errorf("a wrong command left %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func TestRunHelp(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--help"}, &out); err != nil || out.String() != usage {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
+func TestRunCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	if err := run(ctx, []string{"--dir", t.TempDir()}, &out); err == nil || out.Len() != 0 {
+		t.Errorf("err = %v, output %q; want an error and no output", err, out.String())
+	}
+}
+
+// brokenWriter is a closed pipe.
+type brokenWriter struct{}
+
+var errBroken = errors.New("broken pipe")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestRunReportsOutputItCannotWrite(t *testing.T) {
+	if err := run(t.Context(), []string{"--dir", t.TempDir()}, brokenWriter{}); !errors.Is(err, errBroken) {
+		t.Errorf("err = %v, want the error of the writer", err)
+	}
+}
