@@ -210,6 +210,46 @@ func TestConsumeWithBrokenLedger(t *testing.T) {
 	}
 }
 
+// The ledger is told every condition, so that it holds between processes as well.
+func TestTransitionsNameTheirConditions(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	seen := map[safety.ApprovalState]safety.Transition{}
+	g := b.with(lying{Ledger: b.ledger, transition: func(tr safety.Transition) error {
+		seen[tr.To] = tr
+		return nil
+	}})
+	if _, err := g.Answer(t.Context(), yes); err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := g.Permit(t.Context(), b.execution())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Consume(t.Context(), b.args); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Done(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	nonce := seen[safety.StatePermitted].Set.PermitNonce
+	for to, want := range map[safety.ApprovalState]struct {
+		from                     safety.ApprovalState
+		notAfter, permitNotAfter bool
+		nonce                    string
+	}{
+		safety.StateApproved:  {from: safety.StatePending, notAfter: true},
+		safety.StatePermitted: {from: safety.StateApproved, notAfter: true},
+		safety.StateExecuting: {from: safety.StatePermitted, notAfter: true, permitNotAfter: true, nonce: nonce},
+		safety.StateExecuted:  {from: safety.StateExecuting, nonce: nonce},
+	} {
+		tr := seen[to]
+		if len(tr.From) != 1 || tr.From[0] != want.from || tr.NotAfter != want.notAfter || tr.PermitNotAfter != want.permitNotAfter || tr.RequireNonce != want.nonce || !tr.At.Equal(epoch) {
+			t.Errorf("to %s: %+v, want %+v", to, tr, want)
+		}
+	}
+}
+
 func TestWatchingWithoutClock(t *testing.T) {
 	b := newBench(t, nil, strava)
 	a := b.ask()

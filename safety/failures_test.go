@@ -5,6 +5,7 @@ package safety_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -145,6 +146,9 @@ func TestFailures(t *testing.T) {
 			wantFailure(t, r, test.reason)
 			if r.Verdict() != safety.CheckFailed {
 				t.Errorf("verdict %s, want check_failed", r.Verdict())
+			}
+			if _, err := json.Marshal(r); err != nil {
+				t.Errorf("the report cannot be written down: %v", err)
 			}
 			if !strings.Contains(r.Summary(), "CHECK FAILED     : "+test.reason) {
 				t.Errorf("the summary does not say why:\n%s", r.Summary())

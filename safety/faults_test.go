@@ -196,7 +196,10 @@ func withFaults(t *testing.T, at map[int]string, drive func(*bench, context.Cont
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		ran = drive(b, ctx)
-		calls = f.calls
+		synctest.Wait() // for the calls that were abandoned
+		f.mu.Lock()
+		calls = slices.Clone(f.calls)
+		f.mu.Unlock()
 		if b.approval.ID != "" {
 			history, _ = b.ledger.History(t.Context(), b.approval.ID)
 		}

@@ -56,7 +56,7 @@ func TestHTTPChecker(t *testing.T) {
 		}
 		w.Header().Set("ETag", `"v7"`)
 		w.Header().Set("Date", "Mon, 19 Jan 2026 11:00:11 GMT")
-		io.WriteString(w, `{"price": 52000.50, "available": true, "as_of": "2026-01-19T11:00:12Z", "rev": 8, "note": null}`)
+		io.WriteString(w, `{"price": 52000.50, "available": true, "as_of": "2026-01-19T11:00:12Z", "rev": 8, "note": null, "unit": "price", "tags": ["a", "a", {"a": "a"}], "a": "unit"}`)
 	})
 	for _, test := range []struct {
 		asOf, version string
@@ -187,6 +187,17 @@ func TestHTTPCheckerKeepsDrift(t *testing.T) {
 	r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava).check()
 	wantDrift(t, r, safety.InventoryDepleted)
 	wantFailure(t, r, safety.ReasonTypeMismatch)
+}
+
+// An answer of the greatest size is an answer.
+func TestHTTPCheckerMaxBody(t *testing.T) {
+	const body = `{"price": 40000, "available": true}`
+	cfg := placement("http://ads.example")
+	cfg.MaxBody = int64(len(body))
+	cfg.Client = replying(200, nil, strings.NewReader(body))
+	if _, err := httpChecker(t, cfg).Check(t.Context(), strava); err != nil {
+		t.Error(err)
+	}
 }
 
 // A redirect is not followed, whatever the client would do.

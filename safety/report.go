@@ -77,7 +77,9 @@ func (r Report) IsSafeToApprove() bool { return r.Verdict() == Safe }
 func (r Report) CheckFailed() bool {
 	return !r.session.named() || r.started.IsZero() || r.checked.IsZero() ||
 		r.total == 0 || len(r.results) != r.total || len(r.failures) > 0 ||
-		slices.ContainsFunc(r.results, func(e EntityResult) bool { return e.Outcome == EntityFailed })
+		slices.ContainsFunc(r.results, func(e EntityResult) bool {
+			return e.Outcome != EntityUnchanged && e.Outcome != EntityChanged
+		})
 }
 
 // Alerts returns the changes found, in the order of the entities. The slice is

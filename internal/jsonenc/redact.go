@@ -20,7 +20,7 @@ func secretKey(k string) bool {
 		// Session state under temp: is meant for one run only and is never kept.
 		return true
 	}
-	if len(k) < 3 || len(k) > 48 {
+	if len(k) < 3 || len(k) > 48 || !secretLetters[k[0]] {
 		return false
 	}
 	var folded [48]byte
@@ -44,6 +44,15 @@ func secretKey(k string) bool {
 	}
 	return bytes.HasPrefix(folded[:n], []byte("xamz")) || bytes.HasPrefix(folded[:n], []byte("xgoog"))
 }
+
+// secretLetters holds the letters that the keys below begin with, so that most
+// keys are told apart by one look.
+var secretLetters = func() (t [256]bool) {
+	for _, b := range []byte("abcgiprstx_-. ABCGIPRSTX") {
+		t[b] = true
+	}
+	return t
+}()
 
 // safeMarshal is json.Marshal that turns a panic of a value's own method into an
 // error.

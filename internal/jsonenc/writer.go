@@ -358,6 +358,11 @@ func (w *Writer) float(f float64, bits int) {
 		w.string(strconv.FormatFloat(f, 'g', -1, 64))
 		return
 	}
+	if i := int64(f); bits == 64 && float64(i) == f && i > -1<<53 && i < 1<<53 && (i != 0 || !math.Signbit(f)) {
+		// Most numbers of a payload are whole; they print alike and much faster.
+		w.buf = strconv.AppendInt(w.buf, i, 10)
+		return
+	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
@@ -399,6 +404,15 @@ func (w *Writer) marshal(v any) {
 
 const hexDigits = "0123456789abcdef"
 
+// plain holds the bytes that stand in a JSON string as they are: ASCII that
+// needs no escape.
+var plain = func() (t [256]bool) {
+	for b := 0x20; b < utf8.RuneSelf; b++ {
+		t[b] = b != '"' && b != '\\'
+	}
+	return t
+}()
+
 // string writes s quoted. Bytes that are not UTF-8 become U+FFFD.
 func (w *Writer) string(s string) {
 	limit := w.limits.String
@@ -417,7 +431,7 @@ func (w *Writer) string(s string) {
 	start := 0
 	for i := 0; i < len(s); {
 		b := s[i]
-		if b >= 0x20 && b != '"' && b != '\\' && b < utf8.RuneSelf {
+		if plain[b] {
 			i++
 			continue
 		}

@@ -1,0 +1,49 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"testing"
+	"time"
+)
+
+// The verdict follows from the parts of a report alone: one part out of order is
+// enough to deny, whatever the others say.
+func TestVerdictIsDerived(t *testing.T) {
+	sound := func() Report {
+		return Report{
+			session: Session{App: "a", User: "b", ID: "c"}, started: time.Unix(1, 0), checked: time.Unix(2, 0),
+			total: 1, results: []EntityResult{{Outcome: EntityUnchanged}},
+		}
+	}
+	if r := sound(); !r.IsSafeToApprove() || r.CheckFailed() {
+		t.Fatalf("a sound report is not safe:\n%s", r.Summary())
+	}
+	for name, test := range map[string]struct {
+		want  Verdict
+		spoil func(*Report)
+	}{
+		"no app":             {CheckFailed, func(r *Report) { r.session.App = "" }},
+		"no user":            {CheckFailed, func(r *Report) { r.session.User = "" }},
+		"no session":         {CheckFailed, func(r *Report) { r.session.ID = "" }},
+		"no start":           {CheckFailed, func(r *Report) { r.started = time.Time{} }},
+		"no end":             {CheckFailed, func(r *Report) { r.checked = time.Time{} }},
+		"no entities":        {CheckFailed, func(r *Report) { r.total, r.results = 0, nil }},
+		"results of nothing": {CheckFailed, func(r *Report) { r.total = 0 }},
+		"a result is lost":   {CheckFailed, func(r *Report) { r.total = 2 }},
+		"a result too many":  {CheckFailed, func(r *Report) { r.results = append(r.results, r.results[0]) }},
+		"a failure":          {CheckFailed, func(r *Report) { r.failures = []Failure{{}} }},
+		"a failed result":    {CheckFailed, func(r *Report) { r.results[0].Outcome = EntityFailed }},
+		"an unknown result":  {CheckFailed, func(r *Report) { r.results[0].Outcome = 99 }},
+		"a changed result":   {Drift, func(r *Report) { r.results[0].Outcome = EntityChanged }},
+		"an alert":           {Drift, func(r *Report) { r.alerts = []Alert{{}} }},
+		"alert and failure":  {Drift, func(r *Report) { r.alerts, r.failures = []Alert{{}}, []Failure{{}} }},
+	} {
+		r := sound()
+		test.spoil(&r)
+		if r.Verdict() != test.want || r.IsSafeToApprove() {
+			t.Errorf("%s: verdict %s, safe %t; want %s", name, r.Verdict(), r.IsSafeToApprove(), test.want)
+		}
+	}
+}
