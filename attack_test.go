@@ -150,15 +150,9 @@ func TestAttackRequestForgedInAnotherUsersSession(t *testing.T) {
 
 type approverKey struct{}
 
-type authorizerFunc func(context.Context, safety.AuthorizationRequest) (string, error)
-
-func (f authorizerFunc) Authorize(ctx context.Context, r safety.AuthorizationRequest) (string, error) {
-	return f(ctx, r)
-}
-
 func TestAttackApproverNotAllowed(t *testing.T) {
 	auth := func(o *options) {
-		o.cfg.Authorize = authorizerFunc(func(ctx context.Context, _ safety.AuthorizationRequest) (string, error) {
+		o.cfg.Authorize = safety.AuthorizerFunc(func(ctx context.Context, _ safety.AuthorizationRequest) (string, error) {
 			who, _ := ctx.Value(approverKey{}).(string)
 			if who != "carol" {
 				return "", errors.New("only carol may approve")

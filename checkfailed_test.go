@@ -184,7 +184,7 @@ func TestDriftBlocksAndModelCanReplan(t *testing.T) {
 			t.Fatalf("buy answered %v, want a refusal with one alert", got)
 		}
 		alert, _ := alerts[0].(map[string]any)
-		for k, want := range map[string]any{"drift": "price_changed", "before": "$40,000", "after": "$52,000"} {
+		for k, want := range map[string]any{"drift_type": "price_changed", "before": "$40,000", "after": "$52,000"} {
 			if alert[k] != want {
 				t.Errorf("alert[%q] = %v, want %v", k, alert[k], want)
 			}

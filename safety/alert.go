@@ -47,7 +47,7 @@ type Alert struct {
 	Entity     string `json:"entity"`
 	// Attribute is the attribute that changed.
 	Attribute string    `json:"attribute"`
-	Drift     DriftType `json:"drift"`
+	Drift     DriftType `json:"drift_type"`
 	// Before is the value that was seen, After the value now, both as shown:
 	// "$40,000". Before is "not seen" where the attribute was not seen.
 	Before string `json:"before"`

@@ -62,7 +62,7 @@ type Outcome struct {
 // is pending and in time, the authorizer names an approver and the world is
 // unchanged. Drift blocks the request for good; a check that failed leaves it
 // pending, so that it may be answered again. A rejection is final.
-// The same approver may repeat an approval until it was used.
+// The same approver may repeat an approval until it was used, also at the same time.
 //
 // The report of the check is stored with the approval and returned. An error means
 // that something could not be read or written; the answer was then not accepted.
@@ -121,7 +121,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		out.Reason = CodeRejected
 		t := Transition{To: StateRejected, Actor: approver, Note: "rejected in run " + ans.RunID, Set: Update{Approver: approver}}
 		out.Approval, err = g.move(ctx, a, t, nil)
-		return settleConflict(out, err)
+		return g.settle(ctx, out, t, err)
 	}
 	return g.approve(ctx, a, approver, ans.RunID)
 }
@@ -145,24 +145,33 @@ func (g *Guard) approve(ctx context.Context, a Approval, approver, run string) (
 	}
 	out.Approval, err = g.move(ctx, a, t, &out.Report)
 	out.Accepted = err == nil && t.To == StateApproved
-	return settleConflict(out, err)
+	return g.settle(ctx, out, t, err)
 }
 
-// settleConflict turns the loss of a race, or of time, into a reason.
-func settleConflict(out Outcome, err error) (Outcome, error) {
+// settle turns the loss of a race, or of time, into a reason. If the same approver
+// approved twice at the same time, that is one decision that came twice.
+func (g *Guard) settle(ctx context.Context, out Outcome, t Transition, err error) (Outcome, error) {
 	switch {
 	case err == nil:
-		return out, nil
-	case errors.Is(err, ErrConflict):
-		out.Reason = CodeNotPending
 		return out, nil
 	case errors.Is(err, ErrExpired):
 		out.Reason = CodeExpired
 		return out, nil
-	default:
+	case !errors.Is(err, ErrConflict):
 		out.Reason = CodeStore
 		return out, err
 	}
+	a, err := g.get(ctx, out.Approval.Session, out.Approval.ID)
+	if err != nil {
+		out.Reason = CodeStore
+		return out, fmt.Errorf("safety: %w", err)
+	}
+	out.Approval = a
+	out.Accepted = t.To == StateApproved && a.State == StateApproved && a.Approver == t.Set.Approver
+	if !out.Accepted {
+		out.Reason = closedCode(a.State, CodeNotPending)
+	}
+	return out, nil
 }
 
 // closedCode names the state of an approval that is not open; other is the code for

@@ -147,15 +147,9 @@ func TestAnswerExpiresDuringTheCheck(t *testing.T) {
 	b.wantOutcome(b.answer(true), safety.CodeExpired, safety.StatePending)
 }
 
-type authorizerFunc func(context.Context, safety.AuthorizationRequest) (string, error)
-
-func (f authorizerFunc) Authorize(ctx context.Context, r safety.AuthorizationRequest) (string, error) {
-	return f(ctx, r)
-}
-
 func TestAuthorizer(t *testing.T) {
 	for name, test := range map[string]struct {
-		authorize authorizerFunc
+		authorize safety.AuthorizerFunc
 		want      string // approver
 	}{
 		"somebody": {func(context.Context, safety.AuthorizationRequest) (string, error) { return "boss", nil }, "boss"},
@@ -200,7 +194,7 @@ func TestAuthorizerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(cfg *safety.GuardConfig) {
 			realTime(cfg)
-			cfg.Authorizer = authorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
+			cfg.Authorizer = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
 				time.Sleep(time.Hour)
 				return "boss", nil
 			})
@@ -220,7 +214,7 @@ func TestAuthorizerThatHangs(t *testing.T) {
 func TestApproveAgainBySomebodyElse(t *testing.T) {
 	who := "boss"
 	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.Authorizer = authorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil })
+		cfg.Authorizer = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil })
 	}, strava).approved()
 	who = "other"
 	b.wantOutcome(b.answer(true), safety.CodeNotPending, safety.StateApproved)
@@ -241,7 +235,60 @@ func TestAnswersRace(t *testing.T) {
 	b.ask()
 	out := b.answer(true)
 	wantSafe(t, out.Report)
-	b.wantOutcome(out, safety.CodeNotPending, safety.StateRejected)
+	b.wantOutcome(out, safety.CodeRejected, safety.StateRejected)
+}
+
+// The same answer of the same approver at the same time is one decision, however
+// often it comes; that of somebody else is not.
+func TestApprovalsRace(t *testing.T) {
+	for name, test := range map[string]struct{ first, second, want string }{
+		"the same approver": {"boss", "boss", ""},
+		"somebody else":     {"boss", "other", safety.CodeNotPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b *bench
+			who, nested := test.second, false
+			b = newBench(t, func(cfg *safety.GuardConfig) {
+				good := cfg.Checkers["Product"]
+				cfg.Authorizer = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil })
+				cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+					if !nested {
+						nested, who = true, test.first
+						if out := b.answer(true); !out.Accepted {
+							t.Errorf("the first answer was refused: %s", out.Reason)
+						}
+					}
+					return good.Check(ctx, e)
+				})
+			}, strava)
+			b.ask()
+			out := b.answer(true)
+			if out.Accepted != (test.want == "") || out.Reason != test.want || out.Approval.State != safety.StateApproved {
+				t.Errorf("accepted %v, reason %q, state %s; want reason %q", out.Accepted, out.Reason, out.Approval.State, test.want)
+			}
+		})
+	}
+}
+
+// Who lost a race is told so only if it can be read who won.
+func TestRaceThatCannotBeSettled(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	g := b.with(lying{
+		Ledger:     b.ledger,
+		transition: func(safety.Transition) error { return safety.ErrConflict },
+		get:        func(string) error { return errInjected },
+	})
+	out, err := g.Answer(t.Context(), yes)
+	if out.Accepted || out.Reason != safety.CodeStore || !errors.Is(err, errInjected) {
+		t.Errorf("accepted %v, reason %q, error %v", out.Accepted, out.Reason, err)
+	}
+}
+
+func TestNilAuthorizerFunc(t *testing.T) {
+	b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Authorizer = safety.AuthorizerFunc(nil) }, strava)
+	b.ask()
+	b.wantOutcome(b.answer(true), safety.CodeNotAuthorized, safety.StatePending)
 }
 
 func TestAnswerWithoutClock(t *testing.T) {

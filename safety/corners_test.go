@@ -18,6 +18,7 @@ type lying struct {
 	change     func(*safety.Approval)
 	transition func(safety.Transition) error
 	moved      func(*safety.Approval)
+	get        func(id string) error
 }
 
 func (l lying) spoil(a safety.Approval, err error) (safety.Approval, error) {
@@ -32,6 +33,11 @@ func (l lying) Find(ctx context.Context, s safety.Session, id string) (safety.Ap
 }
 
 func (l lying) Get(ctx context.Context, id string) (safety.Approval, error) {
+	if l.get != nil {
+		if err := l.get(id); err != nil {
+			return safety.Approval{}, err
+		}
+	}
 	return l.spoil(l.Ledger.Get(ctx, id))
 }
 

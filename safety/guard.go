@@ -41,6 +41,17 @@ type Authorizer interface {
 	Authorize(ctx context.Context, r AuthorizationRequest) (approver string, err error)
 }
 
+// AuthorizerFunc is a function that is an [Authorizer].
+type AuthorizerFunc func(ctx context.Context, r AuthorizationRequest) (approver string, err error)
+
+// Authorize calls f. A nil f refuses.
+func (f AuthorizerFunc) Authorize(ctx context.Context, r AuthorizationRequest) (approver string, err error) {
+	if f == nil {
+		return "", errors.New("safety: the authorizer is nil")
+	}
+	return f(ctx, r)
+}
+
 // GuardConfig configures a [Guard].
 type GuardConfig struct {
 	// Ledger stores the approvals. Required.

@@ -52,7 +52,7 @@ func (r *Refusal) Unwrap() error {
 //	{
 //	  "status": "blocked", "reason": code, "message": text,
 //	  "tool", "approval_id", "verdict": text, absent where there is none,
-//	  "alerts": [{"entity_type", "entity", "attribute", "drift", "before", "after",
+//	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
 //	    "change_percent", "severity", "recommendation"}],
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
 //	  "next": what to do instead of trying again
@@ -81,7 +81,7 @@ func (r *Refusal) Map() map[string]any {
 	alerts := []any{}
 	for _, a := range r.Report.Alerts() {
 		alert := map[string]any{
-			"entity_type": a.EntityType, "entity": a.Entity, "attribute": a.Attribute, "drift": string(a.Drift),
+			"entity_type": a.EntityType, "entity": a.Entity, "attribute": a.Attribute, "drift_type": string(a.Drift),
 			"before": a.Before, "after": a.After, "severity": a.Severity, "recommendation": a.Recommendation,
 		}
 		if a.ChangePercent != nil {

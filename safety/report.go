@@ -191,7 +191,7 @@ func signed(p float64) string {
 //	  "entities": [{"type", "value", "outcome": "unchanged|changed|failed",
 //	    "seen": {name: value}, "now": {name: value}, "seen_at", "as_of",
 //	    "unseen": bool, "version"}],
-//	  "alerts": [{"entity_type", "entity", "attribute", "drift", "before", "after",
+//	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
 //	    "change_percent", "severity", "recommendation"}],
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}]
 //	}

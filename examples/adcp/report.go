@@ -47,7 +47,7 @@ type check struct {
 type alert struct {
 	Entity        string           `json:"entity"`
 	Attribute     string           `json:"attribute"`
-	Drift         safety.DriftType `json:"drift"`
+	Drift         safety.DriftType `json:"drift_type"`
 	Before        string           `json:"before"`
 	After         string           `json:"after"`
 	ChangePercent *float64         `json:"change_percent"`
