@@ -26,7 +26,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	snapshot := safety.Snapshot{Gaps: gaps, Receipt: safety.Receipt{
+	snapshot := safety.Snapshot{Gaps: append(gaps, ev.rec.Gaps()...), Receipt: safety.Receipt{
 		Watermark: receipt.Watermark, RowsRead: receipt.RowsRead,
 		Failed: receipt.Failed, Truncated: receipt.Truncated, Version: receipt.Version,
 	}}

@@ -14,6 +14,15 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
+// Codes of refusals that the gate gives by itself, beside those of package safety.
+const (
+	CodeRecorderOff = "recorder_off" // recording is off; that does not open a gate
+	CodeClosed      = "closed"       // contextgraph is closed
+	CodeNotRecorded = "not_recorded" // the call, or its request, is not on record
+	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
+	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
+)
+
 // gateBeforeTool stands before every tool call, behind all other plugins. Calls
 // of tools that are not guarded pass untouched.
 func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (result map[string]any, err error) {
@@ -26,25 +35,25 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 		if p := recover(); p != nil {
 			rec.panics.Add(1)
 			rec.log.Error("contextgraph: the gate recovered from a panic and denies", "tool", name, "panic", p)
-			result, err = rec.deny(ctx, nil, name, "internal_error", fmt.Sprintf("internal error: %v", p)), nil
+			result, err = rec.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", p)), nil
 		}
 	}()
 	switch {
 	case rec.sink == nil || rec.guard == nil:
-		return rec.deny(ctx, nil, name, "recorder_off", "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate"), nil
+		return rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate"), nil
 	case rec.closed.Load():
-		return rec.deny(ctx, nil, name, "closed", "contextgraph is closed"), nil
+		return rec.deny(nil, name, CodeClosed, "contextgraph is closed"), nil
 	}
 	r := rec.runs.lookup(ctx)
 	if r == nil {
-		return rec.deny(ctx, nil, name, "not_recorded", errNotRecorded.Error()), nil
+		return rec.deny(nil, name, CodeNotRecorded, errNotRecorded.Error()), nil
 	}
 	c := r.call(ctx)
 	if c == nil {
-		return rec.deny(ctx, nil, name, "not_recorded", "another plugin hid this call from the recorder; register contextgraph's plugins by PluginConfig"), nil
+		return rec.deny(nil, name, CodeNotRecorded, "another plugin hid this call from the recorder; register contextgraph's plugins by PluginConfig"), nil
 	}
 	if c.live {
-		return rec.deny(ctx, c, name, "cannot_ask", "a live session cannot ask for an approval"), nil
+		return rec.deny(c, name, CodeCannotAsk, "a live session cannot ask for an approval"), nil
 	}
 	c.gated = true
 
@@ -52,7 +61,7 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	switch {
 	case confirmation == nil && asks:
 		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
-			return rec.deny(ctx, c, name, "cannot_ask", err.Error()), nil
+			return rec.deny(c, name, CodeCannotAsk, err.Error()), nil
 		}
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)
 	case confirmation == nil:
@@ -76,7 +85,7 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 	outcome, ok := r.answers[c.id]
 	r.mu.Unlock()
 	if !ok {
-		return rec.deny(ctx, c, c.name, "unknown_request", "no recorded request was approved for this call in this turn")
+		return rec.deny(c, c.name, safety.CodeUnknownRequest, "no recorded request was approved for this call in this turn")
 	}
 	if !outcome.Accepted {
 		return rec.refuse(c, refusalOf(c, outcome))
@@ -124,31 +133,20 @@ func refusalOf(c *call, outcome safety.Outcome) *safety.Refusal {
 func (rec *Recorder) refuse(c *call, err error) map[string]any {
 	c.refused = err.Error()
 	var refusal *safety.Refusal
-	if errors.As(err, &refusal) {
-		return refusal.Map()
+	if !errors.As(err, &refusal) {
+		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: err.Error(), Tool: c.name}
 	}
-	return refusalMap(c.name, "error", err.Error())
+	return refusal.Map()
 }
 
 // deny refuses a call for a reason of the gate itself.
-func (rec *Recorder) deny(_ agent.Context, c *call, name, reason, message string) map[string]any {
-	text := fmt.Sprintf("%s was not run: %s", name, message)
+func (rec *Recorder) deny(c *call, name, code, message string) map[string]any {
+	refusal := &safety.Refusal{Code: code, Message: fmt.Sprintf("%s was not run: %s.", name, message), Tool: name}
 	if c != nil {
-		c.refused = text
+		c.refused = refusal.Error()
 	}
-	rec.log.Warn("contextgraph: call denied", "tool", name, "reason", reason, "message", message)
-	return refusalMap(name, reason, message)
-}
-
-func refusalMap(name, reason, message string) map[string]any {
-	return map[string]any{
-		"status":  "blocked",
-		"reason":  reason,
-		"tool":    name,
-		"error":   fmt.Sprintf("%s was not run: %s", name, message),
-		"message": message,
-		"next":    "Do not retry this call. Tell the user why it was not run.",
-	}
+	rec.log.Warn("contextgraph: call denied", "tool", name, "code", code, "reason", message)
+	return refusal.Map()
 }
 
 // finishPermit tells the ledger how the effect ended.

@@ -96,12 +96,7 @@ func (rec *Recorder) withdraw(ctx agent.Context, name string, cause error) map[s
 		delete(actions.RequestedToolConfirmations, ctx.FunctionCallID())
 		actions.SkipSummarization = false
 	}
-	return map[string]any{
-		"status":  "blocked",
-		"reason":  "not_recorded",
-		"error":   fmt.Sprintf("%s was not run: the approval request could not be recorded (%v), so nobody can be asked", name, cause),
-		"message": "The approval request could not be recorded, so nobody can be asked. Tell the user that the approval system is not available, and do not retry now.",
-	}
+	return rec.deny(nil, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
 }
 
 // withSummary adds the summary to a payload that is an object or absent. A
@@ -215,10 +210,11 @@ func (rec *Recorder) answers(ctx agent.InvocationContext, r *run, msg *genai.Con
 	}
 }
 
-// resumed writes the result that a user message brings for a long-running tool.
+// resumed writes the result that a user message brings for a long-running tool,
+// on a span of its own: the tool itself ended in the run that called it.
 func (rec *Recorder) resumed(ctx agent.InvocationContext, r *run, fr *genai.FunctionResponse) {
 	rec.emit(ctx, r, row{
-		typ: schema.ToolCompleted, agent: r.rootAgent, span: r.rootSpan,
+		typ: schema.ToolCompleted, agent: r.rootAgent, span: newSpanID(), parent: r.rootSpan,
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
 			d.Str("tool", fr.Name)

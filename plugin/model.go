@@ -19,8 +19,9 @@ import (
 )
 
 func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
-	defer rec.rescue("BeforeModel")
-	r := rec.runs.lookup(ctx)
+	var r *run
+	defer rec.rescue("BeforeModel", &r)
+	r = rec.runs.lookup(ctx)
 	if r == nil {
 		return nil, nil
 	}
@@ -150,8 +151,9 @@ func modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
 }
 
 func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmErr error) (*model.LLMResponse, error) {
-	defer rec.rescue("AfterModel")
-	r := rec.runs.lookup(ctx)
+	var r *run
+	defer rec.rescue("AfterModel", &r)
+	r = rec.runs.lookup(ctx)
 	if r == nil {
 		return nil, nil
 	}
@@ -194,8 +196,9 @@ func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *run, a *agen
 }
 
 func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err error) (*model.LLMResponse, error) {
-	defer rec.rescue("OnModelError")
-	r := rec.runs.lookup(ctx)
+	var r *run
+	defer rec.rescue("OnModelError", &r)
+	r = rec.runs.lookup(ctx)
 	if r == nil || err == nil {
 		return nil, nil
 	}

@@ -18,8 +18,9 @@ import (
 // onUserMessage opens the run. It is the first callback of a run and the only
 // one that sees who answers an approval, and when.
 func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
-	defer rec.rescue("OnUserMessage")
-	r := rec.open(ctx)
+	var r *run
+	defer rec.rescue("OnUserMessage", &r)
+	r = rec.open(ctx)
 	rec.emit(ctx, r, row{
 		typ: schema.UserMessageReceived, agent: r.rootAgent, span: r.rootSpan, at: r.started,
 		content: func(d jsonenc.Doc) {
@@ -49,8 +50,9 @@ func (rec *Recorder) open(ctx agent.InvocationContext) *run {
 }
 
 func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, error) {
-	defer rec.rescue("BeforeRun")
-	r := rec.runs.get(keyOf(ctx))
+	var r *run
+	defer rec.rescue("BeforeRun", &r)
+	r = rec.runs.get(keyOf(ctx))
 	if r == nil {
 		// A live run has no user message.
 		r = rec.open(ctx)
@@ -66,8 +68,9 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 // the callbacks that would close them when the caller stops early or a model
 // fails.
 func (rec *Recorder) afterRun(ctx agent.InvocationContext) {
-	defer rec.rescue("AfterRun")
-	r := rec.runs.get(keyOf(ctx))
+	var r *run
+	defer rec.rescue("AfterRun", &r)
+	r = rec.runs.get(keyOf(ctx))
 	if r == nil {
 		return
 	}
@@ -109,8 +112,9 @@ func (rec *Recorder) afterRun(ctx agent.InvocationContext) {
 }
 
 func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {
-	defer rec.rescue("BeforeAgent")
-	if r := rec.runs.lookup(ctx); r != nil {
+	var r *run
+	defer rec.rescue("BeforeAgent", &r)
+	if r = rec.runs.lookup(ctx); r != nil {
 		a := r.openAgent(ctx.AgentName(), ctx.Branch(), rec.now())
 		rec.emit(ctx, r, row{
 			typ: schema.AgentStarting, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: a.started,
@@ -123,8 +127,9 @@ func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {
 }
 
 func (rec *Recorder) afterAgent(ctx agent.Context) (*genai.Content, error) {
-	defer rec.rescue("AfterAgent")
-	if r := rec.runs.lookup(ctx); r != nil {
+	var r *run
+	defer rec.rescue("AfterAgent", &r)
+	if r = rec.runs.lookup(ctx); r != nil {
 		if a := r.closeAgent(ctx.AgentName(), ctx.Branch()); a != nil {
 			now := rec.now()
 			rec.emit(ctx, r, row{
@@ -139,8 +144,9 @@ func (rec *Recorder) afterAgent(ctx agent.Context) (*genai.Content, error) {
 // onEvent sees what no callback does: state changes, final answers, the
 // confirmation request with its id, and model answers that a callback gave.
 func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session.Event, error) {
-	defer rec.rescue("OnEvent")
-	r := rec.runs.get(keyOf(ctx))
+	var r *run
+	defer rec.rescue("OnEvent", &r)
+	r = rec.runs.get(keyOf(ctx))
 	if r == nil || ev == nil || ev.LLMResponse.Partial {
 		return nil, nil
 	}

@@ -100,7 +100,7 @@ func (p *protected) ProcessRequest(ctx agent.Context, req *model.LLMRequest) err
 func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	name := p.Name()
 	if p.rec.sink == nil || p.rec.guard == nil || p.rec.closed.Load() {
-		return p.rec.deny(ctx, nil, name, "recorder_off", "contextgraph's recorder is off or closed; a protected tool does not run without it"), nil
+		return p.rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off or closed; a protected tool does not run without it"), nil
 	}
 	r := p.rec.runs.lookup(ctx)
 	var c *call
@@ -108,12 +108,12 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 		c = r.call(ctx)
 	}
 	if c == nil || !c.gated {
-		return p.rec.deny(ctx, nil, name, "cannot_ask", "the call did not pass contextgraph's gate: its runner lacks the plugins, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session)"), nil
+		return p.rec.deny(nil, name, CodeCannotAsk, "the call did not pass contextgraph's gate: its runner lacks the plugins, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session)"), nil
 	}
 	confirmation := ctx.ToolConfirmation()
 	if confirmation == nil {
 		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
-			return p.rec.deny(ctx, c, name, "cannot_ask", err.Error()), nil
+			return p.rec.deny(c, name, CodeCannotAsk, err.Error()), nil
 		}
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)
 	}
@@ -122,14 +122,14 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	}
 	m, ok := args.(map[string]any)
 	if !ok || p.run == nil {
-		return p.rec.deny(ctx, c, name, "unsupported", "this kind of tool cannot be run behind the gate"), nil
+		return p.rec.deny(c, name, CodeUnsupported, "this kind of tool cannot be run behind the gate"), nil
 	}
 	if c.permit == nil {
-		return p.rec.deny(ctx, c, name, "no_permit", "no permit was issued for this call"), nil
+		return p.rec.deny(c, name, safety.CodeNotApproved, "no permit was issued for this call"), nil
 	}
 	frozen, err := safety.FreezeArgs(m)
 	if err != nil {
-		return p.rec.deny(ctx, c, name, "arguments", err.Error()), nil
+		return p.rec.deny(c, name, safety.CodeArgsChanged, err.Error()), nil
 	}
 	cctx, cancel := detached(ctx, ledgerTimeout)
 	err = c.permit.Consume(cctx, frozen)

@@ -76,8 +76,9 @@ type Recorder struct {
 	protected map[string]bool
 	rootNames map[string]string
 
-	panics atomic.Int64
-	closed atomic.Bool
+	panics   atomic.Int64
+	unplaced atomic.Int64
+	closed   atomic.Bool
 }
 
 // New returns a Recorder.
@@ -156,7 +157,7 @@ func (rec *Recorder) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig 
 func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s, rec.now()) }
 
 // Panics returns how many panics of the recorder's own code were recovered. Each
-// is also logged. A row may be missing for each.
+// is also logged. A row is missing for each.
 func (rec *Recorder) Panics() int64 { return rec.panics.Load() }
 
 // Close makes every guarded tool deny from now on. Runs still under way are no
@@ -164,13 +165,30 @@ func (rec *Recorder) Panics() int64 { return rec.panics.Load() }
 func (rec *Recorder) Close() { rec.closed.Store(true) }
 
 // rescue recovers a panic of our own in an observing callback. A panic in a tool
-// callback would end the process, and observation must never cost a run.
-func (rec *Recorder) rescue(where string) {
-	if p := recover(); p != nil {
-		rec.panics.Add(1)
-		rec.log.Error("contextgraph: recovered from a panic while recording; a row may be missing",
-			"callback", where, "panic", p, "stack", string(debug.Stack()))
+// callback would end the process, and observation must never cost a run. What was
+// not recorded must not pass for what did not happen, so the run gets a gap.
+func (rec *Recorder) rescue(where string, r **run) {
+	p := recover()
+	if p == nil {
+		return
 	}
+	rec.panics.Add(1)
+	if *r != nil {
+		(*r).skip()
+	} else {
+		rec.unplaced.Add(1)
+	}
+	rec.log.Error("contextgraph: recovered from a panic while recording; a row is missing",
+		"callback", where, "panic", p, "stack", string(debug.Stack()))
+}
+
+// Gaps says, in sentences for people, what this process failed to record without
+// knowing of which run. No approval can rest on such a record.
+func (rec *Recorder) Gaps() []string {
+	if n := rec.unplaced.Load(); n > 0 {
+		return []string{fmt.Sprintf("%d steps of runs that are not known could not be recorded", n)}
+	}
+	return nil
 }
 
 func (rec *Recorder) enforced(name string) (enforced, asks bool) {
@@ -209,4 +227,4 @@ func detached(ctx context.Context, d time.Duration) (context.Context, context.Ca
 
 // errNotRecorded is the reason why an approval cannot be asked where no run is
 // known.
-var errNotRecorded = errors.New("contextgraph: this run is not recorded: its runner lacks contextgraph's plugins")
+var errNotRecorded = errors.New("this run is not recorded: its runner lacks contextgraph's plugins")

@@ -272,3 +272,31 @@ func withTrace(ctx context.Context) (context.Context, string) {
 	})
 	return trace.ContextWithSpanContext(ctx, sc), sc.TraceID().String()
 }
+
+// breaking is a sink that panics on one row.
+type breaking struct {
+	memory
+	on string
+}
+
+func (b *breaking) Append(e schema.Event) bool {
+	if e.EventType == b.on {
+		panic("broken sink")
+	}
+	return b.memory.Append(e)
+}
+
+// What a panic kept from being recorded leaves a gap in the numbers of the run.
+func TestPanicLeavesAGap(t *testing.T) {
+	for _, typ := range []string{schema.UserMessageReceived, schema.AgentStarting, schema.LLMRequest, schema.LLMResponse, schema.AgentResponse} {
+		t.Run(typ, func(t *testing.T) {
+			sink := &breaking{on: typ}
+			r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hello")})
+			adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
+			last := sink.rows[len(sink.rows)-1]
+			if last.RunSeq <= int64(len(sink.rows)) {
+				t.Errorf("%d rows up to number %d, want a number left out", len(sink.rows), last.RunSeq)
+			}
+		})
+	}
+}

@@ -22,8 +22,9 @@ import (
 var errUnfinished = errors.New("the run ended before this step did")
 
 func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
-	defer rec.rescue("BeforeTool")
-	if r := rec.runs.lookup(ctx); r != nil {
+	var r *run
+	defer rec.rescue("BeforeTool", &r)
+	if r = rec.runs.lookup(ctx); r != nil {
 		rec.startTool(ctx, r, t, args)
 	}
 	return nil, nil
@@ -50,8 +51,9 @@ func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
 // onToolError remembers the error; AfterTool, which follows, writes the one row
 // of the call. A tool that does not exist fires only this callback.
 func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
-	defer rec.rescue("OnToolError")
-	r := rec.runs.lookup(ctx)
+	var r *run
+	defer rec.rescue("OnToolError", &r)
+	r = rec.runs.lookup(ctx)
 	if r == nil {
 		return nil, nil
 	}
@@ -79,7 +81,7 @@ func (rec *Recorder) afterTool(ctx agent.Context, t tool.Tool, args, result map[
 }
 
 func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (r *run, c *call) {
-	defer rec.rescue("AfterTool")
+	defer rec.rescue("AfterTool", &r)
 	if r = rec.runs.lookup(ctx); r == nil {
 		return nil, nil
 	}
@@ -118,8 +120,8 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 			}
 		},
 	}
-	switch {
-	case c.refused != "":
+	switch unfinished := errors.Is(err, errUnfinished); {
+	case !unfinished && c.refused != "": // an unfinished call may still write it
 		x.typ, x.failed, x.message = schema.ToolError, true, c.refused
 		x.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
 	case errors.Is(err, tool.ErrConfirmationRequired), errors.Is(err, tool.ErrConfirmationRejected):

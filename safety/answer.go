@@ -61,7 +61,8 @@ type Outcome struct {
 // Answer takes the answer to a request. An approval is accepted only if the request
 // is pending and in time, the authorizer names an approver and the world is
 // unchanged. Drift blocks the request for good; a check that failed leaves it
-// pending, so that it may be answered again. A rejection is final.
+// pending, so that it may be answered again. A rejection is final, and takes back an
+// approval that was not used yet.
 // The same approver may repeat an approval until it was used, also at the same time.
 //
 // The report of the check is stored with the approval and returned. An error means
@@ -111,17 +112,18 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	case approver == "":
 		out.Reason = CodeNotAuthorized
 		return out, nil
-	case a.State == StateApproved:
-		out.Accepted = ans.Confirmed && a.Approver == approver
-		if !out.Accepted {
-			out.Reason = CodeNotPending
-		}
-		return out, nil
 	case !ans.Confirmed:
+		// A rejection counts as long as nothing ran, also after an approval.
 		out.Reason = CodeRejected
 		t := Transition{To: StateRejected, Actor: approver, Note: "rejected in run " + ans.RunID, Set: Update{Approver: approver}}
 		out.Approval, err = g.move(ctx, a, t, nil)
 		return g.settle(ctx, out, t, err)
+	case a.State == StateApproved:
+		out.Accepted = a.Approver == approver
+		if !out.Accepted {
+			out.Reason = CodeNotPending
+		}
+		return out, nil
 	}
 	return g.approve(ctx, a, approver, ans.RunID)
 }

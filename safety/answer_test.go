@@ -69,12 +69,18 @@ func TestApproveAgain(t *testing.T) {
 	if !out.Accepted || out.Reason != "" || out.Report.ID() != "" || b.world.calls != calls {
 		t.Errorf("the same answer again: %+v after %d more checks", out, b.world.calls-calls)
 	}
-	b.wantOutcome(b.answer(false), safety.CodeNotPending, safety.StateApproved)
 	if _, _, err := b.permit(); err != nil {
 		t.Fatal(err)
 	}
 	b.wantOutcome(b.answer(true), safety.CodeAlreadyUsed, safety.StatePermitted)
 	b.wantOutcome(b.answer(false), safety.CodeAlreadyUsed, safety.StatePermitted)
+}
+
+// Whoever approved may take it back until it was used.
+func TestRejectAfterApproval(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	b.wantOutcome(b.answer(false), safety.CodeRejected, safety.StateRejected)
+	b.wantOutcome(b.answer(true), safety.CodeRejected, safety.StateRejected)
 }
 
 func TestApproveAgainAfterExpiry(t *testing.T) {

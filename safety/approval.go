@@ -15,7 +15,7 @@ import (
 //
 //	pending ──► approved ──► permitted ──► executing ──► executed | failed
 //	   │            │             │
-//	   ├► rejected  │             │
+//	   ├► rejected ◄┤             │
 //	   ├► blocked ◄─┤             │
 //	   └► expired ◄─┴─────────────┘
 //
@@ -29,7 +29,8 @@ const (
 	// StateApproved was approved by a person while the world was unchanged. It
 	// is checked again before it permits anything.
 	StateApproved ApprovalState = "approved"
-	// StateRejected was rejected by a person. Terminal.
+	// StateRejected was rejected by a person, or approved and taken back before it
+	// was used. Terminal.
 	StateRejected ApprovalState = "rejected"
 	// StateExpired was not carried out in time. Terminal.
 	StateExpired ApprovalState = "expired"
@@ -52,7 +53,7 @@ const (
 // its last check recorded.
 var transitions = map[ApprovalState][]ApprovalState{
 	StatePending:   {StatePending, StateApproved, StateRejected, StateBlocked, StateExpired},
-	StateApproved:  {StateApproved, StatePermitted, StateBlocked, StateExpired},
+	StateApproved:  {StateApproved, StatePermitted, StateRejected, StateBlocked, StateExpired},
 	StatePermitted: {StateExecuting, StateExpired},
 	StateExecuting: {StateExecuted, StateFailed},
 }

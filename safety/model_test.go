@@ -52,7 +52,7 @@ func (m *model) do(op string) {
 		switch {
 		case open && expired:
 			m.state = safety.StateExpired
-		case m.state == safety.StatePending:
+		case open:
 			m.state = safety.StateRejected
 		}
 	case "permit":

@@ -35,7 +35,7 @@ var paths = map[safety.ApprovalState][]safety.ApprovalState{
 // legal is the state machine, written out once more.
 var legal = map[safety.ApprovalState][]safety.ApprovalState{
 	safety.StatePending:   {safety.StatePending, safety.StateApproved, safety.StateRejected, safety.StateExpired, safety.StateBlocked},
-	safety.StateApproved:  {safety.StateApproved, safety.StateExpired, safety.StateBlocked, safety.StatePermitted},
+	safety.StateApproved:  {safety.StateApproved, safety.StateRejected, safety.StateExpired, safety.StateBlocked, safety.StatePermitted},
 	safety.StatePermitted: {safety.StateExpired, safety.StateExecuting},
 	safety.StateExecuting: {safety.StateExecuted, safety.StateFailed},
 }

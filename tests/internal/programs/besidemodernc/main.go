@@ -1,0 +1,25 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Program besidemodernc links contextgraph beside modernc.org/sqlite, uses both,
+// and prints what is registered then.
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"os"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/tests/internal/globals"
+	"github.com/adk-contextgraph/contextgraph/tests/internal/programs"
+)
+
+func main() {
+	ctx := context.Background()
+	if err := errors.Join(programs.UseDriver(ctx), programs.UseJournal(ctx), globals.Write(os.Stdout)); err != nil {
+		log.Fatal(err)
+	}
+}
