@@ -6,6 +6,7 @@ package contextgraph_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,7 +74,10 @@ func TestAttackReplayedApproval(t *testing.T) {
 func TestAttackRejectThenApprove(t *testing.T) {
 	onEveryGuard(t, func(t *testing.T, h *harness) {
 		id, _ := h.ask(sess)
-		h.answer(sess, id, false)
+		got := h.answer(sess, id, false)
+		if text, _ := got["error"].(string); !strings.Contains(text, "rejected") {
+			t.Errorf("buy answered %v, want ADK's own word for a rejection", got)
+		}
 		h.answer(sess, id, true)
 		h.wantBought(0)
 		if got := h.approvals(sess)[0].State; got != safety.StateRejected {
@@ -282,5 +286,8 @@ func TestAttackTwoAnswersInOneMessage(t *testing.T) {
 		no.Parts = append(no.Parts, yes.Parts...)
 		_, _ = adktest.TryRun(t.Context(), h.runner, user, sess, no)
 		h.wantBought(0)
+		if got := h.approvals(sess)[0].State; got != safety.StatePending {
+			t.Errorf("approval state = %q, want it pending: nobody knows what the human meant", got)
+		}
 	})
 }

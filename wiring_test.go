@@ -4,8 +4,10 @@
 package contextgraph_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,10 +84,14 @@ func TestDisabledRecordsNothingAndOpensNoGate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := adktest.Responses(events, "buy")
 		for _, c := range adktest.Confirmations(events) {
-			h.answer(sess, c.ID, true)
+			got = append(got, h.answer(sess, c.ID, true))
 		}
 		h.wantBought(0)
+		if len(got) == 0 || got[len(got)-1]["reason"] != "recorder_off" {
+			t.Errorf("buy answered %v, want a denial that says the recorder is off", got)
+		}
 		if _, err := os.Stat(h.path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a journal was made although recording is off: %v", err)
 		}
@@ -111,9 +117,36 @@ func TestClosedInstanceDenies(t *testing.T) {
 		if err := h.cg.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		h.answer(sess, id, true)
+		if got := h.answer(sess, id, true); got["reason"] != "closed" {
+			t.Errorf("buy answered %v, want a denial that says contextgraph is closed", got)
+		}
 		h.wantBought(0)
 	})
+}
+
+func TestStartSaysWhatIsEnforced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		guard contextgraph.GuardConfig
+		want  string
+	}{
+		"enforce": {contextgraph.GuardConfig{Tools: []string{"buy"}}, "enforced=[buy]"},
+		"observe": {contextgraph.GuardConfig{Mode: contextgraph.ModeObserve}, "nothing is blocked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
+				Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "c.db")},
+				Guard:   tt.guard, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cg.Close(t.Context())
+			if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, tt.want) {
+				t.Errorf("log = %q, want one warning with %q", got, tt.want)
+			}
+		})
+	}
 }
 
 func TestApprovalSurvivesARestart(t *testing.T) {
