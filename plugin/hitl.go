@@ -215,17 +215,19 @@ func (rec *Recorder) answers(ctx agent.InvocationContext, r *run, msg *genai.Con
 func (rec *Recorder) resumed(ctx agent.InvocationContext, r *run, fr *genai.FunctionResponse) {
 	rec.emit(ctx, r, row{
 		typ: schema.ToolCompleted, agent: r.rootAgent, span: newSpanID(), parent: r.rootSpan,
-		content: func(d jsonenc.Doc) {
-			d.Open('{')
-			d.Str("tool", fr.Name)
-			d.Any("result", fr.Response)
-			d.Close('}')
-		},
+		content: func(d jsonenc.Doc) { responseContent(d, fr) },
 		adk: func(d jsonenc.Doc) {
 			d.Str("pause_kind", "tool")
 			d.OptStr("function_call_id", fr.ID)
 		},
 	})
+}
+
+func responseContent(d jsonenc.Doc, fr *genai.FunctionResponse) {
+	d.Open('{')
+	d.Str("tool", fr.Name)
+	d.Any("result", fr.Response)
+	d.Close('}')
 }
 
 func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.FunctionResponse, ambiguous bool) {
@@ -258,12 +260,7 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 	}
 	rec.emit(ctx, r, row{
 		typ: schema.HITLConfirmationRequestCompleted, agent: r.rootAgent, span: r.rootSpan,
-		content: func(d jsonenc.Doc) {
-			d.Open('{')
-			d.Str("tool", fr.Name)
-			d.Any("result", fr.Response)
-			d.Close('}')
-		},
+		content: func(d jsonenc.Doc) { responseContent(d, fr) },
 		adk: func(d jsonenc.Doc) {
 			d.Str("pause_kind", "hitl_confirmation")
 			d.OptStr("function_call_id", approval.CallID)
