@@ -180,10 +180,11 @@ type AttributeConfig struct {
 	// Currency is the currency of a money value that names none, in ISO 4217:
 	// USD. Defaults to none.
 	Currency string
-	// Required makes it an error of the event that the attribute is missing, so
+	// Optional allows the attribute to be missing in an event: it is then not
+	// compared later. Without it a missing attribute is an error of the event, so
 	// that no check passes. For rules only: an attribute that was seen is always
 	// required of a checker. Defaults to false.
-	Required bool
+	Optional bool
 }
 
 // CheckerConfig says how to ask for the present state of entities of one type.

@@ -50,8 +50,8 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 	}
 	checkAttributes(p, k.field("attributes"), c.Attributes)
 	for _, name := range slices.Sorted(maps.Keys(c.Attributes)) {
-		if c.Attributes[name].Required {
-			p.add(k.field("attributes").entry(name).field("required"), "given for a checker", "leave it out: what was seen is always required of a checker")
+		if c.Attributes[name].Optional {
+			p.add(k.field("attributes").entry(name).field("optional"), "given for a checker", "leave it out: what was seen is always required of a checker")
 		}
 	}
 }

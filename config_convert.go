@@ -155,7 +155,7 @@ func (c *ExtractConfig) rule() graphsync.Rule {
 		r.Attributes = make(map[string]graphsync.AttributeRule, len(c.Attributes))
 	}
 	for name, a := range c.Attributes {
-		r.Attributes[name] = graphsync.AttributeRule{Path: a.Path, Kind: a.Type, Currency: a.Currency, Required: a.Required}
+		r.Attributes[name] = graphsync.AttributeRule{Path: a.Path, Kind: a.Type, Currency: a.Currency, Optional: a.Optional}
 	}
 	return r
 }

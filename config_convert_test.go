@@ -123,7 +123,7 @@ func TestPolicy(t *testing.T) {
 func TestRules(t *testing.T) {
 	cfg := Config{Extract: []ExtractConfig{
 		{Name: "a", Tool: "query", Type: "Product", Value: "$.name", Attributes: map[string]AttributeConfig{
-			"price":  {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Required: true},
+			"price":  {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true},
 			"status": {Path: "$.status"},
 		}},
 		{Name: "b", Event: "USER_MESSAGE_RECEIVED", Type: "Brief", Value: "$", Confidence: 0.5},
@@ -135,7 +135,7 @@ func TestRules(t *testing.T) {
 	want := []graphsync.Rule{
 		{Name: "a", Tool: "query", In: graphsync.InResult, Each: "$", Type: "Product", Value: "$.name", ValueKind: entity.KindText, Confidence: 1,
 			Attributes: map[string]graphsync.AttributeRule{
-				"price":  {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Required: true},
+				"price":  {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
 				"status": {Path: "$.status", Kind: entity.KindText},
 			}},
 		{Name: "b", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Each: "$", Type: "Brief", Value: "$", ValueKind: entity.KindText, Confidence: 0.5},
@@ -168,7 +168,7 @@ func TestValidate(t *testing.T) {
 			{},
 			{Type: "T", HTTP: &HTTPCheckerConfig{
 				URL: "x", AsOf: "x", Version: "x", Headers: map[string]Secret{"A": "\n", "B": "", "": "x"},
-				Attributes: map[string]AttributeConfig{"price": {Path: "$", Required: true}},
+				Attributes: map[string]AttributeConfig{"price": {Path: "$", Optional: true}},
 			}},
 		},
 		CheckFuncs: map[string]safety.Checker{"": safety.CheckerFunc(nil), "T": nil},
@@ -198,7 +198,7 @@ Config.Checkers[1].HTTP.Headers["A"]: the value holds a line break or another co
 Config.Checkers[1].HTTP.Headers["B"]: the header has no value; give it a value, or remove it
 Config.Checkers[1].HTTP.AsOf: "x" does not say how old an answer is; write one of: fetch, date_header, or a JSONPath such as $.as_of
 Config.Checkers[1].HTTP.Version: "x" does not say which revision an answer describes; write etag, or a JSONPath such as $.version
-Config.Checkers[1].HTTP.Attributes["price"].Required: given for a checker; leave it out: what was seen is always required of a checker
+Config.Checkers[1].HTTP.Attributes["price"].Optional: given for a checker; leave it out: what was seen is always required of a checker
 Config.CheckFuncs[""]: missing; write a type of entity, for example Product
 Config.CheckFuncs["T"]: the checker is nil; give a checker, or remove the entry`, "\n")
 	err := cfg.validate()

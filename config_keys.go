@@ -83,7 +83,7 @@ func (d *decoder) extracted(c *AttributeConfig) decodeFunc {
 		{"path", text(d, &c.Path)},
 		{"type", d.kind(&c.Type)},
 		{"currency", text(d, &c.Currency)},
-		{"required", d.boolean(func(v bool) { c.Required = v })},
+		{"optional", d.boolean(func(v bool) { c.Optional = v })},
 	})
 }
 

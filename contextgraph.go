@@ -20,7 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/journal"
-	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -31,13 +31,17 @@ var ErrDisabled = errors.New("contextgraph: recording is off (enabled: false); t
 // application and a user.
 type Session = safety.Session
 
+// Event is one row of agent_events, as [journal.Journal.Events] and
+// [graphsync.Graph.Trace] return it.
+type Event = schema.Event
+
 // Instance is contextgraph at work: the plugins, the gate and the journal they
 // share. One Instance serves any number of runners of a process. Its methods are
 // safe for concurrent use.
 type Instance struct {
 	cfg     Config
 	log     *slog.Logger
-	rec     *recorder.Recorder
+	rec     *cgplugin.Recorder
 	journal *journal.Journal
 	sync    *graphsync.Syncer
 	guard   *safety.Guard
@@ -58,12 +62,12 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	if in.log == nil {
 		in.log = slog.Default()
 	}
-	rc := recorder.Config{Logger: in.log, Now: cfg.Now, Tools: cfg.Guard.Tools}
+	rc := cgplugin.Config{Logger: in.log, Now: cfg.Now, Tools: cfg.Guard.Tools}
 	if cfg.Guard.Mode != ModeObserve {
 		rc.Covered = cfg.covered()
 	}
 	if !cfg.enabled() {
-		rec, err := recorder.New(rc)
+		rec, err := cgplugin.New(rc)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	return in, nil
 }
 
-func (in *Instance) open(ctx context.Context, rc recorder.Config) error {
+func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	rules, err := in.cfg.rules()
 	if err != nil {
 		return err
@@ -109,7 +113,7 @@ func (in *Instance) open(ctx context.Context, rc recorder.Config) error {
 	})
 	if err == nil {
 		rc.Sink, rc.Guard = j, in.guard
-		in.rec, err = recorder.New(rc)
+		in.rec, err = cgplugin.New(rc)
 	}
 	if err != nil {
 		return errors.Join(err, j.Close(ctx))
@@ -153,11 +157,16 @@ func (in *Instance) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
 
 // Protect returns the tool with the gate around it: each call needs an approval
 // by a human and a check of the world that finds nothing changed, and what runs
-// is exactly what was approved. See [recorder.Recorder.Protect].
+// is exactly what was approved. Every tool of that name is guarded from then on. A
+// tool that does not ask for a confirmation by itself is asked for. A streaming tool
+// cannot run behind the gate; its calls are denied.
 func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.rec.Protect(t) }
 
 // RecordEntity declares an entity that the running tool evaluated. ctx is the
-// context the tool was given. See [recorder.Recorder.RecordEntity].
+// context the tool was given. The entity becomes part of the row that ends the call
+// and is linked to the call's span; a Confidence of zero counts as 1. Where the value
+// is an amount of money, set Norm, so that every spelling of it is one entity. The
+// error is ErrNoCall of package plugin outside of a recorded tool call.
 func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	return in.rec.RecordEntity(ctx, e)
 }
@@ -170,7 +179,7 @@ func (in *Instance) Check(ctx context.Context, s Session) (safety.Report, error)
 		return safety.Report{}, ErrDisabled
 	}
 	report, err := in.guard.Check(ctx, s)
-	in.rec.RecordCheck(ctx, schema.Session(s), report)
+	in.rec.RecordCheck(ctx, s, report)
 	return report, err
 }
 
@@ -179,7 +188,7 @@ func (in *Instance) Graph(ctx context.Context, s Session) (*graphsync.Graph, err
 	if in.sync == nil {
 		return nil, ErrDisabled
 	}
-	g, _, err := in.sync.Sync(ctx, schema.Session(s))
+	g, _, err := in.sync.Sync(ctx, s)
 	return g, err
 }
 

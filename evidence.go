@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -17,12 +16,11 @@ type evidence Instance
 
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
-	session := schema.Session(s)
-	g, receipt, err := ev.sync.Sync(ctx, session)
+	g, receipt, err := ev.sync.Sync(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps, err := ev.journal.Gaps(ctx, session, ev.rec.LiveRuns(session))
+	gaps, err := ev.journal.Gaps(ctx, s, ev.rec.LiveRuns(s))
 	if err != nil {
 		return safety.Snapshot{}, err
 	}

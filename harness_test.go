@@ -272,7 +272,7 @@ func (h *harness) rows(sessionID string) []schema.Event {
 	if err := h.cg.Flush(h.t.Context()); err != nil {
 		h.t.Fatalf("Flush: %v", err)
 	}
-	rows, err := h.cg.Journal().Events(h.t.Context(), schema.Session(key(sessionID)))
+	rows, err := h.cg.Journal().Events(h.t.Context(), key(sessionID))
 	if err != nil {
 		h.t.Fatalf("Events: %v", err)
 	}

@@ -264,10 +264,10 @@ func (c *compiled) entity(object any) (entity.Entity, error) {
 		case err != nil:
 		case found && raw != nil:
 			v, err = entity.FromAny(raw, a.Kind, a.Currency)
-		case a.Required:
-			err = errors.New("it selects nothing, but the attribute is required")
-		default:
+		case a.Optional:
 			continue
+		default:
+			err = errors.New("it selects nothing; an attribute that may be missing is optional")
 		}
 		if err != nil {
 			return e, fmt.Errorf("attribute %s %s: %w", a.name, a.Path, err)

@@ -43,7 +43,7 @@ func row(t *testing.T, eventType, content string) schema.Event {
 
 func TestExtractResult(t *testing.T) {
 	rule := adRules()[0]
-	rule.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber}
+	rule.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber, Optional: true}
 	x := compile(t, []graphsync.Rule{rule})
 	tests := []struct {
 		name    string
@@ -155,15 +155,15 @@ func TestExtractRules(t *testing.T) {
 		},
 		{
 			"several attribute nodes", []graphsync.Rule{with(func(r *graphsync.Rule) {
-				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$..p"}}
+				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$..p", Optional: true}}
 			})},
 			schema.ToolCompleted, `{"tool":"t","result":{"v":"x","a":{"p":1},"b":{"p":2}}}`, nil, "attribute price $..p: it selects 2 nodes",
 		},
 		{
 			"required attribute", []graphsync.Rule{with(func(r *graphsync.Rule) {
-				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$.p", Required: true}}
+				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$.p"}}
 			})},
-			schema.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it selects nothing, but the attribute is required",
+			schema.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it selects nothing; an attribute that may be missing is optional",
 		},
 		{
 			"filter", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},
@@ -242,7 +242,7 @@ func TestDeclaredEntities(t *testing.T) {
 func TestOneEntityPerSpan(t *testing.T) {
 	rules := []graphsync.Rule{
 		{Name: "action", Tool: "t", In: graphsync.InAction, Type: "Product", Value: "$.p", Confidence: 0.9},
-		{Name: "result", Tool: "t", Type: "Product", Value: "$.p", Confidence: 0.4, Attributes: map[string]graphsync.AttributeRule{"status": {Path: "$.s"}, "price": {Path: "$.price"}}},
+		{Name: "result", Tool: "t", Type: "Product", Value: "$.p", Confidence: 0.4, Attributes: map[string]graphsync.AttributeRule{"status": {Path: "$.s", Optional: true}, "price": {Path: "$.price", Optional: true}}},
 	}
 	start := row(t, schema.ToolStarting, `{"tool":"t","args":{"p":"Reels"}}`)
 	start.Attributes = []byte(`{"entities":[{"type":"Product","value":"Reels","confidence":0.2,"attributes":{"reach":{"kind":"number","value":"5"},"status":{"kind":"text","value":"old"}}}]}`)

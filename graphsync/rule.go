@@ -87,14 +87,15 @@ type Rule struct {
 // AttributeRule says where one attribute stands in an object.
 type AttributeRule struct {
 	// Path must select at most one node. Nothing, or null, means that the
-	// attribute was not seen.
+	// attribute was not seen, which is an error of the row unless it is Optional.
 	Path string
 	// Kind of the attribute; default text.
 	Kind entity.Kind
 	// Currency is the default currency of an amount of money.
 	Currency string
-	// Required makes an attribute that was not seen an error of the row.
-	Required bool
+	// Optional allows the attribute to be missing. What was not seen is not
+	// compared later, so a path that never matches would otherwise go unnoticed.
+	Optional bool
 }
 
 // Extractor finds entities in rows. It is immutable and safe for concurrent use.
@@ -261,7 +262,7 @@ func rulesVersion(rules []Rule) string {
 			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.Itoa(len(r.Attributes)))
 		for _, name := range sortedKeys(r.Attributes) {
 			a := r.Attributes[name]
-			fields = append(fields, name, a.Path, a.Kind.String(), a.Currency, strconv.FormatBool(a.Required))
+			fields = append(fields, name, a.Path, a.Kind.String(), a.Currency, strconv.FormatBool(a.Optional))
 		}
 	}
 	return hashKey(fields...)

@@ -82,7 +82,7 @@ func TestVersion(t *testing.T) {
 		func(r []graphsync.Rule) { r[0], r[1] = r[1], r[0] },
 		func(r []graphsync.Rule) { r[0].Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach"} },
 		func(r []graphsync.Rule) {
-			r[0].Attributes["price"] = graphsync.AttributeRule{Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Required: true}
+			r[0].Attributes["price"] = graphsync.AttributeRule{Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: false}
 		},
 	} {
 		rules := adRules()

@@ -158,8 +158,8 @@ func adRules() []graphsync.Rule {
 		{
 			Name: "placements", Tool: "query_ad_inventory", Each: "$.placements[*]", Type: "Product", Value: "$.name",
 			Attributes: map[string]graphsync.AttributeRule{
-				"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"},
-				"availability": {Path: "$.available", Kind: entity.KindBool},
+				"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
+				"availability": {Path: "$.available", Kind: entity.KindBool, Optional: true},
 			},
 			ArtifactURI: "$.config_uri", Confidence: 0.97,
 		},

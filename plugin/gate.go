@@ -93,7 +93,7 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 	pctx, cancel := detached(ctx, answerTimeout)
 	defer cancel()
 	permit, report, err := rec.guard.Permit(pctx, safety.Execution{
-		Session: safety.Session(r.session), ApprovalID: outcome.Approval.ID, CallID: c.id, Tool: c.name, RunID: r.id, Args: args,
+		Session: r.session, ApprovalID: outcome.Approval.ID, CallID: c.id, Tool: c.name, RunID: r.id, Args: args,
 	})
 	rec.verdict(ctx, r, report, "execution", c.span, outcome.Approval)
 	if err != nil {

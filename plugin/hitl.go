@@ -82,7 +82,7 @@ func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]a
 	ctx, cancel := detached(ctx, askTimeout)
 	defer cancel()
 	return rec.guard.Ask(ctx, safety.Request{
-		Session: safety.Session(r.session), CallID: c.id, Tool: c.name, Agent: c.agent,
+		Session: r.session, CallID: c.id, Tool: c.name, Agent: c.agent,
 		InvocationID: r.invocation, RunID: r.id, TraceID: r.traceID, SpanID: c.span, Args: args,
 		DecisionNode: graphsync.TechNodeKey(r.session, r.traceID, c.span),
 	})
@@ -244,7 +244,7 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 	default:
 		actx, cancel := detached(ctx, answerTimeout)
 		outcome, err = rec.guard.Answer(actx, safety.Answer{
-			Session: safety.Session(r.session), ConfirmationID: fr.ID, Confirmed: confirmation.Confirmed, RunID: r.id,
+			Session: r.session, ConfirmationID: fr.ID, Confirmed: confirmation.Confirmed, RunID: r.id,
 		})
 		cancel()
 	}

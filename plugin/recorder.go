@@ -35,6 +35,9 @@ type Sink interface {
 	Append(schema.Event) bool
 }
 
+// Limits bound what one row holds.
+type Limits = jsonenc.Limits
+
 // Config says what a [Recorder] records into and what it guards.
 type Config struct {
 	// Sink takes the rows. Nil turns recording off; tools that are guarded then
@@ -50,8 +53,9 @@ type Config struct {
 	Covered []string
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
-	// Limits bound a row. Defaults as in [jsonenc.Limits].
-	Limits jsonenc.Limits
+	// Limits bound a row. The zero value means 512,000 bytes for a string, 1,000,000
+	// for a row, 50 levels and 100,000 values.
+	Limits Limits
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }

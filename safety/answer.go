@@ -80,7 +80,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		}
 	}()
 	defer rescue(&err)
-	if !ans.Session.named() || ans.ConfirmationID == "" {
+	if !named(ans.Session) || ans.ConfirmationID == "" {
 		return Outcome{Reason: CodeUnknownRequest}, nil
 	}
 	a, err := g.ledger.Find(ctx, ans.Session, ans.ConfirmationID)

@@ -51,7 +51,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		}
 	}()
 	defer rescue(&err)
-	if !r.Session.named() || r.CallID == "" || r.Tool == "" || r.RunID == "" {
+	if !named(r.Session) || r.CallID == "" || r.Tool == "" || r.RunID == "" {
 		return a, errors.New("safety: a request needs app, user and id of a session, a call id, a tool and a run id")
 	}
 	sum, canonical, err := ArgsDigest(r.Args)

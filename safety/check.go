@@ -93,7 +93,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		id: randomID(), approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(seen),
 		policy: g.version, started: q.started, total: len(found), failures: q.failures,
 	}
-	if !q.session.named() {
+	if !named(q.session) {
 		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))
 	}
 	if len(found) == 0 {

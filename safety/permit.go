@@ -91,7 +91,7 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 	no := func(code string, err error, format string, args ...any) (Approval, string, *Refusal) {
 		return Approval{}, "", refuse(code, e, Report{}, err, format, args...)
 	}
-	if !e.Session.named() || e.ApprovalID == "" || e.CallID == "" || e.Tool == "" || e.RunID == "" {
+	if !named(e.Session) || e.ApprovalID == "" || e.CallID == "" || e.Tool == "" || e.RunID == "" {
 		return no(CodeInvalid, nil, "a call needs app, user and id of a session, an approval, a call id, a tool and a run id")
 	}
 	a, err := g.get(ctx, e.Session, e.ApprovalID)

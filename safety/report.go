@@ -75,7 +75,7 @@ func (r Report) IsSafeToApprove() bool { return r.Verdict() == Safe }
 // CheckFailed reports whether anything failed or nothing was checked. It may be
 // true beside drift: a check that found a change and could not look at the rest.
 func (r Report) CheckFailed() bool {
-	return !r.session.named() || r.started.IsZero() || r.checked.IsZero() ||
+	return !named(r.session) || r.started.IsZero() || r.checked.IsZero() ||
 		r.total == 0 || len(r.results) != r.total || len(r.failures) > 0 ||
 		slices.ContainsFunc(r.results, func(e EntityResult) bool {
 			return e.Outcome != EntityUnchanged && e.Outcome != EntityChanged

@@ -3,6 +3,8 @@
 
 package safety
 
+import "github.com/adk-contextgraph/contextgraph/internal/schema"
+
 // Verdict is the outcome of a world-change check. The zero value is CheckFailed,
 // so a verdict nobody set denies.
 type Verdict uint8
@@ -79,10 +81,6 @@ func (o EntityOutcome) MarshalText() ([]byte, error) { return []byte(o.String())
 // Session names one conversation. A session id is unique only within an
 // application and a user, so all three are required: a check or an approval of
 // a session with an empty part is refused.
-type Session struct {
-	App  string `json:"app"`
-	User string `json:"user"`
-	ID   string `json:"id"`
-}
+type Session = schema.Session
 
-func (s Session) named() bool { return s.App != "" && s.User != "" && s.ID != "" }
+func named(s Session) bool { return s.App != "" && s.User != "" && s.ID != "" }

@@ -10,9 +10,9 @@ package schema
 // Session names one conversation. A session id is unique only within an
 // application and a user, so the three always travel together.
 type Session struct {
-	App  string
-	User string
-	ID   string
+	App  string `json:"app"`
+	User string `json:"user"`
+	ID   string `json:"id"`
 }
 
 // Event is one row of agent_events: one step of one run.
