@@ -14,6 +14,7 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
 	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
@@ -23,10 +24,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-func (h *harness) serve(root agent.Agent) {
+func (h *harness) serve(root agent.Agent, others ...*plugin.Plugin) {
 	h.t.Helper()
 	r, err := runner.New(runner.Config{
-		AppName: app, Agent: root, SessionService: h.sessions, PluginConfig: h.cg.PluginConfig(), AutoCreateSession: true,
+		AppName: app, Agent: root, SessionService: h.sessions, PluginConfig: h.cg.PluginConfig(others...), AutoCreateSession: true,
 	})
 	if err != nil {
 		h.t.Fatal(err)

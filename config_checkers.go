@@ -5,6 +5,7 @@ package contextgraph
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/textproto"
 	"net/url"
@@ -54,6 +55,44 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 			p.add(k.field("attributes").entry(name).field("optional"), "given for a checker", "leave it out: what was seen is always required of a checker")
 		}
 	}
+}
+
+// warnings says what is no error, because code may still make up for it, but makes
+// every approval that rests on it fail: types that nothing checks, and attributes
+// that a checker does not answer.
+func (c Config) warnings() []string {
+	answers := make(map[string]map[string]AttributeConfig)
+	for _, k := range c.Checkers {
+		if k.HTTP != nil {
+			answers[k.Type] = k.HTTP.Attributes
+		}
+	}
+	types := slices.Sorted(maps.Keys(answers))
+	for t := range c.CheckFuncs {
+		answers[t] = nil
+		types = append(types, t)
+	}
+	var out []string
+	for _, e := range c.Extract {
+		attributes, ok := answers[e.Type]
+		if !ok {
+			w := fmt.Sprintf("rule %q finds entities of type %q, which no checker checks: an approval that rests on one fails its check", e.Name, e.Type)
+			if near := closest(e.Type, types); near != "" {
+				w += fmt.Sprintf("; did you mean %q?", near)
+			}
+			out = append(out, w)
+			continue
+		}
+		if attributes == nil {
+			continue // a checker in code: nobody knows what it answers
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			if _, ok := attributes[name]; !ok {
+				out = append(out, fmt.Sprintf("rule %q finds the attribute %q of type %q, which its checker does not answer: an approval that rests on one fails its check", e.Name, name, e.Type))
+			}
+		}
+	}
+	return out
 }
 
 const (

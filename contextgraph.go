@@ -79,6 +79,9 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 		return nil, err
 	}
 	in.announce(rc.Covered)
+	for _, w := range cfg.warnings() {
+		in.log.Warn("contextgraph: " + w)
+	}
 	return in, nil
 }
 
@@ -131,8 +134,8 @@ func (in *Instance) announce(covered []string) {
 			"journal", in.JournalPath())
 		return
 	}
-	in.log.Warn("contextgraph: approvals of these tools, and of tools wrapped by Protect, are enforced; any other confirmation is only observed: its verdict is recorded and blocks nothing",
-		"enforced", enforced, "journal", in.JournalPath())
+	in.log.Warn("contextgraph: approvals of tools wrapped by Protect, and of those the configuration names, are enforced; any other confirmation is only observed: its verdict is recorded and blocks nothing",
+		"enforced_by_configuration", enforced, "journal", in.JournalPath())
 }
 
 // FromFile reads the configuration from a file (see [LoadConfig]) and opens it.

@@ -28,16 +28,16 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 		Watermark: receipt.Watermark, RowsRead: receipt.RowsRead,
 		Failed: receipt.Failed, Truncated: receipt.Truncated, Version: receipt.Version,
 	}}
+	if len(receipt.Errors) > 0 {
+		snapshot.Receipt.Error = receipt.Errors[0]
+	}
 	if decision == "" {
 		snapshot.Entities = g.Canonical()
 		return snapshot, nil
 	}
-	reasons, err := g.Why(decision)
-	if err != nil {
+	// Without the limit that Why has: what led to the decision long ago is checked too.
+	if snapshot.Entities, err = g.Evidence(decision); err != nil {
 		return safety.Snapshot{}, err
-	}
-	for _, r := range reasons {
-		snapshot.Entities = append(snapshot.Entities, r.Entity)
 	}
 	return snapshot, nil
 }

@@ -98,8 +98,12 @@ type harness struct {
 
 	bought  atomic.Int64
 	lastBuy atomic.Value // buyArgs
-	// onBuy, when set, runs inside the tool.
-	onBuy func()
+	// onBuy, when set, runs inside the tool; onAsk in its place, once; onCheck at the
+	// start of each check, with its number, if the option counted is set.
+	onBuy   func()
+	onAsk   func(agent.Context) error
+	onCheck func(n int64)
+	checks  atomic.Int64
 }
 
 type option func(*options)
@@ -112,6 +116,7 @@ type options struct {
 	answer        func(*model.LLMRequest) (*model.LLMResponse, error)
 	search        func(agent.Context, searchArgs) (map[string]any, error)
 	plugins       []*plugin.Plugin
+	counted       bool
 	wrapRunnerCfg func(*runner.Config)
 }
 
@@ -137,7 +142,8 @@ func newHarness(t testing.TB, opts ...option) *harness {
 	t.Helper()
 	h := &harness{t: t, clock: &clock{}, world: &shop{price: "$40,000", stock: true}, sessions: session.InMemoryService()}
 	h.path = filepath.Join(t.TempDir(), "contextgraph.db")
-	o := &options{
+	var o *options
+	o = &options{
 		protect: true, confirm: true,
 		cfg: contextgraph.Config{
 			Journal: contextgraph.JournalConfig{Path: h.path, CommitInterval: time.Millisecond},
@@ -151,6 +157,9 @@ func newHarness(t testing.TB, opts ...option) *harness {
 				},
 			}},
 			CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+				if n := h.checks.Add(1); o.counted && h.onCheck != nil {
+					h.onCheck(n)
+				}
 				price, stock := h.world.get()
 				return safety.State{AsOf: h.clock.Now(), Attributes: map[string]entity.Value{
 					"price": money(t, price), "availability": entity.Bool(stock),
@@ -183,7 +192,11 @@ func newHarness(t testing.TB, opts ...option) *harness {
 	}
 	var buy tool.Tool
 	buy, err = functiontool.New(functiontool.Config{Name: "buy", Description: "buys a product", RequireConfirmation: o.confirm},
-		func(_ agent.Context, a buyArgs) (map[string]any, error) {
+		func(ctx agent.Context, a buyArgs) (map[string]any, error) {
+			if ask := h.onAsk; ask != nil {
+				h.onAsk = nil
+				return nil, ask(ctx)
+			}
 			h.bought.Add(1)
 			h.lastBuy.Store(a)
 			if h.onBuy != nil {

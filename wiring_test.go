@@ -129,7 +129,7 @@ func TestStartSaysWhatIsEnforced(t *testing.T) {
 		guard contextgraph.GuardConfig
 		want  string
 	}{
-		"enforce": {contextgraph.GuardConfig{Tools: []string{"buy"}}, "enforced=[buy]"},
+		"enforce": {contextgraph.GuardConfig{Tools: []string{"buy"}}, "enforced_by_configuration=[buy]"},
 		"observe": {contextgraph.GuardConfig{Mode: contextgraph.ModeObserve}, "nothing is blocked"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -400,5 +400,36 @@ func TestFromFile(t *testing.T) {
 	_, err = contextgraph.FromFile(file)
 	if err == nil || !strings.Contains(err.Error(), "contextgraph.yaml:2:3") || !strings.Contains(err.Error(), "mode") {
 		t.Errorf("FromFile = %v, want an error with line and remedy", err)
+	}
+}
+
+// What will make every approval fail is said at the start, not after a human said
+// yes.
+func TestStartWarnsOfTypesThatNothingChecks(t *testing.T) {
+	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(`
+extract:
+  - {name: offers, tool: search, type: Produkt, value: $.name}
+  - {name: prices, tool: search, type: Product, value: $.name, attributes: {price: {path: $.p, type: money}, reach: {path: $.r, type: number}}}
+checkers:
+  - {type: Product, http: {url: "http://127.0.0.1:1/{value}", attributes: {price: {path: $.p, type: money}}}}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	cfg.Journal.Path = filepath.Join(t.TempDir(), "c.db")
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	cg, err := contextgraph.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cg.Close(t.Context())
+	for _, want := range []string{`type \"Produkt\", which no checker checks`, `did you mean \"Product\"?`, `attribute \"reach\" of type \"Product\"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log lacks %s:\n%s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), `attribute \"price\"`) {
+		t.Errorf("log complains of an attribute that is answered:\n%s", log.String())
 	}
 }

@@ -75,3 +75,43 @@ func BenchmarkExtract1000Spans(b *testing.B) {
 		x.Extract(r.rows)
 	}
 }
+
+// longRun is one run of 1,500 model calls with a tool each, every one of which
+// finds another entity: 3,000 spans in one chain.
+func longRun(b *testing.B) *recorder {
+	r := &recorder{t: b}
+	r.turn("1", "R")
+	for i := range 1500 {
+		call := fmt.Sprintf("c%d=query_ad_inventory", i)
+		r.llm(fmt.Sprint("L", i), "R", call)
+		r.tool(fmt.Sprint("T", i), "R", call, m{}, placements(fmt.Sprint("Product ", i)))
+	}
+	r.llm("last", "R", "ask=provision_campaign")
+	r.ask("T", "R", "ask=provision_campaign", "H", "conf", m{"budget": 50000})
+	return r
+}
+
+func BenchmarkEvidence3000Spans(b *testing.B) {
+	r := longRun(b)
+	g := build(b, r.rows)
+	if n := len(g.Nodes()); n < 3000 {
+		b.Fatalf("%d spans", n)
+	}
+	decision := r.key("H")
+	b.Run("evidence", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if found, err := g.Evidence(decision); err != nil || len(found) != 1501 {
+				b.Fatalf("%d entities, %v", len(found), err)
+			}
+		}
+	})
+	b.Run("why", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if reasons, err := g.Why(decision, graphsync.WithHops(10_000)); err != nil || len(reasons) != 1501 {
+				b.Fatalf("%d reasons, %v", len(reasons), err)
+			}
+		}
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
@@ -56,52 +55,4 @@ func declaredEntities(attributes []byte) ([]entity.Entity, error) {
 		}
 	}
 	return out, nil
-}
-
-// sightings keeps one entity per span, type and value.
-type sightings struct {
-	list  []entity.Entity
-	index map[sighting]int
-}
-
-type sighting struct{ node, typ, value string }
-
-// add takes e, which is not older than what was added before.
-func (s *sightings) add(e entity.Entity) {
-	if s.index == nil {
-		s.index = make(map[sighting]int)
-	}
-	key := sighting{e.TechNode, e.Type, e.Value}
-	i, known := s.index[key]
-	if !known {
-		s.index[key] = len(s.list)
-		s.list = append(s.list, e)
-		return
-	}
-	s.list[i] = merged(s.list[i], e)
-}
-
-// merged returns the entity that both sightings of one span make. The later one
-// wins, except that a model never replaces what an exact source gave, and that an
-// entity of the action stays one.
-func merged(earlier, later entity.Entity) entity.Entity {
-	if later.Source == entity.SourceModel && earlier.Source != entity.SourceModel {
-		earlier, later = later, earlier
-	}
-	out := later
-	if earlier.Source == entity.SourceAction {
-		out.Source = entity.SourceAction
-	}
-	if out.Norm.IsZero() {
-		out.Norm = earlier.Norm
-	}
-	if len(earlier.Attributes) > 0 {
-		out.Attributes = maps.Clone(earlier.Attributes)
-		maps.Copy(out.Attributes, later.Attributes)
-	}
-	if out.ArtifactURI == "" {
-		out.ArtifactURI = earlier.ArtifactURI
-	}
-	out.Confidence = max(earlier.Confidence, later.Confidence)
-	return out
 }

@@ -19,6 +19,8 @@ import (
 // RowError says why a row gave no entities.
 type RowError struct {
 	EventID string
+	// TechNode is the key of the span that the row belongs to.
+	TechNode string
 	// Rule is the rule that failed; empty when the row itself could not be read or
 	// a declared entity is wrong.
 	Rule string
@@ -38,7 +40,9 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // Extraction is what an [Extractor] found in the rows of a session.
 type Extraction struct {
-	// Entities are in the order of the rows, once per span, type and value.
+	// Entities are in the order of the rows, once per row, type and value. What
+	// several rows of a span say of one entity is not merged: a decision between
+	// them rests on the earlier ones alone. [Build] merges them.
 	Entities []entity.Entity
 	// Failed are the rows that could not be read as the rules say, in order. A
 	// failed row gives no entities at all.
@@ -61,33 +65,30 @@ type Extraction struct {
 // whose status is ERROR or whose result is null or an object with "error" alone,
 // which is how the framework reports a failed or a refused call.
 //
-// An entity found several times in one span is one: a later row wins attribute by
-// attribute, and the confidence is the greatest.
+// An entity found several times in one row is one: what is declared comes first,
+// then the rules in their order; the later wins attribute by attribute, and the
+// confidence is the greatest.
 func (x *Extractor) Extract(rows []schema.Event) Extraction {
 	var out Extraction
-	var found sightings
 	for _, e := range inOrder(rows) {
 		out.RowsRead++
 		out.Watermark = max(out.Watermark, e.Seq)
 		read, err := x.row(e)
+		node := rowNodeKey(e)
 		if read.relevant && e.IsTruncated {
 			out.Truncated++
 		}
 		if err != nil {
-			out.Failed = append(out.Failed, RowError{EventID: e.EventID, Rule: read.rule, Err: err})
+			out.Failed = append(out.Failed, RowError{EventID: e.EventID, TechNode: node, Rule: read.rule, Err: err})
 			continue
 		}
 		out.Extracted = append(out.Extracted, e.EventID)
-		if len(read.entities) == 0 {
-			continue
-		}
-		node := rowNodeKey(e)
-		for _, en := range read.entities {
+		for i := range read.entities {
+			en := &read.entities[i]
 			en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, eventTime(e)
-			found.add(en)
 		}
+		out.Entities = append(out.Entities, mergeRow(read.entities)...)
 	}
-	out.Entities = found.list
 	return out
 }
 

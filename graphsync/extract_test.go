@@ -251,12 +251,22 @@ func TestOneEntityPerSpan(t *testing.T) {
 	elsewhere := end
 	elsewhere.EventID, elsewhere.Seq, elsewhere.SpanID = "e3", 3, "span2"
 
-	got := compile(t, rules).Extract([]schema.Event{elsewhere, end, start})
-	diff(t, "entities", []string{
+	rows := []schema.Event{elsewhere, end, start}
+	found := compile(t, rules).Extract(rows)
+	diff(t, "entities, one per row", []string{
+		"Product Reels (action 0.9) reach=number:5 status=text:old",
+		"Product Reels (rule 0.4) status=text:new",
+		"Product Reels (rule 0.4) status=text:new",
+	}, shown(found.Entities))
+	if e := found.Entities[0]; e.EventID != "e1" || e.SeenAt.UnixMicro() != baseTime || e.SpanID != "span1" || e.TechNode != graphsync.TechNodeKey(start.Session(), "t1", "span1") {
+		t.Errorf("entity %+v", e)
+	}
+	got := graphsync.Build(rows, found.Entities).Entities()
+	diff(t, "entities, one per span", []string{
 		"Product Reels (action 0.9) reach=number:5 status=text:new",
 		"Product Reels (rule 0.4) status=text:new",
-	}, shown(got.Entities))
-	if e := got.Entities[0]; e.EventID != "e2" || e.SeenAt.UnixMicro() != baseTime+5 || e.SpanID != "span1" || e.TechNode != graphsync.TechNodeKey(start.Session(), "t1", "span1") {
+	}, shown(got))
+	if e := got[0]; e.EventID != "e2" || e.SeenAt.UnixMicro() != baseTime+5 || e.SpanID != "span1" {
 		t.Errorf("entity %+v", e)
 	}
 }

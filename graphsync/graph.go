@@ -8,7 +8,6 @@
 package graphsync
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -31,14 +30,16 @@ type Graph struct {
 	edges    []Edge
 	in, out  [][]arc
 
-	entities  []entity.Entity
-	seenPos   []int         // row of each entity, or -1
-	evaluated map[int][]int // entities of each node
+	entities  []entity.Entity // one per span, type and value, of all its sightings
+	sightings [][]sighting    // of each entity, in the order of the rows
+	evaluated map[int][]int   // entities of each node
 }
 
 // Build makes the graph of rows, in any order, and of the entities found in them.
 // A row or an entity given twice counts once. An entity without a TechNode belongs
-// to the span of its row.
+// to the span of its row. An entity that a span saw in several rows is one: a later
+// row wins attribute by attribute, and the confidence is the greatest; [Graph.Why]
+// and [Graph.Evidence] merge only the rows before the decision.
 func Build(rows []schema.Event, es []entity.Entity) *Graph {
 	g := &Graph{rows: inOrder(rows)}
 	g.spans, g.spanOf = fold(g.rows)
@@ -60,51 +61,7 @@ func Build(rows []schema.Event, es []entity.Entity) *Graph {
 		g.in[a.to] = append(g.in[a.to], a)
 		g.out[a.from] = append(g.out[a.from], a)
 	}
-	return g.withEntities(es)
-}
-
-// withEntities returns a graph of the same rows with other entities.
-func (g *Graph) withEntities(es []entity.Entity) *Graph {
-	out := *g
-	type placed struct {
-		entity.Entity
-		pos int
-	}
-	list := make([]placed, len(es))
-	for i, e := range es {
-		pos, known := g.position[e.EventID]
-		if !known {
-			pos = -1
-		}
-		if known && e.TechNode == "" {
-			n := g.nodes[g.spanOf[pos]]
-			e.TechNode, e.SpanID = n.Key, n.SpanID
-		}
-		list[i] = placed{e, pos}
-	}
-	slices.SortStableFunc(list, func(a, b placed) int {
-		return cmp.Or(
-			a.SeenAt.Compare(b.SeenAt), cmp.Compare(a.pos, b.pos), cmp.Compare(a.EventID, b.EventID), cmp.Compare(a.TechNode, b.TechNode),
-			cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Source, b.Source))
-	})
-	var found sightings
-	for _, p := range list {
-		found.add(p.Entity)
-	}
-	out.entities = found.list
-	out.seenPos = make([]int, len(out.entities))
-	out.evaluated = make(map[int][]int)
-	for i, e := range out.entities {
-		pos, known := g.position[e.EventID]
-		if !known {
-			pos = -1
-		}
-		out.seenPos[i] = pos
-		if n, ok := g.index[e.TechNode]; ok {
-			out.evaluated[n] = append(out.evaluated[n], i)
-		}
-	}
-	return &out
+	return g.withSightings(g.place(es))
 }
 
 // Nodes returns the spans in the order of their first rows.
@@ -113,7 +70,8 @@ func (g *Graph) Nodes() []TechNode { return slices.Clone(g.nodes) }
 // Edges returns the edges, each once, in the order of the nodes they lead to.
 func (g *Graph) Edges() []Edge { return slices.Clone(g.edges) }
 
-// Entities returns the sightings, one per span, type and value, by time.
+// Entities returns what the spans saw, one per span, type and value, in the order
+// of the first sightings.
 func (g *Graph) Entities() []entity.Entity { return slices.Clone(g.entities) }
 
 // Canonical returns the distinct entities of the session, by type and key.

@@ -38,10 +38,14 @@ type Publication struct {
 	Nodes    []TechNode
 	Edges    []Edge
 	Entities []entity.Entity
-	// Extracted are the ids of the events that were read without an error. Stored
-	// entities of these events that are not in Entities are out of date, except
-	// those of source model; entities of all other events must be kept.
+	// Extracted are the ids of the events that were read without an error, Failed
+	// the keys of the nodes with an event that could not be read, each once. A stored
+	// entity that is not in Entities is out of date when its event is in Extracted
+	// and its node is not in Failed, except one of source model. All others must be
+	// kept: an entity is stored with the last event that gave it, so the event that
+	// could not be read may have given it as well.
 	Extracted []string
+	Failed    []string
 	Receipt   Receipt
 	// At is the time of the extraction, UTC.
 	At time.Time
@@ -106,7 +110,7 @@ func (s *Syncer) sync(ctx context.Context, session schema.Session) (*Graph, Rece
 	receipt := found.receipt(s.extract.Version())
 	err = s.store.Publish(ctx, Publication{
 		Session: session, Nodes: g.nodes, Edges: g.edges, Entities: g.entities,
-		Extracted: found.Extracted, Receipt: receipt, At: time.Now().UTC(),
+		Extracted: found.Extracted, Failed: found.failedNodes(), Receipt: receipt, At: time.Now().UTC(),
 	})
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("publish: %w", err)
@@ -115,7 +119,20 @@ func (s *Syncer) sync(ctx context.Context, session schema.Session) (*Graph, Rece
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("read entities: %w", err)
 	}
-	return g.withEntities(stored), receipt, nil
+	return g.withStored(&found, stored), receipt, nil
+}
+
+// failedNodes returns the nodes with a row that failed, each once.
+func (x *Extraction) failedNodes() []string {
+	var out []string
+	seen := make(map[string]bool)
+	for i := range x.Failed {
+		if node := x.Failed[i].TechNode; !seen[node] {
+			seen[node] = true
+			out = append(out, node)
+		}
+	}
+	return out
 }
 
 func (x *Extraction) receipt(version string) Receipt {

@@ -62,8 +62,14 @@ func (s *memory) Publish(_ context.Context, p graphsync.Publication) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	given := func(e entity.Entity) bool {
+		return slices.ContainsFunc(p.Entities, func(o entity.Entity) bool {
+			return o.TechNode == e.TechNode && o.Type == e.Type && o.Value == e.Value
+		})
+	}
 	s.entities = slices.DeleteFunc(s.entities, func(e entity.Entity) bool {
-		return slices.Contains(p.Extracted, e.EventID) && e.Source != entity.SourceModel
+		outdated := slices.Contains(p.Extracted, e.EventID) && !slices.Contains(p.Failed, e.TechNode) && e.Source != entity.SourceModel
+		return given(e) || outdated
 	})
 	s.entities = append(s.entities, p.Entities...)
 	s.published = append(s.published, p)
@@ -94,8 +100,8 @@ func TestSync(t *testing.T) {
 	diff(t, "receipt", want, receipt)
 
 	p := store.published[0]
-	if p.Session != testSession || len(p.Nodes) != len(g.Nodes()) || len(p.Edges) != len(g.Edges()) || slices.Contains(p.Extracted, badID) || p.At.IsZero() || p.At.Location() != time.UTC {
-		t.Errorf("publication of %d nodes, %d edges, at %s", len(p.Nodes), len(p.Edges), p.At)
+	if p.Session != testSession || len(p.Nodes) != len(g.Nodes()) || len(p.Edges) != len(g.Edges()) || slices.Contains(p.Extracted, badID) || p.At.IsZero() || p.At.Location() != time.UTC || !slices.Equal(p.Failed, []string{r.key("B")}) {
+		t.Errorf("publication of %d nodes, %d edges, failed %v, at %s", len(p.Nodes), len(p.Edges), p.Failed, p.At)
 	}
 	var values []string
 	reasons, err := g.Why(r.key("H"))

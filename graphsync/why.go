@@ -46,8 +46,11 @@ func WithHops(n int) Option {
 // across agents and turns, by hops, then type, then key. The decision is the key
 // of a node, as [Graph.Decision] returns it; its own entities have 0 hops.
 //
-// Nothing after the decision counts. The decision is made at the last request for
-// approval in its span, or else at the last row of its span.
+// Nothing after the decision counts, not even for the values of an entity that was
+// seen before and after it. The decision is made at the last request for approval
+// in its span, or else at the last row of its span.
+//
+// Why explains and leaves out what is too far away; [Graph.Evidence] is complete.
 //
 // Of several paths the one with the fewest hops is returned, then the one with the
 // fewest edges, then the one over later steps. The error wraps [ErrUnknownNode]
@@ -62,60 +65,35 @@ func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 	}
 	target, ok := g.index[decision]
 	if !ok {
-		return nil, fmt.Errorf("why %q: %w: use a key of Nodes or the one of Decision", decision, ErrUnknownNode)
+		return nil, fmt.Errorf("why %q: %w: %s", decision, ErrUnknownNode, unknownNodeRemedy)
 	}
-	cutoff := g.spans[target].lastRequest
-	if cutoff < 0 {
-		cutoff = g.spans[target].last
-	}
-
-	// found holds the way of the best sighting of each entity.
-	type way struct {
-		node  int
-		route route
-		seen  []entity.Entity
-	}
-	found := make(map[string]*way)
 	routes, settled := g.shortest(target, o.hops)
-	for _, n := range settled {
-		for _, i := range g.evaluated[n] {
-			if !g.seenBy(i, cutoff) {
-				continue
-			}
-			e := g.entities[i]
-			key := e.CanonicalKey()
-			w := found[key]
-			if w == nil {
-				w = &way{node: n, route: routes[n]}
-				found[key] = w
-			}
-			w.seen = append(w.seen, e)
-		}
+	rank := make(map[int]int, len(settled))
+	for i, n := range settled {
+		rank[n] = i
 	}
-
-	reasons := make([]Reason, 0, len(found))
+	evidence := entity.Canonicalize(g.seenIn(slices.Sorted(slices.Values(settled)), g.cutoff(target)))
+	reasons := make([]Reason, len(evidence))
+	from := make([]int, len(evidence)) // rank of the span with the best route
+	for i, e := range evidence {
+		from[i] = len(settled)
+		for _, seen := range e.Seen {
+			from[i] = min(from[i], rank[g.index[seen.TechNode]])
+		}
+		reasons[i] = Reason{Entity: e, Hops: routes[settled[from[i]]].hops}
+	}
+	// Far spans first: the spans on their paths have the rest of the path for free.
 	paths := make(map[int][]Step)
-	for _, w := range found {
-		if paths[w.node] == nil {
-			paths[w.node] = g.path(w.node, routes)
+	for _, r := range slices.Backward(slices.Compact(slices.Sorted(slices.Values(from)))) {
+		if paths[settled[r]] == nil {
+			g.path(settled[r], routes, paths)
 		}
-		slices.SortStableFunc(w.seen, func(a, b entity.Entity) int {
-			return cmp.Or(a.SeenAt.Compare(b.SeenAt), cmp.Compare(g.index[a.TechNode], g.index[b.TechNode]))
-		})
-		reasons = append(reasons, Reason{Entity: entity.Canonicalize(w.seen)[0], Path: paths[w.node], Hops: w.route.hops})
 	}
-	slices.SortFunc(reasons, func(a, b Reason) int {
-		return cmp.Or(cmp.Compare(a.Hops, b.Hops), cmp.Compare(a.Entity.Type, b.Entity.Type), cmp.Compare(a.Entity.Key, b.Entity.Key))
-	})
+	for i, r := range from {
+		reasons[i].Path = paths[settled[r]]
+	}
+	slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Hops, b.Hops) })
 	return reasons, nil
-}
-
-// seenBy reports whether entity i was seen no later than the row at cutoff.
-func (g *Graph) seenBy(i, cutoff int) bool {
-	if pos := g.seenPos[i]; pos >= 0 {
-		return pos <= cutoff
-	}
-	return !g.entities[i].SeenAt.After(eventTime(g.rows[cutoff]))
 }
 
 // route is the way from a node towards the decision.
@@ -157,13 +135,14 @@ func (g *Graph) shortest(target, hops int) (routes map[int]route, settled []int)
 	return routes, settled
 }
 
-func (g *Graph) path(n int, routes map[int]route) []Step {
-	steps := make([]Step, 0, routes[n].edges+1)
-	for {
+// path adds the path from n to paths, with those of the spans on it that have none.
+func (g *Graph) path(n int, routes map[int]route, paths map[int][]Step) {
+	steps := make([]Step, routes[n].edges+1)
+	for i := range steps {
 		next := routes[n].next
-		steps = append(steps, Step{Node: g.nodes[n], Edge: next.kind})
-		if next.kind == "" {
-			return steps
+		steps[i] = Step{Node: g.nodes[n], Edge: next.kind}
+		if paths[n] == nil {
+			paths[n] = steps[i:]
 		}
 		n = next.to
 	}

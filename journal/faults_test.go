@@ -234,7 +234,7 @@ func TestSessionWithoutName(t *testing.T) {
 	}
 }
 
-// TestRowsInHandCount fills the queue while the writer can not get rid of the rows
+// TestRowsInHandCount fills the queue while the writer cannot get rid of the rows
 // it has taken.
 func TestRowsInHandCount(t *testing.T) {
 	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), QueueRows: 3, Logger: slog.New(slog.DiscardHandler)}

@@ -162,7 +162,7 @@ func (j *Journal) Lost(s schema.Session) int {
 }
 
 // Close stores what waits, then closes the file. When ctx ends first, one last
-// attempt is made without waiting for locks; rows it can not store are counted as
+// attempt is made without waiting for locks; rows it cannot store are counted as
 // lost and the error is an [ErrUnwritten]. Close returns at the latest a second
 // after ctx has ended. Only the first call closes; all calls wait for it and return
 // its result.

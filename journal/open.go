@@ -47,7 +47,7 @@ func prepareFile(path string) (string, error) {
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrPermission) {
-		return "", fmt.Errorf("path %q can not be written: %w: choose another path or change its permissions", path, err)
+		return "", fmt.Errorf("path %q cannot be written: %w: choose another path or change its permissions", path, err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("path %q: %w", path, err)
@@ -172,7 +172,7 @@ func enableWAL(ctx context.Context, conn *sqlite.Conn, busy time.Duration) error
 		case err == nil && mode == "wal":
 			return nil
 		case err == nil:
-			return fmt.Errorf("the file stays in %q mode: its file system can not share memory between processes; choose a path on a local disk", mode)
+			return fmt.Errorf("the file stays in %q mode: its file system cannot share memory between processes; choose a path on a local disk", mode)
 		case !isBusy(err) || time.Now().After(deadline):
 			return fmt.Errorf("enable WAL mode: %w", err)
 		}

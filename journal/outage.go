@@ -25,7 +25,7 @@ func (w *writer) failed(err error) {
 	}
 	w.mu.Unlock()
 	if first {
-		w.log.Error("rows can not be stored; they are kept and tried again", "error", err)
+		w.log.Error("contextgraph: journal: rows cannot be stored; they are kept and tried again", "error", err)
 	}
 	w.backoff = min(max(minBackoff, 2*w.backoff), maxBackoff)
 }
@@ -41,10 +41,10 @@ func (w *writer) succeeded(res insertResult) {
 	w.mu.Unlock()
 	w.backoff = 0
 	if !since.IsZero() {
-		w.log.Info("rows are stored again", "after", time.Since(since))
+		w.log.Info("contextgraph: journal: rows are stored again", "after", time.Since(since))
 	}
 	for _, err := range res.errors {
-		w.log.Error("a row was refused and is lost", "error", err)
+		w.log.Error("contextgraph: journal: a row was refused and is lost", "error", err)
 	}
 }
 
@@ -56,7 +56,7 @@ func (w *writer) reportDrops() {
 	w.queue.mu.Unlock()
 	total := full + invalid
 	if total > w.dropped && !w.dropping {
-		w.log.Warn("rows were dropped", "queue_full", full, "invalid", invalid)
+		w.log.Warn("contextgraph: journal: rows were dropped", "queue_full", full, "invalid", invalid)
 	}
 	w.dropping = total > w.dropped
 	w.dropped = total

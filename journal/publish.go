@@ -17,8 +17,9 @@ import (
 
 // Publish stores the graph of a session, all of it or nothing, and is durable when
 // it returns nil. Nodes and edges that p does not have are removed. An entity that
-// p does not have is removed when its row is in p.Extracted and no model found it:
-// the row was read and no longer gives it. A model never replaces an exact entity.
+// p does not have is removed when its row is in p.Extracted, its node is not in
+// p.Failed, and no model found it: all rows that can have given it were read, and
+// none gives it any more. A model never replaces an exact entity.
 //
 // A publication that was made from fewer rows than the stored one adds what is
 // missing and replaces or removes nothing. Only what differs from the stored graph
@@ -44,15 +45,13 @@ type publication struct {
 	edges     []graphsync.Edge
 	entities  []entityRow
 	extracted map[string]bool
+	failed    map[string]bool
 	errors    []byte
 }
 
 func encodePublication(p graphsync.Publication) (*publication, error) {
-	pub := &publication{edges: slices.Clone(p.Edges), extracted: make(map[string]bool, len(p.Extracted))}
+	pub := &publication{edges: slices.Clone(p.Edges), extracted: set(p.Extracted), failed: set(p.Failed)}
 	pub.Session, pub.Receipt, pub.At = p.Session, p.Receipt, p.At
-	for _, id := range p.Extracted {
-		pub.extracted[id] = true
-	}
 	traces := make(map[string]string, len(p.Nodes))
 	for i, n := range p.Nodes {
 		if n.Session != p.Session {
@@ -76,6 +75,14 @@ func encodePublication(p graphsync.Publication) (*publication, error) {
 	var err error
 	pub.errors, err = json.Marshal(p.Receipt.Errors)
 	return pub, err
+}
+
+func set(list []string) map[string]bool {
+	out := make(map[string]bool, len(list))
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
 }
 
 // store runs inside the transaction of the writer.
@@ -205,8 +212,8 @@ func (p *publication) storeEntities(conn *sqlite.Conn, stale bool) error {
 	if stale {
 		return nil
 	}
-	for _, old := range stored {
-		if old.source == entity.SourceModel || !p.extracted[old.eventID] {
+	for key, old := range stored {
+		if old.source == entity.SourceModel || !p.extracted[old.eventID] || p.failed[key.node] {
 			continue
 		}
 		if err := exec(conn, deleteEntitySQL, func(b *binder) { b.integer(old.id) }); err != nil {

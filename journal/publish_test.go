@@ -13,7 +13,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/journal"
 )
 
@@ -131,25 +130,28 @@ func TestPublishEntities(t *testing.T) {
 		watermark int64 // of the second publication; the first has 5
 		after     []entity.Entity
 		extracted []string
+		failed    []string // spans with a row that failed
 		want      []string
 	}{
-		{"vanished from a row that was read", []entity.Entity{a, b}, 6, []entity.Entity{a}, []string{"e1", "e2"},
+		{"vanished from a row that was read", []entity.Entity{a, b}, 6, []entity.Entity{a}, []string{"e1", "e2"}, nil,
 			[]string{"Product/A/a/rule"}},
-		{"kept for a row that failed", []entity.Entity{a, b}, 6, []entity.Entity{a}, []string{"e1"},
+		{"kept for a row that failed", []entity.Entity{a, b}, 6, []entity.Entity{a}, []string{"e1"}, nil,
 			[]string{"Product/A/a/rule", "Product/B/b/rule"}},
-		{"kept when a model found it", []entity.Entity{a, found("Product", "M", "b", "e2", model)}, 6, []entity.Entity{a}, []string{"e1", "e2"},
+		{"kept when another row of its span failed", []entity.Entity{a, b}, 6, nil, []string{"e1", "e2"}, []string{"b"},
+			[]string{"Product/B/b/rule"}},
+		{"kept when a model found it", []entity.Entity{a, found("Product", "M", "b", "e2", model)}, 6, []entity.Entity{a}, []string{"e1", "e2"}, nil,
 			[]string{"Product/A/a/rule", "Product/M/b/model"}},
-		{"an exact source replaces a model", []entity.Entity{found("Product", "A", "a", "e1", model)}, 6, []entity.Entity{a}, []string{"e1"},
+		{"an exact source replaces a model", []entity.Entity{found("Product", "A", "a", "e1", model)}, 6, []entity.Entity{a}, []string{"e1"}, nil,
 			[]string{"Product/A/a/rule"}},
-		{"a model does not replace an exact source", []entity.Entity{a}, 6, []entity.Entity{found("Product", "A", "a", "e1", model)}, nil,
+		{"a model does not replace an exact source", []entity.Entity{a}, 6, []entity.Entity{found("Product", "A", "a", "e1", model)}, nil, nil,
 			[]string{"Product/A/a/rule"}},
-		{"the same thing in two spans", nil, 6, []entity.Entity{a, found("Product", "A", "b", "e2", rule)}, nil,
+		{"the same thing in two spans", nil, 6, []entity.Entity{a, found("Product", "A", "b", "e2", rule)}, nil, nil,
 			[]string{"Product/A/a/rule", "Product/A/b/rule"}},
-		{"moved to another row", []entity.Entity{a}, 6, []entity.Entity{found("Product", "A", "a", "e2", rule)}, []string{"e1", "e2"},
+		{"moved to another row", []entity.Entity{a}, 6, []entity.Entity{found("Product", "A", "a", "e2", rule)}, []string{"e1", "e2"}, nil,
 			[]string{"Product/A/a/rule"}},
-		{"a publication from fewer rows adds only", []entity.Entity{a}, 4, []entity.Entity{b}, []string{"e1", "e2"},
+		{"a publication from fewer rows adds only", []entity.Entity{a}, 4, []entity.Entity{b}, []string{"e1", "e2"}, nil,
 			[]string{"Product/A/a/rule", "Product/B/b/rule"}},
-		{"a publication from fewer rows replaces nothing", []entity.Entity{changed}, 4, []entity.Entity{a}, []string{"e1", "e2"},
+		{"a publication from fewer rows replaces nothing", []entity.Entity{changed}, 4, []entity.Entity{a}, []string{"e1", "e2"}, nil,
 			[]string{"Product/A/a/rule"}},
 	}
 	for _, tt := range tests {
@@ -158,6 +160,9 @@ func TestPublishEntities(t *testing.T) {
 			publish(t, j, publication(5, tt.before...))
 			p := publication(tt.watermark, tt.after...)
 			p.Extracted = tt.extracted
+			for _, span := range tt.failed {
+				p.Failed = append(p.Failed, graphsync.TechNodeKey(testSession, "t", span))
+			}
 			publish(t, j, p)
 			got := graphOf(t, j)
 			if d := cmp.Diff(tt.want, names(got.Entities)); d != "" {
@@ -238,42 +243,6 @@ func TestPublishKeepsSessionsApart(t *testing.T) {
 	got := graphOf(t, j)
 	if len(got.Nodes) != 2 || len(got.Edges) != 1 || len(got.Entities) != 1 || got.Receipt.Watermark != 5 {
 		t.Errorf("a publication of another session changed %+v", got)
-	}
-}
-
-// TestSync runs the extraction of package graphsync against a real journal.
-func TestSync(t *testing.T) {
-	x, err := graphsync.Compile([]graphsync.Rule{{Name: "p", Tool: "query", Each: "$.items[*]", Type: "Product", Value: "$.name"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := openJournal(t, nil)
-	row := func(n int64, typ, span, parent, content string) schema.Event {
-		e := event(testSession, "r", n, typ)
-		e.TraceID, e.SpanID, e.ParentSpanID, e.Content = "t", span, parent, []byte(content)
-		return e
-	}
-	appendAll(t, j,
-		row(1, schema.UserMessageReceived, "root", "", `{"text_summary":"buy"}`),
-		row(2, schema.ToolStarting, "tool", "root", `{"tool":"query","args":{}}`),
-		row(3, schema.ToolCompleted, "tool", "root", `{"tool":"query","result":{"items":[{"name":"B"},{"name":"A"}]}}`),
-	)
-	g, receipt, err := graphsync.NewSyncer(j, x).Sync(t.Context(), testSession)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := graphOf(t, j)
-	if d := cmp.Diff(g.Nodes(), got.Nodes); d != "" {
-		t.Errorf("nodes differ (-graph +journal):\n%s", d)
-	}
-	if len(got.Edges) != len(g.Edges()) || len(got.Edges) == 0 {
-		t.Errorf("%d edges stored, %d in the graph", len(got.Edges), len(g.Edges()))
-	}
-	if d := cmp.Diff(names(g.Entities()), names(got.Entities)); d != "" || len(got.Entities) != 2 {
-		t.Errorf("%d entities differ (-graph +journal):\n%s", len(got.Entities), d)
-	}
-	if d := cmp.Diff(receipt, got.Receipt); d != "" || receipt.Watermark != 3 {
-		t.Errorf("receipt differs (-graph +journal):\n%s", d)
 	}
 }
 

@@ -185,7 +185,7 @@ func (w *writer) group() int {
 }
 
 // transact runs fn in an immediate transaction, which reads the latest state and
-// can not fail to commit because of another writer.
+// cannot fail to commit because of another writer.
 func (w *writer) transact(ctx context.Context, fn func(*sqlite.Conn) error) (err error) {
 	if err := w.begin(ctx); err != nil {
 		return err

@@ -216,7 +216,7 @@ func TestFailedCommitKeepsRows(t *testing.T) {
 		}
 	}
 	text := log.String()
-	if n := strings.Count(text, "can not be stored"); n != 1 {
+	if n := strings.Count(text, "cannot be stored"); n != 1 {
 		t.Errorf("the outage was logged %d times, want once:\n%s", n, text)
 	}
 	if n := strings.Count(text, "stored again"); n != 1 {

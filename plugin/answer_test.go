@@ -66,6 +66,10 @@ type hinted struct {
 	Total int `json:"total"`
 }
 
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("boom") }
+
 // The summary for the human joins an object; a payload of another kind is the
 // tool's business and stays as it is.
 func TestWithSummary(t *testing.T) {
@@ -77,15 +81,19 @@ func TestWithSummary(t *testing.T) {
 	}{
 		{"none", nil, map[string]any{"contextgraph": shown}},
 		{"map", original, map[string]any{"total": 1, "contextgraph": shown}},
-		{"struct", hinted{3}, map[string]any{"total": 3.0, "contextgraph": shown}},
+		{"struct", hinted{1 << 60}, map[string]any{"total": json.Number("1152921504606846976"), "contextgraph": shown}},
+		{"method that panics", panicking{}, panicking{}},
 		{"text", "please", "please"},
 		{"list", []any{1}, []any{1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, withSummary(tt.in, shown)); diff != "" {
+			if diff := cmp.Diff(tt.want, withSummary(tt.in, shown, true)); diff != "" {
 				t.Errorf("mismatch (-want +got):\n%s", diff)
 			}
 		})
+	}
+	if got := withSummary(hinted{1}, shown, false); got != any(hinted{1}) {
+		t.Errorf("the payload of a call that is only observed became %v", got)
 	}
 	if len(original) != 1 {
 		t.Errorf("the tool's own map was changed: %v", original)

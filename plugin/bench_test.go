@@ -128,9 +128,12 @@ func BenchmarkLLMRequest(b *testing.B) {
 		req.Contents = append(req.Contents, genai.NewContentFromText(strings.Repeat("a message of some words ", 10), role))
 	}
 	inTool(b, rec, func(ctx agent.Context, _ tool.Tool) {
+		r := rec.runs.lookup(ctx)
+		a := r.agent(ctx.AgentName(), ctx.Branch())
 		b.ReportAllocs()
 		for b.Loop() {
 			_, _ = rec.beforeModel(ctx, req)
+			r.takeLLM(a)
 		}
 	})
 }

@@ -21,14 +21,16 @@ const (
 	CodeNotRecorded = "not_recorded" // the call, or its request, is not on record
 	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
+	CodeCanceled    = "canceled"     // the run has ended; nobody would see the effect
 )
 
 // gateBeforeTool stands before every tool call, behind all other plugins. Calls
 // of tools that are not guarded pass untouched.
 func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (result map[string]any, err error) {
 	name := t.Name()
-	enforced, asks := rec.enforced(name)
+	enforced, always := rec.enforced(name)
 	if !enforced {
+		rec.observe(ctx, name)
 		return nil, nil
 	}
 	defer func() {
@@ -55,11 +57,15 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	if c.live {
 		return rec.deny(c, name, CodeCannotAsk, "a live session cannot ask for an approval"), nil
 	}
+	// Whether Protect stands around this very tool is seen from the tool, not from its
+	// name: another tool may have the same one.
+	p, ok := t.(*protected)
+	c.inner = ok && p.rec == rec
 	c.gated = true
 
 	confirmation := ctx.ToolConfirmation()
 	switch {
-	case confirmation == nil && asks:
+	case confirmation == nil && always && !c.inner:
 		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
 			return rec.deny(c, name, CodeCannotAsk, err.Error()), nil
 		}
@@ -72,6 +78,26 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
 	}
 	return rec.execute(ctx, r, c, args), nil
+}
+
+// observe says so when a call that is only observed runs over a verdict that would
+// have blocked it.
+func (rec *Recorder) observe(ctx agent.Context, name string) {
+	if rec.sink == nil || ctx.ToolConfirmation() == nil {
+		return
+	}
+	var r *run
+	defer rec.rescue("BeforeTool", &r)
+	if r = rec.runs.lookup(ctx); r == nil {
+		return
+	}
+	r.mu.Lock()
+	outcome, answered := r.answers[ctx.FunctionCallID()]
+	r.mu.Unlock()
+	if answered && !outcome.Accepted && ctx.ToolConfirmation().Confirmed {
+		rec.log.Warn("contextgraph: a call that is only observed runs although its approval was not accepted; list the tool under guard.tools or wrap it with Protect to block it",
+			"tool", name, "reason", outcome.Reason, "approval", outcome.Approval.ID)
+	}
 }
 
 func approvalHint(name string) string {
@@ -90,19 +116,26 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 	if !outcome.Accepted {
 		return rec.refuse(c, refusalOf(c, outcome))
 	}
+	if err := ctx.Err(); err != nil {
+		return rec.deny(c, c.name, CodeCanceled, "the run has ended: "+err.Error())
+	}
 	pctx, cancel := detached(ctx, answerTimeout)
 	defer cancel()
 	permit, report, err := rec.guard.Permit(pctx, safety.Execution{
-		Session: r.session, ApprovalID: outcome.Approval.ID, CallID: c.id, Tool: c.name, RunID: r.id, Args: args,
+		Session: r.session, ApprovalID: outcome.Approval.ID, CallID: c.id, Tool: c.name, Agent: c.agent, RunID: r.id, Args: args,
 	})
 	rec.verdict(ctx, r, report, "execution", c.span, outcome.Approval)
 	if err != nil {
 		return rec.refuse(c, err)
 	}
 	c.permit = permit
-	if rec.isProtected(c.name) {
+	if c.inner {
 		// Protect consumes it, innermost.
 		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		c.permit = nil
+		return rec.deny(c, c.name, CodeCanceled, "the run has ended: "+err.Error())
 	}
 	if err := permit.Consume(pctx, args); err != nil {
 		c.permit = nil
@@ -136,17 +169,28 @@ func (rec *Recorder) refuse(c *call, err error) map[string]any {
 	if !errors.As(err, &refusal) {
 		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: err.Error(), Tool: c.name}
 	}
+	rec.log.Warn("contextgraph: call refused", "tool", c.name, "code", refusal.Code, "approval", refusal.ApprovalID,
+		"alerts", len(refusal.Report.Alerts()), "failures", len(refusal.Report.Failures()))
 	return refusal.Map()
 }
 
 // deny refuses a call for a reason of the gate itself.
 func (rec *Recorder) deny(c *call, name, code, message string) map[string]any {
-	refusal := &safety.Refusal{Code: code, Message: fmt.Sprintf("%s was not run: %s.", name, message), Tool: name}
+	refusal := &safety.Refusal{Code: code, Message: fmt.Sprintf("%s was not run: %s.", name, message), Tool: name, Next: setupNext(code)}
 	if c != nil {
 		c.refused = refusal.Error()
 	}
 	rec.log.Warn("contextgraph: call denied", "tool", name, "code", code, "reason", message)
 	return refusal.Map()
+}
+
+// setupNext is the advice where neither a new plan nor a new approval can help.
+func setupNext(code string) string {
+	switch code {
+	case CodeRecorderOff, CodeClosed, CodeNotRecorded, CodeCannotAsk, CodeUnsupported:
+		return "Do not repeat this call. The system is not set up to run it, which only an operator can correct; report that."
+	}
+	return ""
 }
 
 // finishPermit tells the ledger how the effect ended.

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,15 +49,26 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 	if !ok {
 		return nil
 	}
-	approval, err := rec.ask(ctx, r, c, args)
-	if err != nil {
-		rec.log.Error("contextgraph: an approval request could not be recorded", "tool", name, "error", err)
-		if enforced, _ := rec.enforced(name); !enforced {
-			return nil
+	enforced, _ := rec.enforced(name)
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			rec.panics.Add(1)
+			err = fmt.Errorf("internal error: %v", p)
 		}
-		return rec.withdraw(ctx, name, err)
+		if err == nil {
+			return
+		}
+		rec.log.Error("contextgraph: an approval request could not be recorded", "tool", name, "error", err)
+		if enforced {
+			refusal = rec.withdraw(ctx, name, err)
+		}
+	}()
+	var approval safety.Approval
+	if approval, err = rec.ask(ctx, r, c, args); err != nil {
+		return nil
 	}
-	request.Payload = withSummary(request.Payload, approval.Shown())
+	request.Payload = withSummary(request.Payload, approval.Shown(), enforced)
 	actions.RequestedToolConfirmations[c.id] = request
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,9 +111,10 @@ func (rec *Recorder) withdraw(ctx agent.Context, name string, cause error) map[s
 	return rec.deny(nil, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
 }
 
-// withSummary adds the summary to a payload that is an object or absent. A
-// payload of another kind belongs to the tool and its client and stays as it is.
-func withSummary(payload any, shown map[string]any) any {
+// withSummary adds the summary to a payload that is absent or an object. A payload
+// of another kind belongs to the tool and its client and stays as it is, as does an
+// object of a Go type of its own where nothing is enforced.
+func withSummary(payload any, shown map[string]any, enforced bool) any {
 	switch p := payload.(type) {
 	case nil:
 		return map[string]any{PayloadKey: shown}
@@ -113,16 +126,33 @@ func withSummary(payload any, shown map[string]any) any {
 		q[PayloadKey] = shown
 		return q
 	}
-	data, err := json.Marshal(payload)
-	if err != nil {
+	if !enforced {
 		return payload
 	}
-	var q map[string]any
-	if json.Unmarshal(data, &q) != nil || q == nil {
+	q, ok := asObject(payload)
+	if !ok {
 		return payload
 	}
 	q[PayloadKey] = shown
 	return q
+}
+
+// asObject returns the JSON object that v is, with its numbers as written. A v that
+// cannot be encoded, or whose own method panics, is none.
+func asObject(v any) (object map[string]any, ok bool) {
+	defer func() {
+		if recover() != nil {
+			object, ok = nil, false
+		}
+	}()
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	err = d.Decode(&object)
+	return object, err == nil && object != nil
 }
 
 // confirmationRequests writes a row for each confirmation that the event asks
@@ -171,11 +201,13 @@ func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, r *run, ev
 		d.OptStr("function_call_id", callID)
 		d.Str("confirmation_id", fc.ID)
 		d.OptStr("approval_id", approval.ID)
+		enforced, _ := rec.enforced(approval.Tool)
+		d.Bool("enforced", enforced)
 	}
 	if approval.ID != "" {
 		actx, cancel := detached(ctx, ledgerTimeout)
 		defer cancel()
-		if err := rec.guard.Attach(actx, approval.ID, fc.ID); err != nil {
+		if err := rec.attach(actx, approval, fc); err != nil {
 			// Without its confirmation id the approval cannot be found again, so
 			// its answer will be refused.
 			rec.log.Error("contextgraph: a confirmation id could not be recorded; the answer to this request will be refused",
@@ -183,6 +215,23 @@ func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, r *run, ev
 		}
 	}
 	rec.emit(ctx, r, x)
+}
+
+// attach ties the confirmation to the approval, if what the human is shown is the
+// call that was recorded: a model may give two calls of a turn the same id.
+func (rec *Recorder) attach(ctx context.Context, approval safety.Approval, fc *genai.FunctionCall) error {
+	orig, err := toolconfirmation.OriginalCallFrom(fc)
+	if err != nil {
+		return err
+	}
+	digest, _, err := safety.ArgsDigest(orig.Args)
+	if err != nil {
+		return err
+	}
+	if orig.Name != approval.Tool || digest != approval.ArgsDigest {
+		return fmt.Errorf("the confirmation shows another call than the recorded one of %s", approval.Tool)
+	}
+	return rec.guard.Attach(ctx, approval.ID, fc.ID)
 }
 
 // answers reads the human's answers from a user message, records each and lets
@@ -268,6 +317,8 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 			d.OptStr("approval_id", approval.ID)
 			d.Bool("confirmed", perr == nil && confirmation.Confirmed)
 			d.Bool("accepted", outcome.Accepted)
+			enforced, _ := rec.enforced(approval.Tool)
+			d.Bool("enforced", enforced)
 			d.OptStr("reason", string(outcome.Reason))
 			d.OptStr("approver", approval.Approver)
 			if !approval.RequestedAt.IsZero() {

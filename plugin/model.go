@@ -26,16 +26,16 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 		return nil, nil
 	}
 	name, branch := ctx.AgentName(), ctx.Branch()
-	l := &llmSpan{id: newSpanID(), started: rec.now()}
-	l.cached = req.Config != nil && req.Config.CachedContent != ""
-	r.mu.Lock()
-	a := r.agentLocked(name, branch)
+	a := r.agent(name, branch)
 	if a == nil {
 		// A model call of an agent that did not announce itself.
-		a = &agentSpan{id: r.rootSpan, name: name, branch: branch, started: l.started}
+		a = &agentSpan{agentKey: agentKey{name, branch}, id: r.rootSpan}
 	}
-	l.agent = a
-	a.llm, a.lastLLM = l, l
+	rec.endLLM(ctx, r, a)
+	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now()}
+	l.cached = req.Config != nil && req.Config.CachedContent != ""
+	r.mu.Lock()
+	a.llm, a.lastLLM, a.active = l, l, true
 	r.mu.Unlock()
 
 	rec.emit(ctx, r, row{
@@ -158,43 +158,62 @@ func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmE
 		return nil, nil
 	}
 	now := rec.now()
-	name, branch := ctx.AgentName(), ctx.Branch()
+	a := r.agent(ctx.AgentName(), ctx.Branch())
+	if a == nil || resp == nil || llmErr != nil {
+		return nil, nil
+	}
 	r.mu.Lock()
-	a := r.agentLocked(name, branch)
-	var l *llmSpan
-	if a != nil {
-		l = a.lastLLM
-	}
-	if l != nil && l.firstToken.IsZero() {
+	l := a.llm
+	switch {
+	case l != nil && l.firstToken.IsZero():
 		l.firstToken = now
+	case l == nil && a.lastLLM != nil && !resp.Partial:
+		// A model that gives several answers to one request. Each is a row, and
+		// only the first one ends the span of the request.
+		l = &llmSpan{id: newSpanID(), agent: a, started: a.lastLLM.started}
 	}
-	partial := resp != nil && resp.Partial
-	if l != nil && !partial {
+	if !resp.Partial {
 		a.llm = nil
 	}
 	r.mu.Unlock()
-	if l == nil || partial || resp == nil || llmErr != nil {
-		return nil, nil
+	if l != nil && !resp.Partial {
+		rec.llmResponse(ctx, r, l, resp, now, false)
 	}
-	rec.llmResponse(ctx, r, l, resp, now, false)
 	return nil, nil
 }
 
 // shortCircuited writes the answer that a callback gave in the place of the
 // model: AfterModel does not fire then, only the event passes.
 func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *run, a *agentSpan, ev *session.Event) {
-	if ev.Content == nil || ev.Content.Role == genai.RoleUser {
-		return
+	switch {
+	case ev.Content != nil && ev.Content.Role == genai.RoleUser:
+		return // a tool's result
+	case ev.Content == nil && ev.ErrorCode == "" && ev.ErrorMessage == "":
+		return // a change of state
 	}
-	r.mu.Lock()
-	l := a.llm
-	a.llm = nil
-	r.mu.Unlock()
-	if l != nil {
+	if l := r.takeLLM(a); l != nil {
 		rec.llmResponse(ctx, r, l, &ev.LLMResponse, rec.now(), true)
 	}
 }
 
+// endLLM ends the model call that is still open in a: the model failed, or it gave
+// no answer.
+func (rec *Recorder) endLLM(ctx context.Context, r *run, a *agentSpan) {
+	l := r.takeLLM(a)
+	if l == nil {
+		return
+	}
+	if l.err == nil {
+		l.err, l.failed = errUnfinished, rec.now()
+	}
+	rec.emit(ctx, r, row{
+		typ: schema.LLMError, agent: a.name, branch: a.branch, span: l.id, parent: a.id, at: l.failed,
+		timed: true, total: l.failed.Sub(l.started), failed: true, message: l.err.Error(),
+	})
+}
+
+// onModelError remembers the error. A plugin or a callback behind this one may
+// still answer in the place of the model; if none does, the call ends with it.
 func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err error) (*model.LLMResponse, error) {
 	var r *run
 	defer rec.rescue("OnModelError", &r)
@@ -202,21 +221,13 @@ func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err er
 	if r == nil || err == nil {
 		return nil, nil
 	}
-	now := rec.now()
-	r.mu.Lock()
-	a := r.agentLocked(ctx.AgentName(), ctx.Branch())
-	var l *llmSpan
-	if a != nil {
-		l, a.llm = a.lastLLM, nil
+	if a := r.agent(ctx.AgentName(), ctx.Branch()); a != nil {
+		r.mu.Lock()
+		if l := a.llm; l != nil {
+			l.err, l.failed = err, rec.now()
+		}
+		r.mu.Unlock()
 	}
-	r.mu.Unlock()
-	if l == nil {
-		return nil, nil
-	}
-	rec.emit(ctx, r, row{
-		typ: schema.LLMError, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
-		timed: true, total: now.Sub(l.started), failed: true, message: err.Error(),
-	})
 	return nil, nil
 }
 
@@ -249,6 +260,9 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *
 	}
 	if x.message == "" {
 		x.message = resp.ErrorCode
+	}
+	if x.message == "" && l.err != nil {
+		x.message = l.err.Error() // a callback answered after the model failed
 	}
 	rec.emit(ctx, r, x)
 }

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"context"
 	"strings"
 
 	"google.golang.org/genai"
@@ -32,6 +33,7 @@ func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Conte
 		parts: func(d jsonenc.Doc) { contentParts(d, msg) },
 	})
 	rec.answers(ctx, r, msg)
+	r.rest(rec.now())
 	return nil, nil
 }
 
@@ -42,8 +44,9 @@ func (rec *Recorder) open(ctx agent.InvocationContext) *run {
 	r.common = rec.commonAttributes(r)
 	for _, old := range rec.runs.add(r, r.started) {
 		rec.emit(ctx, old, row{
-			typ: schema.InvocationCompleted, agent: old.rootAgent, span: old.rootSpan,
-			failed: true, message: "the run ended before it began: its user message was refused",
+			typ: schema.InvocationCompleted, agent: old.rootAgent, span: old.rootSpan, at: r.started,
+			timed: true, total: r.started.Sub(old.started),
+			failed: true, message: "the run ended before it began: its user message was refused, or it could not be live",
 		})
 	}
 	return r
@@ -57,9 +60,12 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		// A live run has no user message.
 		r = rec.open(ctx)
 	}
-	r.mu.Lock()
-	r.begun = true
-	r.mu.Unlock()
+	if r.live {
+		// It may still fail to start, and no callback would tell.
+		r.rest(rec.now())
+	} else {
+		r.begin()
+	}
 	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.rootAgent, span: r.rootSpan})
 	return nil, nil
 }
@@ -91,18 +97,7 @@ func (rec *Recorder) afterRun(ctx agent.InvocationContext) {
 		rec.endTool(ctx, r, c, nil, nil, errUnfinished)
 	}
 	for i := len(agents) - 1; i >= 0; i-- {
-		a := agents[i]
-		if l := a.llm; l != nil {
-			rec.emit(ctx, r, row{
-				typ: schema.LLMError, agent: a.name, branch: a.branch, span: l.id, parent: a.id, at: now,
-				timed: true, total: now.Sub(l.started), failed: true, message: errUnfinished.Error(),
-			})
-		}
-		rec.emit(ctx, r, row{
-			typ: schema.AgentCompleted, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: now,
-			timed: true, total: now.Sub(a.started),
-			adk: func(d jsonenc.Doc) { d.Bool("unfinished", true) },
-		})
+		rec.endAgent(ctx, r, agents[i], true)
 	}
 	rec.emit(ctx, r, row{
 		typ: schema.InvocationCompleted, agent: r.rootAgent, span: r.rootSpan, at: now,
@@ -115,7 +110,10 @@ func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {
 	var r *run
 	defer rec.rescue("BeforeAgent", &r)
 	if r = rec.runs.lookup(ctx); r != nil {
-		a := r.openAgent(ctx.AgentName(), ctx.Branch(), rec.now())
+		a, skipped := r.openAgent(ctx.WithICDelta(nil).Agent(), agentKey{ctx.AgentName(), ctx.Branch()}, rec.now())
+		for _, x := range skipped {
+			rec.endAgent(ctx, r, x, false)
+		}
 		rec.emit(ctx, r, row{
 			typ: schema.AgentStarting, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: a.started,
 			// An agent's instruction cannot be read from a plugin; the system
@@ -131,14 +129,26 @@ func (rec *Recorder) afterAgent(ctx agent.Context) (*genai.Content, error) {
 	defer rec.rescue("AfterAgent", &r)
 	if r = rec.runs.lookup(ctx); r != nil {
 		if a := r.closeAgent(ctx.AgentName(), ctx.Branch()); a != nil {
-			now := rec.now()
-			rec.emit(ctx, r, row{
-				typ: schema.AgentCompleted, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: now,
-				timed: true, total: now.Sub(a.started),
-			})
+			rec.endAgent(ctx, r, a, false)
 		}
 	}
 	return nil, nil
+}
+
+// endAgent writes the end of an activation, and of the model call that is still
+// open in it.
+func (rec *Recorder) endAgent(ctx context.Context, r *run, a *agentSpan, unfinished bool) {
+	rec.endLLM(ctx, r, a)
+	now := rec.now()
+	rec.emit(ctx, r, row{
+		typ: schema.AgentCompleted, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: now,
+		timed: true, total: now.Sub(a.started),
+		adk: func(d jsonenc.Doc) {
+			if unfinished {
+				d.Bool("unfinished", true)
+			}
+		},
+	})
 }
 
 // onEvent sees what no callback does: state changes, final answers, the
@@ -146,8 +156,15 @@ func (rec *Recorder) afterAgent(ctx agent.Context) (*genai.Content, error) {
 func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session.Event, error) {
 	var r *run
 	defer rec.rescue("OnEvent", &r)
-	r = rec.runs.get(keyOf(ctx))
-	if r == nil || ev == nil || ev.LLMResponse.Partial {
+	if r = rec.runs.get(keyOf(ctx)); r == nil && ctx.RunConfig() == nil {
+		// A live run that was given up for not starting has started after all.
+		r = rec.open(ctx)
+	}
+	if r == nil || ev == nil {
+		return nil, nil
+	}
+	r.begin()
+	if ev.LLMResponse.Partial {
 		return nil, nil
 	}
 	span, parent := r.rootSpan, ""

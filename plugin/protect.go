@@ -42,8 +42,12 @@ func (rec *Recorder) Protect(t tool.Tool) tool.Tool {
 		return p
 	}
 	rec.mu.Lock()
+	known := rec.protected[t.Name()]
 	rec.protected[t.Name()] = true
 	rec.mu.Unlock()
+	if !known {
+		rec.log.Info("contextgraph: a tool is protected: it never runs without an approval", "tool", t.Name())
+	}
 	p := &protected{rec: rec, inner: t}
 	p.run, _ = t.(runnable)
 	return p
@@ -108,7 +112,10 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 		c = r.call(ctx)
 	}
 	if c == nil || !c.gated {
-		return p.rec.deny(nil, name, CodeCannotAsk, "the call did not pass contextgraph's gate: its runner lacks the plugins, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session)"), nil
+		return p.rec.deny(nil, name, CodeCannotAsk, "the call did not pass contextgraph's gate: its runner lacks the plugins, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session); give the runner PluginConfig: cg.PluginConfig()"), nil
+	}
+	if c.tool != tool.Tool(p) {
+		return p.rec.deny(c, name, CodeUnsupported, "Protect must be the outermost wrapper of a tool, and its Run must not be called by another tool"), nil
 	}
 	confirmation := ctx.ToolConfirmation()
 	if confirmation == nil {
@@ -130,6 +137,9 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	frozen, err := safety.FreezeArgs(m)
 	if err != nil {
 		return p.rec.deny(c, name, safety.CodeArgsChanged, err.Error()), nil
+	}
+	if err := ctx.Err(); err != nil {
+		return p.rec.deny(c, name, CodeCanceled, "the run has ended: "+err.Error()), nil
 	}
 	cctx, cancel := detached(ctx, ledgerTimeout)
 	err = c.permit.Consume(cctx, frozen)

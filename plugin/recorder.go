@@ -195,17 +195,14 @@ func (rec *Recorder) Gaps() []string {
 	return nil
 }
 
-func (rec *Recorder) enforced(name string) (enforced, asks bool) {
+// enforced reports whether calls of tools of that name are enforced, and whether
+// each needs an approval. Only the confirmations of a covered tool are enforced: it
+// decides itself which of its calls need one.
+func (rec *Recorder) enforced(name string) (enforced, always bool) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	listed, protected := rec.listed[name], rec.protected[name]
-	return listed || protected || rec.covered[name], listed && !protected
-}
-
-func (rec *Recorder) isProtected(name string) bool {
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	return rec.protected[name]
+	always = rec.listed[name] || rec.protected[name]
+	return always || rec.covered[name], always
 }
 
 // rootName remembers the root agent of an application. A run that resumes starts

@@ -161,7 +161,7 @@ func TestRefusedUserMessageIsClosedLater(t *testing.T) {
 		t.Fatalf("%d INVOCATION_COMPLETED rows so far, want none", got)
 	}
 	refuse = false
-	now = now.Add(2 * time.Minute)
+	now = now.Add(11 * time.Minute)
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
 	completed := sink.of(schema.InvocationCompleted)
 	if len(completed) != 2 {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -46,10 +45,16 @@ type run struct {
 	// common is the part of the attributes that every row of the run shares.
 	common []byte
 
-	mu     sync.Mutex
-	seq    int64
+	mu  sync.Mutex
+	seq int64
+	// begun says that the run did something; idle is since when it has not, zero
+	// while its user message is being looked at.
 	begun  bool
+	idle   time.Time
 	agents []*agentSpan
+	// closed holds the last activation of each agent that ended, for events that
+	// come after it.
+	closed map[agentKey]*agentSpan
 	calls  map[*session.EventActions]*call
 	// asked holds the calls that asked for an approval, by call id, until the
 	// event that carries the confirmation id passes.
@@ -58,13 +63,19 @@ type run struct {
 	answers map[string]safety.Outcome
 }
 
+type agentKey struct{ name, branch string }
+
 // agentSpan is one activation of an agent.
 type agentSpan struct {
-	id, parent   string
-	name, branch string
-	started      time.Time
-	llm          *llmSpan
-	lastLLM      *llmSpan
+	agentKey
+	id, parent string
+	agent      agent.Agent
+	started    time.Time
+	// active says that something happened inside.
+	active bool
+	// llm is the model call that is open, lastLLM the last one.
+	llm     *llmSpan
+	lastLLM *llmSpan
 }
 
 // llmSpan is one model call.
@@ -74,6 +85,9 @@ type llmSpan struct {
 	started    time.Time
 	firstToken time.Time
 	cached     bool
+	// err is what the model failed with, at failed. A callback may still answer.
+	err    error
+	failed time.Time
 }
 
 // call is one call of a tool.
@@ -93,6 +107,8 @@ type call struct {
 	permit       *safety.Permit
 	refused      string
 	tool         tool.Tool
+	// inner says that the tool is behind Protect, which consumes the permit.
+	inner bool
 	// gated says that the gate saw this call before it ran; Protect refuses a
 	// call that it did not see.
 	gated bool
@@ -140,8 +156,9 @@ type endedRun struct {
 const settles = 5 * time.Second
 
 // abandonedAfter is how long a run may stand between its user message and its
-// start. A plugin that refuses the message ends a run there, and nothing tells.
-const abandonedAfter = time.Minute
+// start, or, if it is live, before anything happens in it. A plugin that refuses the
+// message ends a run there, as does a model that cannot be live, and nothing tells.
+const abandonedAfter = 10 * time.Minute
 
 // add stores r and returns the runs that were abandoned, which it removes.
 func (rs *runs) add(r *run, now time.Time) (abandoned []*run) {
@@ -151,7 +168,7 @@ func (rs *runs) add(r *run, now time.Time) (abandoned []*run) {
 		rs.m = make(map[runKey]*run)
 	}
 	for k, old := range rs.m {
-		if now.Sub(old.started) > abandonedAfter && !old.hasBegun() {
+		if old.abandoned(now) {
 			delete(rs.m, k)
 			abandoned = append(abandoned, old)
 		}
@@ -230,6 +247,7 @@ func newRun(ctx agent.InvocationContext, now time.Time) *run {
 		live:       ctx.RunConfig() == nil,
 		started:    now,
 		calls:      make(map[*session.EventActions]*call),
+		closed:     make(map[agentKey]*agentSpan),
 		asked:      make(map[string]*call),
 		answers:    make(map[string]safety.Outcome),
 	}
@@ -254,67 +272,24 @@ func (r *run) skip() {
 	r.seq++
 }
 
-func (r *run) hasBegun() bool {
+func (r *run) abandoned(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.begun
+	return !r.begun && !r.idle.IsZero() && now.Sub(r.idle) > abandonedAfter
 }
 
-// openAgent opens the span of an agent's activation under the innermost agent
-// that is open on the same branch or on one it came from.
-func (r *run) openAgent(name, branch string, now time.Time) *agentSpan {
+// begin says that the run is really under way.
+func (r *run) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := &agentSpan{id: newSpanID(), parent: r.rootSpan, name: name, branch: branch, started: now}
-	for i := len(r.agents) - 1; i >= 0; i-- {
-		if above(r.agents[i].branch, branch) {
-			a.parent = r.agents[i].id
-			break
-		}
-	}
-	r.agents = append(r.agents, a)
-	return a
+	r.begun = true
 }
 
-// above reports whether branch outer is inner or one that inner came from.
-func above(outer, inner string) bool {
-	return outer == inner || outer == "" || strings.HasPrefix(inner, outer) && inner[len(outer)] == '.'
-}
-
-// agent returns the innermost open activation of the named agent on the branch,
-// or nil.
-func (r *run) agent(name, branch string) *agentSpan {
+// rest says that nothing of the run is being worked on for now.
+func (r *run) rest(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.agentLocked(name, branch)
-}
-
-func (r *run) agentLocked(name, branch string) *agentSpan {
-	for i := len(r.agents) - 1; i >= 0; i-- {
-		if a := r.agents[i]; a.name == name && a.branch == branch {
-			return a
-		}
-	}
-	for i := len(r.agents) - 1; i >= 0; i-- {
-		if a := r.agents[i]; a.name == name && above(a.branch, branch) {
-			return a
-		}
-	}
-	return nil
-}
-
-// closeAgent takes the activation off the open ones.
-func (r *run) closeAgent(name, branch string) *agentSpan {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := r.agentLocked(name, branch)
-	for i := len(r.agents) - 1; i >= 0; i-- {
-		if r.agents[i] == a {
-			r.agents = append(r.agents[:i], r.agents[i+1:]...)
-			break
-		}
-	}
-	return a
+	r.idle = now
 }
 
 // startCall records a tool call. The key is the call's own EventActions: it
@@ -326,8 +301,9 @@ func (r *run) startCall(ctx agent.Context, t tool.Tool, now time.Time) *call {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.begun = true
 	if a := r.agentLocked(c.agent, c.branch); a != nil {
-		c.parent = a.id
+		c.parent, a.active = a.id, true
 	}
 	r.calls[ctx.Actions()] = c
 	return c

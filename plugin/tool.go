@@ -88,7 +88,7 @@ func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[stri
 	if c = r.call(ctx); c == nil {
 		c = rec.startTool(ctx, r, t, args)
 	}
-	if c.permit != nil && !rec.isProtected(c.name) {
+	if c.permit != nil && !c.inner {
 		rec.finishPermit(ctx, c, err)
 	}
 	rec.endTool(ctx, r, c, args, result, err)

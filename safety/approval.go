@@ -22,7 +22,8 @@ import (
 // The zero value is no state and leads nowhere.
 type ApprovalState string
 
-// The states of an approval.
+// The states of an approval. Where a confirmation is only observed, the state says
+// what the gate would have done; the call may have run all the same.
 const (
 	// StatePending waits for a person.
 	StatePending ApprovalState = "pending"

@@ -208,7 +208,7 @@ func (b *bench) answer(confirmed bool) safety.Outcome {
 
 func (b *bench) execution() safety.Execution {
 	return safety.Execution{
-		Session: nike, ApprovalID: b.approval.ID, CallID: "call-1", Tool: "provision_campaign", RunID: "run-2", Args: b.args,
+		Session: nike, ApprovalID: b.approval.ID, CallID: "call-1", Tool: "provision_campaign", Agent: "media_planner", RunID: "run-2", Args: b.args,
 	}
 }
 

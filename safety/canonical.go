@@ -47,6 +47,9 @@ func ArgsDigest(args map[string]any) (digest string, canonical []byte, err error
 	if err != nil {
 		return "", nil, err
 	}
+	if len(canonical) > maxArgsBytes {
+		return "", nil, argsError("$", "longer than %d bytes", maxArgsBytes)
+	}
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:]), canonical, nil
 }

@@ -82,6 +82,7 @@ func badArgs() map[string]map[string]any {
 		"a cycle":                 cycle,
 		"a wide cycle":            {"w": wide},
 		"too long":                {"a": strings.Repeat("x", 5<<20), "b": 1},
+		"too long at the end":     {"a": strings.Repeat("x", 4<<20)},
 	}
 	for name, v := range map[string]any{
 		"NaN": math.NaN(), "infinity": math.Inf(1), "negative infinity": math.Inf(-1),

@@ -4,7 +4,9 @@
 package safety
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
@@ -19,6 +21,8 @@ type Receipt struct {
 	// Truncated rows whose content was cut before it was recorded.
 	Failed    int `json:"failed"`
 	Truncated int `json:"truncated"`
+	// Error is the first reason why a row failed, for people; "" if none did.
+	Error string `json:"error,omitempty"`
 	// Version is the digest of the extraction rules.
 	Version string `json:"version"`
 }
@@ -34,6 +38,14 @@ type Snapshot struct {
 	Gaps []string
 }
 
+// count gives a number of things with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // problems lists what makes the snapshot unfit to approve anything.
 func problems(r Receipt, gaps []string) []Failure {
 	var out []Failure
@@ -41,10 +53,10 @@ func problems(r Receipt, gaps []string) []Failure {
 		out = append(out, fail(ReasonIncompleteRecord, "no row of the session was read"))
 	}
 	if r.Failed != 0 {
-		out = append(out, fail(ReasonExtractionFailed, "%d rows could not be extracted", r.Failed))
+		out = append(out, fail(ReasonExtractionFailed, "no entities could be extracted from %s: %s", count(r.Failed, "row"), cmp.Or(r.Error, "reason unknown")))
 	}
 	if r.Truncated != 0 {
-		out = append(out, fail(ReasonIncompleteRecord, "%d rows were truncated before they were recorded", r.Truncated))
+		out = append(out, fail(ReasonIncompleteRecord, "%s lost content before being recorded, to a limit of its size", count(r.Truncated, "row")))
 	}
 	for _, g := range gaps {
 		out = append(out, fail(ReasonIncompleteRecord, "%s", g))

@@ -125,7 +125,7 @@ func TestW40ApprovalsDoNotShareAPermit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = b.guard.Permit(t.Context(), safety.Execution{
-		Session: nike, ApprovalID: other.ID, CallID: "call-2", Tool: "provision_campaign", RunID: "run-2", Args: b.args,
+		Session: nike, ApprovalID: other.ID, CallID: "call-2", Tool: "provision_campaign", Agent: "media_planner", RunID: "run-2", Args: b.args,
 	})
 	wantRefusal(t, err, safety.CodeNotApproved)
 }

@@ -18,6 +18,9 @@ type Execution struct {
 	ApprovalID string
 	CallID     string
 	Tool       string
+	// Agent must be the one that asked: another agent's tool of the same name is
+	// another tool.
+	Agent string
 	// RunID names the run that carries it out. Required.
 	RunID string
 	// Args must have the digest of the arguments that were approved.
@@ -100,7 +103,7 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeUnknownRequest, nil, "This session has no such approval.")
 	case err != nil:
 		return no(CodeStore, err, "The approval could not be read.")
-	case a.CallID != e.CallID || a.Tool != e.Tool:
+	case a.CallID != e.CallID || a.Tool != e.Tool || a.Agent != e.Agent:
 		return no(CodeOtherCall, nil, "The approval is for another call.")
 	case a.State == StatePending:
 		return no(CodeNotApproved, nil, "Nobody has approved %s yet.", e.Tool)

@@ -33,6 +33,7 @@ func TestPermitIsForOneCall(t *testing.T) {
 		"another session":    {safety.CodeUnknownRequest, func(e *safety.Execution) { e.Session.ID = "x" }},
 		"another call":       {safety.CodeOtherCall, func(e *safety.Execution) { e.CallID = "call-2" }},
 		"another tool":       {safety.CodeOtherCall, func(e *safety.Execution) { e.Tool = "delete_campaign" }},
+		"another agent":      {safety.CodeOtherCall, func(e *safety.Execution) { e.Agent = "root_agent" }},
 		"other arguments":    {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args = map[string]any{"total": 1.0} }},
 		"no arguments":       {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args = nil }},
 		"one more argument":  {safety.CodeArgsChanged, func(e *safety.Execution) { e.Args["x"] = nil }},

@@ -18,6 +18,8 @@ type Refusal struct {
 	// Tool and ApprovalID name what was refused, as far as known.
 	Tool       string
 	ApprovalID string
+	// Next says what to do instead of trying again. Default: by the code.
+	Next string
 	// Report is the check that led to it; zero if none was made.
 	Report Report
 	// Err is the error behind it, if any.
@@ -68,7 +70,7 @@ func (r *Refusal) Map() map[string]any {
 		"status":  "blocked",
 		"reason":  code,
 		"message": cmp.Or(r.Message, defaultMessage),
-		"next":    next(code),
+		"next":    cmp.Or(r.Next, next(code)),
 	}
 	for key, value := range map[string]string{"tool": r.Tool, "approval_id": r.ApprovalID} {
 		if value != "" {
@@ -109,7 +111,7 @@ func next(code string) string {
 	case CodeRejected:
 		return "Do not repeat this call: a person rejected it. Ask what should be different before you plan again, and ask for approval of the new plan."
 	case CodeCheckFailed:
-		return "Do not repeat this call as it is. It could not be shown that nothing has changed; the failures say why. Report them, or plan again with data that can be checked, and ask for approval of the new plan."
+		return "Do not repeat this call as it is. It could not be shown that nothing has changed; the failures say why. Report them: the approval stays open, and when the cause is gone the person can approve again. Or plan again with data that can be checked, and ask for approval of the new plan."
 	default:
 		return "Do not repeat this call as it is. Nothing was carried out under this approval just now. Plan again from present data and ask for a new approval."
 	}

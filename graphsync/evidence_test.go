@@ -1,0 +1,276 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+func evidence(t testing.TB, g *graphsync.Graph, decision string) []entity.Canonical {
+	t.Helper()
+	found, err := g.Evidence(decision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// What a decision rests on does not end at the hop limit of Why.
+func TestEvidenceOfALongRun(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	for i := range 60 {
+		call := fmt.Sprintf("c%d=query_ad_inventory", i)
+		r.llm(fmt.Sprint("L", i), "R", call)
+		r.tool(fmt.Sprint("T", i), "R", call, m{}, placements(fmt.Sprint("P", i)))
+	}
+	r.llm("last", "R", "ask=provision_campaign")
+	r.ask("T", "R", "ask=provision_campaign", "H", "conf", m{"budget": 50000})
+	g := build(t, r.rows)
+	found := evidence(t, g, r.key("H"))
+	if len(found) != 61 || found[0].Key != "Budget:money:50000:USD" {
+		t.Errorf("%d entities, want 60 and the budget", len(found))
+	}
+	if !slices.IsSortedFunc(found, func(a, b entity.Canonical) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
+	}) {
+		t.Error("entities are not sorted by type and key")
+	}
+	if got := why(t, g, r.key("H")); len(got) != 11 {
+		t.Errorf("why gives %d reasons within its limit, want 11", len(got))
+	}
+	reasons, err := g.Why(r.key("H"), graphsync.WithHops(1000))
+	if err != nil || len(reasons) != 61 {
+		t.Fatalf("%d reasons, %v", len(reasons), err)
+	}
+	// Paths that share their ends are whole all the same.
+	for _, reason := range reasons {
+		first, last := reason.Path[0], reason.Path[len(reason.Path)-1]
+		hops := 0
+		for _, s := range reason.Path {
+			if s.Edge == graphsync.Informs {
+				hops++
+			}
+		}
+		if first.Node.Key != reason.Entity.Seen[0].TechNode || last.Node.SpanID != "H" || last.Edge != "" || hops != reason.Hops {
+			t.Fatalf("%s: %d steps, %d of %d hops, from %s to %s", reason.Entity.Value, len(reason.Path), hops, reason.Hops, first.Node.SpanID, last.Node.SpanID)
+		}
+	}
+
+	if _, err := g.Evidence("nothing"); !errors.Is(err, graphsync.ErrUnknownNode) {
+		t.Errorf("evidence of an unknown node: %v", err)
+	}
+}
+
+// Evidence is what Why finds without a limit, for every node taken as a decision.
+func TestEvidenceIsWhyWithoutALimit(t *testing.T) {
+	delegated := delegate(t)
+	resumed(delegated)
+	sessions := map[string]*recorder{"delegate": delegated}
+	for seed := range uint64(6) {
+		sessions[fmt.Sprint("random ", seed)] = randomSession(t, seed)
+	}
+	for name, r := range sessions {
+		g := build(t, r.rows)
+		for _, n := range g.Nodes() {
+			reasons, err := g.Why(n.Key, graphsync.WithHops(len(r.rows)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []entity.Canonical
+			for _, reason := range reasons {
+				want = append(want, reason.Entity)
+			}
+			slices.SortFunc(want, func(a, b entity.Canonical) int {
+				return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
+			})
+			diff(t, name+", "+n.SpanID, want, evidence(t, g, n.Key))
+		}
+	}
+}
+
+// randomSession has turns on several branches that see a few things again and again.
+func randomSession(t *testing.T, seed uint64) *recorder {
+	rnd := rand.New(rand.NewPCG(seed, 7))
+	r := &recorder{t: t}
+	for turn := range 4 {
+		root := fmt.Sprint("R", turn)
+		r.turn(fmt.Sprint(turn), root)
+		for step := range 6 {
+			r.branch = []string{"", "", "par.a", "par.b"}[rnd.IntN(4)]
+			id := fmt.Sprintf("%d.%d", turn, step)
+			r.llm("L"+id, root, id+"=query_ad_inventory", id+"x=query_audience")
+			r.start("T"+id, root, id+"=query_ad_inventory", m{})
+			if rnd.IntN(2) == 0 {
+				r.tool("U"+id, root, id+"x=query_audience", m{}, m{"audience": fmt.Sprint("Group ", rnd.IntN(3))})
+			}
+			r.end("T"+id, root, id+"=query_ad_inventory", placements(fmt.Sprint("P", rnd.IntN(5)), fmt.Sprint("P", rnd.IntN(5))), nil)
+		}
+	}
+	return r
+}
+
+// stateRules find products in the state of an agent, whose span holds many rows.
+func stateRules() []graphsync.Rule {
+	return append(adRules(), graphsync.Rule{
+		Name: "state", In: graphsync.InContent, Event: schema.StateDelta, Each: "$.products[*]", Type: "Product", Value: "$.name",
+		Attributes: map[string]graphsync.AttributeRule{
+			"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}, "status": {Path: "$.status", Optional: true},
+		},
+	})
+}
+
+// decidedBetween is a session whose agent writes its state before and after a
+// request for approval.
+func decidedBetween(t *testing.T) *recorder {
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	r.agent("root", "A", "R")
+	r.add(schema.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 10, "status": "new"}}}, nil)
+	r.add(schema.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 40000}}}, nil)
+	r.llm("L", "A", "c=provision_campaign")
+	r.ask("T", "A", "c=provision_campaign", "H", "conf", m{"budget": 50000})
+	return r
+}
+
+func (r *recorder) after() {
+	r.add(schema.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 52000, "status": "gone"}, m{"name": "Later", "price": 1}}}, nil)
+}
+
+// A row after the decision neither removes nor changes what the decision rests on,
+// whether the graph comes from the rows alone or over a store.
+func TestLaterSightingsChangeNothing(t *testing.T) {
+	x := compile(t, stateRules())
+	r := decidedBetween(t)
+	store := &memory{}
+	sources := map[string]func() *graphsync.Graph{
+		"rows": func() *graphsync.Graph { return graphsync.Build(r.rows, x.Extract(r.rows).Entities) },
+		"store": func() *graphsync.Graph {
+			store.rows = r.rows
+			g, _, err := graphsync.NewSyncer(store, x).Sync(t.Context(), testSession)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		},
+	}
+	for name, graph := range sources {
+		r.rows = decidedBetween(t).rows
+		before := graph()
+		wantWhy, want := why(t, before, r.key("H")), evidence(t, before, r.key("H"))
+		diff(t, name+": why before", []string{"Budget $50,000 0: T / H", "Product Reels 0: A / T / H"}, wantWhy)
+		reels := want[1]
+		if got := reels.Attributes["price"].Canonical() + " " + reels.Attributes["status"].Canonical(); got != "money:40000:USD text:new" {
+			t.Errorf("%s: the decision rests on %s", name, got)
+		}
+
+		r.after()
+		for range 2 { // the second time over what the first one stored
+			after := graph()
+			diff(t, name+": why after", wantWhy, why(t, after, r.key("H")))
+			diff(t, name+": evidence after", want, evidence(t, after, r.key("H")))
+			// The session as a whole knows the latest.
+			all := after.Canonical()
+			if len(all) != 3 || all[2].Attributes["price"].Canonical() != "money:52000:USD" || all[2].Attributes["status"].Canonical() != "text:gone" {
+				t.Errorf("%s: %v", name, all)
+			}
+			if len(after.Entities()) != 3 {
+				t.Errorf("%s: %d entities of the spans, want 3", name, len(after.Entities()))
+			}
+		}
+	}
+}
+
+// An exact sighting after the decision does not take a model's place before it.
+func TestModelSightingBeforeAnExactOne(t *testing.T) {
+	r := decidedBetween(t)
+	r.after()
+	found := compile(t, stateRules()).Extract(r.rows)
+	said := entity.Entity{
+		Type: "Product", Value: "Later", Source: entity.SourceModel, Confidence: 0.6, TechNode: r.key("A"),
+		EventID: r.rows[4].EventID, SeenAt: time.UnixMicro(r.rows[4].Timestamp),
+	}
+	g := graphsync.Build(r.rows, append(found.Entities, said))
+	got := evidence(t, g, r.key("H"))
+	if len(got) != 3 || got[1].Value != "Later" || got[1].Confidence != 0.6 || !slices.Equal(got[1].Sources, []entity.Source{entity.SourceModel}) {
+		t.Errorf("evidence %v", got)
+	}
+}
+
+// A row that fails under new rules does not take away what it gave before, although
+// a later row of its span was stored as the last one to give it.
+func TestEntityOfAFailedRowIsKept(t *testing.T) {
+	r := decidedBetween(t)
+	r.after()
+	store := &memory{rows: r.rows}
+	sync := func(change func(*graphsync.Rule)) (*graphsync.Graph, graphsync.Receipt) {
+		rules := stateRules()
+		change(&rules[len(rules)-1])
+		g, receipt, err := graphsync.NewSyncer(store, compile(t, rules)).Sync(t.Context(), testSession)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g, receipt
+	}
+	values := func(g *graphsync.Graph) []string {
+		out := []string{}
+		for _, e := range evidence(t, g, r.key("H")) {
+			out = append(out, e.Value)
+		}
+		return out
+	}
+	g, _ := sync(func(*graphsync.Rule) {})
+	diff(t, "under the old rules", []string{"$50,000", "Reels"}, values(g))
+
+	// The first two rows fail, the last one, which gave Reels too, gives nothing. It
+	// is not known any more that Later came from the last row alone, so it counts.
+	strict := func(r *graphsync.Rule) {
+		r.Each = "$.products[?@.price < 50000 && @.name != 'Later']"
+		r.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber}
+	}
+	for range 2 {
+		g, receipt := sync(strict)
+		if receipt.Failed != 2 {
+			t.Errorf("%d rows failed, want 2", receipt.Failed)
+		}
+		diff(t, "while rows fail", []string{"$50,000", "Later", "Reels"}, values(g))
+	}
+	// Once every row can be read, what none of them gives is out of date.
+	g, receipt := sync(func(r *graphsync.Rule) { r.Each = "$.nothing" })
+	if receipt.Failed != 0 {
+		t.Errorf("%d rows failed", receipt.Failed)
+	}
+	diff(t, "when all rows are read", []string{"$50,000"}, values(g))
+}
+
+// What is stored of an entity that the rows still give has the values of all its
+// rows: next to a row that fails it must not stand in for the earlier ones.
+func TestStoredValuesDoNotReplaceSightings(t *testing.T) {
+	r := decidedBetween(t)
+	r.after()
+	for i := range r.rows {
+		if r.rows[i].EventType == schema.StateDelta {
+			r.rows[i].Content = []byte("cut off")
+			break
+		}
+	}
+	g, receipt, err := graphsync.NewSyncer(&memory{rows: r.rows}, compile(t, stateRules())).Sync(t.Context(), testSession)
+	if err != nil || receipt.Failed != 1 {
+		t.Fatalf("%d rows failed, %v", receipt.Failed, err)
+	}
+	got := evidence(t, g, r.key("H"))
+	if len(got) != 2 || len(got[1].Attributes) != 1 || got[1].Attributes["price"].Canonical() != "money:40000:USD" {
+		t.Errorf("the decision rests on %v", got)
+	}
+}

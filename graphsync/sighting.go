@@ -1,0 +1,189 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// sighting is an entity in one row. A span can see an entity in several rows, and
+// a decision may lie between them, so sightings are merged only when it is known
+// up to which row: what a later row says must neither change nor remove what an
+// earlier decision rests on.
+type sighting struct {
+	entity.Entity
+	// pos is the first row at which the entity counts, or the number of rows when
+	// it was seen after all of them.
+	pos int
+}
+
+// thing is what one span sees once, in however many rows.
+type thing struct{ node, typ, value string }
+
+func thingOf(e entity.Entity) thing { return thing{e.TechNode, e.Type, e.Value} }
+
+// place finds the rows of entities. One whose row is not in the graph is placed at
+// the first row that is not older.
+func (g *Graph) place(es []entity.Entity) []sighting {
+	var latest []time.Time // of the rows up to each
+	out := make([]sighting, len(es))
+	for i, e := range es {
+		pos, known := g.position[e.EventID]
+		if known && e.TechNode == "" {
+			n := g.nodes[g.spanOf[pos]]
+			e.TechNode, e.SpanID = n.Key, n.SpanID
+		}
+		if !known {
+			if latest == nil {
+				latest = g.latest()
+			}
+			pos = sort.Search(len(latest), func(i int) bool { return !latest[i].Before(e.SeenAt) })
+		}
+		out[i] = sighting{e, pos}
+	}
+	return out
+}
+
+// latest returns for each row the latest time of the rows up to it.
+func (g *Graph) latest() []time.Time {
+	out := make([]time.Time, len(g.rows))
+	for i, e := range g.rows {
+		out[i] = eventTime(e)
+		if i > 0 && out[i].Before(out[i-1]) {
+			out[i] = out[i-1]
+		}
+	}
+	return out
+}
+
+// withSightings returns a graph of the same rows with other entities.
+func (g *Graph) withSightings(list []sighting) *Graph {
+	slices.SortStableFunc(list, func(a, b sighting) int {
+		return cmp.Or(
+			cmp.Compare(a.pos, b.pos), a.SeenAt.Compare(b.SeenAt), cmp.Compare(a.EventID, b.EventID), cmp.Compare(a.TechNode, b.TechNode),
+			cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Source, b.Source))
+	})
+	out := *g
+	out.entities, out.sightings, out.evaluated = nil, nil, make(map[int][]int)
+	index := make(map[thing]int, len(list))
+	for _, s := range list {
+		i, known := index[thingOf(s.Entity)]
+		if known {
+			out.entities[i] = merged(out.entities[i], s.Entity)
+			out.sightings[i] = append(out.sightings[i], s)
+			continue
+		}
+		i = len(out.entities)
+		index[thingOf(s.Entity)] = i
+		out.entities = append(out.entities, s.Entity)
+		out.sightings = append(out.sightings, []sighting{s})
+		if n, ok := g.index[s.TechNode]; ok {
+			out.evaluated[n] = append(out.evaluated[n], i)
+		}
+	}
+	return &out
+}
+
+// withStored returns a graph of the same rows with what was found in them and with
+// what a store has beyond that. A store keeps only the last row of each entity;
+// where the extraction found it too, its sightings say more.
+//
+// An entity that no row gives any more was kept because a row of its span failed.
+// It may have come from that row: it counts from there on, if that is earlier.
+func (g *Graph) withStored(found *Extraction, stored []entity.Entity) *Graph {
+	list := g.place(found.Entities)
+	given := make(map[thing]bool, len(list))
+	for _, s := range list {
+		given[thingOf(s.Entity)] = true
+	}
+	failed := make(map[string]int)
+	for i := range found.Failed {
+		f := &found.Failed[i]
+		if _, known := failed[f.TechNode]; !known {
+			// A row without an event id has no known place: it counts as the first.
+			failed[f.TechNode] = g.position[f.EventID]
+		}
+	}
+	for _, s := range g.place(stored) {
+		if s.Source != entity.SourceModel {
+			if given[thingOf(s.Entity)] {
+				continue
+			}
+			if pos, ok := failed[s.TechNode]; ok {
+				s.pos = min(s.pos, pos)
+			}
+		}
+		list = append(list, s)
+	}
+	return g.withSightings(list)
+}
+
+// seenBy returns entity i as its span had seen it by the row at cutoff; false when
+// it had not.
+func (g *Graph) seenBy(i, cutoff int) (entity.Entity, bool) {
+	list := g.sightings[i]
+	if list[0].pos > cutoff {
+		return entity.Entity{}, false
+	}
+	if list[len(list)-1].pos <= cutoff {
+		return g.entities[i], true
+	}
+	e := list[0].Entity
+	for _, s := range list[1:] {
+		if s.pos > cutoff {
+			break
+		}
+		e = merged(e, s.Entity)
+	}
+	return e, true
+}
+
+// mergeRow returns the entities of one row, each type and value once.
+func mergeRow(es []entity.Entity) []entity.Entity {
+	if len(es) < 2 {
+		return es
+	}
+	index := make(map[thing]int, len(es))
+	out := es[:0]
+	for _, e := range es {
+		if i, known := index[thingOf(e)]; known {
+			out[i] = merged(out[i], e)
+			continue
+		}
+		index[thingOf(e)] = len(out)
+		out = append(out, e)
+	}
+	return out
+}
+
+// merged returns the entity that two sightings in one span make. The later one
+// wins, except that a model never replaces what an exact source gave, and that an
+// entity of the action stays one.
+func merged(earlier, later entity.Entity) entity.Entity {
+	if later.Source == entity.SourceModel && earlier.Source != entity.SourceModel {
+		earlier, later = later, earlier
+	}
+	out := later
+	if earlier.Source == entity.SourceAction {
+		out.Source = entity.SourceAction
+	}
+	if out.Norm.IsZero() {
+		out.Norm = earlier.Norm
+	}
+	if len(earlier.Attributes) > 0 {
+		out.Attributes = maps.Clone(earlier.Attributes)
+		maps.Copy(out.Attributes, later.Attributes)
+	}
+	if out.ArtifactURI == "" {
+		out.ArtifactURI = earlier.ArtifactURI
+	}
+	out.Confidence = max(earlier.Confidence, later.Confidence)
+	return out
+}
