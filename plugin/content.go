@@ -50,6 +50,9 @@ func contentParts(d jsonenc.Doc, c *genai.Content) {
 		return
 	}
 	for i, p := range c.Parts {
+		if d.Full() {
+			return
+		}
 		if p == nil {
 			continue
 		}

@@ -45,6 +45,9 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 			d.Key("prompt")
 			d.Open('[')
 			for _, c := range req.Contents {
+				if d.Full() {
+					break
+				}
 				if c == nil {
 					continue
 				}
@@ -128,6 +131,9 @@ func modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
 		for _, f := range t.FunctionDeclarations {
 			if f == nil {
 				continue
+			}
+			if d.Full() {
+				break
 			}
 			if !open {
 				d.Key("tools")
@@ -308,6 +314,9 @@ func responseAttributes(d jsonenc.Doc, l *llmSpan, resp *model.LLMResponse) {
 	for _, p := range resp.Content.Parts {
 		if p == nil || p.FunctionCall == nil {
 			continue
+		}
+		if d.Full() {
+			break
 		}
 		if !open {
 			d.Key("function_calls")
