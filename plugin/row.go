@@ -183,7 +183,7 @@ func hexTo(dst, src []byte) []byte {
 // common encodes once what every row of a run carries in its attributes.
 func (rec *Recorder) commonAttributes(r *run) []byte {
 	w := jsonenc.NewWriter(rec.limits)
-	d := w.Doc(100)
+	d := w.Doc(attributesShare / 3)
 	d.Str("root_agent_name", r.rootAgent)
 	d.Key("session_metadata")
 	d.Open('{')

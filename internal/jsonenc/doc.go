@@ -25,6 +25,17 @@ func (w *Writer) Doc(percent int) Doc {
 // Range returns the offsets of the document in the Writer's buffer.
 func (d Doc) Range() (start, end int) { return d.off, len(d.w.buf) }
 
+// Full reports whether the document has used its share, and if so marks the row
+// as truncated: a caller that writes the elements of a list one by one asks before
+// each one and stops when it is told so.
+func (d Doc) Full() bool {
+	if !d.w.over() {
+		return false
+	}
+	d.w.truncated = true
+	return true
+}
+
 // Open writes the start of an object ('{') or of an array ('[').
 func (d Doc) Open(c byte) {
 	d.w.sep(d.off)

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -16,16 +15,24 @@ import (
 // plugin's; keys are compared without case and separators, so that
 // "access_token", "Access-Token" and "accessToken" are one.
 func secretKey(k string) bool {
-	if len(k) > 5 && k[:5] == "temp:" {
+	if strings.HasPrefix(k, "temp:") {
 		// Session state under temp: is meant for one run only and is never kept.
 		return true
 	}
-	if len(k) < 3 || len(k) > 48 || !secretLetters[k[0]] {
+	// The other prefixes say who shares a value of the session state, not what it
+	// is.
+	if rest, ok := strings.CutPrefix(k, "user:"); ok {
+		k = rest
+	} else if rest, ok := strings.CutPrefix(k, "app:"); ok {
+		k = rest
+	}
+	if len(k) < 3 || !secretLetters[k[0]] {
 		return false
 	}
+	// Longer than any name in the list; of a longer key the prefix counts.
 	var folded [48]byte
 	n := 0
-	for i := 0; i < len(k); i++ {
+	for i := 0; i < len(k) && n < len(folded); i++ {
 		switch c := k[i]; {
 		case c == '_' || c == '-' || c == ' ' || c == '.':
 		case 'A' <= c && c <= 'Z':
@@ -53,17 +60,6 @@ var secretLetters = func() (t [256]bool) {
 	}
 	return t
 }()
-
-// safeMarshal is json.Marshal that turns a panic of a value's own method into an
-// error.
-func safeMarshal(v any) (data []byte, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("marshal %T: panic: %v", v, r)
-		}
-	}()
-	return json.Marshal(v)
-}
 
 // decode reads one JSON document, keeping numbers as they are written.
 func decode(data []byte) (any, error) {

@@ -11,6 +11,7 @@ package jsonenc
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -68,6 +69,11 @@ type Writer struct {
 	depth  int
 	// end is the length of buf at which the current document is full.
 	end int
+	// types is what reflection found out about foreign types; Reset keeps it.
+	types map[reflect.Type]*typeInfo
+	// binary holds the base64 forms of bytes that a foreign value being written
+	// may have put into its own JSON.
+	binary map[string]bool
 
 	truncated bool
 	redacted  int
@@ -84,7 +90,7 @@ func (w *Writer) Reset() {
 	w.buf = w.buf[:0]
 	clear(w.keys)
 	w.keys = w.keys[:0]
-	w.nodes, w.depth, w.end = 0, 0, 0
+	w.nodes, w.depth, w.end, w.binary = 0, 0, 0, nil
 	w.truncated, w.redacted, w.repaired = false, 0, 0
 }
 
@@ -124,19 +130,18 @@ func (w *Writer) sep(off int) {
 func (w *Writer) over() bool { return len(w.buf) >= w.end }
 
 func (w *Writer) value(v any) {
-	w.nodes++
-	switch {
-	case w.nodes > w.limits.Nodes:
-		w.mark(MarkBudget)
-		return
-	case w.over():
-		w.mark(MarkTruncated)
+	if w.nodes++; w.nodes > w.limits.Nodes || w.over() {
+		w.spent()
 		return
 	}
 	switch v := v.(type) {
 	case nil:
-		w.buf = append(w.buf, "null"...)
+		w.null()
 	case string:
+		if w.binary != nil && w.binary[v] {
+			w.mark(MarkBinary)
+			return
+		}
 		w.string(v)
 	case bool:
 		w.buf = strconv.AppendBool(w.buf, v)
@@ -169,10 +174,36 @@ func (w *Writer) value(v any) {
 	case []map[string]any:
 		array(w, v)
 	case error:
-		w.string(v.Error())
+		w.error(v)
 	default:
-		w.marshal(v)
+		w.foreign(v)
 	}
+}
+
+// error writes the text of an error. Error of a nil pointer panics, mostly.
+func (w *Writer) error(v error) {
+	text, err := contain(func() (string, error) { return v.Error(), nil })
+	if err != nil {
+		w.unserializable()
+		return
+	}
+	w.string(text)
+}
+
+func (w *Writer) null() { w.buf = append(w.buf, "null"...) }
+
+// spent writes the mark of the limit that leaves no room for a further value.
+func (w *Writer) spent() {
+	if w.nodes > w.limits.Nodes {
+		w.mark(MarkBudget)
+	} else {
+		w.mark(MarkTruncated)
+	}
+}
+
+func (w *Writer) unserializable() {
+	w.repaired++
+	w.mark(MarkUnserializable)
 }
 
 // mark writes a mark for something that was left out because of a limit. Binary
@@ -188,7 +219,7 @@ func (w *Writer) mark(m string) {
 
 func object[V any](w *Writer, m map[string]V) {
 	if m == nil {
-		w.buf = append(w.buf, "null"...)
+		w.null()
 		return
 	}
 	if w.depth >= w.limits.Depth {
@@ -225,16 +256,20 @@ func (w *Writer) member(k string, v any) {
 	w.string(k)
 	w.buf = append(w.buf, ':')
 	if secretKey(k) {
-		w.redacted++
-		w.buf = append(w.buf, `"`+MarkRedacted+`"`...)
+		w.redact()
 		return
 	}
 	w.value(v)
 }
 
+func (w *Writer) redact() {
+	w.redacted++
+	w.buf = append(w.buf, `"`+MarkRedacted+`"`...)
+}
+
 func array[V any](w *Writer, a []V) {
 	if a == nil {
-		w.buf = append(w.buf, "null"...)
+		w.null()
 		return
 	}
 	if w.depth >= w.limits.Depth {
@@ -275,34 +310,19 @@ func (w *Writer) float(f float64, bits int) {
 	w.buf = strconv.AppendFloat(w.buf, f, format, -1, bits)
 }
 
+// maxNumber is the length of a number, in bytes, that is written without looking
+// at the room that is left.
+const maxNumber = 32
+
 func (w *Writer) number(n json.Number) {
 	if f, err := n.Float64(); err != nil || !json.Valid([]byte(n)) || math.IsInf(f, 0) {
 		w.repaired++
 		w.string(string(n))
 		return
 	}
-	w.buf = append(w.buf, n...)
-}
-
-// marshal writes a value of a type this package does not know. The value's own
-// MarshalJSON is respected; what it gives is read back, so that redaction and
-// limits hold inside it too.
-func (w *Writer) marshal(v any) {
-	data, err := safeMarshal(v)
-	if err != nil {
-		w.repaired++
-		w.mark(MarkUnserializable)
-		return
-	}
-	if len(data) > 4*w.limits.Total {
+	if len(n) > maxNumber && len(w.buf)+len(n) > w.end {
 		w.mark(MarkTruncated)
 		return
 	}
-	tree, err := decode(data)
-	if err != nil {
-		w.repaired++
-		w.mark(MarkUnserializable)
-		return
-	}
-	w.value(tree)
+	w.buf = append(w.buf, n...)
 }
