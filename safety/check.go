@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,6 +158,11 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		}
 		return y, err
 	})
+	if err != nil {
+		// The checker says better than we do what is wrong with its answer.
+		reason := reasonOf(ctx, err)
+		y.failures = slices.DeleteFunc(y.failures, func(f Failure) bool { return f.Reason == reason })
+	}
 	x.alerts, x.failures = y.alerts, append(x.failures, y.failures...)
 	x.result.Now, x.result.AsOf, x.result.Version = y.result.Now, y.result.AsOf, y.result.Version
 	if err != nil {

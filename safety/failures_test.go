@@ -329,3 +329,18 @@ func TestCanceledAfterTheAnswer(t *testing.T) {
 	}
 	wantFailure(t, r, safety.ReasonCanceled)
 }
+
+// A checker that names what is wrong with its answer is not told so a second time.
+func TestFailureIsToldOnce(t *testing.T) {
+	b := newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Checkers["Product"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+			return safety.State{Attributes: map[string]entity.Value{"price": entity.Text("x")}},
+				&safety.AnswerError{Reason: safety.ReasonNoAsOf, Err: errors.New("$.asof selects nothing")}
+		})
+	}, strava)
+	b.ask()
+	failures := b.answer(true).Report.Failures()
+	if len(failures) != 1 || !strings.Contains(failures[0].Detail, "$.asof") {
+		t.Errorf("failures = %+v, want the one of the checker", failures)
+	}
+}
