@@ -128,7 +128,11 @@ func report(b brief, outcome map[string]any) string {
 	for _, item := range list(outcome["failures"]) {
 		fmt.Fprintf(&text, "\n- %v %v could not be checked", item["entity_type"], item["entity"])
 	}
-	text.WriteString("\nA new plan needs a new approval.")
+	if outcome["reason"] == "check_failed" {
+		text.WriteString("\nThe approval stays open: approve again when the cause is gone.")
+	} else {
+		text.WriteString("\nA new plan needs a new approval.")
+	}
 	return text.String()
 }
 
