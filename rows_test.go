@@ -261,6 +261,9 @@ func TestFailuresGiveOneRowEach(t *testing.T) {
 		}
 	}
 	for _, e := range rows {
+		if get(t, e.Content, "tool") == "nosuchtool" && get(t, e.Content, "tool_origin") != "UNKNOWN" {
+			t.Errorf("%s: tool_origin = %v, want UNKNOWN", e.EventType, get(t, e.Content, "tool_origin"))
+		}
 		if e.EventType == schema.ToolError || e.EventType == schema.LLMError {
 			if e.Status != schema.StatusError || e.ErrorMessage == "" {
 				t.Errorf("%s: status %q, error_message %q", e.EventType, e.Status, e.ErrorMessage)

@@ -78,18 +78,12 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 	return nil
 }
 
-func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]any) (a safety.Approval, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			rec.panics.Add(1)
-			err = fmt.Errorf("internal error: %v", p)
-		}
-	}()
+func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]any) (safety.Approval, error) {
 	switch {
 	case r == nil || c == nil:
-		return a, errNotRecorded
+		return safety.Approval{}, errNotRecorded
 	case rec.guard == nil:
-		return a, errors.New("no guard is configured")
+		return safety.Approval{}, errors.New("no guard is configured")
 	}
 	ctx, cancel := detached(ctx, askTimeout)
 	defer cancel()

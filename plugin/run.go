@@ -100,7 +100,6 @@ type call struct {
 	started      time.Time
 	live         bool
 	origin       string
-	err          error
 	done         bool
 	entities     []byte
 	approval     safety.Approval

@@ -48,21 +48,16 @@ func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
 	d.Close('}')
 }
 
-// onToolError remembers the error; AfterTool, which follows, writes the one row
-// of the call. A tool that does not exist fires only this callback.
+// onToolError records a call of a tool that does not exist, which fires only this
+// callback. For any other call AfterTool follows and writes the one row that ends it.
 func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
 	var r *run
 	defer rec.rescue("OnToolError", &r)
 	r = rec.runs.lookup(ctx)
-	if r == nil {
-		return nil, nil
-	}
-	if c := r.call(ctx); c != nil {
-		c.err = err
+	if r == nil || r.call(ctx) != nil {
 		return nil, nil
 	}
 	c := rec.startTool(ctx, r, t, args)
-	c.origin = "UNKNOWN"
 	rec.endTool(ctx, r, c, args, nil, err)
 	r.endCall(ctx)
 	return nil, nil
@@ -215,6 +210,8 @@ func originOf(t tool.Tool) string {
 		return "UNKNOWN"
 	}
 	switch pkg := typ.PkgPath(); {
+	case strings.HasSuffix(pkg, "/internal/llminternal"):
+		return "UNKNOWN" // what ADK puts in the place of a tool that does not exist
 	case strings.HasSuffix(pkg, "/tool/mcptoolset"):
 		return "MCP"
 	case strings.HasSuffix(pkg, "/tool/agenttool"):

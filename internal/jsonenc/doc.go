@@ -84,13 +84,6 @@ func (d Doc) Any(k string, v any) {
 	d.w.value(v)
 }
 
-// Secret writes a key that did not come from us and its value, or the redaction
-// mark when the key names a secret.
-func (d Doc) Secret(k string, v any) {
-	d.w.sep(d.off)
-	d.w.member(k, v)
-}
-
 // Elem writes a string as the document, the value of the key before it or the
 // next element of an array.
 func (d Doc) Elem(v string) {
