@@ -7,9 +7,13 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"google.golang.org/adk/v2/tool"
+
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 // Config says what is recorded, which actions are gated and how the world is
@@ -25,8 +29,10 @@ type Config struct {
 	// open a gate: a protected tool that cannot be recorded is refused.
 	// Defaults to false.
 	Disabled bool
-	// Journal is where the events are written.
+	// Journal is where the events are written, and what may be lost on the way.
 	Journal JournalConfig
+	// Record says what of the events is written.
+	Record RecordConfig
 	// Guard is the approval gate.
 	Guard GuardConfig
 	// Extract holds the rules that find business entities in recorded events.
@@ -35,7 +41,14 @@ type Config struct {
 	// Checkers ask the outside world for the present state of entities, one per
 	// entity type. Defaults to none.
 	Checkers []CheckerConfig
+	// BigQuery is the dataset that the events and the graph are streamed to. It needs
+	// OpenWarehouse. Defaults to none: everything stays in the journal.
+	BigQuery warehouse.Config
 
+	// OpenWarehouse connects the journal to the dataset of BigQuery: Open of package
+	// warehouse/bigquery, so that a program that streams nothing does not link its
+	// client. Required with BigQuery, else not used. Not part of the file.
+	OpenWarehouse warehouse.Opener
 	// CheckFuncs holds checkers written in Go, by entity type. One of them wins
 	// over an entry of Checkers with the same type. They are called by several
 	// goroutines at once. Not part of the file.
@@ -43,22 +56,27 @@ type Config struct {
 	// Authorize decides who may approve an action. Defaults to nil, which is the
 	// default of [safety.GuardConfig]. Not part of the file.
 	Authorize safety.Authorizer
+	// Format changes the content of a row before it is written: it gets the type of
+	// the event and the content as JSON, which it must not keep, and returns the
+	// JSON that is written instead, within the same limits and redaction. Where it
+	// fails, the content is left out and a mark says so. What else repeats the content
+	// as text is left out where there is a formatter; docs/row-contract.md lists it.
+	// It is called by several goroutines at once. Defaults to none. Not part of the
+	// file.
+	Format func(eventType string, content []byte) ([]byte, error)
+	// Classify looks at the result of a tool; an error it returns makes the call a
+	// TOOL_ERROR with that message. It is called by several goroutines at once.
+	// Defaults to none: a result is an error where it says so itself. Not part of
+	// the file.
+	Classify func(t tool.Tool, args, result map[string]any) error
+	// MeterProvider makes the instruments that count what is recorded, dropped and
+	// lost. Defaults to the global one of OpenTelemetry. Not part of the file.
+	MeterProvider metric.MeterProvider
 	// Logger receives what an operator should know. Defaults to [slog.Default].
 	// Not part of the file.
 	Logger *slog.Logger
 	// Now is the clock. Defaults to [time.Now]. Not part of the file.
 	Now func() time.Time
-}
-
-// JournalConfig says where and how often events are written to disk.
-type JournalConfig struct {
-	// Path is the file of the journal; it is created when missing. A relative
-	// path, also one in a file, is relative to the working directory of the
-	// process, not to the configuration file. Defaults to "contextgraph.db".
-	Path string
-	// CommitInterval is how long an event may wait for others to be committed
-	// with it: at most 1s. Defaults to 20ms.
-	CommitInterval time.Duration
 }
 
 // Mode says what the gate does with an approval.
@@ -235,30 +253,3 @@ func (s Secret) GoString() string { return `"` + s.String() + `"` }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func (c Config) enabled() bool { return !c.Disabled }
-
-// Option changes a Config in code. What code sets wins over the environment and
-// the file.
-type Option func(*Config)
-
-// WithChecker checks entities of the given type with c, in place of a checker of
-// the configuration.
-func WithChecker(entityType string, c safety.Checker) Option {
-	return func(cfg *Config) {
-		checkers := make(map[string]safety.Checker, len(cfg.CheckFuncs)+1)
-		for t, c := range cfg.CheckFuncs {
-			checkers[t] = c
-		}
-		checkers[entityType] = c
-		cfg.CheckFuncs = checkers
-	}
-}
-
-// WithAuthorizer lets a decide who may approve an action.
-func WithAuthorizer(a safety.Authorizer) Option {
-	return func(cfg *Config) { cfg.Authorize = a }
-}
-
-// WithLogger sends what an operator should know to l.
-func WithLogger(l *slog.Logger) Option {
-	return func(cfg *Config) { cfg.Logger = l }
-}

@@ -58,8 +58,9 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 }
 
 // warnings says what is no error, because code may still make up for it, but makes
-// every approval that rests on it fail: types that nothing checks, and attributes
-// that a checker does not answer.
+// rules find nothing, or every approval that rests on what they find fail: events
+// that are not recorded, types that nothing checks, and attributes that a checker
+// does not answer.
 func (c Config) warnings() []string {
 	answers := make(map[string]map[string]AttributeConfig)
 	for _, k := range c.Checkers {
@@ -72,7 +73,7 @@ func (c Config) warnings() []string {
 		answers[t] = nil
 		types = append(types, t)
 	}
-	var out []string
+	out := c.unread()
 	for _, e := range c.Extract {
 		attributes, ok := answers[e.Type]
 		if !ok {

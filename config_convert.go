@@ -7,20 +7,27 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/offload"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // withDefaults returns c with every default written out. It shares no map and no
 // slice with c that it changes.
 func (c Config) withDefaults() Config {
-	c.Journal.Path = cmp.Or(c.Journal.Path, journal.DefaultPath)
-	c.Journal.CommitInterval = cmp.Or(c.Journal.CommitInterval, journal.DefaultCommitInterval)
+	c.Journal = c.Journal.withDefaults()
+	c.Record = c.Record.withDefaults(c.Journal.Path)
 	c.Guard = c.Guard.withDefaults()
+	if c.BigQuery.Enabled() {
+		c.BigQuery = c.BigQuery.WithDefaults()
+	}
 	c.Extract = slices.Clone(c.Extract)
 	for i := range c.Extract {
 		e := &c.Extract[i]
@@ -42,6 +49,37 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	return c
+}
+
+func (j JournalConfig) withDefaults() JournalConfig {
+	j.Path = cmp.Or(j.Path, journal.DefaultPath)
+	j.Durability = cmp.Or(j.Durability, journal.DurabilityJournal)
+	interval := time.Duration(journal.DefaultCommitInterval)
+	if j.Durability == journal.DurabilityMemory {
+		interval = journal.DefaultMemoryInterval
+	}
+	j.CommitInterval = cmp.Or(j.CommitInterval, interval)
+	j.QueueBytes = cmp.Or(j.QueueBytes, journal.DefaultQueueBytes)
+	j.QueueRows = cmp.Or(j.QueueRows, journal.DefaultQueueRows)
+	j.OnFull = cmp.Or(j.OnFull, journal.DropOldest)
+	if j.OnFull == journal.Block {
+		j.BlockTimeout = cmp.Or(j.BlockTimeout, journal.DefaultBlockTimeout)
+	}
+	return j
+}
+
+func (r RecordConfig) withDefaults(journalPath string) RecordConfig {
+	r.PromptHistory = cmp.Or(r.PromptHistory, PromptFull)
+	// A default gives way to a limit that was set.
+	r.MaxRow = cmp.Or(r.MaxRow, defaultMaxRow)
+	r.MaxString = cmp.Or(r.MaxString, min(defaultMaxString, r.MaxRow))
+	a := &r.Artifacts
+	a.Store = cmp.Or(a.Store, journalPath+".artifacts")
+	if a.MaxBytes == 0 {
+		a.MaxBytes = min(offload.DefaultMaxBytes, cmp.Or(a.QueueBytes, offload.DefaultQueueBytes))
+	}
+	a.QueueBytes = cmp.Or(a.QueueBytes, max(offload.DefaultQueueBytes, a.MaxBytes))
+	return r
 }
 
 func (g GuardConfig) withDefaults() GuardConfig {
@@ -143,6 +181,43 @@ func (g GuardConfig) policy() safety.Policy {
 		}
 	}
 	return p
+}
+
+// config returns the configuration of the journal; it needs a j with its defaults.
+func (j JournalConfig) config() journal.Config {
+	return journal.Config{
+		Path: j.Path, Durability: j.Durability, CommitInterval: j.CommitInterval,
+		QueueBytes: j.QueueBytes, QueueRows: j.QueueRows, OnFull: j.OnFull, BlockTimeout: j.BlockTimeout,
+		Retention: journal.Retention{MaxAge: j.Retention.MaxAge, MaxBytes: j.Retention.MaxSize},
+	}
+}
+
+// options returns what is written of a run, and how; where large parts are kept is
+// left open.
+func (c Config) options() (cgplugin.Options, error) {
+	r := c.Record
+	o := cgplugin.Options{
+		Allow: r.Allow, Deny: r.Deny, Content: r.Content,
+		Format: c.Format, Classify: c.Classify,
+		PromptDelta: r.PromptHistory == PromptDelta, Chunks: r.Chunks, NoSessionState: r.NoSessionState,
+		Tags: r.Tags, Metadata: r.Metadata, FinalTools: r.FinalResponseTools,
+		ObjectAuthorizer: r.Artifacts.Connection,
+	}
+	o.Redaction.Keys = r.Redact.Keys
+	for i, pattern := range r.Redact.Patterns {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return cgplugin.Options{}, fmt.Errorf("contextgraph: configuration: record.redact.patterns[%d]: %w", i, err)
+		}
+		o.Redaction.Patterns = append(o.Redaction.Patterns, re)
+	}
+	return o, nil
+}
+
+// limits returns the bounds of a row.
+func (c Config) limits() cgplugin.Limits {
+	r := c.withDefaults().Record
+	return cgplugin.Limits{String: r.MaxString, Total: r.MaxRow}
 }
 
 func (c *ExtractConfig) rule() graphsync.Rule {

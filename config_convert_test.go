@@ -21,7 +21,9 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 // TestExample holds the example to its word: every key, with its default.
@@ -39,7 +41,9 @@ func TestExample(t *testing.T) {
 	}
 
 	// A line whose # is followed by a key or by an indent is a value, not prose.
-	text := regexp.MustCompile(`(?m)^(extract|checkers): \[\].*\n`).ReplaceAllString(string(data), "")
+	// What such a line stands for is another choice for a key that is set above it.
+	replaced := regexp.MustCompile(`(?m)^(extract: |checkers: |bigquery: |  on_full: drop|  retention: |  content: |  tags: |    store: context).*\n`)
+	text := replaced.ReplaceAllString(string(data), "")
 	text = regexp.MustCompile(`(?m)^#(\S|  )`).ReplaceAllString(text, "$1")
 	got, err = ParseConfig("contextgraph.example.yaml", []byte(text), []string{"ADS_TOKEN=abc"})
 	if err != nil {
@@ -48,15 +52,27 @@ func TestExample(t *testing.T) {
 	if len(got.Extract) != 2 || len(got.Checkers) != 1 {
 		t.Errorf("%d rules, %d checkers", len(got.Extract), len(got.Checkers))
 	}
+	if got.Journal.BlockTimeout != journal.DefaultBlockTimeout || got.Journal.Retention.MaxAge == 0 || len(got.Record.Content) != 1 ||
+		len(got.Record.Tags) != 1 || got.Record.Artifacts.Connection == "" {
+		t.Errorf("%+v, %+v", got.Journal, got.Record)
+	}
+	want := warehouse.Config{Project: "my-project-123", Dataset: "agents"}.WithDefaults()
+	want.Labels, want.Extract.Model = got.BigQuery.Labels, "gemini-2.5-flash"
+	want.Extract.Location, want.Extract.Connection = "europe-west3", "us.my-connection"
+	if diff := cmp.Diff(want, got.BigQuery); diff != "" {
+		t.Errorf("bigquery of the example is not the default (-default +example):\n%s", diff)
+	}
 	// The list of known keys stands in the error of an unknown one.
 	_, err = ParseConfig("c.yaml", []byte(`x: 1
-journal: {x: 1}
+journal: {x: 1, retention: {x: 1}}
+record: {x: 1, redact: {x: 1}, artifacts: {x: 1}}
 guard: {x: 1, drift: {price: {x: 1, tolerance: {x: 1}}}}
 extract: [{x: 1, attributes: {a: {x: 1}}}]
 checkers: [{x: 1, http: {x: 1, attributes: {a: {x: 1}}}}]
+bigquery: {x: 1, stream: {x: 1}, graph: {x: 1}, extract: {x: 1}}
 `), nil)
 	lists := regexp.MustCompile(`nown keys: (.*)`).FindAllStringSubmatch(err.Error(), -1)
-	if len(lists) != 10 {
+	if len(lists) != 18 {
 		t.Fatalf("%d mappings: %v", len(lists), err)
 	}
 	for _, list := range lists {

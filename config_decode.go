@@ -222,6 +222,11 @@ func text[S ~string](d *decoder, dst *S) decodeFunc {
 	}
 }
 
+// texts reads a list of non-empty texts.
+func (d *decoder) texts(dst *[]string) decodeFunc {
+	return list(d, dst, func(s *string) decodeFunc { return text(d, s) })
+}
+
 // boolean reads true or false.
 func (d *decoder) boolean(set func(bool)) decodeFunc {
 	return func(k keyPath, n *yaml.Node) {

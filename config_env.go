@@ -43,7 +43,9 @@ type override struct {
 // overrides lists the variables that cfg can be changed by.
 func overrides(cfg *Config) []override {
 	root := keyPath{code: "Config"}
-	journal, guard := root.field("journal"), root.field("guard")
+	journal, record, guard := root.field("journal"), root.field("record"), root.field("guard")
+	retention := journal.field("retention")
+	bigquery := root.field("bigquery")
 	return []override{
 		{envPrefix + "ENABLED", root.field("enabled"), func(v string) (string, string) {
 			if v != "true" && v != "false" {
@@ -53,7 +55,13 @@ func overrides(cfg *Config) []override {
 			return "", ""
 		}},
 		{envPrefix + "JOURNAL_PATH", journal.field("path"), setText(&cfg.Journal.Path)},
+		{envPrefix + "JOURNAL_DURABILITY", journal.field("durability"), setText(&cfg.Journal.Durability)},
 		{envPrefix + "JOURNAL_COMMIT_INTERVAL", journal.field("commit_interval"), setDuration(&cfg.Journal.CommitInterval, "20ms")},
+		{envPrefix + "JOURNAL_ON_FULL", journal.field("on_full"), setText(&cfg.Journal.OnFull)},
+		{envPrefix + "JOURNAL_RETENTION_MAX_AGE", retention.field("max_age"), setDuration(&cfg.Journal.Retention.MaxAge, "720h")},
+		{envPrefix + "JOURNAL_RETENTION_MAX_SIZE", retention.field("max_size"), setSize(&cfg.Journal.Retention.MaxSize, "1GiB")},
+		{envPrefix + "RECORD_PROMPT_HISTORY", record.field("prompt_history"), setText(&cfg.Record.PromptHistory)},
+		{envPrefix + "RECORD_ARTIFACTS_STORE", record.field("artifacts").field("store"), setText(&cfg.Record.Artifacts.Store)},
 		{envPrefix + "GUARD_MODE", guard.field("mode"), setText(&cfg.Guard.Mode)},
 		{envPrefix + "GUARD_TOOLS", guard.field("tools"), setTools(&cfg.Guard.Tools)},
 		{envPrefix + "GUARD_REQUEST_LIFETIME", guard.field("request_lifetime"), setDuration(&cfg.Guard.RequestLifetime, "168h")},
@@ -68,6 +76,10 @@ func overrides(cfg *Config) []override {
 			cfg.Guard.MinConfidence = &f
 			return "", ""
 		}},
+		{envPrefix + "BIGQUERY_PROJECT", bigquery.field("project"), setText(&cfg.BigQuery.Project)},
+		{envPrefix + "BIGQUERY_DATASET", bigquery.field("dataset"), setText(&cfg.BigQuery.Dataset)},
+		{envPrefix + "BIGQUERY_LOCATION", bigquery.field("location"), setText(&cfg.BigQuery.Location)},
+		{envPrefix + "BIGQUERY_TABLE", bigquery.field("table"), setText(&cfg.BigQuery.Table)},
 	}
 }
 
@@ -83,6 +95,16 @@ func setDuration(dst *time.Duration, example string) func(string) (string, strin
 		d, problem, remedy := parseDuration(v, example)
 		if problem == "" {
 			*dst = d
+		}
+		return problem, remedy
+	}
+}
+
+func setSize(dst *int64, example string) func(string) (string, string) {
+	return func(v string) (problem, remedy string) {
+		n, problem, remedy := parseSize(v, example)
+		if problem == "" {
+			*dst = n
 		}
 		return problem, remedy
 	}

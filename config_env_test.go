@@ -10,12 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 func TestEnvironmentWins(t *testing.T) {
 	const file = `
 enabled: true
-journal: {path: file.db, commit_interval: 1ms}
+journal: {path: file.db, durability: sync, commit_interval: 1ms, on_full: drop_oldest, retention: {max_age: 1s, max_size: 1GiB}}
+record: {prompt_history: full, artifacts: {store: folder}}
 guard:
   mode: observe
   request_lifetime: 1h
@@ -27,7 +30,13 @@ guard:
 	environ := []string{
 		"CONTEXTGRAPH_ENABLED=false",
 		"CONTEXTGRAPH_JOURNAL_PATH=env.db",
+		"CONTEXTGRAPH_JOURNAL_DURABILITY=memory",
 		"CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL=2ms",
+		"CONTEXTGRAPH_JOURNAL_ON_FULL=block",
+		"CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE=2h",
+		"CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE=2GiB",
+		"CONTEXTGRAPH_RECORD_PROMPT_HISTORY=delta",
+		"CONTEXTGRAPH_RECORD_ARTIFACTS_STORE=off",
 		"CONTEXTGRAPH_GUARD_MODE=enforce",
 		"CONTEXTGRAPH_GUARD_TOOLS=a, b",
 		"CONTEXTGRAPH_GUARD_REQUEST_LIFETIME=2h",
@@ -35,18 +44,29 @@ guard:
 		"CONTEXTGRAPH_GUARD_CHECK_TIMEOUT=2s",
 		"CONTEXTGRAPH_GUARD_CHECK_DEADLINE=3s",
 		"CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=0.2",
+		"CONTEXTGRAPH_BIGQUERY_PROJECT=my-project",
+		"CONTEXTGRAPH_BIGQUERY_DATASET=agents",
+		"CONTEXTGRAPH_BIGQUERY_LOCATION=EU",
+		"CONTEXTGRAPH_BIGQUERY_TABLE=events",
 		"CONTEXTGRAPH_ENABLED=true", // a second entry does not count
 		"PATH=/bin", "=C:=C:\\", "malformed",
 	}
 	want := contextgraph.Config{
 		Disabled: true,
-		Journal:  contextgraph.JournalConfig{Path: "env.db", CommitInterval: 2 * time.Millisecond},
+		Journal: contextgraph.JournalConfig{
+			Path: "env.db", Durability: journal.DurabilityMemory, CommitInterval: 2 * time.Millisecond, OnFull: journal.Block,
+			Retention: contextgraph.RetentionConfig{MaxAge: 2 * time.Hour, MaxSize: 2 << 30},
+		},
+		Record: contextgraph.RecordConfig{
+			PromptHistory: contextgraph.PromptDelta, Artifacts: contextgraph.ArtifactsConfig{Store: contextgraph.StoreOff},
+		},
 		Guard: contextgraph.GuardConfig{
 			Mode: contextgraph.ModeEnforce, Tools: []string{"a", "b"},
 			RequestLifetime: 2 * time.Hour, CheckAge: 2 * time.Second,
 			CheckTimeout: 2 * time.Second, CheckDeadline: 3 * time.Second,
 			MinConfidence: new(0.2),
 		},
+		BigQuery: warehouse.Config{Project: "my-project", Dataset: "agents", Location: "EU", Table: "events"},
 	}
 	for _, text := range []string{file, ""} {
 		got, err := contextgraph.ParseConfig("c.yaml", []byte(text), environ)
@@ -60,9 +80,12 @@ guard:
 }
 
 func TestEnvironment(t *testing.T) {
-	const known = "CONTEXTGRAPH_ENABLED, CONTEXTGRAPH_JOURNAL_PATH, CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL, CONTEXTGRAPH_GUARD_MODE, " +
+	const known = "CONTEXTGRAPH_ENABLED, CONTEXTGRAPH_JOURNAL_PATH, CONTEXTGRAPH_JOURNAL_DURABILITY, CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL, " +
+		"CONTEXTGRAPH_JOURNAL_ON_FULL, CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE, CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE, " +
+		"CONTEXTGRAPH_RECORD_PROMPT_HISTORY, CONTEXTGRAPH_RECORD_ARTIFACTS_STORE, CONTEXTGRAPH_GUARD_MODE, " +
 		"CONTEXTGRAPH_GUARD_TOOLS, CONTEXTGRAPH_GUARD_REQUEST_LIFETIME, CONTEXTGRAPH_GUARD_CHECK_AGE, CONTEXTGRAPH_GUARD_CHECK_TIMEOUT, " +
-		"CONTEXTGRAPH_GUARD_CHECK_DEADLINE, CONTEXTGRAPH_GUARD_MIN_CONFIDENCE"
+		"CONTEXTGRAPH_GUARD_CHECK_DEADLINE, CONTEXTGRAPH_GUARD_MIN_CONFIDENCE, CONTEXTGRAPH_BIGQUERY_PROJECT, CONTEXTGRAPH_BIGQUERY_DATASET, " +
+		"CONTEXTGRAPH_BIGQUERY_LOCATION, CONTEXTGRAPH_BIGQUERY_TABLE"
 	for _, test := range []struct {
 		name, file string
 		environ    []string
@@ -104,6 +127,25 @@ CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: "high" is not a number;
 CONTEXTGRAPH_GUARD_MODE: guard.mode: "off" is not a mode; write one of: enforce, observe
 CONTEXTGRAPH_GUARD_TOOLS: guard.tools[1]: missing; write the name of a tool
 CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: NaN is out of range; write a number from 0 to 1`,
+		},
+		{
+			name: "values of the journal and the record",
+			environ: []string{
+				"CONTEXTGRAPH_JOURNAL_DURABILITY=Sync", "CONTEXTGRAPH_JOURNAL_ON_FULL=drop", "CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE=0",
+				"CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE=20mb", "CONTEXTGRAPH_RECORD_PROMPT_HISTORY=none", "CONTEXTGRAPH_RECORD_ARTIFACTS_STORE=s3://bucket",
+			},
+			want: `CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE: journal.retention.max_age: "0" is not a positive duration; write for example 720h (units: ms, s, m, h), or leave it out for the default
+CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE: journal.retention.max_size: "20mb" is not a size; did you mean "20MB"? Units: KB, MB, GB, KiB, MiB, GiB; bytes without one
+CONTEXTGRAPH_JOURNAL_DURABILITY: journal.durability: "Sync" is not a level of durability; did you mean "sync"? Write one of: memory, journal, sync
+CONTEXTGRAPH_JOURNAL_ON_FULL: journal.on_full: "drop" does not say what a full queue does; write one of: drop_oldest, block
+CONTEXTGRAPH_RECORD_PROMPT_HISTORY: record.prompt_history: "none" does not say how much of a prompt is written; write one of: full, delta
+CONTEXTGRAPH_RECORD_ARTIFACTS_STORE: record.artifacts.store: "s3://bucket" is neither a folder nor a bucket; write a folder, a bucket such as gs://bucket/prefix, or off`,
+		},
+		{
+			name:    "a size of a variable that is not possible",
+			environ: []string{"CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE=1MiB", "CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE=59m"},
+			want: `CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE: journal.retention.max_age: 59m0s is too short; write at least 1h0m0s, or leave it out to keep everything
+CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE: journal.retention.max_size: 1MiB is too small; write at least 10MiB`,
 		},
 		{
 			name:    "a variable against the file",

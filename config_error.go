@@ -117,6 +117,8 @@ func goName(key string) string {
 		switch word {
 		case "uri", "url", "http":
 			b.WriteString(strings.ToUpper(word))
+		case "bigquery":
+			b.WriteString("BigQuery")
 		case "":
 		default:
 			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
@@ -264,6 +266,19 @@ func oneOf[S ~string](values ...S) string {
 		quoted[i] = string(v)
 	}
 	return "write one of: " + strings.Join(quoted, ", ")
+}
+
+// choose lists the values a key accepts, after the one that value was probably
+// meant to be.
+func choose[S ~string](value S, values ...S) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	if meant := closest(strings.ToLower(string(value)), words); meant != "" {
+		return "did you mean " + quote(meant) + "? Write one of: " + strings.Join(words, ", ")
+	}
+	return oneOf(values...)
 }
 
 // closest returns the known word nearest to s, or "" when none is near enough

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
 // The functions of this file list the keys of the configuration file, one
@@ -16,23 +17,60 @@ func (d *decoder) config(c *Config) decodeFunc {
 	return d.mapping([]key{
 		{"enabled", d.boolean(func(v bool) { c.Disabled = !v })},
 		{"journal", d.journal(&c.Journal)},
+		{"record", d.record(&c.Record)},
 		{"guard", d.guard(&c.Guard)},
 		{"extract", list(d, &c.Extract, d.extract)},
 		{"checkers", list(d, &c.Checkers, d.checker)},
+		{"bigquery", d.bigquery(&c.BigQuery)},
 	})
 }
 
 func (d *decoder) journal(c *JournalConfig) decodeFunc {
 	return d.mapping([]key{
 		{"path", text(d, &c.Path)},
+		{"durability", text(d, &c.Durability)},
 		{"commit_interval", d.duration(&c.CommitInterval, "20ms")},
+		{"queue_bytes", size(d, &c.QueueBytes, "64MiB")},
+		{"queue_rows", d.count(&c.QueueRows, "100000")},
+		{"on_full", text(d, &c.OnFull)},
+		{"block_timeout", d.duration(&c.BlockTimeout, "100ms")},
+		{"retention", d.mapping([]key{
+			{"max_age", d.duration(&c.Retention.MaxAge, "720h")},
+			{"max_size", size(d, &c.Retention.MaxSize, "1GiB")},
+		})},
+	})
+}
+
+func (d *decoder) record(c *RecordConfig) decodeFunc {
+	return d.mapping([]key{
+		{"allow", d.texts(&c.Allow)},
+		{"deny", d.texts(&c.Deny)},
+		{"content", entries(d, &c.Content, func(p *cgplugin.ContentPolicy) decodeFunc { return text(d, p) })},
+		{"prompt_history", text(d, &c.PromptHistory)},
+		{"chunks", d.boolean(func(v bool) { c.Chunks = v })},
+		{"session_state", d.boolean(func(v bool) { c.NoSessionState = !v })},
+		{"tags", entries(d, &c.Tags, func(s *string) decodeFunc { return text(d, s) })},
+		{"metadata", d.texts(&c.Metadata)},
+		{"final_response_tools", d.texts(&c.FinalResponseTools)},
+		{"max_string", size(d, &c.MaxString, "512KB")},
+		{"max_row", size(d, &c.MaxRow, "1MB")},
+		{"redact", d.mapping([]key{
+			{"keys", d.texts(&c.Redact.Keys)},
+			{"patterns", d.texts(&c.Redact.Patterns)},
+		})},
+		{"artifacts", d.mapping([]key{
+			{"store", text(d, &c.Artifacts.Store)},
+			{"connection", text(d, &c.Artifacts.Connection)},
+			{"max_bytes", size(d, &c.Artifacts.MaxBytes, "64MiB")},
+			{"queue_bytes", size(d, &c.Artifacts.QueueBytes, "256MiB")},
+		})},
 	})
 }
 
 func (d *decoder) guard(c *GuardConfig) decodeFunc {
 	return d.mapping([]key{
 		{"mode", text(d, &c.Mode)},
-		{"tools", list(d, &c.Tools, func(s *string) decodeFunc { return text(d, s) })},
+		{"tools", d.texts(&c.Tools)},
 		{"request_lifetime", d.duration(&c.RequestLifetime, "168h")},
 		{"check_age", d.duration(&c.CheckAge, "30s")},
 		{"check_timeout", d.duration(&c.CheckTimeout, "5s")},

@@ -20,6 +20,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -116,7 +119,10 @@ func TestParseConfigTooLarge(t *testing.T) {
 }
 
 func TestParseConfigEmpty(t *testing.T) {
-	for _, text := range []string{"", "\n", "# nothing\n", "---\n", "guard:\n", "extract:\ncheckers: []\nguard: {drift: {}, tools: []}\n"} {
+	for _, text := range []string{
+		"", "\n", "# nothing\n", "---\n", "guard:\n", "extract:\ncheckers: []\nguard: {drift: {}, tools: []}\n",
+		"journal: {retention: }\nrecord: {allow: [], deny: , content: {}, tags: , session_state: true, chunks: false, redact: {}, artifacts: }\n",
+	} {
 		cfg, err := contextgraph.ParseConfig("c.yaml", []byte(text), nil)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
@@ -141,7 +147,32 @@ func TestParseConfigFull(t *testing.T) {
 	}
 	want := contextgraph.Config{
 		Disabled: true,
-		Journal:  contextgraph.JournalConfig{Path: "data/journal.db", CommitInterval: 5 * time.Millisecond},
+		Journal: contextgraph.JournalConfig{
+			Path: "data/journal.db", Durability: journal.DurabilityMemory, CommitInterval: 10 * time.Second,
+			QueueBytes: 1 << 20, QueueRows: 1000, OnFull: journal.Block, BlockTimeout: 10 * time.Second,
+			Retention: contextgraph.RetentionConfig{MaxAge: time.Hour, MaxSize: 10 << 20},
+		},
+		Record: contextgraph.RecordConfig{
+			Allow: []string{
+				"STATE_DELTA", "LLM_REQUEST", "LLM_RESPONSE", "LLM_ERROR", "AGENT_STARTING", "AGENT_COMPLETED", "AGENT_ERROR",
+				"USER_MESSAGE_RECEIVED", "TOOL_STARTING", "TOOL_COMPLETED", "TOOL_ERROR", "WORLD_CHANGE_CHECK",
+			},
+			Deny: []string{"STATE_DELTA", "NODE_OUTPUT"},
+			Content: map[string]plugin.ContentPolicy{
+				"LLM_REQUEST": plugin.ContentDigest, "AGENT_RESPONSE": plugin.ContentNone, "TOOL_STARTING": plugin.ContentFull,
+			},
+			PromptHistory: contextgraph.PromptDelta, Chunks: true, NoSessionState: true,
+			Tags:     map[string]string{"team": "ads", "cost center": "42"},
+			Metadata: []string{"trace_id", "a2a:*"}, FinalResponseTools: []string{"submit_answer"},
+			MaxString: 100, MaxRow: 10_000,
+			Redact: contextgraph.RedactConfig{
+				Keys:     []string{"id", "account_number"},
+				Patterns: []string{`sk-[A-Za-z0-9]{20,}`, `\bAKIA[0-9A-Z]{16}\b`},
+			},
+			Artifacts: contextgraph.ArtifactsConfig{
+				Store: "gs://bucket-1/agents/a", Connection: "us.my-connection", MaxBytes: 1 << 20, QueueBytes: 1 << 20,
+			},
+		},
 		Guard: contextgraph.GuardConfig{
 			Mode:            contextgraph.ModeEnforce,
 			Tools:           []string{"provision_campaign", "pause_campaign"},
@@ -185,6 +216,17 @@ func TestParseConfigFull(t *testing.T) {
 				URL: "https://ads.example.com/v1/campaigns/{value}", AsOf: "date_header", Version: "$.revision",
 				Attributes: map[string]contextgraph.AttributeConfig{"status": {Path: "$.status"}},
 			}},
+		},
+		BigQuery: warehouse.Config{
+			Project: "my-project-123", BillingProject: "example.com:billing-1", Dataset: "agents_1", Location: "europe-west3",
+			Table: "events", ViewPrefix: "cg", NoInit: true, Labels: map[string]string{"team": "ads"}, MaxBytesBilled: 10 << 20,
+			Stream: warehouse.StreamConfig{
+				BatchBytes: 9 << 20, BatchAge: time.Minute, InFlight: 64, AckTimeout: time.Second, FlushOnRunEnd: true, FlushTimeout: 5 * time.Minute,
+			},
+			Graph: warehouse.GraphConfig{NoSync: true, Name: "why", Queries: warehouse.QueriesRecursive},
+			Extract: warehouse.ExtractConfig{
+				Model: "gemini-2.5-flash", Location: "global", Connection: "eu.vertex", EntityTypes: []string{"Product", "Budget"}, PlainText: true, MaxRows: 10,
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -242,6 +284,9 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("guard: {tools: [a]}"), "CONTEXTGRAPH_GUARD_TOOLS", "b")
 	f.Add([]byte("? {a: b}\n: [c]\n"), "CONTEXTGRAPH_ENABLED", "no")
 	f.Add([]byte("\xef\xbb\xbfa: \"\\0\"\r\n"), "CONTEXTGRAPH_GUARD_CHECK_AGE", "1ns")
+	f.Add([]byte("record: {redact: {patterns: ['(', 'a*']}, max_row: 9MB, tags: {a: b}}"), "CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE", "1GiB")
+	f.Add([]byte("record: {content: {TOOL_ERROR: none}, deny: [TOOL_STARTING]}\nguard: {tools: [a]}"), "CONTEXTGRAPH_JOURNAL_DURABILITY", "memory")
+	f.Add([]byte("journal: {queue_bytes: 99999999999GB, on_full: block}"), "CONTEXTGRAPH_RECORD_ARTIFACTS_STORE", "gs://b/p")
 	f.Fuzz(func(t *testing.T, data []byte, name, value string) {
 		cfg, err := contextgraph.ParseConfig("c.yaml", data, []string{name + "=" + value, "ADS_TOKEN=s3cr3t-value"})
 		if err == nil {

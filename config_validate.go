@@ -17,7 +17,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -43,7 +42,7 @@ func (c Config) validate() error {
 // check reports what is wrong with c to p.
 func (c Config) check(p *problems) {
 	root := keyPath{code: "Config"}
-	c.Journal.check(p, root.field("journal"))
+	c.checkStorage(p, root)
 	c.Guard.check(p, root.field("guard"))
 
 	names := make(map[string]int)
@@ -58,6 +57,8 @@ func (c Config) check(p *problems) {
 		c.Checkers[i].check(p, k)
 		unique(p, k.field("type"), types, c.Checkers[i].Type, i)
 	}
+	c.checkGate(p, root)
+	c.checkBigQuery(p, root.field("bigquery"))
 	funcs := keyPath{file: "CheckFuncs", code: "Config.CheckFuncs"}
 	for _, name := range slices.Sorted(maps.Keys(c.CheckFuncs)) {
 		k := funcs.entry(name)
@@ -102,16 +103,6 @@ func unique(p *problems, k keyPath, first map[string]int, name string, i int) {
 	first[name] = i
 }
 
-func (c *JournalConfig) check(p *problems, k keyPath) {
-	switch path := k.field("path"); {
-	case strings.ContainsFunc(c.Path, unicode.IsControl):
-		p.add(path, quote(c.Path)+" holds a control character", "write the path of a file")
-	case c.Path == ":memory:" || strings.HasPrefix(c.Path, "file:"):
-		p.add(path, quote(c.Path)+" is not a file that outlives the process", "write the path of a file, for example "+journal.DefaultPath)
-	}
-	checkDuration(p, k.field("commit_interval"), c.CommitInterval, time.Second)
-}
-
 // maxLifetime keeps the time at which a request expires in the range of every
 // store: ten years.
 const maxLifetime = 10 * 365 * 24 * time.Hour
@@ -126,7 +117,7 @@ func (c *GuardConfig) check(p *problems, k keyPath) {
 				"write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode")
 		}
 	default:
-		p.add(k.field("mode"), quote(string(c.Mode))+" is not a mode", oneOf(ModeEnforce, ModeObserve))
+		p.add(k.field("mode"), quote(string(c.Mode))+" is not a mode", choose(c.Mode, ModeEnforce, ModeObserve))
 	}
 
 	first := make(map[string]int)

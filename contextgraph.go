@@ -7,21 +7,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"sync"
 
+	"go.opentelemetry.io/otel/metric"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/genai"
+
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/agenttool"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/offload"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 // ErrDisabled is returned by what needs the journal while recording is off.
@@ -45,6 +55,11 @@ type Instance struct {
 	journal *journal.Journal
 	sync    *graphsync.Syncer
 	guard   *safety.Guard
+	// parts stores large and binary parts; nil when they are not kept.
+	parts *offload.Uploader
+	// warehouse is the dataset; nil without one.
+	warehouse    warehouse.Connection
+	registration metric.Registration
 
 	closeOnce sync.Once
 	closed    chan struct{}
@@ -62,7 +77,11 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	if in.log == nil {
 		in.log = slog.Default()
 	}
-	rc := cgplugin.Config{Logger: in.log, Now: cfg.Now, Tools: cfg.Guard.Tools}
+	options, err := cfg.options()
+	if err != nil {
+		return nil, err
+	}
+	rc := cgplugin.Config{Logger: in.log, Now: cfg.Now, Tools: cfg.Guard.Tools, Limits: cfg.limits(), Options: options}
 	if cfg.Guard.Mode != ModeObserve {
 		rc.Covered = cfg.covered()
 	}
@@ -102,9 +121,12 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	if err != nil {
 		return err
 	}
-	j, err := journal.Open(ctx, journal.Config{
-		Path: in.cfg.Journal.Path, CommitInterval: in.cfg.Journal.CommitInterval, Logger: in.log,
-	})
+	jc := in.cfg.withDefaults().Journal.config()
+	jc.Logger, jc.Now = in.log, in.cfg.Now
+	if jc.Destinations, err = in.cfg.destinations(); err != nil {
+		return err
+	}
+	j, err := journal.Open(ctx, jc)
 	if err != nil {
 		return err
 	}
@@ -115,11 +137,24 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 		Authorizer: in.cfg.Authorize, Now: in.cfg.Now,
 	})
 	if err == nil {
-		rc.Sink, rc.Guard = j, in.guard
+		in.parts, err = in.cfg.openParts(ctx, in.log)
+	}
+	if err == nil {
+		err = in.connect(ctx)
+	}
+	if err == nil {
+		rc.Sink, rc.Guard = in.sink(), in.guard
+		rc.Options.RunEnded = in.runEnded()
+		if in.parts != nil {
+			rc.Options.Offload = in.parts
+		}
 		in.rec, err = cgplugin.New(rc)
 	}
+	if err == nil {
+		err = in.measure()
+	}
 	if err != nil {
-		return errors.Join(err, j.Close(ctx))
+		return errors.Join(err, in.shut(ctx))
 	}
 	return nil
 }
@@ -157,6 +192,26 @@ func FromFile(path string, opts ...Option) (*Instance, error) {
 func (in *Instance) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
 	return in.rec.PluginConfig(others...)
 }
+
+// Run runs the agent exactly as r.Run does and records what only the consumer of a
+// run learns: the errors of agents and of workflow nodes, and whether the consumer
+// stopped before the end. r must have the plugins of PluginConfig.
+func (in *Instance) Run(ctx context.Context, r *runner.Runner, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig, opts ...runner.RunOption) iter.Seq2[*session.Event, error] {
+	return in.rec.Run(ctx, r, userID, sessionID, msg, cfg, opts...)
+}
+
+// AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
+// the same tool, but what the agent does is recorded, below the tool call and in a
+// session of its own, and guarded tools inside are denied rather than run unguarded:
+// nobody can be asked there.
+func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
+	return in.rec.AgentTool(a, cfg)
+}
+
+// SpanProcessor returns a processor for the tracer provider of the process. With it
+// ADK's spans of model calls and their rows lead to each other, as those of agents and
+// tools do without; see [cgplugin.SpanAttributes]. It starts and exports no spans.
+func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanProcessor() }
 
 // Protect returns the tool with the gate around it: each call needs an approval
 // by a human and a check of the world that finds nothing changed, and what runs
@@ -228,28 +283,59 @@ func (in *Instance) JournalPath() string {
 	return in.journal.Path()
 }
 
-// Flush waits until everything recorded before the call is on disk.
+// Flush waits until everything recorded before the call is on disk, and every part
+// in its store.
 func (in *Instance) Flush(ctx context.Context) error {
 	if in.journal == nil {
 		return nil
 	}
-	return in.journal.Flush(ctx)
+	var err error
+	if in.parts != nil {
+		err = in.parts.Flush(ctx)
+	}
+	return errors.Join(err, in.journal.Flush(ctx))
 }
 
-// Close writes what is queued and closes the journal, within ctx. From then on
-// guarded tools deny. Further calls wait for the first and return its result.
+// Close writes what is queued, sends to BigQuery what it lacks, and closes the journal,
+// within ctx. What does not get to BigQuery in three quarters of that time, or within
+// stream.flush_timeout when ctx has no deadline, is sent after the next start. From then
+// on guarded tools deny. Further calls wait for the first and return its result.
 func (in *Instance) Close(ctx context.Context) error {
 	in.closeOnce.Do(func() {
 		defer close(in.closed)
 		in.rec.Close()
-		if in.journal != nil {
-			in.closeErr = in.journal.Close(ctx)
-		}
+		in.closeErr = in.shut(ctx)
 	})
 	select {
 	case <-in.closed:
 		return in.closeErr
 	case <-ctx.Done():
+	}
+	select {
+	case <-in.closed: // at the same time: what was lost is worth more than the reason
+		return in.closeErr
+	default:
 		return ctx.Err()
 	}
+}
+
+// shut ends what Open started. The journal comes last: of what is lost it is the
+// record of the others.
+func (in *Instance) shut(ctx context.Context) (err error) {
+	if in.registration != nil {
+		err = in.registration.Unregister()
+	}
+	// At the same time: a store of parts that hangs keeps no row from being sent.
+	var drained error
+	var sending sync.WaitGroup
+	sending.Go(func() { drained = in.drain(ctx) })
+	if in.parts != nil {
+		err = errors.Join(err, in.parts.Close(ctx))
+	}
+	sending.Wait()
+	err = errors.Join(err, drained)
+	if in.journal != nil {
+		err = errors.Join(err, in.journal.Close(ctx))
+	}
+	return err
 }

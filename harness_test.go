@@ -183,6 +183,9 @@ func newHarness(t testing.TB, opts ...option) *harness {
 		if err := cg.Close(context.Background()); err != nil {
 			t.Errorf("Close: %v", err)
 		}
+		if err := cg.Stats().Check(); err != nil {
+			t.Error(err)
+		}
 	})
 	h.cg = cg
 

@@ -49,7 +49,8 @@ type Extraction struct {
 	Failed []RowError
 	// Extracted are the event ids of all other rows, also of those that gave nothing.
 	Extracted []string
-	// Truncated counts the rows with lost content that a rule or a declaration reads.
+	// Truncated counts the rows with lost content that a rule or a declaration reads,
+	// and the answers of models.
 	Truncated int
 	// RowsRead counts the rows, each event id once.
 	RowsRead int
@@ -75,7 +76,8 @@ func (x *Extractor) Extract(rows []schema.Event) Extraction {
 		out.Watermark = max(out.Watermark, e.Seq)
 		read, err := x.row(e)
 		node := rowNodeKey(e)
-		if read.relevant && e.IsTruncated {
+		// The calls that an answer asks for tie what tools found to what came before.
+		if e.IsTruncated && (read.relevant || e.EventType == schema.LLMResponse) {
 			out.Truncated++
 		}
 		if err != nil {

@@ -278,12 +278,13 @@ func TestTruncatedRows(t *testing.T) {
 		row(t, schema.ToolCompleted, `{"tool":"unknown","result":"..."}`),
 		row(t, schema.LLMRequest, `{"prompt":"..."}`),
 		row(t, schema.ToolCompleted, `{"tool":"query_aud`),
+		row(t, schema.LLMResponse, `{"response":"call: query_audience"}`),
 	}
 	for i := range rows {
 		rows[i].Seq, rows[i].EventID, rows[i].IsTruncated = int64(i+1), string(rune('a'+i)), true
 	}
 	got := x.Extract(rows)
-	if got.Truncated != 2 || len(got.Failed) != 1 || len(got.Entities) != 1 {
+	if got.Truncated != 3 || len(got.Failed) != 1 || len(got.Entities) != 1 {
 		t.Errorf("truncated %d, failed %v, entities %v", got.Truncated, got.Failed, shown(got.Entities))
 	}
 }

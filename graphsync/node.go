@@ -27,6 +27,7 @@ const (
 	KindTool       NodeKind = "tool"
 	KindHITL       NodeKind = "hitl"  // a request to a human
 	KindCheck      NodeKind = "check" // a world-change check
+	KindNode       NodeKind = "node"  // a workflow node that is no agent
 	KindOther      NodeKind = "other" // unknown rows, and rows without a span
 )
 
@@ -99,7 +100,7 @@ type span struct {
 	ended int
 	// asked are the calls that a model asked for, with the first position of each.
 	asked []ask
-	// requests and answers are confirmation ids.
+	// requests and answers are confirmation ids, and call ids of other requests.
 	requests, answers []string
 	lastRequest       int
 	weight            int
@@ -116,6 +117,9 @@ type rowAttributes struct {
 		Branch         string `json:"branch"`
 		FunctionCallID string `json:"function_call_id"`
 		ConfirmationID string `json:"confirmation_id"`
+		Node           struct {
+			Path string `json:"path"`
+		} `json:"node"`
 	} `json:"adk"`
 	FunctionCalls []struct {
 		ID string `json:"id"`
@@ -168,7 +172,11 @@ func (s *span) add(e *schema.Event, pos int) {
 	s.Agent = cmp.Or(s.Agent, e.Agent)
 	s.InvocationID = cmp.Or(s.InvocationID, e.InvocationID)
 	s.Branch = cmp.Or(s.Branch, attrs.ADK.Branch)
-	s.CallID = cmp.Or(s.CallID, attrs.ADK.FunctionCallID)
+	if e.EventType != schema.ToolPaused {
+		// A pause stands on the span of the agent that waits, or of the request, whose
+		// own row says which call it is about.
+		s.CallID = cmp.Or(s.CallID, attrs.ADK.FunctionCallID)
+	}
 	s.run = cmp.Or(s.run, runKey(e))
 	s.Status = cmp.Or(e.Status, s.Status)
 	if s.Status != schema.StatusError {
@@ -197,6 +205,10 @@ func (s *span) add(e *schema.Event, pos int) {
 		s.requests = appendNew(s.requests, attrs.ADK.ConfirmationID)
 	case schema.HITLConfirmationRequestCompleted:
 		s.answers = appendNew(s.answers, attrs.ADK.ConfirmationID)
+	case schema.HITLCredentialRequest, schema.HITLInputRequest:
+		s.requests = appendNew(s.requests, attrs.ADK.FunctionCallID)
+	case schema.HITLCredentialRequestCompleted, schema.HITLInputRequestCompleted:
+		s.answers = appendNew(s.answers, attrs.ADK.FunctionCallID)
 	}
 }
 
@@ -216,9 +228,9 @@ func (s *span) classify(e *schema.Event, attrs rowAttributes) {
 		}
 	case strings.HasPrefix(t, "LLM_"):
 		kind, name, weight = KindLLM, attrs.Model, 6
-	case t == schema.AgentStarting || t == schema.AgentCompleted:
+	case t == schema.AgentStarting || t == schema.AgentCompleted || t == schema.AgentError:
 		kind, name, weight = KindAgent, e.Agent, 5
-	case t == schema.UserMessageReceived || t == schema.InvocationStarting || t == schema.InvocationCompleted:
+	case t == schema.UserMessageReceived || strings.HasPrefix(t, "INVOCATION_"):
 		kind, weight = KindInvocation, 4
 	case t == schema.WorldChangeCheck:
 		kind, weight = KindCheck, 3
@@ -226,14 +238,41 @@ func (s *span) classify(e *schema.Event, attrs rowAttributes) {
 		kind, weight = KindInvocation, 1
 	case strings.HasPrefix(t, "HITL_"):
 		kind, name, weight = KindHITL, toolName(e.Content), 3
-	case t == schema.AgentResponse || t == schema.StateDelta:
-		kind, name, weight = KindAgent, e.Agent, 1
+	case t == schema.NodeOutput || t == schema.NodeError:
+		kind, name, weight = KindNode, workflowNode(attrs.ADK.Node.Path), 3
+	case besides(t):
+		// A node that is an agent has the rows of one, which weigh more.
+		if node := workflowNode(attrs.ADK.Node.Path); node != "" && node != e.Agent {
+			kind, name, weight = KindNode, node, 2
+		} else {
+			kind, name, weight = KindAgent, e.Agent, 1
+		}
 	}
 	if weight > s.weight {
 		s.weight, s.Kind, s.Name = weight, kind, cmp.Or(name, string(kind))
 	} else if weight > 0 && weight == s.weight && s.Name == string(s.Kind) && name != "" {
 		s.Name = name
 	}
+}
+
+// besides reports whether rows of the type stand on the span of the agent, the
+// workflow node or the tool that they come from.
+func besides(eventType string) bool {
+	switch eventType {
+	case schema.AgentResponse, schema.AgentTransfer, schema.AgentStateCheckpoint, schema.EventCompaction,
+		schema.StateDelta, schema.ArtifactDelta, schema.ToolPaused, schema.A2AInteraction:
+		return true
+	}
+	return false
+}
+
+// workflowNode returns the name of the node at a path of segments name@run.
+func workflowNode(path string) string {
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	if i := strings.LastIndexByte(last, '@'); i >= 0 {
+		return last[:i]
+	}
+	return last
 }
 
 func appendNew(list []string, s string) []string {

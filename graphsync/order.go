@@ -49,7 +49,7 @@ func rank(eventType string) int {
 	switch eventType {
 	case schema.UserMessageReceived:
 		return 0
-	case schema.HITLConfirmationRequestCompleted:
+	case schema.HITLConfirmationRequestCompleted, schema.HITLCredentialRequestCompleted, schema.HITLInputRequestCompleted:
 		return 1
 	case schema.InvocationStarting:
 		return 2
@@ -63,9 +63,9 @@ func rank(eventType string) int {
 		return 6
 	case schema.ToolCompleted, schema.ToolError:
 		return 7
-	case schema.AgentCompleted:
+	case schema.AgentCompleted, schema.AgentError:
 		return 9
-	case schema.InvocationCompleted:
+	case schema.InvocationCompleted, schema.InvocationError:
 		return 10
 	default:
 		return 8

@@ -4,10 +4,12 @@
 package journal_test
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -17,28 +19,45 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 )
 
-// benchEvents returns rows with payloads of about 0.8 KB. Only the event id differs
-// from one use to the next.
-func benchEvents(n int) []schema.Event {
+// benchEvents returns rows with payloads of about 0.8 KB, of as many sessions, with
+// the ids that id gives.
+func benchEvents(n, sessions int, id func(i int) string) []schema.Event {
+	trace, span, parent := strings.Repeat("a", 32), strings.Repeat("b", 16), strings.Repeat("c", 16)
+	content := []byte(`{"tool":"query","result":"` + strings.Repeat("x", 500) + `"}`)
+	attributes := []byte(`{"adk":{"app_name":"shop","branch":"` + strings.Repeat("y", 200) + `"}}`)
+	names := make([]string, sessions)
+	for i := range names {
+		names[i] = fmt.Sprint("session-", i)
+	}
 	rows := make([]schema.Event, n)
 	for i := range rows {
-		s := schema.Session{App: "shop", User: "ann", ID: fmt.Sprint("session-", i%50)}
-		e := event(s, "run", 1, schema.ToolCompleted)
-		e.EventID = fmt.Sprintf("%032x", i*0x9e3779b9)
-		e.TraceID, e.SpanID, e.ParentSpanID = strings.Repeat("a", 32), strings.Repeat("b", 16), strings.Repeat("c", 16)
-		e.Content = []byte(`{"tool":"query","result":"` + strings.Repeat("x", 500) + `"}`)
-		e.Attributes = []byte(`{"adk":{"app_name":"shop","branch":"` + strings.Repeat("y", 200) + `"}}`)
-		e.LatencyMS = []byte(`{"total_ms":12}`)
-		rows[i] = e
+		rows[i] = schema.Event{
+			Timestamp: 1_700_000_000_000_000 + int64(i), EventID: id(i), EventType: schema.ToolCompleted,
+			AppName: "shop", UserID: "ann", SessionID: names[i%sessions], InvocationID: "inv-run", Agent: "buyer",
+			RunID: "run", RunSeq: int64(i/sessions) + 1, Status: schema.StatusOK,
+			TraceID: trace, SpanID: span, ParentSpanID: parent,
+			Content: content, Attributes: attributes, LatencyMS: []byte(`{"total_ms":12}`),
+		}
 	}
 	return rows
+}
+
+// timeOrdered returns an event id as the recorder mints them: a UUID of version 7
+// without its dashes, here with a millisecond for every 30 rows.
+func timeOrdered(i int) string {
+	return fmt.Sprintf("%012x7%03x8%015x", 1_700_000_000_000+i/30, rand.Uint32N(1<<12), rand.Uint64N(1<<60))
+}
+
+// random returns an event id without an order: a UUID of version 4.
+func random(int) string {
+	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 }
 
 // BenchmarkAppend measures what the caller pays. It also pays for emptying the queue,
 // which the writer does otherwise.
 func BenchmarkAppend(b *testing.B) {
-	j := journal.NewWithoutWriter()
-	e := benchEvents(1)[0]
+	j := journal.NewWithoutWriter(journal.Config{})
+	e := benchEvents(1, 1, timeOrdered)[0]
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		if n%1024 == 1023 {
@@ -50,59 +69,101 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkSustained measures rows per second until they are on disk, while a
+// BenchmarkAppendFull measures Append into a full queue: every row drops another.
+func BenchmarkAppendFull(b *testing.B) {
+	j := journal.NewWithoutWriter(journal.Config{QueueRows: 10_000})
+	e := benchEvents(1, 1, timeOrdered)[0]
+	for range 10_000 {
+		j.Append(e)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !j.Append(e) {
+			b.Fatal("row refused")
+		}
+	}
+}
+
+// BenchmarkSustained measures rows per second until they are committed, while a
 // reader reads one session over and over.
 func BenchmarkSustained(b *testing.B) {
-	j := openJournal(b, nil)
-	rows := benchEvents(b.N)
+	for _, bb := range []struct {
+		level    journal.Durability
+		sessions int
+		name     string
+		id       func(int) string
+	}{
+		{journal.DurabilityMemory, 50, "time-ordered", timeOrdered},
+		{journal.DurabilityJournal, 50, "time-ordered", timeOrdered},
+		{journal.DurabilityJournal, 50, "random", random},
+		{journal.DurabilityJournal, 10_000, "time-ordered", timeOrdered},
+		{journal.DurabilityJournal, 10_000, "random", random},
+		{journal.DurabilitySync, 50, "time-ordered", timeOrdered},
+	} {
+		b.Run(fmt.Sprintf("level=%s/sessions=%d/ids=%s", bb.level, bb.sessions, bb.name), func(b *testing.B) {
+			j := openJournal(b, func(c *journal.Config) {
+				c.Durability, c.OnFull, c.BlockTimeout = bb.level, journal.Block, time.Minute
+			})
+			rows := benchEvents(b.N, bb.sessions, bb.id)
+			stop := readAlong(b, j)
+			b.ResetTimer()
+			for i := range rows {
+				if !j.Append(rows[i]) {
+					b.Fatal("row refused")
+				}
+			}
+			flush(b, j)
+			b.StopTimer()
+			seconds := b.Elapsed().Seconds()
+			b.ReportMetric(float64(b.N)/seconds, "rows/s")
+			b.ReportMetric(float64(stop())/seconds, "reads/s")
+		})
+	}
+}
+
+// readAlong reads a session of 200 rows over and over until the returned function is
+// called, which returns how often that was.
+func readAlong(b *testing.B, j *journal.Journal) (stop func() int64) {
+	b.Helper()
 	small := schema.Session{App: "shop", User: "ann", ID: "read"}
 	for n := range int64(200) {
 		appendAll(b, j, event(small, "r", n+1, "X"))
 	}
 	flush(b, j)
-	stop := make(chan struct{})
-	var reads atomic.Int64
+	ctx, cancel := context.WithCancel(b.Context())
+	var reads int64
 	done := make(chan error)
 	go func() {
-		for {
-			select {
-			case <-stop:
-				done <- nil
-				return
-			default:
-			}
-			if _, err := j.Events(b.Context(), small); err != nil {
-				done <- err
+		for ctx.Err() == nil {
+			if rows, err := j.Events(b.Context(), small); err != nil || len(rows) != 200 {
+				done <- fmt.Errorf("%d rows, %w", len(rows), err)
 				return
 			}
-			reads.Add(1)
+			reads++
 		}
+		done <- nil
 	}()
-	b.ResetTimer()
-	for i := range rows {
-		for !j.Append(rows[i]) {
-			flush(b, j)
+	return func() int64 {
+		cancel()
+		if err := <-done; err != nil {
+			b.Error(err)
 		}
+		return reads
 	}
-	flush(b, j)
-	b.StopTimer()
-	close(stop)
-	if err := <-done; err != nil {
-		b.Fatal(err)
-	}
-	seconds := b.Elapsed().Seconds()
-	b.ReportMetric(float64(b.N)/seconds, "rows/s")
-	b.ReportMetric(float64(reads.Load())/seconds, "reads/s")
 }
 
-// BenchmarkFlush measures one durable commit of one row.
+// BenchmarkFlush measures the commit of one row.
 func BenchmarkFlush(b *testing.B) {
-	j := openJournal(b, nil)
-	rows := benchEvents(b.N)
-	b.ResetTimer()
-	for i := range rows {
-		j.Append(rows[i])
-		flush(b, j)
+	for _, level := range []journal.Durability{journal.DurabilityJournal, journal.DurabilitySync} {
+		b.Run("level="+string(level), func(b *testing.B) {
+			j := openJournal(b, func(c *journal.Config) { c.Durability = level })
+			rows := benchEvents(b.N, 50, timeOrdered)
+			b.ResetTimer()
+			for i := range rows {
+				j.Append(rows[i])
+				flush(b, j)
+			}
+		})
 	}
 }
 
@@ -162,7 +223,7 @@ func BenchmarkTransition(b *testing.B) {
 // BenchmarkEvents measures reading a session of 1,000 rows of 0.8 KB.
 func BenchmarkEvents(b *testing.B) {
 	j := openJournal(b, nil)
-	rows := benchEvents(50_000)
+	rows := benchEvents(50_000, 50, timeOrdered)
 	for i := range rows {
 		appendAll(b, j, rows[i])
 	}

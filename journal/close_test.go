@@ -102,7 +102,7 @@ func TestCloseWithEndedContext(t *testing.T) {
 // TestCloseConcurrentSafe hammers a journal with everything while it is closed by
 // several goroutines: what was accepted must be stored, nothing may block.
 func TestCloseConcurrentSafe(t *testing.T) {
-	for round := range 20 {
+	for round := range rounds(20, 4) {
 		cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Millisecond}
 		j, err := journal.Open(t.Context(), cfg)
 		if err != nil {

@@ -5,97 +5,171 @@ package journal_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 )
 
-// crashChildEnv makes the test binary append rows to the journal it names until it
+// kills is how many processes TestKilledProcessLosesNothingAcknowledged kills.
+var kills = flag.Int("kills", rounds(200, 12),
+	"number of processes that the kill test kills, over all levels of durability")
+
+// crashChildEnv makes the test binary record rows in the journal it names until it
 // is killed.
 const crashChildEnv = "JOURNAL_CRASH_CHILD"
 
-// crashChild appends rows of one run and prints the number of rows that Flush has
-// acknowledged so far.
+// crashSessions is how many sessions a child records, in turn.
+const crashSessions = 4
+
+// crashChild records numbered rows and prints what was acknowledged so far:
+// "rows <n>" when Flush returned nil after n rows of each session, "approval <id>"
+// when the ledger has one.
 func crashChild(path string) {
 	ctx := context.Background()
-	j, err := journal.Open(ctx, journal.Config{Path: path, CommitInterval: time.Millisecond})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	fail := func(args ...any) {
+		fmt.Fprintln(os.Stderr, args...)
 		os.Exit(1)
 	}
-	run := os.Getenv(crashChildEnv + "_RUN")
+	level, run := journal.Durability(os.Getenv(crashChildEnv+"_LEVEL")), os.Getenv(crashChildEnv+"_RUN")
+	j, err := journal.Open(ctx, journal.Config{Path: path, Durability: level, CommitInterval: 2 * time.Millisecond})
+	if err != nil {
+		fail(err)
+	}
 	for n := int64(1); ; n++ {
-		e := event(testSession, run, n, "X")
-		e.Content = fmt.Appendf(nil, `{"n":%d,"pad":"%0*d"}`, n, rand.IntN(4000)+1, 0)
-		if !j.Append(e) {
-			fmt.Fprintln(os.Stderr, "row refused")
-			os.Exit(1)
+		for s := range crashSessions {
+			e := event(crashSession(s), run, n, schema.ToolCompleted)
+			e.Content = fmt.Appendf(nil, `{"n":%d,"pad":"%0*d"}`, n, rand.IntN(4000)+1, 0)
+			if !j.Append(e) {
+				fail("row refused")
+			}
 		}
-		if rand.IntN(20) == 0 {
+		switch rand.IntN(12) {
+		case 0:
 			if err := j.Flush(ctx); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
+				fail(err)
 			}
-			fmt.Println(n)
+			fmt.Println("rows", n)
+		case 1:
+			a := ledgertest.Pending(1)
+			a.ID = fmt.Sprintf("%s-%d", run, n)
+			a.CallID = "call-" + a.ID
+			a.ConfirmationID = ""
+			if err := j.Ledger().Create(ctx, a); err != nil {
+				fail(err)
+			}
+			// The rows of an approval are committed before it.
+			fmt.Printf("approval %s\nrows %d\n", a.ID, n)
 		}
 	}
 }
 
+func crashSession(n int) schema.Session {
+	s := testSession
+	s.ID = fmt.Sprint("crash-", n)
+	return s
+}
+
+// TestKilledProcessLosesNothingAcknowledged kills processes that record, at random
+// moments: what was acknowledged is there, and what is there has no hole.
 func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
-	for round := range 12 {
-		run := fmt.Sprint("run-", round)
-		acked := runAndKill(t, path, run)
-
-		j := reopen(t, journal.Config{Path: path})
-		rows, err := j.Events(t.Context(), testSession)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var stored int64
-		for _, e := range rows {
-			if e.RunID != run {
-				continue
+	levels := []journal.Durability{journal.DurabilityMemory, journal.DurabilityJournal, journal.DurabilitySync}
+	for i, level := range levels {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			var path string
+			var rows, approvals int64
+			for round := range (*kills + len(levels) - 1 - i) / len(levels) {
+				if round%20 == 0 { // so that the checks below stay fast
+					path = filepath.Join(t.TempDir(), "j.db")
+				}
+				run := fmt.Sprint("run-", round)
+				acked := runAndKill(t, path, level, run)
+				checkRecovered(t, path, level, run, acked)
+				rows += acked.rows
+				approvals += int64(len(acked.approvals))
 			}
-			stored++
-			if e.RunSeq != stored {
-				t.Fatalf("round %d: row %d of the run is number %d: there is a gap", round, stored, e.RunSeq)
+			if rows == 0 || approvals == 0 {
+				t.Errorf("%d rows and %d approvals acknowledged: nothing was tested", rows, approvals)
 			}
-		}
-		if stored < acked {
-			t.Fatalf("round %d: %d rows recovered, %d were acknowledged", round, stored, acked)
-		}
-		conn := connect(t, path)
-		if bad := selectInt(t, conn, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"); bad != 0 {
-			t.Fatalf("round %d: the file is damaged", round)
-		}
-		if n := selectInt(t, conn, "SELECT sum(events) - (SELECT count(*) FROM agent_events) FROM sessions"); n != 0 {
-			t.Fatalf("round %d: the list of sessions is off by %d rows", round, n)
-		}
-		conn.Close()
-		closeJournal(t, j)
+			t.Logf("%d rows of each of %d sessions and %d approvals acknowledged and recovered", rows, crashSessions, approvals)
+		})
 	}
 }
 
-// runAndKill starts a child, kills it at a random moment and returns the number of
-// rows it had acknowledged.
-func runAndKill(t *testing.T, path, run string) (acked int64) {
+// acknowledged is what a child said before it was killed.
+type acknowledged struct {
+	rows      int64 // of each session
+	approvals []string
+}
+
+func checkRecovered(t *testing.T, path string, level journal.Durability, run string, acked acknowledged) {
 	t.Helper()
-	exe, err := os.Executable()
+	j, err := journal.Open(t.Context(), journal.Config{Path: path, Durability: level})
+	if err != nil {
+		t.Fatalf("%s: the journal of a killed process does not open: %v", run, err)
+	}
+	defer closeJournal(t, j)
+	conn := connect(t, path)
+	defer conn.Close()
+	recovered := make(map[string]int64)
+	err = sqlitex.ExecuteTransient(conn, `SELECT session_id, count(*), max(run_seq), sum(run_seq <> place)
+		FROM (SELECT session_id, run_seq, row_number() OVER (PARTITION BY session_id ORDER BY seq) AS place
+		      FROM agent_events WHERE run_id = ?1)
+		GROUP BY session_id`, &sqlitex.ExecOptions{
+		Args: []any{run},
+		ResultFunc: func(s *sqlite.Stmt) error {
+			session, rows, last, astray := s.ColumnText(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3)
+			if rows != last || astray != 0 {
+				t.Errorf("%s of %s: %d rows up to number %d, %d not in their place: a hole or a duplicate", run, session, rows, last, astray)
+			}
+			recovered[session] = rows
+			return nil
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), crashChildEnv+"="+path, crashChildEnv+"_RUN="+run)
-	cmd.Stderr = os.Stderr
+	for s := range crashSessions {
+		if n := recovered[crashSession(s).ID]; n < acked.rows {
+			t.Errorf("%s of session %d: %d rows recovered, %d were acknowledged", run, s, n, acked.rows)
+		}
+	}
+	for _, id := range acked.approvals {
+		if a, err := j.Ledger().Get(t.Context(), id); err != nil || a.State != safety.StatePending {
+			t.Errorf("%s: approval %s is %q, %v; it was acknowledged", run, id, a.State, err)
+		}
+	}
+	if bad := selectInt(t, conn, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"); bad != 0 {
+		t.Fatalf("%s: the file is damaged", run)
+	}
+	if n := selectInt(t, conn, "SELECT coalesce(sum(events), 0) - (SELECT count(*) FROM agent_events) FROM sessions"); n != 0 {
+		t.Fatalf("%s: the list of sessions is off by %d rows", run, n)
+	}
+}
+
+// runAndKill starts a child, kills it at a random moment and returns what it had
+// acknowledged.
+func runAndKill(t *testing.T, path string, level journal.Durability, run string) (acked acknowledged) {
+	t.Helper()
+	cmd := testBinary(t, crashChildEnv+"="+path, crashChildEnv+"_LEVEL="+string(level), crashChildEnv+"_RUN="+run)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -103,23 +177,45 @@ func runAndKill(t *testing.T, path, run string) (acked int64) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	killAfter := int64(rand.IntN(30) + 1)
-	lines := bufio.NewScanner(out)
-	for seen := int64(0); lines.Scan(); seen++ {
-		n, err := strconv.ParseInt(lines.Text(), 10, 64)
+	kill := func() { cmd.Process.Kill() }
+	killAfter := rand.IntN(20) + 1
+	if rand.IntN(8) == 0 { // while it opens the file, or soon after
+		time.AfterFunc(time.Duration(rand.IntN(40))*time.Millisecond, kill)
+	}
+	lines := bufio.NewReader(out)
+	for seen := 0; ; seen++ {
+		line, err := lines.ReadString('\n')
 		if err != nil {
-			continue // a line cut off by the kill
+			break // a line that the kill cut off was not said
 		}
-		acked = n
+		kind, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch kind {
+		case "approval":
+			acked.approvals = append(acked.approvals, value)
+		case "rows":
+			if _, err := fmt.Sscan(value, &acked.rows); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if seen == killAfter {
-			time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, func() { cmd.Process.Kill() })
+			time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, kill)
 		}
 	}
-	if err := cmd.Wait(); err == nil {
-		t.Fatal("the child ended by itself")
-	}
-	if acked == 0 {
-		t.Fatal("the child acknowledged nothing")
+	if err := cmd.Wait(); err == nil || complaints.Len() > 0 {
+		t.Fatalf("the child ended by itself: %v: %s", err, complaints.Bytes())
 	}
 	return acked
+}
+
+// testBinary returns a command that runs this test binary in a role that the
+// environment tells it.
+func testBinary(t *testing.T, env ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
 }

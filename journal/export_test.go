@@ -16,16 +16,63 @@ func OpenImpatient(ctx context.Context, cfg Config, busy time.Duration) (*Journa
 }
 
 // NewWithoutWriter returns a journal that only queues.
-func NewWithoutWriter() *Journal {
-	return &Journal{queue: newQueue(DefaultQueueRows, DefaultQueueBytes)}
+func NewWithoutWriter(cfg Config) *Journal {
+	if err := cfg.setDefaults(); err != nil {
+		panic(err)
+	}
+	return &Journal{queue: newQueue(cfg)}
+}
+
+// Waiting returns how many calls of Append wait for room.
+func (j *Journal) Waiting() int {
+	j.queue.mu.Lock()
+	defer j.queue.mu.Unlock()
+	return j.queue.blocked
 }
 
 // Drain takes everything out of the queue, as the writer does.
 func (j *Journal) Drain() {
-	j.queue.release(j.queue.take(nil), nil)
+	for held := j.queue.take(nil); len(held) > 0; held = j.queue.take(held[:0]) {
+		j.queue.release(held, insertResult{})
+	}
+}
+
+// Take takes out of the queue what the writer takes at a time and returns how much
+// that is.
+func (j *Journal) Take() (rows int, bytes int64) {
+	for _, s := range j.queue.take(nil) {
+		rows += s.all.rows
+		bytes += s.all.bytes
+	}
+	return rows, bytes
 }
 
 // Write runs fn on the write connection.
 func (j *Journal) Write(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	return j.w.do(ctx, fn)
+}
+
+// IntervalOf returns the commit interval that cfg leads to.
+func IntervalOf(cfg Config) time.Duration {
+	if err := cfg.setDefaults(); err != nil {
+		panic(err)
+	}
+	return cfg.CommitInterval
+}
+
+// LimitWAL runs the pragmas and makes the WAL file start anew beyond the size.
+func (j *Journal) LimitWAL(ctx context.Context, size int64, pragmas ...string) error {
+	return j.w.do(ctx, func(conn *sqlite.Conn) error {
+		j.w.maxWAL = size
+		return execAll(conn, pragmas...)
+	})
+}
+
+// OutboxSQL returns the statements by which a sender looks at the journal, by their
+// names with a mark for each parameter.
+func OutboxSQL() map[string]string {
+	return map[string]string{
+		"rows ??": selectRowsSQL, "dead rows ???": selectDeadRowsSQL, "dead letters ??": selectDeadLettersSQL,
+		"backlog ??": selectBacklogSQL, "last seq": selectLastSeqSQL,
+	}
 }

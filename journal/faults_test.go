@@ -22,7 +22,7 @@ import (
 )
 
 // alter changes the file of a journal behind its back.
-func alter(t *testing.T, j *journal.Journal, statement string) {
+func alter(t testing.TB, j *journal.Journal, statement string) {
 	t.Helper()
 	conn := connect(t, j.Path(), sqlite.OpenReadWrite)
 	defer conn.Close()
@@ -237,21 +237,20 @@ func TestSessionWithoutName(t *testing.T) {
 // TestRowsInHandCount fills the queue while the writer cannot get rid of the rows
 // it has taken.
 func TestRowsInHandCount(t *testing.T) {
-	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), QueueRows: 3, Logger: slog.New(slog.DiscardHandler)}
-	j, err := journal.OpenImpatient(t.Context(), cfg, 10*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeJournal(t, j)
+	// Two rows are no group yet, so both wait for Flush.
+	j := openImpatient(t, journal.Config{QueueRows: 6, CommitInterval: time.Hour})
 	unlock := lockFile(t, j.Path())
 	appendAll(t, j, event(testSession, "r", 1, "X"), event(testSession, "r", 2, "X"))
 	if err := j.Flush(t.Context()); err == nil {
 		t.Fatal("a locked file was written")
 	}
-	appendAll(t, j, event(testSession, "r", 3, "X"))
-	if j.Append(event(testSession, "r", 4, "X")) {
-		t.Error("a fourth row was taken into a queue of three")
+	for n := int64(3); n <= 7; n++ {
+		appendAll(t, j, event(testSession, "r", n, "X"))
+	}
+	if s := j.Stats(); s.QueuedRows != 6 || s.Lost[journal.LostDroppedOldest] != 1 {
+		t.Errorf("stats %+v: want six rows queued, one dropped", s)
 	}
 	unlock()
 	flush(t, j)
+	wantStored(t, j, 1, 2, 4, 5, 6, 7) // rows in hand are not dropped
 }

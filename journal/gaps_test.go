@@ -4,6 +4,9 @@
 package journal_test
 
 import (
+	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,11 +63,13 @@ func TestGaps(t *testing.T) {
 }
 
 func TestGapsTellOfDrops(t *testing.T) {
-	j := openJournal(t, func(c *journal.Config) { c.QueueRows = 1 })
+	j := openJournal(t, func(c *journal.Config) { c.QueueBytes = 4 << 10 })
 	unlock := lockFile(t, j.Path())
 	appendAll(t, j, event(testSession, "a", 1, schema.InvocationCompleted))
-	if j.Append(event(testSession, "a", 2, "X")) {
-		t.Fatal("a full queue took a row")
+	large := event(testSession, "a", 2, "X")
+	large.Content = []byte(`"` + strings.Repeat("x", 4<<10) + `"`)
+	if j.Append(large) {
+		t.Fatal("a row larger than the queue was taken")
 	}
 	unlock()
 	flush(t, j)
@@ -75,5 +80,54 @@ func TestGapsTellOfDrops(t *testing.T) {
 	want := []string{"1 rows were dropped before they could be stored"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("gaps differ (-want +got):\n%s", d)
+	}
+}
+
+// TestLossesOutliveTheProcess drops all rows of some runs: nothing but the count of
+// losses tells of them.
+func TestLossesOutliveTheProcess(t *testing.T) {
+	const sessions, rows = 3000, 3 // more sessions than one transaction saves losses of
+	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), QueueRows: 3}
+	check := func(when string, j *journal.Journal, s schema.Session, want ...string) {
+		t.Helper()
+		got, err := j.Gaps(t.Context(), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: gaps of %s differ (-want +got):\n%s", when, s.ID, d)
+		}
+	}
+	j, other := reopen(t, cfg), reopen(t, cfg)
+	lose := func(j *journal.Journal, run string) {
+		holdWriter(t, j, func() {
+			for n := range sessions {
+				for i := range int64(rows) {
+					appendAll(t, j, event(named(fmt.Sprint("s-", n)), run, i+1, "X"))
+				}
+			}
+			for i := range int64(rows) {
+				appendAll(t, j, event(named("last"), run, i+1, schema.InvocationCompleted))
+			}
+		})
+	}
+	lose(j, "a")
+	check("not saved", j, named("s-0"), "3 rows were dropped before they could be stored")
+	flush(t, j)
+	for _, id := range []string{"s-0", "s-1023", "s-2999"} {
+		check("saved", j, named(id), "3 rows were dropped before they could be stored")
+		check("another process", other, named(id), "3 rows were dropped before they could be stored")
+	}
+	check("nothing lost", other, named("last"))
+	lose(other, "b")
+	closeJournal(t, other)
+	closeJournal(t, j)
+	j = reopen(t, cfg)
+	for _, id := range []string{"s-0", "s-2999"} {
+		check("reopened", j, named(id), "6 rows were dropped before they could be stored")
+	}
+	check("nothing lost", j, named("last"))
+	if s := j.Stats(); len(s.Lost) != 0 {
+		t.Errorf("stats %+v: want no losses of this process", s)
 	}
 }

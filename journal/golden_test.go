@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -18,12 +19,20 @@ var update = flag.Bool("update", false, "write the golden file of the current ve
 // tests of later versions. Such a file is never changed once its version is
 // released.
 func TestGoldenOfThisVersion(t *testing.T) {
-	golden := filepath.Join("testdata", "v1.db")
+	golden := filepath.Join("testdata", "v4.db")
 	if *update {
 		path := filepath.Join(t.TempDir(), "golden.db")
 		openAndClose(t, path, func(j *Journal) {
 			for n := int64(1); n <= 3; n++ {
 				j.Append(goldenRow(n))
+			}
+			o := j.Outbox("golden")
+			if _, err := o.Acquire(t.Context(), "owner", time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			refused := []DeadLetter{{Seq: 2, Bytes: 100, Reason: "no", Code: "X"}}
+			if err := o.Advance(t.Context(), "owner", Position{Seq: 2, State: []byte("s")}, refused); err != nil {
+				t.Fatal(err)
 			}
 		})
 		conn := openConn(t, path, sqlite.OpenReadWrite)

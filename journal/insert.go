@@ -54,8 +54,9 @@ func (in *inserter) insert(segs []*segment) (insertResult, error) {
 		return res, err
 	}
 	for _, s := range segs {
-		for i := range s.rows {
-			e := &s.rows[i]
+		rows := s.live()
+		for i := range rows {
+			e := &rows[i]
 			if err := in.row(stmt, e, &res); err != nil {
 				return res, err
 			}

@@ -47,28 +47,42 @@ type Config struct {
 	// is readable by its owner only, because it holds payloads. Default
 	// DefaultPath.
 	Path string
+	// Durability says which rows survive what. Default DurabilityJournal.
+	Durability Durability
 	// CommitInterval is how long the first row of a group waits for others before the
-	// group is committed. Longer means fewer disk flushes and more rows at risk when
-	// the process is killed. Default DefaultCommitInterval.
+	// group is committed. Longer means less work and more rows at risk when the
+	// process is killed. Default DefaultCommitInterval, with DurabilityMemory
+	// DefaultMemoryInterval.
 	CommitInterval time.Duration
-	// QueueBytes and QueueRows bound what waits to be committed. A row beyond them
-	// is dropped and counted. Defaults DefaultQueueBytes and DefaultQueueRows.
+	// QueueBytes and QueueRows bound what waits to be committed. Defaults
+	// DefaultQueueBytes and DefaultQueueRows.
 	QueueBytes int64
 	QueueRows  int
+	// OnFull says what becomes of a row beyond these bounds. Default DropOldest.
+	OnFull OnFull
+	// BlockTimeout is how long Append waits for room at most, with Block. Default
+	// DefaultBlockTimeout.
+	BlockTimeout time.Duration
 	// Readers is the number of reading connections, which is the number of reads
 	// that run at the same time. Default DefaultReaders.
 	Readers int
+	// Retention says which sessions are removed. The zero value keeps everything.
+	Retention Retention
+	// Destinations are the names of outboxes that are to exist from the first look of
+	// retention on, which is at once: it then keeps what they have not acknowledged, also
+	// before anybody has leased them. See [Outbox].
+	Destinations []string
 	// Logger hears when commits begin to fail, when they succeed again and when rows
-	// are dropped. Default slog.Default().
+	// are dropped, at most once a minute for each kind of message. Default
+	// slog.Default().
 	Logger *slog.Logger
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
 }
 
 func (c *Config) setDefaults() error {
 	if c.Path == "" {
 		c.Path = DefaultPath
-	}
-	if c.CommitInterval == 0 {
-		c.CommitInterval = DefaultCommitInterval
 	}
 	if c.QueueBytes == 0 {
 		c.QueueBytes = DefaultQueueBytes
@@ -82,23 +96,30 @@ func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if err := c.setDelivery(); err != nil {
+		return err
+	}
 	switch {
-	case c.CommitInterval < 0:
-		return fmt.Errorf("commit interval %v is negative: leave it out for %v", c.CommitInterval, DefaultCommitInterval)
 	case c.QueueBytes < 0 || c.QueueRows < 0:
 		return fmt.Errorf("queue of %d bytes and %d rows: a bound is negative", c.QueueBytes, c.QueueRows)
 	case c.Readers < 0:
 		return fmt.Errorf("%d readers: use at least 1", c.Readers)
 	}
-	return nil
+	return c.Retention.setDefaults()
 }
 
 // Journal is an open journal file. All methods may be called concurrently.
 type Journal struct {
 	path    string
+	id      string
 	queue   *queue
 	w       *writer
 	readers *sqlitex.Pool
+	// retention is nil when everything is kept.
+	retention *retention
 
 	closeOnce sync.Once
 	hurryOnce sync.Once
@@ -120,35 +141,47 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	conn, err := openWriter(ctx, path, busy)
+	conn, err := openWriter(ctx, path, cfg.Destinations, busy)
 	if err != nil {
-		return nil, fmt.Errorf("journal %s: %w", cfg.Path, err)
+		return nil, fmt.Errorf("journal %s: %w", cfg.Path, explain(err))
 	}
 	readers, err := openReaders(path, cfg.Readers, busy)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), conn.Close())
 	}
-	queue := newQueue(cfg.QueueRows, cfg.QueueBytes)
-	w := newWriter(conn, queue, cfg, busy)
-	j := &Journal{path: path, queue: queue, w: w, readers: readers}
+	id, err := readID(conn)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), readers.Close(), conn.Close())
+	}
+	files, err := newFiles(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), readers.Close(), conn.Close())
+	}
+	queue := newQueue(cfg)
+	w := newWriter(conn, files, queue, cfg, busy)
+	j := &Journal{path: path, id: id, queue: queue, w: w, readers: readers}
 	go w.run(readers)
+	j.retention = startRetention(j, cfg.Retention)
 	return j, nil
 }
 
 // Path returns the absolute path of the file.
 func (j *Journal) Path() string { return j.path }
 
-// Append queues e to be stored. It never blocks on the disk. It takes e over: the
-// caller must not change the slices of e any more. It returns false when the row
-// was dropped: the queue is full, the journal is closed, or the row has no event
-// id, type or status. The drop is counted with its reason.
+// Append queues e to be stored. It never waits for the disk, except for room in a
+// queue with [Block]. It takes e over: the caller must not change the slices of e any
+// more. It returns false when it does not take the row: the queue has no room, the
+// journal is closed, or the row has no event id, type or status. That is counted with
+// its reason, as is a row that was taken and is dropped later for a newer one.
 func (j *Journal) Append(e schema.Event) bool {
 	return j.queue.put(&e)
 }
 
-// Flush is a barrier: it returns nil only when every row accepted before the call
-// is on disk. When the commit fails it returns that error and the rows stay queued;
-// when ctx ends first it returns its cause, and the rows are still being written.
+// Flush is a barrier: it returns nil only when every row accepted before the call is
+// committed, which makes it as safe as the Durability promises, or is counted in Stats
+// as dropped or rejected. When the commit fails it returns that error and the rows
+// stay queued; when ctx ends first it returns its cause, and the rows are still being
+// written.
 func (j *Journal) Flush(ctx context.Context) error {
 	if err := j.w.do(ctx, nil); err != nil {
 		return fmt.Errorf("journal: flush: %w", err)
@@ -156,9 +189,12 @@ func (j *Journal) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Lost returns how many rows of session s were lost since the journal was opened.
+// Lost returns how many rows of session s were lost since the journal was opened. It
+// remembers 65,536 sessions; when more have lost rows, a session that it does not
+// remember has the losses of all those, so that no loss is hidden.
 func (j *Journal) Lost(s schema.Session) int {
-	return j.queue.lostOf(s)
+	lost, _ := j.queue.lostOf(s)
+	return lost
 }
 
 // Close stores what waits, then closes the file. When ctx ends first, one last
@@ -169,6 +205,7 @@ func (j *Journal) Lost(s schema.Session) int {
 func (j *Journal) Close(ctx context.Context) error {
 	w := j.w
 	j.closeOnce.Do(func() {
+		j.retention.stop()
 		j.queue.close()
 		close(w.closing)
 	})

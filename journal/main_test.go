@@ -9,9 +9,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -25,7 +27,32 @@ func TestMain(m *testing.M) {
 		crashChild(path)
 		return
 	}
+	if path := os.Getenv(faultChildEnv); path != "" {
+		faultChild(path)
+		return
+	}
+	if path := os.Getenv(removingChildEnv); path != "" {
+		removingChild(path)
+		return
+	}
+	if path := os.Getenv(recordingChildEnv); path != "" {
+		recordingChild(path)
+		return
+	}
+	if path := os.Getenv(sendingChildEnv); path != "" {
+		sendingChild(path)
+		return
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// rounds returns how often a test does a thing: fewer times with the race detector,
+// which makes SQLite five times as slow and sees nothing more in later rounds.
+func rounds(usual, race int) int {
+	if raceEnabled {
+		return race
+	}
+	return usual
 }
 
 var testSession = schema.Session{App: "shop", User: "ann", ID: "s-1"}
@@ -33,11 +60,44 @@ var testSession = schema.Session{App: "shop", User: "ann", ID: "s-1"}
 // openJournal opens a journal in a new directory and closes it at the end.
 func openJournal(tb testing.TB, mod func(*journal.Config)) *journal.Journal {
 	tb.Helper()
-	cfg := journal.Config{Path: filepath.Join(tb.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler)}
+	cfg := journal.Config{Path: newFile(tb), Logger: slog.New(slog.DiscardHandler)}
 	if mod != nil {
 		mod(&cfg)
 	}
 	return reopen(tb, cfg)
+}
+
+// emptyJournal returns the file of a journal without rows. Copying it is many times as
+// fast as the creation of a schema, above all with the race detector.
+var emptyJournal = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "journal")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "j.db")
+	j, err := journal.Open(context.Background(), journal.Config{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := j.Close(context.Background()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newFile returns the path of an empty journal in a new directory.
+func newFile(tb testing.TB) string {
+	tb.Helper()
+	data, err := emptyJournal()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path := filepath.Join(tb.TempDir(), "j.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
 }
 
 func reopen(tb testing.TB, cfg journal.Config) *journal.Journal {
@@ -60,12 +120,42 @@ func closeJournal(tb testing.TB, j *journal.Journal) {
 	if err := j.Close(ctx); err != nil {
 		tb.Error(err)
 	}
+	balance(tb, j)
+	if n := j.Stats().QueuedRows; n != 0 {
+		tb.Errorf("%d rows are queued in a closed journal", n)
+	}
+}
+
+// balance checks that the journal knows what became of every row it accepted.
+func balance(tb testing.TB, j *journal.Journal) {
+	tb.Helper()
+	if s := j.Stats(); s.Unaccounted() != 0 {
+		tb.Errorf("%d of the accepted rows are not accounted for: %+v", s.Unaccounted(), s)
+	}
 }
 
 func flush(tb testing.TB, j *journal.Journal) {
 	tb.Helper()
 	if err := j.Flush(tb.Context()); err != nil {
 		tb.Fatal(err)
+	}
+	balance(tb, j)
+}
+
+// wantStored checks which rows of testSession are in the journal, by their numbers
+// and in this order.
+func wantStored(tb testing.TB, j *journal.Journal, want ...int64) {
+	tb.Helper()
+	rows, err := j.Events(tb.Context(), testSession)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var got []int64
+	for _, e := range rows {
+		got = append(got, e.RunSeq)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		tb.Errorf("stored rows differ (-want +got):\n%s", d)
 	}
 }
 
@@ -113,6 +203,47 @@ func selectInt(tb testing.TB, conn *sqlite.Conn, query string) int64 {
 		tb.Fatal(err)
 	}
 	return n
+}
+
+// openImpatient opens a journal that gives up waiting for locks at once.
+func openImpatient(tb testing.TB, cfg journal.Config) *journal.Journal {
+	tb.Helper()
+	j := openImpatientUnclosed(tb, cfg)
+	tb.Cleanup(func() { closeJournal(tb, j) })
+	return j
+}
+
+func openImpatientUnclosed(tb testing.TB, cfg journal.Config) *journal.Journal {
+	tb.Helper()
+	cfg.Path = newFile(tb)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	j, err := journal.OpenImpatient(tb.Context(), cfg, 10*time.Millisecond)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return j
+}
+
+// holdWriter runs fn while the writer is busy, so that nothing leaves the queue.
+func holdWriter(tb testing.TB, j *journal.Journal, fn func()) {
+	tb.Helper()
+	begun, release := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- j.Write(tb.Context(), func(*sqlite.Conn) error {
+			close(begun)
+			<-release
+			return nil
+		})
+	}()
+	<-begun
+	fn()
+	close(release)
+	if err := <-done; err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // lockFile takes the write lock of the file; the returned function gives it back.

@@ -22,6 +22,9 @@ var migrationFiles embed.FS
 // never changed once released.
 var migrations = []string{
 	"sql/migrations/0001_journal.sql",
+	"sql/migrations/0002_retention.sql",
+	"sql/migrations/0003_losses.sql",
+	"sql/migrations/0004_outbox.sql",
 }
 
 // migrate applies the steps that the file lacks, each in one transaction together

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -45,18 +46,33 @@ func prepareFile(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
 		return "", fmt.Errorf("path %q: create its directory: %w", path, err)
 	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fs.ErrPermission) {
+	err = createFile(abs)
+	if errors.Is(err, fs.ErrExist) {
+		err = checkWritable(abs)
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return "", fmt.Errorf("path %q cannot be written: %w: choose another path or change its permissions", path, err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("path %q: %w", path, err)
 	}
-	return abs, f.Close()
+	return abs, nil
+}
+
+// createFile creates an empty file that its owner only can read. A file that is there
+// is not opened: when a process closes any descriptor of a file, POSIX takes from it
+// all the locks it has on that file, those of another Journal included. Another process
+// with a SQLite before 3.51 could then delete the log that is in use.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // openWriter opens the writing connection and brings the file up to date.
-func openWriter(ctx context.Context, path string, busy time.Duration) (_ *sqlite.Conn, err error) {
+func openWriter(ctx context.Context, path string, destinations []string, busy time.Duration) (_ *sqlite.Conn, err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return nil, err
@@ -75,23 +91,30 @@ func openWriter(ctx context.Context, path string, busy time.Duration) (_ *sqlite
 	if err := checkVersion(conn); err != nil {
 		return nil, err
 	}
+	// Without effect on a file that has pages; before WAL mode gives it the first.
+	if err := execAll(conn, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+		return nil, err
+	}
 	if err := enableWAL(ctx, conn, busy); err != nil {
 		return nil, err
 	}
 	// fullfsync matters on macOS only, where a plain fsync does not reach the disk.
 	err = execAll(conn,
-		"PRAGMA synchronous = FULL",
+		"PRAGMA synchronous = FULL", // until the writer knows its level
 		"PRAGMA fullfsync = ON",
 		"PRAGMA foreign_keys = ON",
 		"PRAGMA recursive_triggers = ON",
-		"PRAGMA cache_size = -16384",
-		"PRAGMA wal_autocheckpoint = 4000",
+		"PRAGMA cache_size = -32768",
+		"PRAGMA wal_autocheckpoint = 16000",
 		"PRAGMA journal_size_limit = 67108864",
 	)
 	if err != nil {
 		return nil, err
 	}
 	if err := migrate(conn, migrations); err != nil {
+		return nil, err
+	}
+	if err := createDestinations(conn, destinations); err != nil {
 		return nil, err
 	}
 	conn.SetBusyTimeout(min(busy, busySlice))
@@ -146,7 +169,8 @@ func checkFile(conn *sqlite.Conn) error {
 	// sets the id in the same transaction.
 	err := queryRow(conn, "SELECT count(*) FROM sqlite_schema", func(s *sqlite.Stmt) { tables = s.ColumnInt64(0) })
 	if sqlite.ErrCode(err) == sqlite.ResultNotADB {
-		return fmt.Errorf("the file is not a SQLite database: choose another path: %w", err)
+		// Not wrapped: what helps against a damaged file does not help here.
+		return fmt.Errorf("the file is not a SQLite database: choose another path: %v", err)
 	}
 	if err != nil {
 		return err

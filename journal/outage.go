@@ -15,13 +15,13 @@ func (w *writer) counters() Stats {
 }
 
 // failed notes that a commit failed and chooses the pause before the next one. The
-// log hears of an outage once, not of every attempt.
+// log hears of an outage when it begins and when it ends, not of every attempt.
 func (w *writer) failed(err error) {
 	w.mu.Lock()
 	w.stats.LastError = err
 	first := w.stats.FailingSince.IsZero()
 	if first {
-		w.stats.FailingSince = time.Now()
+		w.stats.FailingSince = w.now()
 	}
 	w.mu.Unlock()
 	if first {
@@ -30,18 +30,15 @@ func (w *writer) failed(err error) {
 	w.backoff = min(max(minBackoff, 2*w.backoff), maxBackoff)
 }
 
-// succeeded notes that a group was stored.
+// succeeded notes that a group was stored, before its rows leave the queue.
 func (w *writer) succeeded(res insertResult) {
 	w.mu.Lock()
 	since := w.stats.FailingSince
 	w.stats.LastError, w.stats.FailingSince = nil, time.Time{}
-	w.stats.Stored += res.stored
-	w.stats.Duplicates += res.duplicates
-	w.stats.Commits++
 	w.mu.Unlock()
 	w.backoff = 0
 	if !since.IsZero() {
-		w.log.Info("contextgraph: journal: rows are stored again", "after", time.Since(since))
+		w.log.Info("contextgraph: journal: rows are stored again", "after", w.now().Sub(since))
 	}
 	for _, err := range res.errors {
 		w.log.Error("contextgraph: journal: a row was refused and is lost", "error", err)
@@ -49,15 +46,20 @@ func (w *writer) succeeded(res insertResult) {
 }
 
 // reportDrops tells the log about drops, here rather than in Append, which must not
-// wait for a log. It speaks up once per period of overload.
+// wait for a log.
 func (w *writer) reportDrops() {
-	w.queue.mu.Lock()
-	full, invalid := w.queue.lost[LostQueueFull], w.queue.lost[LostInvalid]
-	w.queue.mu.Unlock()
-	total := full + invalid
-	if total > w.dropped && !w.dropping {
-		w.log.Warn("contextgraph: journal: rows were dropped", "queue_full", full, "invalid", invalid)
+	var s Stats
+	w.queue.count(&s)
+	var total uint64
+	var attrs []any
+	for _, r := range []LossReason{LostDroppedOldest, LostQueueFull, LostApprovalsFull, LostInvalid} {
+		if n := s.Lost[r]; n > 0 {
+			total += n
+			attrs = append(attrs, string(r), n)
+		}
 	}
-	w.dropping = total > w.dropped
+	if total > w.dropped {
+		w.log.Warn("contextgraph: journal: rows were dropped", attrs...)
+	}
 	w.dropped = total
 }

@@ -22,8 +22,8 @@ import (
 // none gives it any more. A model never replaces an exact entity.
 //
 // A publication that was made from fewer rows than the stored one adds what is
-// missing and replaces or removes nothing. Only what differs from the stored graph
-// is written.
+// missing and replaces or removes nothing, and one whose rows were all removed since
+// changes nothing. Only what differs from the stored graph is written.
 func (j *Journal) Publish(ctx context.Context, p graphsync.Publication) error {
 	pub, err := encodePublication(p)
 	if err == nil {
@@ -90,6 +90,13 @@ func (p *publication) store(conn *sqlite.Conn) error {
 	stored, found, err := getReceipt(conn, p.Session)
 	if err != nil {
 		return err
+	}
+	_, removed, err := removedRows(conn, p.Session)
+	if err != nil {
+		return err
+	}
+	if removed > 0 && p.Receipt.Watermark <= removed {
+		return nil
 	}
 	stale := found && stored.Watermark > p.Receipt.Watermark
 	for _, part := range []func(*sqlite.Conn, bool) error{p.storeNodes, p.storeEdges, p.storeEntities} {

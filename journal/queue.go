@@ -4,157 +4,269 @@
 package journal
 
 import (
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// segmentRows is the number of rows of a segment: growing the queue costs one
-// allocation of this size, never a copy of what waits, so the lock stays short.
-const segmentRows = 128
+// approvalRoom is how far approval rows may go beyond the bounds of the queue, as a
+// multiple of them.
+const approvalRoom = 2
 
-// freeSegments is how many empty segments are kept for reuse.
-const freeSegments = 16
-
-// segment is a run of rows with the number of bytes they hold.
-type segment struct {
-	rows  []schema.Event
-	bytes int64
-}
+// lostSessions bounds how many sessions the queue remembers the losses of.
+const lostSessions = 1 << 16
 
 // queue is the bounded buffer between the callers of Append and the writer. The
-// writer takes all waiting segments at once while callers fill new ones; rows it
-// has taken count against the bounds until they are stored or lost.
+// writer takes the rows of one transaction at a time; they count against the bounds
+// until they are stored or lost. The queue also keeps the books: what became of
+// every row is noted under the lock under which the row changes place, so that the
+// numbers add up at any time.
 type queue struct {
-	maxRows  int
-	maxBytes int64
+	max     tally
+	onFull  OnFull
+	timeout time.Duration
+	// group completes a group before its interval is over.
+	group tally
 	// wake holds at most one signal: rows began to wait, or a group is complete.
 	wake chan struct{}
 
-	mu        sync.Mutex
-	waiting   []*segment
-	free      []*segment
-	waitRows  int
-	waitBytes int64
-	heldRows  int
-	heldBytes int64
-	closed    bool
-	accepted  uint64
+	mu sync.Mutex
+	// kept holds the approval rows that drop_oldest passed over, all older than
+	// those in waiting. Moving them out of the way keeps the dropping of a row at
+	// constant cost, and keeps them from holding on to segments of dropped rows.
+	kept    fifo
+	waiting fifo
+	held    tally // taken by the writer
+	free    freeList
+	closed  bool
+	// room is closed when rows leave the queue; nil while none of the blocked calls
+	// of put waits for that.
+	room    chan struct{}
+	blocked int
+
+	accepted, stored, duplicates, commits uint64
+
 	lost      map[LossReason]uint64
 	bySession map[schema.Session]int
+	elsewhere int // losses of sessions that bySession has no room for
+	// unsaved is the part of bySession that the file does not know of.
+	unsaved map[schema.Session]int
 }
 
-func newQueue(maxRows int, maxBytes int64) *queue {
+func newQueue(cfg Config) *queue {
+	group := tally{groupRows, groupBytes}
+	if cfg.Durability == DurabilityMemory {
+		group = tally{txRows, txBytes}
+	}
 	return &queue{
-		maxRows:   maxRows,
-		maxBytes:  maxBytes,
+		max:     tally{cfg.QueueRows, cfg.QueueBytes},
+		onFull:  cfg.OnFull,
+		timeout: cfg.BlockTimeout,
+		// Half of a small queue: the other half fills while the group is stored.
+		group:     tally{max(1, min(group.rows, cfg.QueueRows/2)), max(1, min(group.bytes, cfg.QueueBytes/2))},
 		wake:      make(chan struct{}, 1),
 		lost:      make(map[LossReason]uint64),
 		bySession: make(map[schema.Session]int),
+		unsaved:   make(map[schema.Session]int),
 	}
 }
 
-// put appends a copy of *e. It reports false, and counts why, when e is not usable,
-// the queue is full or closed.
+// put appends a copy of *e. It reports false, and counts why, when e is not taken.
 func (q *queue) put(e *schema.Event) bool {
 	size := rowBytes(e)
+	approval := schema.IsApproval(e.EventType)
 	q.mu.Lock()
+	reason := q.admit(e, size, approval)
+	if reason == LostQueueFull && q.onFull == Block && size <= q.max.bytes {
+		reason = q.await(e, size)
+	}
+	if reason != "" {
+		q.lose(reason, e)
+		q.mu.Unlock()
+		return false
+	}
+	before := q.waiting.all
+	q.waiting.push(e, size, approval, &q.free)
+	q.accepted++
+	// One signal starts the interval, one more tells that a group is complete.
+	wake := before.rows == 0 || !q.complete(before) && q.complete(q.waiting.all)
+	q.mu.Unlock()
+	if wake {
+		q.signal()
+	}
+	return true
+}
+
+// signal wakes the writer, now or when it next looks.
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) complete(t tally) bool {
+	return t.rows >= q.group.rows || t.bytes >= q.group.bytes
+}
+
+// admit returns why there is no place for e, "" when there is one. With drop_oldest
+// it makes the place. The caller holds mu.
+func (q *queue) admit(e *schema.Event, size int64, approval bool) LossReason {
 	switch {
 	case e.EventID == "" || e.EventType == "" || e.Status == "":
-		q.lose(LostInvalid, e)
+		return LostInvalid
 	case q.closed:
-		q.lose(LostClosed, e)
-	case q.waitRows+q.heldRows >= q.maxRows || q.waitBytes+q.heldBytes+size > q.maxBytes:
-		q.lose(LostQueueFull, e)
+		return LostClosed
+	case q.fits(size, 1), q.onFull == DropOldest && q.makeRoom(size):
+		return ""
+	case !approval:
+		return LostQueueFull
+	case q.fits(size, approvalRoom):
+		return ""
 	default:
-		q.push(e, size)
-		q.accepted++
-		// One signal starts the interval, one more tells that a group is complete.
-		wake := q.waitRows == 1 || q.waitRows == groupRows ||
-			(q.waitBytes >= groupBytes && q.waitBytes-size < groupBytes)
-		q.mu.Unlock()
-		if wake {
-			select {
-			case q.wake <- struct{}{}:
-			default:
-			}
+		return LostApprovalsFull
+	}
+}
+
+// fits reports whether a row of the size stays within times the bounds.
+func (q *queue) fits(size int64, times int) bool {
+	t := q.total()
+	return t.rows < q.max.rows*times && t.bytes+size <= q.max.bytes*int64(times)
+}
+
+// total is everything that counts against the bounds.
+func (q *queue) total() tally {
+	t := q.held
+	t.add(q.kept.all)
+	t.add(q.waiting.all)
+	return t
+}
+
+// makeRoom drops the oldest rows until one of the size fits. It drops none when
+// dropping all would not be enough. The caller holds mu.
+func (q *queue) makeRoom(size int64) bool {
+	least := q.total()
+	least.sub(q.waiting.droppable())
+	if least.rows >= q.max.rows || least.bytes+size > q.max.bytes {
+		return false
+	}
+	for !q.fits(size, 1) {
+		e := q.waiting.first()
+		n, approval := rowBytes(e), schema.IsApproval(e.EventType)
+		if approval {
+			q.kept.push(e, n, true, &q.free)
+		} else {
+			q.lose(LostDroppedOldest, e)
 		}
-		return true
+		q.waiting.pop(n, approval, &q.free)
 	}
-	q.mu.Unlock()
-	return false
+	return true
 }
 
-func (q *queue) push(e *schema.Event, size int64) {
-	n := len(q.waiting)
-	if n == 0 || len(q.waiting[n-1].rows) == segmentRows {
-		q.waiting = append(q.waiting, q.newSegment())
-		n++
+// await waits until there is room for e, but at most the timeout. The caller holds
+// mu, which is free during the wait.
+func (q *queue) await(e *schema.Event, size int64) LossReason {
+	timer := time.NewTimer(q.timeout)
+	defer timer.Stop()
+	q.blocked++
+	defer func() { q.blocked-- }()
+	for {
+		if q.room == nil {
+			q.room = make(chan struct{})
+		}
+		room, late := q.room, false
+		q.mu.Unlock()
+		q.signal() // the group may be short of complete, because this row is large
+		select {
+		case <-room:
+		case <-timer.C:
+			late = true
+		}
+		q.mu.Lock()
+		if reason := q.admit(e, size, false); reason != LostQueueFull || late {
+			return reason
+		}
 	}
-	s := q.waiting[n-1]
-	s.rows = append(s.rows, *e)
-	s.bytes += size
-	q.waitRows++
-	q.waitBytes += size
 }
 
-func (q *queue) newSegment() *segment {
-	if n := len(q.free); n > 0 {
-		s := q.free[n-1]
-		q.free[n-1] = nil
-		q.free = q.free[:n-1]
-		return s
+// vacate tells those who wait that there is room, or that there will be none. The
+// caller holds mu.
+func (q *queue) vacate() {
+	if q.room != nil {
+		close(q.room)
+		q.room = nil
 	}
-	return &segment{rows: make([]schema.Event, 0, segmentRows)}
 }
 
 // lose counts one row that will not be stored. The caller holds mu.
 func (q *queue) lose(r LossReason, e *schema.Event) {
 	q.lost[r]++
-	q.bySession[e.Session()]++
+	s := e.Session()
+	if n, ok := q.bySession[s]; ok || len(q.bySession) < lostSessions {
+		q.bySession[s] = n + 1
+		q.unsaved[s]++
+	} else {
+		q.elsewhere++
+	}
 }
 
-// size returns what waits to be taken.
-func (q *queue) size() (rows int, bytes int64) {
+// pending returns how many rows are queued, those that the writer has taken
+// included, and whether a group waits that is complete, or that somebody waits for.
+func (q *queue) pending() (rows int, complete bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.waitRows, q.waitBytes
+	return q.total().rows, q.blocked > 0 || q.kept.all.rows > 0 || q.complete(q.waiting.all)
 }
 
-// take appends all waiting segments to held, in order, and returns it.
+// take moves rows of about one transaction from the queue to held, in order, and
+// returns it.
 func (q *queue) take(held []*segment) []*segment {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	held = append(held, q.waiting...)
-	clear(q.waiting)
-	q.waiting = q.waiting[:0]
-	q.heldRows += q.waitRows
-	q.heldBytes += q.waitBytes
-	q.waitRows, q.waitBytes = 0, 0
+	var taken tally
+	for taken.rows < txRows && taken.bytes < txBytes {
+		s := q.kept.shift()
+		if s == nil {
+			s = q.waiting.shift()
+		}
+		if s == nil {
+			break
+		}
+		taken.add(s.all)
+		held = append(held, s)
+	}
+	q.held.add(taken)
 	return held
 }
 
-// release gives back segments that the writer is done with: their rows are stored,
-// but for those in rejected, which are counted as lost.
-func (q *queue) release(done []*segment, rejected []*schema.Event) {
+// release gives back segments whose rows are stored, but for those that res says
+// were rejected, which are counted as lost.
+func (q *queue) release(done []*segment, res insertResult) {
 	q.mu.Lock()
-	for _, e := range rejected {
+	q.stored += res.stored
+	q.duplicates += res.duplicates
+	if len(done) > 0 {
+		q.commits++
+	}
+	for _, e := range res.rejected {
 		q.lose(LostRejected, e)
 	}
 	for _, s := range done {
-		q.heldRows -= len(s.rows)
-		q.heldBytes -= s.bytes
+		q.held.sub(s.all)
 	}
+	q.vacate()
 	q.mu.Unlock()
 
 	for _, s := range done {
-		clear(s.rows)
-		s.rows, s.bytes = s.rows[:0], 0
+		s.reset()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	room := freeSegments - len(q.free)
-	q.free = append(q.free, done[:min(room, len(done))]...)
+	for _, s := range done {
+		q.free.put(s)
+	}
 }
 
 // abandon counts every row of held as lost for reason r and returns how many.
@@ -163,13 +275,13 @@ func (q *queue) abandon(held []*segment, r LossReason) int {
 	defer q.mu.Unlock()
 	n := 0
 	for _, s := range held {
-		for i := range s.rows {
-			q.lose(r, &s.rows[i])
+		for i := range s.live() {
+			q.lose(r, &s.live()[i])
 		}
-		n += len(s.rows)
-		q.heldRows -= len(s.rows)
-		q.heldBytes -= s.bytes
+		n += s.all.rows
+		q.held.sub(s.all)
 	}
+	q.vacate()
 	return n
 }
 
@@ -178,12 +290,28 @@ func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	q.vacate()
 }
 
-func (q *queue) lostOf(s schema.Session) int {
+// lostOf returns how many rows of s were lost, and how many of them the file does not
+// know of.
+func (q *queue) lostOf(s schema.Session) (lost, unsaved int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.bySession[s]
+	if n, ok := q.bySession[s]; ok {
+		return n, q.unsaved[s]
+	}
+	return q.elsewhere, 0
+}
+
+// count adds the numbers of the queue to s.
+func (q *queue) count(s *Stats) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s.Accepted, s.Stored, s.Duplicates, s.Commits = q.accepted, q.stored, q.duplicates, q.commits
+	s.Lost = maps.Clone(q.lost)
+	t := q.total()
+	s.QueuedRows, s.QueuedBytes = t.rows, t.bytes
 }
 
 // rowBytes estimates what e holds in memory.

@@ -33,7 +33,7 @@ func (j *Journal) read(ctx context.Context, what string, fn func(*sqlite.Conn) e
 	case isClosed(j.w.closing):
 		err = ErrClosed
 	}
-	return fmt.Errorf("journal: %s: %w", what, err)
+	return fmt.Errorf("journal: %s: %w", what, explain(err))
 }
 
 // Events returns the rows of s in the order they were recorded. Rows still queued

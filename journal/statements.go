@@ -21,6 +21,10 @@ var (
 	selectSessionsSQL string
 	//go:embed sql/count_events.sql
 	countEventsSQL string
+	//go:embed sql/add_lost_rows.sql
+	addLostRowsSQL string
+	//go:embed sql/select_lost_rows.sql
+	selectLostRowsSQL string
 
 	//go:embed sql/insert_approval.sql
 	insertApprovalSQL string
@@ -58,6 +62,10 @@ var (
 	deleteEntitySQL string
 	//go:embed sql/select_entity_digests.sql
 	selectEntityDigestsSQL string
+	//go:embed sql/select_entity_digest.sql
+	selectEntityDigestSQL string
+	//go:embed sql/select_trace.sql
+	selectTraceSQL string
 	//go:embed sql/select_entities.sql
 	selectEntitiesSQL string
 	//go:embed sql/upsert_receipt.sql

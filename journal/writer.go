@@ -8,19 +8,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 )
 
 const (
 	// groupRows and groupBytes complete a group before its interval is over.
-	groupRows  = 256
+	groupRows  = 1024
 	groupBytes = 1 << 20
 	// txRows and txBytes bound one transaction, so that another process that waits
-	// to write an approval gets its turn while a backlog is written.
+	// to write an approval gets its turn while a backlog is written, and so that the
+	// writer holds few rows of those that a full queue may drop.
 	txRows  = 4096
 	txBytes = 4 << 20
 	// minBackoff and maxBackoff bound the pause after a failed commit.
@@ -31,9 +35,10 @@ const (
 // call is work for the write connection, done after all rows queued before it. A
 // call without a function is a barrier.
 type call struct {
-	ctx  context.Context
-	fn   func(*sqlite.Conn) error
-	done chan error // capacity 1: the writer never waits for a caller that left
+	ctx   context.Context
+	fn    func(*sqlite.Conn) error
+	level synchronous
+	done  chan error // capacity 1: the writer never waits for a caller that left
 }
 
 // writer owns the write connection: its goroutine is the only user of the fields
@@ -50,22 +55,31 @@ type writer struct {
 	// closeErr is the result of Close, to be read after done is closed.
 	closeErr error
 
+	// listeners hear of every transaction that stored rows.
+	listeners listeners
+
 	mu    sync.Mutex
-	stats Stats // Stored, Duplicates, Commits, LastError, FailingSince
+	stats Stats // Panics, LastError, FailingSince
 
 	// rows inserts; conn is the connection it uses.
 	rows     *inserter
 	conn     *sqlite.Conn
-	held     []*segment // taken from the queue and not stored, in order
+	files    files
+	level    synchronous // for commits of rows
+	inForce  synchronous // what the connection is set to; "" when not known
+	held     []*segment  // taken from the queue and not stored, in order
+	losses   []sessionLoss
 	interval time.Duration
 	busy     time.Duration
 	backoff  time.Duration // pause before the next attempt; 0 when commits succeed
-	dropped  uint64        // drops seen by the last commit
-	dropping bool          // there were new ones, and the log knows
-	log      *slog.Logger
+	dropped  uint64        // drops that the log knows of
+	maxWAL   int64
+	restart  time.Time // before that, no further attempt to shorten the WAL
+	now      func() time.Time
+	log      *slog.Logger // one line per kind and minute
 }
 
-func newWriter(conn *sqlite.Conn, q *queue, cfg Config, busy time.Duration) *writer {
+func newWriter(conn *sqlite.Conn, files files, q *queue, cfg Config, busy time.Duration) *writer {
 	w := &writer{
 		queue:    q,
 		calls:    make(chan *call),
@@ -75,9 +89,13 @@ func newWriter(conn *sqlite.Conn, q *queue, cfg Config, busy time.Duration) *wri
 		done:     make(chan struct{}),
 		rows:     newInserter(conn),
 		conn:     conn,
+		files:    files,
+		level:    cfg.Durability.synchronous(),
 		interval: cfg.CommitInterval,
 		busy:     busy,
-		log:      cfg.Logger.With("journal", cfg.Path),
+		maxWAL:   maxWAL,
+		now:      cfg.Now,
+		log:      slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, cfg.Now)).With("journal", cfg.Path),
 	}
 	conn.SetInterrupt(w.abort)
 	return w
@@ -85,9 +103,17 @@ func newWriter(conn *sqlite.Conn, q *queue, cfg Config, busy time.Duration) *wri
 
 // do runs fn on the write connection in a transaction of its own, after all rows
 // queued before. It returns when fn is committed, has failed, or ctx ends; in the
-// last case fn may still run, unless it has not begun.
+// last case fn may still run, unless it has not begun. What fn wrote, and every row
+// committed before it, has reached the disk when do returns nil, whatever the level
+// of durability: the log of SQLite is one file, and the disk is told to keep all of
+// it. A nil fn only commits the rows, as the level says.
 func (w *writer) do(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	c := &call{ctx: ctx, fn: fn, done: make(chan error, 1)}
+	return w.doAt(ctx, syncFull, fn)
+}
+
+// doAt is do with a transaction that is committed at level.
+func (w *writer) doAt(ctx context.Context, level synchronous, fn func(*sqlite.Conn) error) error {
+	c := &call{ctx: ctx, fn: fn, level: level, done: make(chan error, 1)}
 	select {
 	case w.calls <- c:
 	case <-w.closing:
@@ -112,11 +138,11 @@ func (w *writer) run(readers *sqlitex.Pool) {
 	for {
 		select {
 		case <-w.queue.wake:
-			rows, bytes := w.queue.size()
+			rows, complete := w.queue.pending()
 			switch {
 			case rows == 0 || w.backoff > 0:
 				continue // stored already, or waiting for the next attempt
-			case rows < groupRows && bytes < groupBytes:
+			case !complete:
 				if !armed {
 					timer.Reset(w.interval)
 					armed = true
@@ -127,11 +153,7 @@ func (w *writer) run(readers *sqlitex.Pool) {
 		case <-timer.C:
 			w.commit()
 		case c := <-w.calls:
-			err := w.commit()
-			if err == nil && c.fn != nil {
-				err = w.transact(c.ctx, c.fn)
-			}
-			c.done <- err
+			c.done <- w.serve(c)
 		case <-w.closing:
 			timer.Stop()
 			w.finish(readers)
@@ -140,57 +162,79 @@ func (w *writer) run(readers *sqlitex.Pool) {
 		timer.Stop()
 		if armed = w.backoff > 0; armed {
 			timer.Reset(w.backoff)
+		} else if rows, _ := w.queue.pending(); rows > 0 {
+			// They came during the commit, and may have come without a signal.
+			w.queue.signal()
 		}
 	}
 }
 
-// commit stores everything that waits. When it fails, what is not stored stays in
-// held, first in line.
+// serve does the work of c, after all rows queued before.
+func (w *writer) serve(c *call) error {
+	if err := w.commit(); err != nil {
+		return err
+	}
+	if c.fn == nil {
+		// Nothing may have waited; a barrier stands for what was stored before, too.
+		_, err := w.files.check()
+		return err
+	}
+	return explain(w.transact(c.ctx, c.level, c.fn))
+}
+
+// commit stores everything that waited when it was called, and what is known of
+// losses, one transaction after the other. When one fails, its rows stay in held, first in line, and the others in
+// the queue.
 func (w *writer) commit() error {
-	w.held = w.queue.take(w.held)
-	for len(w.held) > 0 {
-		n := w.group()
+	defer w.reportDrops()
+	defer w.boundWAL()
+	left, _ := w.queue.pending()
+	for unsaved := w.queue.unsavedSessions(); left > 0 || unsaved > 0; {
+		if len(w.held) == 0 {
+			w.held = w.queue.take(w.held)
+		}
+		w.losses = w.queue.someUnsaved(w.losses[:0])
+		if len(w.held) == 0 {
+			left = 0 // dropped meanwhile
+			if len(w.losses) == 0 {
+				break
+			}
+		}
+		for _, s := range w.held {
+			left -= s.all.rows
+		}
+		unsaved -= len(w.losses)
 		var res insertResult
-		err := w.transact(context.Background(), func(*sqlite.Conn) (err error) {
-			res, err = w.rows.insert(w.held[:n])
-			return err
+		err := w.transact(context.Background(), w.level, func(conn *sqlite.Conn) (err error) {
+			if res, err = w.rows.insert(w.held); err != nil {
+				return err
+			}
+			return saveLosses(conn, w.losses)
 		})
 		if err != nil {
-			err = fmt.Errorf("store rows: %w", err)
+			err = fmt.Errorf("store rows: %w", explain(err))
 			w.failed(err)
 			return err
 		}
-		w.queue.release(w.held[:n], res.rejected)
-		m := copy(w.held, w.held[n:])
-		clear(w.held[m:])
-		w.held = w.held[:m]
 		w.succeeded(res)
+		w.queue.saved(w.losses)
+		w.queue.release(w.held, res)
+		if res.stored > 0 {
+			w.listeners.tell()
+		}
+		clear(w.held)
+		w.held = w.held[:0]
 	}
-	w.reportDrops()
 	return nil
 }
 
-// group returns how many of the held segments make one transaction.
-func (w *writer) group() int {
-	var rows int
-	var bytes int64
-	for i, s := range w.held {
-		rows += len(s.rows)
-		bytes += s.bytes
-		if rows >= txRows || bytes >= txBytes {
-			return i + 1
-		}
-	}
-	return len(w.held)
-}
-
 // transact runs fn in an immediate transaction, which reads the latest state and
-// cannot fail to commit because of another writer.
-func (w *writer) transact(ctx context.Context, fn func(*sqlite.Conn) error) (err error) {
-	if err := w.begin(ctx); err != nil {
+// cannot fail to commit because of another writer. It is committed at level.
+func (w *writer) transact(ctx context.Context, level synchronous, fn func(*sqlite.Conn) error) (err error) {
+	if err := w.begin(ctx, level); err != nil {
 		return err
 	}
-	err = fn(w.conn)
+	err = w.guard(fn)
 	if err == nil {
 		err = exec(w.conn, "COMMIT", func(*binder) {})
 	}
@@ -201,8 +245,26 @@ func (w *writer) transact(ctx context.Context, fn func(*sqlite.Conn) error) (err
 	return err
 }
 
-// begin takes the write lock, waiting for another process at most w.busy.
-func (w *writer) begin(ctx context.Context) error {
+// guard runs fn and turns a panic into an error: nothing here may end the host.
+func (w *writer) guard(fn func(*sqlite.Conn) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.mu.Lock()
+			w.stats.Panics++
+			w.mu.Unlock()
+			w.log.Error("contextgraph: journal: panic in a transaction; it is rolled back", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return fn(w.conn)
+}
+
+// begin sets the level and takes the write lock, waiting for another process at most
+// w.busy.
+func (w *writer) begin(ctx context.Context, level synchronous) error {
+	if _, err := w.files.check(); err != nil {
+		return err
+	}
 	deadline := time.Now().Add(w.busy)
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -214,14 +276,31 @@ func (w *writer) begin(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := w.synchronize(level); err != nil {
+			return err
+		}
 		err := exec(w.conn, "BEGIN IMMEDIATE", func(*binder) {})
 		if !isBusy(err) {
 			return err
 		}
 		if time.Now().After(deadline) || isClosed(w.hurry) {
-			return fmt.Errorf("another process holds the write lock: %w", err)
+			return err
 		}
 	}
+}
+
+// synchronize makes level the one at which the next transaction is committed. SQLite
+// takes it only outside of transactions.
+func (w *writer) synchronize(level synchronous) error {
+	if w.inForce == level {
+		return nil
+	}
+	w.inForce = ""
+	if err := execAll(w.conn, "PRAGMA synchronous = "+string(level)); err != nil {
+		return fmt.Errorf("set the level of synchronisation: %w", err)
+	}
+	w.inForce = level
+	return nil
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -231,6 +310,16 @@ func isClosed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// closeFile closes the connection. It stays open when the file has lost its name:
+// SQLite deletes the log by its name, which may be that of another file's log now.
+func (w *writer) closeFile() error {
+	if _, err := w.files.check(); err != nil {
+		w.conn.SetInterrupt(nil)
+		return err
+	}
+	return w.conn.Close()
 }
 
 // finish stores what is left until it succeeds or the time of Close is up, then
@@ -247,14 +336,19 @@ func (w *writer) finish(readers *sqlitex.Pool) {
 		err = w.commit()
 	}
 	if err != nil {
-		lost := w.queue.abandon(w.held, LostUnwritten)
+		lost := 0
+		for len(w.held) > 0 {
+			lost += w.queue.abandon(w.held, LostUnwritten)
+			clear(w.held)
+			w.held = w.queue.take(w.held[:0])
+		}
 		err = fmt.Errorf("%d %w: %w: %w", lost, ErrUnwritten, w.hurryCause, err)
 	} else {
 		// Keeps the planner's statistics current; not worth an error.
 		_ = execAll(w.conn, "PRAGMA optimize")
 	}
 	// The writer goes last, so that its close empties the WAL.
-	err = errors.Join(err, readers.Close(), w.conn.Close())
+	err = errors.Join(err, readers.Close(), w.closeFile())
 	if err != nil {
 		w.closeErr = fmt.Errorf("journal: close: %w", err)
 	}

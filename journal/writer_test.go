@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestGroupCommit(t *testing.T) {
 		bytes    int
 		interval time.Duration
 	}{
-		{"by rows", 256, 10, time.Hour},
+		{"by rows", 1024, 10, time.Hour},
 		{"by bytes", 2, 600 << 10, time.Hour},
 		{"by time", 1, 10, time.Millisecond},
 	}
@@ -100,60 +101,6 @@ func waitFor(t *testing.T, cond func() bool) {
 			t.Fatal("it did not happen")
 		case <-tick.C:
 		}
-	}
-}
-
-func TestQueueBounds(t *testing.T) {
-	big := event(testSession, "r", 1, "X")
-	big.Content = []byte(`"` + strings.Repeat("x", 5000) + `"`)
-	tests := []struct {
-		name string
-		cfg  journal.Config
-		row  schema.Event
-		take int
-	}{
-		{"rows", journal.Config{QueueRows: 3}, event(testSession, "r", 1, "X"), 3},
-		{"bytes", journal.Config{QueueBytes: 12 << 10}, big, 2},
-		{"a row larger than the queue", journal.Config{QueueBytes: 1 << 10}, big, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			j := openJournal(t, func(c *journal.Config) {
-				c.QueueRows, c.QueueBytes = tt.cfg.QueueRows, tt.cfg.QueueBytes
-			})
-			// With the file locked nothing leaves the queue.
-			unlock := lockFile(t, j.Path())
-			taken := 0
-			for n := range 10 {
-				e := tt.row
-				e.EventID = fmt.Sprint("e", n)
-				if j.Append(e) {
-					taken++
-				}
-			}
-			if taken != tt.take {
-				t.Errorf("%d rows taken, want %d", taken, tt.take)
-			}
-			s := j.Stats()
-			if lost := s.Lost[journal.LostQueueFull]; lost != uint64(10-tt.take) || s.QueuedRows != tt.take {
-				t.Errorf("stats %+v: want %d queued, the others lost", s, tt.take)
-			}
-			if lost := j.Lost(testSession); lost != 10-tt.take {
-				t.Errorf("Lost = %d, want %d", lost, 10-tt.take)
-			}
-			if lost := j.Lost(schema.Session{ID: "other"}); lost != 0 {
-				t.Errorf("another session lost %d", lost)
-			}
-			unlock()
-			flush(t, j)
-			if n, err := j.Count(t.Context()); err != nil || n != int64(tt.take) {
-				t.Errorf("Count() = %d, %v, want %d", n, err, tt.take)
-			}
-			again := event(testSession, "r", 99, "X")
-			if tt.take > 0 && !j.Append(again) {
-				t.Error("an empty queue refused a row")
-			}
-		})
 	}
 }
 
@@ -238,26 +185,59 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	flush(t, j)
 }
 
-func TestDropsAreLoggedOncePerOverload(t *testing.T) {
+// TestFlushWhileTheDiskHangs flushes while the writer does not come back from the
+// disk: Append goes on, Flush ends with its context.
+func TestFlushWhileTheDiskHangs(t *testing.T) {
+	j := openJournal(t, nil)
+	holdWriter(t, j, func() {
+		appendAll(t, j, event(testSession, "r", 1, "X"))
+		cause := errors.New("no patience")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, cause)
+		defer cancel()
+		if err := j.Flush(ctx); !errors.Is(err, cause) {
+			t.Errorf("Flush() = %v, want %v", err, cause)
+		}
+		appendAll(t, j, event(testSession, "r", 2, "X"))
+		balance(t, j)
+	})
+	flush(t, j)
+	wantStored(t, j, 1, 2)
+}
+
+func TestDropsAreLoggedOncePerMinute(t *testing.T) {
 	var log syncBuffer
+	var now atomic.Int64
+	now.Store(1_700_000_000)
 	j := openJournal(t, func(c *journal.Config) {
-		c.QueueRows, c.CommitInterval = 1, time.Hour
+		c.QueueRows, c.CommitInterval = 2, time.Hour
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		c.Now = func() time.Time { return time.Unix(now.Load(), 0) }
 	})
 	row := int64(0)
 	overload := func() {
-		for range 3 {
+		unlock := lockFile(t, j.Path())
+		for range 10 {
 			row++
 			j.Append(event(testSession, "r", row, "X"))
 		}
+		unlock()
 		flush(t, j)
 	}
-	overload()
-	overload()
+	for range 3 {
+		overload()
+	}
+	flush(t, j)
+	if n := strings.Count(log.String(), "rows were dropped"); n != 1 {
+		t.Errorf("drops were logged %d times in one minute, want once:\n%s", n, log.String())
+	}
+	now.Add(60)
 	flush(t, j)
 	overload()
-	if n := strings.Count(log.String(), "rows were dropped"); n != 2 {
-		t.Errorf("drops were logged %d times, want 2:\n%s", n, log.String())
+	if n := strings.Count(log.String(), "rows were dropped"); n != 2 || !strings.Contains(log.String(), "suppressed=") {
+		t.Errorf("drops were logged %d times, want 2 and how many lines were held back:\n%s", n, log.String())
+	}
+	if n := strings.Count(log.String(), "dropped_oldest="); n != 2 {
+		t.Errorf("the reason is named %d times, want 2:\n%s", n, log.String())
 	}
 }
 

@@ -12,22 +12,34 @@ import (
 
 // openAgent opens the span of an agent's activation under the innermost agent
 // that is open on the same branch or on one it came from. It also returns the
-// activations that ended without a callback, which it closes.
-func (r *run) openAgent(ag agent.Agent, key agentKey, now time.Time) (a *agentSpan, skipped []*agentSpan) {
+// activations that ended without a callback, which it closes. It returns nil when the
+// run has ended meanwhile.
+func (r *run) openAgent(ctx agent.InvocationContext, key agentKey, now time.Time) (a *agentSpan, skipped []*agentSpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begun = true
+	if r.over.Load() {
+		return nil, nil
+	}
+	if !r.acted {
+		r.top = key.name
+	}
+	r.begun.Store(true)
+	r.acted, r.ended = true, false
+	r.proceedLocked(key.branch)
 	for {
 		x, y := r.innermost(key.branch)
-		if x == nil || !skippedBy(x, y, key.name) {
+		if x == nil || x.fault == nil && !skippedBy(x, y, key.name) && !(x.delegated && x.agentKey == key) {
 			break
 		}
 		r.dropLocked(x)
 		skipped = append(skipped, x)
 	}
-	a = &agentSpan{agentKey: key, id: newSpanID(), parent: r.rootSpan, agent: ag, started: now}
+	a = &agentSpan{agentKey: key, id: newSpanID(), parent: r.rootSpan, ctx: ctx, started: now}
 	if x, _ := r.innermost(key.branch); x != nil {
-		a.parent, x.active = x.id, true
+		a.parent, a.outer, x.active = x.id, x, true
+		if c := r.delegating(x, key); c != nil {
+			a.parent, c.claimed = c.span, true
+		}
 	}
 	r.agents = append(r.agents, a)
 	return a, skipped
@@ -52,7 +64,7 @@ func (r *run) innermost(branch string) (inner, outer *agentSpan) {
 // for an agent whose BeforeAgent callback answered in its place. Then nothing
 // happened inside x, and the next agent is one of those around it, not of x.
 func skippedBy(x, y *agentSpan, next string) bool {
-	return !x.active && y != nil && !has(x.agent, next) && has(y.agent, next)
+	return !x.active && y != nil && !has(x.ctx.Agent(), next) && has(y.ctx.Agent(), next)
 }
 
 // has reports whether an agent of that name is a or below it.
@@ -90,15 +102,26 @@ func (r *run) agentLocked(name, branch string) *agentSpan {
 	return nil
 }
 
-// closeAgent takes the activation off the open ones.
-func (r *run) closeAgent(name, branch string) *agentSpan {
+// closeAgent takes the activation off the open ones, and those inside of it that no
+// callback closed, innermost first.
+func (r *run) closeAgent(name, branch string) (a *agentSpan, inside []*agentSpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := r.agentLocked(name, branch)
-	if a != nil {
-		r.dropLocked(a)
+	if a = r.agentLocked(name, branch); a == nil {
+		return nil, nil
 	}
-	return a
+	// What was opened before a is not inside of it.
+	for i := len(r.agents) - 1; i >= 0 && r.agents[i] != a; i-- {
+		if x := r.agents[i]; x.inside(a) {
+			inside = append(inside, x)
+		}
+	}
+	for _, x := range inside {
+		r.dropLocked(x)
+	}
+	r.dropLocked(a)
+	r.ended = a.name == r.top
+	return a, inside
 }
 
 func (r *run) dropLocked(a *agentSpan) {
@@ -108,7 +131,65 @@ func (r *run) dropLocked(a *agentSpan) {
 			break
 		}
 	}
+	if _, ok := r.closed[a.agentKey]; !ok {
+		r.closing = append(r.closing, a.agentKey)
+	}
 	r.closed[a.agentKey] = a
+	if len(r.closing) > maxClosed {
+		delete(r.closed, r.closing[0])
+		r.closing = r.closing[1:]
+	}
+}
+
+// maxClosed bounds how many agents a run remembers that ended. An agent that is called
+// like a tool has a branch of its own each time, and no events come long after its end.
+const maxClosed = 256
+
+// delegating returns the call through which x runs the agent of key: ADK's tool for an
+// agent that answers at once has the agent's name and gives it a branch of its own.
+// Where several such calls are under way nobody can tell which one it is.
+func (r *run) delegating(x *agentSpan, key agentKey) *call {
+	if key.branch == x.branch {
+		return nil
+	}
+	var found *call
+	for _, c := range r.calls {
+		if c.name != key.name || c.done || c.claimed || c.agent != x.name || c.branch != x.branch {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = c
+	}
+	return found
+}
+
+// endTask closes the activation of an agent that ended the task it was given. ADK
+// leaves both it and the one that gave the task without the callback: the latter
+// begins anew with the result.
+func (r *run) endTask(name, branch string) (a *agentSpan, inside []*agentSpan) {
+	if a, inside = r.closeAgent(name, branch); a == nil {
+		return nil, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.outer != nil {
+		a.outer.delegated = true
+	}
+	return a, inside
+}
+
+// startLLM makes l the model call that is open in its agent. It reports false when the
+// run has ended meanwhile, which closed the calls it knew.
+func (r *run) startLLM(l *llmSpan) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over.Load() {
+		return false
+	}
+	l.agent.llm, l.agent.lastLLM, l.agent.active = l, l, true
+	return true
 }
 
 // takeLLM takes the model call that is open in a, so that one caller ends it.

@@ -117,16 +117,7 @@ func BenchmarkToolCall(b *testing.B) {
 // BenchmarkLLMRequest is the callback before a model call with 20 messages.
 func BenchmarkLLMRequest(b *testing.B) {
 	rec := newTestRecorder(b, &discard{})
-	req := &model.LLMRequest{Model: "gemini-3-flash", Config: &genai.GenerateContentConfig{
-		SystemInstruction: genai.NewContentFromText(strings.Repeat("You plan media. ", 20), genai.RoleUser),
-	}}
-	for i := range 20 {
-		role := genai.Role(genai.RoleUser)
-		if i%2 == 1 {
-			role = genai.RoleModel
-		}
-		req.Contents = append(req.Contents, genai.NewContentFromText(strings.Repeat("a message of some words ", 10), role))
-	}
+	req := request(20)
 	inTool(b, rec, func(ctx agent.Context, _ tool.Tool) {
 		r := rec.runs.lookup(ctx)
 		a := r.agent(ctx.AgentName(), ctx.Branch())
@@ -135,5 +126,51 @@ func BenchmarkLLMRequest(b *testing.B) {
 			_, _ = rec.beforeModel(ctx, req)
 			r.takeLLM(a)
 		}
+	})
+}
+
+// request is a model request with n messages of about 230 bytes.
+func request(n int) *model.LLMRequest {
+	req := &model.LLMRequest{Model: "gemini-3-flash", Config: &genai.GenerateContentConfig{
+		SystemInstruction: genai.NewContentFromText(strings.Repeat("You plan media. ", 20), genai.RoleUser),
+	}}
+	for i := range n {
+		role := genai.Role(genai.RoleUser)
+		if i%2 == 1 {
+			role = genai.RoleModel
+		}
+		req.Contents = append(req.Contents, genai.NewContentFromText(strings.Repeat("a message of some words ", 10), role))
+	}
+	return req
+}
+
+// The goals are allocations per callback in the steady state: they are exact, where
+// times are not.
+func TestAllocationsPerCallback(t *testing.T) {
+	if raceEnabled {
+		t.Log("the race detector allocates; counted without it")
+		return
+	}
+	rec := newTestRecorder(t, &discard{})
+	args, result := map[string]any{"brand": "ELF Cosmetics", "limit": 6.0}, inventory()
+	req := request(20)
+	guard := func(what string, goal float64, f func()) {
+		t.Helper()
+		if got := testing.AllocsPerRun(200, f); got > goal {
+			t.Errorf("%s: %v allocations, want at most %v", what, got, goal)
+		}
+	}
+	inTool(t, rec, func(ctx agent.Context, tl tool.Tool) {
+		r := rec.runs.lookup(ctx)
+		a := r.agent(ctx.AgentName(), ctx.Branch())
+		guard("BeforeTool", 2, func() { _, _ = rec.beforeTool(ctx, tl, args) })
+		guard("AfterTool", 2, func() {
+			r.call(ctx).done = false
+			rec.endTool(ctx, r, r.call(ctx), args, result, nil)
+		})
+		guard("BeforeModel with 20 messages", 4, func() {
+			_, _ = rec.beforeModel(ctx, req)
+			r.takeLLM(a)
+		})
 	})
 }

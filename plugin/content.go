@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"strings"
 
 	"google.golang.org/genai"
@@ -43,50 +44,156 @@ func textOf(c *genai.Content) string {
 	return b.String()
 }
 
-// contentParts writes the parts of a content as elements of content_parts. Bytes
-// are never written.
-func contentParts(d jsonenc.Doc, c *genai.Content) {
+// partKind says what a part holds, as far as content_parts cares.
+type partKind uint8
+
+const (
+	partNone partKind = iota
+	partText
+	partData
+	partFile
+	partCall
+	partResponse
+	partCode
+	partResult
+)
+
+func kindOf(p *genai.Part) partKind {
+	switch {
+	case p == nil:
+		return partNone
+	case p.InlineData != nil:
+		return partData
+	case p.FileData != nil:
+		return partFile
+	case p.FunctionCall != nil:
+		return partCall
+	case p.FunctionResponse != nil:
+		return partResponse
+	case p.ExecutableCode != nil:
+		return partCode
+	case p.CodeExecutionResult != nil:
+		return partResult
+	case p.Text != "":
+		return partText
+	}
+	return partNone
+}
+
+// isText reports whether what the part holds reads as text, which only the formatter
+// may let into the record.
+func (k partKind) isText(p *genai.Part) bool {
+	switch k {
+	case partText, partCode, partResult:
+		return true
+	case partData:
+		return isText(p.InlineData.MIMEType)
+	}
+	return false
+}
+
+// Which parts of a content become elements of content_parts.
+
+// everything is every part: of a user message.
+func everything(k partKind) bool { return k != partNone }
+
+// attachments is what the content column of a model request leaves out.
+func attachments(k partKind) bool { return k > partText }
+
+// outputs is what neither the content column nor the calls of an answer hold.
+func outputs(k partKind) bool {
+	return k == partData || k == partFile || k == partCode || k == partResult
+}
+
+// parts writes the parts of a content as elements of content_parts. Bytes are never
+// written: they go to the store for parts.
+func (rec *Recorder) parts(d jsonenc.Doc, r *run, span string, c *genai.Content, wanted func(partKind) bool) {
 	if c == nil {
 		return
 	}
 	for i, p := range c.Parts {
+		k := kindOf(p)
+		if !wanted(k) || rec.options.Format != nil && k.isText(p) {
+			continue
+		}
 		if d.Full() {
 			return
 		}
-		if p == nil {
-			continue
-		}
-		mime, uri, text, mode, name := "text/plain", "", p.Text, "INLINE", ""
-		switch {
-		case p.InlineData != nil:
-			mime, text = p.InlineData.MIMEType, jsonenc.MarkBinary
-		case p.FileData != nil:
-			mime, uri, mode, text = p.FileData.MIMEType, p.FileData.FileURI, "EXTERNAL_URI", ""
-		case p.FunctionCall != nil:
-			mime, name, text = "application/json", p.FunctionCall.Name, "Function: "+p.FunctionCall.Name
-		case p.FunctionResponse != nil:
-			mime, name, text = "application/json", p.FunctionResponse.Name, "Function response: "+p.FunctionResponse.Name
-		case p.Text == "":
-			continue
-		}
 		d.Open('{')
-		d.Str("mime_type", mime)
-		d.OptStr("uri", uri)
-		d.OptStr("text", text)
-		d.Int("part_index", int64(i))
-		// part_attributes is JSON inside a string in the contract.
-		if name != "" {
-			d.Str("part_attributes", `{"function_name":`+quote(name)+`}`)
-		} else {
-			d.Str("part_attributes", "{}")
-		}
-		d.Str("storage_mode", mode)
+		rec.part(d, r, span, p, k, i)
 		d.Close('}')
 	}
 }
 
-func quote(s string) string {
-	w := jsonenc.NewWriter(jsonenc.Limits{})
-	w.Doc(100).Value(s)
+// part writes the members of one element. part_attributes is JSON inside a string in
+// the contract.
+func (rec *Recorder) part(d jsonenc.Doc, r *run, span string, p *genai.Part, k partKind, index int) {
+	mime, text, mode, attributes := "text/plain", "", "INLINE", "{}"
+	uri := ""
+	switch k {
+	case partText:
+		text, uri = rec.largeText(r, span, index, p.Text)
+	case partData:
+		mime = p.InlineData.MIMEType
+		text, uri = rec.data(r, span, index, mime, p.InlineData.Data)
+	case partFile:
+		mime, uri, mode = p.FileData.MIMEType, p.FileData.FileURI, "EXTERNAL_URI"
+	case partCall:
+		mime, text = "application/json", "Function: "+p.FunctionCall.Name
+		attributes = rec.jsonText(map[string]any{"function_name": p.FunctionCall.Name})
+	case partResponse:
+		mime, text = "application/json", "Function response: "+p.FunctionResponse.Name
+		attributes = rec.jsonText(map[string]any{"function_name": p.FunctionResponse.Name})
+	case partCode:
+		mime = "application/json"
+		attributes = rec.jsonText(map[string]any{"executable_code": p.ExecutableCode})
+	case partResult:
+		mime = "application/json"
+		attributes = rec.jsonText(map[string]any{"code_execution_result": p.CodeExecutionResult})
+	}
+	stored := uri != "" && k != partFile
+	if stored {
+		mode = "EXTERNAL_URI"
+		if strings.HasPrefix(uri, "gs://") {
+			mode = "GCS_REFERENCE"
+		}
+	}
+	d.Str("mime_type", mime)
+	d.OptStr("uri", uri)
+	if mode == "GCS_REFERENCE" {
+		rec.objectRef(d, uri, mime)
+	}
+	d.OptStr("text", text)
+	d.Int("part_index", int64(index))
+	d.Str("part_attributes", attributes)
+	d.Str("storage_mode", mode)
+}
+
+// objectRef writes the ObjectRef that BigQuery reads the object by.
+func (rec *Recorder) objectRef(d jsonenc.Doc, uri, mime string) {
+	d.Key("object_ref")
+	d.Open('{')
+	d.Str("uri", uri)
+	d.OptStr("authorizer", rec.options.ObjectAuthorizer)
+	d.Key("details")
+	d.Open('{')
+	d.Key("gcs_metadata")
+	d.Open('{')
+	d.Str("content_type", mime)
+	d.Close('}')
+	d.Close('}')
+	d.Close('}')
+}
+
+// jsonText returns the JSON of v, bounded and redacted as everything else.
+func (rec *Recorder) jsonText(v any) string {
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	w.Reset()
+	w.Doc(partsShare).Value(v)
+	rec.tally(w)
+	if !json.Valid(w.Bytes()) {
+		return "{}"
+	}
 	return string(w.Bytes())
 }

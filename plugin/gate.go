@@ -28,6 +28,7 @@ const (
 // of tools that are not guarded pass untouched.
 func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (result map[string]any, err error) {
 	name := t.Name()
+	rec.noticeAgentTool(t)
 	enforced, always := rec.enforced(name)
 	if !enforced {
 		rec.observe(ctx, name)
@@ -35,7 +36,7 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			rec.panics.Add(1)
+			rec.counters.panics.Add(1)
 			rec.log.Error("contextgraph: the gate recovered from a panic and denies", "tool", name, "panic", p)
 			result, err = rec.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", p)), nil
 		}
@@ -54,8 +55,11 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	if c == nil {
 		return rec.deny(nil, name, CodeNotRecorded, "another plugin hid this call from the recorder; register contextgraph's plugins by PluginConfig"), nil
 	}
-	if c.live {
+	switch {
+	case c.live:
 		return rec.deny(c, name, CodeCannotAsk, "a live session cannot ask for an approval"), nil
+	case r.nested:
+		return rec.deny(c, name, CodeCannotAsk, "an agent that runs as a tool cannot ask for an approval, because its run ends with the call; give the tool to the agent that calls it, or make the agent a sub-agent"), nil
 	}
 	// Whether Protect stands around this very tool is seen from the tool, not from its
 	// name: another tool may have the same one.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
@@ -34,41 +35,40 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 	rec.endLLM(ctx, r, a)
 	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now()}
 	l.cached = req.Config != nil && req.Config.CachedContent != ""
-	r.mu.Lock()
-	a.llm, a.lastLLM, a.active = l, l, true
-	r.mu.Unlock()
+	if !r.startLLM(l) {
+		return nil, nil
+	}
 
-	rec.emit(ctx, r, row{
+	p := promptRow{contents: messages(req.Contents)}
+	var system *genai.Content
+	if req.Config != nil {
+		system = req.Config.SystemInstruction
+	}
+	delta := rec.options.PromptDelta && rec.full(schema.LLMRequest)
+	key, lost := promptKey{r.session, name, branch}, 0
+	var hashes []uint64
+	if delta {
+		lost = rec.lostRows(r.session)
+		p.base, p.keep, hashes = rec.prompts.base(key, p.contents, lost)
+	}
+	out := rec.emit(ctx, r, row{
 		typ: schema.LLMRequest, agent: name, branch: branch, span: l.id, parent: a.id, at: l.started,
-		content: func(d jsonenc.Doc) {
-			d.Open('{')
-			d.Key("prompt")
-			d.Open('[')
-			for _, c := range req.Contents {
-				if d.Full() {
-					break
-				}
-				if c == nil {
-					continue
-				}
-				d.Open('{')
-				d.Str("role", c.Role)
-				d.Key("content")
-				summary(d, c)
-				d.Close('}')
+	}, body{
+		content: func(d jsonenc.Doc) { p.content(d, system) },
+		parts: func(d jsonenc.Doc) {
+			for _, c := range newMessages(p.contents) {
+				rec.parts(d, r, l.id, c, attachments)
 			}
-			d.Close(']')
-			if req.Config != nil && req.Config.SystemInstruction != nil {
-				d.Key("system_prompt")
-				summary(d, req.Config.SystemInstruction)
-			}
-			d.Close('}')
 		},
+		adk: func(d jsonenc.Doc) { p.adk(d) },
 		attrs: func(d jsonenc.Doc) {
 			d.OptStr("model", req.Model)
 			modelConfig(d, req.Config)
 		},
 	})
+	if delta && out.event != "" && !p.cut {
+		rec.prompts.last.Add(key, prompt{event: out.event, messages: hashes, lost: lost})
+	}
 	return nil, nil
 }
 
@@ -182,7 +182,7 @@ func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmE
 		a.llm = nil
 	}
 	r.mu.Unlock()
-	if l != nil && !resp.Partial {
+	if l != nil && (!resp.Partial || rec.options.Chunks) {
 		rec.llmResponse(ctx, r, l, resp, now, false)
 	}
 	return nil, nil
@@ -212,10 +212,14 @@ func (rec *Recorder) endLLM(ctx context.Context, r *run, a *agentSpan) {
 	if l.err == nil {
 		l.err, l.failed = errUnfinished, rec.now()
 	}
+	if l.around.IsValid() {
+		// Where a run ends nobody knows any more what its model failed in.
+		ctx = trace.ContextWithSpanContext(ctx, l.around)
+	}
 	rec.emit(ctx, r, row{
 		typ: schema.LLMError, agent: a.name, branch: a.branch, span: l.id, parent: a.id, at: l.failed,
-		timed: true, total: l.failed.Sub(l.started), failed: true, message: l.err.Error(),
-	})
+		timed: true, total: l.failed.Sub(l.started), failed: true, message: l.err.Error(), model: l.span,
+	}, body{})
 }
 
 // onModelError remembers the error. A plugin or a callback behind this one may
@@ -228,11 +232,13 @@ func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err er
 		return nil, nil
 	}
 	if a := r.agent(ctx.AgentName(), ctx.Branch()); a != nil {
+		now, around, over := rec.now(), trace.SpanContextFromContext(ctx), ctx.Err()
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		if l := a.llm; l != nil {
-			l.err, l.failed = err, rec.now()
+			l.err, l.failed, l.around = err, now, around
+			r.failedLocked(l, over)
 		}
-		r.mu.Unlock()
 	}
 	return nil, nil
 }
@@ -240,11 +246,14 @@ func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err er
 func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *model.LLMResponse, now time.Time, short bool) {
 	x := row{
 		typ: schema.LLMResponse, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
-		timed: true, total: now.Sub(l.started), message: resp.ErrorMessage,
+		timed: true, total: now.Sub(l.started), message: resp.ErrorMessage, model: l.span,
+	}
+	b := body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
 			d.Str("response", decorated(resp.Content))
-			if u := resp.UsageMetadata; u != nil {
+			// A chunk's usage is part of the whole answer's and would be counted twice.
+			if u := resp.UsageMetadata; u != nil && !resp.Partial {
 				d.Key("usage")
 				d.Open('{')
 				d.Int("prompt", int64(u.PromptTokenCount))
@@ -258,8 +267,13 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *
 			if short {
 				d.Bool("short_circuited", true)
 			}
+			d.OptStr(sourceEventID, l.span.eventID())
+			if resp.Partial {
+				d.Bool("partial", true)
+			}
 		},
-		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp) },
+		parts: func(d jsonenc.Doc) { rec.parts(d, r, l.id, resp.Content, outputs) },
+		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp, rec.full(schema.LLMResponse)) },
 	}
 	if !l.firstToken.IsZero() {
 		x.firstToken = l.firstToken.Sub(l.started)
@@ -270,11 +284,19 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *
 	if x.message == "" && l.err != nil {
 		x.message = l.err.Error() // a callback answered after the model failed
 	}
-	rec.emit(ctx, r, x)
+	if l.err != nil {
+		r.recovered(l)
+	}
+	rec.emit(ctx, r, x, b)
 }
 
-func responseAttributes(d jsonenc.Doc, l *llmSpan, resp *model.LLMResponse) {
+// responseAttributes writes what the contract's content of an answer lacks. full
+// says whether the arguments of its calls may be written.
+func responseAttributes(d jsonenc.Doc, l *llmSpan, resp *model.LLMResponse, full bool) {
 	d.OptStr("model_version", resp.ModelVersion)
+	if resp.Partial {
+		return
+	}
 	d.OptStr("finish_reason", string(resp.FinishReason))
 	if u := resp.UsageMetadata; u != nil {
 		d.Key("usage_metadata")
@@ -326,7 +348,9 @@ func responseAttributes(d jsonenc.Doc, l *llmSpan, resp *model.LLMResponse) {
 		d.Open('{')
 		d.Str("id", p.FunctionCall.ID)
 		d.Str("name", p.FunctionCall.Name)
-		d.Any("args", p.FunctionCall.Args)
+		if full {
+			d.Any("args", p.FunctionCall.Args)
+		}
 		d.Close('}')
 	}
 	if open {

@@ -9,15 +9,19 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -30,7 +34,8 @@ const (
 
 // Sink takes rows. The journal is one.
 type Sink interface {
-	// Append takes the row without blocking and without I/O. It returns false
+	// Append takes the row without I/O, and without waiting unless the sink is told to
+	// wait for room; then rows of the same run wait for one another. It returns false
 	// when the row had to be dropped, which the sink counts.
 	Append(schema.Event) bool
 }
@@ -56,6 +61,8 @@ type Config struct {
 	// Limits bound a row. The zero value means 512,000 bytes for a string, 1,000,000
 	// for a row, 50 levels and 100,000 values.
 	Limits Limits
+	// Options say what is written, and how.
+	Options Options
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -63,42 +70,69 @@ type Config struct {
 // Recorder holds the callbacks and what they know of the runs under way. It is
 // safe for concurrent use by any number of runners.
 type Recorder struct {
-	sink   Sink
-	guard  *safety.Guard
-	log    *slog.Logger
-	limits jsonenc.Limits
-	now    func() time.Time
+	sink  Sink
+	guard *safety.Guard
+	log   *slog.Logger
+	// often is log for what may happen with every row: one line per kind and minute.
+	often   *slog.Logger
+	limits  jsonenc.Limits
+	now     func() time.Time
+	options Options
+	// policies holds what the options say about single event types, unrecorded what
+	// the record lacks by that.
+	policies   map[string]policy
+	unrecorded []string
 
 	observer, gate *plugin.Plugin
 
 	runs    runs
 	writers sync.Pool
+	states  *states
+	prompts *prompts
+	// rootNames holds the root agent of each application, as far as it is known.
+	rootNames *lru.Cache[string, string]
+
+	unwired sync.Map // names of agent tools that a warning was given for
 
 	mu        sync.Mutex
 	listed    map[string]bool
 	covered   map[string]bool
 	protected map[string]bool
-	rootNames map[string]string
 
-	panics   atomic.Int64
-	unplaced atomic.Int64
+	counters counters
 	closed   atomic.Bool
 }
 
 // New returns a Recorder.
 func New(cfg Config) (*Recorder, error) {
 	rec := &Recorder{
-		sink: cfg.Sink, guard: cfg.Guard, log: cfg.Logger, limits: cfg.Limits, now: cfg.Now,
-		listed: set(cfg.Tools), covered: set(cfg.Covered),
-		protected: make(map[string]bool), rootNames: make(map[string]string),
+		sink: cfg.Sink, guard: cfg.Guard, limits: cfg.Limits, now: cfg.Now, options: cfg.Options,
+		listed: set(cfg.Tools), covered: set(cfg.Covered), protected: make(map[string]bool),
 	}
-	if rec.log == nil {
-		rec.log = slog.Default()
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.Default()
 	}
+	rec.log = slog.New(contained{logger.Handler()})
+	rec.often = slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil))
 	if rec.now == nil {
 		rec.now = time.Now
 	}
-	rec.writers.New = func() any { return jsonenc.NewWriter(rec.limits) }
+	redactor := jsonenc.NewRedactor(cfg.Options.Redaction)
+	rec.writers.New = func() any { return redactor.NewWriter(rec.limits) }
+	var err error
+	if rec.policies, rec.unrecorded, err = rec.options.policies(); err != nil {
+		return nil, err
+	}
+	if rec.states, err = newStates(); err != nil {
+		return nil, err
+	}
+	if rec.prompts, err = newPrompts(); err != nil {
+		return nil, err
+	}
+	if rec.rootNames, err = lru.New[string, string](knownApps); err != nil {
+		return nil, err
+	}
 	if err := rec.plugins(); err != nil {
 		return nil, err
 	}
@@ -114,7 +148,9 @@ func set(names []string) map[string]bool {
 }
 
 func (rec *Recorder) plugins() (err error) {
-	rec.gate, err = plugin.New(plugin.Config{Name: GateName, BeforeToolCallback: rec.gateBeforeTool})
+	rec.gate, err = plugin.New(plugin.Config{
+		Name: GateName, BeforeRunCallback: rec.admit, BeforeToolCallback: rec.gateBeforeTool,
+	})
 	if err != nil {
 		return fmt.Errorf("contextgraph: gate plugin: %w", err)
 	}
@@ -160,10 +196,6 @@ func (rec *Recorder) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig 
 // lost its end.
 func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s, rec.now()) }
 
-// Panics returns how many panics of the recorder's own code were recovered. Each
-// is also logged. A row is missing for each.
-func (rec *Recorder) Panics() int64 { return rec.panics.Load() }
-
 // Close makes every guarded tool deny from now on. Runs still under way are no
 // longer recorded.
 func (rec *Recorder) Close() { rec.closed.Store(true) }
@@ -176,23 +208,24 @@ func (rec *Recorder) rescue(where string, r **run) {
 	if p == nil {
 		return
 	}
-	rec.panics.Add(1)
+	rec.counters.panics.Add(1)
 	if *r != nil {
 		(*r).skip()
 	} else {
-		rec.unplaced.Add(1)
+		rec.counters.unplacedRows.Add(1)
 	}
-	rec.log.Error("contextgraph: recovered from a panic while recording; a row is missing",
+	rec.often.Error("contextgraph: recovered from a panic while recording; a row is missing",
 		"callback", where, "panic", p, "stack", string(debug.Stack()))
 }
 
 // Gaps says, in sentences for people, what this process failed to record without
-// knowing of which run. No approval can rest on such a record.
+// knowing of which run, and what the options leave out. No approval can rest on such a record.
 func (rec *Recorder) Gaps() []string {
-	if n := rec.unplaced.Load(); n > 0 {
-		return []string{fmt.Sprintf("%d steps of runs that are not known could not be recorded", n)}
+	gaps := slices.Clone(rec.unrecorded)
+	if n := rec.counters.unplacedRows.Load(); n > 0 {
+		gaps = append(gaps, fmt.Sprintf("%d steps of runs that are not known could not be recorded", n))
 	}
-	return nil
+	return gaps
 }
 
 // enforced reports whether calls of tools of that name are enforced, and whether
@@ -205,16 +238,18 @@ func (rec *Recorder) enforced(name string) (enforced, always bool) {
 	return always || rec.covered[name], always
 }
 
+// knownApps bounds of how many applications the root agent is remembered.
+const knownApps = 1000
+
 // rootName remembers the root agent of an application. A run that resumes starts
 // at the agent that asked, so only a session without history tells the root.
 func (rec *Recorder) rootName(ctx agent.InvocationContext, r *run) string {
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
 	s := ctx.Session()
 	if s != nil && s.Events() != nil && s.Events().Len() == 0 && r.rootAgent != "" {
-		rec.rootNames[r.session.App] = r.rootAgent
+		rec.rootNames.Add(r.session.App, r.rootAgent)
+		return r.rootAgent
 	}
-	if name := rec.rootNames[r.session.App]; name != "" {
+	if name, ok := rec.rootNames.Get(r.session.App); ok {
 		return name
 	}
 	return r.rootAgent

@@ -77,7 +77,30 @@ func attribute(t *testing.T, e schema.Event, path ...string) any {
 	return v
 }
 
-func newRunner(t *testing.T, cfg recorder.Config, root llmagent.Config, others ...*plugin.Plugin) *runner.Runner {
+func newRunner(t testing.TB, cfg recorder.Config, root llmagent.Config, others ...*plugin.Plugin) *runner.Runner {
+	t.Helper()
+	return newRunnerWith(t, cfg, root, func(c runner.PluginConfig) runner.PluginConfig { return c }, others...)
+}
+
+// newRunnerWith lets wire change the plugins.
+func newRunnerWith(t testing.TB, cfg recorder.Config, root llmagent.Config, wire func(runner.PluginConfig) runner.PluginConfig, others ...*plugin.Plugin) *runner.Runner {
+	t.Helper()
+	_, r := wired(t, session.InMemoryService(), cfg, root, wire, others...)
+	return r
+}
+
+func newRunnerOn(t testing.TB, svc session.Service, cfg recorder.Config, root llmagent.Config) *runner.Runner {
+	t.Helper()
+	_, r := wired(t, svc, cfg, root, func(c runner.PluginConfig) runner.PluginConfig { return c })
+	return r
+}
+
+func recorderAndRunner(t testing.TB, cfg recorder.Config, root llmagent.Config) (*recorder.Recorder, *runner.Runner) {
+	t.Helper()
+	return wired(t, session.InMemoryService(), cfg, root, func(c runner.PluginConfig) runner.PluginConfig { return c })
+}
+
+func wired(t testing.TB, svc session.Service, cfg recorder.Config, root llmagent.Config, wire func(runner.PluginConfig) runner.PluginConfig, others ...*plugin.Plugin) (*recorder.Recorder, *runner.Runner) {
 	t.Helper()
 	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	rec, err := recorder.New(cfg)
@@ -92,13 +115,13 @@ func newRunner(t *testing.T, cfg recorder.Config, root llmagent.Config, others .
 		t.Fatal(err)
 	}
 	r, err := runner.New(runner.Config{
-		AppName: "app", Agent: a, SessionService: session.InMemoryService(), AutoCreateSession: true,
-		PluginConfig: rec.PluginConfig(others...),
+		AppName: "app", Agent: a, SessionService: svc, AutoCreateSession: true,
+		PluginConfig: wire(rec.PluginConfig(others...)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return rec, r
 }
 
 func says(text string) *adktest.Model {
@@ -107,7 +130,7 @@ func says(text string) *adktest.Model {
 
 func TestEarlyStopClosesEverySpan(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hello")})
+	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Stalled{}})
 	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
 		break
 	}
@@ -158,18 +181,18 @@ func TestRefusedUserMessageIsClosedLater(t *testing.T) {
 	if _, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("hi")); err == nil {
 		t.Fatal("the run did not fail")
 	}
-	if got := len(sink.of(schema.InvocationCompleted)); got != 0 {
-		t.Fatalf("%d INVOCATION_COMPLETED rows so far, want none", got)
+	if got := len(sink.of(schema.InvocationCompleted)) + len(sink.of(schema.InvocationError)); got != 0 {
+		t.Fatalf("%d rows end a run so far, want none", got)
 	}
 	refuse = false
 	now = now.Add(11 * time.Minute)
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-	completed := sink.of(schema.InvocationCompleted)
-	if len(completed) != 2 {
-		t.Fatalf("%d INVOCATION_COMPLETED rows, want one for each run", len(completed))
+	refused, completed := sink.of(schema.InvocationError), sink.of(schema.InvocationCompleted)
+	if len(refused) != 1 || len(completed) != 1 {
+		t.Fatalf("%d INVOCATION_ERROR and %d INVOCATION_COMPLETED rows, want one for each run", len(refused), len(completed))
 	}
-	if completed[0].Status != schema.StatusError || completed[0].RunID == completed[1].RunID {
-		t.Errorf("the refused run ended with status %s in run %s", completed[0].Status, completed[0].RunID)
+	if refused[0].Status != schema.StatusError || refused[0].RunID == completed[0].RunID {
+		t.Errorf("the refused run ended with status %s in run %s", refused[0].Status, refused[0].RunID)
 	}
 }
 

@@ -6,6 +6,7 @@ package plugin
 import (
 	"context"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -13,18 +14,15 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// row says what one row holds. The functions write into documents of the row's
-// buffer; a nil one writes nothing.
+// row says what one row is about.
 type row struct {
 	typ           string
 	agent, branch string
-	span, parent  string
-	at            time.Time
-
-	content func(jsonenc.Doc) // the whole column; nil is NULL
-	parts   func(jsonenc.Doc) // the elements of content_parts
-	adk     func(jsonenc.Doc) // further members of attributes.adk
-	attrs   func(jsonenc.Doc) // further members of attributes
+	// span is minted when it is empty.
+	span, parent string
+	at           time.Time
+	// model is ADK's span of the model call, for attributes.otel; nil when unknown.
+	model *modelSpan
 
 	// total is latency_ms.total_ms when timed is set.
 	timed      bool
@@ -36,7 +34,17 @@ type row struct {
 	message string
 }
 
-// span bounds of a document in a buffer.
+// body writes what one row holds. The functions write into documents of the row's
+// buffer; a nil one writes nothing. It stands apart from row, whose strings live on
+// in the event, so that the functions need not be allocated.
+type body struct {
+	content func(jsonenc.Doc) // the whole column; nil is NULL
+	parts   func(jsonenc.Doc) // the elements of content_parts
+	adk     func(jsonenc.Doc) // further members of attributes.adk
+	attrs   func(jsonenc.Doc) // further members of attributes
+}
+
+// bounds of a document in a buffer.
 type bounds struct{ from, to int }
 
 func (b bounds) of(buf []byte) []byte {
@@ -46,11 +54,24 @@ func (b bounds) of(buf []byte) []byte {
 	return buf[b.from:b.to:b.to]
 }
 
+// written is what became of a row.
+type written struct {
+	// span is the row's span.
+	span string
+	// event is the row's id, empty when the row is left out or was not taken.
+	event string
+}
+
 // emit encodes the row on the caller's goroutine, because ADK's maps may change
 // once the callback returned, and hands it to the sink.
-func (rec *Recorder) emit(ctx context.Context, r *run, x row) {
-	if rec.sink == nil {
-		return
+func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
+	p := rec.policies[x.typ]
+	if rec.sink == nil || p.skip {
+		rec.counters.skipped.Add(1)
+		if x.span == "" {
+			x.span = newSpanID()
+		}
+		return written{span: x.span}
 	}
 	w := rec.writers.Get().(*jsonenc.Writer)
 	defer rec.writers.Put(w)
@@ -59,21 +80,30 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row) {
 	if x.at.IsZero() {
 		x.at = rec.now()
 	}
-	var content, parts, attrs, latency bounds
-	if x.content != nil {
-		d := w.Doc(contentShare)
-		x.content(d)
-		content.from, content.to = d.Range()
+	if x.parent == "" && x.span == r.rootSpan {
+		x.parent = r.rootParent
 	}
-	if x.parts != nil {
+	var content, parts, attrs, latency bounds
+	truncated := false
+	if b.content != nil && p.content != ContentNone {
+		d := w.Doc(contentShare)
+		b.content(d)
+		if rec.options.Format != nil || p.content == ContentDigest {
+			truncated = rec.rewrite(w, x.typ, p.content)
+		}
+		content.from, content.to = 0, w.Len()
+	}
+	if b.parts != nil && p.content == "" { // else nothing is stored either
 		d := w.Doc(partsShare)
 		d.Open('[')
-		x.parts(d)
+		b.parts(d)
 		d.Close(']')
-		parts.from, parts.to = d.Range()
+		if from, to := d.Range(); to > from+len("[]") {
+			parts.from, parts.to = from, to
+		}
 	}
 	d := w.Doc(attributesShare)
-	rec.attributes(ctx, d, r, &x)
+	first := rec.attributes(ctx, d, r, x.branch, x.model, b)
 	attrs.from, attrs.to = d.Range()
 	if x.timed {
 		d := w.Doc(latencyShare)
@@ -88,10 +118,19 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row) {
 		latency.from, latency.to = d.Range()
 	}
 
-	buf := append([]byte(nil), w.Bytes()...)
+	// One allocation holds the columns and the ids. The strings share its memory,
+	// which nobody writes to any more: an Event must not be changed either.
+	n := w.Len()
+	buf := append(make([]byte, 0, n+eventIDLen+spanIDLen), w.Bytes()...)
+	buf = appendEventID(buf, x.at)
+	eventID := unsafe.String(&buf[n], eventIDLen)
+	if x.span == "" {
+		buf = appendSpanID(buf)
+		x.span = unsafe.String(&buf[n+eventIDLen], spanIDLen)
+	}
 	e := schema.Event{
 		Timestamp:    x.at.UnixMicro(),
-		EventID:      newID(),
+		EventID:      eventID,
 		EventType:    x.typ,
 		Agent:        x.agent,
 		SessionID:    r.session.ID,
@@ -105,28 +144,44 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row) {
 		Attributes:   attrs.of(buf),
 		LatencyMS:    latency.of(buf),
 		Status:       schema.StatusOK,
-		ErrorMessage: x.message,
-		IsTruncated:  w.Truncated(),
 		AppName:      r.session.App,
 		RunID:        r.id,
 	}
-	if len(e.ErrorMessage) > maxErrorMessage {
-		e.ErrorMessage = jsonenc.Preview(e.ErrorMessage, maxErrorMessage)
-		e.IsTruncated = true
+	if x.message != "" {
+		e.ErrorMessage = w.Clean(x.message, maxErrorMessage)
 	}
+	e.IsTruncated = w.Truncated() || truncated
 	if x.failed {
 		e.Status = schema.StatusError
 	}
+	if e.IsTruncated {
+		rec.counters.truncated.Add(1)
+	}
+	rec.tally(w)
 	if !rec.append(r, e) {
-		rec.log.Debug("contextgraph: row dropped", "event_type", x.typ, "session", r.session.ID)
+		rec.counters.refused.Add(1)
+		r.first.CompareAndSwap(nil, first) // the next row carries it
+		return written{span: x.span}
+	}
+	rec.counters.rows.Add(1)
+	return written{span: x.span, event: eventID}
+}
+
+// tally counts what encoding replaced.
+func (rec *Recorder) tally(w *jsonenc.Writer) {
+	if n := w.Redacted(); n > 0 {
+		rec.counters.redacted.Add(uint64(n))
+	}
+	if n := w.Repaired(); n > 0 {
+		rec.counters.repaired.Add(uint64(n))
 	}
 }
 
 // append takes the row's number and hands it on under one lock, so that rows
 // stand in the journal in the order of their numbers.
 func (rec *Recorder) append(r *run, e schema.Event) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.rows.Lock()
+	defer r.rows.Unlock()
 	if r.id != "" {
 		r.seq++
 		e.RunSeq = r.seq
@@ -145,18 +200,24 @@ const (
 // maxErrorMessage bounds error_message, in bytes.
 const maxErrorMessage = 16 << 10
 
-func (rec *Recorder) attributes(ctx context.Context, d jsonenc.Doc, r *run, x *row) {
+// attributes writes the column and returns what of it only the first row of the run
+// carries, nil for any other row.
+func (rec *Recorder) attributes(ctx context.Context, d jsonenc.Doc, r *run, branch string, model *modelSpan, b body) (first *[]byte) {
 	d.Open('{')
 	d.Key("adk")
 	d.Open('{')
 	d.Str("schema_version", "1")
 	d.Str("app_name", r.session.App)
-	d.OptStr("branch", x.branch)
-	if x.adk != nil {
-		x.adk(d)
+	d.OptStr("branch", branch)
+	if b.adk != nil {
+		b.adk(d)
 	}
 	d.Close('}')
-	d.Raw(r.common)
+	if first = r.first.Swap(nil); first != nil {
+		d.Raw(*first)
+	} else {
+		d.Raw(r.common)
+	}
 	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 		var ids [48]byte
 		tid, sid := sc.TraceID(), sc.SpanID()
@@ -164,12 +225,16 @@ func (rec *Recorder) attributes(ctx context.Context, d jsonenc.Doc, r *run, x *r
 		d.Open('{')
 		d.Str("trace_id", string(hexTo(ids[:32], tid[:])))
 		d.Str("span_id", string(hexTo(ids[32:], sid[:])))
+		if model != nil {
+			d.Str(modelSpanID, model.id)
+		}
 		d.Close('}')
 	}
-	if x.attrs != nil {
-		x.attrs(d)
+	if b.attrs != nil {
+		b.attrs(d)
 	}
 	d.Close('}')
+	return first
 }
 
 func hexTo(dst, src []byte) []byte {
@@ -180,9 +245,12 @@ func hexTo(dst, src []byte) []byte {
 	return dst
 }
 
-// common encodes once what every row of a run carries in its attributes.
-func (rec *Recorder) commonAttributes(r *run) []byte {
-	w := jsonenc.NewWriter(rec.limits)
+// commonAttributes encodes once what every row of a run carries in its attributes. state
+// writes further members of session_metadata; nil is none.
+func (rec *Recorder) commonAttributes(r *run, state func(jsonenc.Doc)) []byte {
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	w.Reset()
 	d := w.Doc(attributesShare / 3)
 	d.Str("root_agent_name", r.rootAgent)
 	d.Key("session_metadata")
@@ -190,6 +258,12 @@ func (rec *Recorder) commonAttributes(r *run) []byte {
 	d.Str("session_id", r.session.ID)
 	d.Str("app_name", r.session.App)
 	d.Str("user_id", r.session.User)
+	if state != nil {
+		state(d)
+	}
 	d.Close('}')
+	if len(rec.options.Tags) > 0 {
+		d.Any("custom_tags", rec.options.Tags)
+	}
 	return append([]byte(nil), w.Bytes()...)
 }

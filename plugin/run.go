@@ -4,10 +4,8 @@
 package plugin
 
 import (
-	"encoding/hex"
-	"math/rand/v2"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -38,29 +36,68 @@ type run struct {
 	id         string
 	traceID    string
 	rootSpan   string
+	rootParent string // of a run inside of a tool call
 	rootAgent  string
-	live       bool
-	started    time.Time
+	// agentTree is the agent that the runner runs, with those below it.
+	agentTree agent.Agent
+	live      bool
+	// nested says that an agent runs as a tool: nobody can be asked. parent is the
+	// call it runs in, launch what the one who started the run knows of it.
+	nested  bool
+	parent  *parentCall
+	launch  *launch
+	started time.Time
 
-	// common is the part of the attributes that every row of the run shares.
+	// common is the part of the attributes that every row of the run shares, first
+	// what the first one has in its place.
 	common []byte
+	first  atomic.Pointer[[]byte]
+	// unwritten is the state that first holds, under unwrittenKey. Only the callbacks
+	// before the first agent look at it.
+	unwritten    map[string]any
+	unwrittenKey string
 
-	mu  sync.Mutex
-	seq int64
-	// begun says that the run did something; idle is since when it has not, zero
-	// while its user message is being looked at.
-	begun  bool
-	idle   time.Time
+	// begun says that the run did something; idle is since when it has not, in
+	// nanoseconds since 1970, zero while its user message is being looked at. over says
+	// that its last row is being written. They are read without the locks of the run:
+	// another run must never wait for those.
+	begun, over atomic.Bool
+	idle        atomic.Int64
+
+	// rows is held while a row takes its number and is handed to the sink, which may
+	// block for a while. No other lock is taken inside.
+	rows sync.Mutex
+	seq  int64
+
+	mu     sync.Mutex
 	agents []*agentSpan
+	// top is the name of the first agent, ended says that its end was the last thing
+	// that happened.
+	top   string
+	ended bool
+	// acted says that an agent was active, admitted that every plugin let the run
+	// begin.
+	acted, admitted bool
+	// fault is what the run ends with unless something comes after it.
+	fault *fault
 	// closed holds the last activation of each agent that ended, for events that
-	// come after it.
-	closed map[agentKey]*agentSpan
-	calls  map[*session.EventActions]*call
+	// come after it, closing their keys in the order in which they ended first.
+	closed  map[agentKey]*agentSpan
+	closing []agentKey
+	calls   map[*session.EventActions]*call
 	// asked holds the calls that asked for an approval, by call id, until the
 	// event that carries the confirmation id passes.
 	asked map[string]*call
+	// stored says where the bytes of parts stand that this run has brought.
+	stored map[storedKey]string
 	// answers holds what became of the answers this run brought, by call id.
 	answers map[string]safety.Outcome
+	// nodes holds the activations of workflow nodes that are no agents and have no
+	// output yet, by path; saved the versions of artifacts and interactions the
+	// answers of remote agents that are on record.
+	nodes        map[string]*nodeSpan
+	saved        map[string]bool
+	interactions map[string]bool
 }
 
 type agentKey struct{ name, branch string }
@@ -69,10 +106,14 @@ type agentKey struct{ name, branch string }
 type agentSpan struct {
 	agentKey
 	id, parent string
-	agent      agent.Agent
+	outer      *agentSpan
+	ctx        agent.InvocationContext
 	started    time.Time
-	// active says that something happened inside.
-	active bool
+	// fault is what the activation ends with unless something comes after it.
+	fault *fault
+	// active says that something happened inside, delegated that an agent inside ended
+	// a task, after which this one begins anew without an end.
+	active, delegated bool
 	// llm is the model call that is open, lastLLM the last one.
 	llm     *llmSpan
 	lastLLM *llmSpan
@@ -88,6 +129,10 @@ type llmSpan struct {
 	// err is what the model failed with, at failed. A callback may still answer.
 	err    error
 	failed time.Time
+	// around is the span that was current when the model failed.
+	around trace.SpanContext
+	// span is ADK's own of the call, where a SpanProcessor told of it.
+	span *modelSpan
 }
 
 // call is one call of a tool.
@@ -106,6 +151,10 @@ type call struct {
 	permit       *safety.Permit
 	refused      string
 	tool         tool.Tool
+	// child is the run of an agent that ran as this tool, claimed says that an agent of
+	// this run did.
+	child   *childRun
+	claimed bool
 	// inner says that the tool is behind Protect, which consumes the permit.
 	inner bool
 	// gated says that the gate saw this call before it ran; Protect refuses a
@@ -113,131 +162,7 @@ type call struct {
 	gated bool
 }
 
-func newSpanID() string {
-	var b [8]byte
-	fill(b[:])
-	return hex.EncodeToString(b[:])
-}
-
-// newID returns 32 hexadecimal digits: an event id, a trace id or a run id. They
-// need to be unique, not secret; a nonce that must be secret is made in safety.
-func newID() string {
-	var b [16]byte
-	fill(b[:])
-	return hex.EncodeToString(b[:])
-}
-
-func fill(b []byte) {
-	for i := 0; i < len(b); i += 8 {
-		x := rand.Uint64() | 1 // never the all-zero id, which OpenTelemetry calls invalid
-		for j := range 8 {
-			b[i+j] = byte(x >> (8 * j))
-		}
-	}
-}
-
-// runs holds the runs under way, and for a moment those that ended.
-type runs struct {
-	mu    sync.Mutex
-	m     map[runKey]*run
-	ended []endedRun
-}
-
-// endedRun is a run whose last row was handed to the sink at the given time.
-type endedRun struct {
-	session schema.Session
-	id      string
-	at      time.Time
-}
-
-// settles is how long a run that ended still counts as under way. Its last row
-// may not be on disk yet when another run of the session reads the record.
-const settles = 5 * time.Second
-
-// abandonedAfter is how long a run may stand between its user message and its
-// start, or, if it is live, before anything happens in it. A plugin that refuses the
-// message ends a run there, as does a model that cannot be live, and nothing tells.
-const abandonedAfter = 10 * time.Minute
-
-// add stores r and returns the runs that were abandoned, which it removes.
-func (rs *runs) add(r *run, now time.Time) (abandoned []*run) {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if rs.m == nil {
-		rs.m = make(map[runKey]*run)
-	}
-	for k, old := range rs.m {
-		if old.abandoned(now) {
-			delete(rs.m, k)
-			abandoned = append(abandoned, old)
-		}
-	}
-	rs.m[r.key] = r
-	return abandoned
-}
-
-func (rs *runs) get(k runKey) *run {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	return rs.m[k]
-}
-
-// end takes r off the runs under way.
-func (rs *runs) end(r *run, now time.Time) {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	delete(rs.m, r.key)
-	rs.forget(now)
-	rs.ended = append(rs.ended, endedRun{r.session, r.id, now})
-}
-
-func (rs *runs) forget(now time.Time) {
-	rs.ended = slices.DeleteFunc(rs.ended, func(e endedRun) bool { return now.Sub(e.at) > settles })
-}
-
-// live returns the ids of the runs of a session that are under way or ended just
-// now.
-func (rs *runs) live(s schema.Session, now time.Time) []string {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	rs.forget(now)
-	var ids []string
-	for _, r := range rs.m {
-		if r.session == s {
-			ids = append(ids, r.id)
-		}
-	}
-	for _, e := range rs.ended {
-		if e.session == s {
-			ids = append(ids, e.id)
-		}
-	}
-	return ids
-}
-
-// keyOf returns the key of the run that a run-level callback belongs to.
-func keyOf(ctx agent.InvocationContext) runKey {
-	if cfg := ctx.RunConfig(); cfg != nil {
-		return runKey{config: cfg}
-	}
-	k := runKey{invocation: ctx.InvocationID()}
-	if s := ctx.Session(); s != nil {
-		k.session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
-	}
-	return k
-}
-
-// lookup finds the run of an agent, model or tool callback. The context there is
-// a wrapper without RunConfig; WithICDelta(nil) returns what it wraps.
-func (rs *runs) lookup(ctx agent.Context) *run {
-	ic := ctx.WithICDelta(nil)
-	if ic == nil {
-		return nil
-	}
-	return rs.get(keyOf(ic))
-}
-
-func newRun(ctx agent.InvocationContext, now time.Time) *run {
+func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *run {
 	r := &run{
 		key:        keyOf(ctx),
 		invocation: ctx.InvocationID(),
@@ -259,53 +184,62 @@ func newRun(ctx agent.InvocationContext, now time.Time) *run {
 		r.traceID = newID()
 	}
 	if a := ctx.Agent(); a != nil {
+		r.agentTree = a
 		r.rootAgent = a.Name()
+	}
+	if r.launch = launchOf(ctx, rec, r); r.launch != nil {
+		r.nested = r.launch.nested
+		if r.launch.parent != nil {
+			r.nest(r.launch.parent)
+		}
 	}
 	return r
 }
 
 // skip leaves a number out, so that the record shows that a row is missing.
 func (r *run) skip() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.rows.Lock()
+	defer r.rows.Unlock()
 	r.seq++
 }
 
 func (r *run) abandoned(now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.begun && !r.idle.IsZero() && now.Sub(r.idle) > abandonedAfter
-}
-
-// begin says that the run is really under way.
-func (r *run) begin() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.begun = true
+	idle := r.idle.Load()
+	return !r.begun.Load() && idle != 0 && now.Sub(time.Unix(0, idle)) > abandonedAfter
 }
 
 // rest says that nothing of the run is being worked on for now.
-func (r *run) rest(now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.idle = now
-}
+func (r *run) rest(now time.Time) { r.idle.Store(now.UnixNano()) }
 
-// startCall records a tool call. The key is the call's own EventActions: it
-// belongs to one call of one run, where a call id is reused by a resumed run.
-func (r *run) startCall(ctx agent.Context, t tool.Tool, now time.Time) *call {
+// newCall returns the record of a tool call that begins.
+func (r *run) newCall(ctx agent.Context, t tool.Tool, now time.Time) *call {
 	c := &call{
 		id: ctx.FunctionCallID(), name: t.Name(), agent: ctx.AgentName(), branch: ctx.Branch(),
-		span: newSpanID(), parent: r.rootSpan, started: now, live: r.live, origin: originOf(t), tool: t,
+		parent: r.rootSpan, started: now, live: r.live, tool: t,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begun = true
+	r.begun.Store(true)
+	r.proceedLocked(c.branch)
 	if a := r.agentLocked(c.agent, c.branch); a != nil {
 		c.parent, a.active = a.id, true
 	}
-	r.calls[ctx.Actions()] = c
 	return c
+}
+
+// startCall makes c the call that ctx belongs to. The key is the call's own
+// EventActions: it belongs to one call of one run, where a call id is reused by a
+// resumed run. It reports false when the run has ended meanwhile, which closed the
+// calls it knew.
+func (r *run) startCall(ctx agent.Context, c *call) bool {
+	r.join(trace.SpanFromContext(ctx), c.span)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over.Load() {
+		return false
+	}
+	r.calls[ctx.Actions()] = c
+	return true
 }
 
 func (r *run) call(ctx agent.Context) *call {

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"strings"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
@@ -31,12 +29,17 @@ func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]
 }
 
 func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[string]any) *call {
-	c := r.startCall(ctx, t, rec.now())
-	rec.emit(ctx, r, row{
-		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: c.started,
+	c := r.newCall(ctx, t, rec.now())
+	c.origin = originOf(t, args)
+	c.span = rec.emit(ctx, r, row{
+		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, parent: c.parent, at: c.started,
+	}, body{
 		content: func(d jsonenc.Doc) { toolContent(d, c, "args", args) },
 		adk:     func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
-	})
+	}).span
+	if !r.startCall(ctx, c) {
+		rec.endTool(ctx, r, c, nil, nil, errUnfinished)
+	}
 	return c
 }
 
@@ -81,12 +84,19 @@ func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[stri
 		return nil, nil
 	}
 	if c = r.call(ctx); c == nil {
+		if r.over.Load() {
+			return r, nil // the end of the run has closed the call
+		}
 		c = rec.startTool(ctx, r, t, args)
 	}
 	if c.permit != nil && !c.inner {
 		rec.finishPermit(ctx, c, err)
 	}
 	rec.endTool(ctx, r, c, args, result, err)
+	if actions := ctx.Actions(); actions != nil {
+		// ADK keeps the artifacts of one call only when it merges those of several.
+		rec.savedByTool(ctx, r, c, actions.ArtifactDelta)
+	}
 	return r, c
 }
 
@@ -98,14 +108,21 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 		return
 	}
 	c.done = true
-	entities := c.entities
+	entities, child := c.entities, c.child
 	r.mu.Unlock()
 
 	now := rec.now()
+	kind := "" // of the error in a result
+	completed := false
 	x := row{
 		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
 		timed: true, total: now.Sub(c.started),
-		adk: func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
+	}
+	b := body{
+		adk: func(d jsonenc.Doc) {
+			d.OptStr("function_call_id", c.id)
+			child.link(d)
+		},
 		attrs: func(d jsonenc.Doc) {
 			if len(entities) > 0 {
 				d.Key("entities")
@@ -113,23 +130,33 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 				d.Raw(entities)
 				d.Close(']')
 			}
+			d.OptStr("error_type", kind)
 		},
 	}
 	switch unfinished := errors.Is(err, errUnfinished); {
 	case !unfinished && c.refused != "": // an unfinished call may still write it
 		x.typ, x.failed, x.message = schema.ToolError, true, c.refused
-		x.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+		b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
 	case errors.Is(err, tool.ErrConfirmationRequired), errors.Is(err, tool.ErrConfirmationRejected):
 		// Asking and being told no are not failures; the Python plugin writes
 		// both as results.
-		x.content = func(d jsonenc.Doc) { toolContent(d, c, "result", map[string]any{"error": err.Error()}) }
+		b.content = func(d jsonenc.Doc) { toolContent(d, c, "result", map[string]any{"error": err.Error()}) }
 	case err != nil:
 		x.typ, x.failed, x.message = schema.ToolError, true, err.Error()
-		x.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+		b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
 	default:
-		x.content = func(d jsonenc.Doc) { toolContent(d, c, "result", result) }
+		if f, ok := rec.resultError(c.tool, args, result); ok {
+			x.typ, x.failed, x.message, kind = schema.ToolError, true, f.message, f.kind
+			b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+			break
+		}
+		b.content = func(d jsonenc.Doc) { toolContent(d, c, "result", result) }
+		completed = true
 	}
-	rec.emit(ctx, r, x)
+	rec.emit(ctx, r, x, b)
+	if completed {
+		rec.answeredBy(ctx, r, c, args)
+	}
 }
 
 // ErrNoCall is returned by RecordEntity outside of a tool call that is recorded.
@@ -154,7 +181,9 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	if r == nil || ctx.Actions() == nil {
 		return ErrNoCall
 	}
-	w := jsonenc.NewWriter(rec.limits)
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	w.Reset()
 	d := w.Doc(100)
 	d.Open('{')
 	d.Str("type", e.Type)
@@ -193,29 +222,3 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 // maxDeclared bounds the entities that one call declares, in bytes, so that they
 // always fit into the row.
 const maxDeclared = 128 << 10
-
-// originOf names where a tool comes from, with the contract's values.
-func originOf(t tool.Tool) string {
-	if p, ok := t.(*protected); ok {
-		return originOf(p.inner)
-	}
-	if t.Name() == "transfer_to_agent" {
-		return "TRANSFER_AGENT"
-	}
-	typ := reflect.TypeOf(t)
-	for typ != nil && typ.Kind() == reflect.Pointer {
-		typ = typ.Elem()
-	}
-	if typ == nil {
-		return "UNKNOWN"
-	}
-	switch pkg := typ.PkgPath(); {
-	case strings.HasSuffix(pkg, "/internal/llminternal"):
-		return "UNKNOWN" // what ADK puts in the place of a tool that does not exist
-	case strings.HasSuffix(pkg, "/tool/mcptoolset"):
-		return "MCP"
-	case strings.HasSuffix(pkg, "/tool/agenttool"):
-		return "SUB_AGENT"
-	}
-	return "LOCAL"
-}

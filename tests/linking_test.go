@@ -32,15 +32,19 @@ func runProgram(t *testing.T, name string) globals.Registered {
 	return r
 }
 
-// TestRegistersNothing compares a program that uses contextgraph with one that
-// links ADK only.
+// TestRegistersNothing compares programs that use contextgraph with ones that link what
+// it stands on only.
 func TestRegistersNothing(t *testing.T) {
-	without, with := runProgram(t, "adkonly"), runProgram(t, "alone")
-	if len(with.SQLDrivers) != 0 {
-		t.Errorf("SQL drivers %q are registered, want none", with.SQLDrivers)
-	}
-	if d := cmp.Diff(without, with); d != "" {
-		t.Errorf("registered (-without +with contextgraph):\n%s", d)
+	for _, program := range []struct{ without, with string }{{"adkonly", "alone"}, {"clientonly", "streaming"}} {
+		t.Run(program.with, func(t *testing.T) {
+			without, with := runProgram(t, program.without), runProgram(t, program.with)
+			if len(with.SQLDrivers) != 0 {
+				t.Errorf("SQL drivers %q are registered, want none", with.SQLDrivers)
+			}
+			if d := cmp.Diff(without, with); d != "" {
+				t.Errorf("registered (-without +with contextgraph):\n%s", d)
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ package tests
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os/exec"
@@ -165,7 +166,7 @@ func replayAndCheck(t *testing.T, s scenario, transport *replay.Transport) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Close(t.Context()); err != nil {
+	if err := errors.Join(in.Close(t.Context()), in.Stats().Check()); err != nil {
 		t.Fatal(err)
 	}
 

@@ -85,7 +85,11 @@ extract:
 	if b.cg, err = contextgraph.Open(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.cg.Close(context.Background()) })
+	t.Cleanup(func() {
+		if err := errors.Join(b.cg.Close(context.Background()), b.cg.Stats().Check()); err != nil {
+			t.Error(err)
+		}
+	})
 	pay, err := functiontool.New(functiontool.Config{Name: "pay", RequireConfirmation: true}, func(_ agent.Context, a payArgs) (map[string]any, error) {
 		b.paid.Add(1)
 		b.lastP.Store(a)

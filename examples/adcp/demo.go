@@ -87,7 +87,7 @@ func (d *demo) close(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	if d.instance != nil {
-		errs = append(errs, d.instance.Close(ctx))
+		errs = append(errs, d.instance.Close(ctx), d.instance.Stats().Check())
 	}
 	if d.ads != nil {
 		d.ads.close()

@@ -43,6 +43,27 @@ func (m *Model) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 	}
 }
 
+// Stalled is a [model.LLM] that streams the beginning of an answer and then says
+// nothing more until its context ends. A consumer that stops at that beginning
+// stops in the middle of a model call, whichever goroutine runs first.
+type Stalled struct{}
+
+// Name implements [model.LLM].
+func (Stalled) Name() string { return "stalled" }
+
+// GenerateContent implements [model.LLM].
+func (Stalled) GenerateContent(ctx context.Context, _ *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
+	return func(yield func(*model.LLMResponse, error) bool) {
+		begin := Text("Let me")
+		begin.Partial = true
+		if !yield(begin, nil) {
+			return
+		}
+		<-ctx.Done()
+		yield(nil, ctx.Err())
+	}
+}
+
 // Requests returns the requests so far.
 func (m *Model) Requests() []*model.LLMRequest {
 	m.mu.Lock()

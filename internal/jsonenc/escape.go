@@ -3,16 +3,14 @@
 
 package jsonenc
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
-// plain holds the bytes that stand in a JSON string as they are: ASCII that
-// needs no escape.
-var plain = func() (t [256]bool) {
-	for b := 0x20; b < utf8.RuneSelf; b++ {
-		t[b] = b != '"' && b != '\\'
-	}
-	return t
-}()
+// isPlain reports whether c stands in a JSON string as it is: ASCII that needs no
+// escape.
+func isPlain(c byte) bool { return at[c]&escape == 0 }
 
 // escapes holds what stands for each ASCII byte that is not plain.
 var escapes = func() (t [utf8.RuneSelf]string) {
@@ -24,23 +22,66 @@ var escapes = func() (t [utf8.RuneSelf]string) {
 	return t
 }()
 
-// string writes s quoted. Bytes that are not UTF-8 become U+FFFD. The limits
-// hold for what is written, which is longer than s where it is escaped.
+// string writes s quoted and without the secrets in it. Bytes that are not UTF-8
+// become U+FFFD. The limits hold for what is written, which is longer than s
+// where it is escaped. A string is cleaned before it is cut, so that a cut never
+// parts a secret from what tells it.
 func (w *Writer) string(s string) {
-	limit := max(min(w.limits.String, w.end-len(w.buf)), 0)
-	i := 0
-	if len(s) <= limit {
-		for i < len(s) && plain[s[i]] {
-			i++
-		}
-		if i == len(s) {
-			w.buf = append(w.buf, '"')
-			w.buf = append(w.buf, s...)
-			w.buf = append(w.buf, '"')
-			return
-		}
+	limit := w.room()
+	dirty, escaped := w.cleaner.inspect(s, limit)
+	if dirty {
+		s, escaped = w.clean(s), 0
 	}
-	w.escaped(s, i, limit)
+	w.quote(s, escaped, limit)
+}
+
+// room is how many bytes a string may take.
+func (w *Writer) room() int {
+	return max(min(w.limits.String, w.end-len(w.buf)), 0)
+}
+
+// clean returns s without the secrets in it. A text that is replaced as a whole counts
+// as truncation: more is gone than the secret.
+func (w *Writer) clean(s string) string {
+	if len(s) > maxInspect {
+		s = s[:boundary(s, maxInspect)]
+		w.truncated = true
+	}
+	lost := w.cleaner.lost
+	s = w.cleaner.clean(s, 0)
+	if w.cleaner.lost > lost {
+		w.truncated = true
+	}
+	return s
+}
+
+// Clean returns a text, such as that of an error, without the secrets in it, cut
+// to limit bytes at a rune boundary, and repaired if it is not UTF-8. What was done
+// counts for the Writer as if the text had been written.
+func (w *Writer) Clean(s string, limit int) string {
+	if dirty, _ := w.cleaner.inspect(s, limit); dirty {
+		s = w.clean(s)
+	}
+	if len(s) > limit {
+		s = s[:boundary(s, limit)] + MarkTruncated
+		w.truncated = true
+	}
+	if !utf8.ValidString(s) {
+		w.repaired++
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	return s
+}
+
+// quote writes s quoted, within the limit. No byte before i needs an escape.
+func (w *Writer) quote(s string, i, limit int) {
+	if i < len(s) || len(s) > limit {
+		w.escaped(s, min(i, limit), limit)
+		return
+	}
+	b := append(w.buf, '"')
+	b = append(b, s...)
+	w.buf = append(b, '"')
 }
 
 // escaped writes a string that does not fit within the limit or needs escapes,
@@ -56,7 +97,7 @@ func (w *Writer) escaped(s string, i, limit int) {
 	start := 0
 	for i < len(s) {
 		b := s[i]
-		if plain[b] {
+		if isPlain(b) {
 			i++
 			continue
 		}

@@ -41,7 +41,7 @@ func (w *Writer) info(t reflect.Type) *typeInfo {
 		p := reflect.PointerTo(e)
 		i.binary = e.Kind() == reflect.Uint8 && !p.Implements(marshaler) && !p.Implements(text)
 	case reflect.Struct:
-		i.fields = fieldsOf(t)
+		i.fields = fieldsOf(t, w.cleaner.rules)
 	}
 	if i.json || i.addrJSON {
 		i.bytes = mayHoldBytes(t, map[reflect.Type]bool{}) && !i.binary
@@ -56,11 +56,13 @@ func (w *Writer) info(t reflect.Type) *typeInfo {
 // field is a member of the object that a struct becomes.
 type field struct {
 	name   string
+	key    []byte // the name as JSON, with a colon
 	index  []int
 	tagged bool // the name comes from the tag
 
 	omitEmpty, omitZero, quoted bool
 	secret                      bool
+	role                        role
 }
 
 // of returns the field of v, or false when a nil embedded pointer leads to it.
@@ -80,8 +82,12 @@ func (f *field) of(v reflect.Value) (reflect.Value, bool) {
 // fieldsOf returns the fields of a struct type that encoding/json writes, in the
 // order of their names. Of fields with one name the shallowest counts, of those
 // the one named by its tag; when that leaves more than one, none does.
-func fieldsOf(t reflect.Type) []field {
+func fieldsOf(t reflect.Type, rules *Redactor) []field {
 	all := appendFields(nil, t, nil, nil)
+	for i := range all {
+		all[i].secret, all[i].role = rules.secret(all[i].name), roleOf(all[i].name)
+		all[i].key = append(appendQuoted(nil, all[i].name), ':')
+	}
 	slices.SortFunc(all, func(a, b field) int {
 		switch {
 		case a.name != b.name:
@@ -138,7 +144,6 @@ func appendFields(all []field, t reflect.Type, index []int, outer []reflect.Type
 			continue
 		}
 		f := field{name: cmp.Or(name, sf.Name), index: at, tagged: name != ""}
-		f.secret = secretKey(f.name)
 		for opt := range strings.SplitSeq(rest, ",") {
 			switch opt {
 			case "omitempty":

@@ -4,81 +4,102 @@
 package jsonenc
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
+	"html"
 	"strings"
 )
 
-// secretKey reports whether a key names a secret. The list is the Python
-// plugin's; keys are compared without case and separators, so that
-// "access_token", "Access-Token" and "accessToken" are one.
-func secretKey(k string) bool {
-	if strings.HasPrefix(k, "temp:") {
-		// Session state under temp: is meant for one run only and is never kept.
-		return true
-	}
-	// The other prefixes say who shares a value of the session state, not what it
-	// is.
-	if rest, ok := strings.CutPrefix(k, "user:"); ok {
-		k = rest
-	} else if rest, ok := strings.CutPrefix(k, "app:"); ok {
-		k = rest
-	}
-	if len(k) < 3 || !secretLetters[k[0]] {
-		return false
-	}
-	// Longer than any name in the list; of a longer key the prefix counts.
-	var folded [48]byte
-	n := 0
-	for i := 0; i < len(k) && n < len(folded); i++ {
-		switch c := k[i]; {
-		case c == '_' || c == '-' || c == ' ' || c == '.':
-		case 'A' <= c && c <= 'Z':
-			folded[n] = c + ('a' - 'A')
-			n++
-		default:
-			folded[n] = c
-			n++
+// Bounds of what is looked for in one string. They are the Python plugin's.
+const (
+	// maxInspect is how much of a string is looked at, in bytes. The rest is cut.
+	maxInspect = 4_000_000
+	// maxJSONDepth is how deep JSON in a string nests. Deeper, it is read as text.
+	maxJSONDepth = 1000
+	// maxLayers is how often JSON is a string in JSON. Deeper, the string is
+	// replaced as a whole.
+	maxLayers = 10
+)
+
+// cleaner replaces the secrets in strings.
+type cleaner struct {
+	rules   *Redactor
+	decoder decoder
+	// redacted counts what was replaced, lost the texts that were replaced as a whole.
+	redacted, lost int
+}
+
+// clean returns s without the secrets in it. layer counts the strings around it.
+func (c *cleaner) clean(s string, layer int) string {
+	if c.suspicious(s) {
+		if layer > maxLayers {
+			return c.sensitive()
+		}
+		if cleaned, ok := c.json(s, layer); ok {
+			s = cleaned
+		} else {
+			s = c.text(s)
 		}
 	}
-	switch string(folded[:n]) {
-	case "clientsecret", "accesstoken", "refreshtoken", "idtoken", "apikey", "password", "passwd",
-		"privatekey", "proxyauthorization", "googleaccessid", "sig", "signature", "token", "secret",
-		"authorization", "xapikey", "secretkey", "sessiontoken", "bearertoken", "authtoken", "credential", "credentials":
-		return true
-	}
-	return bytes.HasPrefix(folded[:n], []byte("xamz")) || bytes.HasPrefix(folded[:n], []byte("xgoog"))
+	return c.patterns(s)
 }
 
-// secretLetters holds the letters that the keys below begin with, so that most
-// keys are told apart by one look.
-var secretLetters = func() (t [256]bool) {
-	for _, b := range []byte("abcgiprstx_-. ABCGIPRSTX") {
-		t[b] = true
-	}
-	return t
-}()
-
-// decode reads one JSON document, keeping numbers as they are written.
-func decode(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON document")
-	}
-	return v, nil
+// sensitive stands for a text that cannot be cleaned.
+func (c *cleaner) sensitive() string {
+	c.redacted++
+	c.lost++
+	return MarkSensitive
 }
 
-// Preview returns s cut to n bytes at a rune boundary, for error messages.
-func Preview(s string, n int) string {
-	if len(s) <= n {
+// text cleans what is not JSON: first as it reads without its encodings, then as
+// it stands, because what looks like an encoding may be none.
+func (c *cleaner) text(s string) string {
+	n := 0
+	if encoded(s) {
+		s, n = find(c.rules, s, c.decoder.decode(s))
+	}
+	s, more := find(c.rules, s, view{s: s})
+	n += more
+	c.redacted += n
+	if strings.Contains(s, "&quot;") || strings.Contains(s, "&#") || strings.Contains(s, "&apos;") {
+		// What hides behind character references cannot be told apart in the text.
+		plain := html.UnescapeString(s)
+		if _, n := find(c.rules, plain, view{s: plain}); n > 0 {
+			return c.sensitive()
+		}
+	}
+	return s
+}
+
+// patterns replaces what the configured patterns match.
+func (c *cleaner) patterns(s string) string {
+	if c.rules == nil {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "") + MarkTruncated
+	for _, p := range c.rules.patterns {
+		if !p.MatchString(s) {
+			continue
+		}
+		var out []byte
+		last := 0
+		for _, m := range p.FindAllStringIndex(s, -1) {
+			if m[0] == m[1] || s[m[0]:m[1]] == MarkRedacted {
+				continue
+			}
+			out = append(append(out, s[last:m[0]]...), MarkRedacted...)
+			last = m[1]
+			c.redacted++
+		}
+		if last > 0 {
+			s = string(append(out, s[last:]...))
+		}
+	}
+	return s
+}
+
+// reset makes the cleaner ready for the next row. It keeps its memory, unless a
+// rare long text made that large.
+func (c *cleaner) reset() {
+	c.redacted, c.lost = 0, 0
+	if cap(c.decoder.text) > 1<<20 {
+		c.decoder = decoder{}
+	}
 }

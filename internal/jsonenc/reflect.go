@@ -4,10 +4,12 @@
 package jsonenc
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,9 +33,10 @@ func contain[T any](f func() (T, error)) (v T, err error) {
 // in the order of their names, secrets are redacted, bytes are left out, and
 // what cannot be encoded does not spoil what is around it.
 func (w *Writer) foreign(v any) {
-	from, depth, keys := len(w.buf), w.depth, len(w.keys)
+	from, depth, values, texts := len(w.buf), w.depth, len(w.values.members), len(w.texts.members)
 	if _, err := contain(func() (any, error) { w.reflected(reflect.ValueOf(v)); return nil, nil }); err != nil {
-		w.buf, w.depth, w.keys, w.binary = w.buf[:from], depth, w.keys[:keys], nil
+		w.buf, w.depth, w.binary = w.buf[:from], depth, nil
+		w.values.members, w.texts.members = w.values.members[:values], w.texts.members[:texts]
 		w.unserializable()
 	}
 }
@@ -98,6 +101,20 @@ func (w *Writer) marshaled(v reflect.Value, info *typeInfo) {
 		defer func() { w.binary = nil }()
 	}
 	w.value(tree)
+}
+
+// decode reads one JSON document, keeping numbers as they are written.
+func decode(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON document")
+	}
+	return v, nil
 }
 
 func (w *Writer) text(v reflect.Value) {
@@ -229,7 +246,12 @@ func (w *Writer) mapping(v reflect.Value) {
 		}
 		entries = append(entries, entry{k, it.Value()})
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	taken := make(map[string]int)
+	has := func(k string) bool {
+		_, ok := slices.BinarySearchFunc(entries, k, func(e entry, k string) int { return cmp.Compare(e.key, k) })
+		return ok
+	}
 	w.buf = append(w.buf, '{')
 	for i, e := range entries {
 		if i > 0 {
@@ -239,9 +261,13 @@ func (w *Writer) mapping(v reflect.Value) {
 			}
 			w.buf = append(w.buf, ',')
 		}
-		w.string(e.key)
+		if i > 0 && entries[i-1].key == e.key {
+			w.renamed(w.clean(e.key), taken, func(string) bool { return true })
+		} else if name, changed := w.name(e.key); changed {
+			w.renamed(name, taken, has)
+		}
 		w.buf = append(w.buf, ':')
-		if secretKey(e.key) {
+		if w.cleaner.rules.secret(e.key) {
 			w.redact()
 		} else {
 			w.nested(e.value)
@@ -274,7 +300,7 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 		return
 	}
 	w.buf = append(w.buf, '{')
-	first := true
+	first, named := true, false
 	for i := range info.fields {
 		f := &info.fields[i]
 		fv, ok := f.of(v)
@@ -289,10 +315,12 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 			w.buf = append(w.buf, ',')
 		}
 		first = false
-		w.string(f.name)
-		w.buf = append(w.buf, ':')
+		w.buf = append(w.buf, f.key...)
+		if f.role == naming {
+			named = named || w.cleaner.rules.secret(textIn(fv))
+		}
 		switch {
-		case f.secret:
+		case f.secret, named && f.role == valued:
 			w.redact()
 		case f.quoted:
 			w.quoted(fv)
@@ -302,6 +330,17 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 	}
 	w.buf = append(w.buf, '}')
 	w.depth--
+}
+
+// textIn returns the text that v holds or points to, or "".
+func textIn(v reflect.Value) string {
+	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.String {
+		return ""
+	}
+	return v.String()
 }
 
 // quoted writes a scalar as JSON inside a string, for the tag option "string".

@@ -6,13 +6,21 @@
 // hold. It is how payloads of a run become columns of a row: nothing that a
 // tool, a model or a user hands over can make it fail, panic or grow without
 // bound.
+//
+// Secrets are told by the name of their key, in objects as in strings: in JSON
+// that is the content of a string, however often it was wrapped, in YAML, and in
+// text, as it stands or escaped or percent-encoded. A name may also be the value of
+// a member beside it ({"name": "DB_PASSWORD", "value": ...}), the first of a pair,
+// or a flag of a command. Told by their form are credentials of authorization
+// headers, cookies, the user of a URI, private keys, JSON web tokens and tokens
+// with the prefix of a well-known vendor. What has no name and no such form, like a
+// password in a sentence, is found by configured patterns only; see [Redaction].
 package jsonenc
 
 import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -22,6 +30,7 @@ import (
 const (
 	MarkTruncated      = "...[TRUNCATED]"
 	MarkRedacted       = "[REDACTED]"
+	MarkSensitive      = "[REDACTED_SENSITIVE_TEXT]"
 	MarkBinary         = "[BINARY DATA]"
 	MarkDepth          = "[MAX_DEPTH_EXCEEDED]"
 	MarkBudget         = "[SANITIZE_BUDGET_EXCEEDED]"
@@ -64,7 +73,8 @@ func (l Limits) withDefaults() Limits {
 type Writer struct {
 	buf    []byte
 	limits Limits
-	keys   []string
+	values stack[any]
+	texts  stack[string]
 	nodes  int
 	depth  int
 	// end is the length of buf at which the current document is full.
@@ -75,23 +85,23 @@ type Writer struct {
 	// may have put into its own JSON.
 	binary map[string]bool
 
+	cleaner   cleaner
 	truncated bool
-	redacted  int
 	repaired  int
 }
 
-// NewWriter returns a Writer with the given limits.
-func NewWriter(l Limits) *Writer {
-	return &Writer{limits: l.withDefaults()}
-}
+// NewWriter returns a Writer with the given limits and the built-in rules of what
+// is a secret. For further rules see [Redactor.NewWriter].
+func NewWriter(l Limits) *Writer { return (*Redactor)(nil).NewWriter(l) }
 
 // Reset forgets everything written and counted.
 func (w *Writer) Reset() {
 	w.buf = w.buf[:0]
-	clear(w.keys)
-	w.keys = w.keys[:0]
+	w.values.reset() // they hold on to the payload
+	w.texts.reset()
 	w.nodes, w.depth, w.end, w.binary = 0, 0, 0, nil
-	w.truncated, w.redacted, w.repaired = false, 0, 0
+	w.cleaner.reset()
+	w.truncated, w.repaired = false, 0
 }
 
 // Bytes returns what was written. It is valid until the next call.
@@ -103,8 +113,9 @@ func (w *Writer) Len() int { return len(w.buf) }
 // Truncated reports whether anything was cut or left out for its size.
 func (w *Writer) Truncated() bool { return w.truncated }
 
-// Redacted returns how many values were replaced because their key names a secret.
-func (w *Writer) Redacted() int { return w.redacted }
+// Redacted returns how many secrets were replaced: values whose key names a
+// secret, and places in strings.
+func (w *Writer) Redacted() int { return w.cleaner.redacted }
 
 // Repaired returns how many values JSON cannot hold (invalid UTF-8, NaN, an
 // infinite number) were replaced.
@@ -130,7 +141,7 @@ func (w *Writer) sep(off int) {
 func (w *Writer) over() bool { return len(w.buf) >= w.end }
 
 func (w *Writer) value(v any) {
-	if w.nodes++; w.nodes > w.limits.Nodes || w.over() {
+	if w.enough() {
 		w.spent()
 		return
 	}
@@ -162,22 +173,47 @@ func (w *Writer) value(v any) {
 	case json.Number:
 		w.number(v)
 	case time.Time:
-		w.string(v.UTC().Format(time.RFC3339Nano))
+		w.buf = append(w.buf, '"')
+		w.buf = v.UTC().AppendFormat(w.buf, time.RFC3339Nano)
+		w.buf = append(w.buf, '"')
 	case map[string]any:
-		object(w, v)
+		object(w, &w.values, v, (*Writer).value)
 	case map[string]string:
-		object(w, v)
+		object(w, &w.texts, v, (*Writer).leaf)
 	case []any:
-		array(w, v)
+		array(w, v, (*Writer).value)
 	case []string:
-		array(w, v)
+		array(w, v, (*Writer).leaf)
 	case []map[string]any:
-		array(w, v)
+		array(w, v, (*Writer).node)
 	case error:
 		w.error(v)
 	default:
 		w.foreign(v)
 	}
+}
+
+// leaf and node write a value whose type is known.
+func (w *Writer) leaf(s string) {
+	if w.enough() {
+		w.spent()
+		return
+	}
+	w.string(s)
+}
+
+func (w *Writer) node(m map[string]any) {
+	if w.enough() {
+		w.spent()
+		return
+	}
+	object(w, &w.values, m, (*Writer).value)
+}
+
+// enough counts a value and reports whether there is no room for it.
+func (w *Writer) enough() bool {
+	w.nodes++
+	return w.nodes > w.limits.Nodes || w.over()
 }
 
 // error writes the text of an error. Error of a nil pointer panics, mostly.
@@ -217,81 +253,6 @@ func (w *Writer) mark(m string) {
 	w.buf = append(w.buf, '"')
 }
 
-func object[V any](w *Writer, m map[string]V) {
-	if m == nil {
-		w.null()
-		return
-	}
-	if w.depth >= w.limits.Depth {
-		w.mark(MarkDepth)
-		return
-	}
-	w.depth++
-	w.buf = append(w.buf, '{')
-	// Keys are sorted so that equal payloads give equal bytes. The scratch slice
-	// is shared by all levels: each uses the part behind its parent's.
-	from := len(w.keys)
-	for k := range m {
-		w.keys = append(w.keys, k)
-	}
-	slices.Sort(w.keys[from:])
-	to := len(w.keys)
-	for i := from; i < to; i++ {
-		if i > from {
-			w.buf = append(w.buf, ',')
-		}
-		k := w.keys[i]
-		w.member(k, m[k])
-		if w.over() && i+1 < to {
-			w.truncated = true
-			break
-		}
-	}
-	w.keys = w.keys[:from]
-	w.buf = append(w.buf, '}')
-	w.depth--
-}
-
-func (w *Writer) member(k string, v any) {
-	w.string(k)
-	w.buf = append(w.buf, ':')
-	if secretKey(k) {
-		w.redact()
-		return
-	}
-	w.value(v)
-}
-
-func (w *Writer) redact() {
-	w.redacted++
-	w.buf = append(w.buf, `"`+MarkRedacted+`"`...)
-}
-
-func array[V any](w *Writer, a []V) {
-	if a == nil {
-		w.null()
-		return
-	}
-	if w.depth >= w.limits.Depth {
-		w.mark(MarkDepth)
-		return
-	}
-	w.depth++
-	w.buf = append(w.buf, '[')
-	for i, v := range a {
-		if i > 0 {
-			w.buf = append(w.buf, ',')
-		}
-		w.value(v)
-		if w.over() && i+1 < len(a) {
-			w.truncated = true
-			break
-		}
-	}
-	w.buf = append(w.buf, ']')
-	w.depth--
-}
-
 func (w *Writer) float(f float64, bits int) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		w.repaired++
@@ -303,11 +264,38 @@ func (w *Writer) float(f float64, bits int) {
 		w.buf = strconv.AppendInt(w.buf, i, 10)
 		return
 	}
+	if bits == 64 && w.decimal(f) {
+		return
+	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
 	w.buf = strconv.AppendFloat(w.buf, f, format, -1, bits)
+}
+
+// decimal writes a number with up to four decimals, as prices and ratios are, and
+// reports whether f is one. A number of at most 15 digits is the shortest form of
+// the one it is closest to.
+func (w *Writer) decimal(f float64) bool {
+	const scale = 10_000
+	abs := math.Abs(f)
+	if !(abs < 1e10) {
+		return false
+	}
+	n := int64(abs*scale + 0.5)
+	if float64(n)/scale != abs || n == 0 {
+		return false
+	}
+	if f < 0 {
+		w.buf = append(w.buf, '-')
+	}
+	w.buf = strconv.AppendInt(w.buf, n/scale, 10)
+	w.buf = append(w.buf, '.')
+	for n %= scale; n > 0; n = n * 10 % scale {
+		w.buf = append(w.buf, '0'+byte(n*10/scale))
+	}
+	return true
 }
 
 // maxNumber is the length of a number, in bytes, that is written without looking

@@ -193,3 +193,41 @@ func TestFull(t *testing.T) {
 		t.Error("the document behind a full one is full")
 	}
 }
+
+func TestCounters(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		in                 any
+		redacted, repaired int
+	}{
+		{"plain", map[string]any{"a": []any{1, "x", nil, []byte("x")}}, 0, 0},
+		{"numbers", []any{math.NaN(), math.Inf(-1), float32(math.Inf(1)), json.Number("1e999"), json.Number("x")}, 0, 5},
+		{"invalid UTF-8", []string{"a\xff", "\xfe\xff"}, 0, 3},
+		{"no JSON form", []any{make(chan int), panics{}, failing{}, (*typedErr)(nil)}, 0, 4},
+		{"keys", map[string]any{"token": 1, "a": map[string]string{"password": "x", "b": "y"}}, 2, 0},
+		{"texts", []string{"token=a password=b", `{"secret":1,"c":"https://u:p@h"}`, "Bearer abc123def"}, 5, 0},
+		{"struct", struct{ Token, Note string }{"t", "api_key=k"}, 2, 0},
+		{"own MarshalJSON", json.RawMessage(`{"token":1,"note":"api_key=k and 'sig': 's'"}`), 3, 0},
+		{"a key", map[string]any{"https://u:p@h": "token=x"}, 2, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, w := encode(t, jsonenc.Limits{}, tt.in)
+			if w.Redacted() != tt.redacted || w.Repaired() != tt.repaired {
+				t.Errorf("redacted %d, repaired %d: %s", w.Redacted(), w.Repaired(), got)
+			}
+		})
+	}
+}
+
+func TestCleanCutsAndRepairs(t *testing.T) {
+	w := jsonenc.NewWriter(jsonenc.Limits{})
+	if got := w.Clean("a\xffb", 10); got != "a\ufffdb" || w.Repaired() != 1 || w.Truncated() {
+		t.Errorf("got %q, repaired %d, truncated %v", got, w.Repaired(), w.Truncated())
+	}
+	if got := w.Clean("ääää", 5); got != "ää"+jsonenc.MarkTruncated || !w.Truncated() {
+		t.Errorf("got %q, truncated %v", got, w.Truncated())
+	}
+	if w.Len() != 0 {
+		t.Errorf("%d bytes were written", w.Len())
+	}
+}

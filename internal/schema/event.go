@@ -72,27 +72,3 @@ const (
 	StatusOK    = "OK"
 	StatusError = "ERROR"
 )
-
-// Values of the event_type column.
-const (
-	UserMessageReceived = "USER_MESSAGE_RECEIVED"
-	InvocationStarting  = "INVOCATION_STARTING"
-	InvocationCompleted = "INVOCATION_COMPLETED"
-	AgentStarting       = "AGENT_STARTING"
-	AgentCompleted      = "AGENT_COMPLETED"
-	AgentResponse       = "AGENT_RESPONSE"
-	LLMRequest          = "LLM_REQUEST"
-	LLMResponse         = "LLM_RESPONSE"
-	LLMError            = "LLM_ERROR"
-	ToolStarting        = "TOOL_STARTING"
-	ToolCompleted       = "TOOL_COMPLETED"
-	ToolError           = "TOOL_ERROR"
-	StateDelta          = "STATE_DELTA"
-
-	HITLConfirmationRequest          = "HITL_CONFIRMATION_REQUEST"
-	HITLConfirmationRequestCompleted = "HITL_CONFIRMATION_REQUEST_COMPLETED"
-
-	// WorldChangeCheck is the one event name of our own: the verdict of a
-	// world-change check.
-	WorldChangeCheck = "WORLD_CHANGE_CHECK"
-)

@@ -1,7 +1,7 @@
 -- One row per run of a session: what it should have and what it has. run_seq
 -- counts from 1 without gaps, so the highest is also the number of rows expected.
 SELECT run_id,
-  max(CASE WHEN event_type = 'INVOCATION_COMPLETED' THEN 1 ELSE 0 END) AS completed,
+  max(CASE WHEN event_type IN ('INVOCATION_COMPLETED', 'INVOCATION_ERROR') THEN 1 ELSE 0 END) AS completed,
   max(run_seq) AS expected,
   count(DISTINCT CASE WHEN run_seq > 0 THEN run_seq END) AS stored,
   min(timestamp) AS started,

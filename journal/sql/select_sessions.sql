@@ -1,4 +1,5 @@
--- Newest first. An empty application or user matches all.
+-- Newest first. An empty application or user matches all. A session whose rows were
+-- removed is not listed.
 SELECT s.app_name, s.user_id, s.session_id, s.first_time, s.last_time, s.last_seq, s.events,
   (SELECT json_group_array(a.agent ORDER BY a.agent) FROM session_agents AS a
     WHERE a.app_name = s.app_name AND a.user_id = s.user_id AND a.session_id = s.session_id) AS agents,
@@ -6,6 +7,6 @@ SELECT s.app_name, s.user_id, s.session_id, s.first_time, s.last_time, s.last_se
     WHERE p.app_name = s.app_name AND p.user_id = s.user_id AND p.session_id = s.session_id
     ORDER BY p.number DESC LIMIT 1) AS approval
 FROM sessions AS s
-WHERE (?1 = '' OR s.app_name = ?1) AND (?2 = '' OR s.user_id = ?2)
+WHERE s.events > 0 AND (?1 = '' OR s.app_name = ?1) AND (?2 = '' OR s.user_id = ?2)
 ORDER BY s.last_seq DESC
 LIMIT ?3 OFFSET ?4

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Program besideglebarez links contextgraph beside github.com/glebarez/sqlite, uses both,
+// Program besideglebarez links contextgraph and its BigQuery client beside github.com/glebarez/sqlite, uses both,
 // and prints what is registered then.
 package main
 
@@ -15,6 +15,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/tests/internal/globals"
 	"github.com/adk-contextgraph/contextgraph/tests/internal/programs"
+	_ "github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 func main() {

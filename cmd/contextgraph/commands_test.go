@@ -1,0 +1,183 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/api/option"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+)
+
+// commands calls visit with every command that does something.
+func commands(c *cobra.Command, visit func(*cobra.Command)) {
+	if c.Runnable() {
+		visit(c)
+	}
+	for _, sub := range c.Commands() {
+		commands(sub, visit)
+	}
+}
+
+// Every example in the help is a command line that is understood.
+func TestExamples(t *testing.T) {
+	var examples int
+	commands((&app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}).root(), func(c *cobra.Command) {
+		for line := range strings.Lines(c.Example) {
+			line, _, _ = strings.Cut(line, "#")
+			words := strings.Fields(line)
+			if len(words) == 0 {
+				continue
+			}
+			examples++
+			// Flags keep what they were given, so each line gets commands of its own.
+			root := (&app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}).root()
+			found, args, err := root.Find(words[1:])
+			if words[0] != "contextgraph" || err != nil || c.HasParent() && found.CommandPath() != c.CommandPath() && !strings.HasPrefix(found.CommandPath(), c.CommandPath()) {
+				t.Errorf("%q in the help of %s: %v, %v", line, c.CommandPath(), found.CommandPath(), err)
+				continue
+			}
+			if err := found.ParseFlags(args); err != nil {
+				t.Errorf("%q: %v", line, err)
+			} else if err := found.ValidateArgs(found.Flags().Args()); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+		}
+		if c.HasParent() && c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+	})
+	if examples < 10 {
+		t.Errorf("only %d examples", examples)
+	}
+}
+
+// Every command says in one line what is missing, and ends with the code for it.
+func TestCommandsSayWhatIsMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "there-is-no-such-file.json")
+	if err := os.WriteFile("model.yaml", []byte("bigquery:\n  project: my-project\n  dataset: agents\n  extract:\n    model: gemini-2.5-flash\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for command, args := range map[string]string{"init": "", "sync": "--all --from dataset", "extract": ""} {
+		for _, test := range []struct {
+			args string
+			code int
+			want []string
+		}{
+			{"--frobnicate", exitUsage, []string{"unknown flag: --frobnicate"}},
+			{args, exitUsage, []string{"no dataset is named: use --project and --dataset"}},
+			{args + " --config missing.yaml", exitError, []string{"missing.yaml"}},
+			{args + " --config model.yaml", exitError, []string{"gcloud auth application-default login", "GOOGLE_APPLICATION_CREDENTIALS"}},
+		} {
+			code, stdout, stderr := in(t, nil, strings.Fields(command+" "+test.args)...)
+			if code != test.code || stdout != "" || strings.Contains(stderr, "goroutine") || len(stderr) > 600 {
+				t.Errorf("contextgraph %s %s = %d\n%s%s", command, test.args, code, stdout, stderr)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("contextgraph %s %s does not say %q:\n%s", command, test.args, want, stderr)
+				}
+			}
+		}
+	}
+}
+
+// A journal that is no journal, and one that is named in the configuration.
+func TestSyncOpensTheJournalOfTheConfiguration(t *testing.T) {
+	t.Chdir(t.TempDir())
+	session := schema.Session{App: "shop", User: "alice", ID: "s1"}
+	recorded(t, session)
+	if err := os.Rename(journal.DefaultPath, "kept.db"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("not.db", bytes.Repeat([]byte("this is no database\n"), 500), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"kept.yaml": "kept.db", "not.yaml": "not.db", "dir.yaml": "."} {
+		text := fmt.Sprintf("journal:\n  path: %s\nbigquery:\n  project: my-project\n  dataset: agents\n", path)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open, err := journal.Open(t.Context(), journal.Config{Path: "kept.db"}) // an agent that runs
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close(t.Context())
+	for config, want := range map[string]string{"not.yaml": "not.db", "dir.yaml": "directory"} {
+		if code, stdout, stderr := in(t, taking(t, ""), "sync", "--session", "s1", "--config", config); code != exitError || !strings.Contains(stderr, want) {
+			t.Errorf("with %s: %d\n%s%s", config, code, stdout, stderr)
+		}
+	}
+	if code, stdout, stderr := in(t, taking(t, ""), "sync", "--session", "s1", "--config", "kept.yaml"); code != exitOK || !strings.Contains(stdout, "1 sessions") {
+		t.Errorf("beside an agent: %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// Ctrl-C while a job runs ends the job and leaves no staging table.
+func TestInterruptedSyncLeavesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"}, schema.Session{App: "shop", User: "alice", ID: "s2"})
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var mu sync.Mutex
+	tables, made := make(map[string]bool), 0
+	cancelled := make(map[string]bool) // once or more: the client may ask again
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		job := map[string]any{
+			"jobReference": map[string]any{"jobId": "job", "projectId": "my-project"}, "status": map[string]any{"state": "DONE"},
+			"configuration": map[string]any{"query": map[string]any{}},
+		}
+		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		switch {
+		case r.Method == http.MethodPost && name == "tables":
+			var table struct {
+				TableReference struct{ TableID string }
+			}
+			if err := json.NewDecoder(r.Body).Decode(&table); err != nil {
+				t.Error(err)
+			}
+			tables[table.TableReference.TableID] = true
+			made++
+		case r.Method == http.MethodDelete:
+			delete(tables, name)
+		case name == "cancel":
+			cancelled[r.URL.Path] = true
+		case strings.HasPrefix(r.URL.Path, "/upload/"):
+			job["configuration"] = map[string]any{"load": map[string]any{}}
+		case r.Method == http.MethodPost:
+			job["status"] = map[string]any{"state": "RUNNING"}
+		default:
+			job["status"] = map[string]any{"state": "RUNNING"}
+			interrupt()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(job) // who was interrupted does not read it
+	}))
+	defer server.Close()
+	var out, errs bytes.Buffer
+	a := &app{stdout: &out, stderr: &errs, client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())}}
+	code := run(ctx, []string{"sync", "--all", "--project", "my-project", "--dataset", "agents"}, a)
+	if code != exitError || !strings.Contains(errs.String(), "stopped after 1 of 2 sessions") {
+		t.Errorf("%d\n%s%s", code, out.String(), errs.String())
+	}
+	if made != 5 || len(tables) > 0 || len(cancelled) != 1 {
+		t.Errorf("%d tables made, left %v, jobs cancelled: %v", made, tables, cancelled)
+	}
+}

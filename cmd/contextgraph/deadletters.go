@@ -1,0 +1,233 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// deadLetterFlags are the flags of dead-letters.
+type deadLetterFlags struct {
+	limit, width int
+	json         bool
+
+	show                    string
+	resend, discard, forget bool
+	events                  []string
+	all, yes                bool
+}
+
+func (a *app) deadLettersCommand() *cobra.Command {
+	f := deadLetterFlags{limit: 100, width: 160}
+	c := &cobra.Command{
+		Use:   "dead-letters",
+		Short: "Look at rows that BigQuery refused, send them again or give them up",
+		Long: `dead-letters lists the rows in the journal of the configuration that BigQuery refused
+for what they hold, with the words of the server. Such a row stays in the journal, and
+so does its session whatever retention says, until somebody decides:
+
+  --resend   sends rows again, once the reason is gone. The letters of those that are
+             taken are discarded; the others stay, and are printed with what the server
+             said this time. A program may stream the journal meanwhile.
+  --discard  gives rows up: they are never sent. They stay in the journal as long as
+             retention keeps their sessions.
+  --forget   gives up the dataset: how far it is, and its dead letters. The journal does
+             not wait for it any more, so retention is free to remove sessions with rows
+             that were never sent. A program that streams to the dataset again begins
+             with the oldest row that the journal has then. It is refused while somebody
+             streams.
+
+What cannot be undone needs --yes.`,
+		Example: `  contextgraph dead-letters
+  contextgraph dead-letters --json --limit 1000
+  contextgraph dead-letters --show 0123456789abcdef0123456789abcdef
+  contextgraph dead-letters --resend --all
+  contextgraph dead-letters --resend --event 0123456789abcdef0123456789abcdef
+  contextgraph dead-letters --discard --event 0123456789abcdef0123456789abcdef --yes
+  contextgraph dead-letters --forget --yes`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return usageError{err}
+			}
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			return a.deadLetters(c.Context(), cfg, f)
+		},
+	}
+	flags := c.Flags()
+	flags.IntVar(&f.limit, "limit", f.limit, "how many are listed, the oldest first")
+	flags.IntVar(&f.width, "width", f.width, "columns of the table; longer words of the server are cut")
+	flags.BoolVar(&f.json, "json", false, "list one JSON object a line, with all of the words")
+	flags.StringVar(&f.show, "show", "", "print the row with this event id, whole, and the words of the server")
+	flags.BoolVar(&f.resend, "resend", false, "send rows again: those of --event, or --all")
+	flags.BoolVar(&f.discard, "discard", false, "give up rows: those of --event, or --all; needs --yes")
+	flags.BoolVar(&f.forget, "forget", false, "give up the dataset; needs --yes")
+	flags.StringSliceVar(&f.events, "event", nil, "event id of a row to send or to give up; may be repeated")
+	flags.BoolVar(&f.all, "all", false, "all rows that are dead letters now")
+	flags.BoolVar(&f.yes, "yes", false, "do what cannot be undone")
+	return c
+}
+
+// check refuses flags that do not go together.
+func (f *deadLetterFlags) check() error {
+	actions := 0
+	for _, set := range []bool{f.show != "", f.resend, f.discard, f.forget} {
+		if set {
+			actions++
+		}
+	}
+	choice := f.all || len(f.events) > 0
+	switch {
+	case actions > 1:
+		return errors.New("--show, --resend, --discard and --forget are one thing each: give one of them")
+	case (f.resend || f.discard) && f.all == (len(f.events) > 0):
+		return errors.New("say which rows: give either --event or --all")
+	case choice && !f.resend && !f.discard:
+		return errors.New("--event and --all go with --resend or --discard")
+	case f.discard && !f.yes:
+		return errors.New("a row that is given up is never sent: look at it with --show, then add --yes")
+	case f.forget && !f.yes:
+		return errors.New("retention is then free to remove rows that were never sent, and all dead letters are given up: see --help, then add --yes")
+	case f.limit < 1:
+		return fmt.Errorf("--limit %d: it must be positive", f.limit)
+	case f.width < 1:
+		return fmt.Errorf("--width %d: it must be positive", f.width)
+	case f.json && actions > 0:
+		return errors.New("--json goes with the list; --show prints JSON anyway")
+	}
+	return nil
+}
+
+func (a *app) deadLetters(ctx context.Context, cfg contextgraph.Config, f deadLetterFlags) (err error) {
+	names, err := cfg.BigQuery.Names()
+	if err != nil {
+		return usageError{err}
+	}
+	path := cmp.Or(cfg.Journal.Path, journal.DefaultPath)
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("there is no journal, and dead letters stand nowhere else: %w; name it with journal.path in the configuration", err)
+	}
+	j, err := openJournal(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
+	o := j.Outbox(names.Destination())
+	switch {
+	case f.show != "":
+		return a.showDeadLetter(ctx, o, f.show)
+	case f.resend:
+		return a.resend(ctx, cfg, j, f.events)
+	case f.discard:
+		return a.discard(ctx, j, o, f.events)
+	case f.forget:
+		return a.forget(ctx, o)
+	}
+	return a.listDeadLetters(ctx, o, f)
+}
+
+// resend sends the rows with the event ids again; none stands for all.
+func (a *app) resend(ctx context.Context, cfg contextgraph.Config, j *journal.Journal, events []string) error {
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	report, err := d.Resend(ctx, j, bigquery.ResendOptions{EventIDs: events, Refused: func(l journal.DeadLetter) {
+		fmt.Fprintf(a.stderr, "%s: refused again: %s\n", printable(l.EventID), printable(l.Code+": "+l.Reason))
+	}})
+	fmt.Fprintf(a.stdout, "%d rows sent, %d refused again, %d bytes\n", report.Acknowledged, report.Refused, report.Bytes)
+	for _, id := range report.Missing {
+		fmt.Fprintf(a.stderr, "%s: there is no dead letter with this event id\n", printable(id))
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Refused+len(report.Missing) > 0:
+		return fmt.Errorf("%d rows were not sent", report.Refused+len(report.Missing))
+	}
+	return nil
+}
+
+// discard gives up the dead letters with the event ids; none stands for all.
+func (a *app) discard(ctx context.Context, j *journal.Journal, o *journal.Outbox, events []string) error {
+	if len(events) > 0 {
+		n, err := o.Discard(ctx, events)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "%d dead letters discarded\n", n)
+		if distinct := len(unique(events)); n < distinct {
+			return fmt.Errorf("of %d event ids %d have no dead letter", distinct, distinct-n)
+		}
+		return nil
+	}
+	// Those that come from now on were seen by nobody.
+	through, err := j.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for {
+		page, err := o.DeadLetters(ctx, pageSize)
+		if err != nil {
+			return fmt.Errorf("after %d were discarded: %w", total, err)
+		}
+		var ids []string
+		for _, l := range page {
+			if l.Seq <= through {
+				ids = append(ids, l.EventID)
+			}
+		}
+		if len(ids) == 0 {
+			fmt.Fprintf(a.stdout, "%d dead letters discarded\n", total)
+			return nil
+		}
+		n, err := o.Discard(ctx, ids)
+		if err != nil {
+			return fmt.Errorf("after %d were discarded: %w", total, err)
+		}
+		total += n
+	}
+}
+
+// unique returns the different ones of ids.
+func unique(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// forget gives up the destination.
+func (a *app) forget(ctx context.Context, o *journal.Outbox) error {
+	l, err := o.Backlog(ctx)
+	if err != nil {
+		return err
+	}
+	err = o.Forget(ctx)
+	switch {
+	case errors.Is(err, journal.ErrLeased):
+		return fmt.Errorf("a program streams to it: end the program, or take the dataset out of its configuration, and wait until the lease is over: %w", err)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s is forgotten, with %d dead letters; %d rows of the journal were not sent to it, and retention does not wait for them any more\n",
+		o.Destination(), l.DeadLetters, l.Rows)
+	return nil
+}

@@ -1,0 +1,138 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// extractFlags are the flags of extract.
+type extractFlags struct {
+	session contextgraph.Session
+	since   age
+	answers string
+	dryRun  bool
+}
+
+func (a *app) extractCommand() *cobra.Command {
+	f := extractFlags{since: age(24 * time.Hour)}
+	c := &cobra.Command{
+		Use:   "extract",
+		Short: "Let a model find entities in rows of the dataset",
+		Long: `extract asks the model of the configuration (bigquery.extract.model), inside of
+BigQuery with AI.GENERATE, which business entities the rows of one session or of a
+time name, and adds them to the dataset. It never changes or removes what rules and
+tools found.
+
+Every row is sent once. Rows for which the call failed, or whose answer held no list of
+entities, are sent again by the next extraction. What was found is also given to the
+journal of the configuration, where there is one, for the sessions that it has.
+
+Google bills the model for every row, besides what BigQuery bills; the configuration
+bounds the rows of one extraction (bigquery.extract.max_rows).`,
+		Example: `  contextgraph extract --session s-123 --app shop --user alice
+  contextgraph extract --since 7d
+  contextgraph extract --since 24h --dry-run`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			return a.extract(c.Context(), cfg, f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.session.ID, "session", "", "id of the session (default all sessions)")
+	flags.StringVar(&f.session.App, "app", "", "application of the session (default the only one with such a session)")
+	flags.StringVar(&f.session.User, "user", "", "user of the session (default the only one with such a session)")
+	flags.Var(&f.since, "since", "how far back rows are read, such as 7d or 36h")
+	flags.StringVar(&f.answers, "answers", "", "go on with the answers of an extraction that failed: the table it named")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the statements and what choosing the rows would read; ask nothing")
+	return c
+}
+
+func (a *app) extract(ctx context.Context, cfg contextgraph.Config, f extractFlags) (err error) {
+	if f.session.ID == "" && (f.session.App != "" || f.session.User != "") {
+		return usageError{errors.New("--app and --user say whose session it is: give --session too")}
+	}
+	if _, err := cfg.BigQuery.ExtractEndpoint(warehouse.DefaultLocation); err != nil {
+		return err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	now := time.Now()
+	r := bigquery.ExtractRequest{From: now.Add(-time.Duration(f.since)), To: now, Answers: f.answers, DryRun: f.dryRun}
+	if f.session.ID != "" {
+		sessions, err := (&datasetSource{dataset: d, to: now}).find(ctx, f.session, r.From)
+		switch {
+		case err != nil:
+			return err
+		case len(sessions) == 0:
+			return fmt.Errorf("the dataset has no rows of session %q within %s; look further back with --since", f.session.ID, f.since.String())
+		case len(sessions) > 1:
+			return usageError{several(f.session.ID, sessions)}
+		}
+		r.Session = sessions[0]
+	}
+	if !f.dryRun && hasJournal(cfg) {
+		j, err := openJournal(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
+		r.Store = j
+	}
+	report, err := d.Extract(ctx, r)
+	if f.dryRun && err == nil {
+		for _, text := range report.Statements {
+			fmt.Fprintf(a.stdout, "%s;\n\n", strings.TrimSpace(text))
+		}
+		fmt.Fprintf(a.stderr, "choosing the rows would read %d bytes; the model would be %s\n", report.BytesBilled, report.Endpoint)
+		return nil
+	}
+	if err == nil || report.Sent > 0 {
+		a.printExtraction(report)
+	}
+	return err
+}
+
+func (a *app) printExtraction(r *bigquery.ExtractReport) {
+	if r.Sent > 0 {
+		fmt.Fprintf(a.stdout, "%d rows read: %d with entities, %d without, %d failed, %d not understood\n", r.Sent, r.OK, r.Empty, r.Failed, r.Unparseable)
+	} else {
+		fmt.Fprintln(a.stdout, "no rows to read")
+	}
+	for _, t := range slices.Sorted(maps.Keys(r.Entities)) {
+		fmt.Fprintf(a.stdout, "  %s: %d\n", t, r.Entities[t])
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+		fmt.Fprintf(a.stderr, "note: %d rows: %s\n", r.Reasons[reason], reason)
+	}
+	if r.Dropped > 0 {
+		fmt.Fprintf(a.stderr, "note: %d answers were no entities of the configured types\n", r.Dropped)
+	}
+	if r.Truncated > 0 {
+		fmt.Fprintf(a.stderr, "note: of %d rows only the beginning was read\n", r.Truncated)
+	}
+	if r.Left > 0 {
+		fmt.Fprintf(a.stderr, "note: %d rows are left for the next extraction\n", r.Left)
+	}
+	fmt.Fprintf(a.stdout, "%d bytes billed in %d jobs\n", r.BytesBilled, len(r.Jobs))
+}

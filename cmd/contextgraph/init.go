@@ -1,0 +1,132 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// initTimeout bounds init where --timeout does not: some forty objects take a second
+// each at most, and the client repeats requests that failed for as long as it may.
+const initTimeout = 10 * time.Minute
+
+func (a *app) initCommand() *cobra.Command {
+	var dryRun, offline bool
+	var timeout time.Duration
+	var o bigquery.InitOptions
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Create the tables, views and the graph, or bring them up to date",
+		Long: `init creates what is missing in the dataset: the dataset itself, the table of
+events, the tables of the graph, the views and the property graph. What an older
+version or the plugin for Python made gets the columns that it lacks. Nothing is
+dropped or retyped, and no row is touched. It can be run again at any time.`,
+		Example: `  contextgraph init
+  contextgraph init --project my-project --dataset agents --location EU
+  contextgraph init --dry-run            # the statements for what is missing
+  contextgraph init --dry-run --offline  # all statements, without a connection`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			queries := []warehouse.Queries{"", warehouse.QueriesAuto, warehouse.QueriesGQL, warehouse.QueriesRecursive}
+			if !slices.Contains(queries, a.flags.Graph.Queries) {
+				return usageError{fmt.Errorf("--queries is auto, gql or recursive, not %q", a.flags.Graph.Queries)}
+			}
+			if offline && !dryRun {
+				return usageError{fmt.Errorf("--offline goes with --dry-run")}
+			}
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), timeout)
+			defer cancel()
+			if dryRun {
+				return a.plan(ctx, cfg.BigQuery, offline)
+			}
+			return a.runInit(ctx, cfg.BigQuery, o)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
+	f.BoolVar(&offline, "offline", false, "with --dry-run: do not look at the dataset")
+	f.BoolVar(&o.NoDataset, "no-dataset", false, "do not create the dataset")
+	f.DurationVar(&timeout, "timeout", initTimeout, "give up after this time")
+	f.StringVar(&a.flags.ViewPrefix, "view-prefix", "", "prefix of the typed views (default v)")
+	f.StringVar(&a.flags.Graph.Name, "graph", "", "name of the property graph (default agent_context_graph)")
+	f.StringVar((*string)(&a.flags.Graph.Queries), "queries", "", "how questions are asked: auto, gql or recursive, which needs no property graph (default auto)")
+	return c
+}
+
+// runInit brings the dataset up to date and prints a line for each object.
+func (a *app) runInit(ctx context.Context, cfg warehouse.Config, o bigquery.InitOptions) error {
+	d, err := a.dataset(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	o.Progress = func(obj bigquery.InitObject) {
+		fmt.Fprintf(a.stdout, "%-9s %-7s %s", obj.Outcome, obj.Kind, obj.Name)
+		if len(obj.Added) > 0 {
+			fmt.Fprintf(a.stdout, " (new: %s)", strings.Join(obj.Added, ", "))
+		}
+		fmt.Fprintln(a.stdout)
+	}
+	r, err := d.Init(ctx, o)
+	for _, n := range r.Notes {
+		fmt.Fprintf(a.stderr, "note: %s\n", n)
+	}
+	return err
+}
+
+// plan prints what init would do. Where the dataset cannot be looked at, it prints what
+// makes one from nothing, and says so.
+func (a *app) plan(ctx context.Context, cfg warehouse.Config, offline bool) error {
+	if !offline {
+		statements, notes, err := a.look(ctx, cfg)
+		for _, n := range notes {
+			fmt.Fprintf(a.stderr, "note: %s\n", n)
+		}
+		if statements != nil {
+			if len(statements) == 0 && err == nil {
+				fmt.Fprintln(a.stdout, "-- Nothing is to be done.")
+			}
+			printStatements(a.stdout, statements)
+			return err
+		}
+		fmt.Fprintf(a.stderr, "note: the dataset could not be looked at, so these are the statements for a new one: %v\n", err)
+	}
+	statements, err := cfg.Definitions()
+	if err != nil {
+		return err
+	}
+	printStatements(a.stdout, statements)
+	return nil
+}
+
+// look returns what is to be done in the dataset; nil statements when it cannot be
+// looked at.
+func (a *app) look(ctx context.Context, cfg warehouse.Config) ([]warehouse.Definition, []string, error) {
+	d, err := a.dataset(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	return d.Plan(ctx)
+}
+
+func printStatements(w io.Writer, statements []warehouse.Definition) {
+	for _, s := range statements {
+		fmt.Fprintf(w, "%s;\n\n", s.SQL)
+	}
+}

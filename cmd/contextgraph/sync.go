@@ -1,0 +1,346 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// Where sync takes the rows of a session from.
+const (
+	fromJournal = "journal"
+	fromDataset = "dataset"
+)
+
+// syncFlags are the flags of sync.
+type syncFlags struct {
+	session contextgraph.Session
+	all     bool
+	from    string
+	since   age
+}
+
+// age is a duration that may be written in days.
+type age time.Duration
+
+// String writes whole days as such.
+func (a *age) String() string {
+	const day = 24 * time.Hour
+	if d := time.Duration(*a); d%day != 0 || d == 0 {
+		return d.String()
+	}
+	return strconv.Itoa(int(time.Duration(*a)/day)) + "d"
+}
+
+// Set reads a duration such as 7d or 36h.
+func (a *age) Set(s string) error {
+	hours := s
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n > 100_000 {
+			return errors.New("use a number of days such as 7d, or hours such as 36h")
+		}
+		hours = strconv.Itoa(24*n) + "h"
+	}
+	d, err := time.ParseDuration(hours)
+	if err != nil || d <= 0 {
+		return errors.New("use a number of days such as 7d, or hours such as 36h")
+	}
+	*a = age(d)
+	return nil
+}
+
+// Type names the kind of value in the help.
+func (a *age) Type() string { return "age" }
+
+func (a *app) syncCommand() *cobra.Command {
+	f := syncFlags{from: fromJournal, since: age(7 * 24 * time.Hour)}
+	c := &cobra.Command{
+		Use:   "sync",
+		Short: "Bring the graph of sessions to the dataset",
+		Long: `sync brings the graph of one session, or of all recent ones, to the tables of the
+graph: what is missing is added, what changed is changed, and what is out of date is
+removed. Running it again changes nothing.
+
+With --from journal the graph is that of the journal of the configuration, which has
+the rows that were recorded here. With --from dataset it is made of the rows that all
+hosts have streamed: use it for sessions whose runs took place on several hosts, once
+all of their rows are there. A sync from one of their journals after it removes nothing
+of that, but sets the order of its own steps back: run it from the dataset again then.
+
+With --from dataset, what models found in the dataset in these sessions, also
+from another host, is then given to the journal of the configuration, where there is
+one, for the sessions that it has.`,
+		Example: `  contextgraph sync --session s-123
+  contextgraph sync --session s-123 --app shop --user alice
+  contextgraph sync --all --since 24h
+  contextgraph sync --all --from dataset --since 7d`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch {
+			case f.from != fromJournal && f.from != fromDataset:
+				return usageError{fmt.Errorf("--from is journal or dataset, not %q", f.from)}
+			case (f.session.ID == "") != f.all:
+				return usageError{errors.New("give either --session or --all")}
+			}
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			return a.sync(c.Context(), cfg, f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.session.ID, "session", "", "id of the session")
+	flags.StringVar(&f.session.App, "app", "", "application of the session (default the only one with such a session)")
+	flags.StringVar(&f.session.User, "user", "", "user of the session (default the only one with such a session)")
+	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")
+	flags.StringVar(&f.from, "from", f.from, "where the rows are read: journal or dataset")
+	flags.Var(&f.since, "since", "how far back sessions are looked for, and with --from dataset rows that have no graph yet, such as 7d or 36h")
+	return c
+}
+
+// source gives the graphs that sync brings to the dataset.
+type source interface {
+	// find returns the sessions with rows after a time that match the fields of s that
+	// are not empty.
+	find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error)
+	// graph returns the graph of a session.
+	graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error)
+	// back gives a journal what only the dataset has of a session, and counts it.
+	back(ctx context.Context, s contextgraph.Session) (int, error)
+}
+
+func (a *app) sync(ctx context.Context, cfg contextgraph.Config, f syncFlags) (err error) {
+	x, err := cfg.Extractor()
+	if err != nil {
+		return err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	now := time.Now()
+	after := now.Add(-time.Duration(f.since))
+	rows := &datasetSource{dataset: d, extractor: x, from: after, to: now}
+	var from source = rows
+	if f.from == fromJournal || hasJournal(cfg) {
+		j, err := openJournal(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
+		recorded := &journalSource{journal: j, graphs: graphsync.NewSyncer(j, x)}
+		if f.from == fromJournal {
+			from = recorded
+			if !f.all {
+				after = time.Time{} // the journal finds any session that it has
+			}
+		} else if err := rows.giveTo(ctx, recorded, f.session); err != nil {
+			return err
+		}
+	}
+	sessions, err := from.find(ctx, f.session, after)
+	switch {
+	case err != nil:
+		return err
+	case len(sessions) == 0 && f.all:
+		fmt.Fprintf(a.stderr, "no session has rows within %s in the %s\n", f.since.String(), f.from)
+		return nil
+	case len(sessions) == 0:
+		return fmt.Errorf("the %s has no rows of session %q%s", f.from, f.session.ID, hint(f))
+	case len(sessions) > 1 && !f.all:
+		return usageError{several(f.session.ID, sessions)}
+	}
+	return a.syncAll(ctx, d, from, sessions)
+}
+
+// hint says what to try when a session is not found.
+func hint(f syncFlags) string {
+	if f.from == fromJournal {
+		return "; it may have been recorded elsewhere: try --from dataset"
+	}
+	return " within " + f.since.String() + "; look further back with --since"
+}
+
+// several says which sessions have one id.
+func several(id string, sessions []contextgraph.Session) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
+	for _, s := range sessions {
+		fmt.Fprintf(&b, "\n  --app %q --user %q", s.App, s.User)
+	}
+	return errors.New(b.String())
+}
+
+// syncAll syncs one session after another and goes on after one that failed.
+func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, sessions []contextgraph.Session) error {
+	var failed int
+	var billed int64
+	for i, s := range sessions {
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("stopped after %d of %d sessions: %w", i, len(sessions), err)
+		}
+		g, err := from.graph(ctx, s)
+		var r bigquery.SyncReport
+		if err == nil {
+			r, err = d.SyncSession(ctx, g)
+		}
+		if err != nil {
+			failed++
+			fmt.Fprintf(a.stderr, "%d/%d %s of %s in %s: %v\n", i+1, len(sessions), s.ID, s.User, s.App, err)
+			continue
+		}
+		billed += r.BytesBilled
+		fmt.Fprintf(a.stdout, "%d/%d %s of %s in %s: %d steps, %d edges, %d entities, %d checks\n",
+			i+1, len(sessions), s.ID, s.User, s.App, r.Nodes, r.Edges, r.Entities, r.Checks)
+		switch n, err := from.back(ctx, s); {
+		case err != nil:
+			failed++
+			fmt.Fprintf(a.stderr, "%d/%d %s of %s in %s: what models found did not get to the journal: %v\n", i+1, len(sessions), s.ID, s.User, s.App, err)
+			continue
+		case n > 0:
+			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i+1, len(sessions), s.ID, n)
+		}
+		if n := len(g.Failed); n > 0 {
+			fmt.Fprintf(a.stderr, "note: %d steps of %s have rows that could not be read by the rules; their entities were kept\n", n, s.ID)
+		}
+	}
+	fmt.Fprintf(a.stdout, "%d sessions, %d bytes billed\n", len(sessions)-failed, billed)
+	if failed > 0 {
+		return fmt.Errorf("%d of %d sessions failed", failed, len(sessions))
+	}
+	return nil
+}
+
+// hasJournal reports whether there is a journal where the configuration says.
+func hasJournal(cfg contextgraph.Config) bool {
+	_, err := os.Stat(cmp.Or(cfg.Journal.Path, journal.DefaultPath))
+	return err == nil
+}
+
+// openJournal opens the journal of the configuration, which has to be there.
+func openJournal(ctx context.Context, cfg contextgraph.Config) (*journal.Journal, error) {
+	path := cmp.Or(cfg.Journal.Path, journal.DefaultPath)
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("there is no journal to read: %w; name it with journal.path in the configuration, or use --from dataset", err)
+	}
+	return journal.Open(ctx, journal.Config{Path: path})
+}
+
+// journalSource reads graphs from a journal.
+type journalSource struct {
+	journal *journal.Journal
+	graphs  *graphsync.Syncer
+}
+
+// pageSize is how many sessions are listed at a time.
+const pageSize = 1000
+
+func (j *journalSource) find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error) {
+	var found []contextgraph.Session
+	for offset := 0; ; offset += pageSize {
+		page, err := j.journal.Sessions(ctx, journal.SessionsQuery{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page {
+			if (s.ID == "" || one.Session.ID == s.ID) && !one.Last.Before(after) {
+				found = append(found, one.Session)
+			}
+		}
+		if len(page) < pageSize {
+			return found, nil
+		}
+	}
+}
+
+func (j *journalSource) graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error) {
+	at := time.Now()
+	g, _, err := j.graphs.Sync(ctx, s)
+	if err != nil {
+		return warehouse.SessionGraph{}, err
+	}
+	return warehouse.NewSessionGraph(s, g, warehouse.GraphOptions{Recorder: j.journal.ID(), ReadAt: at})
+}
+
+// back does nothing: the journal is what the graph was made of.
+func (*journalSource) back(context.Context, contextgraph.Session) (int, error) { return 0, nil }
+
+// datasetSource makes graphs of the rows in the dataset.
+type datasetSource struct {
+	dataset   *bigquery.Dataset
+	extractor *graphsync.Extractor
+	from, to  time.Time
+	// journal takes what models found in the sessions that it has; nil without one.
+	journal *journal.Journal
+	has     map[contextgraph.Session]bool
+}
+
+// giveTo makes back give a journal what it takes of the sessions that match s.
+func (d *datasetSource) giveTo(ctx context.Context, j *journalSource, s contextgraph.Session) error {
+	sessions, err := j.find(ctx, s, time.Time{})
+	d.journal, d.has = j.journal, make(map[contextgraph.Session]bool, len(sessions))
+	for _, s := range sessions {
+		d.has[s] = true
+	}
+	return err
+}
+
+// maxModelEntities bounds what models found in one session. More is an error: a journal
+// takes all of it or nothing.
+const maxModelEntities = 100_000
+
+func (d *datasetSource) back(ctx context.Context, s contextgraph.Session) (int, error) {
+	if !d.has[s] {
+		return 0, nil
+	}
+	es, err := d.dataset.ModelEntities(ctx, bigquery.Scope{Session: s, Limit: maxModelEntities})
+	if err != nil || len(es) == 0 {
+		return 0, err
+	}
+	return len(es), d.journal.AddEntities(ctx, s, es)
+}
+
+func (d *datasetSource) find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error) {
+	found, err := d.dataset.FindSessions(ctx, s, after, d.to)
+	sessions := make([]contextgraph.Session, len(found))
+	for i := range found {
+		sessions[i] = found[i].Session
+	}
+	return sessions, err
+}
+
+func (d *datasetSource) graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error) {
+	at := time.Now()
+	from := d.from
+	start, err := d.dataset.GraphStart(ctx, s)
+	if err != nil {
+		return warehouse.SessionGraph{}, err
+	}
+	if !start.IsZero() && start.Before(from) {
+		from = start
+	}
+	rows, err := d.dataset.ReadSession(ctx, s, from, d.to)
+	if err != nil {
+		return warehouse.SessionGraph{}, err
+	}
+	return warehouse.GraphOfRows(s, rows, d.extractor, warehouse.GraphOptions{Recorder: warehouse.RecorderDataset, ReadAt: at})
+}

@@ -1,0 +1,140 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+)
+
+// recorded makes a journal with sessions in the current directory.
+func recorded(t *testing.T, sessions ...schema.Session) {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Config{Path: journal.DefaultPath})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range sessions {
+		j.Append(schema.Event{
+			Timestamp: time.Now().UnixMicro() + int64(i), EventID: strings.Repeat("0", 31) + string(rune('a'+i)), EventType: schema.UserMessageReceived,
+			AppName: s.App, UserID: s.User, SessionID: s.ID, TraceID: "t", SpanID: "root", Attributes: []byte(`{}`), Status: schema.StatusOK,
+			RunID: "r", RunSeq: int64(i + 1),
+		})
+	}
+	if err := j.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// taking is a BigQuery that takes every table and job; a job that names refuse fails.
+func taking(t *testing.T, refuse string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		job := map[string]any{"status": map[string]any{"state": "DONE"}, "statistics": map[string]any{"query": map[string]any{"totalBytesBilled": "10"}}}
+		var request map[string]any
+		if r.Header.Get("Content-Type") == "application/json" && r.Method == http.MethodPost {
+			if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+				t.Error(err)
+			}
+		}
+		text, err := json.Marshal(request)
+		if err != nil {
+			t.Error(err)
+		}
+		job["location"] = "EU" // of the dataset
+		job["jobReference"] = map[string]any{"jobId": "job", "projectId": "my-project"}
+		job["configuration"] = map[string]any{"query": map[string]any{}}
+		if strings.HasPrefix(r.URL.Path, "/upload/") {
+			job["configuration"] = map[string]any{"load": map[string]any{}}
+		}
+		if refuse != "" && strings.Contains(string(text), refuse) {
+			e := map[string]any{"reason": "invalidQuery", "message": "refused"}
+			job["status"] = map[string]any{"state": "DONE", "errorResult": e}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(job); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestSyncUsage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"sync --help", exitOK, "contextgraph sync --all --from dataset --since 7d"},
+		{"sync --project my-project --dataset agents", exitUsage, "give either --session or --all"},
+		{"sync --all --session s1 --project my-project --dataset agents", exitUsage, "give either --session or --all"},
+		{"sync --all --from file --project my-project --dataset agents", exitUsage, "--from is journal or dataset"},
+		{"sync --all --since soon --project my-project --dataset agents", exitUsage, "7d"},
+		{"sync --all --since -1d --project my-project --dataset agents", exitUsage, "7d"},
+		{"sync --session s1", exitUsage, "no dataset is named"},
+		{"sync --session s1 --project my-project --dataset agents", exitError, "--from dataset"},
+	} {
+		code, stdout, stderr := in(t, taking(t, ""), strings.Fields(test.args)...)
+		said := stderr
+		if test.code == exitOK {
+			said = stdout
+		}
+		if code != test.code || !strings.Contains(said, test.want) {
+			t.Errorf("contextgraph %s = %d\n%s%s", test.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestSyncFromTheJournal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"}, schema.Session{App: "shop", User: "bob", ID: "s1"}, schema.Session{App: "shop", User: "bob", ID: "s2"})
+	dataset := []string{"--project", "my-project", "--dataset", "agents"}
+	for _, test := range []struct {
+		args, refuse string
+		code         int
+		want         []string // in stdout and stderr
+	}{
+		{"sync --session s2", "", exitOK, []string{"1/1 s2 of bob in shop: 1 steps, 0 edges, 0 entities, 0 checks", "1 sessions, 10 bytes billed"}},
+		{"sync --session s1", "", exitUsage, []string{`2 sessions have the id "s1"`, `--app "shop" --user "alice"`, `--app "shop" --user "bob"`}},
+		{"sync --session s1 --user alice", "", exitOK, []string{"1/1 s1 of alice in shop"}},
+		{"sync --session s3", "", exitError, []string{`no rows of session "s3"`, "--from dataset"}},
+		{"sync --all", "", exitOK, []string{"3/3 ", "3 sessions, 30 bytes billed"}},
+		{"sync --all --app other", "", exitOK, []string{"no session has rows within 7d in the journal"}},
+		{"sync --all", `"alice"`, exitError, []string{"s1 of alice in shop: bigquery: sync session s1", "refused", "2 sessions", "1 of 3 sessions failed"}},
+	} {
+		code, stdout, stderr := in(t, taking(t, test.refuse), append(strings.Fields(test.args), dataset...)...)
+		if code != test.code {
+			t.Errorf("contextgraph %s = %d\n%s%s", test.args, code, stdout, stderr)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(stdout+stderr, want) {
+				t.Errorf("contextgraph %s does not say %q:\n%s%s", test.args, want, stdout, stderr)
+			}
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	for text, want := range map[string]string{"7d": "7d", "36h": "36h0m0s", "48h": "2d", "90m": "1h30m0s"} {
+		var a age
+		if err := a.Set(text); err != nil || a.String() != want {
+			t.Errorf("%s = %s, %v, want %s", text, a.String(), err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "7", "0d", "-1d", "1e9d", "100001d", "x"} {
+		var a age
+		if err := a.Set(text); err == nil {
+			t.Errorf("%q = %s", text, a.String())
+		}
+	}
+}

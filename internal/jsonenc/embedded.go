@@ -1,0 +1,399 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonenc
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// embedded cleans JSON that is the content of a string: what it holds is copied
+// as it stands, but for secrets.
+type embedded struct {
+	*cleaner
+	s     string
+	i     int
+	depth int
+	layer int
+	muted int // above zero inside of a value that is replaced as a whole
+	out   []byte
+	last  int // what is copied to out up to here
+
+	object variable // what is read
+	flag   bool     // the element before was a flag of a command that names a secret
+}
+
+// json cleans s if it is JSON: one value, or several with white space in between.
+// Secrets inside of strings in it are found as in s itself.
+func (c *cleaner) json(s string, layer int) (string, bool) {
+	if !startsJSON(s) {
+		return s, false
+	}
+	trimmed := strings.TrimLeftFunc(s, isSpace)
+	from := len(s) - len(trimmed)
+	to := from + len(strings.TrimRightFunc(trimmed, isSpace))
+	redacted, lost := c.redacted, c.lost
+	e := embedded{cleaner: c, s: s[:to], i: from, layer: layer}
+	for e.i < to {
+		if !e.value() {
+			c.redacted, c.lost = redacted, lost
+			return s, false
+		}
+		e.space()
+	}
+	if e.out == nil {
+		return s, true
+	}
+	return string(append(e.out, s[e.last:]...)), true
+}
+
+// startsJSON reports whether s begins as an object, a list or a string of JSON does.
+func startsJSON(s string) bool {
+	s = strings.TrimLeftFunc(s, isSpace)
+	return s != "" && (s[0] == '{' || s[0] == '[' || s[0] == '"')
+}
+
+// isSpace reports what may stand around JSON.
+func isSpace(r rune) bool { return r == '\ufeff' || unicode.IsSpace(r) }
+
+func (e *embedded) space() {
+	for e.i < len(e.s) && (e.s[e.i] == ' ' || e.s[e.i] == '\n' || e.s[e.i] == '\t' || e.s[e.i] == '\r') {
+		e.i++
+	}
+}
+
+// peek returns the byte to come, or 0 at the end.
+func (e *embedded) peek() byte {
+	if e.i < len(e.s) {
+		return e.s[e.i]
+	}
+	return 0
+}
+
+// replace puts text, quoted, in the place of what stands from there up to here.
+func (e *embedded) replace(from int, text string) {
+	e.out = append(e.out, e.s[e.last:from]...)
+	e.out = appendQuoted(e.out, text)
+	e.last = e.i
+}
+
+// value reads one value and reports whether it is one.
+func (e *embedded) value() bool {
+	e.space()
+	switch c := e.peek(); c {
+	case '{':
+		outer := e.object
+		e.object = variable{}
+		ok := e.list('}', e.member)
+		e.object = outer
+		return ok
+	case '[':
+		e.flag = false
+		ok := e.list(']', e.element)
+		e.flag = false
+		return ok
+	case '"':
+		return e.str()
+	default:
+		return e.scalar()
+	}
+}
+
+func (e *embedded) list(end byte, element func() bool) bool {
+	if e.depth++; e.depth > maxJSONDepth {
+		return false
+	}
+	e.i++
+	if e.space(); e.peek() == end {
+		e.i++
+		e.depth--
+		return true
+	}
+	for element() {
+		e.space()
+		c := e.peek()
+		e.i++
+		switch c {
+		case ',':
+		case end:
+			e.depth--
+			return true
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func (e *embedded) member() bool {
+	e.space()
+	from := e.i
+	name, escaped, ok := e.token()
+	if !ok {
+		return false
+	}
+	raw := name
+	if escaped {
+		name = unescape(name)
+	}
+	if e.muted == 0 {
+		e.clean(from, name, raw)
+	}
+	e.space()
+	if e.peek() != ':' {
+		return false
+	}
+	e.i++
+	if e.muted > 0 {
+		return e.value()
+	}
+	e.space()
+	switch roleOf(name) {
+	case naming:
+		e.named(from)
+	case valued:
+		if !e.object.secret {
+			return e.unnamed()
+		}
+		return e.hidden()
+	}
+	if e.rules.secret(name) {
+		return e.hidden()
+	}
+	return e.value()
+}
+
+// hidden reads a value and puts the mark in its place.
+func (e *embedded) hidden() bool {
+	from := e.i
+	e.muted++
+	ok := e.value()
+	e.muted--
+	if ok && e.s[from:e.i] != `"`+MarkRedacted+`"` {
+		e.redacted++
+		e.replace(from, MarkRedacted)
+	}
+	return ok
+}
+
+func (e *embedded) str() bool {
+	from := e.i
+	text, escaped, ok := e.token()
+	if !ok || e.muted > 0 {
+		return ok
+	}
+	raw := text
+	if escaped {
+		if !e.rules.hides(text) && (e.rules == nil || len(e.rules.patterns) == 0) {
+			return true
+		}
+		text = unescape(text)
+	}
+	e.clean(from, text, raw)
+	return true
+}
+
+// clean replaces the string from there up to here if there is a secret in it. raw
+// is the text with its escapes: what looks like one may be none, when the whole is
+// JSON by chance only, as "dir\token=x" is.
+func (e *embedded) clean(from int, text, raw string) {
+	cleaned := e.cleaner.clean(text, e.layer+1)
+	if len(raw) != len(text) {
+		if cleaned != text {
+			raw = string(appendQuoted(nil, cleaned))
+		}
+		redacted, lost := e.redacted, e.lost
+		if e.depth == 0 {
+			e.text(raw)
+		} else {
+			_, n := find(e.rules, raw, view{s: raw})
+			e.redacted += n
+		}
+		if e.redacted > redacted {
+			e.redacted, e.lost = redacted, lost
+			cleaned = e.sensitive()
+		}
+	}
+	if cleaned != text {
+		e.replace(from, cleaned)
+	}
+}
+
+// token reads a string and returns what stands in its quotes.
+func (e *embedded) token() (text string, escaped, ok bool) {
+	if e.peek() != '"' {
+		return "", false, false
+	}
+	s, from := e.s, e.i+1
+	for i := from; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			e.i = i + 1
+			return s[from:i], escaped, true
+		case c < ' ':
+			return "", false, false
+		case c == '\\':
+			escaped = true
+			if i++; i == len(s) {
+				return "", false, false
+			}
+			switch s[i] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			case 'u':
+				if _, ok := unit(s[i-1:]); !ok {
+					return "", false, false
+				}
+				i += 4
+			default:
+				return "", false, false
+			}
+		}
+	}
+	return "", false, false
+}
+
+// scalar reads a number, true, false or null.
+func (e *embedded) scalar() bool {
+	from := e.i
+	for e.i < len(e.s) && (isWord(e.s[e.i]) || e.s[e.i] == '+') {
+		e.i++
+	}
+	word := e.s[from:e.i]
+	switch word {
+	case "true", "false", "null":
+		return true
+	}
+	if !isNumber(word) {
+		return false
+	}
+	if e.muted == 0 && e.cleaner.patterns(word) != word {
+		e.replace(from, MarkRedacted)
+	}
+	return true
+}
+
+// isNumber reports whether s is a number of JSON.
+func isNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	digits := func() (n int) {
+		for n < len(s) && isDigit(s[n]) {
+			n++
+		}
+		s = s[n:]
+		return n
+	}
+	if s == "" || s[0] == '0' && len(s) > 1 && isDigit(s[1]) || digits() == 0 {
+		return false
+	}
+	if strings.HasPrefix(s, ".") {
+		if s = s[1:]; digits() == 0 {
+			return false
+		}
+	}
+	if s != "" && s[0]|0x20 == 'e' {
+		s = s[1:]
+		if s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		return digits() > 0 && s == ""
+	}
+	return s == ""
+}
+
+// hides reports whether a string with escapes may hold a secret. The escapes alone
+// are no sign of one, unless they stand for what needs none.
+func (r *Redactor) hides(s string) bool {
+	for i := signal(s, 0); i < len(s); i = signal(s, i) {
+		switch s[i] {
+		case '\\':
+			if c, ok := unit(s[i:]); ok && c < utf8.RuneSelf {
+				return true
+			}
+			i += 2
+			continue
+		case ':', '=':
+			// What stands before it may begin with an escape.
+			if i > 0 && !isDigit(s[i-1]) {
+				return true
+			}
+		}
+		if r.promising(s, i) {
+			return true
+		}
+		i++
+	}
+	return false
+}
+
+// unit returns the UTF-16 unit that an escape at the start of s (\u and four digits)
+// stands for.
+func unit(s string) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	hi, ok := hexByte(s[2], s[3])
+	lo, also := hexByte(s[4], s[5])
+	return rune(hi)<<8 | rune(lo), ok && also
+}
+
+// unescape returns the text that a valid JSON string stands for.
+func unescape(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		s = s[i:]
+		r, ok := unit(s)
+		if !ok {
+			switch c := s[1]; c {
+			case 'b':
+				b.WriteByte('\b')
+			case 'f':
+				b.WriteByte('\f')
+			case 'n':
+				b.WriteByte('\n')
+			case 'r':
+				b.WriteByte('\r')
+			case 't':
+				b.WriteByte('\t')
+			default:
+				b.WriteByte(c)
+			}
+			s = s[2:]
+			continue
+		}
+		s = s[6:]
+		if utf16.IsSurrogate(r) {
+			low, _ := unit(s)
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				s = s[6:]
+			}
+		}
+		b.WriteRune(r)
+	}
+}
+
+// appendQuoted appends s as a JSON string.
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i, r := range s {
+		switch {
+		case r < utf8.RuneSelf && isPlain(byte(r)):
+			b = append(b, byte(r))
+		case r < utf8.RuneSelf:
+			b = append(b, escapes[r]...)
+		default:
+			_, n := utf8.DecodeRuneInString(s[i:])
+			b = append(b, s[i:i+n]...)
+		}
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,232 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonenc
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// member is a key of a map and its value.
+type member[V any] struct {
+	key   string
+	value V
+}
+
+// stack holds the members of the large maps that are being written. Each level uses
+// the part behind its parent's. Those of small maps are where the collector need
+// not be told of them.
+type stack[V any] struct {
+	members []member[V]
+	used    int // how many held something since the last reset
+}
+
+// push appends the members of m and returns them.
+func (s *stack[V]) push(m map[string]V) []member[V] {
+	from := len(s.members)
+	for k, v := range m {
+		s.members = append(s.members, member[V]{k, v})
+	}
+	s.used = max(s.used, len(s.members))
+	return s.members[from:]
+}
+
+// maxScratch is how many members a Writer has room for from one row to the next.
+const maxScratch = 1024
+
+// reset lets go of what the stack holds on to.
+func (s *stack[V]) reset() {
+	if cap(s.members) > maxScratch {
+		s.members = nil
+	} else {
+		clear(s.members[:s.used])
+	}
+	s.members, s.used = s.members[:0], 0
+}
+
+// few is the size of small maps. Their order is found without moving their members.
+const few = 16
+
+// order holds the first bytes of each key, and which member it is of.
+type order struct {
+	head [few]uint64
+	at   [few]uint8
+}
+
+// sort puts up to few members in order.
+func sort[V any](o *order, members []member[V]) {
+	for i := range members {
+		k := members[i].key
+		head, n := headOf(k), i
+		for ; n > 0 && (o.head[n-1] > head || o.head[n-1] == head && members[o.at[n-1]].key > k); n-- {
+			o.head[n], o.at[n] = o.head[n-1], o.at[n-1]
+		}
+		o.head[n], o.at[n] = head, uint8(i)
+	}
+}
+
+// headOf returns the first eight bytes of k as a number that orders as they do.
+func headOf(k string) (head uint64) {
+	if len(k) >= 8 {
+		k = k[:8]
+		return uint64(k[7]) | uint64(k[6])<<8 | uint64(k[5])<<16 | uint64(k[4])<<24 |
+			uint64(k[3])<<32 | uint64(k[2])<<40 | uint64(k[1])<<48 | uint64(k[0])<<56
+	}
+	for i := range len(k) {
+		head |= uint64(k[i]) << (56 - 8*i)
+	}
+	return head
+}
+
+// object writes a map, in the order of its keys so that equal payloads give equal
+// bytes. write writes one of its values.
+func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V)) {
+	if m == nil {
+		w.null()
+		return
+	}
+	if !w.enter() {
+		return
+	}
+	w.buf = append(w.buf, '{')
+	var (
+		o     order
+		local [few]member[V]
+	)
+	members, from := local[:0], len(s.members)
+	small := len(m) <= few
+	if small {
+		for k, v := range m {
+			members = append(members, member[V]{k, v})
+		}
+		sort(&o, members)
+	} else {
+		members = s.push(m)
+		slices.SortFunc(members, func(a, b member[V]) int { return strings.Compare(a.key, b.key) })
+	}
+	var taken map[string]int
+	named := false // as a secret, by a member
+	for i := range members {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		member := &members[i]
+		if small {
+			member = &members[o.at[i]]
+		}
+		k := member.key
+		if name, changed := w.name(k); changed {
+			if taken == nil {
+				taken = make(map[string]int)
+			}
+			w.renamed(name, taken, func(k string) bool { _, ok := m[k]; return ok })
+		}
+		w.buf = append(w.buf, ':')
+		v, secret := member.value, w.cleaner.rules.secret(k)
+		switch roleOf(k) {
+		case naming:
+			// "Key" and "name" stand before "Value" and "value".
+			text, ok := any(v).(string)
+			named = named || ok && w.cleaner.rules.secret(text)
+		case valued:
+			secret = secret || named
+		}
+		if secret {
+			w.redact()
+		} else {
+			write(w, v)
+		}
+		if w.over() && i+1 < len(members) {
+			w.truncated = true
+			break
+		}
+	}
+	s.members = s.members[:from]
+	w.buf = append(w.buf, '}')
+	w.depth--
+}
+
+// name writes the key of a member, if it may be written as it is. Else it returns
+// what remains of it when it is cleaned, cut and repaired.
+func (w *Writer) name(k string) (string, bool) {
+	limit := w.room()
+	dirty, escaped := w.cleaner.inspect(k, limit)
+	if dirty {
+		if c := w.clean(k); c != k {
+			return c, true
+		}
+		escaped = 0
+	}
+	if len(k) > limit || escaped < len(k) && !utf8.ValidString(k) {
+		return k, true
+	}
+	w.quote(k, escaped, limit)
+	return "", false
+}
+
+// renamed writes a key that is not what it was, such that it is not the same as
+// another: neither as one of the map, which has reports, nor as one in taken.
+func (w *Writer) renamed(k string, taken map[string]int, has func(string) bool) {
+	from := len(w.buf)
+	w.quote(k, 0, w.room())
+	written := string(w.buf[from+1 : len(w.buf)-1])
+	n := taken[written]
+	if n == 0 && !has(unescape(written)) {
+		taken[written] = 1
+		return
+	}
+	n = max(n, 1)
+	taken[written] = n + 1
+	w.buf = append(w.buf[:from], `"[KEY_COLLISION_`...)
+	w.buf = strconv.AppendInt(w.buf, int64(n), 10)
+	w.buf = append(w.buf, ']')
+	w.buf = append(w.buf, written...)
+	w.buf = append(w.buf, '"')
+}
+
+func (w *Writer) redact() {
+	w.cleaner.redacted++
+	w.buf = append(w.buf, `"`+MarkRedacted+`"`...)
+}
+
+// array writes a slice. write writes one of its elements. The one behind a flag of
+// a command that names a secret is one, and in a list of pairs the second one.
+func array[V any](w *Writer, a []V, write func(*Writer, V)) {
+	if a == nil {
+		w.null()
+		return
+	}
+	pair := len(a) == 2 && w.inList()
+	if !w.enter() {
+		return
+	}
+	w.buf = append(w.buf, '[')
+	secret := false
+	for i, v := range a {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		text, ok := any(v).(string)
+		if secret && !(ok && !pair && strings.HasPrefix(text, "-")) {
+			w.redact()
+		} else {
+			write(w, v)
+		}
+		secret = ok && (w.cleaner.rules.isFlag(text) || pair && w.cleaner.rules.secret(text))
+		if w.over() && i+1 < len(a) {
+			w.truncated = true
+			break
+		}
+	}
+	w.buf = append(w.buf, ']')
+	w.depth--
+}
+
+// inList reports whether what is written next is an element of a list of lists.
+func (w *Writer) inList() bool {
+	n := len(w.buf)
+	return n > 0 && w.buf[n-1] == '[' || n > 1 && w.buf[n-1] == ',' && w.buf[n-2] == ']'
+}

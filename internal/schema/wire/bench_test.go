@@ -1,0 +1,88 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+)
+
+// sized returns a row whose message has about n bytes, most of them in the content.
+func sized(n int) schema.Event {
+	e := full()
+	e.ContentParts, e.ErrorMessage = nil, ""
+	e.Content = nil
+	const text = "the agent says that it has looked at the numbers; "
+	e.Content = []byte(`{"response":"` + strings.Repeat(text, (n-wire.Size(&e))/len(text)) + `"}`)
+	return e
+}
+
+// threeParts returns a row of 1 KB with three parts, as the plugin writes them.
+func threeParts() schema.Event {
+	e := sized(600)
+	e.ContentParts = []byte(`[{"mime_type":"text/plain","text":"Move 5,000 from the spring campaign to the summer one.","part_index":0,"part_attributes":"{}","storage_mode":"INLINE"},` +
+		`{"mime_type":"application/json","text":"Function: move_budget","part_index":1,"part_attributes":"{\"function_name\":\"move_budget\"}","storage_mode":"INLINE"},` +
+		`{"mime_type":"image/png","uri":"gs://bucket/2026/01/01/o.png","object_ref":{"uri":"gs://bucket/2026/01/01/o.png","authorizer":"us.parts","details":{"gcs_metadata":{"content_type":"image/png"}}},` +
+		`"text":"[MEDIA OFFLOADED]","part_index":2,"part_attributes":"{}","storage_mode":"GCS_REFERENCE"}]`)
+	return e
+}
+
+// TestAllocs holds that no row costs an allocation.
+func TestAllocs(t *testing.T) {
+	broken := full()
+	broken.Agent, broken.ContentParts = "\xff", []byte(`[{"text":"a\n\u00e4","more":[{"deep":[1,"a"]}]}]`)
+	for name, e := range map[string]schema.Event{
+		"1 KB": sized(1000), "three parts": threeParts(), "100 KB": sized(100_000), "full": full(), "repaired": broken,
+	} {
+		buf := make([]byte, 0, wire.Size(&e))
+		if n := testing.AllocsPerRun(100, func() {
+			buf = wire.Append(buf[:0], &e)
+			if wire.Size(&e) != len(buf) || !wire.ValidParts(e.ContentParts) {
+				t.Fail()
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for _, bc := range []struct {
+		name string
+		e    schema.Event
+	}{{"1KB", sized(1000)}, {"3parts", threeParts()}, {"100KB", sized(100_000)}} {
+		b.Run(bc.name, func(b *testing.B) {
+			buf := make([]byte, 0, wire.Size(&bc.e))
+			b.SetBytes(int64(wire.Size(&bc.e)))
+			b.ReportAllocs()
+			for b.Loop() {
+				buf = wire.Append(buf[:0], &bc.e)
+			}
+		})
+		b.Run(bc.name+"/size", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				wire.Size(&bc.e)
+			}
+		})
+		// A dynamic message made from the same event, with content_parts already parsed.
+		b.Run(bc.name+"/dynamic", func(b *testing.B) {
+			d := descriptor(b)
+			r, _ := want(b, &bc.e)
+			buf := make([]byte, 0, wire.Size(&bc.e))
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if buf, err = (proto.MarshalOptions{}).MarshalAppend(buf[:0], messageOf(d, r)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

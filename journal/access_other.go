@@ -1,0 +1,17 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package journal
+
+import "os"
+
+// checkWritable returns an error unless the file at path can be opened for writing.
+func checkWritable(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,54 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// files knows the database file and its log as they were opened. What is written to
+// a file that has lost its name is gone with the process, and SQLite does not notice.
+type files struct {
+	db, wal openFile
+}
+
+type openFile struct {
+	path string
+	info fs.FileInfo
+}
+
+// newFiles looks at the files of an open journal. SQLite creates the log when it first
+// reads a file in WAL mode, and keeps it until the last connection is closed.
+func newFiles(path string) (f files, err error) {
+	f.db.path, f.wal.path = path, path+"-wal"
+	for _, o := range []*openFile{&f.db, &f.wal} {
+		if o.info, err = os.Stat(o.path); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// check returns the size of the log, and an error when one of the files does not stand
+// where it was opened.
+func (f *files) check() (log int64, err error) {
+	if _, err := f.db.stat(); err != nil {
+		return 0, err
+	}
+	return f.wal.stat()
+}
+
+func (o *openFile) stat() (size int64, err error) {
+	info, err := os.Stat(o.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(info, o.info):
+		return 0, fmt.Errorf("%s was deleted, moved or replaced while it was open: what is written there now would be lost: put it back, or restart the program", o.path)
+	case err != nil:
+		return 0, nil // it may be there, and SQLite has it open
+	}
+	return info.Size(), nil
+}

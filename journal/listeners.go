@@ -1,0 +1,42 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"slices"
+	"sync"
+)
+
+// listeners are the channels that hear of new rows. The zero value has none.
+type listeners struct {
+	mu   sync.Mutex
+	list []*listener
+}
+
+type listener struct{ ch chan<- struct{} }
+
+// add returns a function that removes ch again; calls after the first do nothing.
+func (l *listeners) add(ch chan<- struct{}) (remove func()) {
+	added := &listener{ch}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, added)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.list = slices.DeleteFunc(l.list, func(o *listener) bool { return o == added })
+	}
+}
+
+// tell sends to every channel that has room.
+func (l *listeners) tell() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.list {
+		select {
+		case o.ch <- struct{}{}:
+		default:
+		}
+	}
+}

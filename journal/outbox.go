@@ -1,0 +1,250 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Errors of an [Outbox] that callers may branch on.
+var (
+	// ErrLeased is returned when somebody else sends the rows of the journal to the
+	// destination.
+	ErrLeased = errors.New("the destination is leased to another owner")
+	// ErrLeaseLost is returned by Advance when the caller has no lease any more. What
+	// it has sent since the last Advance will be sent again by the owner of the lease.
+	ErrLeaseLost = errors.New("the lease of the destination is lost")
+)
+
+// Outbox is the journal as one destination sees it: all rows of all sessions in the
+// order of their numbers, and the number up to which the destination has acknowledged
+// them. That number and who sends are stored in the file, so that rows are sent by one
+// owner at a time, also among several processes, and none is passed over when it dies.
+//
+// A destination exists from the first Acquire, or the first Open that names it in
+// [Config], until Forget, and as long as it does retention removes no session with a row
+// that it has not acknowledged. Its first row is the oldest in the file.
+//
+// All methods may be called concurrently. They return [ErrClosed] once the journal is
+// closed.
+type Outbox struct {
+	journal *Journal
+	name    string
+}
+
+// Outbox returns a handle to the destination with the name, which is free to choose but
+// not empty, such as "bigquery:project.dataset.agent_events". It costs nothing and does
+// not touch the file.
+func (j *Journal) Outbox(destination string) *Outbox {
+	return &Outbox{journal: j, name: destination}
+}
+
+// Destination returns the name.
+func (o *Outbox) Destination() string { return o.name }
+
+// Position is how far a destination is.
+type Position struct {
+	// Seq is the number of the last row that needs no sending: it and all before it
+	// are acknowledged, or dead letters. 0 is before the first.
+	Seq int64
+	// State is what the sender keeps with it, in a form of its own; may be nil.
+	State []byte
+}
+
+// Acquire leases the destination to owner for ttl, from now on by the clock of the
+// journal, and returns its position; it creates the destination when there is none. For
+// one who has the lease already it renews it. It returns an [ErrLeased] that says who
+// has the lease, and until when, while another has one that has not expired. owner names
+// one sender, so two in one process have two names.
+//
+// The lease survives what a row survives; see [Durability].
+func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (Position, error) {
+	what := fmt.Sprintf("lease %s to %q", o.name, owner)
+	switch {
+	case o.name == "":
+		return Position{}, fmt.Errorf("journal: %s: the destination has no name", what)
+	case owner == "":
+		return Position{}, fmt.Errorf("journal: %s: the owner has no name", what)
+	case ttl <= 0:
+		return Position{}, fmt.Errorf("journal: %s: time of %v: it must be positive", what, ttl)
+	}
+	var p Position
+	err := o.write(ctx, what, func(conn *sqlite.Conn) error {
+		now := o.journal.w.now()
+		d, _, err := getDestination(conn, o.name)
+		if err != nil {
+			return err
+		}
+		if d.leasedToOther(owner, now) {
+			return d.leasedError()
+		}
+		p = d.Position
+		return exec(conn, leaseDestinationSQL, func(b *binder) {
+			b.text(o.name, owner)
+			b.time(now.Add(ttl))
+		})
+	})
+	if err != nil {
+		return Position{}, err
+	}
+	return p, nil
+}
+
+// Release ends the lease of owner, so that another need not wait until it expires. It
+// does nothing when owner has none.
+func (o *Outbox) Release(ctx context.Context, owner string) error {
+	return o.write(ctx, "release "+o.name, func(conn *sqlite.Conn) error {
+		return exec(conn, releaseDestinationSQL, func(b *binder) { b.text(o.name, owner) })
+	})
+}
+
+// Advance notes in one transaction that the destination has acknowledged every row up to
+// and including to.Seq, but for those that are dead letters, and stores to.State and the
+// new dead letters. Of a letter, Seq, Bytes, Reason, Code and At are used (the zero At
+// is now); what names the row is read from the row. A letter for a row that has one
+// replaces it.
+//
+// It returns an [ErrLeaseLost] and changes nothing when owner has no lease: it never had
+// one, it released it, another one took it over, or the destination was forgotten. A
+// lease that has expired and that nobody took over is good enough: the position is
+// still that of owner alone. A position never moves backwards, nor beyond the last row
+// that is stored.
+//
+// What it did survives what a row survives, see [Durability]: it never survives a row
+// that it is about. If it is lost, the rows are sent again.
+func (o *Outbox) Advance(ctx context.Context, owner string, to Position, dead []DeadLetter) error {
+	// Copies, because the writer may still use them when ctx has ended.
+	to.State = bytes.Clone(to.State)
+	dead = slices.Clone(dead)
+	return o.write(ctx, fmt.Sprintf("advance %s to row %d", o.name, to.Seq), func(conn *sqlite.Conn) error {
+		d, found, err := getDestination(conn, o.name)
+		switch {
+		case err != nil:
+			return err
+		case !found || owner == "" || d.owner != owner:
+			return fmt.Errorf("%w: %s", ErrLeaseLost, d.describe(found))
+		case to.Seq < d.Seq:
+			return fmt.Errorf("it is at row %d already: a position never moves backwards", d.Seq)
+		}
+		if to.Seq > d.Seq {
+			last, err := lastSeq(conn)
+			if err != nil {
+				return err
+			}
+			if to.Seq > last {
+				return fmt.Errorf("the last row is %d: rows to come would never be sent", last)
+			}
+		}
+		now := o.journal.w.now()
+		for i := range dead {
+			if err := dead[i].put(conn, d.id, now); err != nil {
+				return err
+			}
+		}
+		return exec(conn, advanceDestinationSQL, func(b *binder) {
+			b.integer(d.id, to.Seq)
+			b.blob(to.State)
+		})
+	})
+}
+
+// Forget removes the destination with its dead letters: nobody sends to it any more, and
+// retention need not wait for it. It returns an [ErrLeased] while somebody does. It does
+// nothing when there is no such destination.
+func (o *Outbox) Forget(ctx context.Context) error {
+	what := "forget " + o.name
+	err := o.journal.w.do(ctx, func(conn *sqlite.Conn) error {
+		d, found, err := getDestination(conn, o.name)
+		if err != nil || !found {
+			return err
+		}
+		if d.leasedToOther("", o.journal.w.now()) {
+			return d.leasedError()
+		}
+		return exec(conn, forgetDestinationSQL, func(b *binder) { b.integer(d.id) })
+	})
+	if err != nil {
+		return fmt.Errorf("journal: %s: %w", what, err)
+	}
+	return nil
+}
+
+// Changed makes the journal send to ch after each transaction of this process that
+// stored rows, until stop is called; once stop has returned nothing is sent any more. It
+// does not wait for the receiver: what ch has no room for is left out, so a channel with
+// room for one loses no news. Rows of other processes send nothing; who wants those too
+// looks from time to time.
+func (o *Outbox) Changed(ch chan<- struct{}) (stop func()) {
+	return o.journal.w.listeners.add(ch)
+}
+
+// write runs fn in a transaction that survives what a row survives.
+func (o *Outbox) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
+	if err := o.journal.w.doAt(ctx, o.journal.w.level, fn); err != nil {
+		return fmt.Errorf("journal: %s: %w", what, err)
+	}
+	return nil
+}
+
+// destination is a row of the table of destinations.
+type destination struct {
+	Position
+	id    int64
+	owner string
+	until time.Time
+}
+
+// createDestinations creates those that do not exist. Only a new one costs the write lock.
+func createDestinations(conn *sqlite.Conn, names []string) error {
+	for _, name := range names {
+		if name == "" {
+			return errors.New("a destination has no name")
+		}
+		_, found, err := getDestination(conn, name)
+		if err == nil && !found {
+			err = exec(conn, createDestinationSQL, func(b *binder) { b.text(name) })
+		}
+		if err != nil {
+			return fmt.Errorf("create destination %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func getDestination(conn *sqlite.Conn, name string) (d destination, found bool, err error) {
+	err = query(conn, selectDestinationSQL, func(b *binder) { b.text(name) }, func(stmt *sqlite.Stmt) error {
+		found = true
+		d.id, d.Seq, d.State = stmt.ColumnInt64(0), stmt.ColumnInt64(1), columnBlob(stmt, 2)
+		d.owner, d.until = stmt.ColumnText(3), columnTime(stmt, 4)
+		return nil
+	})
+	return d, found, err
+}
+
+// leasedToOther reports whether somebody but owner has a lease at the time now.
+func (d *destination) leasedToOther(owner string, now time.Time) bool {
+	return d.owner != "" && d.owner != owner && now.Before(d.until)
+}
+
+func (d *destination) leasedError() error {
+	return fmt.Errorf("%w: %q, until %s", ErrLeased, d.owner, d.until.Format(time.RFC3339))
+}
+
+// describe says for people who has the lease.
+func (d *destination) describe(found bool) string {
+	switch {
+	case !found:
+		return "the destination does not exist: nobody has leased it, or it was forgotten"
+	case d.owner == "":
+		return "nobody has it"
+	}
+	return fmt.Sprintf("%q has it", d.owner)
+}

@@ -1,0 +1,271 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// DefaultRetentionInterval is the default of Retention.Interval.
+const DefaultRetentionInterval = time.Minute
+
+// MinIdle is how long nothing must have been recorded for a session before retention
+// removes it, whatever the age and the size say: a run may be under way.
+const MinIdle = 10 * time.Minute
+
+const (
+	// lowWater is the percentage of MaxBytes down to which a file that has grown
+	// beyond it is brought, so that not every sweep has work to do.
+	lowWater = 90
+	// spare is the percentage of the pages of the file that may be free: the next
+	// rows go there.
+	spare = 5
+	// minRest and maxRest bound the pause after each step. It is as long as the
+	// step, so that others who want to write have at least half of the time.
+	minRest = time.Millisecond
+	maxRest = 100 * time.Millisecond
+)
+
+// Retention says which sessions are removed from a journal. The zero value keeps
+// everything.
+//
+// A session is removed as a whole, with its graph; only its approvals stay. One with
+// an approval that is pending, approved or permitted is not touched until the approval
+// has expired for as long as a row would have kept the session, one with an approval
+// that is executing, and so in doubt, never, nor is one that was active within MinIdle.
+// Nor is one that is not replicated: with a row that an [Outbox] has not acknowledged, or
+// that is a dead letter. When a removed session goes on, [Journal.Gaps] tells that its beginning is gone, and no approval can rest on it.
+type Retention struct {
+	// MaxAge is how old the newest row of a session may become. Default 0: any age.
+	MaxAge time.Duration
+	// MaxBytes bounds the part of the file that is in use. Beyond it, the sessions
+	// idle for longest are removed until nine tenths are in use. What may not be
+	// removed counts too, so a file can stay larger; when that is for want of
+	// replication, Stats.RetentionError is an [ErrNotReplicated]. The WAL file is not
+	// counted.
+	// Default 0: any size.
+	MaxBytes int64
+	// Interval is the time between two looks. Default DefaultRetentionInterval.
+	Interval time.Duration
+}
+
+func (c *Retention) setDefaults() error {
+	if c.Interval == 0 {
+		c.Interval = DefaultRetentionInterval
+	}
+	switch {
+	case c.MaxAge < 0:
+		return fmt.Errorf("retention: age %v is negative: leave it out to keep sessions of any age", c.MaxAge)
+	case c.MaxBytes < 0:
+		return fmt.Errorf("retention: size of %d bytes is negative: leave it out for a file of any size", c.MaxBytes)
+	case c.Interval < 0:
+		return fmt.Errorf("retention: interval %v is negative: leave it out for %v", c.Interval, DefaultRetentionInterval)
+	}
+	return nil
+}
+
+// retention removes sessions in the background. It owns one goroutine and writes
+// through the writer only, in steps of some milliseconds.
+type retention struct {
+	Retention
+	journal *Journal
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// startRetention returns nil when everything is to be kept.
+func startRetention(j *Journal, cfg Retention) *retention {
+	if cfg.MaxAge == 0 && cfg.MaxBytes == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &retention{Retention: cfg, journal: j, cancel: cancel, done: make(chan struct{})}
+	go r.run(ctx)
+	return r
+}
+
+// stop returns when the goroutine has ended. That takes no longer than to notice: a
+// step in progress is left to the writer.
+func (r *retention) stop() {
+	if r != nil {
+		r.cancel()
+		<-r.done
+	}
+}
+
+func (r *retention) run(ctx context.Context) {
+	defer close(r.done)
+	// The first look is at once: some processes live shorter than an interval.
+	for wait := time.Duration(0); pause(ctx, wait); wait = r.Interval {
+		r.tell(ctx, r.guard(ctx))
+	}
+}
+
+// guard sweeps and turns a panic into an error: nothing here may end the host.
+func (r *retention) guard(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w := r.journal.w
+			w.mu.Lock()
+			w.stats.Panics++
+			w.mu.Unlock()
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return r.sweep(ctx, r.journal.w.now())
+}
+
+// pause reports whether d passed before ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sweep removes what is due at the time now and gives free pages back.
+func (r *retention) sweep(ctx context.Context, now time.Time) error {
+	var sessions, rows uint64
+	defer func() {
+		if rows+sessions > 0 {
+			r.journal.w.log.Info("contextgraph: journal: sessions were removed by retention", "sessions", sessions, "rows", rows)
+		}
+	}()
+	shrink := false
+	for {
+		var due bool
+		var h held
+		var u usage
+		before := cutoff{begun: now.Add(-MinIdle)}
+		// Most looks find nothing and should not cost the write lock.
+		err := r.journal.read(ctx, "look for sessions to remove", func(conn *sqlite.Conn) (err error) {
+			if u, err = readUsage(conn); err != nil {
+				return err
+			}
+			shrink = r.exceeded(u, shrink)
+			before.untouched = r.cutoff(now, shrink)
+			if _, due, err = nextRemoval(conn, before); err == nil && !due {
+				h, err = readHeld(conn, before)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if !due {
+			r.countHeld(h)
+			if err := r.giveBack(ctx); err != nil || !r.exceeded(u, false) {
+				return err
+			}
+			return h.explain(u.used(), r.MaxBytes)
+		}
+		var step removalStep
+		err = r.work(ctx, func(conn *sqlite.Conn) (err error) {
+			step, err = removeStep(conn, before)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("journal: remove sessions: %w", err)
+		}
+		rows += step.rows
+		if step.finished {
+			sessions++
+		}
+		r.count(step)
+	}
+}
+
+// exceeded reports whether the file is to become smaller; shrink is whether the
+// sweep has been at that already.
+func (r *retention) exceeded(u usage, shrink bool) bool {
+	limit := r.MaxBytes
+	if shrink {
+		limit -= limit / 100 * (100 - lowWater)
+	}
+	return r.MaxBytes > 0 && u.used() > limit
+}
+
+// cutoff returns the time before which the last row of a session has to be for the
+// session to be removed.
+func (r *retention) cutoff(now time.Time, shrink bool) time.Time {
+	switch {
+	case shrink:
+		return now.Add(-MinIdle)
+	case r.MaxAge > 0:
+		return now.Add(-max(r.MaxAge, MinIdle))
+	}
+	return time.Time{}
+}
+
+// work runs one step on the write connection and lets others have their turn.
+func (r *retention) work(ctx context.Context, fn func(*sqlite.Conn) error) error {
+	begin := time.Now()
+	if err := r.journal.w.do(ctx, fn); err != nil {
+		return err
+	}
+	pause(ctx, min(max(time.Since(begin), minRest), maxRest))
+	return nil
+}
+
+// giveBack returns free pages to the file system. A file from before version 2 can
+// not; its free pages are used again.
+func (r *retention) giveBack(ctx context.Context) error {
+	for last := int64(-1); ; {
+		var u usage
+		err := r.journal.read(ctx, "look for free pages", func(conn *sqlite.Conn) (err error) {
+			u, err = readUsage(conn)
+			return err
+		})
+		if err != nil || !u.shrinks || u.free <= u.pages*spare/100 || u.free == last {
+			return err
+		}
+		last = u.free
+		if err := r.work(ctx, func(conn *sqlite.Conn) error { return exec(conn, giveBackSQL, func(*binder) {}) }); err != nil {
+			return fmt.Errorf("journal: give free pages back: %w", err)
+		}
+	}
+}
+
+// count adds a step to the statistics.
+func (r *retention) count(step removalStep) {
+	w := r.journal.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.RemovedRows += step.rows
+	if step.finished {
+		w.stats.RemovedSessions++
+	}
+}
+
+// countHeld notes what waits for replication.
+func (r *retention) countHeld(h held) {
+	w := r.journal.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.HeldSessions = h.sessions
+}
+
+// tell notes how a sweep ended. The log hears of an outage once.
+func (r *retention) tell(ctx context.Context, err error) {
+	if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+		return // Close cut the sweep short
+	}
+	w := r.journal.w
+	w.mu.Lock()
+	first := err != nil && w.stats.RetentionError == nil
+	w.stats.RetentionError = err
+	w.mu.Unlock()
+	if first {
+		w.log.Warn("contextgraph: journal: retention fails; it tries again", "error", err)
+	}
+}

@@ -1,0 +1,1 @@
+DELETE FROM dead_letters WHERE destination = ?1 AND event_id = ?2

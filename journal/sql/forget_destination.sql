@@ -1,0 +1,2 @@
+-- Its dead letters go with it.
+DELETE FROM destinations WHERE id = ?1

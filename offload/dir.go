@@ -1,0 +1,250 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offload
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+const (
+	// tmpDir holds files being written. It is in the store's folder, so that a file
+	// moves to its name within one file system.
+	tmpDir = ".tmp"
+	// leftoverAge is how old a file in tmpDir is when whoever wrote it is gone.
+	leftoverAge = time.Hour
+	// writeSlice is how much is written between two looks at the context.
+	writeSlice = 1 << 20
+
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// DirOptions change how a [Dir] works. The zero value is usable.
+type DirOptions struct {
+	// Sync makes Create return only when the part would survive a power loss.
+	Sync bool
+}
+
+// Dir is a [Store] in a folder, which several processes may share.
+type Dir struct {
+	path string
+	base string // the URI of path, with a slash at its end
+	sync bool
+	root *os.Root
+	// link makes a second name for a file and fails when there is one; os.Root.Link.
+	link func(oldname, newname string) error
+}
+
+// OpenDir opens the folder at path and creates it when there is none. It closes to
+// others a folder that is empty or was created by OpenDir, and refuses any other that
+// they can read. It deletes what killed processes left half-written more than an hour
+// ago. opts may be nil.
+func OpenDir(path string, opts *DirOptions) (*Dir, error) {
+	if opts == nil {
+		opts = new(DirOptions)
+	}
+	root, err := openRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("offload: folder %q: %w", path, err)
+	}
+	d := &Dir{path: root.Name(), base: fileURL(root.Name()) + "/", sync: opts.Sync, root: root, link: root.Link}
+	if err := d.prepareTmp(); err != nil {
+		return nil, errors.Join(fmt.Errorf("offload: folder %q: %w: choose another folder or change its permissions", path, err), root.Close())
+	}
+	return d, nil
+}
+
+// prepareTmp shows that files can be written and removes old leftovers.
+func (d *Dir) prepareTmp() error {
+	if err := d.root.Mkdir(tmpDir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	probe, err := d.writeTmp(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	if err := d.root.Remove(probe); err != nil {
+		return err
+	}
+	entries, err := d.readDir(tmpDir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && time.Since(info.ModTime()) > leftoverAge {
+			// Another process may have removed it; the next opening tries again.
+			_ = d.root.Remove(path.Join(tmpDir, e.Name()))
+		}
+	}
+	return nil
+}
+
+func (d *Dir) readDir(name string) ([]os.DirEntry, error) {
+	f, err := d.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
+}
+
+// Path returns the absolute path of the folder.
+func (d *Dir) Path() string { return d.path }
+
+// URI returns the file URL of the part, percent-encoded where it must be.
+func (d *Dir) URI(name string) string { return d.base + escapePath(name) }
+
+// Close closes the folder.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Create writes data to a new file. The content type is not kept.
+func (d *Dir) Create(ctx context.Context, name, _ string, data []byte) error {
+	err := CheckName(name)
+	if err != nil {
+		return Permanent(fmt.Errorf("offload: %w", err))
+	}
+	if err := d.create(ctx, name, data); err != nil {
+		err = fmt.Errorf("offload: folder %s: part %s: %w", d.path, name, err)
+		if isHopeless(err) {
+			return Permanent(err)
+		}
+		return err
+	}
+	return nil
+}
+
+// isHopeless reports whether err stays until somebody changes the folder. What exists
+// is then a file in the place of a sub-folder.
+func isHopeless(err error) bool {
+	for _, target := range []error{fs.ErrPermission, fs.ErrExist, fs.ErrClosed, syscall.EROFS, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Dir) create(ctx context.Context, name string, data []byte) error {
+	tmp, err := d.writeTmp(ctx, data)
+	if err != nil {
+		return err
+	}
+	// After a rename there is nothing to remove; what stays is removed by OpenDir.
+	defer func() { _ = d.root.Remove(tmp) }()
+	if err := d.root.MkdirAll(path.Dir(name), dirMode); err != nil {
+		return err
+	}
+	if err := d.publish(tmp, name); err != nil {
+		return err
+	}
+	if d.sync {
+		return d.syncDirs(path.Dir(name))
+	}
+	return nil
+}
+
+// writeTmp writes data to a new file in tmpDir and returns its name.
+func (d *Dir) writeTmp(ctx context.Context, data []byte) (string, error) {
+	name := path.Join(tmpDir, rand.Text())
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return "", err
+	}
+	err = write(ctx, f, data)
+	if err == nil && d.sync {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = d.root.Remove(name) // why the write failed matters more
+		return "", err
+	}
+	return name, nil
+}
+
+func write(ctx context.Context, f *os.File, data []byte) error {
+	for len(data) > 0 && ctx.Err() == nil {
+		n, err := f.Write(data[:min(len(data), writeSlice)])
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return context.Cause(ctx)
+}
+
+// publish gives the file tmp its name, unless that is taken.
+func (d *Dir) publish(tmp, name string) error {
+	linkErr := d.link(tmp, name)
+	if linkErr == nil {
+		return nil
+	}
+	if errors.Is(linkErr, fs.ErrExist) {
+		return ErrExists
+	}
+	err := d.claimAndRename(tmp, name)
+	if err != nil && !errors.Is(err, ErrExists) {
+		return errors.Join(linkErr, err)
+	}
+	return err
+}
+
+// claimAndRename is for file systems without hard links, where the way to move a
+// file is to rename it, which overwrites. Of all who want the name only the one who
+// creates its claim goes on.
+func (d *Dir) claimAndRename(tmp, name string) (err error) {
+	claim := claimName(name)
+	f, err := d.root.OpenFile(claim, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if errors.Is(err, fs.ErrExist) {
+		// Not the part itself: it may be a claim of ours that could not be removed.
+		return Permanent(ErrExists)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), d.root.Remove(claim)) }()
+	switch _, err := d.root.Lstat(name); {
+	case err == nil:
+		return ErrExists
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return d.root.Rename(tmp, name)
+}
+
+func claimName(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return path.Join(tmpDir, hex.EncodeToString(sum[:])+".claim")
+}
+
+// syncDirs makes the entries of dir, and of all folders above it, survive a power
+// loss.
+func (d *Dir) syncDirs(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // NTFS logs its folders, and has no call for this
+	}
+	for ; ; dir = path.Dir(dir) {
+		f, err := d.root.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		if dir == "." {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package offload stores what is too large or too binary for a row: images, audio,
+// files, long texts. A row holds the URI of such a part, and the part stands in a
+// [Store]: a folder ([Dir]) or a bucket (package gcs).
+//
+// # Contract
+//
+// An [Uploader] takes parts on the caller's goroutine and stores them in the
+// background. [Uploader.Put] does no I/O and waits for nothing but a short lock; it
+// returns the URI that the part will have. That URI is final, but the part stands
+// there only once it was stored: [Uploader.Flush] waits for that. Nothing that a
+// store does, be it slow, failing, hanging or panicking, reaches the caller of Put.
+// What Put refuses and what is lost later is counted by reason in [Stats], and
+// [Stats.Check] says whether the counters add up.
+//
+// Names are created, never overwritten: whoever calls Put makes them unique, and a
+// store answers [ErrExists] to a name that is taken. By convention a name begins
+// with the date in UTC and the trace, "2026-07-31/<trace>/<part>.png"; [Dir.Prune]
+// needs the date.
+//
+// # The folder
+//
+// A [Dir] holds each part in a file at its name, in sub-folders where the name has
+// slashes, and nothing but the bytes: the content type is in the row. The folder
+// ".tmp" in it holds files being written; a file appears under its name whole or not
+// at all, also when the process is killed. The file ".contextgraph" says that the
+// folder is ours.
+//
+// Folders have mode 0700 and files 0600, whatever the umask: their owner may read
+// them, and root, and nobody else. A folder of ours that was opened to others is
+// closed to them again by [OpenDir]. On Windows a folder has the access list of the
+// folder it stands in.
+//
+// Parts survive the end of the process as soon as they are stored. They survive a
+// power loss only with [DirOptions] Sync.
+//
+// # Retention
+//
+// Nothing deletes parts by itself. The retention of the journal deletes rows, not
+// the parts they name, and a bucket keeps its objects until a lifecycle rule of its
+// own deletes them. [Dir.Prune] deletes the parts of whole days; it looks at dates
+// only, so rows that were kept longer, such as those of a session with an open
+// approval, may then name parts that are gone.
+package offload

@@ -1,0 +1,224 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+)
+
+// Defaults of Config.
+const (
+	DefaultWorkers    = 2
+	DefaultQueueBytes = 256 << 20
+	DefaultMaxBytes   = 64 << 20
+	DefaultTimeout    = 30 * time.Second
+	DefaultBackoff    = 100 * time.Millisecond
+)
+
+// maxBackoff bounds the pause between two attempts.
+const maxBackoff = 5 * time.Second
+
+// partOverhead is about what a queued part holds beside its strings and its bytes.
+const partOverhead = 128
+
+// Config says where an [Uploader] stores parts and what it may hold. Store is
+// required; zero values mean the defaults.
+type Config struct {
+	// Store gets the parts. New takes it over: Close of the Uploader closes it.
+	Store Store
+	// Workers is how many parts are stored at once.
+	Workers int
+	// QueueBytes bounds the memory of the parts that wait or are being stored. By
+	// default it is DefaultQueueBytes, or MaxBytes where that is more.
+	QueueBytes int64
+	// MaxBytes is the size of the largest part that is taken. By default it is
+	// DefaultMaxBytes, or QueueBytes where that is less.
+	MaxBytes int64
+	// Timeout is how long storing one part may take, with all attempts. Until then
+	// an attempt that failed is repeated, unless its error is [Permanent].
+	Timeout time.Duration
+	// Backoff is the pause after the first attempt. It doubles up to 5 seconds.
+	Backoff time.Duration
+	// Logger hears of failures, of each kind at most once a minute. The default is
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+func (c *Config) setDefaults() error {
+	if c.Store == nil {
+		return errors.New("no store: set Config.Store, for example to the result of OpenDir")
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"Workers", int64(c.Workers)}, {"QueueBytes", c.QueueBytes}, {"MaxBytes", c.MaxBytes},
+		{"Timeout", int64(c.Timeout)}, {"Backoff", int64(c.Backoff)},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("%s is %d: use a positive value, or 0 for the default", n.name, n.value)
+		}
+	}
+	setDefault(&c.Workers, DefaultWorkers)
+	setDefault(&c.QueueBytes, max(DefaultQueueBytes, c.MaxBytes))
+	setDefault(&c.MaxBytes, min(DefaultMaxBytes, c.QueueBytes))
+	setDefault(&c.Timeout, DefaultTimeout)
+	setDefault(&c.Backoff, DefaultBackoff)
+	if c.MaxBytes > c.QueueBytes {
+		return fmt.Errorf("MaxBytes %d is more than QueueBytes %d, so the largest parts would never fit: raise QueueBytes or lower MaxBytes", c.MaxBytes, c.QueueBytes)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return nil
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// part is what Put accepted.
+type part struct {
+	name, contentType string
+	data              []byte
+	size              int64  // what it counts for in the queue
+	seq               uint64 // parts are numbered from 1 as they are accepted
+}
+
+// Uploader stores parts in the background. All methods may be called concurrently.
+type Uploader struct {
+	cfg Config
+	log *slog.Logger
+	// ctx ends when the time of Close is up.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// done is closed when the workers have ended and the store is closed; closeErr
+	// is the result of Close, to be read after that.
+	done     chan struct{}
+	closeErr error
+
+	mu      sync.Mutex
+	wake    sync.Cond // there is work, or will be no more
+	waiting queue
+	storing int64  // QueuedBytes of the parts that do not wait any more
+	workers int    // those that have not ended
+	seq     uint64 // of the last part accepted
+	closed  bool   // Put refuses
+	hurried bool   // what waited was given up
+	gaveUp  bool   // what was being stored was given up too
+	stats   Stats  // Queued and QueuedBytes with what is being stored
+	flushes []*flush
+	untold  failures // those that no Flush has returned
+	// refusals is news for the log: Put itself must not wait for it.
+	refusals bool
+}
+
+// New starts an Uploader. [Uploader.Close] ends it. After an error the store is still
+// the caller's to close.
+func New(cfg Config) (*Uploader, error) {
+	if err := cfg.setDefaults(); err != nil {
+		return nil, fmt.Errorf("offload: %w", err)
+	}
+	u := &Uploader{
+		cfg:     cfg,
+		log:     slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, nil)),
+		done:    make(chan struct{}),
+		workers: cfg.Workers,
+		stats:   Stats{Refused: make(map[Reason]uint64), Lost: make(map[Reason]uint64)},
+	}
+	u.wake.L = &u.mu
+	u.ctx, u.cancel = context.WithCancelCause(context.Background())
+	for range cfg.Workers {
+		go u.work()
+	}
+	return u, nil
+}
+
+// Put takes a copy of data to be stored under name and returns the URI that it will
+// have. It does no I/O and does not wait for the store. When it returns false the
+// part is refused, and counted with its reason in [Stats]: it is too large, the
+// queue is full, the name is not usable or the Uploader is closed.
+func (u *Uploader) Put(name, contentType string, data []byte) (uri string, ok bool) {
+	uri, refused := u.admit(name, int64(len(data)))
+	size := int64(len(name)+len(contentType)+len(data)) + partOverhead
+	if refused == "" {
+		refused = u.reserve(int64(len(data)), size)
+	}
+	if refused == "" {
+		// Copied outside of the lock: large parts take milliseconds.
+		refused = u.push(part{name: name, contentType: contentType, data: bytes.Clone(data), size: size})
+	}
+	if refused != "" {
+		u.refuse(refused)
+		return "", false
+	}
+	return uri, true
+}
+
+// admit looks at the part alone and returns its URI.
+func (u *Uploader) admit(name string, n int64) (uri string, refused Reason) {
+	if n > u.cfg.MaxBytes {
+		return "", ReasonTooLarge
+	}
+	if CheckName(name) != nil {
+		return "", ReasonInvalidName
+	}
+	defer func() {
+		if recover() != nil {
+			uri, refused = "", ReasonPanic
+		}
+	}()
+	return u.cfg.Store.URI(name), ""
+}
+
+// reserve makes room for a part of n bytes that counts as size. A part that is alone
+// always fits, so that the queue can hold the largest one.
+func (u *Uploader) reserve(n, size int64) (refused Reason) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.closed:
+		return ReasonClosed
+	case u.stats.QueuedBytes+n > u.cfg.QueueBytes:
+		return ReasonQueueFull
+	}
+	u.stats.QueuedBytes += size
+	return ""
+}
+
+// push queues p, for which there is room.
+func (u *Uploader) push(p part) (refused Reason) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		u.stats.QueuedBytes -= p.size
+		return ReasonClosed
+	}
+	u.seq++
+	p.seq = u.seq
+	u.stats.Accepted++
+	u.stats.Queued++
+	u.waiting.push(p)
+	u.wake.Signal()
+	return ""
+}
+
+func (u *Uploader) refuse(r Reason) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.stats.Refused[r]++
+	u.refusals = true
+	u.wake.Signal()
+}

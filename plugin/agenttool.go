@@ -1,0 +1,208 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/artifact"
+	"google.golang.org/adk/v2/memory"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/agenttool"
+	"google.golang.org/adk/v2/tool/toolutils"
+)
+
+// agentTool runs an agent as a tool, as ADK's agenttool does, in a runner with the
+// recorder's plugins.
+type agentTool struct {
+	rec   *Recorder
+	agent agent.Agent
+	skip  bool
+	decl  runnable // ADK's tool, which declares this one
+	// input and output are the schemas of an LLM agent; nil is none.
+	input, output *genai.Schema
+}
+
+// AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
+// declared alike and answering alike, but what the agent does is recorded, in the
+// same trace below the tool call, and guarded tools stay guarded. Nobody can be asked
+// inside of a tool call, so there they are denied with [CodeCannotAsk]. As with ADK's
+// tool, no other plugins run inside, nested agent tools need AgentTool too, and a
+// confirmation that a tool without a guard asks for inside is lost.
+//
+// The schemas of an LLM agent are read from fields that ADK does not export by name;
+// where ADK renames them, the agent counts as one without schemas.
+func (rec *Recorder) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
+	t := &agentTool{rec: rec, agent: a, skip: cfg != nil && cfg.SkipSummarization}
+	t.decl, _ = agenttool.New(a, cfg).(runnable)
+	t.input, t.output = schemaOf(a, "InputSchema"), schemaOf(a, "OutputSchema")
+	return t
+}
+
+// schemaOf returns a schema of an LLM agent. ADK exports the field, but on a type that
+// it does not.
+func schemaOf(a agent.Agent, field string) *genai.Schema {
+	s, _ := fieldOf(a, field).(*genai.Schema)
+	return s
+}
+
+func fieldOf(a agent.Agent, name string) any {
+	v := reflect.Indirect(reflect.ValueOf(a))
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	sf, ok := v.Type().FieldByName(name)
+	if !ok {
+		return nil
+	}
+	f, err := v.FieldByIndexErr(sf.Index)
+	if err != nil || !f.CanInterface() {
+		return nil
+	}
+	return f.Interface()
+}
+
+// Name implements [tool.Tool].
+func (t *agentTool) Name() string { return t.agent.Name() }
+
+// Description implements [tool.Tool].
+func (t *agentTool) Description() string { return t.agent.Description() }
+
+// IsLongRunning implements [tool.Tool].
+func (t *agentTool) IsLongRunning() bool { return false }
+
+// Declaration returns what ADK declares for the agent.
+func (t *agentTool) Declaration() *genai.FunctionDeclaration { return t.decl.Declaration() }
+
+// ProcessRequest puts the tool into the model's request.
+func (t *agentTool) ProcessRequest(_ agent.Context, req *model.LLMRequest) error {
+	return toolutils.PackTool(req, t)
+}
+
+// Run runs the agent in a session of its own, which begins with the caller's state,
+// and returns its last answer.
+func (t *agentTool) Run(ctx agent.Context, args any) (map[string]any, error) {
+	margs, ok := args.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("agentTool expects map[string]any arguments, got %T", args)
+	}
+	if actions := ctx.Actions(); t.skip && actions != nil {
+		actions.SkipSummarization = true
+	}
+	msg, err := t.message(margs)
+	if err != nil {
+		return nil, err
+	}
+	last, err := t.last(ctx, msg)
+	if err != nil {
+		return nil, err
+	}
+	return t.result(last)
+}
+
+// message makes the user message of the run from the arguments of the call.
+func (t *agentTool) message(args map[string]any) (*genai.Content, error) {
+	if t.input != nil {
+		if err := checkObject(args, t.input, "input"); err != nil {
+			return nil, fmt.Errorf("argument validation failed for agent %s: %w", t.Name(), err)
+		}
+		data, err := json.Marshal(args)
+		if err != nil {
+			return nil, fmt.Errorf("error serializing tool arguments for agent %s: %w", t.Name(), err)
+		}
+		return genai.NewContentFromText(string(data), genai.RoleUser), nil
+	}
+	request, ok := args["request"]
+	if !ok {
+		return nil, fmt.Errorf("missing required argument 'request' for agent %s", t.Name())
+	}
+	text, ok := request.(string)
+	if !ok {
+		text = fmt.Sprint(request)
+	}
+	return genai.NewContentFromText(text, genai.RoleUser), nil
+}
+
+// last runs the agent and returns the last content it gave, nil for none.
+func (t *agentTool) last(ctx agent.Context, msg *genai.Content) (*genai.Content, error) {
+	sessions := session.InMemoryService()
+	r, err := runner.New(runner.Config{
+		AppName: t.Name(), Agent: t.agent, SessionService: sessions,
+		ArtifactService: artifact.InMemoryService(), MemoryService: memory.InMemoryService(),
+		PluginConfig: t.rec.PluginConfig(),
+	})
+	if err != nil {
+		t.rec.log.Error("contextgraph: an agent cannot run as a tool", "tool", t.Name(), "error", err)
+		return nil, errors.New("failed to create runner")
+	}
+	state := make(map[string]any)
+	for k, v := range ctx.State().All() {
+		if !strings.HasPrefix(k, "_adk") { // ADK's own
+			state[k] = v
+		}
+	}
+	created, err := sessions.Create(ctx, &session.CreateRequest{AppName: t.Name(), UserID: ctx.UserID(), State: state})
+	if err != nil {
+		return nil, fmt.Errorf("failed to create session for sub-agent %s: %w", t.Name(), err)
+	}
+	l := &launch{
+		rec: t.rec, user: created.Session.UserID(), session: created.Session.ID(),
+		nested: true, parent: t.rec.parentOf(ctx),
+	}
+	var last *genai.Content
+	for ev, err := range t.rec.run(ctx, l, r, msg, agent.RunConfig{StreamingMode: agent.StreamingModeSSE}, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("error during execution of sub-agent %s: %w", t.Name(), err)
+		}
+		if ev.ErrorCode != "" || ev.ErrorMessage != "" {
+			err := fmt.Errorf("error from sub-agent %q (code: %q, message: %q)", t.Name(), ev.ErrorCode, ev.ErrorMessage)
+			l.tell(err, true)
+			return nil, err
+		}
+		if ev.Content != nil {
+			last = ev.Content
+		}
+	}
+	return last, nil
+}
+
+// result makes the result of the call from the agent's last content.
+func (t *agentTool) result(last *genai.Content) (map[string]any, error) {
+	var texts []string
+	if last != nil {
+		for _, p := range last.Parts {
+			if p != nil && p.Text != "" {
+				texts = append(texts, p.Text)
+			}
+		}
+	}
+	text := strings.Join(texts, "\n")
+	switch {
+	case text == "":
+		return map[string]any{}, nil
+	case t.output == nil:
+		return map[string]any{"result": text}, nil
+	}
+	var out map[string]any
+	err := json.Unmarshal([]byte(text), &out)
+	if err != nil {
+		err = fmt.Errorf("failed to parse output JSON: %w", err)
+	} else {
+		err = checkObject(out, t.output, "output")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("output validation failed for sub-agent %s: %w", t.Name(), err)
+	}
+	return out, nil
+}

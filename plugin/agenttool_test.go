@@ -1,0 +1,431 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/agenttool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// makeTool makes a tool of an agent: ADK's way or ours.
+type makeTool func(agent.Agent, *agenttool.Config) tool.Tool
+
+// calling returns an agent whose model calls the tool once with args.
+func calling(t tool.Tool, args map[string]any) agent.Agent {
+	return modelAgent("root", &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if adktest.LastResponse(req) != nil {
+			return adktest.Text("done"), nil
+		}
+		return adktest.Calls(&genai.FunctionCall{ID: "call-1", Name: t.Name(), Args: args}), nil
+	}}, func(c *llmagent.Config) { c.Tools = []tool.Tool{t} })
+}
+
+func withSchemas(in, out *genai.Schema) func(*llmagent.Config) {
+	return func(c *llmagent.Config) { c.InputSchema, c.OutputSchema = in, out }
+}
+
+func objectOf(props map[string]*genai.Schema, required ...string) *genai.Schema {
+	return &genai.Schema{Type: "OBJECT", Properties: props, Required: required}
+}
+
+// AgentTool answers as ADK's own tool does, and asks the agent the same.
+func TestAgentToolIsADKs(t *testing.T) {
+	order := objectOf(map[string]*genai.Schema{
+		"item": {Type: "STRING"}, "count": {Type: "INTEGER"}, "price": {Type: "number"}, "gift": {Type: "BOOLEAN"},
+		"tags": {Type: "ARRAY", Items: &genai.Schema{Type: "STRING"}}, "bare": {Type: "ARRAY"},
+		"to":  objectOf(map[string]*genai.Schema{"city": {Type: "STRING"}}, "city"),
+		"odd": {Type: "WHATEVER"}, "null": nil,
+	}, "item")
+	answers := func(text string) func() model.LLM { return func() model.LLM { return says(text) } }
+	ask := map[string]any{"request": "how many?"}
+	type test struct {
+		name  string
+		model func() model.LLM
+		opts  []func(*llmagent.Config)
+		make  func(model.LLM) agent.Agent
+		cfg   *agenttool.Config
+		args  map[string]any
+		state map[string]any
+	}
+	tests := []test{
+		{name: "text", model: answers("seven"), args: ask},
+		{name: "config", model: answers("seven"), cfg: &agenttool.Config{}, args: ask},
+		{name: "skip summarization", model: answers("seven"), cfg: &agenttool.Config{SkipSummarization: true}, args: ask},
+		{name: "no request", model: answers("seven"), args: map[string]any{"question": "?"}},
+		{name: "no arguments", model: answers("seven")},
+		{name: "request is a number", model: answers("seven"), args: map[string]any{"request": 7.5}},
+		{name: "empty answer", model: answers(""), args: ask},
+		{name: "model fails", model: func() model.LLM { return broken() }, args: ask},
+		{name: "model refuses", model: func() model.LLM {
+			return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
+				return &model.LLMResponse{ErrorCode: "SAFETY", ErrorMessage: "blocked"}, nil
+			}}
+		}, args: ask},
+		{name: "several parts", model: func() model.LLM {
+			return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
+				return &model.LLMResponse{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{Text: "a"}, {Text: "b"}}}}, nil
+			}}
+		}, args: ask},
+		{name: "state", model: answers("seven"), args: ask, state: map[string]any{"color": "red", "_adk_secret": "x"},
+			opts: []func(*llmagent.Config){func(c *llmagent.Config) { c.Instruction = "Paint it {color}. {_adk_secret?}" }}},
+		{name: "agent of its own kind", args: ask, model: answers(""), make: func(model.LLM) agent.Agent {
+			return codeAgent("sub", func(ctx agent.InvocationContext, yield func(*session.Event, error) bool) {
+				yield(textEvent(ctx, "from code"), nil)
+			})
+		}},
+		{name: "agent of its own kind fails", args: ask, model: answers(""), make: func(model.LLM) agent.Agent {
+			return codeAgent("sub", func(ctx agent.InvocationContext, yield func(*session.Event, error) bool) {
+				yield(nil, errors.New("own agent failed"))
+			})
+		}},
+		{name: "agent that is in the tree twice", args: ask, model: answers("seven"), make: func(m model.LLM) agent.Agent {
+			return modelAgent("sub", m, func(c *llmagent.Config) { c.SubAgents = []agent.Agent{modelAgent("sub", m)} })
+		}},
+		{name: "first of several with a schema", args: map[string]any{"item": "x"}, model: answers("seven"), make: func(m model.LLM) agent.Agent {
+			return sequential("sub", modelAgent("a", m, withSchemas(order, nil)))
+		}},
+		{name: "output", model: answers(`{"item":"route","count":3}`), opts: []func(*llmagent.Config){withSchemas(nil, order)}, args: ask},
+		{name: "output is no JSON", model: answers("three"), opts: []func(*llmagent.Config){withSchemas(nil, order)}, args: ask},
+		{name: "output is null", model: answers("null"), opts: []func(*llmagent.Config){withSchemas(nil, order)}, args: ask},
+		{name: "output of another type", model: answers(`{"item":1}`), opts: []func(*llmagent.Config){withSchemas(nil, order)}, args: ask},
+		{name: "output lacks a property", model: answers(`{"count":1}`), opts: []func(*llmagent.Config){withSchemas(nil, order)}, args: ask},
+		{name: "empty output", model: answers(""), opts: []func(*llmagent.Config){withSchemas(nil, order)}, args: ask},
+		{name: "empty schema", model: answers(`{}`), opts: []func(*llmagent.Config){withSchemas(&genai.Schema{}, &genai.Schema{})}, args: map[string]any{}},
+		{name: "schema like the default", model: answers("seven"), args: ask, opts: []func(*llmagent.Config){
+			withSchemas(objectOf(map[string]*genai.Schema{"request": {Type: "STRING"}}, "request"), nil),
+		}},
+	}
+	for _, args := range []map[string]any{
+		{"item": "route"},
+		{"item": "route", "count": 3.0, "price": 1.5, "gift": true, "tags": []any{"a"}, "to": map[string]any{"city": "x"}},
+		{},
+		{"item": nil},
+		{"item": 1.0},
+		{"item": "x", "count": 1.5},
+		{"item": "x", "count": math.Inf(1)},
+		{"item": "x", "count": "1"},
+		{"item": "x", "price": "1"},
+		{"item": "x", "gift": "yes"},
+		{"item": "x", "tags": "a"},
+		{"item": "x", "tags": []any{1.0}},
+		{"item": "x", "tags": []string{"a"}},
+		{"item": "x", "bare": []any{1.0}},
+		{"item": "x", "to": "city"},
+		{"item": "x", "to": map[string]any{}},
+		{"item": "x", "to": map[string]any{"city": 1.0}},
+		{"item": "x", "odd": 1.0},
+		{"item": "x", "null": 1.0},
+		{"item": "x", "more": 1.0},
+	} {
+		tests = append(tests, test{
+			name: fmt.Sprintf("input %v", args), model: answers("seven"), opts: []func(*llmagent.Config){withSchemas(order, nil)}, args: args,
+		})
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			type outcome struct {
+				Declaration *genai.FunctionDeclaration
+				Responses   []map[string]any
+				Final       []bool
+				Asked       []*model.LLMRequest
+				Description string
+				LongRunning bool
+			}
+			with := func(b *bench, build makeTool) outcome {
+				m := tt.model()
+				sub := tt.make
+				if sub == nil {
+					sub = func(m model.LLM) agent.Agent { return modelAgent("sub", m, tt.opts...) }
+				}
+				at := build(sub(m), tt.cfg)
+				root := calling(at, maps.Clone(tt.args))
+				sessions := session.InMemoryService()
+				must(sessions.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: tt.state}))
+				r := must(runner.New(runner.Config{AppName: "app", Agent: root, SessionService: sessions, PluginConfig: b.rec.PluginConfig()}))
+				events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+				o := outcome{Responses: adktest.Responses(events, at.Name()), Description: at.Description(), LongRunning: at.IsLongRunning()}
+				o.Declaration = at.(interface {
+					Declaration() *genai.FunctionDeclaration
+				}).Declaration()
+				for _, ev := range events {
+					o.Final = append(o.Final, ev.IsFinalResponse())
+				}
+				if m, ok := m.(*adktest.Model); ok {
+					o.Asked = m.Requests()
+				}
+				return o
+			}
+			adk := with(newBench(t, modelAgent("unused", says(""))), agenttool.New)
+			b := newBench(t, modelAgent("unused", says("")))
+			ours := with(b, b.rec.AgentTool)
+			if len(adk.Responses) != 1 {
+				t.Fatalf("ADK's tool answered %v", adk.Responses)
+			}
+			if diff := cmp.Diff(adk, ours, cmpopts.IgnoreFields(model.LLMRequest{}, "Tools"), cmpopts.IgnoreUnexported(genai.HTTPOptions{})); diff != "" {
+				t.Errorf("mismatch with ADK's tool (-adk +ours):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAgentToolRefusesOtherArguments(t *testing.T) {
+	b := newBench(t, modelAgent("root", says("hi")))
+	type runs interface {
+		Run(agent.Context, any) (map[string]any, error)
+	}
+	a := modelAgent("sub", says("x"))
+	_, want := agenttool.New(a, nil).(runs).Run(nil, "text")
+	_, err := b.rec.AgentTool(a, nil).(runs).Run(nil, "text")
+	if err == nil || err.Error() != want.Error() {
+		t.Errorf("Run of a text = %v, want %v", err, want)
+	}
+}
+
+// What happens inside is recorded in a session of its own, in the same trace, with a
+// link from either side; also where an agent tool calls another one.
+func TestAgentToolIsRecorded(t *testing.T) {
+	b := newBench(t, modelAgent("unused", says("")))
+	inner := calling(b.rec.AgentTool(modelAgent("leaf", says("seven")), nil), map[string]any{"request": "count"})
+	middle := modelAgent("middle", &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if adktest.LastResponse(req) != nil {
+			return adktest.Text("counted"), nil
+		}
+		return adktest.Calls(&genai.FunctionCall{ID: "call-2", Name: "root", Args: map[string]any{"request": "go"}}), nil
+	}}, func(c *llmagent.Config) { c.Tools = []tool.Tool{b.rec.AgentTool(inner, nil)} })
+	r := must(runner.New(runner.Config{
+		AppName: "app", Agent: middle, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+	}))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+
+	starts := b.sink.of(schema.InvocationStarting)
+	if len(starts) != 3 {
+		t.Fatalf("%d runs are recorded, want 3", len(starts))
+	}
+	spans := make(map[string]bool)
+	for _, e := range b.sink.rows {
+		if e.TraceID != starts[0].TraceID {
+			t.Errorf("%s of %s is in trace %s, want one for all", e.EventType, e.AppName, e.TraceID)
+		}
+		spans[e.SpanID] = true
+	}
+	for _, e := range b.sink.rows {
+		if e.ParentSpanID != "" && !spans[e.ParentSpanID] {
+			t.Errorf("%s of %s: parent_span_id %s is no span", e.EventType, e.AppName, e.ParentSpanID)
+		}
+	}
+	for i, e := range starts[1:] {
+		outer := starts[i]
+		ended := slices.IndexFunc(b.sink.rows, func(x schema.Event) bool {
+			return x.EventType == schema.ToolCompleted && x.RunID == outer.RunID
+		})
+		call := b.sink.rows[ended]
+		if e.ParentSpanID != call.SpanID {
+			t.Errorf("the root of %s is below span %s, want the tool call's %s", e.AppName, e.ParentSpanID, call.SpanID)
+		}
+		if got := attribute(t, call, "adk", "function_call_id"); got != []string{"call-2", "call-1"}[i] {
+			t.Fatalf("call %d is %v", i, got)
+		}
+		parent := map[string]any{
+			"session_id": outer.SessionID, "app_name": outer.AppName, "user_id": "u", "run_id": outer.RunID,
+			"span_id": call.SpanID, "function_call_id": attribute(t, call, "adk", "function_call_id"),
+		}
+		for _, x := range b.sink.rows {
+			if x.RunID != e.RunID {
+				continue
+			}
+			want := x.EventType == schema.InvocationStarting || x.EventType == schema.UserMessageReceived
+			if got := attribute(t, x, "adk", "parent"); want && cmp.Diff(any(parent), got) != "" || !want && got != nil {
+				t.Errorf("%s: attributes.adk.parent = %v, want %v", x.EventType, got, parent)
+			}
+		}
+		child := map[string]any{"app_name": e.AppName, "session_id": e.SessionID, "run_id": e.RunID}
+		if diff := cmp.Diff(any(child), attribute(t, call, "adk", "child_session")); diff != "" {
+			t.Errorf("attributes.adk.child_session mismatch (-want +got):\n%s", diff)
+		}
+		if !strings.Contains(string(call.Content), `"tool_origin":"SUB_AGENT"`) {
+			t.Errorf("content = %s, want origin SUB_AGENT", call.Content)
+		}
+	}
+	if attribute(t, starts[0], "adk", "parent") != nil {
+		t.Error("the outermost run has a parent")
+	}
+}
+
+func TestErrorInsideOfAnAgentTool(t *testing.T) {
+	b := newBench(t, modelAgent("unused", says("")))
+	r := must(runner.New(runner.Config{
+		AppName: "app", Agent: calling(b.rec.AgentTool(modelAgent("sub", broken()), nil), map[string]any{"request": "x"}),
+		SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+	}))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	want := []string{"AGENT_ERROR sub: model offline", "INVOCATION_ERROR sub: model offline", "AGENT_COMPLETED root", "INVOCATION_COMPLETED root"}
+	if diff := cmp.Diff(want, b.sink.ends(t)); diff != "" {
+		t.Errorf("ends mismatch (-want +got):\n%s", diff)
+	}
+	failed := b.sink.of(schema.ToolError)
+	if len(failed) != 1 || attribute(t, failed[0], "adk", "child_session", "app_name") != "sub" {
+		t.Errorf("%d TOOL_ERROR rows, want one with the child session", len(failed))
+	}
+}
+
+// unusedGuard is a guard that must not be needed: its ledger panics.
+func unusedGuard() *safety.Guard {
+	return must(safety.NewGuard(safety.GuardConfig{
+		Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{}, Policy: safety.DefaultPolicy(),
+	}))
+}
+
+// Nobody can be asked inside of a tool call: guarded tools are denied there, whether
+// they are listed, covered or wrapped, and so in a nested agent tool.
+func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
+	for _, depth := range []int{1, 2} {
+		for _, how := range []string{"listed", "covered", "protected"} {
+			t.Run(fmt.Sprint(how, depth), func(t *testing.T) {
+				sink := &memory{}
+				cfg := recorder.Config{Sink: sink, Guard: unusedGuard(), Logger: slog.New(slog.DiscardHandler)}
+				switch how {
+				case "listed":
+					cfg.Tools = []string{"buy"}
+				case "covered":
+					cfg.Covered = []string{"buy"}
+				}
+				rec := must(recorder.New(cfg))
+				ran := false
+				buy := must(functiontool.New(functiontool.Config{Name: "buy", RequireConfirmation: how == "covered"}, func(agent.Context, struct{}) (map[string]any, error) {
+					ran = true
+					return map[string]any{}, nil
+				}))
+				if how == "protected" {
+					buy = rec.Protect(buy)
+				}
+				m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+					if adktest.LastResponse(req) != nil {
+						return adktest.Text("tried"), nil
+					}
+					return adktest.Call("buy", map[string]any{}), nil
+				}}
+				a := modelAgent("buyer", m, func(c *llmagent.Config) { c.Tools = []tool.Tool{buy} })
+				for range depth {
+					a = calling(rec.AgentTool(a, nil), map[string]any{"request": "buy"})
+				}
+				r := must(runner.New(runner.Config{
+					AppName: "app", Agent: a, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: rec.PluginConfig(),
+				}))
+				adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+				requests := m.Requests()
+				if ran || len(requests) != 2 {
+					t.Fatalf("ran = %v, %d requests", ran, len(requests))
+				}
+				got := fmt.Sprint(adktest.LastResponse(requests[1]).Response)
+				if !strings.Contains(got, recorder.CodeCannotAsk) || !strings.Contains(got, "runs as a tool") {
+					t.Errorf("the model was told %s", got)
+				}
+				if n := len(sink.of(schema.HITLConfirmationRequest)); n != 0 {
+					t.Errorf("%d approvals were asked for where nobody can answer", n)
+				}
+			})
+		}
+	}
+}
+
+// A confirmation that a tool without a guard asks for inside is lost, as with ADK's
+// tool; no approval is opened that nobody could answer.
+func TestConfirmationInsideOfAnAgentTool(t *testing.T) {
+	var log bytes.Buffer
+	rec := must(recorder.New(recorder.Config{Sink: &memory{}, Guard: unusedGuard(), Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+	ask := must(functiontool.New(functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
+		return nil, errors.New("must not run")
+	}))
+	at := rec.AgentTool(calling(ask, nil), nil)
+	r := must(runner.New(runner.Config{
+		AppName: "app", Agent: modelAgent("outer", calls(&genai.FunctionCall{Name: at.Name(), Args: map[string]any{"request": "x"}}), func(c *llmagent.Config) {
+			c.Tools = []tool.Tool{at}
+		}),
+		SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: rec.PluginConfig(),
+	}))
+	events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	if got := adktest.Responses(events, at.Name()); len(got) != 1 || len(got[0]) != 0 {
+		t.Errorf("the tool answered %v, want {}", got)
+	}
+	if !strings.Contains(log.String(), "nobody sees it") || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("log:\n%s", &log)
+	}
+}
+
+// The wiring is missing: that is said once per tool.
+func TestAgentToolOfADKIsNoticed(t *testing.T) {
+	var log bytes.Buffer
+	rec := must(recorder.New(recorder.Config{Sink: &memory{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+	run := func(at tool.Tool) {
+		r := must(runner.New(runner.Config{
+			AppName: "app", Agent: calling(at, map[string]any{"request": "x"}), SessionService: session.InMemoryService(),
+			AutoCreateSession: true, PluginConfig: rec.PluginConfig(),
+		}))
+		adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	}
+	ours := rec.AgentTool(modelAgent("wired", says("x")), nil)
+	for range 2 {
+		run(agenttool.New(modelAgent("a", says("x")), nil))
+		run(agenttool.New(modelAgent("b", says("x")), nil))
+		run(ours)
+	}
+	if got := strings.Count(log.String(), "level=WARN"); got != 2 || !strings.Contains(log.String(), "tool=a") || !strings.Contains(log.String(), "tool=b") {
+		t.Errorf("%d warnings, want one each for a and b:\n%s", got, &log)
+	}
+}
+
+// A run that a tool starts by itself with the recorder's plugins is no part of the
+// one that Run launched.
+func TestLaunchBelongsToOneRun(t *testing.T) {
+	b := newBench(t, modelAgent("other", says("hi")))
+	fails := codeAgent("root", func(ctx agent.InvocationContext, yield func(*session.Event, error) bool) {
+		if !yield(nil, errors.New("outer failed")) {
+			return
+		}
+		for range b.runner.Run(context.WithoutCancel(ctx), "u", "s", adktest.UserText("inner"), agent.RunConfig{}) {
+		}
+		yield(nil, errors.New("outer failed"))
+	})
+	outer := must(runner.New(runner.Config{
+		AppName: "app", Agent: fails, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+	}))
+	readAll(b.rec.Run(t.Context(), outer, "u", "s", adktest.UserText("outer"), agent.RunConfig{}))
+	want := []string{
+		"AGENT_COMPLETED other", "INVOCATION_COMPLETED other", "AGENT_ERROR root: outer failed", "INVOCATION_ERROR root: outer failed",
+	}
+	got := b.sink.ends(t)
+	for i := range got { // the root agent of an application is that of its first run
+		got[i] = strings.Replace(got[i], "INVOCATION_COMPLETED root", "INVOCATION_COMPLETED other", 1)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ends mismatch (-want +got):\n%s", diff)
+	}
+}

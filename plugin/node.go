@@ -1,0 +1,192 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// nodePath is what the path of a workflow node says: segments name@run between
+// slashes, outermost first. The node that a runner puts around its root agent has
+// the agent's bare name.
+type nodePath struct {
+	parent    string // the path of the node around it
+	name, run string
+	parentRun string
+}
+
+func parseNode(path string) nodePath {
+	last := lastSegment(path)
+	n := nodePath{parent: strings.TrimSuffix(strings.TrimSuffix(path, last), "/")}
+	n.name, n.run = cutRun(last)
+	_, n.parentRun = cutRun(lastSegment(n.parent))
+	return n
+}
+
+func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func cutRun(segment string) (name, run string) {
+	if i := strings.LastIndexByte(segment, '@'); i >= 0 {
+		return segment[:i], segment[i+1:]
+	}
+	return segment, ""
+}
+
+// nodeSpan is one activation of a workflow node that is no agent: such a node has no
+// callbacks, only its events.
+type nodeSpan struct{ id, parent string }
+
+// nodeRow returns a row of the node that emitted the event: on a span of its own, or
+// on the agent's when the node is an agent or the event comes from no node.
+func (s *source) nodeRow(typ string) row {
+	x := s.row(typ)
+	if n := s.node(); n != nil {
+		x.span, x.parent = n.id, n.parent
+	}
+	return x
+}
+
+// node returns the activation of the node that emitted the event, opening it if this
+// is the first row that it gets; nil when it has none.
+func (s *source) node() *nodeSpan {
+	path := s.path()
+	if path == "" {
+		return nil
+	}
+	r := s.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.nodes[path]; n != nil {
+		return n
+	}
+	if r.nodeAgent(path, s.Branch) != nil {
+		return nil
+	}
+	if r.nodes == nil {
+		r.nodes = make(map[string]*nodeSpan)
+	}
+	n := &nodeSpan{id: newSpanID(), parent: s.outer(path)}
+	r.nodes[path] = n
+	return n
+}
+
+// around returns the span that a step of the event's node stands in, which has a row.
+func (s *source) around() string {
+	path := s.path()
+	if path == "" {
+		return s.span
+	}
+	r := s.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.nodes[path]; n != nil {
+		return n.id
+	}
+	if r.nodeAgent(path, s.Branch) != nil {
+		return s.span
+	}
+	return s.outer(path)
+}
+
+// outer returns the span around a node: of the innermost node around it that has a
+// row already, or else of the agent that runs the workflow. A node around it whose
+// first row is still to come cannot serve: nobody knows whether it ever gets one.
+func (s *source) outer(path string) string {
+	r := s.run
+	for p := parseNode(path).parent; p != ""; p = parseNode(p).parent {
+		if n := r.nodes[p]; n != nil {
+			return n.id
+		}
+		if a := r.nodeAgent(p, s.Branch); a != nil {
+			return a.id
+		}
+	}
+	return s.span
+}
+
+// nodeAgent returns the activation of the agent that the node at path is.
+func (r *run) nodeAgent(path, branch string) *agentSpan {
+	name := parseNode(path).name
+	if a := r.agentLocked(name, branch); a != nil {
+		return a
+	}
+	return r.closed[agentKey{name, branch}]
+}
+
+// endNode makes the next event of the path one of another activation: a workflow
+// runs a node of a loop again under the same path, and each run has at most one
+// output.
+func (r *run) endNode(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.nodes, path)
+}
+
+// nodeRows writes what a workflow node came to. An agent's message that counts as
+// the output of its node is no output of its own: it is on record as the answer.
+func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
+	if s.path() == "" {
+		return
+	}
+	if s.Output != nil && !s.NodeInfo.MessageAsOutput {
+		rec.emitFrom(ctx, s, s.nodeRow(schema.NodeOutput), body{content: func(d jsonenc.Doc) { d.Value(s.Output) }})
+		s.run.endNode(s.path())
+	}
+	if s.ErrorCode != "" && !modelReason(s.ErrorCode) {
+		x := s.nodeRow(schema.NodeError)
+		x.failed, x.message = true, cmp.Or(s.ErrorMessage, s.ErrorCode)
+		rec.emitFrom(ctx, s, x, body{content: func(d jsonenc.Doc) {
+			d.Open('{')
+			d.Str("error_code", s.ErrorCode)
+			d.Close('}')
+		}})
+		s.run.endNode(s.path())
+	}
+}
+
+// finishTask is the name of ADK's tool with which an agent ends the task it was given.
+const finishTask = "finish_task"
+
+// taskRows ends the activation of an agent that ended its task: with the result of that
+// tool, which is the output of its node then. ADK fires no callback.
+func (rec *Recorder) taskRows(ctx context.Context, s *source) {
+	if s.Output == nil || s.Content == nil || !slices.ContainsFunc(s.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && p.FunctionResponse != nil && p.FunctionResponse.Name == finishTask
+	}) {
+		return
+	}
+	a, inside := s.run.endTask(s.Author, s.Branch)
+	for _, x := range inside {
+		rec.endAgent(ctx, s.run, x, ending{err: s.run.errorOf(x)})
+	}
+	if a != nil {
+		rec.endAgent(ctx, s.run, a, ending{err: s.run.errorOf(a)})
+	}
+}
+
+// modelReason reports whether an error code is a reason for which a model ended or
+// refused its answer. It is on record with that answer.
+func modelReason(code string) bool {
+	switch genai.FinishReason(code) {
+	case genai.FinishReasonUnspecified, genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonSafety,
+		genai.FinishReasonRecitation, genai.FinishReasonLanguage, genai.FinishReasonOther, genai.FinishReasonBlocklist,
+		genai.FinishReasonProhibitedContent, genai.FinishReasonSPII, genai.FinishReasonMalformedFunctionCall,
+		genai.FinishReasonImageSafety, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonImageProhibitedContent,
+		genai.FinishReasonNoImage, genai.FinishReasonImageRecitation, genai.FinishReasonImageOther:
+		return true
+	}
+	switch genai.BlockedReason(code) {
+	case genai.BlockedReasonUnspecified, genai.BlockedReasonModelArmor, genai.BlockedReasonJailbreak:
+		return true
+	}
+	return false
+}

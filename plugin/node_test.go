@@ -1,0 +1,290 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"testing"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/workflowagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/adk/v2/workflow"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+)
+
+func workflowOf(t testing.TB, edges []workflow.Edge, agents ...agent.Agent) agent.Agent {
+	t.Helper()
+	a, err := workflowagent.New(workflowagent.Config{Name: "wf", Edges: edges, SubAgents: agents})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// constant returns a node with one output.
+func constant(name, out string) workflow.Node {
+	return workflow.NewFunctionNode(name, func(agent.Context, any) (m, error) { return m{"is": out}, nil }, workflow.NodeConfig{})
+}
+
+// nodeShape is the shape of a row of a workflow node.
+func nodeShape(typ, path, run, parentRun string, content any, adk m) shape {
+	node := m{"path": path}
+	if run != "" {
+		node["run_id"] = run
+	}
+	if parentRun != "" {
+		node["parent_run_id"] = parentRun
+	}
+	all := m{"source_event_id": fresh, "node": node}
+	for k, v := range adk {
+		all[k] = v
+	}
+	return shape{Type: typ, Agent: "wf", Status: "OK", Content: content, Attributes: m{"adk": all}}
+}
+
+func TestWorkflowNodes(t *testing.T) {
+	double := functionTool(t, functiontool.Config{Name: "double"}, func(ctx agent.Context, _ m) (map[string]any, error) {
+		return m{"n": 2}, ctx.State().Set("doubled", true)
+	})
+	tools, err := workflow.NewToolNode(double, workflow.NodeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, other, join := constant("first", "x"), constant("other", "y"), workflow.NewJoinNode("both")
+	edges := workflow.NewEdgeBuilder().
+		Add(workflow.Start, first).AddFanOut(first, tools, other).AddFanIn(join, tools, other).Build()
+	sink, r := recorded(t, recorder.Options{}, workflowOf(t, edges))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+
+	byPath := make(map[any]schema.Event)
+	for _, e := range sink.of(schema.NodeOutput) {
+		byPath[attribute(t, e, "adk", "node", "path")] = e
+	}
+	if len(byPath) != 4 {
+		t.Fatalf("%d rows of NODE_OUTPUT, want four", len(sink.of(schema.NodeOutput)))
+	}
+	start := one(t, sink, schema.AgentStarting)
+	for path, want := range map[string]shape{
+		"wf@1/first@1":  nodeShape(schema.NodeOutput, "wf@1/first@1", "1", "1", m{"is": "x"}, nil),
+		"wf@1/double@1": nodeShape(schema.NodeOutput, "wf@1/double@1", "1", "1", m{"n": 2.0}, m{"branch": "double@1"}),
+		"wf@1/other@1":  nodeShape(schema.NodeOutput, "wf@1/other@1", "1", "1", m{"is": "y"}, m{"branch": "other@1"}),
+		"wf@1/both@1":   nodeShape(schema.NodeOutput, "wf@1/both@1", "1", "1", m{"double": m{"n": 2.0}, "other": m{"is": "y"}}, nil),
+	} {
+		e := byPath[path]
+		diff(t, path, want, shapeOf(t, e))
+		if e.SpanID == start.SpanID || e.ParentSpanID != start.SpanID {
+			t.Errorf("%s: span %s below %s, want one of its own below the workflow agent's %s", path, e.SpanID, e.ParentSpanID, start.SpanID)
+		}
+	}
+	delta := one(t, sink, schema.StateDelta)
+	if delta.SpanID != byPath["wf@1/double@1"].SpanID {
+		t.Error("the change of state does not stand on the span of the node that made it")
+	}
+	checkParents(t, sink.rows)
+
+	kinds := make(map[string]graphsync.NodeKind)
+	for _, n := range graph(t, sink.rows).Nodes() {
+		kinds[n.Name] = n.Kind
+	}
+	for _, name := range []string{"first", "double", "other", "both"} {
+		if kinds[name] != graphsync.KindNode {
+			t.Errorf("the graph has %s as %q, want %q", name, kinds[name], graphsync.KindNode)
+		}
+	}
+}
+
+// The children of a dynamic node have their outputs before it has one, so they stand
+// beside it, below the agent. A node that ran before has a row to stand below.
+func TestDynamicNodes(t *testing.T) {
+	child := constant("child", "c")
+	root := workflow.NewDynamicNode("root", func(ctx agent.Context, _ any, emit func(*session.Event) error) (string, error) {
+		if _, err := workflow.RunNode[m](ctx, child, nil); err != nil {
+			return "", err
+		}
+		ev := session.NewEvent(ctx, ctx.InvocationID())
+		ev.Actions.StateDelta = m{"half": true}
+		if err := emit(ev); err != nil {
+			return "", err
+		}
+		_, err := workflow.RunNode[m](ctx, child, nil)
+		return "all", err
+	}, workflow.NodeConfig{})
+	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, root)))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	rows := sink.of(schema.NodeOutput)
+	diff(t, "rows", []shape{
+		nodeShape(schema.NodeOutput, "wf@1/root@1/child@1", "1", "1", m{"is": "c"}, nil),
+		nodeShape(schema.NodeOutput, "wf@1/root@1/child@2", "2", "1", m{"is": "c"}, nil),
+		nodeShape(schema.NodeOutput, "wf@1/root@1", "1", "1", "all", nil),
+	}, shapesOf(t, rows))
+	wf, delta := one(t, sink, schema.AgentStarting).SpanID, one(t, sink, schema.StateDelta)
+	if rows[0].ParentSpanID != wf || rows[1].ParentSpanID != rows[2].SpanID || rows[2].ParentSpanID != wf {
+		t.Errorf("parents %s, %s, %s", rows[0].ParentSpanID, rows[1].ParentSpanID, rows[2].ParentSpanID)
+	}
+	if delta.SpanID != rows[2].SpanID {
+		t.Error("what the dynamic node emits does not stand on its span")
+	}
+	checkParents(t, sink.rows)
+}
+
+// A loop runs a node again under the same path. Each activation is a span.
+func TestLoopedNode(t *testing.T) {
+	n := 0
+	body := workflow.NewEmittingFunctionNode("body", func(ctx agent.Context, _ any, emit func(*session.Event) error) (int, error) {
+		n++
+		if n < 3 {
+			ev := session.NewEvent(ctx, ctx.InvocationID())
+			ev.Routes = []string{"again"}
+			if err := emit(ev); err != nil {
+				return 0, err
+			}
+		}
+		return n, nil
+	}, workflow.NodeConfig{})
+	edges := workflow.NewEdgeBuilder().Add(workflow.Start, body).AddRoute(body, body, workflow.StringRoute("again")).Build()
+	sink, r := recorded(t, recorder.Options{}, workflowOf(t, edges))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	spans := make(map[string]bool)
+	for _, e := range sink.of(schema.NodeOutput) {
+		spans[e.SpanID] = true
+	}
+	if n != 3 || len(spans) != 3 {
+		t.Errorf("%d activations on %d spans, want three on three", n, len(spans))
+	}
+}
+
+func TestNodeErrors(t *testing.T) {
+	failed := func(message string) []shape {
+		s := nodeShape(schema.NodeError, "wf@1/fails@1", "1", "1", m{"error_code": "QUOTA"}, nil)
+		s.Status, s.Message = "ERROR", message
+		return []shape{s}
+	}
+	for _, tt := range []struct {
+		code, message string
+		want          []shape
+	}{
+		{"SAFETY", "", nil},
+		{string(genai.BlockedReasonJailbreak), "", nil},
+		{"QUOTA", "no more today", failed("no more today")},
+		{"QUOTA", "", failed("QUOTA")},
+	} {
+		t.Run(tt.code+tt.message, func(t *testing.T) {
+			fails := workflow.NewEmittingFunctionNode("fails", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
+				ev := session.NewEvent(ctx, ctx.InvocationID())
+				ev.ErrorCode, ev.ErrorMessage = tt.code, tt.message
+				return nil, emit(ev)
+			}, workflow.NodeConfig{})
+			sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, fails)))
+			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+			rows := sink.of(schema.NodeError)
+			diff(t, "rows", tt.want, shapesOf(t, rows))
+			for _, e := range rows {
+				if start := one(t, sink, schema.AgentStarting); e.SpanID == start.SpanID || e.ParentSpanID != start.SpanID {
+					t.Error("the error does not stand on a span of its own below the workflow agent's")
+				}
+			}
+			checkParents(t, sink.rows)
+		})
+	}
+}
+
+// The message of an agent that is a node is its answer, not an output; what an agent
+// gives beside its message stands on its own span.
+func TestOutputOfAnAgentNode(t *testing.T) {
+	speaker, err := workflow.NewAgentNode(emits(t, "speaker", &session.Event{
+		ID: "e1", LLMResponse: model.LLMResponse{Content: genai.NewContentFromText("hello", genai.RoleModel)},
+	}), workflow.NodeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := workflow.NewAgentNode(emits(t, "worker", &session.Event{ID: "e2", Output: m{"n": 1}}), workflow.NodeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, speaker, worker)))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	answer, output := one(t, sink, schema.AgentResponse), one(t, sink, schema.NodeOutput)
+	for _, e := range sink.of(schema.AgentStarting) {
+		switch e.Agent {
+		case "speaker":
+			if answer.SpanID != e.SpanID {
+				t.Error("the answer does not stand on the speaker's span")
+			}
+		case "worker":
+			if output.SpanID != e.SpanID {
+				t.Error("the output does not stand on the worker's span")
+			}
+		}
+	}
+	checkParents(t, sink.rows)
+}
+
+func TestMessageAsOutput(t *testing.T) {
+	sink, r := recorded(t, recorder.Options{}, emits(t, "root", &session.Event{
+		ID: "e1", Output: "hello", NodeInfo: &session.NodeInfo{Path: "wf@1/root@1", MessageAsOutput: true},
+	}))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	if n := len(sink.of(schema.NodeOutput)); n != 0 {
+		t.Errorf("%d rows of NODE_OUTPUT, want none", n)
+	}
+}
+
+func TestInputRequest(t *testing.T) {
+	ask := workflow.NewEmittingFunctionNode("ask", func(ctx agent.Context, _ any, emit func(*session.Event) error) (string, error) {
+		err := emit(workflow.NewRequestInputEvent(ctx, session.RequestInput{InterruptID: "in-1", Message: "how many?"}))
+		if err != nil {
+			return "", err
+		}
+		return "", workflow.ErrNodeInterrupted
+	}, workflow.NodeConfig{})
+	take := workflow.NewFunctionNode("take", func(_ agent.Context, in any) (m, error) { return m{"took": in}, nil }, workflow.NodeConfig{})
+	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, ask, take)))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	request, pause := one(t, sink, schema.HITLInputRequest), one(t, sink, schema.ToolPaused)
+	adk := m{"pause_kind": "hitl_input", "function_call_id": "in-1", "interrupt_id": "in-1"}
+	content := m{"tool": "adk_request_input", "args": m{"interruptId": "in-1", "message": "how many?", "payload": nil}}
+	diff(t, "request", nodeShape(schema.HITLInputRequest, "wf@1/ask@1", "1", "1", content, adk), shapeOf(t, request))
+	diff(t, "pause", nodeShape(schema.ToolPaused, "wf@1/ask@1", "1", "1", content, adk), shapeOf(t, pause))
+	if pause.SpanID != request.SpanID {
+		t.Error("the pause does not stand on the span of its request")
+	}
+
+	adktest.Run(t, r, "u", "s", responds("in-1", "adk_request_input", m{"payload": m{"n": 3}}))
+	completed := one(t, sink, schema.HITLInputRequestCompleted)
+	diff(t, "completed", shape{
+		Type: schema.HITLInputRequestCompleted, Agent: "wf", Status: "OK",
+		Content: m{"tool": "adk_request_input", "result": m{"payload": m{"n": 3.0}}},
+		Attributes: m{"adk": m{
+			"pause_kind": "hitl_input", "function_call_id": "in-1", "interrupt_id": "in-1", "approver": "u", "waited_ms": fresh,
+		}},
+	}, shapeOf(t, completed, "waited_ms"))
+	if out := one(t, sink, schema.NodeOutput); out.RunID != completed.RunID {
+		t.Error("the answer did not let the workflow go on")
+	}
+	checkParents(t, sink.rows)
+
+	g := graph(t, sink.rows)
+	resumes := 0
+	for _, e := range g.Edges() {
+		if e.Kind == graphsync.Resumes {
+			resumes++
+		}
+	}
+	if resumes != 1 {
+		t.Errorf("%d edges from a request to the run that answers it, want one", resumes)
+	}
+	for _, n := range g.Nodes() {
+		if n.SpanID == request.SpanID && n.Kind != graphsync.KindHITL {
+			t.Errorf("the graph has the request as %q", n.Kind)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+	"google.golang.org/adk/v2/workflow"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// credentialCallName is the name under which ADK asks for a credential.
+const credentialCallName = "adk_request_credential"
+
+// pause is a kind of wait for something outside of the run.
+type pause struct {
+	kind string
+	// request and completed are the event types of a pause that a human ends; empty
+	// for a tool that answers later.
+	request, completed string
+}
+
+// pauseOf returns the kind of pause that a call of that name is.
+func pauseOf(name string) pause {
+	switch name {
+	case toolconfirmation.FunctionCallName:
+		return pause{"hitl_confirmation", schema.HITLConfirmationRequest, schema.HITLConfirmationRequestCompleted}
+	case credentialCallName:
+		return pause{"hitl_credential", schema.HITLCredentialRequest, schema.HITLCredentialRequestCompleted}
+	case workflow.WorkflowInputFunctionCallName:
+		return pause{"hitl_input", schema.HITLInputRequest, schema.HITLInputRequestCompleted}
+	}
+	return pause{kind: "tool"}
+}
+
+// pauses writes a row for each call that the event waits for, behind the row of the
+// request if a human is asked. Only ids that ADK itself lists as long-running count:
+// a model can invent a call of any name.
+func (rec *Recorder) pauses(ctx agent.InvocationContext, s *source) {
+	if len(s.LongRunningToolIDs) == 0 && s.RequestedInput == nil {
+		return
+	}
+	var known []string
+	if s.Content != nil {
+		for _, p := range s.Content.Parts {
+			if p == nil || p.FunctionCall == nil {
+				continue
+			}
+			fc := p.FunctionCall
+			if !slices.Contains(s.LongRunningToolIDs, fc.ID) || slices.Contains(known, fc.ID) {
+				continue
+			}
+			known = append(known, fc.ID)
+			rec.paused(ctx, s, fc)
+		}
+	}
+	for _, id := range s.LongRunningToolIDs {
+		if slices.Contains(known, id) {
+			continue
+		}
+		known = append(known, id)
+		rec.log.Debug("contextgraph: an event waits for a call that it does not hold", "function_call_id", id, "event", s.ID)
+		rec.emitFrom(ctx, s, s.row(schema.ToolPaused), body{
+			content: func(d jsonenc.Doc) {
+				d.Open('{')
+				d.Any("tool", nil)
+				d.Any("args", nil)
+				d.Close('}')
+			},
+			adk: func(d jsonenc.Doc) { pairKeys(d, pause{kind: "tool"}, id) },
+		})
+	}
+	if in := s.RequestedInput; in != nil && !slices.Contains(known, in.InterruptID) {
+		// A node of the host's own may ask without the call that ADK's helper adds.
+		args := map[string]any{"interruptId": in.InterruptID, "message": in.Message, "payload": in.Payload}
+		if in.ResponseSchema != nil {
+			args["responseSchema"] = in.ResponseSchema
+		}
+		rec.request(ctx, s, &genai.FunctionCall{ID: in.InterruptID, Name: workflow.WorkflowInputFunctionCallName, Args: args})
+	}
+}
+
+// paused writes the rows of one call that the event waits for. The two of a request
+// share its span.
+func (rec *Recorder) paused(ctx agent.InvocationContext, s *source, fc *genai.FunctionCall) {
+	p := pauseOf(fc.Name)
+	x := s.row(schema.ToolPaused)
+	switch p.request {
+	case "":
+	case schema.HITLConfirmationRequest:
+		x.span, x.parent = rec.confirmationRequest(ctx, s, fc)
+	default:
+		x.span, x.parent = rec.request(ctx, s, fc)
+	}
+	rec.emitFrom(ctx, s, x, body{
+		content: func(d jsonenc.Doc) { callContent(d, fc) },
+		adk:     func(d jsonenc.Doc) { pairKeys(d, p, fc.ID) },
+	})
+}
+
+func callContent(d jsonenc.Doc, fc *genai.FunctionCall) {
+	d.Open('{')
+	d.Str("tool", fc.Name)
+	d.Any("args", fc.Args)
+	d.Close('}')
+}
+
+// pairKeys writes by what a pause and its end find each other. The call id of a
+// confirmation in its own rows is that of the call to be confirmed.
+func pairKeys(d jsonenc.Doc, p pause, id string) {
+	d.Str("pause_kind", p.kind)
+	d.OptStr("function_call_id", id)
+	switch p.request {
+	case schema.HITLConfirmationRequest:
+		d.OptStr("confirmation_id", id)
+	case schema.HITLInputRequest:
+		d.OptStr("interrupt_id", id)
+	}
+}
+
+// request writes the row of a request for a credential or an input, on a span of its
+// own, which it returns with the one around it.
+func (rec *Recorder) request(ctx context.Context, s *source, fc *genai.FunctionCall) (span, parent string) {
+	p := pauseOf(fc.Name)
+	x := s.row(p.request)
+	x.span, x.parent = newSpanID(), s.around()
+	rec.emitFrom(ctx, s, x, body{
+		content: func(d jsonenc.Doc) { callContent(d, fc) },
+		adk:     func(d jsonenc.Doc) { pairKeys(d, p, fc.ID) },
+	})
+	return x.span, x.parent
+}
+
+// confirmationRequest writes the row of a request for a confirmation and ties its id
+// to the approval.
+func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source, fc *genai.FunctionCall) (span, parent string) {
+	r := s.run
+	x := s.row(schema.HITLConfirmationRequest)
+	x.span, x.parent = newSpanID(), s.around()
+	callID := ""
+	var approval safety.Approval
+	if orig, err := toolconfirmation.OriginalCallFrom(fc); err == nil {
+		callID = orig.ID
+		r.mu.Lock()
+		c := r.asked[callID]
+		delete(r.asked, callID)
+		r.mu.Unlock()
+		if c != nil {
+			x.span, x.parent, approval = c.hitlSpan, c.span, c.approval
+		}
+	}
+	if approval.ID != "" {
+		actx, cancel := detached(ctx, ledgerTimeout)
+		defer cancel()
+		if err := rec.attach(actx, approval, fc); err != nil {
+			// Without its confirmation id the approval cannot be found again, so
+			// its answer will be refused.
+			rec.log.Error("contextgraph: a confirmation id could not be recorded; the answer to this request will be refused",
+				"confirmation_id", fc.ID, "approval", approval.ID, "error", err)
+		}
+	}
+	rec.emitFrom(ctx, s, x, body{
+		content: func(d jsonenc.Doc) { callContent(d, fc) },
+		adk: func(d jsonenc.Doc) {
+			d.Str("pause_kind", "hitl_confirmation")
+			d.OptStr("function_call_id", callID)
+			d.Str("confirmation_id", fc.ID)
+			d.OptStr("approval_id", approval.ID)
+			enforced, _ := rec.enforced(approval.Tool)
+			d.Bool("enforced", enforced)
+		},
+	})
+	return x.span, x.parent
+}
+
+// waited returns how long the call of that id has been waited for. What it waits
+// with is an event of the session, whichever process recorded it.
+func (rec *Recorder) waited(ctx agent.InvocationContext, id string) (time.Duration, bool) {
+	sess := ctx.Session()
+	if id == "" || sess == nil || sess.Events() == nil {
+		return 0, false
+	}
+	events := sess.Events()
+	for i := events.Len() - 1; i >= 0; i-- {
+		ev := events.At(i)
+		if ev == nil {
+			continue
+		}
+		if slices.Contains(ev.LongRunningToolIDs, id) || ev.RequestedInput != nil && ev.RequestedInput.InterruptID == id {
+			return max(rec.now().Sub(ev.Timestamp), 0), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,149 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+)
+
+// What the formatter takes out of the content must not stand elsewhere in the row, nor
+// in the store.
+func TestFormatterIsNotBypassed(t *testing.T) {
+	store := &shelf{}
+	work := functionTool(t, functiontool.Config{Name: "work", Description: "works"}, func(ctx agent.Context, _ map[string]any) (map[string]any, error) {
+		ctx.Actions().StateDelta["customer"] = "Alice"
+		return map[string]any{"greeting": "Alice"}, nil
+	})
+	remote := &session.Event{ID: "e1", LLMResponse: model.LLMResponse{
+		CustomMetadata: m{"a2a:request": m{"text": "Alice"}, "a2a:response": m{"text": "Alice"}, "a2a:task_id": "t1"},
+	}}
+	root := llm(t, llmagent.Config{
+		Name: "root", Tools: []tool.Tool{work},
+		Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if adktest.LastResponse(req) != nil {
+				return adktest.Text("Goodbye Alice"), nil
+			}
+			return adktest.Calls(&genai.FunctionCall{ID: "c1", Name: "work", Args: m{"name": "Alice"}}), nil
+		}},
+	})
+	options := recorder.Options{
+		Offload: store, PromptDelta: true,
+		Format: func(_ string, content []byte) ([]byte, error) {
+			return []byte(strings.ReplaceAll(string(content), "Alice", "someone")), nil
+		},
+	}
+	msg := &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
+		{Text: "I am Alice"}, {Text: strings.Repeat("Alice ", 10_000)},
+		{InlineData: &genai.Blob{MIMEType: "Text/Plain; charset=utf-8", Data: []byte("Alice")}},
+		{InlineData: &genai.Blob{MIMEType: "application/json", Data: []byte(`{"name":"Alice"}`)}},
+		{ExecutableCode: &genai.ExecutableCode{Code: `print("Alice")`}},
+		{CodeExecutionResult: &genai.CodeExecutionResult{Output: "Alice"}},
+		{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("pixels")}},
+	}}
+	sink, r := recorded(t, options, root)
+	adktest.Run(t, r, "u", "s", msg)
+	adktest.Run(t, r, "u", "s", adktest.UserText("Alice again"))
+	events, r := recorded(t, options, emits(t, "root", remote))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+
+	rows := append(sink.rows, events.rows...)
+	for _, e := range rows {
+		for column, data := range map[string][]byte{"content": e.Content, "content_parts": e.ContentParts, "attributes": e.Attributes} {
+			if strings.Contains(string(data), "Alice") {
+				t.Errorf("%s of %s: %.300s", column, e.EventType, data)
+			}
+		}
+	}
+	if got := attribute(t, sink.of(schema.StateDelta)[0], "state_delta", "customer"); got != "someone" {
+		t.Errorf("state_delta = %v, want what the formatter makes of it", got)
+	}
+	for _, e := range sink.of(schema.LLMRequest) {
+		if base := attribute(t, e, "adk", "prompt_base"); base != nil {
+			t.Errorf("a prompt refers to %v, of which nobody knows what the formatter left", base)
+		}
+	}
+	if n := len(store.parts); n != 1 {
+		t.Errorf("%d parts were stored, want the image alone", n)
+	}
+}
+
+// stateOf returns what a row says of the session's state.
+func stateOf(t *testing.T, sink *memory) (out []any) {
+	t.Helper()
+	for _, e := range sink.rows {
+		for _, key := range []string{"state", "state_delta"} {
+			if v := attribute(t, e, "session_metadata", key); v != nil {
+				out = append(out, m{e.EventType + " " + key: v})
+			}
+		}
+	}
+	return out
+}
+
+// The policy of STATE_DELTA holds for the state of the session too; a STATE_DELTA that
+// is not written leaves its change to the next run.
+func TestStateFollowsThePolicy(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		options recorder.Options
+		want    []any
+	}{
+		{"none", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.StateDelta: recorder.ContentNone}}, nil},
+		{"digest", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.StateDelta: recorder.ContentDigest}}, nil},
+		{"denied", recorder.Options{Deny: []string{schema.StateDelta}}, []any{
+			m{schema.UserMessageReceived + " state_delta": m{"k": "v"}},
+		}},
+		{"the first rows are denied", recorder.Options{Deny: []string{schema.UserMessageReceived, schema.StateDelta}}, []any{
+			m{schema.InvocationStarting + " state_delta": m{"k": "v"}},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ev := &session.Event{ID: "e1", Actions: session.EventActions{StateDelta: m{"k": "v"}}}
+			sink, r := recorded(t, tt.options, emits(t, "root", ev))
+			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+			if diff := cmp.Diff(tt.want, stateOf(t, sink)); diff != "" {
+				t.Errorf("state (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// picky refuses rows of one type.
+type picky struct {
+	memory
+	typ string
+}
+
+func (p *picky) Append(e schema.Event) bool { return e.EventType != p.typ && p.memory.Append(e) }
+
+// A row that the sink does not take passes on to the next what only it carried.
+func TestStateOfARefusedRow(t *testing.T) {
+	sink := &picky{typ: schema.UserMessageReceived}
+	svc := session.InMemoryService()
+	if _, err := svc.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: m{"k": "v"}}); err != nil {
+		t.Fatal(err)
+	}
+	r := newRunnerOn(t, svc, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hi")})
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	want := []any{m{schema.InvocationStarting + " state": m{"k": "v"}}}
+	if diff := cmp.Diff(want, stateOf(t, &sink.memory)); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}

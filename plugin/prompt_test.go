@@ -1,0 +1,168 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/runner"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+)
+
+type message struct{ Role, Content string }
+
+// promptOf follows the references of a row of LLM_REQUEST and returns its messages.
+func promptOf(t *testing.T, rows map[string]schema.Event, e schema.Event) []message {
+	t.Helper()
+	var content struct{ Prompt []message }
+	if err := json.Unmarshal(e.Content, &content); err != nil {
+		t.Fatal(err)
+	}
+	base, ok := attribute(t, e, "adk", "prompt_base").(map[string]any)
+	if !ok {
+		return content.Prompt
+	}
+	b, ok := rows[base["event_id"].(string)]
+	if !ok {
+		t.Fatalf("row %s refers to %v, which is not on record", e.EventID, base["event_id"])
+	}
+	return append(promptOf(t, rows, b)[:int(base["messages"].(float64)):int(base["messages"].(float64))], content.Prompt...)
+}
+
+func byID(events []schema.Event) map[string]schema.Event {
+	m := make(map[string]schema.Event)
+	for _, e := range events {
+		m[e.EventID] = e
+	}
+	return m
+}
+
+// sent is what the model really got.
+func sent(req *model.LLMRequest) (out []message) {
+	for _, c := range req.Contents {
+		var texts []string
+		for _, p := range c.Parts {
+			if p.Text != "" {
+				texts = append(texts, p.Text)
+			}
+		}
+		out = append(out, message{c.Role, strings.Join(texts, " | ")})
+	}
+	return out
+}
+
+func TestPromptHistory(t *testing.T) {
+	for _, delta := range []bool{false, true} {
+		t.Run(fmt.Sprintf("delta=%v", delta), func(t *testing.T) {
+			sink := &memory{}
+			m := says("an answer")
+			r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: delta}}, llmagent.Config{
+				Model: m, Instruction: "Plan media.",
+			})
+			for i := range 5 {
+				adktest.Run(t, r, "u", "s", adktest.UserText(fmt.Sprintf("turn %d", i)))
+			}
+			rows := sink.of(schema.LLMRequest)
+			all := byID(rows)
+			for i, req := range m.Requests() {
+				if diff := cmp.Diff(sent(req), promptOf(t, all, rows[i])); diff != "" {
+					t.Errorf("request %d: the rows do not give the prompt back (-sent +rows):\n%s", i, diff)
+				}
+				var content struct{ Prompt []message }
+				_ = json.Unmarshal(rows[i].Content, &content)
+				want := 2*i + 1
+				if delta && i > 0 {
+					want = 2
+				}
+				if len(content.Prompt) != want {
+					t.Errorf("request %d: the row holds %d messages, want %d", i, len(content.Prompt), want)
+				}
+			}
+		})
+	}
+}
+
+// lossy is a sink that loses rows when it is told so.
+type lossy struct {
+	memory
+	lost int
+}
+
+func (l *lossy) Lost(schema.Session) int { return l.lost }
+
+func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
+	sink := &lossy{}
+	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: says("ok")})
+	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
+	sink.lost++
+	adktest.Run(t, r, "u", "s", adktest.UserText("two"))
+	adktest.Run(t, r, "u", "s", adktest.UserText("three"))
+	var based []bool
+	for _, e := range sink.of(schema.LLMRequest) {
+		based = append(based, attribute(t, e, "adk", "prompt_base") != nil)
+	}
+	if diff := cmp.Diff([]bool{false, false, true}, based); diff != "" {
+		t.Errorf("which requests refer to an earlier row (-want +got):\n%s", diff)
+	}
+}
+
+func TestPromptDeltaStaysInItsSession(t *testing.T) {
+	sink := &memory{}
+	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: says("ok")})
+	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
+	adktest.Run(t, r, "u", "s2", adktest.UserText("one"))
+	if rows := sink.of(schema.LLMRequest); attribute(t, rows[1], "adk", "prompt_base") != nil {
+		t.Error("a request of another session refers to this one's")
+	}
+}
+
+// A history that was edited, as by a summary in the place of old turns, is written
+// from the first message that differs.
+func TestPromptDeltaAfterAnEdit(t *testing.T) {
+	sink := &memory{}
+	edited := false
+	m := says("ok")
+	// A plugin in front of the observer edits what the model gets.
+	editor, err := plugin.New(plugin.Config{Name: "editor", BeforeModelCallback: func(_ agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+		if edited {
+			req.Contents[2] = genai.NewContentFromText("a summary", genai.RoleUser)
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRunnerWith(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: m},
+		func(cfg runner.PluginConfig) runner.PluginConfig {
+			cfg.Plugins = append([]*plugin.Plugin{editor}, cfg.Plugins...)
+			return cfg
+		})
+	for i := range 4 {
+		edited = i >= 2
+		adktest.Run(t, r, "u", "s", adktest.UserText(fmt.Sprintf("turn %d", i)))
+	}
+	rows := sink.of(schema.LLMRequest)
+	for i, req := range m.Requests() {
+		if diff := cmp.Diff(sent(req), promptOf(t, byID(rows), rows[i])); diff != "" {
+			t.Errorf("request %d: the rows do not give the prompt back (-sent +rows):\n%s", i, diff)
+		}
+	}
+	if got := attribute(t, rows[2], "adk", "prompt_base", "messages"); got != 2.0 {
+		t.Errorf("the edited request keeps %v messages of the one before, want 2", got)
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// typesSink keeps the types of its rows.
+type typesSink []string
+
+func (s *typesSink) Append(e schema.Event) bool { *s = append(*s, e.EventType); return true }
+
+// A call that goes on when its run ends, as one of a branch that nobody waits for, is
+// closed once and does not begin again.
+func TestCallBesideTheEndOfItsRun(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		early bool // the run ends before the call begins
+	}{{"ends", false}, {"begins", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			sink := &typesSink{}
+			rec := newTestRecorder(t, sink)
+			inTool(t, rec, func(ctx agent.Context, tl tool.Tool) {
+				r := rec.runs.lookup(ctx)
+				rec.finish(ctx, r)
+				n := len(*sink)
+				if tt.early {
+					rec.startTool(ctx, r, tl, nil)
+					if got, want := (*sink)[n:], []string{schema.ToolStarting, schema.ToolError}; !slices.Equal(got, want) {
+						t.Errorf("rows of the call: %v, want %v", got, want)
+					}
+					n = len(*sink)
+				}
+				if _, err := rec.afterTool(ctx, tl, nil, nil, nil); err != nil {
+					t.Error(err)
+				}
+				if _, err := rec.beforeAgent(ctx); err != nil {
+					t.Error(err)
+				}
+				if got := (*sink)[n:]; len(got) > 0 {
+					t.Errorf("rows after the end: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// A run with any number of steps remembers a bounded number of agents that ended.
+func TestEndedAgentsAreBounded(t *testing.T) {
+	r := &run{closed: make(map[agentKey]*agentSpan), rootSpan: newSpanID()}
+	for i := range 10 * maxClosed {
+		key := agentKey{"a", fmt.Sprint("a@", i)}
+		a := &agentSpan{agentKey: key}
+		r.mu.Lock()
+		r.agents = append(r.agents, a)
+		r.mu.Unlock()
+		r.closeAgent(key.name, key.branch)
+	}
+	if len(r.closed) != maxClosed || len(r.closing) != maxClosed {
+		t.Errorf("%d agents are remembered in an order of %d, want %d", len(r.closed), len(r.closing), maxClosed)
+	}
+	if r.agent("a", fmt.Sprint("a@", 10*maxClosed-1)) == nil {
+		t.Error("the last agent is forgotten")
+	}
+}
+
+// Of two calls of one agent at once nobody can tell which one an activation belongs to.
+func TestDelegatingCall(t *testing.T) {
+	root := &agentSpan{agentKey: agentKey{name: "root"}}
+	first, second := &call{name: "expert", agent: "root"}, &call{name: "expert", agent: "root"}
+	r := &run{calls: map[*session.EventActions]*call{{}: {name: "other", agent: "root"}, {SkipSummarization: true}: first}}
+	key := agentKey{"expert", "expert@1"}
+	if got := r.delegating(root, key); got != first {
+		t.Errorf("one call: got %+v", got)
+	}
+	if got := r.delegating(root, agentKey{"expert", ""}); got != nil {
+		t.Errorf("an agent on the branch of its caller was reached in another way, got %+v", got)
+	}
+	r.calls[&session.EventActions{}] = second
+	if got := r.delegating(root, key); got != nil {
+		t.Errorf("two calls: got %+v", got)
+	}
+	first.claimed = true
+	if got := r.delegating(root, key); got != second {
+		t.Errorf("one call that is left: got %+v", got)
+	}
+}
+
+// Runs that ended are forgotten, and those that never began are found.
+func TestRunsAreForgotten(t *testing.T) {
+	var rs runs
+	now := time.Unix(1000, 0)
+	for i := range 1000 {
+		r := &run{key: runKey{invocation: fmt.Sprint(i)}, id: fmt.Sprint(i)}
+		r.rest(now)
+		abandoned := rs.add(r, now)
+		for _, old := range abandoned {
+			if !old.abandoned(now) || rs.get(old.key) != nil {
+				t.Fatalf("run %s is not abandoned or still under way", old.id)
+			}
+		}
+		if i%2 == 0 {
+			rs.end(r, now)
+		}
+		now = now.Add(10 * time.Second)
+	}
+	if len(rs.ended) > 10 {
+		t.Errorf("%d runs that ended are remembered", len(rs.ended))
+	}
+	if most := int((abandonedAfter + sweepEvery) / (10 * time.Second)); len(rs.m) > most {
+		t.Errorf("%d runs are under way, want at most %d", len(rs.m), most)
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/adk/v2/agent"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// runs holds the runs under way, and for a moment those that ended. Every callback of
+// every run takes its lock, so nothing waits and nothing is called while it is held.
+type runs struct {
+	mu sync.Mutex
+	m  map[runKey]*run
+	// ended holds the runs that ended just now, oldest first.
+	ended []endedRun
+	// swept is when abandoned runs were looked for.
+	swept time.Time
+}
+
+// endedRun is a run whose last row was handed to the sink at the given time.
+type endedRun struct {
+	session schema.Session
+	id      string
+	at      time.Time
+}
+
+// settles is how long a run that ended still counts as under way. Its last row
+// may not be on disk yet when another run of the session reads the record.
+const settles = 5 * time.Second
+
+// abandonedAfter is how long a run may stand between its user message and its
+// start, or, if it is live, before anything happens in it. A plugin that refuses the
+// message ends a run there, as does a model that cannot be live, and nothing tells.
+const abandonedAfter = 10 * time.Minute
+
+// sweepEvery is how often abandoned runs are looked for, which takes a look at every
+// run under way.
+const sweepEvery = time.Minute
+
+// add stores r and returns the runs that were abandoned, which it removes.
+func (rs *runs) add(r *run, now time.Time) (abandoned []*run) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.m == nil {
+		rs.m = make(map[runKey]*run)
+	}
+	if since := now.Sub(rs.swept); since >= sweepEvery || since < 0 {
+		rs.swept = now
+		for k, old := range rs.m {
+			if old.abandoned(now) {
+				old.over.Store(true)
+				delete(rs.m, k)
+				rs.ended = append(rs.ended, endedRun{old.session, old.id, now})
+				abandoned = append(abandoned, old)
+			}
+		}
+	}
+	rs.m[r.key] = r
+	return abandoned
+}
+
+// get returns the run of the key, nil when there is none or it is over.
+func (rs *runs) get(k runKey) *run {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if r := rs.m[k]; r != nil && !r.over.Load() {
+		return r
+	}
+	return nil
+}
+
+// end takes r off the runs under way.
+func (rs *runs) end(r *run, now time.Time) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	delete(rs.m, r.key)
+	rs.forget(now)
+	rs.ended = append(rs.ended, endedRun{r.session, r.id, now})
+}
+
+func (rs *runs) forget(now time.Time) {
+	n := 0
+	for n < len(rs.ended) && now.Sub(rs.ended[n].at) > settles {
+		n++
+	}
+	clear(rs.ended[:n])
+	rs.ended = rs.ended[n:]
+}
+
+// live returns the ids of the runs of a session that are under way or ended just
+// now.
+func (rs *runs) live(s schema.Session, now time.Time) []string {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.forget(now)
+	var ids []string
+	for _, r := range rs.m {
+		if r.session == s {
+			ids = append(ids, r.id)
+		}
+	}
+	for _, e := range rs.ended {
+		if e.session == s {
+			ids = append(ids, e.id)
+		}
+	}
+	return ids
+}
+
+// keyOf returns the key of the run that a run-level callback belongs to.
+func keyOf(ctx agent.InvocationContext) runKey {
+	if cfg := ctx.RunConfig(); cfg != nil {
+		return runKey{config: cfg}
+	}
+	k := runKey{invocation: ctx.InvocationID()}
+	if s := ctx.Session(); s != nil {
+		k.session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
+	}
+	return k
+}
+
+// lookup finds the run of an agent, model or tool callback. The context there is
+// a wrapper without RunConfig; WithICDelta(nil) returns what it wraps.
+func (rs *runs) lookup(ctx agent.Context) *run {
+	ic := ctx.WithICDelta(nil)
+	if ic == nil {
+		return nil
+	}
+	return rs.get(keyOf(ic))
+}

@@ -1,0 +1,106 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/adk/v2/session"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+)
+
+// source is an event that rows come from.
+type source struct {
+	*session.Event
+	run *run
+	// span is that of the activation of the event's author, or the root span.
+	span, parent string
+}
+
+// row returns a row of the event's author.
+func (s *source) row(typ string) row {
+	return row{typ: typ, agent: s.Author, branch: s.Branch, span: s.span, parent: s.parent}
+}
+
+// path is the path of the workflow node that emitted the event, "" for none.
+func (s *source) path() string {
+	if s.NodeInfo == nil {
+		return ""
+	}
+	return s.NodeInfo.Path
+}
+
+// emitFrom writes a row that comes from an event, with the attributes that all such
+// rows have.
+func (rec *Recorder) emitFrom(ctx context.Context, s *source, x row, b body) written {
+	adk, attrs := b.adk, b.attrs
+	b.adk = func(d jsonenc.Doc) {
+		s.attributes(d)
+		if adk != nil {
+			adk(d)
+		}
+	}
+	b.attrs = func(d jsonenc.Doc) {
+		if attrs != nil {
+			attrs(d)
+		}
+		rec.customMetadata(d, s.CustomMetadata)
+	}
+	return rec.emit(ctx, s.run, x, b)
+}
+
+// attributes writes where in the run the event came from, into attributes.adk.
+func (s *source) attributes(d jsonenc.Doc) {
+	d.OptStr("source_event_id", s.ID)
+	if path := s.path(); path != "" {
+		n := parseNode(path)
+		d.Key("node")
+		d.Open('{')
+		d.Str("path", path)
+		d.OptStr("run_id", n.run)
+		d.OptStr("parent_run_id", n.parentRun)
+		d.Close('}')
+	}
+	if s.IsolationScope != "" {
+		d.Key("scope")
+		d.Open('{')
+		d.Str("id", s.IsolationScope)
+		d.Str("kind", scopeKind(s.IsolationScope))
+		d.Close('}')
+	}
+	switch len(s.Routes) {
+	case 0:
+	case 1:
+		d.Str("route", s.Routes[0])
+	default:
+		d.Any("route", s.Routes)
+	}
+}
+
+// scopeKind tells the two things apart that isolate what an agent sees: the run of a
+// workflow node, whose path ends in name@run, and the call that delegated a task.
+func scopeKind(scope string) string {
+	if strings.Contains(lastSegment(scope), "@") {
+		return "node_run"
+	}
+	return "function_call"
+}
+
+// customMetadata writes the entries of an event's metadata that the options list.
+func (rec *Recorder) customMetadata(d jsonenc.Doc, metadata map[string]any) {
+	if len(rec.options.Metadata) == 0 {
+		return
+	}
+	chosen := make(map[string]any)
+	for k, v := range metadata {
+		if listed(rec.options.Metadata, k) {
+			chosen[k] = v
+		}
+	}
+	if len(chosen) > 0 {
+		d.Any("custom_metadata", chosen)
+	}
+}

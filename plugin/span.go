@@ -1,0 +1,145 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"google.golang.org/adk/v2/agent"
+)
+
+// join makes ADK's span of an agent or of a tool call lead to its rows. These spans
+// are the current one in the callbacks; any other one is left alone.
+func (r *run) join(span trace.Span, id string) {
+	if span.IsRecording() && isADK(span) {
+		span.SetAttributes(r.spanAttributes(id)...)
+	}
+}
+
+func isADK(span trace.Span) bool {
+	s, ok := span.(sdktrace.ReadOnlySpan)
+	return ok && s.InstrumentationScope().Name == adkTracer
+}
+
+func (r *run) spanAttributes(id string) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		SpanTraceID.String(r.traceID), SpanSpanID.String(id), SpanRunID.String(r.id),
+		SpanSessionID.String(r.session.ID), SpanAppName.String(r.session.App),
+	}
+}
+
+// SpanProcessor returns a processor that joins ADK's spans of model calls to their
+// rows, in both directions; no callback sees those spans. It adds attributes to them,
+// and their ids and events to the rows; it starts no spans and exports none. Give it
+// to the tracer provider that ADK uses, once. It knows of a span only while its model
+// call lasts, needs no shutdown, and serves any number of runners.
+func (rec *Recorder) SpanProcessor() sdktrace.SpanProcessor {
+	return &spanProcessor{rec: rec, calls: make(map[spanKey]*modelSpan)}
+}
+
+type spanProcessor struct {
+	rec *Recorder
+
+	mu    sync.Mutex
+	calls map[spanKey]*modelSpan // under way
+}
+
+type spanKey struct {
+	trace trace.TraceID
+	span  trace.SpanID
+}
+
+func keyOfSpan(sc trace.SpanContext) spanKey { return spanKey{sc.TraceID(), sc.SpanID()} }
+
+// modelSpan is ADK's span of a model call.
+type modelSpan struct {
+	id string
+	// event is the id of the event that the answer becomes, known once the whole
+	// answer is there.
+	event atomic.Pointer[string]
+}
+
+// OnStart runs on the goroutine of the agent, between the callback before the model
+// call and the call. ADK starts the span with the context of the invocation, which
+// tells whose call it is.
+func (p *spanProcessor) OnStart(parent context.Context, span sdktrace.ReadWriteSpan) {
+	ctx, ok := parent.(agent.InvocationContext)
+	if !ok || !strings.HasPrefix(span.Name(), generateContent) || !isADK(span) {
+		return
+	}
+	var r *run
+	defer p.rec.rescue("SpanProcessor", &r)
+	if r = p.rec.runs.get(keyOf(ctx)); r == nil || ctx.Agent() == nil {
+		return
+	}
+	sc := span.SpanContext()
+	m := &modelSpan{id: sc.SpanID().String()}
+	l := r.calling(ctx.Agent().Name(), ctx.Branch(), m, sc.IsSampled())
+	if l == nil {
+		return
+	}
+	span.SetAttributes(r.spanAttributes(l.id)...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[keyOfSpan(sc)] = m
+}
+
+// OnEnd runs before the callback after the model call. ADK tells the event then. It
+// reads the span that exporters get: one that is still written to must not be read
+// beside them.
+func (p *spanProcessor) OnEnd(span sdktrace.ReadOnlySpan) {
+	key := keyOfSpan(span.SpanContext())
+	p.mu.Lock()
+	m := p.calls[key]
+	delete(p.calls, key)
+	p.mu.Unlock()
+	if m == nil {
+		return
+	}
+	for _, a := range span.Attributes() {
+		if a.Key == genaiEvent {
+			event := a.Value.AsString()
+			m.event.Store(&event)
+		}
+	}
+}
+
+// Shutdown does nothing.
+func (*spanProcessor) Shutdown(context.Context) error { return nil }
+
+// ForceFlush does nothing.
+func (*spanProcessor) ForceFlush(context.Context) error { return nil }
+
+// calling returns the model call that the agent is about to make and gives it its
+// span. One that is not exported leads nowhere.
+func (r *run) calling(name, branch string, m *modelSpan, exported bool) *llmSpan {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.agentLocked(name, branch)
+	if a == nil || a.llm == nil {
+		return nil
+	}
+	if exported {
+		a.llm.span = m
+	}
+	return a.llm
+}
+
+// eventID returns the id of the event that the answer becomes, "" when unknown.
+func (m *modelSpan) eventID() string {
+	if m == nil {
+		return ""
+	}
+	if event := m.event.Load(); event != nil {
+		return *event
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+)
+
+// errNoClient is returned by Open for a configuration that names a dataset in a program
+// that has no client for it.
+var errNoClient = errors.New("contextgraph: the configuration names a BigQuery dataset, and the program has no client for it: " +
+	"import github.com/adk-contextgraph/contextgraph/warehouse/bigquery and give contextgraph.WithWarehouse(bigquery.Open), " +
+	"or remove the section bigquery")
+
+// connect opens the connection to the dataset of the configuration, if it names one.
+func (in *Instance) connect(ctx context.Context) error {
+	if !in.cfg.BigQuery.Enabled() {
+		return nil
+	}
+	if in.cfg.OpenWarehouse == nil {
+		return errNoClient
+	}
+	c, err := in.cfg.OpenWarehouse(ctx, in.cfg.BigQuery.WithDefaults(), warehouse.Host{
+		Journal: in.journal, Graphs: in.sync, Logger: in.log, Now: in.cfg.Now,
+	})
+	if err != nil {
+		return fmt.Errorf("contextgraph: connect to BigQuery: %w", err)
+	}
+	in.warehouse = c
+	return nil
+}
+
+// destinations returns the outboxes that retention has to know of from the beginning on.
+func (c Config) destinations() ([]string, error) {
+	if !c.BigQuery.Enabled() || c.OpenWarehouse == nil {
+		return nil, nil
+	}
+	names, err := c.BigQuery.WithDefaults().Names()
+	if err != nil {
+		return nil, fmt.Errorf("contextgraph: %w", err)
+	}
+	return []string{names.Destination()}, nil
+}
+
+// streamed is a journal that tells the dataset when the graph of a session has something
+// new to say about an approval.
+type streamed struct {
+	*journal.Journal
+	to warehouse.Connection
+}
+
+// Append implements the sink of the recorder. It never waits.
+func (s streamed) Append(e schema.Event) bool {
+	ok := s.Journal.Append(e)
+	if schema.IsApproval(e.EventType) {
+		s.to.Sync(e.Session())
+	}
+	return ok
+}
+
+// sink returns where the recorder writes rows.
+func (in *Instance) sink() cgplugin.Sink {
+	if in.warehouse == nil || in.cfg.BigQuery.Graph.NoSync {
+		return in.journal
+	}
+	return streamed{in.journal, in.warehouse}
+}
+
+// runEnded returns what the recorder calls at the end of a run, nil for nothing.
+func (in *Instance) runEnded() func(context.Context) {
+	if in.warehouse == nil || !in.cfg.BigQuery.Stream.FlushOnRunEnd {
+		return nil
+	}
+	wait := in.cfg.BigQuery.WithDefaults().Stream.FlushTimeout
+	log := slog.New(ratelog.NewHandler(in.log.Handler(), 0, in.cfg.Now)) // runs end often
+	return func(ctx context.Context) {
+		// A client that hung up is no reason to lose what it did.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+		defer cancel()
+		rows, parts := in.flush(ctx, func(ctx context.Context) error {
+			if in.warehouse.Status().Standby {
+				return errStandby
+			}
+			return in.warehouse.Flush(ctx)
+		})
+		if rows != nil {
+			log.Warn("contextgraph: a run ended before BigQuery had all its events; they stay in the journal", "error", rows)
+		}
+		if parts != nil {
+			log.Warn("contextgraph: a run ended before all its parts were stored", "error", parts)
+		}
+	}
+}
+
+// errStandby is why a run does not wait: nobody can tell when its rows are acknowledged.
+var errStandby = errors.New("another process sends the rows of this journal")
+
+// flush waits until every row recorded before is on disk, and then for send; meanwhile
+// for the parts. A store of parts that hangs or fails keeps no row from being sent.
+func (in *Instance) flush(ctx context.Context, send func(context.Context) error) (rows, parts error) {
+	var storing sync.WaitGroup
+	if in.parts != nil {
+		storing.Go(func() { parts = in.parts.Flush(ctx) })
+	}
+	if rows = in.journal.Flush(ctx); rows == nil {
+		rows = send(ctx)
+	}
+	storing.Wait()
+	return rows, parts
+}
+
+// FlushWarehouse waits until BigQuery has acknowledged every event recorded before the
+// call. It returns early with the reason when that cannot be expected or ctx ends;
+// nothing is lost then. Without a dataset it is [Instance.Flush].
+func (in *Instance) FlushWarehouse(ctx context.Context) error {
+	if in.warehouse == nil {
+		return in.Flush(ctx)
+	}
+	return errors.Join(in.flush(ctx, in.warehouse.Flush))
+}
+
+// drain sends what is left to BigQuery. What the journal still has to do needs some of
+// the time there is; without a limit to it, a dataset that cannot be reached would keep
+// the process from ending.
+func (in *Instance) drain(ctx context.Context) error {
+	if in.warehouse == nil {
+		return nil
+	}
+	wait := in.cfg.BigQuery.WithDefaults().Stream.FlushTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = time.Until(deadline) * 3 / 4
+	}
+	bounded, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err := in.journal.Flush(bounded)
+	return errors.Join(err, in.warehouse.Close(bounded))
+}

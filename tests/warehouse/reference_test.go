@@ -1,0 +1,104 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// TestReference holds what comes back from a dataset against what the tests of the
+// Python implementation say of it, by the numbers of docs/reference-behaviours.md.
+func TestReference(t *testing.T) {
+	x := newExtractTest(t, func(c *warehouse.Config) { c.Graph.Queries = warehouse.QueriesRecursive })
+	declared := `{"entities": [{"type": "Campaign", "value": "Summer", "artifact_uri": "gs://plans/summer.json"}]}`
+	x.insert(
+		extractRow{id: "e1", typ: schema.UserMessageReceived, span: "s1", second: 1, content: `{"text_summary": "plan"}`},
+		extractRow{id: "e2", typ: schema.ToolCompleted, span: "s2", second: 2, content: `{"tool": "plan", "result": {"ok": true}}`, attributes: declared},
+		extractRow{id: "e3", typ: schema.StateDelta, span: "s3", second: 3, attributes: `{"state_delta": {"a": 1}}`},
+		extractRow{id: "f1", typ: schema.UserMessageReceived, session: "flat", span: "s1", second: 1, content: `{"text_summary": "alone"}`},
+		extractRow{id: "f2", typ: schema.StateDelta, session: "flat", span: "s2", second: 2},
+	)
+	x.exec("UPDATE " + x.names.Quote(x.names.Events()) + " SET parent_span_id = 's1' WHERE event_id = 'e2'")
+	from, to := extractStart.Add(-time.Hour), extractStart.Add(time.Hour)
+	flat := schema.Session{App: "media", User: "ann", ID: "flat"}
+	sync := func(t *testing.T, s schema.Session) bigquery.SyncReport {
+		t.Helper()
+		rows, err := x.dataset.ReadSession(t.Context(), s, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := warehouse.GraphOfRows(s, rows, nil, warehouse.GraphOptions{Recorder: warehouse.RecorderDataset, ReadAt: extractStart.Add(time.Minute)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := x.dataset.SyncSession(t.Context(), g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	counted := func() string {
+		return strings.Join(append(x.rows("SELECT COUNT(*) FROM "+x.names.Quote(warehouse.BizNodes)), x.rows("SELECT COUNT(*) FROM "+x.names.Quote(warehouse.CrossLinks))...), " ")
+	}
+	t.Run("28_entities_are_linked_to_their_steps", func(t *testing.T) {
+		if r := sync(t, extractSession); r.Links != 1 {
+			t.Errorf("%+v", r)
+		}
+		got := x.rows("SELECT l.link_type, n.span_id, e.node_value FROM " + x.names.Quote(warehouse.CrossLinks) + " AS l JOIN " + x.names.Quote(warehouse.TechNodes) + " AS n ON n.node_key = l.node_key JOIN " +
+			x.names.Quote(warehouse.BizNodes) + " AS e ON e.biz_key = l.biz_key")
+		if !slices.Equal(got, []string{"EVALUATED | s2 | Summer"}) {
+			t.Errorf("links %v", got)
+		}
+	})
+	t.Run("23_storing_twice_changes_nothing", func(t *testing.T) {
+		before := counted()
+		sync(t, extractSession)
+		if after := counted(); before != "1 1" || after != before {
+			t.Errorf("%s rows, then %s", before, after)
+		}
+	})
+	scope := func(s schema.Session) bigquery.Scope { return bigquery.Scope{Session: s, From: from, To: to} }
+	t.Run("36_a_trace_has_the_edge_between_two_steps", func(t *testing.T) {
+		tr, err := x.dataset.Trace(t.Context(), scope(extractSession))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tr.Edges) != 1 || len(tr.Roots) != 2 || tr.Roots[0].Node.SpanID != "s1" || tr.Roots[0].Children[0].Node.SpanID != "s2" || tr.Edges[0].To != tr.Roots[0].Children[0].Node.Key {
+			t.Errorf("%+v", tr)
+		}
+	})
+	t.Run("40_the_document_of_an_entity_is_read_back", func(t *testing.T) {
+		es, err := x.dataset.ReadEntities(t.Context(), scope(extractSession))
+		if err != nil || len(es) != 1 || es[0].ArtifactURI != "gs://plans/summer.json" {
+			t.Errorf("%+v, %v", es, err)
+		}
+	})
+	t.Run("41_the_document_is_among_the_inputs_of_a_check", func(t *testing.T) {
+		es, err := x.dataset.ReadEntities(t.Context(), scope(extractSession))
+		if err != nil || len(es) != 1 {
+			t.Fatalf("%+v, %v", es, err)
+		}
+		in, err := x.dataset.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: scope(extractSession), Decision: es[0].TechNode})
+		if err != nil || len(in.Entities) != 1 || in.Entities[0].ArtifactURI != "gs://plans/summer.json" || in.Entities[0].LastSeen.IsZero() {
+			t.Errorf("%+v, %v", in, err)
+		}
+		if key := (entity.Entity{Type: "Campaign", Value: "Summer"}).CanonicalKey(); in.Entities[0].Key != key {
+			t.Errorf("key %s, want %s", in.Entities[0].Key, key)
+		}
+	})
+	t.Run("95_a_trace_without_edges_has_all_events", func(t *testing.T) {
+		tr, err := x.dataset.Trace(t.Context(), scope(flat))
+		if err != nil || len(tr.Edges) != 0 || len(tr.Timeline) != 2 || !slices.Equal(tr.Isolated, []string{"f1", "f2"}) {
+			t.Errorf("%+v, %v", tr, err)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+)
+
+// CausalQuestion asks what a step led to, or what led to it.
+type CausalQuestion struct {
+	Scope
+	// Node is the key of the step. Defaults to the first one with a message of the user.
+	Node string
+	// Backwards asks what led to the step.
+	Backwards bool
+	// Hops is how many edges of any kind lead at most from the step to another one.
+	// Defaults to [graphsync.DefaultHops].
+	Hops int
+}
+
+// Causal is a causal chain.
+type Causal struct {
+	// Origin is the key of the step it begins at.
+	Origin string
+	// Steps are the steps that were reached, each once, near ones first, in the order of
+	// [graphsync.Graph.Effects] and [graphsync.Graph.Causes].
+	Steps []CausalStep
+	// Truncated is true when there were more steps than the limit, Beyond when there
+	// are steps farther away than the limit of hops.
+	Truncated, Beyond bool
+	Form              Form
+}
+
+// CausalStep is one step of a causal chain.
+type CausalStep struct {
+	Node graphsync.TechNode
+	// Hops is the number of edges to the origin.
+	Hops int
+	// Via is the key of the step before it on the way from the origin, Edge the kind of
+	// the edge between them.
+	Via  string
+	Edge graphsync.EdgeKind
+}
+
+// CausalChain returns what a step led to, over edges of all kinds: by default what the
+// user's first message of a session led to. With Backwards it returns what led to the
+// step.
+//
+// The steps and their hops are those of [graphsync.Graph.Effects] and
+// [graphsync.Graph.Causes] in both forms. Of several steps that one was reached from,
+// Via is the earliest in recursive SQL and any of them in GQL.
+//
+// The error wraps [ErrNoSessionID], [ErrUnknownSession] or [graphsync.ErrUnknownNode]
+// where there is nothing to ask about.
+func (d *Dataset) CausalChain(ctx context.Context, q CausalQuestion) (Causal, error) {
+	if q.Hops < 0 {
+		return Causal{}, fmt.Errorf("bigquery: hop limit %d: use 1 or more, or 0 for %d", q.Hops, graphsync.DefaultHops)
+	}
+	q.Hops = cmp.Or(q.Hops, graphsync.DefaultHops)
+	s, found, err := d.session(ctx, q.Scope, askJob("ask_origin", nil, nil), param("node", q.Node))
+	if err != nil {
+		return Causal{}, err
+	}
+	if !found.NodeKey.Valid {
+		if q.Node == "" {
+			return Causal{}, fmt.Errorf("session %s has no message of the user: name a node: %w", s.Session.ID, graphsync.ErrUnknownNode)
+		}
+		return Causal{}, fmt.Errorf("session %s: node %q: %w", s.Session.ID, q.Node, graphsync.ErrUnknownNode)
+	}
+	q.Scope, q.Node = s, found.NodeKey.StringVal
+	rows, form, err := answer(ctx, d, d.causalQuestion(q))
+	if err != nil {
+		return Causal{}, err
+	}
+	out := Causal{Origin: q.Node, Form: form}
+	rows, out.Truncated = cut(rows, s.Limit)
+	// One hop more than asked for was looked at, to know whether anything is there.
+	tooFar := func(r causalRow) bool { return r.Hops > int64(q.Hops) }
+	out.Beyond = slices.ContainsFunc(rows, tooFar)
+	for _, r := range slices.DeleteFunc(rows, tooFar) {
+		out.Steps = append(out.Steps, CausalStep{
+			Node: r.node(s.Session), Hops: int(r.Hops), Via: r.Via.StringVal, Edge: graphsync.EdgeKind(r.Edge.StringVal),
+		})
+	}
+	return out, nil
+}
+
+func (d *Dataset) causalQuestion(q CausalQuestion) asked[causalRow] {
+	params := q.params(param("node", q.Node), q.limit())
+	return both[causalRow](d, "ask_causal_chain", bounds{Hops: q.Hops + 1, Backwards: q.Backwards}, params,
+		param("hops", int64(q.Hops)+1), param("backwards", q.Backwards))
+}
+
+type causalRow struct {
+	nodeRow
+	Hops int64         `bigquery:"hops"`
+	Via  bq.NullString `bigquery:"via"`
+	Edge bq.NullString `bigquery:"edge"`
+}

@@ -1,0 +1,228 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+)
+
+// ReasoningQuestion asks what a decision rests on.
+type ReasoningQuestion struct {
+	Scope
+	// Decision is the key of a node. Defaults to the session's latest request for a
+	// confirmation.
+	Decision string
+	// Entity is the [entity.Entity.CanonicalKey] of the one entity that is asked about.
+	// Defaults to all.
+	Entity string
+	// Hops limits paths to that many edges of kind informs and resumes. Defaults to
+	// [graphsync.DefaultHops]. Edges of kind contains do not count.
+	Hops int
+}
+
+// Reasoning is what a decision rests on.
+type Reasoning struct {
+	// Decision is the node, DecidedAt the time that nothing later counts for.
+	Decision  graphsync.TechNode
+	DecidedAt time.Time
+	// Reasons are in the order of [graphsync.Graph.Why].
+	Reasons []graphsync.Reason
+	// Truncated is true when there were more rows than the limit: the entities that are
+	// farthest away are missing, or sightings of them.
+	Truncated bool
+	// Beyond is true when a step one hop farther away than the limit saw an entity, which
+	// may be among the Reasons as well.
+	Beyond bool
+	Form   Form
+}
+
+// farEdges is how many edges a path may have in GQL beyond its hops. Edges of kind
+// contains do not count as hops, but a pattern needs a bound: this one is three for
+// every hop, since a call lies in a tool, an agent and a run.
+const farEdges = 3
+
+// bounds are what stands in patterns, where no parameter can.
+type bounds struct {
+	Hops, Edges int
+	Backwards   bool
+}
+
+// ReasoningChain returns the entities that were evaluated before a decision and led to
+// it, across agents and turns, each with one shortest path, as [graphsync.Graph.Why]
+// does from a journal.
+//
+// In recursive SQL the answer is the same: of several paths the one with the fewest
+// hops, then the fewest edges, then over the later steps. The dataset holds each entity
+// once per step, at the time it was last seen there; one that a step saw before the
+// decision and again after it does not count here. GQL finds paths with the fewest
+// edges of any kind, of at most four for every hop that is allowed; Hops are those on
+// that path. Where one of them has more hops than allowed, the question is asked again in
+// recursive SQL, because another path may have fewer.
+//
+// The error wraps [ErrNoSessionID], [ErrUnknownSession], [ErrNoDecision] or
+// [graphsync.ErrUnknownNode] where there is nothing to ask about.
+func (d *Dataset) ReasoningChain(ctx context.Context, q ReasoningQuestion) (Reasoning, error) {
+	if q.Hops < 0 {
+		return Reasoning{}, fmt.Errorf("bigquery: hop limit %d: use 1 or more, or 0 for %d", q.Hops, graphsync.DefaultHops)
+	}
+	q.Hops = cmp.Or(q.Hops, graphsync.DefaultHops)
+	at, err := d.decision(ctx, q.Scope, q.Decision)
+	if err != nil {
+		return Reasoning{}, err
+	}
+	return d.reasoning(ctx, at, q)
+}
+
+func (d *Dataset) reasoning(ctx context.Context, at decision, q ReasoningQuestion) (Reasoning, error) {
+	out := Reasoning{DecidedAt: at.decidedAt}
+	question := d.reasoningQuestion(at, q, &out.Truncated)
+	rows, form, err := answer(ctx, d, question)
+	if err != nil {
+		return Reasoning{}, err
+	}
+	tooFar := func(r reasonRow) bool { return r.Hops > int64(q.Hops) }
+	if form == FormGQL && slices.ContainsFunc(rows, tooFar) {
+		form = FormRecursive
+		if rows, err = question.recursive(ctx); err != nil {
+			return Reasoning{}, err
+		}
+	}
+	out.Form = form
+	// One hop more than asked for was looked at, to know whether anything is there.
+	out.Beyond = slices.ContainsFunc(rows, tooFar)
+	rows = slices.DeleteFunc(rows, tooFar)
+
+	keys := []string{at.node}
+	for _, r := range rows {
+		for _, s := range r.Path {
+			keys = append(keys, s.NodeKey)
+		}
+	}
+	nodes, err := d.nodes(ctx, at.Scope, keys)
+	if err != nil {
+		return Reasoning{}, err
+	}
+	out.Decision = nodes[at.node]
+	out.Reasons, err = reasons(rows, at.node, nodes)
+	return out, err
+}
+
+// reasoningQuestion says in truncated whether the form that was asked last had more rows
+// than the limit: entities in GQL, and steps with what they saw in recursive SQL, where
+// far ones are cut and no path is.
+func (d *Dataset) reasoningQuestion(at decision, q ReasoningQuestion, truncated *bool) asked[reasonRow] {
+	params := at.params(
+		param("decision", at.node), param("decided", at.decidedAt), param("entity", q.Entity), at.limit())
+	gql := askJob("ask_reasoning_chain_gql", bounds{Edges: (1 + farEdges) * (q.Hops + 1)}, params)
+	recursive := askJob("ask_reasoning_chain", nil, append(params[:len(params):len(params)], param("hops", int64(q.Hops)+1)))
+	return asked[reasonRow]{
+		gql: func(ctx context.Context) ([]reasonRow, error) {
+			rows, err := all[reasonRow](ctx, d, gql)
+			rows, *truncated = cut(rows, at.Limit)
+			return rows, err
+		},
+		recursive: func(ctx context.Context) ([]reasonRow, error) {
+			steps, err := all[reachedRow](ctx, d, recursive)
+			steps, *truncated = cut(steps, at.Limit)
+			return withPaths(steps), err
+		},
+	}
+}
+
+// reachedRow is one step that led to the decision, with an entity it saw, if any, and
+// the next step on its path.
+type reachedRow struct {
+	entityRow
+	Step     string `bigquery:"step"`
+	Position int64  `bigquery:"position"`
+	Hops     int64  `bigquery:"hops"`
+	Edges    int64  `bigquery:"edges"`
+	NextKey  string `bigquery:"next_key"`
+	Kind     string `bigquery:"kind"`
+}
+
+// withPaths returns the entities of the steps, each with the path of its step. The next
+// step of a path stands before the step.
+func withPaths(steps []reachedRow) []reasonRow {
+	paths := make(map[string][]pathStep)
+	var out []reasonRow
+	for _, s := range steps {
+		if s.NextKey != "" && paths[s.Step] == nil {
+			paths[s.Step] = append([]pathStep{{s.Step, s.Kind}}, paths[s.NextKey]...)
+		}
+		if s.BizKey.Valid {
+			out = append(out, reasonRow{
+				entityRow: s.entityRow, Hops: s.Hops, Edges: s.Edges, Path: paths[s.Step],
+				Position: bq.NullInt64{Int64: s.Position, Valid: true},
+			})
+		}
+	}
+	return out
+}
+
+// reasonRow is one entity of one step with the path from the step to the decision,
+// without the decision.
+type reasonRow struct {
+	entityRow
+	Hops     int64        `bigquery:"hops"`
+	Edges    int64        `bigquery:"edges"`
+	Position bq.NullInt64 `bigquery:"position"`
+	Path     []pathStep   `bigquery:"path"`
+}
+
+// pathStep is a node and the kind of the edge to the next one.
+type pathStep struct {
+	NodeKey string `bigquery:"node_key"`
+	Kind    string `bigquery:"kind"`
+}
+
+// reasons merges the rows by entity. The path of an entity is that of the step with the
+// best route, which is the first of its rows.
+func reasons(rows []reasonRow, decision string, nodes map[string]graphsync.TechNode) ([]graphsync.Reason, error) {
+	best := make(map[string]reasonRow)
+	type sighting struct {
+		entity.Entity
+		position int64
+	}
+	var seen []sighting
+	for _, r := range rows {
+		e, err := r.entity()
+		if err != nil {
+			return nil, err
+		}
+		if _, known := best[e.CanonicalKey()]; !known {
+			best[e.CanonicalKey()] = r
+		}
+		seen = append(seen, sighting{e, r.Position.Int64})
+	}
+	// Of sightings at one time the one of the later step decides, as in a Graph.
+	slices.SortStableFunc(seen, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(a.position, b.position), inTime(a.Entity, b.Entity))
+	})
+	es := make([]entity.Entity, len(seen))
+	for i, s := range seen {
+		es[i] = s.Entity
+	}
+	var out []graphsync.Reason
+	for _, c := range entity.Canonicalize(es) {
+		r := best[c.Key]
+		reason := graphsync.Reason{Entity: c, Hops: int(r.Hops)}
+		for _, s := range r.Path {
+			reason.Path = append(reason.Path, graphsync.Step{Node: nodes[s.NodeKey], Edge: graphsync.EdgeKind(s.Kind)})
+		}
+		reason.Path = append(reason.Path, graphsync.Step{Node: nodes[decision]})
+		out = append(out, reason)
+	}
+	slices.SortStableFunc(out, func(a, b graphsync.Reason) int { return cmp.Compare(a.Hops, b.Hops) })
+	return out, nil
+}

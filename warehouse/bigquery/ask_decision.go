@@ -1,0 +1,175 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+)
+
+// Explanation says how a decision came about and what came of it.
+type Explanation struct {
+	Reasoning
+	// Checks are the checks of the world for the decision, in order; Answers what humans
+	// said, in order. A decision that is no request for a confirmation has neither.
+	Checks  []Check
+	Answers []Answer
+}
+
+// Check is one check of the world.
+type Check struct {
+	// ID is the event id of its row.
+	ID        string
+	CheckedAt time.Time
+	// Verdict is safe, drift or check_failed; Stage is answer, execution or check.
+	Verdict, Stage             string
+	ApprovalID, ConfirmationID string
+	CallID, Tool               string
+	// Checked, Stale and Failed count entities.
+	Checked, Stale, Failed int
+	Alerts                 []Alert
+}
+
+// Alert is one change that a check found.
+type Alert struct {
+	EntityType, Value, Attribute string
+	// DriftType is inventory_depleted, price_changed, audience_shifted, campaign_paused
+	// or changed.
+	DriftType     string
+	Before, After string
+	// Severity is 0 to 1.
+	Severity float64
+}
+
+// Answer is what a human answered to a request for a confirmation.
+type Answer struct {
+	// ID is the event id of its row.
+	ID                         string
+	AnsweredAt                 time.Time
+	ConfirmationID, ApprovalID string
+	// Confirmed is what the human said, Accepted and Reason are what the guard made of
+	// it. Approver is who said it.
+	Confirmed, Accepted bool
+	Reason, Approver    string
+	// Waited is how long the answer took; zero when the row does not say.
+	Waited time.Duration
+}
+
+// ExplainDecision returns what [Dataset.ReasoningChain] does, with the checks of the world that
+// were made for the decision, what they found, and what humans answered. Checks and
+// answers are of the whole time since the decision, whatever q.To says. Truncated is also
+// true when there are more of them than the limit.
+func (d *Dataset) ExplainDecision(ctx context.Context, q ReasoningQuestion) (Explanation, error) {
+	if q.Hops < 0 {
+		return Explanation{}, fmt.Errorf("bigquery: hop limit %d: use 1 or more, or 0 for %d", q.Hops, graphsync.DefaultHops)
+	}
+	q.Hops = cmp.Or(q.Hops, graphsync.DefaultHops)
+	at, err := d.decision(ctx, q.Scope, q.Decision)
+	if err != nil {
+		return Explanation{}, err
+	}
+	var out Explanation
+	if out.Reasoning, err = d.reasoning(ctx, at, q); err != nil {
+		return Explanation{}, err
+	}
+	checks, err := all[checkRow](ctx, d, verdictsJob(at))
+	if err != nil {
+		return Explanation{}, err
+	}
+	answers, err := all[humanRow](ctx, d, answersJob(at))
+	if err != nil {
+		return Explanation{}, err
+	}
+	var more bool
+	checks, more = cut(checks, at.Limit)
+	out.Truncated = out.Truncated || more
+	for _, r := range checks {
+		out.Checks = append(out.Checks, r.check())
+	}
+	answers, more = cut(answers, at.Limit)
+	out.Truncated = out.Truncated || more
+	for _, r := range answers {
+		out.Answers = append(out.Answers, r.answer())
+	}
+	return out, nil
+}
+
+func verdictsJob(at decision) job {
+	return askJob("ask_verdicts", nil, at.params(param("events", at.events), at.limit()))
+}
+
+func answersJob(at decision) job {
+	return askJob("ask_answers", nil, at.params(param("events", at.events), at.limit()))
+}
+
+type checkRow struct {
+	CheckID        string        `bigquery:"check_id"`
+	CheckedAt      time.Time     `bigquery:"checked_at"`
+	Verdict        bq.NullString `bigquery:"verdict"`
+	Stage          bq.NullString `bigquery:"stage"`
+	ApprovalID     bq.NullString `bigquery:"approval_id"`
+	ConfirmationID bq.NullString `bigquery:"confirmation_id"`
+	CallID         bq.NullString `bigquery:"call_id"`
+	Tool           bq.NullString `bigquery:"tool"`
+	Checked        bq.NullInt64  `bigquery:"entities_checked"`
+	Stale          bq.NullInt64  `bigquery:"stale_entities"`
+	Failed         bq.NullInt64  `bigquery:"failed_entities"`
+	Alerts         []alertRow    `bigquery:"alerts"`
+}
+
+type alertRow struct {
+	EntityType bq.NullString  `bigquery:"entity_type"`
+	Value      bq.NullString  `bigquery:"value"`
+	Attribute  bq.NullString  `bigquery:"attribute"`
+	DriftType  bq.NullString  `bigquery:"drift_type"`
+	Before     bq.NullString  `bigquery:"before"`
+	After      bq.NullString  `bigquery:"after"`
+	Severity   bq.NullFloat64 `bigquery:"severity"`
+}
+
+func (r checkRow) check() Check {
+	c := Check{
+		ID: r.CheckID, CheckedAt: r.CheckedAt.UTC(), Verdict: r.Verdict.StringVal, Stage: r.Stage.StringVal,
+		ApprovalID: r.ApprovalID.StringVal, ConfirmationID: r.ConfirmationID.StringVal,
+		CallID: r.CallID.StringVal, Tool: r.Tool.StringVal,
+		Checked: int(r.Checked.Int64), Stale: int(r.Stale.Int64), Failed: int(r.Failed.Int64),
+	}
+	for _, a := range r.Alerts {
+		c.Alerts = append(c.Alerts, Alert{
+			EntityType: a.EntityType.StringVal, Value: a.Value.StringVal, Attribute: a.Attribute.StringVal,
+			DriftType: a.DriftType.StringVal, Before: a.Before.StringVal, After: a.After.StringVal, Severity: a.Severity.Float64,
+		})
+	}
+	return c
+}
+
+type humanRow struct {
+	EventID        string         `bigquery:"event_id"`
+	AnsweredAt     time.Time      `bigquery:"answered_at"`
+	ConfirmationID bq.NullString  `bigquery:"confirmation_id"`
+	ApprovalID     bq.NullString  `bigquery:"approval_id"`
+	Confirmed      bq.NullBool    `bigquery:"confirmed"`
+	Accepted       bq.NullBool    `bigquery:"accepted"`
+	Reason         bq.NullString  `bigquery:"reason"`
+	Approver       bq.NullString  `bigquery:"approver"`
+	WaitedMS       bq.NullFloat64 `bigquery:"waited_ms"`
+}
+
+func (r humanRow) answer() Answer {
+	return Answer{
+		ID: r.EventID, AnsweredAt: r.AnsweredAt.UTC(),
+		ConfirmationID: r.ConfirmationID.StringVal, ApprovalID: r.ApprovalID.StringVal,
+		Confirmed: r.Confirmed.Bool, Accepted: r.Accepted.Bool, Reason: r.Reason.StringVal, Approver: r.Approver.StringVal,
+		Waited: milliseconds(r.WaitedMS.Float64),
+	}
+}
+
+// milliseconds returns ms as a duration.
+func milliseconds(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

@@ -1,0 +1,102 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	bq "cloud.google.com/go/bigquery"
+	"google.golang.org/api/googleapi"
+
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+)
+
+// Form is the language that a question was asked in.
+type Form string
+
+// The forms. Questions that no graph is needed for are always asked in SQL.
+const (
+	FormGQL       Form = "gql"
+	FormRecursive Form = "recursive"
+)
+
+// graphState is what is known of the property graph of a dataset. The zero value is
+// that nothing is.
+type graphState struct{ missing atomic.Bool }
+
+// asked is one question in both forms.
+type asked[T any] struct {
+	recursive, gql func(ctx context.Context) ([]T, error)
+}
+
+// both makes a question of the statements name and name_gql, with the same parameters
+// but for those in sqlOnly, which only the recursive form has. Both return the same
+// columns.
+func both[T any](d *Dataset, name string, bounds any, params []bq.QueryParameter, sqlOnly ...bq.QueryParameter) asked[T] {
+	recursive := askJob(name, nil, append(params[:len(params):len(params)], sqlOnly...))
+	gql := askJob(name+"_gql", bounds, params)
+	return asked[T]{
+		recursive: func(ctx context.Context) ([]T, error) { return all[T](ctx, d, recursive) },
+		gql:       func(ctx context.Context) ([]T, error) { return all[T](ctx, d, gql) },
+	}
+}
+
+// answer asks a question in the form that the configuration says: in GQL where it says
+// so or where the dataset may have the graph, and in recursive SQL otherwise, and where
+// GQL gave no rows: the edges of a graph can be missing while the tables have them.
+//
+// With [warehouse.QueriesAuto] a question that BigQuery cannot read as GQL is asked
+// again in recursive SQL, and so is every later one of the Dataset. All other errors
+// are returned: a graph that somebody may not read is not a graph that is not there.
+func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, error) {
+	mode := d.cfg.Graph.Queries
+	if mode == warehouse.QueriesRecursive || mode == warehouse.QueriesAuto && d.graph.missing.Load() {
+		rows, err := q.recursive(ctx)
+		return rows, FormRecursive, err
+	}
+	rows, err := q.gql(ctx)
+	switch {
+	case err != nil && mode == warehouse.QueriesGQL:
+		return nil, FormGQL, fmt.Errorf("%w (graph.queries is gql: the dataset needs the property graph %s, and the project on-demand pricing or a reservation of an edition that has graphs; with auto or recursive none is needed)", err, d.names.Graph())
+	case err != nil && !noGraph(err):
+		return nil, FormGQL, err
+	case err == nil && len(rows) > 0:
+		return rows, FormGQL, nil
+	}
+	again, recursiveErr := q.recursive(ctx)
+	switch {
+	case recursiveErr != nil && err != nil:
+		return nil, FormRecursive, fmt.Errorf("%w; before that, in GQL: %w", recursiveErr, err)
+	case recursiveErr != nil:
+		return nil, FormRecursive, recursiveErr
+	case err != nil && !d.graph.missing.Swap(true):
+		d.log.InfoContext(ctx, "contextgraph: the dataset answers no graph queries; questions are asked in recursive SQL",
+			"dataset", d.names.Dataset(), "graph", d.names.Graph(), "error", err)
+	}
+	return again, FormRecursive, nil
+}
+
+// noGraph reports whether BigQuery could not read a statement, or did not find what it
+// names: what a dataset without the graph and an edition without graphs answer.
+func noGraph(err error) bool {
+	var status *googleapi.Error
+	if errors.As(err, &status) {
+		return status.Code == http.StatusBadRequest || status.Code == http.StatusNotFound || status.Code == http.StatusNotImplemented
+	}
+	var reason *bq.Error
+	if errors.As(err, &reason) {
+		switch reason.Reason {
+		case "invalid", "invalidQuery", "notFound", "notImplemented":
+			return true
+		}
+		// Not every server gives a statement it cannot read the reason invalidQuery.
+		return strings.Contains(reason.Message, "Syntax error")
+	}
+	return false
+}

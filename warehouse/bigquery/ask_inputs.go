@@ -1,0 +1,88 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// InputsQuestion asks what a check of the world before a decision has to look at.
+type InputsQuestion struct {
+	Scope
+	// Decision is the key of a node. Defaults to the session's latest request for a
+	// confirmation.
+	Decision string
+}
+
+// Inputs are the entities of a session before a decision.
+type Inputs struct {
+	// Decision is the key of the node, DecidedAt the time that nothing later counts for.
+	Decision  string
+	DecidedAt time.Time
+	// Entities are by type, then key, with the latest values seen and when each was.
+	Entities []entity.Canonical
+	// Truncated is true when there were more sightings than the limit: the latest are
+	// missing.
+	Truncated bool
+	Form      Form
+}
+
+// WorldChangeInputs returns everything that any step of a session saw before a decision,
+// each entity once with its latest values, by [entity.Canonicalize]. Unlike
+// [Dataset.ReasoningChain] it does not ask what led to the decision: a check that looks at more
+// than it has to is safe. An entity whose step is not in the dataset counts too.
+//
+// What it returns is for people and for reports. The gate decides from the journal.
+//
+// The error wraps [ErrNoSessionID], [ErrUnknownSession], [ErrNoDecision] or
+// [graphsync.ErrUnknownNode] where there is nothing to ask about.
+func (d *Dataset) WorldChangeInputs(ctx context.Context, q InputsQuestion) (Inputs, error) {
+	at, err := d.decision(ctx, q.Scope, q.Decision)
+	if err != nil {
+		return Inputs{}, err
+	}
+	s := at.Scope
+	s.To = at.decidedAt
+	rows, form, err := answer(ctx, d, d.entityQuestion(s))
+	if err != nil {
+		return Inputs{}, err
+	}
+	out := Inputs{Decision: at.node, DecidedAt: at.decidedAt, Form: form}
+	rows, out.Truncated = cut(rows, s.Limit)
+	es, err := entities(rows)
+	if err != nil {
+		return Inputs{}, err
+	}
+	slices.SortStableFunc(es, inTime)
+	out.Entities = entity.Canonicalize(es)
+	return out, nil
+}
+
+func (d *Dataset) entityQuestion(s Scope) asked[entityRow] {
+	return both[entityRow](d, "ask_entities", nil, s.params(s.limit()))
+}
+
+// ReadEntities returns the entities that the dataset has of a session, from all sources
+// and recorders, one per step and value, by time. A journal takes those that a model
+// found, see [Dataset.ModelEntities]; what rules and tools found comes to it with its
+// rows. A session of which the dataset has none gives none. More than the limit is an
+// error, which wraps [ErrTooMany]: what is written back must not be a part.
+func (d *Dataset) ReadEntities(ctx context.Context, s Scope) ([]entity.Entity, error) {
+	s, err := s.checked()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := d.entityQuestion(s).recursive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, more := cut(rows, s.Limit); more {
+		return nil, tooMany("entities", s.Limit)
+	}
+	return entities(rows)
+}

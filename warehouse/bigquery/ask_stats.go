@@ -1,0 +1,177 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+)
+
+// WaitingTimes says how long humans were waited for.
+type WaitingTimes struct {
+	// Groups are by kind, agent and tool, those with the most requests first.
+	Groups []Waiting
+	// Truncated is true when there were more groups than the limit.
+	Truncated bool
+}
+
+// Waiting is the waiting for humans in one group of requests.
+type Waiting struct {
+	// Kind is CONFIRMATION, INPUT or CREDENTIAL.
+	Kind string
+	// Agent is the one that asked, Tool the tool that is to be confirmed or, for the
+	// other kinds, the function that asks.
+	Agent, Tool string
+	// Requests counts the requests, also those of which only the answer lies in the time
+	// asked about; Answered those with an answer.
+	Requests, Answered int
+	// Confirmed and Rejected count what humans said, Accepted what the guard took. They
+	// are about confirmations alone.
+	Confirmed, Rejected, Accepted int
+	// Waited counts the answers whose waiting time is known; the others are zero when
+	// there is none. P50 and P95 are interpolated.
+	Waited                 int
+	Average, P50, P95, Max time.Duration
+}
+
+// WaitingTimes returns how long humans were waited for, from requests and their first
+// answers, paired by confirmation, interrupt or call, by kind, agent and tool. The time
+// is the one that the row of the answer has, or else that between the two rows. The
+// error wraps [ErrNoWindow] without a time.
+func (d *Dataset) WaitingTimes(ctx context.Context, w Window) (WaitingTimes, error) {
+	w, err := d.window(w)
+	if err != nil {
+		return WaitingTimes{}, fmt.Errorf("bigquery: %w", err)
+	}
+	rows, err := all[waitingRow](ctx, d, waitingJob(w))
+	if err != nil {
+		return WaitingTimes{}, err
+	}
+	var out WaitingTimes
+	rows, out.Truncated = cut(rows, w.Limit)
+	for _, r := range rows {
+		out.Groups = append(out.Groups, Waiting{
+			Kind: r.Kind.StringVal, Agent: r.Agent.StringVal, Tool: r.Tool.StringVal,
+			Requests: int(r.Requests), Answered: int(r.Answered),
+			Confirmed: int(r.Confirmed), Rejected: int(r.Rejected), Accepted: int(r.Accepted), Waited: int(r.Waited),
+			Average: milliseconds(r.AvgMS.Float64), P50: milliseconds(r.P50MS.Float64),
+			P95: milliseconds(r.P95MS.Float64), Max: milliseconds(r.MaxMS.Float64),
+		})
+	}
+	return out, nil
+}
+
+func waitingJob(w Window) job { return askJob("ask_waiting", nil, w.params()) }
+
+type waitingRow struct {
+	Kind      bq.NullString  `bigquery:"kind"`
+	Agent     bq.NullString  `bigquery:"agent"`
+	Tool      bq.NullString  `bigquery:"tool"`
+	Requests  int64          `bigquery:"requests"`
+	Answered  int64          `bigquery:"answered"`
+	Confirmed int64          `bigquery:"confirmed"`
+	Rejected  int64          `bigquery:"rejected"`
+	Accepted  int64          `bigquery:"accepted"`
+	Waited    int64          `bigquery:"waited"`
+	AvgMS     bq.NullFloat64 `bigquery:"avg_ms"`
+	P50MS     bq.NullFloat64 `bigquery:"p50_ms"`
+	P95MS     bq.NullFloat64 `bigquery:"p95_ms"`
+	MaxMS     bq.NullFloat64 `bigquery:"max_ms"`
+}
+
+// Drift says what checks of the world found.
+type Drift struct {
+	// Verdicts are by day, tool and stage; Changes by how often they were found.
+	Verdicts []DriftVerdicts
+	Changes  []DriftChange
+	// Truncated is true when one of the two has more rows than the limit.
+	Truncated bool
+}
+
+// DriftVerdicts are the verdicts of one day, tool and stage.
+type DriftVerdicts struct {
+	// Day is its beginning, UTC.
+	Day time.Time
+	// Tool is empty where the row of the check names no call. Stage is answer, execution
+	// or check.
+	Tool, Stage string
+	// Checks is the sum of the three others. A verdict that is missing counts as failed.
+	Checks, Safe, Drift, Failed int
+	// Entities counts the entities checked, Stale those that had changed.
+	Entities, Stale int
+}
+
+// DriftChange is one way in which one entity had changed.
+type DriftChange struct {
+	EntityType, Value, DriftType string
+	// Alerts counts the checks that found it, Sessions the sessions they were made in.
+	Alerts, Sessions int
+	// Severity is the average, 0 to 1.
+	Severity float64
+	Last     time.Time
+}
+
+// DriftStatistics returns what checks of the world found: verdicts by day, tool and
+// stage, and which entities had changed how often and in which way. The error wraps
+// [ErrNoWindow] without a time.
+func (d *Dataset) DriftStatistics(ctx context.Context, w Window) (Drift, error) {
+	w, err := d.window(w)
+	if err != nil {
+		return Drift{}, fmt.Errorf("bigquery: %w", err)
+	}
+	verdicts, err := all[verdictsRow](ctx, d, driftVerdictsJob(w))
+	if err != nil {
+		return Drift{}, err
+	}
+	changes, err := all[changeRow](ctx, d, driftAlertsJob(w))
+	if err != nil {
+		return Drift{}, err
+	}
+	var out Drift
+	verdicts, cutVerdicts := cut(verdicts, w.Limit)
+	changes, cutChanges := cut(changes, w.Limit)
+	out.Truncated = cutVerdicts || cutChanges
+	for _, r := range verdicts {
+		out.Verdicts = append(out.Verdicts, DriftVerdicts{
+			Day: r.Day.UTC(), Tool: r.Tool, Stage: r.Stage, Checks: int(r.Checks), Safe: int(r.Safe), Drift: int(r.Drift),
+			Failed: int(r.Failed), Entities: int(r.Entities), Stale: int(r.Stale),
+		})
+	}
+	for _, r := range changes {
+		out.Changes = append(out.Changes, DriftChange{
+			EntityType: r.EntityType.StringVal, Value: r.Value.StringVal, DriftType: r.DriftType.StringVal,
+			Alerts: int(r.Alerts), Sessions: int(r.Sessions), Severity: r.Severity.Float64, Last: r.Last.UTC(),
+		})
+	}
+	return out, nil
+}
+
+func driftVerdictsJob(w Window) job { return askJob("ask_drift_verdicts", nil, w.params()) }
+
+func driftAlertsJob(w Window) job { return askJob("ask_drift_alerts", nil, w.params()) }
+
+type verdictsRow struct {
+	Day      time.Time `bigquery:"day"`
+	Tool     string    `bigquery:"tool"`
+	Stage    string    `bigquery:"stage"`
+	Checks   int64     `bigquery:"checks"`
+	Safe     int64     `bigquery:"safe"`
+	Drift    int64     `bigquery:"drift"`
+	Failed   int64     `bigquery:"failed"`
+	Entities int64     `bigquery:"entities"`
+	Stale    int64     `bigquery:"stale"`
+}
+
+type changeRow struct {
+	EntityType bq.NullString  `bigquery:"entity_type"`
+	Value      bq.NullString  `bigquery:"value"`
+	DriftType  bq.NullString  `bigquery:"drift_type"`
+	Alerts     int64          `bigquery:"alerts"`
+	Sessions   int64          `bigquery:"sessions"`
+	Severity   bq.NullFloat64 `bigquery:"severity"`
+	Last       time.Time      `bigquery:"last"`
+}

@@ -1,0 +1,277 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// questions is a server that takes query jobs, remembers them, and answers the
+// statements whose text has one of the keys with one row.
+type questions struct {
+	mu   sync.Mutex
+	jobs []questionJob
+	// rows are columns and values by a part of the statement.
+	rows map[string][][2]string
+	// fail are errors by a part of the statement.
+	fail map[string]int
+}
+
+type questionJob struct {
+	text   string
+	params []string
+	labels map[string]string
+	bytes  string
+}
+
+func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if r.Method == http.MethodPost {
+		var body struct {
+			Configuration struct {
+				Labels map[string]string
+				Query  struct {
+					Query              string
+					MaximumBytesBilled string
+					QueryParameters    []struct{ Name string }
+				}
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		j := questionJob{text: body.Configuration.Query.Query, labels: body.Configuration.Labels, bytes: body.Configuration.Query.MaximumBytesBilled}
+		for _, p := range body.Configuration.Query.QueryParameters {
+			j.params = append(j.params, p.Name)
+		}
+		q.jobs = append(q.jobs, j)
+		for part, code := range q.fail {
+			if strings.Contains(j.text, part) {
+				w.WriteHeader(code)
+				fmt.Fprintf(w, `{"error":{"code":%d,"message":"refused","errors":[{"reason":"invalidQuery"}]}}`, code)
+				return
+			}
+		}
+		fmt.Fprintf(w, `{"jobReference":{"projectId":"test-project","jobId":"%d","location":"US"},"status":{"state":"DONE"},"configuration":{"query":{"destinationTable":{"projectId":"test-project","datasetId":"d","tableId":"t%d"}}}}`, len(q.jobs), len(q.jobs))
+		return
+	}
+	var id int
+	if _, err := fmt.Sscanf(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], "%d", &id); err != nil || id < 1 || id > len(q.jobs) {
+		http.NotFound(w, r)
+		return
+	}
+	var fields, values []string
+	for part, row := range q.rows {
+		if strings.Contains(q.jobs[id-1].text, part) {
+			for _, c := range row {
+				typ := "STRING"
+				switch c[0] {
+				case "nodes":
+					typ = "INTEGER"
+				case "first", "last", "decided_at":
+					typ = "TIMESTAMP"
+				}
+				fields = append(fields, fmt.Sprintf(`{"name":%q,"type":%q}`, c[0], typ))
+				values = append(values, fmt.Sprintf(`{"v":%q}`, c[1]))
+			}
+		}
+	}
+	rows, n := "[]", 0
+	if len(values) > 0 {
+		rows, n = `[{"f":[`+strings.Join(values, ",")+`]}]`, 1
+	}
+	fmt.Fprintf(w, `{"jobComplete":true,"totalRows":"%d","schema":{"fields":[%s]},"rows":%s,"jobReference":{"projectId":"test-project","jobId":"%d","location":"US"}}`,
+		n, strings.Join(fields, ","), rows, id)
+}
+
+func asker(t *testing.T, q *questions, queries warehouse.Queries) *bigquery.Dataset {
+	t.Helper()
+	server := httptest.NewServer(q)
+	t.Cleanup(server.Close)
+	if q.rows == nil {
+		const when = "1772719200000000"
+		q.rows = map[string][][2]string{
+			"FROM bounds": {{"nodes", "3"}, {"first", when}, {"last", when}, {"node_key", "n1"}, {"decided_at", when}},
+		}
+	}
+	cfg := warehouse.Config{Project: "test-project", Dataset: "agents", Graph: warehouse.GraphConfig{Queries: queries}}
+	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
+		Client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithoutAuthentication(), option.WithHTTPClient(server.Client())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// askEverything asks every question once.
+func askEverything(t *testing.T, d *bigquery.Dataset) {
+	t.Helper()
+	scope := bigquery.Scope{Session: schema.Session{App: "ads", User: "u1", ID: "s1"}, From: time.Unix(1, 0)}
+	window := bigquery.Window{From: time.Unix(1, 0)}
+	for name, ask := range map[string]func() error{
+		"reasoning": func() error {
+			_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope})
+			return err
+		},
+		"effects": func() error {
+			_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope})
+			return err
+		},
+		"causes": func() error {
+			_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Backwards: true})
+			return err
+		},
+		"inputs": func() error {
+			_, err := d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: scope})
+			return err
+		},
+		"explanation": func() error {
+			_, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope})
+			return err
+		},
+		"entities": func() error { _, err := d.ReadEntities(t.Context(), scope); return err },
+		"approvals": func() error {
+			_, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: entity.Entity{Type: "Product", Value: "Reels"}})
+			return err
+		},
+		"waiting": func() error { _, err := d.WaitingTimes(t.Context(), window); return err },
+		"drift":   func() error { _, err := d.DriftStatistics(t.Context(), window); return err },
+		"trace": func() error {
+			_, err := d.Trace(t.Context(), scope)
+			if errors.Is(err, bigquery.ErrUnknownSession) {
+				return nil // the server has no rows
+			}
+			return err
+		},
+	} {
+		if err := ask(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+var (
+	sqlComment   = regexp.MustCompile(`--[^\n]*`)
+	sqlParameter = regexp.MustCompile(`@([a-z_]+)`)
+)
+
+// Every parameter of a statement is sent and no other one, in both forms; every job is
+// labelled and bounded in cost; and every statement of a question is asked.
+func TestQuestionsSendTheirParameters(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, queries := range []warehouse.Queries{warehouse.QueriesRecursive, warehouse.QueriesAuto} {
+		q := &questions{}
+		d := asker(t, q, queries)
+		askEverything(t, d)
+		for _, j := range q.jobs {
+			first, _, _ := strings.Cut(j.text, "\n")
+			seen[first] = true
+			var want []string
+			for _, found := range sqlParameter.FindAllStringSubmatch(sqlComment.ReplaceAllString(j.text, ""), -1) {
+				want = append(want, found[1])
+			}
+			slices.Sort(want)
+			slices.Sort(j.params)
+			if diff := cmp.Diff(slices.Compact(want), j.params); diff != "" {
+				t.Errorf("%s: parameters (-text +sent):\n%s", first, diff)
+			}
+			if j.labels["sdk"] == "" || j.labels["sdk_feature"] == "" || j.bytes == "" {
+				t.Errorf("%s: labels %v, bytes billed %q", first, j.labels, j.bytes)
+			}
+		}
+	}
+	names, err := warehouse.Config{Project: "test-project", Dataset: "agents"}.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range warehouse.StatementNames() {
+		if !strings.HasPrefix(name, "ask_") || name == "ask_trace" || name == "ask_trace_gql" {
+			continue // the trace needs rows: tests/warehouse asks for one
+		}
+		text, err := names.Statement(name, struct {
+			Hops, Edges int
+			Backwards   bool
+		}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first, _, _ := strings.Cut(text, "\n"); !seen[first] {
+			t.Errorf("nothing asks %s", name)
+		}
+	}
+}
+
+// Which form is asked, what is remembered, and which errors are errors.
+func TestForms(t *testing.T) {
+	ask := func(d *bigquery.Dataset) (bigquery.Inputs, error) {
+		return d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: bigquery.Scope{Session: schema.Session{ID: "s1"}}})
+	}
+	count := func(q *questions, part string) (n int) {
+		for _, j := range q.jobs {
+			if strings.Contains(j.text, part) {
+				n++
+			}
+		}
+		return n
+	}
+	for name, test := range map[string]struct {
+		queries   warehouse.Queries
+		code      int
+		wantErr   bool
+		gql, both int // how often two questions are asked in GQL, and in recursive SQL
+	}{
+		"recursive":         {warehouse.QueriesRecursive, 0, false, 0, 2},
+		"auto, no rows":     {warehouse.QueriesAuto, 0, false, 2, 2},
+		"auto, no graph":    {warehouse.QueriesAuto, http.StatusBadRequest, false, 1, 2},
+		"auto, not found":   {warehouse.QueriesAuto, http.StatusNotFound, false, 1, 2},
+		"auto, not allowed": {warehouse.QueriesAuto, http.StatusForbidden, true, 2, 0},
+		"gql, no graph":     {warehouse.QueriesGQL, http.StatusBadRequest, true, 2, 0},
+		"gql, no rows":      {warehouse.QueriesGQL, 0, false, 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &questions{}
+			if test.code != 0 {
+				q.fail = map[string]int{"GRAPH_TABLE": test.code}
+			}
+			d := asker(t, q, test.queries)
+			for range 2 {
+				got, err := ask(d)
+				if (err != nil) != test.wantErr {
+					t.Errorf("error %v, want one: %t", err, test.wantErr)
+				}
+				if err == nil && got.Form != bigquery.FormRecursive {
+					t.Errorf("form %s", got.Form)
+				}
+			}
+			gql := count(q, "GRAPH_TABLE")
+			recursive := count(q, "-- The entities that the steps") - gql
+			if gql != test.gql || recursive != test.both {
+				t.Errorf("%d in GQL and %d in recursive SQL, want %d and %d", gql, recursive, test.gql, test.both)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+)
+
+// Trace is a session as the dataset has it.
+type Trace struct {
+	// Trace is the session as a tree of spans and as a list of events, each event once.
+	graphsync.Trace
+	// Edges are the edges between the spans that the graph in the dataset has, in the
+	// order of the spans they lead to.
+	Edges []graphsync.Edge
+	// Isolated are the ids of the events whose span has no edge there: those that came
+	// after the graph of the session did, and spans on their own.
+	Isolated []string
+	// Truncated is true when there were more edges than the limit. Events are never
+	// left out.
+	Truncated bool
+	Form      Form
+}
+
+// Trace returns all events of a session between two times as a tree of spans and as a
+// timeline, and what caused what among them. The tree is made of the rows, each event
+// once however often it was delivered, as [graphsync.Graph.Trace] makes it: a row that
+// came late stands below its parent as soon as both are there, and one whose parent never
+// came is a root. The edges are those of the graph in the dataset, which can be behind
+// the rows.
+//
+// Without From the time begins with the session's first step in tech_nodes; a session
+// that has rows and no graph yet needs From. Without To it has no end.
+//
+// The error wraps [ErrNoSessionID] or [ErrUnknownSession] where there is nothing to ask
+// about.
+func (d *Dataset) Trace(ctx context.Context, s Scope) (Trace, error) {
+	asked, _, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", ""))
+	switch {
+	case errors.Is(err, ErrUnknownSession) && !s.From.IsZero():
+		if asked, err = s.checked(); err != nil {
+			return Trace{}, fmt.Errorf("bigquery: %w", err)
+		}
+	case err != nil:
+		return Trace{}, err
+	}
+	if !s.From.IsZero() {
+		asked.From = s.From
+	}
+	if asked.To = s.To; s.To.IsZero() {
+		asked.To = latest
+	}
+	rows, err := d.ReadSession(ctx, asked.Session, asked.From, asked.To)
+	if err != nil {
+		return Trace{}, err
+	}
+	if len(rows) == 0 {
+		return Trace{}, fmt.Errorf("session %s: no rows from %s to %s: %w", s.Session.ID, asked.From, asked.To, ErrUnknownSession)
+	}
+	found, form, err := answer(ctx, d, d.traceQuestion(asked))
+	if err != nil {
+		return Trace{}, err
+	}
+	g := graphsync.Build(rows, nil)
+	out := Trace{Trace: g.Trace(), Form: form}
+	found, out.Truncated = cut(found, asked.Limit)
+	linked := make(map[string]bool)
+	for _, r := range found {
+		out.Edges = append(out.Edges, graphsync.Edge{From: r.From, To: r.To, Kind: graphsync.EdgeKind(r.Kind.StringVal)})
+		linked[r.From], linked[r.To] = true, true
+	}
+	for _, n := range g.Nodes() {
+		if !linked[n.Key] {
+			out.Isolated = append(out.Isolated, n.EventIDs...)
+		}
+	}
+	return out, nil
+}
+
+func (d *Dataset) traceQuestion(s Scope) asked[edgeRow] {
+	return both[edgeRow](d, "ask_trace", nil, s.params(s.limit()))
+}
+
+type edgeRow struct {
+	From string        `bigquery:"from_key"`
+	To   string        `bigquery:"to_key"`
+	Kind bq.NullString `bigquery:"kind"`
+}

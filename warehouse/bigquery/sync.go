@@ -1,0 +1,128 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+)
+
+// featureSync is the label of the jobs that bring the graph of a session to the dataset.
+const featureSync = "graph-sync"
+
+// matchMargin widens the time in which rows of a session are looked for beyond what was
+// read. A step that was read in part, or further than by an earlier reading, has its
+// time of partition outside of what was read; without its old row it would get a second
+// one. Of the days beyond the session little is read, since the tables are clustered by
+// session; but what BigQuery holds against MaxBytesBilled before it runs a statement are
+// the columns of whole days.
+const matchMargin = 7 * 24 * time.Hour
+
+// SyncReport says what one [Dataset.SyncSession] brought to the dataset.
+type SyncReport struct {
+	Session schema.Session
+	// Nodes, Edges, Entities, Links and Checks are the numbers of rows that were
+	// compared with those of the dataset.
+	Nodes, Edges, Entities, Links, Checks int
+	// BytesProcessed and BytesBilled are those of the job that merged, over all of its
+	// statements. Load jobs cost nothing.
+	BytesProcessed, BytesBilled int64
+	// Retries counts what was done again after an error that passes, such as a conflict
+	// with another session.
+	Retries int
+	// Job is the id of the job that merged.
+	Job string
+}
+
+// SyncSession brings the graph of one session to the tables of the graph: rows that are
+// missing are added, others are changed, keeping when they were created, and those that
+// are out of date are removed, see [warehouse.SessionGraph]. All five tables change
+// together in one transaction, so that no reader sees a part, and calling it again
+// changes nothing.
+//
+// Of a session that ran on several hosts the graph of [warehouse.RecorderDataset] is the
+// whole. A journal that is brought after it removes nothing of that, edges between hosts
+// among it, but says of its own steps what it knows alone: where they stand in the order
+// of the session, and edges that it would draw without the others. The next graph of
+// RecorderDataset puts that right.
+//
+// The rows are staged in tables of their own that are dropped afterwards, also after an
+// error, and expire by themselves after an hour. Errors that pass, such as "Could not
+// serialize access", are retried with backoff; what has failed for good changed nothing.
+func (d *Dataset) SyncSession(ctx context.Context, g warehouse.SessionGraph) (SyncReport, error) {
+	return d.syncSession(ctx, g, newRetrier(sleep))
+}
+
+func (d *Dataset) syncSession(ctx context.Context, g warehouse.SessionGraph, r *retrier) (SyncReport, error) {
+	report := SyncReport{
+		Session: g.Session, Nodes: len(g.Nodes), Edges: len(g.Edges), Entities: len(g.Entities), Links: len(g.Links), Checks: len(g.Checks),
+	}
+	if len(g.Nodes) == 0 {
+		return report, fmt.Errorf("bigquery: sync session %s: %w", g.Session.ID, warehouse.ErrNoRows)
+	}
+	stage, err := d.stage(ctx, g, r)
+	defer stage.drop(ctx)
+	if err == nil {
+		err = r.do(ctx, func() error { return d.merge(ctx, g, stage, &report) })
+	}
+	report.Retries = r.retries
+	if err != nil {
+		return report, d.explain("sync session "+g.Session.ID, err)
+	}
+	return report, nil
+}
+
+// merge runs the transaction once.
+func (d *Dataset) merge(ctx context.Context, g warehouse.SessionGraph, stage *staged, report *SyncReport) error {
+	job, err := d.start(ctx, job{
+		statement: "sync_session", data: stage.names, params: syncParams(g, d.now()), feature: featureSync,
+	})
+	if err != nil {
+		return err
+	}
+	report.Job = job.ID()
+	status, err := awaitJob(ctx, job)
+	if err != nil {
+		return fmt.Errorf("sync_session (job %s): %w", job.ID(), err)
+	}
+	if s := status.Statistics; s != nil {
+		report.BytesProcessed = s.TotalBytesProcessed
+		if q, ok := s.Details.(*bq.QueryStatistics); ok {
+			report.BytesBilled = q.TotalBytesBilled
+		}
+	}
+	return nil
+}
+
+// syncParams are the parameters of sync_session.
+func syncParams(g warehouse.SessionGraph, now time.Time) []bq.QueryParameter {
+	to := g.To
+	if now.After(to) {
+		to = now // what a later reading of the session brought is found too
+	}
+	failed := g.Failed
+	if failed == nil {
+		failed = []string{} // an array parameter has no NULL
+	}
+	return []bq.QueryParameter{
+		param("app", g.Session.App),
+		param("user", g.Session.User),
+		param("session", g.Session.ID),
+		param("from", g.From.Add(-matchMargin)),
+		param("to", to.Add(matchMargin)),
+		param("first", g.From),
+		param("last", g.To),
+		param("read_at", g.ReadAt),
+		param("recorder", g.Recorder),
+		param("whole", g.Recorder == warehouse.RecorderDataset),
+		param("full", !g.Partial),
+		param("failed", failed),
+	}
+}

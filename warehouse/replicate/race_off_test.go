@@ -1,0 +1,9 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package replicate_test
+
+// schedules is how many random schedules are tried.
+const schedules = 2000

@@ -1,0 +1,17 @@
+-- The verdicts of checks by day (UTC), tool and stage between @from and @to: of all
+-- sessions, or of those of one application.
+SELECT
+  TIMESTAMP_TRUNC(checked_at, DAY) AS day,
+  COALESCE(tool, '') AS tool,
+  COALESCE(stage, '') AS stage,
+  COUNT(*) AS checks,
+  COUNTIF(verdict = 'safe') AS safe,
+  COUNTIF(verdict = 'drift') AS drift,
+  COUNTIF(verdict IS NULL OR verdict NOT IN ('safe', 'drift')) AS failed,
+  COALESCE(SUM(entities_checked), 0) AS entities,
+  COALESCE(SUM(stale_entities), 0) AS stale
+FROM {{table "world_change_checks"}}
+WHERE checked_at BETWEEN @from AND @to AND (@app = '' OR app_name = @app)
+GROUP BY day, tool, stage
+ORDER BY day, tool, stage
+LIMIT @limit

@@ -1,0 +1,80 @@
+-- Which steps led to a decision, with the entities that each of them saw before it, and
+-- the next step on its best path to the decision: one row per step and entity, and one
+-- for a step without any. Best paths come first, so that the first rows hold all steps
+-- of their paths.
+--
+-- A path costs a million for each edge of kind informs or resumes (a hop) and one for
+-- each edge: the best path has the fewest hops, of those the fewest edges, and of those
+-- it goes over the nearer, then the later step. The search relaxes the edges of the
+-- session round by round, with all that is known in the array of one row: a recursive
+-- term may not group rows, and without grouping every diamond in the graph would double
+-- the paths. BigQuery ends a query with an error after 500 rounds, and a round is one
+-- edge of a path.
+WITH RECURSIVE
+  session AS (
+    SELECT
+      ARRAY_AGG(STRUCT(
+        edges.from_key, edges.to_key, edges.kind, COALESCE(nodes.position, -1) AS position,
+        IF(edges.kind = 'contains', 1, 1000001) AS cost)) AS edges
+    FROM {{table "caused_edges"}} AS edges
+    LEFT JOIN {{table "tech_nodes"}} AS nodes
+      ON nodes.node_key = edges.to_key
+      AND nodes.app_name = @app AND nodes.user_id = @user AND nodes.session_id = @session
+      AND nodes.start_time BETWEEN @from AND @to
+    WHERE edges.app_name = @app AND edges.user_id = @user AND edges.session_id = @session
+      AND edges.occurred_at BETWEEN @from AND @to
+  ),
+  walk AS (
+    SELECT [STRUCT(@decision AS node_key, 0 AS cost, '' AS next_key, '' AS kind, 0 AS step, -1 AS position, TRUE AS fresh)] AS reached
+    UNION ALL
+    SELECT
+      ARRAY(
+        SELECT AS STRUCT
+          best.node_key, best.cost, best.next_key, best.kind, best.step, best.position,
+          known IS NULL OR known > best.cost AS fresh
+        FROM (
+          SELECT
+            ARRAY_AGG(STRUCT(node_key, cost, next_key, kind, step, position)
+              ORDER BY cost, step DESC, position DESC, kind LIMIT 1)[OFFSET(0)] AS best,
+            MIN(IF(known, cost, NULL)) AS known
+          FROM (
+            SELECT r.node_key, r.cost, r.next_key, r.kind, r.step, r.position, TRUE AS known
+            FROM UNNEST(walk.reached) AS r
+            UNION ALL
+            SELECT e.from_key, r.cost + e.cost, e.to_key, e.kind, e.cost, e.position, FALSE
+            FROM UNNEST(ARRAY(SELECT AS STRUCT f.node_key, f.cost FROM UNNEST(walk.reached) AS f WHERE f.fresh)) AS r
+            JOIN UNNEST(session.edges) AS e ON e.to_key = r.node_key
+            WHERE DIV(r.cost + e.cost, 1000000) <= @hops
+          )
+          GROUP BY node_key
+        )
+      ) AS reached
+    FROM walk
+    CROSS JOIN session
+    WHERE EXISTS (SELECT 1 FROM UNNEST(walk.reached) AS r WHERE r.fresh)
+  ),
+  reached AS (
+    SELECT r.node_key, r.cost, r.next_key, r.kind
+    FROM walk
+    CROSS JOIN UNNEST(walk.reached) AS r
+    WHERE NOT EXISTS (SELECT 1 FROM UNNEST(walk.reached) AS f WHERE f.fresh)
+  )
+SELECT
+  reached.node_key AS step, COALESCE(nodes.position, -1) AS position,
+  DIV(reached.cost, 1000000) AS hops, MOD(reached.cost, 1000000) AS edges,
+  reached.next_key, reached.kind,
+  biz.biz_key, biz.node_key, biz.span_id, biz.event_id, biz.node_type, biz.node_value, biz.canonical_key,
+  TO_JSON_STRING(biz.norm) AS norm, TO_JSON_STRING(biz.attributes) AS attributes,
+  biz.artifact_uri, biz.confidence, biz.source, biz.evaluated_at
+FROM reached
+LEFT JOIN {{table "tech_nodes"}} AS nodes
+  ON nodes.node_key = reached.node_key
+  AND nodes.app_name = @app AND nodes.user_id = @user AND nodes.session_id = @session
+  AND nodes.start_time BETWEEN @from AND @to
+LEFT JOIN {{table "extracted_biz_nodes"}} AS biz
+  ON biz.node_key = reached.node_key
+  AND biz.app_name = @app AND biz.user_id = @user AND biz.session_id = @session
+  AND biz.evaluated_at BETWEEN @from AND @decided
+  AND (@entity = '' OR biz.canonical_key = @entity)
+ORDER BY reached.cost, position DESC, biz.node_type, biz.node_value, biz.biz_key
+LIMIT @limit

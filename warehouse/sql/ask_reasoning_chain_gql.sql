@@ -1,0 +1,41 @@
+-- Which entities a decision rests on, and how each of them led to it: one row per
+-- entity and step that saw it, with a shortest path from that step to the decision.
+-- The search begins at the decision, the one node that is known.
+--
+-- Shortest is by edges of every kind. The hops are the edges of kind informs and
+-- resumes on that path; another path may have more edges and fewer hops. The edges of a
+-- path are aggregated with LET, in the order of the path: GQL has no subquery over an
+-- array.
+SELECT
+  biz.biz_key, biz.node_key, biz.span_id, biz.event_id, biz.node_type, biz.node_value, biz.canonical_key,
+  TO_JSON_STRING(biz.norm) AS norm, TO_JSON_STRING(biz.attributes) AS attributes,
+  biz.artifact_uri, biz.confidence, biz.source, biz.evaluated_at,
+  chain.hops, chain.edges, chain.position,
+  ARRAY(
+    SELECT AS STRUCT key AS node_key, chain.kinds[OFFSET(place)] AS kind
+    FROM UNNEST(chain.causes) AS key WITH OFFSET AS place
+    ORDER BY place DESC
+  ) AS path
+FROM
+  GRAPH_TABLE(
+    {{graph}}
+    MATCH ANY SHORTEST
+      (decision:TechNode WHERE decision.node_key = @decision
+        AND decision.app_name = @app AND decision.user_id = @user AND decision.session_id = @session
+        AND decision.start_time BETWEEN @from AND @to)
+      <-[caused:Caused WHERE caused.session_id = @session AND caused.occurred_at BETWEEN @from AND @to]-{0,{{.Edges}}}
+      (step:TechNode)
+      -[evaluated:Evaluated WHERE evaluated.session_id = @session AND evaluated.evaluated_at BETWEEN @from AND @decided]->
+      (entity:BizNode WHERE @entity = '' OR entity.canonical_key = @entity)
+    LET
+      hops = COUNTIF(caused.kind != 'contains'),
+      causes = ARRAY_AGG(caused.from_key),
+      kinds = ARRAY_AGG(caused.kind)
+    RETURN
+      entity.biz_key AS biz_key, step.position AS position, ARRAY_LENGTH(caused) AS edges, hops, causes, kinds
+  ) AS chain
+JOIN {{table "extracted_biz_nodes"}} AS biz ON biz.biz_key = chain.biz_key
+WHERE biz.app_name = @app AND biz.user_id = @user AND biz.session_id = @session
+  AND biz.evaluated_at BETWEEN @from AND @decided
+ORDER BY chain.hops, chain.edges, chain.position DESC, biz.node_type, biz.node_value, biz.biz_key
+LIMIT @limit

@@ -1,0 +1,31 @@
+CREATE {{if .Replace}}OR REPLACE PROPERTY GRAPH{{else}}PROPERTY GRAPH IF NOT EXISTS{{end}} {{graph}}
+NODE TABLES (
+  {{table "tech_nodes"}} AS TechNode
+    KEY (node_key)
+    LABEL TechNode
+    PROPERTIES (
+      node_key, app_name, user_id, session_id, trace_id, span_id, parent_span_id, invocation_id, call_id,
+      kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
+    ),
+  {{table "extracted_biz_nodes"}} AS BizNode
+    KEY (biz_key)
+    LABEL BizNode
+    PROPERTIES (
+      biz_key, biz_node_id, node_key, app_name, user_id, session_id, span_id, event_id,
+      node_type, node_value, canonical_key, confidence, artifact_uri, source, evaluated_at
+    )
+)
+EDGE TABLES (
+  {{table "caused_edges"}} AS Caused
+    KEY (edge_key)
+    SOURCE KEY (from_key) REFERENCES TechNode (node_key)
+    DESTINATION KEY (to_key) REFERENCES TechNode (node_key)
+    LABEL Caused
+    PROPERTIES (edge_key, from_key, to_key, session_id, kind, occurred_at),
+  {{table "context_cross_links"}} AS Evaluated
+    KEY (link_key)
+    SOURCE KEY (node_key) REFERENCES TechNode (node_key)
+    DESTINATION KEY (biz_key) REFERENCES BizNode (biz_key)
+    LABEL Evaluated
+    PROPERTIES (link_key, node_key, biz_key, session_id, artifact_uri, link_type, created_at, evaluated_at)
+)

@@ -1,0 +1,57 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+//go:embed sql/*.sql
+var statements embed.FS
+
+// Statement returns the statement of the file sql/<name>.sql for these names. Where the
+// text has {{events}}, {{unique}}, {{graph}}, {{table "tech_nodes"}} or {{dataset}}, the
+// statement has a quoted name; all values are query parameters. data is what the rest
+// of the template needs, which may only be names that were checked and numbers; most
+// need nil.
+func (n Names) Statement(name string, data any) (string, error) {
+	text, err := statements.ReadFile("sql/" + name + ".sql")
+	if err != nil {
+		return "", fmt.Errorf("warehouse: no statement is called %q", name)
+	}
+	t, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{
+		"events":  func() string { return n.Quote(n.table) },
+		"unique":  func() string { return n.Quote(n.UniqueEvents()) },
+		"graph":   func() string { return n.Quote(n.graph) },
+		"table":   n.Quote,
+		"view":    func(suffix string) string { return n.Quote(n.View(suffix)) },
+		"dataset": func() string { return "`" + n.project + "." + n.dataset + "`" },
+	}).Parse(string(text))
+	if err != nil {
+		return "", fmt.Errorf("warehouse: %w", err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return "", fmt.Errorf("warehouse: %w", err)
+	}
+	return b.String(), nil
+}
+
+// StatementNames returns the names that [Names.Statement] takes, sorted.
+func StatementNames() []string {
+	files, err := fs.Glob(statements, "sql/*.sql")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(strings.TrimPrefix(f, "sql/"), ".sql")
+	}
+	slices.Sort(files)
+	return files
+}

@@ -1,0 +1,253 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse
+
+import "github.com/adk-contextgraph/contextgraph/internal/schema"
+
+// Column is one column of a table, or one field of a column of type STRUCT: Name, Type (a
+// type of GoogleSQL: STRING, JSON, TIMESTAMP, BOOL, INT64, FLOAT64 or STRUCT), Mode
+// (REQUIRED, NULLABLE or REPEATED), the Fields of a STRUCT, and a Description.
+type Column = schema.Column
+
+// Table is the definition of one table. The order of the columns is that in which the
+// table is made; a table that exists keeps its own.
+type Table struct {
+	Name        string
+	Description string
+	Columns     []Column
+	// PartitionBy is the TIMESTAMP column whose days are the partitions.
+	PartitionBy string
+	ClusterBy   []string
+	// Labels are those of the table beside the ones that say which version made it.
+	Labels map[string]string
+}
+
+// pythonSchemaVersion is the version of the table of events that the plugin for Python
+// puts into the label adk_schema_version, and by which it knows that the table needs no
+// upgrade: the one with event_id.
+const pythonSchemaVersion = "2"
+
+// EventsTable returns the definition of the table of events: columns, partitions,
+// clusters and label are those of the plugin for Python, which may write to it too.
+func (n Names) EventsTable() Table {
+	return Table{
+		Name:        n.Events(),
+		Description: "What agents did: one row per step. Rows may be there twice; " + n.UniqueEvents() + " shows each once.",
+		Columns:     schema.Columns(),
+		PartitionBy: "timestamp",
+		ClusterBy:   []string{"event_type", "agent", "user_id"},
+		Labels:      map[string]string{PythonVersionLabel: pythonSchemaVersion},
+	}
+}
+
+// Tables returns the definitions of all tables: that of events, then [GraphTables].
+func (n Names) Tables() []Table {
+	return append([]Table{n.EventsTable()}, GraphTables()...)
+}
+
+// bySession is how the tables of the graph are clustered: the graph is written, read
+// and replaced by session.
+func bySession() []string { return []string{"app_name", "user_id", "session_id"} }
+
+// Short forms for the definitions below.
+
+func column(name, typ, description string) Column {
+	return Column{Name: name, Type: typ, Mode: "NULLABLE", Description: description}
+}
+
+func required(name, typ, description string) Column {
+	return Column{Name: name, Type: typ, Mode: "REQUIRED", Description: description}
+}
+
+func repeated(name, typ, description string, fields ...Column) Column {
+	return Column{Name: name, Type: typ, Mode: "REPEATED", Description: description, Fields: fields}
+}
+
+// GraphTables returns the definitions of the tables beside the table of events, in the
+// order in which they are made.
+func GraphTables() []Table {
+	return []Table{techNodes(), causedEdges(), bizNodes(), crossLinks(), worldChangeChecks(), extractedRows()}
+}
+
+func techNodes() Table {
+	return Table{
+		Name:        TechNodes,
+		Description: "The steps of all sessions: one row per span. Nodes TechNode of the graph.",
+		Columns: []Column{
+			required("node_key", "STRING", "32 hexadecimal digits: application, user, session, trace and span, hashed"),
+			required("app_name", "STRING", ""),
+			required("user_id", "STRING", ""),
+			required("session_id", "STRING", ""),
+			column("trace_id", "STRING", ""),
+			column("span_id", "STRING", ""),
+			column("parent_span_id", "STRING", "the first one that is not empty"),
+			column("kind", "STRING", "invocation, agent, llm, tool, hitl, check, node or other"),
+			column("name", "STRING", "the agent, the model, the tool, or the kind"),
+			column("agent", "STRING", ""),
+			column("invocation_id", "STRING", ""),
+			column("branch", "STRING", "the branch of the agent; empty for the main branch"),
+			column("call_id", "STRING", "the id of the tool call"),
+			column("approval", "BOOL", "whether a confirmation was asked here"),
+			repeated("event_types", "STRING", "the types of the rows, in the order of recording"),
+			repeated("event_ids", "STRING", "the ids of the rows, in the order of recording"),
+			required("start_time", "TIMESTAMP", "the first row"),
+			column("end_time", "TIMESTAMP", "the last row"),
+			column("decided_at", "TIMESTAMP", "the last request for a confirmation, else the last row: nothing later counts for this decision"),
+			column("status", "STRING", "OK or ERROR, of the last row"),
+			column("error_message", "STRING", ""),
+			column("latency_ms", "FLOAT64", "milliseconds"),
+			column("position", "INT64", "the place of the node in its session, from 0: nodes of one time have an order too"),
+			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
+			required("created_at", "TIMESTAMP", ""),
+			required("updated_at", "TIMESTAMP", ""),
+		},
+		PartitionBy: "start_time",
+		ClusterBy:   bySession(),
+	}
+}
+
+func causedEdges() Table {
+	return Table{
+		Name:        CausedEdges,
+		Description: "What caused what: one row per pair of steps and kind. Edges Caused of the graph.",
+		Columns: []Column{
+			required("edge_key", "STRING", "32 hexadecimal digits: from_key, kind and to_key, hashed"),
+			required("from_key", "STRING", "tech_nodes.node_key of the cause"),
+			required("to_key", "STRING", "tech_nodes.node_key of the effect"),
+			required("kind", "STRING", "contains, informs or resumes"),
+			required("app_name", "STRING", ""),
+			required("user_id", "STRING", ""),
+			required("session_id", "STRING", ""),
+			required("occurred_at", "TIMESTAMP", "when the effect began"),
+			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
+			required("created_at", "TIMESTAMP", ""),
+		},
+		PartitionBy: "occurred_at",
+		ClusterBy:   bySession(),
+	}
+}
+
+// bizNodes begins with the columns of the table of the Python implementation, which
+// has no others.
+func bizNodes() Table {
+	return Table{
+		Name:        BizNodes,
+		Description: "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph.",
+		Columns: []Column{
+			column("biz_node_id", "STRING", "span_id:node_type:node_value"),
+			column("span_id", "STRING", ""),
+			required("session_id", "STRING", ""),
+			column("node_type", "STRING", "Product, Budget, ..."),
+			column("node_value", "STRING", "the name or value as it was shown"),
+			column("confidence", "FLOAT64", "0 to 1"),
+			column("artifact_uri", "STRING", "a document that belongs to it"),
+			required("biz_key", "STRING", "32 hexadecimal digits: node_key, node_type and node_value, hashed"),
+			required("node_key", "STRING", "tech_nodes.node_key of the step"),
+			required("app_name", "STRING", ""),
+			required("user_id", "STRING", ""),
+			column("trace_id", "STRING", ""),
+			column("event_id", "STRING", "the row it was seen in"),
+			column("canonical_key", "STRING", "the same for one entity wherever it is seen"),
+			column("norm", "JSON", "the typed form of node_value"),
+			column("attributes", "JSON", "the typed facts seen with it"),
+			column("source", "STRING", "declared, rule, action or model"),
+			required("evaluated_at", "TIMESTAMP", "the time of the row it was seen in"),
+			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
+			required("created_at", "TIMESTAMP", ""),
+			required("updated_at", "TIMESTAMP", ""),
+		},
+		PartitionBy: "evaluated_at",
+		ClusterBy:   bySession(),
+	}
+}
+
+// crossLinks begins with the columns of the table of the Python implementation, which
+// has no others.
+func crossLinks() Table {
+	return Table{
+		Name:        CrossLinks,
+		Description: "Which step evaluated which entity. Edges Evaluated of the graph.",
+		Columns: []Column{
+			column("link_id", "STRING", "extracted_biz_nodes.biz_node_id"),
+			column("span_id", "STRING", ""),
+			required("session_id", "STRING", ""),
+			column("biz_node_id", "STRING", ""),
+			column("node_value", "STRING", ""),
+			column("link_type", "STRING", "EVALUATED"),
+			column("artifact_uri", "STRING", ""),
+			column("created_at", "TIMESTAMP", ""),
+			required("link_key", "STRING", "32 hexadecimal digits: the same as biz_key"),
+			required("node_key", "STRING", "tech_nodes.node_key"),
+			required("biz_key", "STRING", "extracted_biz_nodes.biz_key"),
+			required("app_name", "STRING", ""),
+			required("user_id", "STRING", ""),
+			column("source", "STRING", "extracted_biz_nodes.source"),
+			required("evaluated_at", "TIMESTAMP", "the time of the row the entity was seen in"),
+			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
+			column("updated_at", "TIMESTAMP", ""),
+		},
+		PartitionBy: "evaluated_at",
+		ClusterBy:   bySession(),
+	}
+}
+
+func worldChangeChecks() Table {
+	return Table{
+		Name:        WorldChangeChecks,
+		Description: "The verdicts of world-change checks: one row per check.",
+		Columns: []Column{
+			required("check_id", "STRING", "event_id of the row WORLD_CHANGE_CHECK"),
+			required("app_name", "STRING", ""),
+			required("user_id", "STRING", ""),
+			required("session_id", "STRING", ""),
+			required("checked_at", "TIMESTAMP", "when the check ended"),
+			column("verdict", "STRING", "safe, drift or check_failed"),
+			column("stage", "STRING", "answer, execution or check"),
+			column("approval_id", "STRING", ""),
+			column("confirmation_id", "STRING", ""),
+			column("call_id", "STRING", "the id of the tool call"),
+			column("tool", "STRING", ""),
+			column("entities_checked", "INT64", ""),
+			column("stale_entities", "INT64", ""),
+			column("failed_entities", "INT64", ""),
+			repeated("alerts", "STRUCT", "what changed",
+				column("entity_type", "STRING", ""),
+				column("value", "STRING", "the entity"),
+				column("attribute", "STRING", ""),
+				column("drift_type", "STRING", ""),
+				column("before", "STRING", ""),
+				column("after", "STRING", ""),
+				column("severity", "FLOAT64", "0 to 1"),
+			),
+			column("detail", "JSON", "the whole report"),
+			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
+			required("created_at", "TIMESTAMP", ""),
+		},
+		PartitionBy: "checked_at",
+		ClusterBy:   bySession(),
+	}
+}
+
+func extractedRows() Table {
+	return Table{
+		Name:        ExtractedRows,
+		Description: "What came of the rows of events that a model was asked about: one row for each time it was asked.",
+		Columns: []Column{
+			required("app_name", "STRING", ""),
+			required("user_id", "STRING", ""),
+			required("session_id", "STRING", ""),
+			required("event_id", "STRING", "the row that was read"),
+			required("extractor", "STRING", "a digest of model, prompt and entity types"),
+			required("status", "STRING", "OK, EMPTY, FAILED or UNPARSEABLE; rows with the last two are read again"),
+			column("error", "STRING", "why the call of the model failed, or what it answered in place of a list"),
+			column("entities", "INT64", "the number of entities found"),
+			column("dropped", "INT64", "the number of answers that are no entities of the types asked for"),
+			column("truncated", "BOOL", "whether the model read a part of the row only"),
+			column("attempt", "INT64", "how often the row was sent, from 1"),
+			required("processed_at", "TIMESTAMP", ""),
+		},
+		PartitionBy: "processed_at",
+		ClusterBy:   bySession(),
+	}
+}

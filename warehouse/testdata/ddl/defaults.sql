@@ -1,0 +1,1248 @@
+CREATE SCHEMA IF NOT EXISTS `my-project.agents`
+OPTIONS (location = 'US');
+
+CREATE TABLE IF NOT EXISTS `my-project.agents.agent_events` (
+  timestamp TIMESTAMP NOT NULL OPTIONS (description = "Time of the step, UTC. Orders the rows of a session and partitions the table."),
+  event_id STRING OPTIONS (description = "32 hexadecimal digits, minted before the row is queued. A row that was delivered twice has it twice."),
+  event_type STRING OPTIONS (description = "Kind of step, such as LLM_REQUEST, TOOL_COMPLETED or HITL_CONFIRMATION_REQUEST."),
+  agent STRING OPTIONS (description = "Name of the agent that took the step."),
+  session_id STRING OPTIONS (description = "Session of the conversation. Unique only within an application (attributes.adk.app_name) and a user."),
+  invocation_id STRING OPTIONS (description = "Turn of the conversation. A turn that is resumed after an approval has the id of the turn that asked."),
+  user_id STRING OPTIONS (description = "User of the session."),
+  trace_id STRING OPTIONS (description = "Trace of the run, 32 hexadecimal digits: that of the caller where there is one."),
+  span_id STRING OPTIONS (description = "Span of the step, 16 hexadecimal digits. Spans are those of the recorder and form a tree in each trace; those of OpenTelemetry stand in attributes.otel."),
+  parent_span_id STRING OPTIONS (description = "Span that caused this one; NULL at the root of a trace."),
+  content JSON OPTIONS (description = "What the step took or gave. Its members depend on event_type."),
+  content_parts ARRAY<STRUCT<mime_type STRING OPTIONS (description = "Media type of the part; text/plain for text, application/json for calls."), uri STRING OPTIONS (description = "Where the part is: gs:// for what was offloaded, or as the caller gave it."), object_ref STRUCT<uri STRING OPTIONS (description = "Object in Cloud Storage."), version STRING OPTIONS (description = "Generation of the object."), authorizer STRING OPTIONS (description = "Connection by which BigQuery reads the object."), details JSON OPTIONS (description = "Metadata of the object: gcs_metadata.content_type.")> OPTIONS (description = "ObjectRef of an offloaded part, as BigQuery's object functions take it."), text STRING OPTIONS (description = "Text of the part, or its beginning or a description where the part is not text or was offloaded."), part_index INT64 OPTIONS (description = "Place of the part in its message, from 0."), part_attributes STRING OPTIONS (description = "JSON text of what else is known of the part, such as function_name."), storage_mode STRING OPTIONS (description = "INLINE, GCS_REFERENCE or EXTERNAL_URI.")>> OPTIONS (description = "Parts of a message: text, calls, and references to what is stored elsewhere."),
+  attributes JSON OPTIONS (description = "Circumstances of the step: model, usage, session metadata, and what the framework knows of it (adk, otel)."),
+  latency_ms JSON OPTIONS (description = "Duration in milliseconds: total_ms, and time_to_first_token_ms of a model that streams."),
+  status STRING OPTIONS (description = "OK or ERROR, never NULL in rows of contextgraph."),
+  error_message STRING OPTIONS (description = "What went wrong. May stand in a row with status OK where a model ended early."),
+  is_truncated BOOL OPTIONS (description = "Whether something of content, content_parts or attributes was left out for its size, depth or form.")
+)
+PARTITION BY DATE(timestamp)
+CLUSTER BY event_type, agent, user_id
+OPTIONS (
+  description = "What agents did: one row per step. Rows may be there twice; agent_events_unique shows each once.",
+  labels = [('adk_schema_version', '2')]
+);
+
+CREATE TABLE IF NOT EXISTS `my-project.agents.tech_nodes` (
+  node_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: application, user, session, trace and span, hashed"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  trace_id STRING,
+  span_id STRING,
+  parent_span_id STRING OPTIONS (description = "the first one that is not empty"),
+  kind STRING OPTIONS (description = "invocation, agent, llm, tool, hitl, check, node or other"),
+  name STRING OPTIONS (description = "the agent, the model, the tool, or the kind"),
+  agent STRING,
+  invocation_id STRING,
+  branch STRING OPTIONS (description = "the branch of the agent; empty for the main branch"),
+  call_id STRING OPTIONS (description = "the id of the tool call"),
+  approval BOOL OPTIONS (description = "whether a confirmation was asked here"),
+  event_types ARRAY<STRING> OPTIONS (description = "the types of the rows, in the order of recording"),
+  event_ids ARRAY<STRING> OPTIONS (description = "the ids of the rows, in the order of recording"),
+  start_time TIMESTAMP NOT NULL OPTIONS (description = "the first row"),
+  end_time TIMESTAMP OPTIONS (description = "the last row"),
+  decided_at TIMESTAMP OPTIONS (description = "the last request for a confirmation, else the last row: nothing later counts for this decision"),
+  status STRING OPTIONS (description = "OK or ERROR, of the last row"),
+  error_message STRING,
+  latency_ms FLOAT64 OPTIONS (description = "milliseconds"),
+  position INT64 OPTIONS (description = "the place of the node in its session, from 0: nodes of one time have an order too"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL,
+  updated_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(start_time)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "The steps of all sessions: one row per span. Nodes TechNode of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `my-project.agents.caused_edges` (
+  edge_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: from_key, kind and to_key, hashed"),
+  from_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the cause"),
+  to_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the effect"),
+  kind STRING NOT NULL OPTIONS (description = "contains, informs or resumes"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  occurred_at TIMESTAMP NOT NULL OPTIONS (description = "when the effect began"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(occurred_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "What caused what: one row per pair of steps and kind. Edges Caused of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `my-project.agents.extracted_biz_nodes` (
+  biz_node_id STRING OPTIONS (description = "span_id:node_type:node_value"),
+  span_id STRING,
+  session_id STRING NOT NULL,
+  node_type STRING OPTIONS (description = "Product, Budget, ..."),
+  node_value STRING OPTIONS (description = "the name or value as it was shown"),
+  confidence FLOAT64 OPTIONS (description = "0 to 1"),
+  artifact_uri STRING OPTIONS (description = "a document that belongs to it"),
+  biz_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: node_key, node_type and node_value, hashed"),
+  node_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the step"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  trace_id STRING,
+  event_id STRING OPTIONS (description = "the row it was seen in"),
+  canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"),
+  norm JSON OPTIONS (description = "the typed form of node_value"),
+  attributes JSON OPTIONS (description = "the typed facts seen with it"),
+  source STRING OPTIONS (description = "declared, rule, action or model"),
+  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the row it was seen in"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL,
+  updated_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(evaluated_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `my-project.agents.context_cross_links` (
+  link_id STRING OPTIONS (description = "extracted_biz_nodes.biz_node_id"),
+  span_id STRING,
+  session_id STRING NOT NULL,
+  biz_node_id STRING,
+  node_value STRING,
+  link_type STRING OPTIONS (description = "EVALUATED"),
+  artifact_uri STRING,
+  created_at TIMESTAMP,
+  link_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: the same as biz_key"),
+  node_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key"),
+  biz_key STRING NOT NULL OPTIONS (description = "extracted_biz_nodes.biz_key"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  source STRING OPTIONS (description = "extracted_biz_nodes.source"),
+  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the row the entity was seen in"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  updated_at TIMESTAMP
+)
+PARTITION BY DATE(evaluated_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "Which step evaluated which entity. Edges Evaluated of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `my-project.agents.world_change_checks` (
+  check_id STRING NOT NULL OPTIONS (description = "event_id of the row WORLD_CHANGE_CHECK"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  checked_at TIMESTAMP NOT NULL OPTIONS (description = "when the check ended"),
+  verdict STRING OPTIONS (description = "safe, drift or check_failed"),
+  stage STRING OPTIONS (description = "answer, execution or check"),
+  approval_id STRING,
+  confirmation_id STRING,
+  call_id STRING OPTIONS (description = "the id of the tool call"),
+  tool STRING,
+  entities_checked INT64,
+  stale_entities INT64,
+  failed_entities INT64,
+  alerts ARRAY<STRUCT<entity_type STRING, value STRING OPTIONS (description = "the entity"), attribute STRING, drift_type STRING, before STRING, after STRING, severity FLOAT64 OPTIONS (description = "0 to 1")>> OPTIONS (description = "what changed"),
+  detail JSON OPTIONS (description = "the whole report"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(checked_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "The verdicts of world-change checks: one row per check."
+);
+
+CREATE TABLE IF NOT EXISTS `my-project.agents.extracted_rows` (
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  event_id STRING NOT NULL OPTIONS (description = "the row that was read"),
+  extractor STRING NOT NULL OPTIONS (description = "a digest of model, prompt and entity types"),
+  status STRING NOT NULL OPTIONS (description = "OK, EMPTY, FAILED or UNPARSEABLE; rows with the last two are read again"),
+  error STRING OPTIONS (description = "why the call of the model failed, or what it answered in place of a list"),
+  entities INT64 OPTIONS (description = "the number of entities found"),
+  dropped INT64 OPTIONS (description = "the number of answers that are no entities of the types asked for"),
+  truncated BOOL OPTIONS (description = "whether the model read a part of the row only"),
+  attempt INT64 OPTIONS (description = "how often the row was sent, from 1"),
+  processed_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(processed_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "What came of the rows of events that a model was asked about: one row for each time it was asked."
+);
+
+CREATE OR REPLACE VIEW `my-project.agents.agent_events_unique`
+OPTIONS (
+  description = "The rows of agent_events, each once.",
+  labels = [('contextgraph_digest', 'd56d4cbe1c3837b2913fbdd3b3db441c')]
+)
+AS
+-- Each event once: rows are delivered at least once, and event_id is minted before the
+-- first delivery. Rows without an event_id, of writers that have none, are all shown.
+-- Copies agree in every column, so which one is shown does not matter, and the other
+-- columns of the window change nothing but this: a condition on a column that the window
+-- is partitioned by can be applied before the window, so that a query that names a time,
+-- an event type, an agent, a user or a session reads those partitions and blocks alone.
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  content,
+  content_parts,
+  attributes,
+  latency_ms,
+  status,
+  error_message,
+  is_truncated
+FROM `my-project.agents.agent_events`
+WHERE TRUE
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_user_message_received`
+OPTIONS (
+  description = "The rows USER_MESSAGE_RECEIVED of agent_events, each once.",
+  labels = [('contextgraph_digest', '8ee66a9bb2c864cc47d6d3b34cfd6891')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.text_summary') AS text_summary,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'USER_MESSAGE_RECEIVED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_invocation_starting`
+OPTIONS (
+  description = "The rows INVOCATION_STARTING of agent_events, each once.",
+  labels = [('contextgraph_digest', 'bff1e5710df07baee49754cdefe00cc6')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'INVOCATION_STARTING'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_invocation_completed`
+OPTIONS (
+  description = "The rows INVOCATION_COMPLETED of agent_events, each once.",
+  labels = [('contextgraph_digest', '6c8199410be0d2a9d7fb5553055049fc')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.unfinished') AS BOOL) AS unfinished,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'INVOCATION_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_invocation_error`
+OPTIONS (
+  description = "The rows INVOCATION_ERROR of agent_events, each once.",
+  labels = [('contextgraph_digest', 'd94ec8a9770b2a1010c1fd29eb72c2f4')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.error_traceback') AS error_traceback,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'INVOCATION_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_agent_starting`
+OPTIONS (
+  description = "The rows AGENT_STARTING of agent_events, each once.",
+  labels = [('contextgraph_digest', '2d17d71eaf8dabfed299147fedf6cd3c')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$') AS agent_instruction,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'AGENT_STARTING'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_agent_completed`
+OPTIONS (
+  description = "The rows AGENT_COMPLETED of agent_events, each once.",
+  labels = [('contextgraph_digest', '228e1299ca5eff11965dce08e55caf8b')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.unfinished') AS BOOL) AS unfinished,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'AGENT_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_agent_error`
+OPTIONS (
+  description = "The rows AGENT_ERROR of agent_events, each once.",
+  labels = [('contextgraph_digest', '79b25377b23005aa34be06fb1f74baf0')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(content, '$.error_traceback') AS error_traceback,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'AGENT_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_agent_response`
+OPTIONS (
+  description = "The rows AGENT_RESPONSE of agent_events, each once.",
+  labels = [('contextgraph_digest', 'e74daa2958731b8ee350d61d9f018315')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.response') AS response_text,
+  JSON_VALUE(attributes, '$.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.source_event_author') AS source_event_author,
+  JSON_VALUE(attributes, '$.source_event_branch') AS source_event_branch,
+  JSON_VALUE(attributes, '$.response_text') AS final_answer,
+  JSON_QUERY(content, '$.response') AS response,
+  JSON_VALUE(attributes, '$.source_tool') AS source_tool,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'AGENT_RESPONSE'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_agent_transfer`
+OPTIONS (
+  description = "The rows AGENT_TRANSFER of agent_events, each once.",
+  labels = [('contextgraph_digest', 'f290e5eab2b131e45b7f14e8ec2b99e6')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.from_agent') AS from_agent,
+  JSON_VALUE(content, '$.to_agent') AS to_agent,
+  JSON_VALUE(attributes, '$.adk.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'AGENT_TRANSFER'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_agent_state_checkpoint`
+OPTIONS (
+  description = "The rows AGENT_STATE_CHECKPOINT of agent_events, each once.",
+  labels = [('contextgraph_digest', '13c22b98d2eeebd7adf917c59d183be8')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(content, '$.agent_state') AS agent_state,
+  JSON_TYPE(JSON_QUERY(content, '$.agent_state')) AS agent_state_type,
+  SAFE_CAST(JSON_VALUE(content, '$.end_of_agent') AS BOOL) AS end_of_agent,
+  JSON_VALUE(attributes, '$.adk.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'AGENT_STATE_CHECKPOINT'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_event_compaction`
+OPTIONS (
+  description = "The rows EVENT_COMPACTION of agent_events, each once.",
+  labels = [('contextgraph_digest', '788a20007d61935fb3fe7f5c0fe30c42')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  SAFE_CAST(JSON_VALUE(content, '$.start_timestamp') AS FLOAT64) AS start_seconds,
+  SAFE_CAST(JSON_VALUE(content, '$.end_timestamp') AS FLOAT64) AS end_seconds,
+  SAFE.TIMESTAMP_MICROS(SAFE_CAST(ROUND(SAFE_MULTIPLY(SAFE_CAST(JSON_VALUE(content, '$.start_timestamp') AS FLOAT64), 1000000)) AS INT64)) AS window_start,
+  SAFE.TIMESTAMP_MICROS(SAFE_CAST(ROUND(SAFE_MULTIPLY(SAFE_CAST(JSON_VALUE(content, '$.end_timestamp') AS FLOAT64), 1000000)) AS INT64)) AS window_end,
+  JSON_QUERY(content, '$.compacted_content') AS compacted_content,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'EVENT_COMPACTION'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_llm_request`
+OPTIONS (
+  description = "The rows LLM_REQUEST of agent_events, each once.",
+  labels = [('contextgraph_digest', 'bfc4d65e4ed40a7a6d449be6b71ecfc4')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.model') AS model,
+  content AS request_content,
+  JSON_QUERY(attributes, '$.llm_config') AS llm_config,
+  JSON_QUERY(attributes, '$.tools') AS tools,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'LLM_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_llm_response`
+OPTIONS (
+  description = "The rows LLM_RESPONSE of agent_events, each once.",
+  labels = [('contextgraph_digest', '9b5584491882e9c80ec88f50d4b1c299')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(content, '$.response') AS response,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.usage.prompt') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.usage.prompt') AS FLOAT64)) AS INT64)) AS usage_prompt_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.usage.completion') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.usage.completion') AS FLOAT64)) AS INT64)) AS usage_completion_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.usage.total') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.usage.total') AS FLOAT64)) AS INT64)) AS usage_total_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.cached_content_token_count') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.cached_content_token_count') AS FLOAT64)) AS INT64)) AS usage_cached_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.thoughts_token_count') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.thoughts_token_count') AS FLOAT64)) AS INT64)) AS usage_thinking_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.tool_use_prompt_token_count') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.tool_use_prompt_token_count') AS FLOAT64)) AS INT64)) AS usage_tool_use_tokens,
+  SAFE_DIVIDE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.cached_content_token_count') AS FLOAT64), SAFE_CAST(JSON_VALUE(content, '$.usage.prompt') AS FLOAT64)) AS context_cache_hit_rate,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.time_to_first_token_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.time_to_first_token_ms') AS FLOAT64)) AS INT64)) AS ttft_ms,
+  JSON_VALUE(attributes, '$.model_version') AS model_version,
+  JSON_QUERY(attributes, '$.usage_metadata') AS usage_metadata,
+  JSON_QUERY(attributes, '$.cache_metadata') AS cache_metadata,
+  JSON_VALUE(attributes, '$.cache_type') AS cache_type,
+  JSON_VALUE(attributes, '$.finish_reason') AS finish_reason,
+  JSON_QUERY(attributes, '$.function_calls') AS function_calls,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.short_circuited') AS BOOL) AS short_circuited,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.partial') AS BOOL) AS partial,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'LLM_RESPONSE'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_llm_error`
+OPTIONS (
+  description = "The rows LLM_ERROR of agent_events, each once.",
+  labels = [('contextgraph_digest', '9e29b5d5c9ce8fadffe82f94ea259584')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'LLM_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_tool_starting`
+OPTIONS (
+  description = "The rows TOOL_STARTING of agent_events, each once.",
+  labels = [('contextgraph_digest', '2601cf1957cad77f8ae18ab99da8bdf6')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(content, '$.tool_origin') AS tool_origin,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'TOOL_STARTING'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_tool_completed`
+OPTIONS (
+  description = "The rows TOOL_COMPLETED of agent_events, each once.",
+  labels = [('contextgraph_digest', '9e2df5ff80eb3bffc5fc3afa620a0adc')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(content, '$.tool_origin') AS tool_origin,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'TOOL_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_tool_error`
+OPTIONS (
+  description = "The rows TOOL_ERROR of agent_events, each once.",
+  labels = [('contextgraph_digest', 'bc0107896869a02b3913b5d0af851978')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(content, '$.tool_origin') AS tool_origin,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.error_type') AS error_type,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'TOOL_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_tool_paused`
+OPTIONS (
+  description = "The rows TOOL_PAUSED of agent_events, each once.",
+  labels = [('contextgraph_digest', '16b2313798a089780e91d3ea76ab6fa9')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'TOOL_PAUSED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_state_delta`
+OPTIONS (
+  description = "The rows STATE_DELTA of agent_events, each once.",
+  labels = [('contextgraph_digest', 'e7b79b3edbe7fb67e7efb5d46f731770')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(attributes, '$.state_delta') AS state_delta,
+  JSON_VALUE(attributes, '$.adk.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'STATE_DELTA'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_node_output`
+OPTIONS (
+  description = "The rows NODE_OUTPUT of agent_events, each once.",
+  labels = [('contextgraph_digest', '6950d6e98ed7a1d667a2e6ef35819485')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.node.path') AS node_path,
+  JSON_VALUE(attributes, '$.adk.node.run_id') AS node_run_id,
+  JSON_VALUE(attributes, '$.adk.node.parent_run_id') AS node_parent_run_id,
+  content AS output,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'NODE_OUTPUT'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_node_error`
+OPTIONS (
+  description = "The rows NODE_ERROR of agent_events, each once.",
+  labels = [('contextgraph_digest', '6adc5fe42d7db6faa79ffb34bfc4b81a')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.node.path') AS node_path,
+  JSON_VALUE(attributes, '$.adk.node.run_id') AS node_run_id,
+  JSON_VALUE(attributes, '$.adk.node.parent_run_id') AS node_parent_run_id,
+  JSON_VALUE(content, '$.error_code') AS error_code,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'NODE_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_a2a_interaction`
+OPTIONS (
+  description = "The rows A2A_INTERACTION of agent_events, each once.",
+  labels = [('contextgraph_digest', '4d4719067750b64dc0674c3ee3f1a567')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  content AS response_content,
+  JSON_VALUE(attributes, '$.a2a_metadata."a2a:task_id"') AS a2a_task_id,
+  JSON_VALUE(attributes, '$.a2a_metadata."a2a:context_id"') AS a2a_context_id,
+  JSON_QUERY(attributes, '$.a2a_metadata."a2a:request"') AS a2a_request,
+  JSON_QUERY(attributes, '$.a2a_metadata."a2a:response"') AS a2a_response,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'A2A_INTERACTION'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_hitl_confirmation_request`
+OPTIONS (
+  description = "The rows HITL_CONFIRMATION_REQUEST of agent_events, each once.",
+  labels = [('contextgraph_digest', '16208c7f5ee951660d2da8e7b99e22a0')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'HITL_CONFIRMATION_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_hitl_credential_request`
+OPTIONS (
+  description = "The rows HITL_CREDENTIAL_REQUEST of agent_events, each once.",
+  labels = [('contextgraph_digest', 'ed5bc504126bcc702ef1ac113129e549')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'HITL_CREDENTIAL_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_hitl_input_request`
+OPTIONS (
+  description = "The rows HITL_INPUT_REQUEST of agent_events, each once.",
+  labels = [('contextgraph_digest', 'e093e6b7f4f5db087ff2c472e163f301')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'HITL_INPUT_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_hitl_confirmation_request_completed`
+OPTIONS (
+  description = "The rows HITL_CONFIRMATION_REQUEST_COMPLETED of agent_events, each once.",
+  labels = [('contextgraph_digest', 'bc8d2ff8f4c7503a87dc5d075652ce8c')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.confirmed') AS BOOL) AS confirmed,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.accepted') AS BOOL) AS accepted,
+  JSON_VALUE(attributes, '$.adk.reason') AS reason,
+  JSON_VALUE(attributes, '$.adk.approver') AS approver,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'HITL_CONFIRMATION_REQUEST_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_hitl_credential_request_completed`
+OPTIONS (
+  description = "The rows HITL_CREDENTIAL_REQUEST_COMPLETED of agent_events, each once.",
+  labels = [('contextgraph_digest', '86ca28f33d6586b5927d01f78c946846')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.approver') AS approver,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'HITL_CREDENTIAL_REQUEST_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_hitl_input_request_completed`
+OPTIONS (
+  description = "The rows HITL_INPUT_REQUEST_COMPLETED of agent_events, each once.",
+  labels = [('contextgraph_digest', 'f9e474f7ac25fcec9b9dfa4539ce0734')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.approver') AS approver,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'HITL_INPUT_REQUEST_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_world_change_check`
+OPTIONS (
+  description = "The rows WORLD_CHANGE_CHECK of agent_events, each once.",
+  labels = [('contextgraph_digest', '484c342bcfb8141675e0631f345c7f25')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.verdict') AS verdict,
+  JSON_VALUE(attributes, '$.adk.stage') AS stage,
+  JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  SAFE_CAST(JSON_VALUE(content, '$.safe_to_approve') AS BOOL) AS safe_to_approve,
+  SAFE_CAST(JSON_VALUE(content, '$.check_failed') AS BOOL) AS check_failed,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS FLOAT64)) AS INT64)) AS total_entities,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.stale_entities') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.stale_entities') AS FLOAT64)) AS INT64)) AS stale_entities,
+  JSON_VALUE(content, '$.fingerprint') AS fingerprint,
+  JSON_VALUE(content, '$.policy_version') AS policy_version,
+  JSON_VALUE(content, '$.started_at') AS started_at,
+  JSON_VALUE(content, '$.checked_at') AS checked_at,
+  JSON_QUERY(content, '$.entities') AS entities,
+  JSON_QUERY(content, '$.alerts') AS alerts,
+  JSON_QUERY(content, '$.failures') AS failures,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'WORLD_CHANGE_CHECK'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.v_artifact_delta`
+OPTIONS (
+  description = "The rows ARTIFACT_DELTA of agent_events, each once.",
+  labels = [('contextgraph_digest', '6cbd56734ad9264877b5c9e2b4f1b6d5')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.artifact') AS artifact,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.version') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.version') AS FLOAT64)) AS INT64)) AS version,
+  JSON_VALUE(content, '$.uri') AS uri,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'ARTIFACT_DELTA'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE PROPERTY GRAPH `my-project.agents.agent_context_graph`
+NODE TABLES (
+  `my-project.agents.tech_nodes` AS TechNode
+    KEY (node_key)
+    LABEL TechNode
+    PROPERTIES (
+      node_key, app_name, user_id, session_id, trace_id, span_id, parent_span_id, invocation_id, call_id,
+      kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
+    ),
+  `my-project.agents.extracted_biz_nodes` AS BizNode
+    KEY (biz_key)
+    LABEL BizNode
+    PROPERTIES (
+      biz_key, biz_node_id, node_key, app_name, user_id, session_id, span_id, event_id,
+      node_type, node_value, canonical_key, confidence, artifact_uri, source, evaluated_at
+    )
+)
+EDGE TABLES (
+  `my-project.agents.caused_edges` AS Caused
+    KEY (edge_key)
+    SOURCE KEY (from_key) REFERENCES TechNode (node_key)
+    DESTINATION KEY (to_key) REFERENCES TechNode (node_key)
+    LABEL Caused
+    PROPERTIES (edge_key, from_key, to_key, session_id, kind, occurred_at),
+  `my-project.agents.context_cross_links` AS Evaluated
+    KEY (link_key)
+    SOURCE KEY (node_key) REFERENCES TechNode (node_key)
+    DESTINATION KEY (biz_key) REFERENCES BizNode (biz_key)
+    LABEL Evaluated
+    PROPERTIES (link_key, node_key, biz_key, session_id, artifact_uri, link_type, created_at, evaluated_at)
+);
+
+ALTER TABLE `my-project.agents.agent_events`
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '27120744c25e34279f38ec8b6c1e934e'), ('contextgraph_graph', '92362fc7fd8dc237630f5c46538ab067'), ('contextgraph_schema_version', '1')]);
+

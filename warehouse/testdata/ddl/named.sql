@@ -1,0 +1,1248 @@
+CREATE SCHEMA IF NOT EXISTS `example.com:my-project.Agents_2`
+OPTIONS (location = 'europe-west3');
+
+CREATE TABLE IF NOT EXISTS `example.com:my-project.Agents_2.events` (
+  timestamp TIMESTAMP NOT NULL OPTIONS (description = "Time of the step, UTC. Orders the rows of a session and partitions the table."),
+  event_id STRING OPTIONS (description = "32 hexadecimal digits, minted before the row is queued. A row that was delivered twice has it twice."),
+  event_type STRING OPTIONS (description = "Kind of step, such as LLM_REQUEST, TOOL_COMPLETED or HITL_CONFIRMATION_REQUEST."),
+  agent STRING OPTIONS (description = "Name of the agent that took the step."),
+  session_id STRING OPTIONS (description = "Session of the conversation. Unique only within an application (attributes.adk.app_name) and a user."),
+  invocation_id STRING OPTIONS (description = "Turn of the conversation. A turn that is resumed after an approval has the id of the turn that asked."),
+  user_id STRING OPTIONS (description = "User of the session."),
+  trace_id STRING OPTIONS (description = "Trace of the run, 32 hexadecimal digits: that of the caller where there is one."),
+  span_id STRING OPTIONS (description = "Span of the step, 16 hexadecimal digits. Spans are those of the recorder and form a tree in each trace; those of OpenTelemetry stand in attributes.otel."),
+  parent_span_id STRING OPTIONS (description = "Span that caused this one; NULL at the root of a trace."),
+  content JSON OPTIONS (description = "What the step took or gave. Its members depend on event_type."),
+  content_parts ARRAY<STRUCT<mime_type STRING OPTIONS (description = "Media type of the part; text/plain for text, application/json for calls."), uri STRING OPTIONS (description = "Where the part is: gs:// for what was offloaded, or as the caller gave it."), object_ref STRUCT<uri STRING OPTIONS (description = "Object in Cloud Storage."), version STRING OPTIONS (description = "Generation of the object."), authorizer STRING OPTIONS (description = "Connection by which BigQuery reads the object."), details JSON OPTIONS (description = "Metadata of the object: gcs_metadata.content_type.")> OPTIONS (description = "ObjectRef of an offloaded part, as BigQuery's object functions take it."), text STRING OPTIONS (description = "Text of the part, or its beginning or a description where the part is not text or was offloaded."), part_index INT64 OPTIONS (description = "Place of the part in its message, from 0."), part_attributes STRING OPTIONS (description = "JSON text of what else is known of the part, such as function_name."), storage_mode STRING OPTIONS (description = "INLINE, GCS_REFERENCE or EXTERNAL_URI.")>> OPTIONS (description = "Parts of a message: text, calls, and references to what is stored elsewhere."),
+  attributes JSON OPTIONS (description = "Circumstances of the step: model, usage, session metadata, and what the framework knows of it (adk, otel)."),
+  latency_ms JSON OPTIONS (description = "Duration in milliseconds: total_ms, and time_to_first_token_ms of a model that streams."),
+  status STRING OPTIONS (description = "OK or ERROR, never NULL in rows of contextgraph."),
+  error_message STRING OPTIONS (description = "What went wrong. May stand in a row with status OK where a model ended early."),
+  is_truncated BOOL OPTIONS (description = "Whether something of content, content_parts or attributes was left out for its size, depth or form.")
+)
+PARTITION BY DATE(timestamp)
+CLUSTER BY event_type, agent, user_id
+OPTIONS (
+  description = "What agents did: one row per step. Rows may be there twice; events_unique shows each once.",
+  labels = [('adk_schema_version', '2')]
+);
+
+CREATE TABLE IF NOT EXISTS `example.com:my-project.Agents_2.tech_nodes` (
+  node_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: application, user, session, trace and span, hashed"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  trace_id STRING,
+  span_id STRING,
+  parent_span_id STRING OPTIONS (description = "the first one that is not empty"),
+  kind STRING OPTIONS (description = "invocation, agent, llm, tool, hitl, check, node or other"),
+  name STRING OPTIONS (description = "the agent, the model, the tool, or the kind"),
+  agent STRING,
+  invocation_id STRING,
+  branch STRING OPTIONS (description = "the branch of the agent; empty for the main branch"),
+  call_id STRING OPTIONS (description = "the id of the tool call"),
+  approval BOOL OPTIONS (description = "whether a confirmation was asked here"),
+  event_types ARRAY<STRING> OPTIONS (description = "the types of the rows, in the order of recording"),
+  event_ids ARRAY<STRING> OPTIONS (description = "the ids of the rows, in the order of recording"),
+  start_time TIMESTAMP NOT NULL OPTIONS (description = "the first row"),
+  end_time TIMESTAMP OPTIONS (description = "the last row"),
+  decided_at TIMESTAMP OPTIONS (description = "the last request for a confirmation, else the last row: nothing later counts for this decision"),
+  status STRING OPTIONS (description = "OK or ERROR, of the last row"),
+  error_message STRING,
+  latency_ms FLOAT64 OPTIONS (description = "milliseconds"),
+  position INT64 OPTIONS (description = "the place of the node in its session, from 0: nodes of one time have an order too"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL,
+  updated_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(start_time)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "The steps of all sessions: one row per span. Nodes TechNode of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `example.com:my-project.Agents_2.caused_edges` (
+  edge_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: from_key, kind and to_key, hashed"),
+  from_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the cause"),
+  to_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the effect"),
+  kind STRING NOT NULL OPTIONS (description = "contains, informs or resumes"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  occurred_at TIMESTAMP NOT NULL OPTIONS (description = "when the effect began"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(occurred_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "What caused what: one row per pair of steps and kind. Edges Caused of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `example.com:my-project.Agents_2.extracted_biz_nodes` (
+  biz_node_id STRING OPTIONS (description = "span_id:node_type:node_value"),
+  span_id STRING,
+  session_id STRING NOT NULL,
+  node_type STRING OPTIONS (description = "Product, Budget, ..."),
+  node_value STRING OPTIONS (description = "the name or value as it was shown"),
+  confidence FLOAT64 OPTIONS (description = "0 to 1"),
+  artifact_uri STRING OPTIONS (description = "a document that belongs to it"),
+  biz_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: node_key, node_type and node_value, hashed"),
+  node_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the step"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  trace_id STRING,
+  event_id STRING OPTIONS (description = "the row it was seen in"),
+  canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"),
+  norm JSON OPTIONS (description = "the typed form of node_value"),
+  attributes JSON OPTIONS (description = "the typed facts seen with it"),
+  source STRING OPTIONS (description = "declared, rule, action or model"),
+  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the row it was seen in"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL,
+  updated_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(evaluated_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `example.com:my-project.Agents_2.context_cross_links` (
+  link_id STRING OPTIONS (description = "extracted_biz_nodes.biz_node_id"),
+  span_id STRING,
+  session_id STRING NOT NULL,
+  biz_node_id STRING,
+  node_value STRING,
+  link_type STRING OPTIONS (description = "EVALUATED"),
+  artifact_uri STRING,
+  created_at TIMESTAMP,
+  link_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: the same as biz_key"),
+  node_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key"),
+  biz_key STRING NOT NULL OPTIONS (description = "extracted_biz_nodes.biz_key"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  source STRING OPTIONS (description = "extracted_biz_nodes.source"),
+  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the row the entity was seen in"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  updated_at TIMESTAMP
+)
+PARTITION BY DATE(evaluated_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "Which step evaluated which entity. Edges Evaluated of the graph."
+);
+
+CREATE TABLE IF NOT EXISTS `example.com:my-project.Agents_2.world_change_checks` (
+  check_id STRING NOT NULL OPTIONS (description = "event_id of the row WORLD_CHANGE_CHECK"),
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  checked_at TIMESTAMP NOT NULL OPTIONS (description = "when the check ended"),
+  verdict STRING OPTIONS (description = "safe, drift or check_failed"),
+  stage STRING OPTIONS (description = "answer, execution or check"),
+  approval_id STRING,
+  confirmation_id STRING,
+  call_id STRING OPTIONS (description = "the id of the tool call"),
+  tool STRING,
+  entities_checked INT64,
+  stale_entities INT64,
+  failed_entities INT64,
+  alerts ARRAY<STRUCT<entity_type STRING, value STRING OPTIONS (description = "the entity"), attribute STRING, drift_type STRING, before STRING, after STRING, severity FLOAT64 OPTIONS (description = "0 to 1")>> OPTIONS (description = "what changed"),
+  detail JSON OPTIONS (description = "the whole report"),
+  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
+  created_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(checked_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "The verdicts of world-change checks: one row per check."
+);
+
+CREATE TABLE IF NOT EXISTS `example.com:my-project.Agents_2.extracted_rows` (
+  app_name STRING NOT NULL,
+  user_id STRING NOT NULL,
+  session_id STRING NOT NULL,
+  event_id STRING NOT NULL OPTIONS (description = "the row that was read"),
+  extractor STRING NOT NULL OPTIONS (description = "a digest of model, prompt and entity types"),
+  status STRING NOT NULL OPTIONS (description = "OK, EMPTY, FAILED or UNPARSEABLE; rows with the last two are read again"),
+  error STRING OPTIONS (description = "why the call of the model failed, or what it answered in place of a list"),
+  entities INT64 OPTIONS (description = "the number of entities found"),
+  dropped INT64 OPTIONS (description = "the number of answers that are no entities of the types asked for"),
+  truncated BOOL OPTIONS (description = "whether the model read a part of the row only"),
+  attempt INT64 OPTIONS (description = "how often the row was sent, from 1"),
+  processed_at TIMESTAMP NOT NULL
+)
+PARTITION BY DATE(processed_at)
+CLUSTER BY app_name, user_id, session_id
+OPTIONS (
+  description = "What came of the rows of events that a model was asked about: one row for each time it was asked."
+);
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.events_unique`
+OPTIONS (
+  description = "The rows of events, each once.",
+  labels = [('contextgraph_digest', '3af5d0bac9f64dc00ac190c9e000ae89')]
+)
+AS
+-- Each event once: rows are delivered at least once, and event_id is minted before the
+-- first delivery. Rows without an event_id, of writers that have none, are all shown.
+-- Copies agree in every column, so which one is shown does not matter, and the other
+-- columns of the window change nothing but this: a condition on a column that the window
+-- is partitioned by can be applied before the window, so that a query that names a time,
+-- an event type, an agent, a user or a session reads those partitions and blocks alone.
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  content,
+  content_parts,
+  attributes,
+  latency_ms,
+  status,
+  error_message,
+  is_truncated
+FROM `example.com:my-project.Agents_2.events`
+WHERE TRUE
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_user_message_received`
+OPTIONS (
+  description = "The rows USER_MESSAGE_RECEIVED of events, each once.",
+  labels = [('contextgraph_digest', '73e5e93c152094ac9eead2b4343e492b')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.text_summary') AS text_summary,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'USER_MESSAGE_RECEIVED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_invocation_starting`
+OPTIONS (
+  description = "The rows INVOCATION_STARTING of events, each once.",
+  labels = [('contextgraph_digest', 'bd2754fcd3b1b9dd5edd5bb1437b4acd')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'INVOCATION_STARTING'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_invocation_completed`
+OPTIONS (
+  description = "The rows INVOCATION_COMPLETED of events, each once.",
+  labels = [('contextgraph_digest', '3558c270e1416bd279481d0a613f1084')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.unfinished') AS BOOL) AS unfinished,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'INVOCATION_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_invocation_error`
+OPTIONS (
+  description = "The rows INVOCATION_ERROR of events, each once.",
+  labels = [('contextgraph_digest', '7a28ecc07a97e23cc7b31c4cadaedb01')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.error_traceback') AS error_traceback,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'INVOCATION_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_agent_starting`
+OPTIONS (
+  description = "The rows AGENT_STARTING of events, each once.",
+  labels = [('contextgraph_digest', '4125a178484e73b888ab81f9da86c9cc')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$') AS agent_instruction,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'AGENT_STARTING'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_agent_completed`
+OPTIONS (
+  description = "The rows AGENT_COMPLETED of events, each once.",
+  labels = [('contextgraph_digest', '5489838c5c40972780960765f09c99ab')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.unfinished') AS BOOL) AS unfinished,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'AGENT_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_agent_error`
+OPTIONS (
+  description = "The rows AGENT_ERROR of events, each once.",
+  labels = [('contextgraph_digest', 'fe08186ebe1a28e214f613fe18135118')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(content, '$.error_traceback') AS error_traceback,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'AGENT_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_agent_response`
+OPTIONS (
+  description = "The rows AGENT_RESPONSE of events, each once.",
+  labels = [('contextgraph_digest', '2c9b2bbc92490eb3462f6fc0f8a05fe6')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.response') AS response_text,
+  JSON_VALUE(attributes, '$.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.source_event_author') AS source_event_author,
+  JSON_VALUE(attributes, '$.source_event_branch') AS source_event_branch,
+  JSON_VALUE(attributes, '$.response_text') AS final_answer,
+  JSON_QUERY(content, '$.response') AS response,
+  JSON_VALUE(attributes, '$.source_tool') AS source_tool,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'AGENT_RESPONSE'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_agent_transfer`
+OPTIONS (
+  description = "The rows AGENT_TRANSFER of events, each once.",
+  labels = [('contextgraph_digest', '95a785516654892a5ab93e0ef7ba8cce')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.from_agent') AS from_agent,
+  JSON_VALUE(content, '$.to_agent') AS to_agent,
+  JSON_VALUE(attributes, '$.adk.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'AGENT_TRANSFER'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_agent_state_checkpoint`
+OPTIONS (
+  description = "The rows AGENT_STATE_CHECKPOINT of events, each once.",
+  labels = [('contextgraph_digest', '6b592c07f7befdd81fe9146ca5097db0')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(content, '$.agent_state') AS agent_state,
+  JSON_TYPE(JSON_QUERY(content, '$.agent_state')) AS agent_state_type,
+  SAFE_CAST(JSON_VALUE(content, '$.end_of_agent') AS BOOL) AS end_of_agent,
+  JSON_VALUE(attributes, '$.adk.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'AGENT_STATE_CHECKPOINT'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_event_compaction`
+OPTIONS (
+  description = "The rows EVENT_COMPACTION of events, each once.",
+  labels = [('contextgraph_digest', '224afbab2df68f1da45e5eab05991af9')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  SAFE_CAST(JSON_VALUE(content, '$.start_timestamp') AS FLOAT64) AS start_seconds,
+  SAFE_CAST(JSON_VALUE(content, '$.end_timestamp') AS FLOAT64) AS end_seconds,
+  SAFE.TIMESTAMP_MICROS(SAFE_CAST(ROUND(SAFE_MULTIPLY(SAFE_CAST(JSON_VALUE(content, '$.start_timestamp') AS FLOAT64), 1000000)) AS INT64)) AS window_start,
+  SAFE.TIMESTAMP_MICROS(SAFE_CAST(ROUND(SAFE_MULTIPLY(SAFE_CAST(JSON_VALUE(content, '$.end_timestamp') AS FLOAT64), 1000000)) AS INT64)) AS window_end,
+  JSON_QUERY(content, '$.compacted_content') AS compacted_content,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'EVENT_COMPACTION'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_llm_request`
+OPTIONS (
+  description = "The rows LLM_REQUEST of events, each once.",
+  labels = [('contextgraph_digest', 'c4d9743b7615fb4830ccc5c1c0347105')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.model') AS model,
+  content AS request_content,
+  JSON_QUERY(attributes, '$.llm_config') AS llm_config,
+  JSON_QUERY(attributes, '$.tools') AS tools,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'LLM_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_llm_response`
+OPTIONS (
+  description = "The rows LLM_RESPONSE of events, each once.",
+  labels = [('contextgraph_digest', '15dc5da8d7c547dc8bd6dc7ce868fb05')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(content, '$.response') AS response,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.usage.prompt') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.usage.prompt') AS FLOAT64)) AS INT64)) AS usage_prompt_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.usage.completion') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.usage.completion') AS FLOAT64)) AS INT64)) AS usage_completion_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.usage.total') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.usage.total') AS FLOAT64)) AS INT64)) AS usage_total_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.cached_content_token_count') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.cached_content_token_count') AS FLOAT64)) AS INT64)) AS usage_cached_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.thoughts_token_count') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.thoughts_token_count') AS FLOAT64)) AS INT64)) AS usage_thinking_tokens,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.tool_use_prompt_token_count') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.tool_use_prompt_token_count') AS FLOAT64)) AS INT64)) AS usage_tool_use_tokens,
+  SAFE_DIVIDE(SAFE_CAST(JSON_VALUE(attributes, '$.usage_metadata.cached_content_token_count') AS FLOAT64), SAFE_CAST(JSON_VALUE(content, '$.usage.prompt') AS FLOAT64)) AS context_cache_hit_rate,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.time_to_first_token_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.time_to_first_token_ms') AS FLOAT64)) AS INT64)) AS ttft_ms,
+  JSON_VALUE(attributes, '$.model_version') AS model_version,
+  JSON_QUERY(attributes, '$.usage_metadata') AS usage_metadata,
+  JSON_QUERY(attributes, '$.cache_metadata') AS cache_metadata,
+  JSON_VALUE(attributes, '$.cache_type') AS cache_type,
+  JSON_VALUE(attributes, '$.finish_reason') AS finish_reason,
+  JSON_QUERY(attributes, '$.function_calls') AS function_calls,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.short_circuited') AS BOOL) AS short_circuited,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.partial') AS BOOL) AS partial,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'LLM_RESPONSE'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_llm_error`
+OPTIONS (
+  description = "The rows LLM_ERROR of events, each once.",
+  labels = [('contextgraph_digest', 'f8c4ffc2775194f8bc0b915bf1e341e5')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'LLM_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_starting`
+OPTIONS (
+  description = "The rows TOOL_STARTING of events, each once.",
+  labels = [('contextgraph_digest', 'ee9f5c4fed3e6276d3c979ad155d9499')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(content, '$.tool_origin') AS tool_origin,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'TOOL_STARTING'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_completed`
+OPTIONS (
+  description = "The rows TOOL_COMPLETED of events, each once.",
+  labels = [('contextgraph_digest', '8f0c1e6c89f3836f749967a366917825')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(content, '$.tool_origin') AS tool_origin,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'TOOL_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_error`
+OPTIONS (
+  description = "The rows TOOL_ERROR of events, each once.",
+  labels = [('contextgraph_digest', 'd4adc1c81544942301e7c1a979efda25')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(content, '$.tool_origin') AS tool_origin,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.error_type') AS error_type,
+  JSON_QUERY(attributes, '$.entities') AS entities,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'TOOL_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_paused`
+OPTIONS (
+  description = "The rows TOOL_PAUSED of events, each once.",
+  labels = [('contextgraph_digest', '09a0e329de2192d8184aa9ece22181c1')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'TOOL_PAUSED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_state_delta`
+OPTIONS (
+  description = "The rows STATE_DELTA of events, each once.",
+  labels = [('contextgraph_digest', '96afc510be3553a58b9a04dd46ff7104')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_QUERY(attributes, '$.state_delta') AS state_delta,
+  JSON_VALUE(attributes, '$.adk.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'STATE_DELTA'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_node_output`
+OPTIONS (
+  description = "The rows NODE_OUTPUT of events, each once.",
+  labels = [('contextgraph_digest', 'd2c21f3977e4f1062770393a8a21e709')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.node.path') AS node_path,
+  JSON_VALUE(attributes, '$.adk.node.run_id') AS node_run_id,
+  JSON_VALUE(attributes, '$.adk.node.parent_run_id') AS node_parent_run_id,
+  content AS output,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'NODE_OUTPUT'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_node_error`
+OPTIONS (
+  description = "The rows NODE_ERROR of events, each once.",
+  labels = [('contextgraph_digest', 'b16c308143ead84cadce40285b8ccf23')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.node.path') AS node_path,
+  JSON_VALUE(attributes, '$.adk.node.run_id') AS node_run_id,
+  JSON_VALUE(attributes, '$.adk.node.parent_run_id') AS node_parent_run_id,
+  JSON_VALUE(content, '$.error_code') AS error_code,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'NODE_ERROR'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_a2a_interaction`
+OPTIONS (
+  description = "The rows A2A_INTERACTION of events, each once.",
+  labels = [('contextgraph_digest', 'a21b425702a728d625ba54169b2afd37')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  content AS response_content,
+  JSON_VALUE(attributes, '$.a2a_metadata."a2a:task_id"') AS a2a_task_id,
+  JSON_VALUE(attributes, '$.a2a_metadata."a2a:context_id"') AS a2a_context_id,
+  JSON_QUERY(attributes, '$.a2a_metadata."a2a:request"') AS a2a_request,
+  JSON_QUERY(attributes, '$.a2a_metadata."a2a:response"') AS a2a_response,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'A2A_INTERACTION'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_confirmation_request`
+OPTIONS (
+  description = "The rows HITL_CONFIRMATION_REQUEST of events, each once.",
+  labels = [('contextgraph_digest', '558b59e0388c28344f10fbc88772f722')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'HITL_CONFIRMATION_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_credential_request`
+OPTIONS (
+  description = "The rows HITL_CREDENTIAL_REQUEST of events, each once.",
+  labels = [('contextgraph_digest', 'd846214acdd807ab5b337e942d134494')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'HITL_CREDENTIAL_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_input_request`
+OPTIONS (
+  description = "The rows HITL_INPUT_REQUEST of events, each once.",
+  labels = [('contextgraph_digest', 'ac20f742a18cab5aaf70dd60985c58f9')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.args') AS tool_args,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'HITL_INPUT_REQUEST'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_confirmation_request_completed`
+OPTIONS (
+  description = "The rows HITL_CONFIRMATION_REQUEST_COMPLETED of events, each once.",
+  labels = [('contextgraph_digest', '2e9097d78307e6fb31cfc2044211e2d9')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.confirmed') AS BOOL) AS confirmed,
+  SAFE_CAST(JSON_VALUE(attributes, '$.adk.accepted') AS BOOL) AS accepted,
+  JSON_VALUE(attributes, '$.adk.reason') AS reason,
+  JSON_VALUE(attributes, '$.adk.approver') AS approver,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'HITL_CONFIRMATION_REQUEST_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_credential_request_completed`
+OPTIONS (
+  description = "The rows HITL_CREDENTIAL_REQUEST_COMPLETED of events, each once.",
+  labels = [('contextgraph_digest', '756dd78a60ebf391c1f4b8fb448b13a0')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.approver') AS approver,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'HITL_CREDENTIAL_REQUEST_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_input_request_completed`
+OPTIONS (
+  description = "The rows HITL_INPUT_REQUEST_COMPLETED of events, each once.",
+  labels = [('contextgraph_digest', 'b6dba7abf863ca35dedeb84e51c165f5')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_QUERY(content, '$.result') AS tool_result,
+  JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
+  JSON_VALUE(attributes, '$.adk.approver') AS approver,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'HITL_INPUT_REQUEST_COMPLETED'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_world_change_check`
+OPTIONS (
+  description = "The rows WORLD_CHANGE_CHECK of events, each once.",
+  labels = [('contextgraph_digest', 'b97af96fccf9399afbca4ed7a442c0f5')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(attributes, '$.adk.verdict') AS verdict,
+  JSON_VALUE(attributes, '$.adk.stage') AS stage,
+  JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
+  JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  SAFE_CAST(JSON_VALUE(content, '$.safe_to_approve') AS BOOL) AS safe_to_approve,
+  SAFE_CAST(JSON_VALUE(content, '$.check_failed') AS BOOL) AS check_failed,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS FLOAT64)) AS INT64)) AS total_entities,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.stale_entities') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.stale_entities') AS FLOAT64)) AS INT64)) AS stale_entities,
+  JSON_VALUE(content, '$.fingerprint') AS fingerprint,
+  JSON_VALUE(content, '$.policy_version') AS policy_version,
+  JSON_VALUE(content, '$.started_at') AS started_at,
+  JSON_VALUE(content, '$.checked_at') AS checked_at,
+  JSON_QUERY(content, '$.entities') AS entities,
+  JSON_QUERY(content, '$.alerts') AS alerts,
+  JSON_QUERY(content, '$.failures') AS failures,
+  COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'WORLD_CHANGE_CHECK'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_artifact_delta`
+OPTIONS (
+  description = "The rows ARTIFACT_DELTA of events, each once.",
+  labels = [('contextgraph_digest', '30e768cc4692e7575bc7091da81afaf3')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.artifact') AS artifact,
+  COALESCE(SAFE_CAST(JSON_VALUE(content, '$.version') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.version') AS FLOAT64)) AS INT64)) AS version,
+  JSON_VALUE(content, '$.uri') AS uri,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.source_event_id') AS source_event_id,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'ARTIFACT_DELTA'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
+CREATE OR REPLACE PROPERTY GRAPH `example.com:my-project.Agents_2.why`
+NODE TABLES (
+  `example.com:my-project.Agents_2.tech_nodes` AS TechNode
+    KEY (node_key)
+    LABEL TechNode
+    PROPERTIES (
+      node_key, app_name, user_id, session_id, trace_id, span_id, parent_span_id, invocation_id, call_id,
+      kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
+    ),
+  `example.com:my-project.Agents_2.extracted_biz_nodes` AS BizNode
+    KEY (biz_key)
+    LABEL BizNode
+    PROPERTIES (
+      biz_key, biz_node_id, node_key, app_name, user_id, session_id, span_id, event_id,
+      node_type, node_value, canonical_key, confidence, artifact_uri, source, evaluated_at
+    )
+)
+EDGE TABLES (
+  `example.com:my-project.Agents_2.caused_edges` AS Caused
+    KEY (edge_key)
+    SOURCE KEY (from_key) REFERENCES TechNode (node_key)
+    DESTINATION KEY (to_key) REFERENCES TechNode (node_key)
+    LABEL Caused
+    PROPERTIES (edge_key, from_key, to_key, session_id, kind, occurred_at),
+  `example.com:my-project.Agents_2.context_cross_links` AS Evaluated
+    KEY (link_key)
+    SOURCE KEY (node_key) REFERENCES TechNode (node_key)
+    DESTINATION KEY (biz_key) REFERENCES BizNode (biz_key)
+    LABEL Evaluated
+    PROPERTIES (link_key, node_key, biz_key, session_id, artifact_uri, link_type, created_at, evaluated_at)
+);
+
+ALTER TABLE `example.com:my-project.Agents_2.events`
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'ae9a9197773e8bc9d6fddced6775c0ee'), ('contextgraph_graph', '2c2e978065876bdfcba556ff5eb30448'), ('contextgraph_schema_version', '1')]);
+

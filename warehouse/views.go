@@ -1,0 +1,165 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+)
+
+// View is the definition of one view.
+type View struct {
+	Name        string
+	Description string
+	// EventType is the type of the rows that a typed view shows; empty for the view of
+	// unique events.
+	EventType string
+	// Query is the statement that the view stands for.
+	Query string
+}
+
+// Digest returns the digest of the query, for the label [DigestLabel].
+func (v View) Digest() string { return digest(v.Query) }
+
+// Label returns [DigestLabel].
+func (View) Label() string { return DigestLabel }
+
+// Views returns the definitions of the views: that of unique events, then one for each
+// event type.
+//
+// The typed views read the table of events itself and leave copies out by themselves,
+// each after its condition on the event type: what they read is then bounded by the
+// clusters of the table for certain, and not only where the condition is moved into the
+// view of unique events.
+func (n Names) Views() ([]View, error) {
+	unique, err := n.Statement("init_unique", struct{ Columns []Column }{n.EventsTable().Columns})
+	if err != nil {
+		return nil, err
+	}
+	out := []View{{
+		Name:        n.UniqueEvents(),
+		Description: "The rows of " + n.Events() + ", each once.",
+		Query:       strings.TrimSpace(unique),
+	}}
+	common, typed, err := TypedViews()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range typed {
+		columns := make([]viewColumn, len(v.Columns))
+		for i, c := range v.Columns {
+			if columns[i], err = newViewColumn(c); err != nil {
+				return nil, fmt.Errorf("warehouse: view %s: %w", v.Suffix, err)
+			}
+		}
+		query, err := n.Statement("init_view", struct {
+			Common    []string
+			Columns   []viewColumn
+			EventType string
+		}{common, columns, v.EventType})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, View{
+			Name:        n.View(v.Suffix),
+			Description: "The rows " + v.EventType + " of " + n.Events() + ", each once.",
+			EventType:   v.EventType,
+			Query:       strings.TrimSpace(query),
+		})
+	}
+	return out, nil
+}
+
+// CreateView returns the statement that makes the view, instead of the one that is
+// there.
+func (n Names) CreateView(v View) (string, error) { return n.Statement("init_create_view", v) }
+
+// TypedView is one view of the rows of one type, and how its columns are read.
+type TypedView = contract.View
+
+// TypedViews returns the typed views and the columns that each has first. The columns of
+// the views of the Python plugin come before those of ours and have their names, types
+// and values, with two exceptions: a number with a fraction in a column of whole numbers
+// is rounded, where Python's view fails, and agent_instruction is the instruction, where
+// Python's is always NULL.
+func TypedViews() (common []string, views []TypedView, err error) {
+	python, err := contract.LoadViews()
+	if err != nil {
+		return nil, nil, err
+	}
+	own := ownColumns()
+	for _, v := range python.Views {
+		for i := range v.Columns {
+			if c := &v.Columns[i]; v.Suffix == "agent_starting" && c.Name == "agent_instruction" {
+				c.Path, c.Present, c.Why = "$", "always", ""
+			}
+		}
+		views = append(views, v)
+	}
+	for _, v := range ownViews() {
+		views = append(views, TypedView{Suffix: v.suffix, EventType: strings.ToUpper(v.suffix)})
+		own[v.suffix] = v.columns
+	}
+	for i := range views {
+		v := &views[i]
+		v.Columns = slices.Concat(v.Columns, own[v.Suffix], everyView())
+	}
+	return python.Common, views, nil
+}
+
+// viewColumn is a column as the template takes it.
+type viewColumn struct {
+	contract.Column
+	JSONPath string
+	Over     *viewColumn
+}
+
+func newViewColumn(c contract.Column) (viewColumn, error) {
+	out := viewColumn{Column: c}
+	var err error
+	if c.As != "column" {
+		if out.JSONPath, err = jsonPath(c.Path); err != nil {
+			return out, err
+		}
+	}
+	if o := c.Over; o != nil {
+		over, err := newViewColumn(contract.Column{Name: c.Name, From: o.From, Path: o.Path, As: "value", Type: c.Type})
+		if err != nil {
+			return out, err
+		}
+		out.Over = &over
+	}
+	return out, nil
+}
+
+var pathStep = regexp.MustCompile(`^(?:\.([A-Za-z_][A-Za-z0-9_]*)|\['([A-Za-z0-9_:]+)'\])`)
+
+// jsonPath turns a path of RFC 9535 with names alone into one of BigQuery, which quotes
+// a name with other characters in another way:
+// https://cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#JSONPath_format.
+func jsonPath(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "$")
+	out := "$"
+	for ok && rest != "" {
+		m := pathStep.FindStringSubmatch(rest)
+		if m == nil {
+			ok = false
+			break
+		}
+		if m[1] != "" {
+			out += "." + m[1]
+		} else {
+			out += `."` + m[2] + `"`
+		}
+		rest = rest[len(m[0]):]
+	}
+	if !ok {
+		return "", fmt.Errorf("path %q has more than names", path)
+	}
+	return out, nil
+}
