@@ -53,6 +53,9 @@ type Config struct {
 	// over an entry of Checkers with the same type. They are called by several
 	// goroutines at once. Not part of the file.
 	CheckFuncs map[string]safety.Checker
+	// Databases holds the databases that checkers ask, by the name they have in the
+	// file; see [WithDatabase]. They are not closed. Not part of the file.
+	Databases map[string]safety.SQLQuerier
 	// Authorize decides who may approve an action. Defaults to nil, which is the
 	// default of [safety.GuardConfig]. Not part of the file.
 	Authorize safety.Authorizer
@@ -93,13 +96,28 @@ const (
 	ModeObserve Mode = "observe"
 )
 
+// Unguarded says what happens to a tool that is listed, protected or covered and that
+// would run without the gate all the same, as a streaming tool that is only listed does.
+type Unguarded string
+
+const (
+	// UnguardedWarn logs each such tool once.
+	UnguardedWarn Unguarded = "warn"
+	// UnguardedError fails the model request that offers it.
+	UnguardedError Unguarded = "error"
+)
+
 // GuardConfig is the approval gate.
 type GuardConfig struct {
 	// Mode is what the gate does. Defaults to [ModeEnforce].
 	Mode Mode
-	// Tools names tools every call of which needs an approval. It must be empty
-	// with [ModeObserve]. Defaults to none.
+	// Tools names tools every call of which needs an approval, or gives patterns of
+	// their names, as [path.Match] has them: provision_*. It must be empty with
+	// [ModeObserve]. Defaults to none.
 	Tools []string
+	// Unguarded is what happens when the gate is meant to guard a tool and cannot.
+	// Defaults to [UnguardedWarn].
+	Unguarded Unguarded
 	// RequestLifetime is how long a request waits for its answer before it
 	// expires. Defaults to 168h.
 	RequestLifetime time.Duration
@@ -123,6 +141,19 @@ type GuardConfig struct {
 	// (0.72), reach is audience_shifted (0.60), status is campaign_paused (0.90),
 	// any other is changed (0.50).
 	Drift map[string]DriftConfig
+	// Types says what is different for the entities of a type. Defaults to none.
+	Types map[string]TypeConfig
+	// Require says which entities have to be unchanged beside those that the
+	// arguments of the action name, which always have to be: all that the graph finds
+	// behind the request, none, or those of the types in Listed. It holds when a
+	// request is asked and at every check. Defaults to [safety.RequireEvaluated].
+	Require safety.Requirement
+	// Listed holds types of entities. It is required with [safety.RequireListed] and
+	// must be empty otherwise.
+	Listed []string
+	// Budgets are rules across entities: what a plan costs now must fit its budget.
+	// Defaults to none.
+	Budgets []BudgetConfig
 }
 
 // DriftConfig says what a changed value of one attribute means.
@@ -137,6 +168,15 @@ type DriftConfig struct {
 	// Tolerance is the difference that does not count as a change. Defaults to
 	// none: any difference is a change.
 	Tolerance ToleranceConfig
+	// Direction is which way a number, an amount or a time has to move to be a
+	// change. Defaults to [safety.Either].
+	Direction safety.Direction
+	// Effect is what a change leads to: with [safety.Warn] it is recorded and shown,
+	// and does not enter the verdict. Defaults to [safety.Block].
+	Effect safety.Effect
+	// Optional allows the attribute to be missing in the answer of a checker; it is
+	// then not compared. Defaults to false.
+	Optional bool
 }
 
 // ToleranceConfig is the difference between two numbers, or two amounts of the
@@ -200,8 +240,8 @@ type AttributeConfig struct {
 	Currency string
 	// Optional allows the attribute to be missing in an event: it is then not
 	// compared later. Without it a missing attribute is an error of the event, so
-	// that no check passes. For rules only: an attribute that was seen is always
-	// required of a checker. Defaults to false.
+	// that no check passes. For rules only: an attribute that was seen is required of
+	// a checker, but for [DriftConfig.Optional]. Defaults to false.
 	Optional bool
 }
 
@@ -209,8 +249,12 @@ type AttributeConfig struct {
 type CheckerConfig struct {
 	// Type is the type of the entities, such as Product. Required.
 	Type string
-	// HTTP asks a JSON service. Required.
+	// HTTP asks a JSON service. One of HTTP, SQL and Replay is required.
 	HTTP *HTTPCheckerConfig
+	// SQL asks a database.
+	SQL *SQLCheckerConfig
+	// Replay calls the tool again that the entity was seen with.
+	Replay *ReplayCheckerConfig
 }
 
 // HTTPCheckerConfig asks a JSON service with GET. Only an answer with status 200

@@ -20,11 +20,7 @@ import (
 
 func (c *CheckerConfig) check(p *problems, k keyPath) {
 	entityType(p, k.field("type"), c.Type)
-	if c.HTTP == nil {
-		p.add(k.field("http"), "missing", "say how to ask: write the mapping http with at least url and attributes")
-		return
-	}
-	c.HTTP.check(p, k.field("http"))
+	c.checkSource(p, k)
 }
 
 func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
@@ -62,16 +58,26 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 // that are not recorded, types that nothing checks, and attributes that a checker
 // does not answer.
 func (c Config) warnings() []string {
-	answers := make(map[string]map[string]AttributeConfig)
+	// What is missing in one of these is nothing that anybody knows to be answered.
+	answers := make(map[string]func(attribute string) bool)
+	replays := make(map[string]*ReplayCheckerConfig)
 	for _, k := range c.Checkers {
-		if k.HTTP != nil {
-			answers[k.Type] = k.HTTP.Attributes
+		switch {
+		case k.HTTP != nil:
+			answers[k.Type] = func(attribute string) bool { _, ok := k.HTTP.Attributes[attribute]; return ok }
+		case k.SQL != nil:
+			answers[k.Type] = func(attribute string) bool { _, ok := k.SQL.Attributes[attribute]; return ok }
+		case k.Replay != nil:
+			answers[k.Type], replays[k.Type] = nil, k.Replay
 		}
 	}
 	types := slices.Sorted(maps.Keys(answers))
 	for t := range c.CheckFuncs {
-		answers[t] = nil
-		types = append(types, t)
+		if _, known := answers[t]; !known {
+			types = append(types, t)
+		}
+		answers[t] = nil // code wins, and nobody knows what it answers
+		delete(replays, t)
 	}
 	out := c.unread()
 	for _, e := range c.Extract {
@@ -84,11 +90,16 @@ func (c Config) warnings() []string {
 			out = append(out, w)
 			continue
 		}
+		if r := replays[e.Type]; r != nil {
+			if problem := r.unanswered(e); problem != "" {
+				out = append(out, fmt.Sprintf("rule %q %s, so that no call can be repeated for what it finds of type %q: an approval that rests on one fails its check", e.Name, problem, e.Type))
+			}
+		}
 		if attributes == nil {
-			continue // a checker in code: nobody knows what it answers
+			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-			if _, ok := attributes[name]; !ok {
+			if !attributes(name) {
 				out = append(out, fmt.Sprintf("rule %q finds the attribute %q of type %q, which its checker does not answer: an approval that rests on one fails its check", e.Name, name, e.Type))
 			}
 		}

@@ -5,6 +5,7 @@ package contextgraph
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -47,6 +48,12 @@ func (c Config) withDefaults() Config {
 			filled.Attributes = attributesWithDefaults(h.Attributes)
 			c.Checkers[i].HTTP = &filled
 		}
+		if s := c.Checkers[i].SQL; s != nil {
+			c.Checkers[i].SQL = s.withDefaults()
+		}
+		if r := c.Checkers[i].Replay; r != nil {
+			c.Checkers[i].Replay = r.withDefaults(c.Guard)
+		}
 	}
 	return c
 }
@@ -85,6 +92,7 @@ func (r RecordConfig) withDefaults(journalPath string) RecordConfig {
 func (g GuardConfig) withDefaults() GuardConfig {
 	d := safety.DefaultPolicy()
 	g.Mode = cmp.Or(g.Mode, ModeEnforce)
+	g.Unguarded = cmp.Or(g.Unguarded, UnguardedWarn)
 	g.RequestLifetime = cmp.Or(g.RequestLifetime, d.RequestLifetime)
 	// A default gives way to a limit that was set.
 	g.CheckAge = cmp.Or(g.CheckAge, min(d.MaxAge, g.RequestLifetime))
@@ -96,24 +104,7 @@ func (g GuardConfig) withDefaults() GuardConfig {
 		g.MinConfidence = &d.MinConfidence
 	}
 
-	drift := make(map[string]DriftConfig, len(d.Rules)+len(g.Drift))
-	for attribute, r := range d.Rules {
-		drift[attribute] = DriftConfig{Type: r.Drift, Severity: &r.Severity}
-	}
-	// Sorted, safety.Other comes before every name: it is the default of
-	// attributes without one.
-	for _, attribute := range slices.Sorted(maps.Keys(g.Drift)) {
-		base, ok := drift[attribute]
-		if !ok {
-			base = drift[safety.Other]
-		}
-		set := g.Drift[attribute]
-		set.Type = cmp.Or(set.Type, base.Type)
-		set.Severity = cmp.Or(set.Severity, base.Severity)
-		drift[attribute] = set
-	}
-	g.Drift = drift
-	return g
+	return g.withPolicy(d)
 }
 
 func attributesWithDefaults(attributes map[string]AttributeConfig) map[string]AttributeConfig {
@@ -147,15 +138,23 @@ func (c Config) rules() ([]graphsync.Rule, error) {
 	return rules, nil
 }
 
-// checkers returns the checker of every entity type: those of the configuration,
-// and over them those written in Go.
+// checkers returns the checker of every entity type: those of the configuration, but
+// for those that repeat calls, and over them those written in Go.
 func (c Config) checkers() (map[string]safety.Checker, error) {
 	checkers := make(map[string]safety.Checker, len(c.Checkers)+len(c.CheckFuncs))
 	for i, cc := range c.withDefaults().Checkers {
-		if cc.HTTP == nil {
-			return nil, fmt.Errorf("contextgraph: configuration: checkers[%d]: no way to ask is given; set HTTP", i)
+		var checker safety.Checker
+		var err error
+		switch {
+		case c.CheckFuncs[cc.Type] != nil || cc.Replay != nil:
+			continue
+		case cc.SQL != nil:
+			checker, err = cc.SQL.checker(c)
+		case cc.HTTP != nil:
+			checker, err = safety.NewHTTPChecker(cc.HTTP.config())
+		default:
+			err = errors.New("no way to ask is given; set HTTP, SQL or Replay")
 		}
-		checker, err := safety.NewHTTPChecker(cc.HTTP.config())
 		if err != nil {
 			return nil, fmt.Errorf("contextgraph: configuration: checkers[%d]: %w", i, err)
 		}
@@ -173,13 +172,10 @@ func (g GuardConfig) policy() safety.Policy {
 	p.Timeout = g.CheckTimeout
 	p.Deadline = g.CheckDeadline
 	p.MinConfidence = *g.MinConfidence
-	for attribute, d := range g.Drift {
-		p.Rules[attribute] = safety.Rule{
-			Drift:     d.Type,
-			Severity:  *d.Severity,
-			Tolerance: safety.Tolerance{Absolute: d.Tolerance.Absolute, Percent: d.Tolerance.Percent},
-		}
-	}
+	p.Rules = driftRules(g.Drift)
+	p.Types = g.typePolicies()
+	p.Require, p.Listed = g.Require, g.Listed
+	p.Budgets = g.budgetRules()
 	return p
 }
 

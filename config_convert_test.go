@@ -42,14 +42,14 @@ func TestExample(t *testing.T) {
 
 	// A line whose # is followed by a key or by an indent is a value, not prose.
 	// What such a line stands for is another choice for a key that is set above it.
-	replaced := regexp.MustCompile(`(?m)^(extract: |checkers: |bigquery: |  on_full: drop|  retention: |  content: |  tags: |    store: context).*\n`)
+	replaced := regexp.MustCompile(`(?m)^(extract: |checkers: |bigquery: |  types: |  require: eval|  budgets: |  on_full: drop|  retention: |  content: |  tags: |    store: context).*\n`)
 	text := replaced.ReplaceAllString(string(data), "")
 	text = regexp.MustCompile(`(?m)^#(\S|  )`).ReplaceAllString(text, "$1")
 	got, err = ParseConfig("contextgraph.example.yaml", []byte(text), []string{"ADS_TOKEN=abc"})
 	if err != nil {
 		t.Fatalf("with its comments taken in: %v", err)
 	}
-	if len(got.Extract) != 2 || len(got.Checkers) != 1 {
+	if len(got.Extract) != 3 || len(got.Checkers) != 3 {
 		t.Errorf("%d rules, %d checkers", len(got.Extract), len(got.Checkers))
 	}
 	if got.Journal.BlockTimeout != journal.DefaultBlockTimeout || got.Journal.Retention.MaxAge == 0 || len(got.Record.Content) != 1 ||
@@ -66,13 +66,13 @@ func TestExample(t *testing.T) {
 	_, err = ParseConfig("c.yaml", []byte(`x: 1
 journal: {x: 1, retention: {x: 1}}
 record: {x: 1, redact: {x: 1}, artifacts: {x: 1}}
-guard: {x: 1, drift: {price: {x: 1, tolerance: {x: 1}}}}
+guard: {x: 1, drift: {price: {x: 1, tolerance: {x: 1}}}, types: {T: {x: 1}}, budgets: [{x: 1, cost: {x: 1}, limit: {x: 1}}]}
 extract: [{x: 1, attributes: {a: {x: 1}}}]
-checkers: [{x: 1, http: {x: 1, attributes: {a: {x: 1}}}}]
+checkers: [{x: 1, http: {x: 1, attributes: {a: {x: 1}}}, sql: {x: 1, attributes: {a: {x: 1}}}, replay: {x: 1}}]
 bigquery: {x: 1, stream: {x: 1}, graph: {x: 1}, extract: {x: 1}}
 `), nil)
 	lists := regexp.MustCompile(`nown keys: (.*)`).FindAllStringSubmatch(err.Error(), -1)
-	if len(lists) != 18 {
+	if len(lists) != 25 {
 		t.Fatalf("%d mappings: %v", len(lists), err)
 	}
 	for _, list := range lists {
@@ -106,10 +106,29 @@ func TestPolicy(t *testing.T) {
 		CheckTimeout:    20 * time.Second,
 		MinConfidence:   new(0.0),
 		Drift: map[string]DriftConfig{
-			"price": {Tolerance: ToleranceConfig{Percent: 5}},
-			"reach": {Type: "reach_moved", Severity: new(0.0)},
-			"pages": {Tolerance: ToleranceConfig{Absolute: 3}},
-			"*":     {Type: "moved", Severity: new(0.1), Tolerance: ToleranceConfig{Percent: 1}},
+			"price":  {Tolerance: ToleranceConfig{Percent: 5}},
+			"reach":  {Type: "reach_moved", Severity: new(0.0)},
+			"pages":  {Tolerance: ToleranceConfig{Absolute: 3}},
+			"*":      {Type: "moved", Severity: new(0.1), Tolerance: ToleranceConfig{Percent: 1}},
+			"clicks": {Direction: safety.Fall, Effect: safety.Warn, Optional: true},
+		},
+		Types: map[string]TypeConfig{
+			"Product": {Optional: true, MaxAge: time.Second, MinConfidence: new(0.9), Drift: map[string]DriftConfig{
+				"price": {Direction: safety.Rise}, // what it leaves out is strict
+				"pages": {Effect: safety.Warn},
+				"words": {Tolerance: ToleranceConfig{Absolute: 2}},
+				"*":     {Type: "turned"},
+			}},
+			"Room": {Drift: map[string]DriftConfig{"words": {}}},
+		},
+		Require: safety.RequireListed,
+		Listed:  []string{"Product"},
+		Budgets: []BudgetConfig{
+			{Cost: CostConfig{Type: "Product", Attribute: "price"}, Limit: LimitConfig{Type: "Budget"}},
+			{
+				Tool: "buy_*", Cost: CostConfig{Type: "Product", Attribute: "price", Quantity: "pages"},
+				Limit: LimitConfig{Type: "Budget", Attribute: "amount"}, Evaluated: true, Severity: new(0.0),
+			},
 		},
 	}}
 	got, err := cfg.policy()
@@ -125,6 +144,24 @@ func TestPolicy(t *testing.T) {
 	want.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Severity: 0.72, Tolerance: safety.Tolerance{Percent: 5}}
 	want.Rules["reach"] = safety.Rule{Drift: "reach_moved"}
 	want.Rules["pages"] = safety.Rule{Drift: "moved", Severity: 0.1, Tolerance: safety.Tolerance{Absolute: 3}}
+	want.Rules["clicks"] = safety.Rule{Drift: "moved", Severity: 0.1, Direction: safety.Fall, Effect: safety.Warn, Optional: true}
+	want.Types = map[string]safety.TypePolicy{
+		"Product": {Optional: true, MaxAge: time.Second, MinConfidence: new(0.9), Rules: map[string]safety.Rule{
+			"price":      {Drift: safety.PriceChanged, Severity: 0.72, Direction: safety.Rise},
+			"pages":      {Drift: "moved", Severity: 0.1, Effect: safety.Warn},
+			"words":      {Drift: "turned", Severity: 0.1, Tolerance: safety.Tolerance{Absolute: 2}},
+			safety.Other: {Drift: "turned", Severity: 0.1},
+		}},
+		"Room": {Rules: map[string]safety.Rule{"words": {Drift: "moved", Severity: 0.1}}},
+	}
+	want.Require, want.Listed = safety.RequireListed, []string{"Product"}
+	want.Budgets = []safety.BudgetRule{
+		{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Severity: 0.85},
+		{
+			Tool: "buy_*", CostType: "Product", CostAttribute: "price", QuantityAttribute: "pages",
+			LimitType: "Budget", LimitAttribute: "amount", Evaluated: true,
+		},
+	}
 	want.Rules[safety.Other] = safety.Rule{Drift: "moved", Severity: 0.1, Tolerance: safety.Tolerance{Percent: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -174,7 +211,12 @@ func TestValidate(t *testing.T) {
 		Journal: JournalConfig{CommitInterval: -1},
 		Guard: GuardConfig{
 			Mode: "off", Tools: []string{""}, MinConfidence: new(math.NaN()), CheckTimeout: time.Hour, CheckDeadline: time.Minute,
-			Drift: map[string]DriftConfig{"price": {Severity: new(2.0), Tolerance: ToleranceConfig{Percent: math.NaN(), Absolute: math.Inf(1)}}},
+			Drift: map[string]DriftConfig{"price": {
+				Severity: new(2.0), Tolerance: ToleranceConfig{Percent: math.NaN(), Absolute: math.Inf(1)}, Direction: 9, Effect: 9,
+			}},
+			Types:   map[string]TypeConfig{"T": {MinConfidence: new(-1.0), MaxAge: -1}},
+			Require: 9,
+			Budgets: []BudgetConfig{{Severity: new(math.NaN())}},
 		},
 		Extract: []ExtractConfig{
 			{Name: "a", Event: "X", In: graphsync.InArgs, Type: "T", Value: "$", ValueType: 99, ArtifactURI: "uri", Confidence: -1},
@@ -192,12 +234,21 @@ func TestValidate(t *testing.T) {
 	want := strings.Split(`contextgraph: configuration:
 Config.Journal.CommitInterval: -1ns is negative; write a positive duration, or leave it out for the default
 Config.Guard.Mode: "off" is not a mode; write one of: enforce, observe
-Config.Guard.Tools[0]: missing; write the name of a tool
+Config.Guard.Tools[0]: missing; write the name of a tool, or a pattern such as provision_*
 Config.Guard.CheckTimeout: 1h0m0s is longer than check_deadline (1m0s); one check cannot take longer than all together: write a shorter duration
 Config.Guard.MinConfidence: NaN is out of range; write a number from 0 to 1
 Config.Guard.Drift["price"].Severity: 2 is out of range; write a number from 0 to 1
 Config.Guard.Drift["price"].Tolerance.Percent: NaN is out of range; write a number from 0 to 100
 Config.Guard.Drift["price"].Tolerance.Absolute: +Inf is out of range; write a number from 0 to 1e+15
+Config.Guard.Drift["price"].Direction: 9 is not a direction; write one of: either, rise, fall
+Config.Guard.Drift["price"].Effect: 9 is not an effect; write one of: block, warn
+Config.Guard.Types["T"].MaxAge: -1ns is negative; write a positive duration, or leave it out for the default
+Config.Guard.Types["T"].MinConfidence: -1 is out of range; write a number from 0 to 1
+Config.Guard.Require: 9 is not a requirement; write one of: evaluated, arguments, listed
+Config.Guard.Budgets[0].Cost.Type: missing; write a type of entity, for example Product
+Config.Guard.Budgets[0].Cost.Attribute: "" is not the name of an attribute; use lower-case letters, digits and underscores, beginning with a letter
+Config.Guard.Budgets[0].Limit.Type: missing; write a type of entity, for example Product
+Config.Guard.Budgets[0].Severity: NaN is out of range; write a number from 0 to 1
 Config.Extract[0].In: args belongs to a tool, not to an event; write content, or leave it out
 Config.Extract[0].ValueType: Kind(99) is not a type of value; write one of: text, number, money, boolean, time
 Config.Extract[0].ArtifactURI: "uri" is not a JSONPath (RFC 9535): unexpected identifier at position 1; write for example $.name or $.items[*]
@@ -207,7 +258,7 @@ Config.Extract[1].Currency: given for a value that is not money; write the type 
 Config.Extract[1].Attributes["price"].Path: no path is given; write a JSONPath, for example $.name
 Config.Extract[1].Attributes["price"].Currency: "$" is not a currency code; write three capital letters, for example USD
 Config.Checkers[0].Type: missing; write a type of entity, for example Product
-Config.Checkers[0].HTTP: missing; say how to ask: write the mapping http with at least url and attributes
+Config.Checkers[0].HTTP: missing; say how to ask: write one of the mappings http, sql or replay
 Config.Checkers[1].HTTP.URL: the URL is not an absolute http or https URL; write for example http://127.0.0.1:8080/v1/placements/{value}
 Config.Checkers[1].HTTP.Headers[""]: "" is not the name of a header; use letters, digits and hyphens, for example Authorization
 Config.Checkers[1].HTTP.Headers["A"]: the value holds a line break or another control character; remove it, also from the variables the value names

@@ -125,7 +125,7 @@ CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: "high" is not a number;
 			environ: []string{"CONTEXTGRAPH_GUARD_MODE=off", "CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=NaN", "CONTEXTGRAPH_GUARD_TOOLS=a,,b", "CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL=2s"},
 			want: `CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL: journal.commit_interval: 2s is too long; write at most 1s
 CONTEXTGRAPH_GUARD_MODE: guard.mode: "off" is not a mode; write one of: enforce, observe
-CONTEXTGRAPH_GUARD_TOOLS: guard.tools[1]: missing; write the name of a tool
+CONTEXTGRAPH_GUARD_TOOLS: guard.tools[1]: missing; write the name of a tool, or a pattern such as provision_*
 CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: NaN is out of range; write a number from 0 to 1`,
 		},
 		{

@@ -71,12 +71,17 @@ func (d *decoder) guard(c *GuardConfig) decodeFunc {
 	return d.mapping([]key{
 		{"mode", text(d, &c.Mode)},
 		{"tools", d.texts(&c.Tools)},
+		{"unguarded", text(d, &c.Unguarded)},
 		{"request_lifetime", d.duration(&c.RequestLifetime, "168h")},
 		{"check_age", d.duration(&c.CheckAge, "30s")},
 		{"check_timeout", d.duration(&c.CheckTimeout, "5s")},
 		{"check_deadline", d.duration(&c.CheckDeadline, "15s")},
 		{"min_confidence", d.number(func(v float64) { c.MinConfidence = &v })},
 		{"drift", entries(d, &c.Drift, d.drift)},
+		{"types", entries(d, &c.Types, d.entityType)},
+		{"require", d.named(&c.Require, "a requirement", "evaluated", "arguments", "listed")},
+		{"listed", d.texts(&c.Listed)},
+		{"budgets", list(d, &c.Budgets, d.budget)},
 	})
 }
 
@@ -88,6 +93,9 @@ func (d *decoder) drift(c *DriftConfig) decodeFunc {
 			{"percent", d.number(func(v float64) { c.Tolerance.Percent = v })},
 			{"absolute", d.number(func(v float64) { c.Tolerance.Absolute = v })},
 		})},
+		{"direction", d.named(&c.Direction, "a direction", "either", "rise", "fall")},
+		{"effect", d.named(&c.Effect, "an effect", "block", "warn")},
+		{"optional", d.boolean(func(v bool) { c.Optional = v })},
 	})
 }
 
@@ -140,6 +148,14 @@ func (d *decoder) checker(c *CheckerConfig) decodeFunc {
 		{"http", func(k keyPath, n *yaml.Node) {
 			c.HTTP = new(HTTPCheckerConfig)
 			d.http(c.HTTP)(k, n)
+		}},
+		{"sql", func(k keyPath, n *yaml.Node) {
+			c.SQL = new(SQLCheckerConfig)
+			d.sql(c.SQL)(k, n)
+		}},
+		{"replay", func(k keyPath, n *yaml.Node) {
+			c.Replay = new(ReplayCheckerConfig)
+			d.replay(c.Replay)(k, n)
 		}},
 	})
 }

@@ -5,6 +5,7 @@ package contextgraph
 
 import (
 	"log/slog"
+	"maps"
 
 	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/adk/v2/tool"
@@ -27,6 +28,20 @@ func WithChecker(entityType string, c safety.Checker) Option {
 		}
 		checkers[entityType] = c
 		cfg.CheckFuncs = checkers
+	}
+}
+
+// WithDatabase lets checkers of the configuration ask db under the given name
+// (checkers[].sql.database). A *sql.DB is one. Closing it is left to the caller, after
+// the Instance is closed.
+func WithDatabase(name string, db safety.SQLQuerier) Option {
+	return func(cfg *Config) {
+		databases := maps.Clone(cfg.Databases)
+		if databases == nil {
+			databases = make(map[string]safety.SQLQuerier)
+		}
+		databases[name] = db
+		cfg.Databases = databases
 	}
 }
 

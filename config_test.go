@@ -22,6 +22,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
@@ -175,17 +176,38 @@ func TestParseConfigFull(t *testing.T) {
 		},
 		Guard: contextgraph.GuardConfig{
 			Mode:            contextgraph.ModeEnforce,
-			Tools:           []string{"provision_campaign", "pause_campaign"},
+			Tools:           []string{"provision_campaign", "pause_*"},
+			Unguarded:       contextgraph.UnguardedError,
 			RequestLifetime: 72 * time.Hour,
 			CheckAge:        10 * time.Second,
 			CheckTimeout:    2 * time.Second,
 			CheckDeadline:   4 * time.Second,
 			MinConfidence:   new(0.0),
 			Drift: map[string]contextgraph.DriftConfig{
-				"price": {Type: "price_changed", Severity: new(0.8), Tolerance: contextgraph.ToleranceConfig{Percent: 5, Absolute: 0.25}},
-				"reach": {Tolerance: contextgraph.ToleranceConfig{Percent: 10}},
-				"pages": {Type: "pages_moved", Severity: new(1.0)},
-				"*":     {Severity: new(0.4)},
+				"price":  {Type: "price_changed", Severity: new(0.8), Tolerance: contextgraph.ToleranceConfig{Percent: 5, Absolute: 0.25}},
+				"reach":  {Tolerance: contextgraph.ToleranceConfig{Percent: 10}},
+				"pages":  {Type: "pages_moved", Severity: new(1.0)},
+				"*":      {Severity: new(0.4)},
+				"status": {Direction: safety.Fall, Effect: safety.Warn, Optional: true},
+			},
+			Types: map[string]contextgraph.TypeConfig{
+				"Product": {Optional: true, MaxAge: time.Minute, MinConfidence: new(0.0), Drift: map[string]contextgraph.DriftConfig{
+					"price": {Direction: safety.Rise}, "*": {Type: "moved"},
+				}},
+				"Budget": {},
+			},
+			Require: safety.RequireListed,
+			Listed:  []string{"Product", "Budget"},
+			Budgets: []contextgraph.BudgetConfig{
+				{
+					Tool: "provision_*", Severity: new(0.0),
+					Cost:  contextgraph.CostConfig{Type: "Budget", Attribute: "price", Quantity: "pages"},
+					Limit: contextgraph.LimitConfig{Type: "Budget", Attribute: "amount"},
+				},
+				{
+					Cost: contextgraph.CostConfig{Type: "Product", Attribute: "price"}, Limit: contextgraph.LimitConfig{Type: "Budget"},
+					Evaluated: true,
+				},
 			},
 		},
 		Extract: []contextgraph.ExtractConfig{
@@ -216,6 +238,14 @@ func TestParseConfigFull(t *testing.T) {
 				URL: "https://ads.example.com/v1/campaigns/{value}", AsOf: "date_header", Version: "$.revision",
 				Attributes: map[string]contextgraph.AttributeConfig{"status": {Path: "$.status"}},
 			}},
+			{Type: "Budget", SQL: &contextgraph.SQLCheckerConfig{
+				Database: "finance", Query: "SELECT remaining, read_at, revision FROM budgets WHERE name = $1 AND type = $2",
+				Args: []string{"{value}", "{type}/{attributes.year}"}, AsOf: "read_at", Version: "revision",
+				Attributes: map[string]contextgraph.ColumnConfig{
+					"amount": {Column: "remaining", Type: entity.KindMoney, Currency: "USD"}, "owner": {Column: "owner"},
+				},
+			}},
+			{Type: "Brief", Replay: &contextgraph.ReplayCheckerConfig{Tool: "read_brief", Timeout: 2 * time.Second, MaxCalls: 1000}},
 		},
 		BigQuery: warehouse.Config{
 			Project: "my-project-123", BillingProject: "example.com:billing-1", Dataset: "agents_1", Location: "europe-west3",

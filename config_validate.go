@@ -17,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -57,7 +58,9 @@ func (c Config) check(p *problems) {
 		c.Checkers[i].check(p, k)
 		unique(p, k.field("type"), types, c.Checkers[i].Type, i)
 	}
+	c.checkReplays(p, root)
 	c.checkGate(p, root)
+	c.checkAction(p, root)
 	c.checkBigQuery(p, root.field("bigquery"))
 	funcs := keyPath{file: "CheckFuncs", code: "Config.CheckFuncs"}
 	for _, name := range slices.Sorted(maps.Keys(c.CheckFuncs)) {
@@ -86,8 +89,15 @@ func (c Config) checkUse(p *problems, root keyPath) {
 		report(root.field("extract").index(i), err)
 	}
 	for i := range filled.Checkers {
-		_, err := safety.NewHTTPChecker(filled.Checkers[i].HTTP.config())
-		report(root.field("checkers").index(i).field("http"), err)
+		k := root.field("checkers").index(i)
+		if h := filled.Checkers[i].HTTP; h != nil {
+			_, err := safety.NewHTTPChecker(h.config())
+			report(k.field("http"), err)
+		}
+		if s := filled.Checkers[i].SQL; s != nil {
+			_, err := safety.SQL(s.config(noDatabase{}))
+			report(k.field("sql"), err)
+		}
 	}
 }
 
@@ -123,8 +133,16 @@ func (c *GuardConfig) check(p *problems, k keyPath) {
 	first := make(map[string]int)
 	for i, tool := range c.Tools {
 		at := k.field("tools").index(i)
-		name(p, at, tool, "the name of a tool")
+		name(p, at, tool, "the name of a tool, or a pattern such as provision_*")
+		if cgplugin.ToolPattern(tool).Validate() != nil {
+			p.add(at, quote(tool)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
+		}
 		unique(p, at, first, tool, i)
+	}
+	switch c.Unguarded {
+	case "", UnguardedWarn, UnguardedError:
+	default:
+		p.add(k.field("unguarded"), quote(string(c.Unguarded))+" is not known", choose(c.Unguarded, UnguardedWarn, UnguardedError))
 	}
 
 	lifetime, age := k.field("request_lifetime"), k.field("check_age")
@@ -147,26 +165,7 @@ func (c *GuardConfig) check(p *problems, k keyPath) {
 		unit(p, k.field("min_confidence"), *c.MinConfidence)
 	}
 
-	drift := k.field("drift")
-	for _, attribute := range slices.Sorted(maps.Keys(c.Drift)) {
-		at, d := drift.entry(attribute), c.Drift[attribute]
-		if attribute != safety.Other {
-			attributeName(p, at, attribute)
-		}
-		if d.Type != "" && !lowerName.MatchString(string(d.Type)) {
-			p.add(at.field("type"), quote(string(d.Type))+" is not a drift type", lowerNameRemedy)
-		}
-		if d.Severity != nil {
-			unit(p, at.field("severity"), *d.Severity)
-		}
-		percent, absolute := at.field("tolerance").field("percent"), at.field("tolerance").field("absolute")
-		if v := d.Tolerance.Percent; !(v >= 0 && v <= 100) {
-			p.add(percent, format(v)+" is out of range", "write a number from 0 to 100")
-		}
-		if v := d.Tolerance.Absolute; !(v >= 0 && v <= maxTolerance) {
-			p.add(absolute, format(v)+" is out of range", "write a number from 0 to "+format(maxTolerance))
-		}
-	}
+	c.checkPolicy(p, k)
 }
 
 // maxTolerance is far above any amount and exact in a float64.

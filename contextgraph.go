@@ -81,7 +81,10 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	rc := cgplugin.Config{Logger: in.log, Now: cfg.Now, Tools: cfg.Guard.Tools, Limits: cfg.limits(), Options: options}
+	rc := cgplugin.Config{
+		Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options,
+		Tools: cfg.Guard.Tools, RefuseUnguarded: cfg.Guard.Unguarded == UnguardedError,
+	}
 	if cfg.Guard.Mode != ModeObserve {
 		rc.Covered = cfg.covered()
 	}
@@ -121,6 +124,7 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	if err != nil {
 		return err
 	}
+	in.addReplays(checkers, extractor)
 	jc := in.cfg.withDefaults().Journal.config()
 	jc.Logger, jc.Now = in.log, in.cfg.Now
 	if jc.Destinations, err = in.cfg.destinations(); err != nil {
@@ -212,13 +216,6 @@ func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 // ADK's spans of model calls and their rows lead to each other, as those of agents and
 // tools do without; see [cgplugin.SpanAttributes]. It starts and exports no spans.
 func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanProcessor() }
-
-// Protect returns the tool with the gate around it: each call needs an approval
-// by a human and a check of the world that finds nothing changed, and what runs
-// is exactly what was approved. Every tool of that name is guarded from then on. A
-// tool that does not ask for a confirmation by itself is asked for. A streaming tool
-// cannot run behind the gate; its calls are denied.
-func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.rec.Protect(t) }
 
 // RecordEntity declares an entity that the running tool evaluated. ctx is the
 // context the tool was given. The entity becomes part of the row that ends the call

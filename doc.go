@@ -21,7 +21,8 @@
 //	})
 //
 // A launcher takes the same value as launcher.Config.PluginConfig. A tool whose
-// effect matters is given to its agent as cg.Protect(t).
+// effect matters is given to its agent as cg.Protect(t), a toolset as
+// cg.ProtectToolset(ts); cg.CheckTools names tools that would run without the gate.
 //
 // Everything is kept in a local journal, a SQLite file. Nothing here uses the
 // network unless a checker is configured to.

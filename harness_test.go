@@ -5,6 +5,7 @@ package contextgraph_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -95,6 +96,8 @@ type harness struct {
 	sessions session.Service
 	runner   *runner.Runner
 	model    *adktest.Model
+	tools    []tool.Tool // of the agent, search first
+	toolsets []tool.Toolset
 
 	bought  atomic.Int64
 	lastBuy atomic.Value // buyArgs
@@ -109,15 +112,21 @@ type harness struct {
 type option func(*options)
 
 type options struct {
-	cfg           contextgraph.Config
-	protect       bool
-	confirm       bool
+	cfg     contextgraph.Config
+	protect bool
+	confirm bool
+	// makeBuy, when set, makes the tool; set, when set, makes the toolset that it is in.
+	makeBuy       func(*harness) (tool.Tool, error)
+	set           func(*contextgraph.Instance, tool.Tool) tool.Toolset
 	beforeTool    []llmagent.BeforeToolCallback
 	answer        func(*model.LLMRequest) (*model.LLMResponse, error)
 	search        func(agent.Context, searchArgs) (map[string]any, error)
 	plugins       []*plugin.Plugin
 	counted       bool
 	wrapRunnerCfg func(*runner.Config)
+	// tools changes the tools of the agent, search first; later is left to the test.
+	tools func(*contextgraph.Instance, []tool.Tool) []tool.Tool
+	later func()
 }
 
 // listed has the config name the tool instead of wrapping it.
@@ -193,30 +202,30 @@ func newHarness(t testing.TB, opts ...option) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var buy tool.Tool
-	buy, err = functiontool.New(functiontool.Config{Name: "buy", Description: "buys a product", RequireConfirmation: o.confirm},
-		func(ctx agent.Context, a buyArgs) (map[string]any, error) {
-			if ask := h.onAsk; ask != nil {
-				h.onAsk = nil
-				return nil, ask(ctx)
-			}
-			h.bought.Add(1)
-			h.lastBuy.Store(a)
-			if h.onBuy != nil {
-				h.onBuy()
-			}
-			return map[string]any{"status": "bought"}, nil
-		})
+	if o.makeBuy == nil {
+		o.makeBuy = func(h *harness) (tool.Tool, error) {
+			return functiontool.New(functiontool.Config{Name: "buy", Description: "buys a product", RequireConfirmation: o.confirm}, h.buy)
+		}
+	}
+	buy, err := o.makeBuy(h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.protect {
 		buy = cg.Protect(buy)
 	}
+	tools, toolsets := []tool.Tool{search, buy}, []tool.Toolset(nil)
+	if o.set != nil {
+		tools, toolsets = tools[:1:1], []tool.Toolset{o.set(cg, buy)} // ADK appends to them in every run
+	}
+	if o.tools != nil {
+		tools = o.tools(cg, tools)
+	}
+	h.tools, h.toolsets = tools, toolsets
 	h.model = &adktest.Model{Answer: o.answer}
 	root, err := llmagent.New(llmagent.Config{
 		Name: "root", Model: h.model, Instruction: "Buy what the user wants.",
-		Tools: []tool.Tool{search, buy}, BeforeToolCallbacks: o.beforeTool,
+		Tools: tools, Toolsets: toolsets, BeforeToolCallbacks: o.beforeTool,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -230,6 +239,20 @@ func newHarness(t testing.TB, opts ...option) *harness {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// buy is what the tool does.
+func (h *harness) buy(ctx agent.Context, a buyArgs) (map[string]any, error) {
+	if ask := h.onAsk; ask != nil {
+		h.onAsk = nil
+		return nil, ask(ctx)
+	}
+	h.bought.Add(1)
+	h.lastBuy.Store(a)
+	if h.onBuy != nil {
+		h.onBuy()
+	}
+	return map[string]any{"status": "bought"}, nil
 }
 
 // shopper is the policy of the scripted model: search, buy, report.
@@ -272,7 +295,20 @@ func (h *harness) answer(sessionID, confirmationID string, yes bool) map[string]
 	if len(got) == 0 {
 		return nil
 	}
-	return got[len(got)-1]
+	return unstreamed(got[len(got)-1])
+}
+
+// unstreamed returns the result that a streaming tool gave as text, or the result as
+// it is.
+func unstreamed(result map[string]any) map[string]any {
+	for _, key := range []string{"result", "error"} {
+		text, _ := result[key].(string)
+		var streamed map[string]any
+		if len(result) == 1 && json.Unmarshal([]byte(text), &streamed) == nil {
+			return streamed
+		}
+	}
+	return result
 }
 
 func (h *harness) wantBought(n int64) {

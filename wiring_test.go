@@ -89,7 +89,7 @@ func TestDisabledRecordsNothingAndOpensNoGate(t *testing.T) {
 			got = append(got, h.answer(sess, c.ID, true))
 		}
 		h.wantBought(0)
-		if len(got) == 0 || got[len(got)-1]["reason"] != "recorder_off" {
+		if len(got) == 0 || unstreamed(got[len(got)-1])["reason"] != "recorder_off" {
 			t.Errorf("buy answered %v, want a denial that says the recorder is off", got)
 		}
 		if _, err := os.Stat(h.path); !errors.Is(err, os.ErrNotExist) {

@@ -195,6 +195,7 @@ func (rec *Recorder) verdict(ctx context.Context, r *run, report safety.Report, 
 			d.OptStr("confirmation_id", approval.ConfirmationID)
 			d.OptStr("approval_id", approval.ID)
 			d.Str("verdict", report.Verdict().String())
+			replays(d, report)
 		},
 	}
 	if report.CheckFailed() {

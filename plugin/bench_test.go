@@ -16,6 +16,7 @@ import (
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/agenttool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
@@ -129,6 +130,45 @@ func BenchmarkLLMRequest(b *testing.B) {
 	})
 }
 
+// BenchmarkToolsOfARequest is the gate's look at the 20 tools of a model request.
+func BenchmarkToolsOfARequest(b *testing.B) {
+	rec, req := guardedTools(b, 20)
+	inTool(b, rec, func(ctx agent.Context, _ tool.Tool) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = rec.gateBeforeModel(ctx, req)
+		}
+	})
+}
+
+// guardedTools is a model request with n tools, of which all but one in five are behind
+// the gate: by name, by a pattern, by Protect, and an agent that runs as a tool.
+func guardedTools(t testing.TB, n int) (*Recorder, *model.LLMRequest) {
+	t.Helper()
+	rec, err := New(Config{Sink: &discard{}, Tools: []string{"buy_1", "buy_6", "provision_*", "[a-c]uy_?", "*_2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &model.LLMRequest{Tools: make(map[string]any, n)}
+	for i := range n {
+		one, err := functiontool.New(functiontool.Config{Name: fmt.Sprintf("%s_%d", []string{"read", "buy", "sell", "provision", "pay"}[i%5], i)},
+			func(agent.Context, noArgs) (map[string]any, error) { return nil, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%5 == 4 {
+			one = rec.Protect(one)
+		}
+		req.Tools[one.Name()] = one
+	}
+	helper, err := llmagent.New(llmagent.Config{Name: "helper"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Tools["helper"] = agenttool.New(helper, nil)
+	return rec, req
+}
+
 // request is a model request with n messages of about 230 bytes.
 func request(n int) *model.LLMRequest {
 	req := &model.LLMRequest{Model: "gemini-3-flash", Config: &genai.GenerateContentConfig{
@@ -160,9 +200,11 @@ func TestAllocationsPerCallback(t *testing.T) {
 			t.Errorf("%s: %v allocations, want at most %v", what, got, goal)
 		}
 	}
+	gate, tools := guardedTools(t, 20)
 	inTool(t, rec, func(ctx agent.Context, tl tool.Tool) {
 		r := rec.runs.lookup(ctx)
 		a := r.agent(ctx.AgentName(), ctx.Branch())
+		guard("the gate's BeforeModel with 21 tools", 0, func() { _, _ = gate.gateBeforeModel(ctx, tools) })
 		guard("BeforeTool", 2, func() { _, _ = rec.beforeTool(ctx, tl, args) })
 		guard("AfterTool", 2, func() {
 			r.call(ctx).done = false

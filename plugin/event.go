@@ -33,6 +33,7 @@ func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*s
 	if ev.LLMResponse.Partial {
 		return nil, nil
 	}
+	rec.noteCalls(r, ev)
 	s := source{Event: ev, run: r, span: r.rootSpan}
 	if a := r.agent(ev.Author, ev.Branch); a != nil {
 		s.span, s.parent = a.id, a.parent

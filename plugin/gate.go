@@ -63,8 +63,7 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	}
 	// Whether Protect stands around this very tool is seen from the tool, not from its
 	// name: another tool may have the same one.
-	p, ok := t.(*protected)
-	c.inner = ok && p.rec == rec
+	_, c.inner = rec.behind(t)
 	c.gated = true
 
 	confirmation := ctx.ToolConfirmation()

@@ -23,23 +23,33 @@ type runnable interface {
 	Run(ctx agent.Context, args any) (map[string]any, error)
 }
 
-// protected is the innermost gate: it stands around the tool itself, behind
-// every callback, and runs it on frozen arguments with a permit that is consumed
-// first.
-type protected struct {
+// requestProcessor is what puts a tool, or a toolset, into the model's request.
+type requestProcessor interface {
+	ProcessRequest(ctx agent.Context, req *model.LLMRequest) error
+}
+
+// guarded is what every tool that Protect returns has in common: the innermost gate,
+// around the tool itself and behind every callback, which lets it run on frozen
+// arguments with a permit that is consumed first.
+type guarded struct {
 	rec   *Recorder
 	inner tool.Tool
-	run   runnable
+}
+
+// protected is a tool behind the gate that ADK calls by its Run.
+type protected struct {
+	guarded
+	run runnable
 }
 
 // Protect returns the tool with the gate around it. Its calls never run without
 // an approval that a human gave and that a check of the world still supports; a
 // tool that does not ask by itself is asked for. Every tool of that name is
-// guarded from then on. A tool that has no Run of the usual form, as a streaming
-// tool, cannot be guarded by this wrapper: its calls are denied.
+// guarded from then on. A streaming tool stays one. A tool that nothing in this
+// process runs, as one of the model service, is denied.
 func (rec *Recorder) Protect(t tool.Tool) tool.Tool {
-	if p, ok := t.(*protected); ok && p.rec == rec {
-		return p
+	if _, ok := rec.behind(t); ok {
+		return t
 	}
 	rec.mu.Lock()
 	known := rec.protected[t.Name()]
@@ -48,108 +58,145 @@ func (rec *Recorder) Protect(t tool.Tool) tool.Tool {
 	if !known {
 		rec.log.Info("contextgraph: a tool is protected: it never runs without an approval", "tool", t.Name())
 	}
-	p := &protected{rec: rec, inner: t}
+	g := guarded{rec: rec, inner: t}
+	if s, ok := t.(streamable); ok {
+		return &protectedStream{guarded: g, stream: s}
+	}
+	p := &protected{guarded: g}
 	p.run, _ = t.(runnable)
 	return p
 }
 
+// behind returns the tool that stands behind the gate in t, if Protect of this recorder
+// made t.
+func (rec *Recorder) behind(t tool.Tool) (inner tool.Tool, ok bool) {
+	var g *guarded
+	switch p := t.(type) {
+	case *protected:
+		g = &p.guarded
+	case *protectedStream:
+		g = &p.guarded
+	default:
+		return nil, false
+	}
+	return g.inner, g.rec == rec
+}
+
 // Name implements [tool.Tool].
-func (p *protected) Name() string { return p.inner.Name() }
+func (g *guarded) Name() string { return g.inner.Name() }
 
 // Description implements [tool.Tool].
-func (p *protected) Description() string { return p.inner.Description() }
+func (g *guarded) Description() string { return g.inner.Description() }
 
 // IsLongRunning implements [tool.Tool].
-func (p *protected) IsLongRunning() bool { return p.inner.IsLongRunning() }
+func (g *guarded) IsLongRunning() bool { return g.inner.IsLongRunning() }
 
 // Declaration returns the declaration of the tool inside.
-func (p *protected) Declaration() *genai.FunctionDeclaration {
-	if d, ok := p.inner.(interface {
+func (g *guarded) Declaration() *genai.FunctionDeclaration {
+	if d, ok := g.inner.(interface {
 		Declaration() *genai.FunctionDeclaration
 	}); ok {
 		return d.Declaration()
 	}
-	return &genai.FunctionDeclaration{Name: p.Name(), Description: p.Description()}
+	return &genai.FunctionDeclaration{Name: g.Name(), Description: g.Description()}
 }
 
 // ProcessRequest puts the tool into the model's request, with the gate in the
 // place of what the tool inside puts there itself.
 func (p *protected) ProcessRequest(ctx agent.Context, req *model.LLMRequest) error {
-	rp, ok := p.inner.(interface {
-		ProcessRequest(ctx agent.Context, req *model.LLMRequest) error
-	})
+	return p.process(ctx, req, p)
+}
+
+// process has the tool inside process the request and puts self, the gate around it, in
+// its place. Whatever else the tool offers would run without the gate.
+func (g *guarded) process(ctx agent.Context, req *model.LLMRequest, self toolutils.Tool) error {
+	name := g.Name()
+	rp, ok := g.inner.(requestProcessor)
 	if !ok {
-		return toolutils.PackTool(req, p)
+		return toolutils.PackTool(req, self)
 	}
-	before := make(map[string]bool, len(req.Tools))
-	for name := range req.Tools {
-		before[name] = true
-	}
+	before := offerOf(req)
 	if err := rp.ProcessRequest(ctx, req); err != nil {
 		return err
 	}
-	for name := range req.Tools {
-		if !before[name] && name != p.Name() {
-			return fmt.Errorf("contextgraph: the protected tool %q also offers %q, which would run without the gate; protect each tool by itself", p.Name(), name)
+	for other := range before.changed(req) {
+		if other != name {
+			return fmt.Errorf("contextgraph: the protected tool %q also offers %q, which would run without the gate; protect each tool by itself", name, other)
 		}
 	}
-	if _, ok := req.Tools[p.Name()]; !ok || before[p.Name()] {
-		return toolutils.PackTool(req, p)
+	if before.served(req) {
+		return fmt.Errorf("contextgraph: the protected tool %q is run by the model service, where no gate can stand; take it from the agent, or from Protect", name)
 	}
-	req.Tools[p.Name()] = p
+	if _, had := before.tools[name]; had {
+		return toolutils.PackTool(req, self) // which says that there are two of that name
+	}
+	if _, ok := req.Tools[name]; !ok {
+		return toolutils.PackTool(req, self)
+	}
+	req.Tools[name] = self
 	return nil
 }
 
 // Run runs the tool inside once, if there is a permit for exactly this call.
 func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
-	name := p.Name()
-	if p.rec.sink == nil || p.rec.guard == nil || p.rec.closed.Load() {
-		return p.rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off or closed; a protected tool does not run without it"), nil
-	}
-	r := p.rec.runs.lookup(ctx)
-	var c *call
-	if r != nil {
-		c = r.call(ctx)
-	}
-	if c == nil || !c.gated {
-		return p.rec.deny(nil, name, CodeCannotAsk, "the call did not pass contextgraph's gate: its runner lacks the plugins, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session); give the runner PluginConfig: cg.PluginConfig()"), nil
-	}
-	if c.tool != tool.Tool(p) {
-		return p.rec.deny(c, name, CodeUnsupported, "Protect must be the outermost wrapper of a tool, and its Run must not be called by another tool"), nil
-	}
-	confirmation := ctx.ToolConfirmation()
-	if confirmation == nil {
-		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
-			return p.rec.deny(c, name, CodeCannotAsk, err.Error()), nil
-		}
-		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)
-	}
-	if !confirmation.Confirmed {
-		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
-	}
-	m, ok := args.(map[string]any)
-	if !ok || p.run == nil {
-		return p.rec.deny(c, name, CodeUnsupported, "this kind of tool cannot be run behind the gate"), nil
-	}
-	if c.permit == nil {
-		return p.rec.deny(c, name, safety.CodeNotApproved, "no permit was issued for this call"), nil
-	}
-	frozen, err := safety.FreezeArgs(m)
-	if err != nil {
-		return p.rec.deny(c, name, safety.CodeArgsChanged, err.Error()), nil
-	}
-	if err := ctx.Err(); err != nil {
-		return p.rec.deny(c, name, CodeCanceled, "the run has ended: "+err.Error()), nil
-	}
-	cctx, cancel := detached(ctx, ledgerTimeout)
-	err = c.permit.Consume(cctx, frozen)
-	cancel()
-	if err != nil {
-		return p.rec.refuse(c, err), nil
+	c, frozen, refusal, err := p.enter(ctx, p, args)
+	if c == nil {
+		return refusal, err
 	}
 	// If the tool panics its approval stays in doubt: nobody knows whether the
 	// effect took place.
 	result, err := p.run.Run(ctx, frozen)
 	p.rec.finishPermit(ctx, c, err)
 	return result, err
+}
+
+// enter takes a call through the innermost gate: it asks for an approval, or uses up
+// the permit that there is. The call may run, on the arguments returned, if it is not
+// nil; else the other two are what it comes to. self is the tool that was called.
+func (g *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, frozen, refusal map[string]any, err error) {
+	rec, name := g.rec, g.Name()
+	if rec.sink == nil || rec.guard == nil || rec.closed.Load() {
+		return nil, nil, rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off or closed; a protected tool does not run without it"), nil
+	}
+	if r := rec.runs.lookup(ctx); r != nil {
+		c = r.call(ctx)
+	}
+	if c == nil || !c.gated {
+		return nil, nil, rec.deny(nil, name, CodeCannotAsk, "the call did not pass contextgraph's gate: its runner lacks the plugins, or it runs where no approval can be asked (a workflow tool node, an agent run as a tool, a live session); give the runner PluginConfig: cg.PluginConfig()"), nil
+	}
+	if c.tool != self {
+		return nil, nil, rec.deny(c, name, CodeUnsupported, "Protect must be the outermost wrapper of a tool, and its Run must not be called by another tool"), nil
+	}
+	if p, ok := self.(*protected); ok && p.run == nil {
+		return nil, nil, rec.deny(c, name, CodeUnsupported, "nothing in this process runs this kind of tool"), nil
+	}
+	confirmation := ctx.ToolConfirmation()
+	if confirmation == nil {
+		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
+			return nil, nil, rec.deny(c, name, CodeCannotAsk, err.Error()), nil
+		}
+		return nil, nil, nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)
+	}
+	if !confirmation.Confirmed {
+		return nil, nil, nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
+	}
+	m, ok := args.(map[string]any)
+	if !ok {
+		return nil, nil, rec.deny(c, name, CodeUnsupported, fmt.Sprintf("its arguments are a %T, which cannot be compared with those that were approved", args)), nil
+	}
+	if c.permit == nil {
+		return nil, nil, rec.deny(c, name, safety.CodeNotApproved, "no permit was issued for this call"), nil
+	}
+	if frozen, err = safety.FreezeArgs(m); err != nil {
+		return nil, nil, rec.deny(c, name, safety.CodeArgsChanged, err.Error()), nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, rec.deny(c, name, CodeCanceled, "the run has ended: "+err.Error()), nil
+	}
+	cctx, cancel := detached(ctx, ledgerTimeout)
+	defer cancel()
+	if err := c.permit.Consume(cctx, frozen); err != nil {
+		return nil, nil, rec.refuse(c, err), nil
+	}
+	return c, frozen, nil, nil
 }

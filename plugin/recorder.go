@@ -19,6 +19,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
@@ -50,9 +51,13 @@ type Config struct {
 	Sink Sink
 	// Guard decides. Nil denies every guarded call.
 	Guard *safety.Guard
-	// Tools are the names of the tools that never run without an approval. The
-	// gate asks for it where the tool does not ask itself.
+	// Tools are the names of the tools that never run without an approval, or patterns
+	// of them, see [ToolPattern]. The gate asks for it where the tool does not ask
+	// itself.
 	Tools []string
+	// RefuseUnguarded fails a model request that offers a tool which the gate is meant
+	// to guard and cannot. False logs it.
+	RefuseUnguarded bool
 	// Covered are the names of the tools whose confirmations are enforced, not
 	// only observed, because a rule says what their arguments mean.
 	Covered []string
@@ -94,10 +99,15 @@ type Recorder struct {
 
 	unwired sync.Map // names of agent tools that a warning was given for
 
+	listed          toolNames
+	covered         map[string]bool
+	refuseUnguarded bool
+	unguarded       unguarded
+
 	mu        sync.Mutex
-	listed    map[string]bool
-	covered   map[string]bool
 	protected map[string]bool
+	// replayable holds the tools that a check may call again, by name.
+	replayable map[string]tool.Tool
 
 	counters counters
 	closed   atomic.Bool
@@ -107,7 +117,7 @@ type Recorder struct {
 func New(cfg Config) (*Recorder, error) {
 	rec := &Recorder{
 		sink: cfg.Sink, guard: cfg.Guard, limits: cfg.Limits, now: cfg.Now, options: cfg.Options,
-		listed: set(cfg.Tools), covered: set(cfg.Covered), protected: make(map[string]bool),
+		covered: set(cfg.Covered), protected: make(map[string]bool), refuseUnguarded: cfg.RefuseUnguarded,
 	}
 	logger := cfg.Logger
 	if logger == nil {
@@ -121,6 +131,12 @@ func New(cfg Config) (*Recorder, error) {
 	redactor := jsonenc.NewRedactor(cfg.Options.Redaction)
 	rec.writers.New = func() any { return redactor.NewWriter(rec.limits) }
 	var err error
+	if rec.listed, err = newToolNames(cfg.Tools); err != nil {
+		return nil, err
+	}
+	if rec.unguarded.inside, err = newInside(); err != nil {
+		return nil, err
+	}
 	if rec.policies, rec.unrecorded, err = rec.options.policies(); err != nil {
 		return nil, err
 	}
@@ -149,7 +165,7 @@ func set(names []string) map[string]bool {
 
 func (rec *Recorder) plugins() (err error) {
 	rec.gate, err = plugin.New(plugin.Config{
-		Name: GateName, BeforeRunCallback: rec.admit, BeforeToolCallback: rec.gateBeforeTool,
+		Name: GateName, BeforeRunCallback: rec.admit, BeforeModelCallback: rec.gateBeforeModel, BeforeToolCallback: rec.gateBeforeTool,
 	})
 	if err != nil {
 		return fmt.Errorf("contextgraph: gate plugin: %w", err)
@@ -232,10 +248,15 @@ func (rec *Recorder) Gaps() []string {
 // each needs an approval. Only the confirmations of a covered tool are enforced: it
 // decides itself which of its calls need one.
 func (rec *Recorder) enforced(name string) (enforced, always bool) {
+	always = rec.listed.match(name) || rec.isProtected(name)
+	return always || rec.covered[name], always
+}
+
+// isProtected reports whether Protect guards every tool of that name.
+func (rec *Recorder) isProtected(name string) bool {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	always = rec.listed[name] || rec.protected[name]
-	return always || rec.covered[name], always
+	return rec.protected[name]
 }
 
 // knownApps bounds of how many applications the root agent is remembered.
@@ -256,9 +277,9 @@ func (rec *Recorder) rootName(ctx agent.InvocationContext, r *run) string {
 }
 
 // detached is a context for work that must outlive the caller's cancellation: a
-// client that hangs up must not leave an approval half recorded.
+// client that hangs up must not leave an approval half recorded. It remembers the run.
 func detached(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), d)
+	return context.WithTimeout(context.WithoutCancel(within(ctx)), d)
 }
 
 // errNotRecorded is the reason why an approval cannot be asked where no run is

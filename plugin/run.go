@@ -92,6 +92,8 @@ type run struct {
 	stored map[storedKey]string
 	// answers holds what became of the answers this run brought, by call id.
 	answers map[string]safety.Outcome
+	// called holds the guarded tools that models of this run called, by call id.
+	called map[string]string
 	// nodes holds the activations of workflow nodes that are no agents and have no
 	// output yet, by path; saved the versions of artifacts and interactions the
 	// answers of remote agents that are on record.

@@ -126,8 +126,13 @@ func keyOf(ctx agent.InvocationContext) runKey {
 }
 
 // lookup finds the run of an agent, model or tool callback. The context there is
-// a wrapper without RunConfig; WithICDelta(nil) returns what it wraps.
+// a wrapper without RunConfig; WithICDelta(nil) returns what it wraps. A repeated call
+// is in no run: what needs one has no place in a tool that only reads.
 func (rs *runs) lookup(ctx agent.Context) *run {
+	if p := replayOf(ctx); p != nil {
+		_ = p.forbid("calls a guarded tool, or an agent")
+		return nil
+	}
 	ic := ctx.WithICDelta(nil)
 	if ic == nil {
 		return nil

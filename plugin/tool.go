@@ -35,7 +35,10 @@ func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[
 		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, parent: c.parent, at: c.started,
 	}, body{
 		content: func(d jsonenc.Doc) { toolContent(d, c, "args", args) },
-		adk:     func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
+		adk: func(d jsonenc.Doc) {
+			d.OptStr("function_call_id", c.id)
+			d.OptStr("replay", rec.replayNote(t, args))
+		},
 	}).span
 	if !r.startCall(ctx, c) {
 		rec.endTool(ctx, r, c, nil, nil, errUnfinished)
@@ -177,8 +180,12 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	if err := e.Validate(); err != nil {
 		return fmt.Errorf("contextgraph: record entity: %w", err)
 	}
-	r := rec.runs.lookup(ctx)
-	if r == nil || ctx.Actions() == nil {
+	again := replayOf(ctx)
+	var r *run
+	if again == nil {
+		r = rec.runs.lookup(ctx)
+	}
+	if again == nil && r == nil || ctx.Actions() == nil {
 		return ErrNoCall
 	}
 	w := rec.writers.Get().(*jsonenc.Writer)
@@ -203,6 +210,9 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	d.Any("confidence", e.Confidence)
 	d.Close('}')
 
+	if again != nil {
+		return again.declare(w.Bytes())
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.calls[ctx.Actions()]

@@ -5,7 +5,6 @@ package safety
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -28,6 +27,7 @@ const (
 	ReasonStaleAnswer      = "stale_answer"      // an answer older than Policy.MaxAge
 	ReasonFutureAnswer     = "future_answer"     // an answer from the future
 	ReasonMissingAttribute = "missing_attribute" // an attribute that was seen is not in the answer
+	ReasonMissingEntity    = "missing_entity"    // the entity is not in the answer of its source any more
 	ReasonTypeMismatch     = "type_mismatch"     // an attribute of another kind than was seen
 	ReasonNothingCompared  = "nothing_compared"  // no attribute could be compared
 	ReasonIncompleteRecord = "incomplete_record" // rows are missing, truncated or were never read
@@ -38,30 +38,38 @@ const (
 	ReasonCanceled         = "canceled"          // the caller gave up
 	ReasonClock            = "clock"             // the clock failed or ran backwards
 	ReasonSession          = "session"           // the session is not named in full
+	ReasonPolicy           = "policy"            // a rule of the policy cannot be evaluated
 )
 
-// Alert reports that one attribute of one entity is not what it was.
+// Alert reports that one attribute of one entity is not what it was, or, as
+// [BudgetExceeded], that a plan costs more than its budget: it then names the budget,
+// and Before and After are what the plan cost when it was approved and costs now.
 type Alert struct {
 	// EntityType and Entity are the type and the value of the entity as shown.
 	EntityType string `json:"entity_type"`
 	Entity     string `json:"entity"`
-	// Attribute is the attribute that changed.
+	// Attribute is the attribute that changed; "cost" for a budget.
 	Attribute string    `json:"attribute"`
 	Drift     DriftType `json:"drift_type"`
 	// Before is the value that was seen, After the value now, both as shown:
-	// "$40,000". Before is "not seen" where the attribute was not seen.
+	// "$40,000". Before is "not seen" where the attribute was not seen, and "not
+	// known" where it is not known what the plan cost.
 	Before string `json:"before"`
 	After  string `json:"after"`
 	// ChangePercent is the relative change of a number or an amount of money
 	// in percent of the value seen; nil for other kinds, for a value seen of
 	// zero and between currencies.
 	ChangePercent *float64 `json:"change_percent,omitempty"`
-	// Severity is between 0 and 1. It does not enter the verdict: every alert
-	// denies.
+	// Severity is between 0 and 1. It does not enter the verdict.
 	Severity float64 `json:"severity"`
+	// Effect is Block, or Warn for a change that is only worth knowing.
+	Effect Effect `json:"effect"`
 	// Recommendation says what to do about it. It is never empty.
 	Recommendation string `json:"recommendation"`
 }
+
+// blocks reports whether the alert enters the verdict. Whatever is not a warning does.
+func (a Alert) blocks() bool { return a.Effect != Warn }
 
 // Failure says why a check, or the check of one entity, failed.
 type Failure struct {
@@ -132,12 +140,17 @@ func oneLine(s string) string {
 	return s
 }
 
-func cloneAlerts(alerts []Alert) []Alert {
-	out := slices.Clone(alerts)
-	for i := range out {
-		if p := out[i].ChangePercent; p != nil {
-			out[i].ChangePercent = new(*p)
+// selectAlerts returns copies of the alerts that block, or of those that warn.
+func selectAlerts(alerts []Alert, effect Effect) []Alert {
+	var out []Alert
+	for _, a := range alerts {
+		if a.blocks() != (effect == Block) {
+			continue
 		}
+		if p := a.ChangePercent; p != nil {
+			a.ChangePercent = new(*p)
+		}
+		out = append(out, a)
 	}
 	return out
 }

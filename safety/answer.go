@@ -41,6 +41,10 @@ type Answer struct {
 	Confirmed bool
 	// RunID is the run the answer came in, for the history.
 	RunID string
+	// Peer says that another agent sent the answer, over a protocol between agents:
+	// whoever asked there could approve as well. Only an [Authorizer] can accept its
+	// approval.
+	Peer bool
 }
 
 // Outcome is what became of an answer.
@@ -56,6 +60,11 @@ type Outcome struct {
 	// Reason is one of the Code constants if the answer was not accepted, and ""
 	// if it was.
 	Reason string
+	// Detail says it in a sentence for people, where the reason does not say enough.
+	Detail string
+	// Authenticated says that an [Authorizer] named who answered. Without one it is
+	// the user of the session, whoever that is.
+	Authenticated bool
 }
 
 // Answer takes the answer to a request. An approval is accepted only if the request
@@ -83,14 +92,14 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	if !named(ans.Session) || ans.ConfirmationID == "" {
 		return Outcome{Reason: CodeUnknownRequest}, nil
 	}
-	a, err := g.ledger.Find(ctx, ans.Session, ans.ConfirmationID)
+	a, err := g.Find(ctx, ans.Session, ans.ConfirmationID)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Outcome{Reason: CodeUnknownRequest}, nil
+	case errors.Is(err, errPanic):
+		return out, err
 	case err != nil:
-		return Outcome{Reason: CodeStore}, fmt.Errorf("safety: finding confirmation %q: %w", ans.ConfirmationID, err)
-	case a.Session != ans.Session || a.ConfirmationID != ans.ConfirmationID:
-		return Outcome{Reason: CodeUnknownRequest}, nil
+		return Outcome{Reason: CodeStore}, err
 	}
 	out.Approval = a
 	if !a.State.Open() {
@@ -107,15 +116,16 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		out.Approval, err = g.expire(ctx, a, ans.RunID)
 		return out, err
 	}
-	approver := g.authorize(ctx, a, ans)
+	out.Authenticated = g.authorizer != nil
+	approver, why := g.authorize(ctx, a, ans)
 	switch {
 	case approver == "":
-		out.Reason = CodeNotAuthorized
+		out.Reason, out.Detail = CodeNotAuthorized, why
 		return out, nil
 	case !ans.Confirmed:
 		// A rejection counts as long as nothing ran, also after an approval.
 		out.Reason = CodeRejected
-		t := Transition{To: StateRejected, Actor: approver, Note: "rejected in run " + ans.RunID, Set: Update{Approver: approver}}
+		t := Transition{To: StateRejected, Actor: approver, Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver}}
 		out.Approval, err = g.move(ctx, a, t, nil)
 		return g.settle(ctx, out, t, err)
 	case a.State == StateApproved:
@@ -125,18 +135,43 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		}
 		return out, nil
 	}
-	return g.approve(ctx, a, approver, ans.RunID)
+	return g.approve(ctx, out, approver, ans.RunID)
+}
+
+// note says in the history what was decided, and by whom if nothing shows who that is.
+func (g *Guard) note(decision, run string) string {
+	note := decision + " in run " + run
+	if g.authorizer == nil {
+		note += " by the user of the session; nothing authenticated them"
+	}
+	return note
+}
+
+// Find returns the request that a confirmation of a session would answer, as the
+// ledger has it; an error that is [ErrNotFound] if there is none.
+func (g *Guard) Find(ctx context.Context, s Session, confirmationID string) (a Approval, err error) {
+	if g == nil {
+		return Approval{}, errNilGuard
+	}
+	defer rescue(&err)
+	if a, err = g.ledger.Find(ctx, s, confirmationID); err == nil && (a.Session != s || a.ConfirmationID != confirmationID) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Approval{}, fmt.Errorf("safety: finding confirmation %q: %w", confirmationID, err)
+	}
+	return a, nil
 }
 
 // approve makes the check an approval depends on and records what follows from it.
-func (g *Guard) approve(ctx context.Context, a Approval, approver, run string) (out Outcome, err error) {
-	out.Approval = a
+func (g *Guard) approve(ctx context.Context, out Outcome, approver, run string) (_ Outcome, err error) {
+	a := out.Approval
 	if out.Report, err = g.checkApproval(ctx, a); err != nil {
 		out.Reason = CodeClock
 		return out, err
 	}
 	g.announce(out.Report, StageAnswer)
-	t := Transition{Actor: approver, Note: "approved in run " + run}
+	t := Transition{Actor: approver, Note: g.note("approved", run)}
 	switch out.Report.Verdict() {
 	case Safe:
 		t.To, t.NotAfter, t.Set.Approver = StateApproved, true, approver
@@ -193,18 +228,35 @@ func closedCode(s ApprovalState, other string) string {
 	}
 }
 
-// authorize returns who answers, or "" if nobody who may.
-func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) string {
-	if g.authorizer == nil {
-		return ans.Session.User
+// The sentences of [Outcome.Detail] for an approval by nobody who may.
+const (
+	peerDetail = "a peer agent sent the approval, and whoever asked for it could send one as well: only an Authorizer that knows the caller can accept it"
+	selfDetail = "whoever asks for an approval may not give it; another person has to, or the configuration allows it with guard.self_approval: true"
+)
+
+// authorize returns who answers, or why nobody does who may. To reject takes no right
+// but that of the session: nothing can come of it.
+func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver, why string) {
+	switch {
+	case g.authorizer == nil && ans.Peer && ans.Confirmed:
+		return "", peerDetail
+	case g.authorizer == nil:
+		return ans.Session.User, ""
 	}
 	approver, err := bounded(ctx, g.policy.Timeout, func(ctx context.Context) (string, error) {
-		return g.authorizer.Authorize(ctx, AuthorizationRequest{Approval: a.Clone(), Session: ans.Session, Confirmed: ans.Confirmed})
+		return g.authorizer.Authorize(ctx, AuthorizationRequest{
+			Approval: a.Clone(), Session: ans.Session, Confirmed: ans.Confirmed, Peer: ans.Peer,
+		})
 	})
-	if err != nil {
-		return ""
+	switch {
+	case err != nil:
+		return "", "the authorizer refused, or failed"
+	case approver == "":
+		return "", "the authorizer names nobody"
+	case ans.Confirmed && approver == a.Requester && !g.selfApproval:
+		return "", selfDetail
 	}
-	return approver
+	return approver, ""
 }
 
 // expire ends an approval whose time is over. That somebody else was faster, or that

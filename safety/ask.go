@@ -62,6 +62,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, fmt.Errorf("safety: %w", err)
 	}
+	required := g.policy.required(snap.Entities, r.DecisionNode)
 	now, err := g.now()
 	if err != nil {
 		return a, err
@@ -75,7 +76,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical,
-		Entities: snap.Entities, Fingerprint: Fingerprint(snap.Entities),
+		Entities: required, Fingerprint: Fingerprint(required),
 		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: r.Requester, RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,

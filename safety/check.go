@@ -56,6 +56,7 @@ func bounded[T any](ctx context.Context, timeout time.Duration, f func(context.C
 type target struct {
 	entity entity.Canonical
 	unseen bool
+	action bool // it stands in the arguments of the action
 }
 
 // inquiry is one check of a session: what to look at and what is known to be wrong
@@ -63,6 +64,8 @@ type target struct {
 type inquiry struct {
 	session    Session
 	approvalID string
+	tool       string // whose call is checked, and
+	decision   string // its node; "" without a request
 	targets    []target
 	failures   []Failure
 	started    time.Time
@@ -72,6 +75,8 @@ type inquiry struct {
 // however many fail, and returns when ctx ends at the latest. ctx is that of the
 // caller with the deadline of the check.
 func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
+	id := randomID()
+	ctx = withCheck(ctx, id, q.session, g.policy.Deadline)
 	found := make([]examined, len(q.targets))
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -91,15 +96,20 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		}
 	}
 	r := Report{
-		id: randomID(), approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(seen),
+		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(seen),
 		policy: g.version, started: q.started, total: len(found), failures: q.failures,
 	}
 	if !named(q.session) {
 		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))
 	}
-	if len(found) == 0 {
-		r.failures = append(r.failures, fail(ReasonNoEntities, "there is no entity to check"))
+	switch {
+	case len(found) == 0:
+		r.failures = append(r.failures, q.noEntities(g.policy.Policy))
+	case !slices.ContainsFunc(found, func(x examined) bool { return x.result.Outcome != EntitySkipped }):
+		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
+	exceeded, unknown := q.checkBudgets(g.policy.Policy, found)
+	r.failures = append(r.failures, unknown...)
 	if err := caller.Err(); err != nil {
 		r.failures = append(r.failures, fail(ReasonCanceled, "%v", err))
 	}
@@ -116,6 +126,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.alerts = append(r.alerts, x.alerts...)
 		r.failures = append(r.failures, x.failures...)
 	}
+	r.alerts = append(r.alerts, exceeded...)
 	return r
 }
 
@@ -129,8 +140,8 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 	if e.Type == "" || e.Value == "" || e.Key == "" {
 		x.fail(failOf(e, ReasonInvalidEntity, "an entity needs a type, a value and a key"))
 	}
-	if !(e.Confidence >= g.policy.MinConfidence && e.Confidence <= 1) {
-		x.fail(failOf(e, ReasonLowConfidence, "confidence %v is not between %v and 1", e.Confidence, g.policy.MinConfidence))
+	if floor := g.policy.minConfidence(e.Type); !(e.Confidence >= floor && e.Confidence <= 1) {
+		x.fail(failOf(e, ReasonLowConfidence, "confidence %v is not between %v and 1", e.Confidence, floor))
 	}
 	switch {
 	case e.LastSeen.IsZero():
@@ -139,17 +150,17 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		x.fail(failOf(e, ReasonNotSeen, "it is said to have been seen at %s, after the check began", stamp(e.LastSeen)))
 	}
 
-	checker := g.checkers[e.Type]
+	checker, optional := g.checkers[e.Type], g.policy.Types[e.Type].Optional
 	if checker == nil {
 		x.fail(failOf(e, ReasonNoChecker, "no checker is registered for the type %q", e.Type))
-		x.settle()
+		x.settle(optional)
 		return x
 	}
 	asked := cloneEntity(e)
 	y, err := bounded(ctx, g.policy.Timeout, func(ctx context.Context) (examined, error) {
 		state, err := checker.Check(ctx, asked)
 		now, clockErr := g.now()
-		var y examined
+		y := examined{result: EntityResult{Origins: origins(state.Origins)}}
 		if err == nil || len(state.Attributes) > 0 {
 			y.accept(g.policy, e, state, started, now)
 		}
@@ -164,11 +175,13 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		y.failures = slices.DeleteFunc(y.failures, func(f Failure) bool { return f.Reason == reason })
 	}
 	x.alerts, x.failures = y.alerts, append(x.failures, y.failures...)
+	x.read = y.read && err == nil
 	x.result.Now, x.result.AsOf, x.result.Version = y.result.Now, y.result.AsOf, y.result.Version
+	x.result.Origins = y.result.Origins
 	if err != nil {
 		x.fail(failOf(e, reasonOf(ctx, err), "%v", err))
 	}
-	x.settle()
+	x.settle(optional)
 	return x
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -26,6 +27,41 @@ type State struct {
 	// source has one. It is recorded so that the effect can be made conditional
 	// on it.
 	Version string
+	// Origins says where the answer came from, for the record.
+	Origins []Origin
+}
+
+// Kinds of an [Origin] that this module gives, beside those of checkers of the host.
+const (
+	OriginSQL      = "sql"
+	OriginBigQuery = "bigquery"
+	OriginReplay   = "replay" // a recorded call of a tool, made again
+)
+
+// Origin says what was asked for an answer, and how. It is for people and for the
+// record: nothing is decided by it.
+type Origin struct {
+	// Kind is the kind of source: one of the constants, or what a checker of the host
+	// says.
+	Kind string `json:"kind"`
+	// Name is what was asked: a database, a tool.
+	Name string `json:"name,omitempty"`
+	// Call is the id of the recorded call that was repeated.
+	Call string `json:"call,omitempty"`
+	// LatencyMS is how long it took, in milliseconds.
+	LatencyMS int64 `json:"latency_ms"`
+}
+
+// maxOrigins bounds what is recorded of one answer.
+const maxOrigins = 20
+
+// origins makes what a checker says fit for the record.
+func origins(list []Origin) []Origin {
+	out := slices.Clone(list[:min(len(list), maxOrigins)])
+	for i := range out {
+		out[i].Kind, out[i].Name, out[i].Call = oneLine(out[i].Kind), oneLine(out[i].Name), oneLine(out[i].Call)
+	}
+	return out
 }
 
 // Checker looks up the present state of entities of one type.
@@ -34,6 +70,8 @@ type State struct {
 // timeout of one check (Policy.Timeout) or of all (Policy.Deadline); a Check that
 // does not return by then is abandoned: its goroutine runs on, its answer is thrown
 // away and the entity fails. A panic is an answer that failed. The entity is a copy.
+//
+// Where one call answers for several entities, [Share] makes it once per check.
 //
 // A Check that returns an error fails the entity in any case. A State returned
 // beside the error is compared all the same, so that a change found before the

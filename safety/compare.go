@@ -18,25 +18,35 @@ type examined struct {
 	result   EntityResult
 	alerts   []Alert
 	failures []Failure
+	// read is set if the answer is one to go by: without an error, and fresh.
+	read bool
 }
 
 func (x *examined) fail(f Failure) { x.failures = append(x.failures, f) }
 
-// settle derives the outcome. It is called once, when nothing can be added.
-func (x *examined) settle() {
+// settle derives the outcome. It is called once, when nothing can be added. What is
+// wrong with an optional entity does not fail the check.
+func (x *examined) settle(optional bool) {
+	if optional {
+		x.result.Skipped, x.failures = x.failures, nil
+	}
 	switch {
-	case len(x.alerts) > 0:
+	case slices.ContainsFunc(x.alerts, Alert.blocks):
 		x.result.Outcome = EntityChanged
-	case len(x.failures) == 0:
-		x.result.Outcome = EntityUnchanged
-	default:
+	case len(x.failures) > 0:
 		x.result.Outcome = EntityFailed
+	case len(x.result.Skipped) > 0:
+		x.result.Outcome = EntitySkipped
+	case len(x.alerts) > 0:
+		x.result.Outcome = EntityWarned
+	default:
+		x.result.Outcome = EntityUnchanged
 	}
 }
 
 // accept records an answer and compares it with what was seen. now is the time the
 // answer arrived, started the time the check began.
-func (x *examined) accept(p Policy, e entity.Canonical, s State, started, now time.Time) {
+func (x *examined) accept(b rulebook, e entity.Canonical, s State, started, now time.Time) {
 	x.result.AsOf, x.result.Version = writable(s.AsOf), s.Version
 	x.result.Now = maps.Clone(s.Attributes)
 	switch {
@@ -44,34 +54,36 @@ func (x *examined) accept(p Policy, e entity.Canonical, s State, started, now ti
 		x.fail(failOf(e, ReasonEmptyAnswer, "the checker gave no attributes"))
 	case s.AsOf.IsZero():
 		x.fail(failOf(e, ReasonNoAsOf, "the checker did not say when its answer was true"))
-	case s.AsOf.Before(started.Add(-p.MaxAge)):
+	case s.AsOf.Before(started.Add(-b.maxAge(e.Type))):
 		x.fail(failOf(e, ReasonStaleAnswer, "the answer is of %s, more than %v before the check began at %s",
-			stamp(s.AsOf), p.MaxAge, stamp(started)))
-	case s.AsOf.After(now.Add(p.ClockSkew)):
+			stamp(s.AsOf), b.maxAge(e.Type), stamp(started)))
+	case s.AsOf.After(now.Add(b.ClockSkew)):
 		x.fail(failOf(e, ReasonFutureAnswer, "the answer is of %s, more than %v after it arrived at %s",
-			stamp(s.AsOf), p.ClockSkew, stamp(now)))
+			stamp(s.AsOf), b.ClockSkew, stamp(now)))
 	default:
-		x.compare(p, e, x.result.Now)
+		x.read = true
+		x.compare(b, e, x.result.Now)
 	}
 }
 
 // compare holds every attribute that was seen against the answer, and availability
 // in any case.
-func (x *examined) compare(p Policy, e entity.Canonical, answer map[string]entity.Value) {
+func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]entity.Value) {
 	compared := 0
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-		seen, now := e.Attributes[name], answer[name]
+		seen, now, r := e.Attributes[name], answer[name], b.rule(e.Type, name)
 		switch {
+		case now.IsZero() && r.Optional:
 		case now.IsZero():
 			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer", name, show(name, seen)))
 		case seen.Kind() != now.Kind() || seen.Currency() != now.Currency() && (seen.Currency() == "" || now.Currency() == ""):
 			x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared", name, kindOf(seen), kindOf(now)))
 			if isFalse(name, now) {
-				x.alert(e, name, p.rule(name), show(name, seen), show(name, now), nil)
+				x.alert(e, name, r, show(name, seen), show(name, now), nil)
 			}
 		default:
 			compared++
-			if r := p.rule(name); !r.Tolerance.covers(seen, now) || isFalse(name, now) {
+			if !r.covers(seen, now) || isFalse(name, now) {
 				x.alert(e, name, r, show(name, seen), show(name, now), changePercent(seen, now))
 			}
 		}
@@ -82,7 +94,7 @@ func (x *examined) compare(p Policy, e entity.Canonical, answer map[string]entit
 		case !isBool:
 			x.fail(failOf(e, ReasonTypeMismatch, "availability is a %s where a boolean is expected", now.Kind()))
 		case isFalse(availability, now):
-			x.alert(e, availability, p.rule(availability), "not seen", show(availability, now), nil)
+			x.alert(e, availability, b.rule(e.Type, availability), "not seen", show(availability, now), nil)
 			compared++
 		default:
 			compared++
@@ -96,36 +108,9 @@ func (x *examined) compare(p Policy, e entity.Canonical, answer map[string]entit
 func (x *examined) alert(e entity.Canonical, name string, r Rule, before, after string, percent *float64) {
 	x.alerts = append(x.alerts, Alert{
 		EntityType: e.Type, Entity: e.Value, Attribute: name, Drift: r.Drift,
-		Before: before, After: after, ChangePercent: percent, Severity: r.Severity,
+		Before: before, After: after, ChangePercent: percent, Severity: r.Severity, Effect: r.Effect,
 		Recommendation: recommend(r.Drift, e.Type, e.Value, before, after),
 	})
-}
-
-// covers reports whether now counts as unchanged. Values of one kind are expected.
-func (t Tolerance) covers(seen, now entity.Value) bool {
-	if seen.Equal(now) {
-		return true
-	}
-	a, isNumber := seen.Rat()
-	b, _ := now.Rat()
-	if !isNumber || seen.Currency() != now.Currency() || t == (Tolerance{}) {
-		return false
-	}
-	moved := b.Sub(b, a)
-	moved.Abs(moved)
-	if t.Absolute > 0 && moved.Cmp(exact(t.Absolute)) > 0 {
-		return false
-	}
-	limit := exact(t.Percent)
-	limit.Mul(limit, a.Abs(a)).Quo(limit, big.NewRat(100, 1))
-	return t.Percent == 0 || moved.Cmp(limit) <= 0
-}
-
-// exact reads a configured number as the decimal that was written. A policy that
-// was validated holds finite numbers only.
-func exact(f float64) *big.Rat {
-	r, _ := new(big.Rat).SetString(decimalText(f))
-	return r
 }
 
 // changePercent returns the relative change of a number in percent, rounded to two

@@ -36,11 +36,14 @@
 //	                                                 future_answer
 //	answer: an attribute is missing, of another kind missing_attribute,   check fails
 //	                                                 type_mismatch
+//	answer: the entity is gone from its source       missing_entity       check fails
 //	answer: nothing to compare                       nothing_compared     check fails
 //	answer: an attribute changed, or not available   an alert             drift: blocked for good
+//	a plan that costs more than its budget           an alert             drift: blocked for good
 //	record: rows missing, truncated, fewer, none     incomplete_record    check fails
 //	record: rows that could not be extracted         extraction_failed    check fails
 //	record or list of approvals cannot be read       store                check fails
+//	a rule of the policy that cannot be evaluated    policy               check fails
 //	asked under other rules or another policy        rules_changed,       check fails
 //	                                                 policy_changed
 //	clock fails or runs backwards                    clock                check fails, or refused
@@ -57,13 +60,17 @@
 //	the authorizer fails or names nobody             not_authorized       answer not accepted
 //	any other dependency panics                      internal             refused
 //
+// A [Policy] decides what counts as a change, which entities have to be checked, which
+// types are optional, and what is worth no more than a warning. Warnings are recorded
+// and shown and never enter the verdict.
+//
 // A check that fails may be made again: the approval stays where it was. Drift is
 // final, and so is a rejection.
 //
 // # What remains
 //
 // Between the check and the effect the world can still move, for Policy.MaxAge at the
-// most. Where the effect can be made conditional, use the Version of the
+// most, or the least MaxAge of the types that were checked. Where the effect can be made conditional, use the Version of the
 // [EntityResult]. After a crash between Consume and Done nobody knows whether the
 // effect ran: [Approval.InDoubt].
 //

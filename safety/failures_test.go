@@ -61,6 +61,8 @@ var failures = []struct {
 	{"an error that does not name its reason", safety.ReasonError, answering(safety.State{}, &safety.AnswerError{Err: errors.New("x")}), nil},
 	{"an error with a reason", safety.ReasonTypeMismatch,
 		answering(safety.State{}, fmt.Errorf("x: %w", &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: errors.New("x")})), nil},
+	{"an entity that is gone", safety.ReasonMissingEntity,
+		answering(safety.State{}, &safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: errors.New("x")}), nil},
 	{"a canceled call of its own", safety.ReasonError, answering(safety.State{}, context.Canceled), nil},
 	{"panic", safety.ReasonPanic, checkerOf(func(context.Context, entity.Canonical) (safety.State, error) { panic("boom") }), nil},
 	{"nil pointer", safety.ReasonPanic, func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = (*world)(nil) }, nil},
@@ -107,6 +109,16 @@ var failures = []struct {
 	{"failed row", safety.ReasonExtractionFailed, nil, func(b *bench) { b.record.snap.Receipt.Failed = 1 }},
 	{"unreadable record", safety.ReasonStore, nil, func(b *bench) { b.record.err = errors.New("disk") }},
 	{"record that panics", safety.ReasonStore, func(cfg *safety.GuardConfig) { cfg.Evidence = (*record)(nil) }, nil},
+	{"a budget rule without a budget", safety.ReasonPolicy, func(cfg *safety.GuardConfig) {
+		cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Evaluated: true}}
+	}, nil},
+	{"nothing but optional entities", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
+		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Optional: true}}
+		delete(cfg.Checkers, "Product")
+	}, nil},
+	{"no arguments without a request", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
+		cfg.Policy.Require = safety.RequireArguments
+	}, nil},
 	{"clock that stops working", safety.ReasonClock, func(cfg *safety.GuardConfig) {
 		cfg.Now = clockOf(epoch, epoch, time.Time{})
 	}, nil},

@@ -135,6 +135,7 @@ func newFaulty(t *testing.T, at map[int]string) (*bench, *faults) {
 	b := newBench(t, func(cfg *safety.GuardConfig) {
 		all := faulty{f, cfg.Ledger, cfg.Evidence, cfg.Checkers["Product"], time.Now}
 		cfg.Ledger, cfg.Evidence, cfg.Authorizer, cfg.Now, cfg.OnReport = all, all, all, all.Now, all.OnReport
+		cfg.SelfApproval = true
 		cfg.Checkers = map[string]safety.Checker{"Product": all, "Budget": all}
 		cfg.Policy.Parallel = 1 // so that the calls have an order
 	}, things...)

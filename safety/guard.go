@@ -32,11 +32,16 @@ type AuthorizationRequest struct {
 	Session Session
 	// Confirmed is the answer: true approves, false rejects.
 	Confirmed bool
+	// Peer says that another agent answers, not a person: see [Answer.Peer].
+	Peer bool
 }
 
 // Authorizer says who answers and whether they may. An error or an empty approver
 // refuses the answer and leaves the request as it is; so does a panic, and an
 // Authorize that takes longer than Policy.Timeout. It is called concurrently.
+//
+// An approver is named as requesters are, by default as the users of sessions: else
+// nobody can see that somebody approves a request of their own.
 type Authorizer interface {
 	Authorize(ctx context.Context, r AuthorizationRequest) (approver string, err error)
 }
@@ -64,8 +69,12 @@ type GuardConfig struct {
 	// Policy is required; see [DefaultPolicy].
 	Policy Policy
 	// Authorizer is optional. Without one, the user of the session is the
-	// approver and may approve.
+	// approver and may approve, although the same user asked and nothing shows who
+	// that is; a peer may not.
 	Authorizer Authorizer
+	// SelfApproval lets an approver that the Authorizer names approve a request of
+	// their own. Without an Authorizer it means nothing.
+	SelfApproval bool
 	// Now is the clock. Default [time.Now].
 	Now func() time.Time
 	// OnReport, if set, is called with every report before anything follows from
@@ -82,11 +91,13 @@ type Guard struct {
 	ledger     Ledger
 	evidence   Evidence
 	checkers   map[string]Checker
-	policy     Policy
+	policy     rulebook
 	version    string
 	authorizer Authorizer
-	clock      func() time.Time
-	onReport   func(Report, Stage)
+	// selfApproval lets the authorizer name the requester as the approver.
+	selfApproval bool
+	clock        func() time.Time
+	onReport     func(Report, Stage)
 }
 
 // NewGuard returns a guard, or an error that names what is missing or wrong in the
@@ -107,12 +118,11 @@ func NewGuard(cfg GuardConfig) (*Guard, error) {
 	if err := errors.Join(append(errs, cfg.Policy.Validate())...); err != nil {
 		return nil, err
 	}
-	policy := cfg.Policy
-	policy.Rules = maps.Clone(policy.Rules)
+	policy := cfg.Policy.clone().rulebook()
 	g := &Guard{
 		ledger: cfg.Ledger, evidence: cfg.Evidence, checkers: maps.Clone(cfg.Checkers),
 		policy: policy, version: policy.Version(),
-		authorizer: cfg.Authorizer, clock: cfg.Now, onReport: cfg.OnReport,
+		authorizer: cfg.Authorizer, selfApproval: cfg.SelfApproval, clock: cfg.Now, onReport: cfg.OnReport,
 	}
 	if g.clock == nil {
 		g.clock = time.Now

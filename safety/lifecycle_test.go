@@ -89,7 +89,8 @@ func TestLifecycle(t *testing.T) {
 		got = append(got, strings.Join([]string{string(s.To), s.Actor, s.Verdict, s.Note}, "|"))
 	}
 	if want := []string{
-		"pending|ana||", "approved|ana|safe|approved in run run-2", "permitted|run-2|safe|unchanged before execution", "executing|run-2||", "executed|run-2||",
+		"pending|ana||", "approved|ana|safe|approved in run run-2 by the user of the session; nothing authenticated them",
+		"permitted|run-2|safe|unchanged before execution", "executing|run-2||", "executed|run-2||",
 	}; !slices.Equal(got, want) {
 		t.Errorf("history %q, want %q", got, want)
 	}

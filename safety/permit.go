@@ -130,7 +130,7 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 
 // issue makes the permit of an approval whose check was safe.
 func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest string, r Report) (*Permit, Report, error) {
-	expires := r.started.Add(g.policy.MaxAge)
+	expires := r.started.Add(g.policy.lasts(r.results))
 	if expires.After(a.ExpiresAt) {
 		expires = a.ExpiresAt
 	}

@@ -7,33 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 )
-
-// Tolerance is how far a number or an amount of money may move and still count as
-// unchanged. The zero value tolerates nothing. When both fields are set a change
-// must be within both. It never applies to other kinds or between currencies.
-type Tolerance struct {
-	// Absolute is in the unit of the attribute.
-	Absolute float64
-	// Percent is in percent of the value seen: 5 tolerates 95 to 105 for 100.
-	Percent float64
-}
-
-// Rule says what a change of an attribute means.
-type Rule struct {
-	// Drift is the drift type of the alert: lower case letters, digits and
-	// underscores.
-	Drift DriftType
-	// Severity is between 0 (not worth a look) and 1.
-	Severity float64
-	// Tolerance is how much change is no change.
-	Tolerance Tolerance
-}
 
 // The attribute that has a meaning of its own: an answer that it is false is an
 // alert whether or not it was seen.
@@ -52,8 +30,29 @@ func defaultRules() map[string]Rule {
 	}
 }
 
-// Policy says what counts as a change and how long things may take or stay valid.
-// Start from [DefaultPolicy]; the zero Policy is not valid.
+// TypePolicy is what a policy says of the entities of one type. The zero value says
+// nothing: they are as all others.
+type TypePolicy struct {
+	// Rules holds rules per attribute, as [Policy.Rules]. A rule that names an
+	// attribute wins over one under [Other], wherever either stands; of two with
+	// the same key, the one here wins.
+	Rules map[string]Rule
+	// Optional lets a check pass although entities of this type have no checker or
+	// fail their check: they are then listed as skipped, with the reason. A change
+	// that is found counts all the same, and a check in which nothing at all was
+	// compared fails.
+	Optional bool
+	// MaxAge is how old an answer about these entities may be when a check starts.
+	// A MaxAge below that of the policy also ends the permit earlier. Default: that
+	// of the policy.
+	MaxAge time.Duration
+	// MinConfidence is the floor of the confidence of these entities. Nil means
+	// that of the policy.
+	MinConfidence *float64
+}
+
+// Policy says what counts as a change, what has to be unchanged, and how long things
+// may take or stay valid. Start from [DefaultPolicy]; the zero Policy is not valid.
 type Policy struct {
 	// Rules holds one rule per attribute, and under [Other] the rule of all other
 	// attributes. What is not named keeps its default: availability is
@@ -61,6 +60,16 @@ type Policy struct {
 	// audience_shifted 0.60, status is campaign_paused 0.90 and any other
 	// attribute is changed 0.50.
 	Rules map[string]Rule
+	// Types holds what is different for the entities of a type.
+	Types map[string]TypePolicy
+	// Require says which entities have to be checked. Default: everything that
+	// was evaluated before the decision.
+	Require Requirement
+	// Listed are the entity types that are required with [RequireListed]; it must
+	// be empty otherwise.
+	Listed []string
+	// Budgets are the rules that what a plan costs now has to keep to.
+	Budgets []BudgetRule
 	// MaxAge is how old an answer may be when a check starts, and how long after
 	// its start a check permits. Default 30 s.
 	MaxAge time.Duration
@@ -120,66 +129,112 @@ func (p Policy) Validate() error {
 	if !fraction(p.MinConfidence) {
 		errs = append(errs, fmt.Errorf("MinConfidence is %v: it must be between 0 and 1", p.MinConfidence))
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
-		r := p.Rules[name]
-		if !driftName.MatchString(string(r.Drift)) {
-			errs = append(errs, fmt.Errorf("rule %q: drift type %q: use lower case letters, digits and underscores", name, r.Drift))
-		}
-		if !fraction(r.Severity) {
-			errs = append(errs, fmt.Errorf("rule %q: severity is %v: it must be between 0 and 1", name, r.Severity))
-		}
-		if !amount(r.Tolerance.Absolute) || !amount(r.Tolerance.Percent) {
-			errs = append(errs, fmt.Errorf("rule %q: tolerance is %v absolute, %v percent: both must be finite and not negative",
-				name, r.Tolerance.Absolute, r.Tolerance.Percent))
+	rules := func(of string, rules map[string]Rule) {
+		for _, name := range slices.Sorted(maps.Keys(rules)) {
+			if err := rules[name].validate(); err != nil {
+				errs = append(errs, fmt.Errorf("%srule %q: %w", of, name, err))
+			}
 		}
 	}
+	rules("", p.Rules)
+	for _, typ := range slices.Sorted(maps.Keys(p.Types)) {
+		t := p.Types[typ]
+		of := fmt.Sprintf("type %q: ", typ)
+		if typ == "" {
+			errs = append(errs, fmt.Errorf("%sa type has a name", of))
+		}
+		if t.MaxAge < 0 {
+			errs = append(errs, fmt.Errorf("%sMaxAge is %v: it must not be negative", of, t.MaxAge))
+		}
+		if t.MinConfidence != nil && !fraction(*t.MinConfidence) {
+			errs = append(errs, fmt.Errorf("%sMinConfidence is %v: it must be between 0 and 1", of, *t.MinConfidence))
+		}
+		rules(of, t.Rules)
+	}
+	errs = append(errs, p.validateRequirement(), p.validateBudgets())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("safety policy: %w", err)
 	}
 	return nil
 }
 
-func fraction(f float64) bool { return f >= 0 && f <= 1 }
-
-func amount(f float64) bool { return f >= 0 && !math.IsInf(f, 1) }
-
 // Version returns a digest of everything in the policy, 64 hexadecimal digits. An
 // approval asked under one version is not carried out under another. Policies that
-// mean the same (a default left out or spelled out) have the same version. A policy
-// that is not valid has the version "".
+// mean the same (a default left out or spelled out, a rule that says what holds
+// without it) have the same version. A policy that is not valid has the version "".
 func (p Policy) Version() string {
 	if p.Validate() != nil {
 		return ""
 	}
-	effective := defaultRules()
-	maps.Copy(effective, p.Rules)
 	fields := []string{
-		"policy v1", p.MaxAge.String(), p.ClockSkew.String(), p.Timeout.String(), p.Deadline.String(),
-		strconv.Itoa(p.Parallel), decimalText(p.MinConfidence), p.RequestLifetime.String(),
+		"policy v2", p.MaxAge.String(), p.ClockSkew.String(), p.Timeout.String(), p.Deadline.String(),
+		strconv.Itoa(p.Parallel), decimalText(p.MinConfidence), p.RequestLifetime.String(), p.Require.String(),
 	}
-	for _, name := range slices.Sorted(maps.Keys(effective)) {
-		r := effective[name]
-		fields = append(fields, name, string(r.Drift), decimalText(r.Severity),
-			decimalText(r.Tolerance.Absolute), decimalText(r.Tolerance.Percent))
+	listed := slices.Compact(slices.Sorted(slices.Values(p.Listed)))
+	for _, part := range [][]string{listed, p.ruleFields(), p.budgetFields()} {
+		fields = append(fields, strconv.Itoa(len(part)))
+		fields = append(fields, part...)
 	}
 	return digest(fields...)
 }
 
-// decimalText writes a float64 as the shortest decimal that reads back as it, which
-// is also what a person meant by it: 0.1 is one tenth.
-func decimalText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+// ruleFields writes what the rules come to: of the policy what differs from the rule
+// of all other attributes, of each type what differs from the policy.
+func (p Policy) ruleFields() []string {
+	b := p.rulebook()
+	names := maps.Clone(b.base)
+	for _, t := range p.Types {
+		maps.Copy(names, t.Rules)
+	}
+	sorted := slices.Sorted(maps.Keys(names))
 
-// rule returns the rule of an attribute.
-func (p Policy) rule(attribute string) Rule {
-	if r, ok := p.Rules[attribute]; ok {
-		return r
+	other := b.base[Other]
+	fields := append([]string{"rule", "", Other}, other.fields()...)
+	for _, name := range sorted {
+		if r := b.rule("", name); r != other {
+			fields = append(append(fields, "rule", "", name), r.fields()...)
+		}
 	}
-	defaults := defaultRules()
-	if r, ok := defaults[attribute]; ok {
-		return r
+	for _, typ := range slices.Sorted(maps.Keys(p.Types)) {
+		ofOther := b.rule(typ, Other)
+		if ofOther != other {
+			fields = append(append(fields, "rule", typ, Other), ofOther.fields()...)
+		}
+		for _, name := range sorted {
+			// What a reader of the fields written so far would take for its rule.
+			expected := ofOther
+			if r := b.rule("", name); r != other {
+				expected = r
+			}
+			if r := b.rule(typ, name); r != expected {
+				fields = append(append(fields, "rule", typ, name), r.fields()...)
+			}
+		}
+		if t := p.Types[typ]; t.Optional {
+			fields = append(fields, "optional", typ)
+		}
+		if d := p.maxAge(typ); d != p.MaxAge {
+			fields = append(fields, "max age", typ, d.String())
+		}
+		if f := p.minConfidence(typ); f != p.MinConfidence {
+			fields = append(fields, "min confidence", typ, decimalText(f))
+		}
 	}
-	if r, ok := p.Rules[Other]; ok {
-		return r
+	return fields
+}
+
+// clone returns a copy that shares nothing with p.
+func (p Policy) clone() Policy {
+	p.Rules = maps.Clone(p.Rules)
+	p.Types = maps.Clone(p.Types)
+	for typ, t := range p.Types {
+		t.Rules = maps.Clone(t.Rules)
+		if t.MinConfidence != nil {
+			t.MinConfidence = new(*t.MinConfidence)
+		}
+		p.Types[typ] = t
 	}
-	return defaults[Other]
+	p.Listed = slices.Clone(p.Listed)
+	p.Budgets = slices.Clone(p.Budgets)
+	return p
 }

@@ -31,6 +31,17 @@ func TestPolicyValidate(t *testing.T) {
 	rule := func(name string, r safety.Rule) func(*safety.Policy) {
 		return func(p *safety.Policy) { p.Rules[name] = r }
 	}
+	ofType := func(name string, r safety.TypePolicy) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{name: r} }
+	}
+	budgets := func(list ...safety.BudgetRule) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Budgets = list }
+	}
+	with := func(change func(*safety.BudgetRule)) safety.BudgetRule {
+		b := fits
+		change(&b)
+		return b
+	}
 	for _, test := range []struct {
 		want  string
 		spoil func(*safety.Policy)
@@ -53,6 +64,28 @@ func TestPolicyValidate(t *testing.T) {
 		{`"a": tolerance is -1 absolute`, rule("a", safety.Rule{Drift: "x", Tolerance: safety.Tolerance{Absolute: -1}})},
 		{`"a": tolerance is 0 absolute, NaN`, rule("a", safety.Rule{Drift: "x", Tolerance: safety.Tolerance{Percent: math.NaN()}})},
 		{`"a": tolerance is +Inf`, rule("a", safety.Rule{Drift: "x", Tolerance: safety.Tolerance{Absolute: math.Inf(1)}})},
+		{`"a": direction is 3`, rule("a", safety.Rule{Drift: "x", Direction: 3})},
+		{`"a": effect is 2`, rule("a", safety.Rule{Drift: "x", Effect: 2})},
+		{`type "": a type has a name`, ofType("", safety.TypePolicy{})},
+		{`type "T": MaxAge is -1ns`, ofType("T", safety.TypePolicy{MaxAge: -1})},
+		{`type "T": MinConfidence is NaN`, ofType("T", safety.TypePolicy{MinConfidence: new(math.NaN())})},
+		{`type "T": rule "a": drift type ""`, ofType("T", safety.TypePolicy{Rules: map[string]safety.Rule{"a": {}}})},
+		{"Require is 3", func(p *safety.Policy) { p.Require = 3 }},
+		{"Listed is empty", func(p *safety.Policy) { p.Require = safety.RequireListed }},
+		{`Listed has ["T"]: it is for RequireListed only`, func(p *safety.Policy) { p.Listed = []string{"T"} }},
+		{`Listed has ""`, func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{""} }},
+		{`budget 0: Tool "[" is no pattern`, budgets(with(func(b *safety.BudgetRule) { b.Tool = "[" }))},
+		{"budget 0: CostType and LimitType are required", budgets(with(func(b *safety.BudgetRule) { b.CostType = "" }))},
+		{"budget 0: CostType and LimitType are required", budgets(with(func(b *safety.BudgetRule) { b.LimitType = "" }))},
+		{`budget 0: CostAttribute ""`, budgets(with(func(b *safety.BudgetRule) { b.CostAttribute = "" }))},
+		{`budget 0: QuantityAttribute "A b"`, budgets(with(func(b *safety.BudgetRule) { b.QuantityAttribute = "A b" }))},
+		{`budget 0: LimitAttribute "A b"`, budgets(with(func(b *safety.BudgetRule) { b.LimitAttribute = "A b" }))},
+		{"budget 0: severity is 2", budgets(with(func(b *safety.BudgetRule) { b.Severity = 2 }))},
+		{"budget 1: it is there twice", budgets(fits, fits)},
+		{`budget 0: Evaluated sums every "Product"`, func(p *safety.Policy) {
+			budgets(with(func(b *safety.BudgetRule) { b.Evaluated = true }))(p)
+			p.Require, p.Listed = safety.RequireListed, []string{"Budget"}
+		}},
 	} {
 		p := safety.DefaultPolicy()
 		test.spoil(&p)
@@ -75,7 +108,13 @@ func TestPolicyValidate(t *testing.T) {
 	}
 }
 
+// fits is a budget rule.
+var fits = safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 0.85}
+
 func TestPolicyVersion(t *testing.T) {
+	ofType := func(r safety.TypePolicy) func(*safety.Policy) {
+		return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": r} }
+	}
 	versions := map[string]string{safety.DefaultPolicy().Version(): "default"}
 	for name, change := range map[string]func(*safety.Policy){
 		"MaxAge":          func(p *safety.Policy) { p.MaxAge++ },
@@ -93,7 +132,35 @@ func TestPolicyVersion(t *testing.T) {
 		"percent": func(p *safety.Policy) {
 			p.Rules["price"] = safety.Rule{Drift: "price_changed", Severity: 0.72, Tolerance: safety.Tolerance{Percent: 1}}
 		},
-		"one more": func(p *safety.Policy) { p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.5} },
+		"direction": func(p *safety.Policy) {
+			p.Rules["price"] = safety.Rule{Drift: "price_changed", Severity: 0.72, Direction: safety.Rise}
+		},
+		"effect": func(p *safety.Policy) {
+			p.Rules["price"] = safety.Rule{Drift: "price_changed", Severity: 0.72, Effect: safety.Warn}
+		},
+		"optional": func(p *safety.Policy) {
+			p.Rules["price"] = safety.Rule{Drift: "price_changed", Severity: 0.72, Optional: true}
+		},
+		"one more":    func(p *safety.Policy) { p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.6} },
+		"another":     func(p *safety.Policy) { p.Rules["cpn"] = safety.Rule{Drift: "changed", Severity: 0.6} },
+		"all others":  func(p *safety.Policy) { p.Rules["*"] = safety.Rule{Drift: "changed", Severity: 0.6} },
+		"type":        ofType(safety.TypePolicy{Optional: true}),
+		"type age":    ofType(safety.TypePolicy{MaxAge: time.Minute}),
+		"type floor":  ofType(safety.TypePolicy{MinConfidence: new(0.0)}),
+		"type rule":   ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.6}}}),
+		"type others": ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}}),
+		"type but one": func(p *safety.Policy) {
+			ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}})(p)
+			p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.5}
+		},
+		"another type": func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"U": {Optional: true}} },
+		"arguments":    func(p *safety.Policy) { p.Require = safety.RequireArguments },
+		"listed":       func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T"} },
+		"listed two":   func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T", "U"} },
+		"budget":       func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits} },
+		"budgets": func(p *safety.Policy) {
+			p.Budgets = []safety.BudgetRule{fits, {CostType: "T", CostAttribute: "a", LimitType: "U", Evaluated: true}}
+		},
 	} {
 		p := safety.DefaultPolicy()
 		change(&p)
@@ -102,10 +169,47 @@ func TestPolicyVersion(t *testing.T) {
 		}
 		versions[p.Version()] = name
 	}
-	p := safety.DefaultPolicy()
-	p.Rules = nil
-	if p.Version() != safety.DefaultPolicy().Version() {
-		t.Error("leaving the default rules out is another version")
+}
+
+// Policies that mean the same have the same version.
+func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
+	rule := func(severity float64) safety.Rule { return safety.Rule{Drift: "changed", Severity: severity} }
+	price := safety.DefaultPolicy().Rules["price"]
+	other := fits
+	other.Evaluated = true
+	for _, test := range []struct {
+		name string
+		a, b func(*safety.Policy)
+	}{
+		{"defaults", func(p *safety.Policy) { p.Rules = nil }, func(*safety.Policy) {}},
+		{"a rule like that of all others", func(p *safety.Policy) { p.Rules["cpm"] = rule(0.5) }, func(*safety.Policy) {}},
+		{"an empty type", func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": {}} }, func(*safety.Policy) {}},
+		{"a type that spells out", func(p *safety.Policy) {
+			p.Types = map[string]safety.TypePolicy{"T": {
+				MaxAge: p.MaxAge, MinConfidence: new(p.MinConfidence),
+				Rules: map[string]safety.Rule{"price": price, "cpm": rule(0.5), safety.Other: rule(0.5)},
+			}}
+		}, func(*safety.Policy) {}},
+		{"an exception, in two places", func(p *safety.Policy) {
+			p.Rules["cpm"] = rule(0.5)
+			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{safety.Other: rule(0.6)}}}
+		}, func(p *safety.Policy) {
+			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{safety.Other: rule(0.6), "cpm": rule(0.5)}}}
+		}},
+		{"a list in another order", func(p *safety.Policy) {
+			p.Require, p.Listed = safety.RequireListed, []string{"U", "T", "U"}
+		}, func(p *safety.Policy) {
+			p.Require, p.Listed = safety.RequireListed, []string{"T", "U"}
+		}},
+		{"budgets in another order", func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits, other} },
+			func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{other, fits} }},
+	} {
+		a, b := safety.DefaultPolicy(), safety.DefaultPolicy()
+		test.a(&a)
+		test.b(&b)
+		if a.Version() == "" || a.Version() != b.Version() {
+			t.Errorf("%s: versions %q and %q; errors %v, %v", test.name, a.Version(), b.Version(), a.Validate(), b.Validate())
+		}
 	}
 }
 

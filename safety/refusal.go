@@ -56,6 +56,7 @@ func (r *Refusal) Unwrap() error {
 //	  "tool", "approval_id", "verdict": text, absent where there is none,
 //	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
 //	    "change_percent", "severity", "recommendation"}],
+//	  "warnings": as alerts, what the policy only warns of; absent where there is none,
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
 //	  "next": what to do instead of trying again
 //	}
@@ -80,8 +81,22 @@ func (r *Refusal) Map() map[string]any {
 	if r.Report.ID() != "" {
 		m["verdict"] = r.Report.Verdict().String()
 	}
-	alerts := []any{}
-	for _, a := range r.Report.Alerts() {
+	failures := []any{}
+	for _, f := range r.Report.Failures() {
+		failures = append(failures, map[string]any{
+			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.Detail,
+		})
+	}
+	m["alerts"], m["failures"] = alertList(r.Report.Alerts()), failures
+	if warnings := alertList(r.Report.Warnings()); len(warnings) > 0 {
+		m["warnings"] = warnings
+	}
+	return m
+}
+
+func alertList(alerts []Alert) []any {
+	list := []any{}
+	for _, a := range alerts {
 		alert := map[string]any{
 			"entity_type": a.EntityType, "entity": a.Entity, "attribute": a.Attribute, "drift_type": string(a.Drift),
 			"before": a.Before, "after": a.After, "severity": a.Severity, "recommendation": a.Recommendation,
@@ -89,16 +104,9 @@ func (r *Refusal) Map() map[string]any {
 		if a.ChangePercent != nil {
 			alert["change_percent"] = *a.ChangePercent
 		}
-		alerts = append(alerts, alert)
+		list = append(list, alert)
 	}
-	failures := []any{}
-	for _, f := range r.Report.Failures() {
-		failures = append(failures, map[string]any{
-			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.Detail,
-		})
-	}
-	m["alerts"], m["failures"] = alerts, failures
-	return m
+	return list
 }
 
 const defaultMessage = "The call was not carried out."

@@ -34,6 +34,10 @@ type EntityResult struct {
 	// Version is the revision the answer named (an ETag, say), for an effect
 	// that can be made conditional on it.
 	Version string `json:"version,omitempty"`
+	// Origins says where the answer came from, if the checker said so.
+	Origins []Origin `json:"origins,omitempty"`
+	// Skipped says why an optional entity could not be checked.
+	Skipped []Failure `json:"skipped,omitempty"`
 }
 
 // Report is the result of one world-change check. Reports are made by this
@@ -55,12 +59,13 @@ type Report struct {
 	failures    []Failure
 }
 
-// Verdict derives the verdict: Drift when at least one entity changed; Safe when
-// the session is named, there is at least one entity, every entity was compared
-// and is unchanged, and nothing failed; CheckFailed in every other case.
+// Verdict derives the verdict: Drift when at least one alert blocks; Safe when the
+// session is named, at least one entity was compared, every entity that is not
+// optional was compared and is unchanged but for what the policy only warns of, and
+// nothing failed; CheckFailed in every other case.
 func (r Report) Verdict() Verdict {
 	switch {
-	case len(r.alerts) > 0 || r.StaleEntities() > 0:
+	case slices.ContainsFunc(r.alerts, Alert.blocks) || r.StaleEntities() > 0:
 		return Drift
 	case r.CheckFailed():
 		return CheckFailed
@@ -77,14 +82,22 @@ func (r Report) IsSafeToApprove() bool { return r.Verdict() == Safe }
 func (r Report) CheckFailed() bool {
 	return !named(r.session) || r.started.IsZero() || r.checked.IsZero() ||
 		r.total == 0 || len(r.results) != r.total || len(r.failures) > 0 ||
-		slices.ContainsFunc(r.results, func(e EntityResult) bool {
-			return e.Outcome != EntityUnchanged && e.Outcome != EntityChanged
-		})
+		!slices.ContainsFunc(r.results, EntityResult.compared) ||
+		slices.ContainsFunc(r.results, func(e EntityResult) bool { return !e.compared() && e.Outcome != EntitySkipped })
 }
 
-// Alerts returns the changes found, in the order of the entities. The slice is
-// the caller's.
-func (r Report) Alerts() []Alert { return cloneAlerts(r.alerts) }
+// compared reports whether the entity was held against an answer.
+func (e EntityResult) compared() bool {
+	return e.Outcome == EntityUnchanged || e.Outcome == EntityWarned || e.Outcome == EntityChanged
+}
+
+// Alerts returns the changes that block, in the order of the entities; budgets that
+// are exceeded come last. The slice is the caller's.
+func (r Report) Alerts() []Alert { return selectAlerts(r.alerts, Block) }
+
+// Warnings returns the changes that the policy only warns of, in the order of the
+// entities. They do not enter the verdict. The slice is the caller's.
+func (r Report) Warnings() []Alert { return selectAlerts(r.alerts, Warn) }
 
 // Failures returns what failed: first what concerns the whole check, then the
 // entities in order. The slice is the caller's.
@@ -96,6 +109,8 @@ func (r Report) Entities() []EntityResult {
 	out := slices.Clone(r.results)
 	for i := range out {
 		out[i].Seen, out[i].Now = maps.Clone(out[i].Seen), maps.Clone(out[i].Now)
+		out[i].Skipped = slices.Clone(out[i].Skipped)
+		out[i].Origins = slices.Clone(out[i].Origins)
 	}
 	return out
 }
@@ -109,11 +124,12 @@ func (r Report) ApprovalID() string { return r.approvalID }
 // Session returns the session that was checked.
 func (r Report) Session() Session { return r.session }
 
-// TotalEntities returns the number of entities that had to be checked, whether
-// or not their check succeeded.
+// TotalEntities returns the number of entities that were looked at, whether or not
+// their check succeeded.
 func (r Report) TotalEntities() int { return r.total }
 
-// StaleEntities returns the number of entities with at least one alert.
+// StaleEntities returns the number of entities with at least one alert of their own
+// that blocks.
 func (r Report) StaleEntities() int {
 	n := 0
 	for _, e := range r.results {
@@ -146,7 +162,9 @@ func (r Report) PolicyVersion() string { return r.policy }
 //	  [price_changed] Product: Strava Sponsored Routes: $40,000 -> $52,000 (+30%) (severity=0.72)
 //
 // Every failure is a line of its own, "  CHECK FAILED     : " and the reason,
-// before the alerts. The text is for reading; programs use the methods or the JSON.
+// before the alerts; "  Skipped          : " and the reason is an optional entity that
+// could not be checked. Warnings follow the alerts and end in "(warning)". The text is
+// for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "World Change Report - Session: %s\n", oneLine(r.session.ID))
@@ -159,12 +177,21 @@ func (r Report) Summary() string {
 	if len(r.failures) == 0 && r.CheckFailed() {
 		b.WriteString("  CHECK FAILED     : not evaluated\n")
 	}
-	for _, a := range r.alerts {
+	for _, e := range r.results {
+		for _, f := range e.Skipped {
+			fmt.Fprintf(&b, "  Skipped          : %s\n", f)
+		}
+	}
+	for _, a := range append(r.Alerts(), r.Warnings()...) {
 		fmt.Fprintf(&b, "  [%s] %s: %s: %s -> %s", a.Drift, oneLine(a.EntityType), oneLine(a.Entity), oneLine(a.Before), oneLine(a.After))
 		if a.ChangePercent != nil {
 			fmt.Fprintf(&b, " (%s%%)", signed(*a.ChangePercent))
 		}
-		fmt.Fprintf(&b, " (severity=%.2f)\n", a.Severity)
+		fmt.Fprintf(&b, " (severity=%.2f)", a.Severity)
+		if !a.blocks() {
+			b.WriteString(" (warning)")
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -188,11 +215,13 @@ func signed(p float64) string {
 //	  "fingerprint": "64 hex", "policy_version": "64 hex",
 //	  "started_at", "checked_at": RFC 3339, UTC,
 //	  "total_entities": int, "stale_entities": int,
-//	  "entities": [{"type", "value", "outcome": "unchanged|changed|failed",
+//	  "entities": [{"type", "value", "outcome": "unchanged|warned|changed|skipped|failed",
 //	    "seen": {name: value}, "now": {name: value}, "seen_at", "as_of",
-//	    "unseen": bool, "version"}],
+//	    "unseen": bool, "version",
+//	    "origins": [{"kind", "name", "call", "latency_ms"}], "skipped": [as failures]}],
 //	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
-//	    "change_percent", "severity", "recommendation"}],
+//	    "change_percent", "severity", "effect": "block", "recommendation"}],
+//	  "warnings": [as alerts, with "effect": "warn"],
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}]
 //	}
 //
@@ -214,10 +243,11 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		StaleEntities int            `json:"stale_entities"`
 		Entities      []EntityResult `json:"entities"`
 		Alerts        []Alert        `json:"alerts"`
+		Warnings      []Alert        `json:"warnings"`
 		Failures      []Failure      `json:"failures"`
 	}{
 		r.id, r.approvalID, r.session, r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
 		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),
-		append([]EntityResult{}, r.results...), append([]Alert{}, r.alerts...), append([]Failure{}, r.failures...),
+		append([]EntityResult{}, r.results...), append([]Alert{}, r.Alerts()...), append([]Alert{}, r.Warnings()...), append([]Failure{}, r.failures...),
 	})
 }

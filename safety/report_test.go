@@ -160,7 +160,8 @@ func TestVerdictText(t *testing.T) {
 		}
 	}
 	for o, want := range map[safety.EntityOutcome]string{
-		safety.EntityFailed: "failed", safety.EntityChanged: "changed", safety.EntityUnchanged: "unchanged", 99: "failed",
+		safety.EntityFailed: "failed", safety.EntityChanged: "changed", safety.EntityUnchanged: "unchanged",
+		safety.EntityWarned: "warned", safety.EntitySkipped: "skipped", 99: "failed",
 	} {
 		text, err := o.MarshalText()
 		if o.String() != want || string(text) != want || err != nil {

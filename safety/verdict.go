@@ -17,7 +17,8 @@ const (
 	// seen. It denies.
 	Drift
 	// Safe means that every required entity was checked, that every answer was
-	// fresh and complete, and that nothing changed. Only Safe approves.
+	// fresh and complete, and that nothing changed, within what the policy calls
+	// optional and only warns of. Only Safe approves.
 	Safe
 )
 
@@ -56,20 +57,31 @@ type EntityOutcome uint8
 const (
 	// EntityFailed means that the entity has a failure and no alert.
 	EntityFailed EntityOutcome = iota
-	// EntityChanged means that the entity has at least one alert. It may have
-	// failures besides.
+	// EntityChanged means that the entity has at least one alert that blocks. It may
+	// have failures besides.
 	EntityChanged
 	// EntityUnchanged means that the entity was compared and is as it was seen.
 	EntityUnchanged
+	// EntityWarned means that the entity was compared, and that the policy only
+	// warns of what changed.
+	EntityWarned
+	// EntitySkipped means that the entity could not be checked, and that its type
+	// is optional. It proves nothing.
+	EntitySkipped
 )
 
-// String returns "unchanged", "changed" or, for every other value, "failed".
+// String returns "unchanged", "warned", "changed", "skipped" or, for every other
+// value, "failed".
 func (o EntityOutcome) String() string {
 	switch o {
 	case EntityUnchanged:
 		return "unchanged"
+	case EntityWarned:
+		return "warned"
 	case EntityChanged:
 		return "changed"
+	case EntitySkipped:
+		return "skipped"
 	default:
 		return "failed"
 	}

@@ -20,10 +20,12 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
 	defer cancel()
 
-	known := make(map[string]bool, len(a.Entities))
-	for _, e := range cloneEntities(a.Entities) {
-		known[e.Key] = true
-		q.targets = append(q.targets, target{entity: e})
+	q.tool, q.decision = a.Tool, a.DecisionNode
+
+	known := make(map[string]int, len(a.Entities))
+	for i, e := range cloneEntities(a.Entities) {
+		known[e.Key] = i
+		q.targets = append(q.targets, target{entity: e, action: ofAction(e, q.decision)})
 	}
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
@@ -54,14 +56,18 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		q.blame(fail(ReasonRulesChanged, "the request was asked under other extraction rules; ask again"))
 	}
 	for _, e := range snap.Entities {
-		if !known[e.Key] {
-			q.targets = append(q.targets, target{entity: e, unseen: true})
+		action := ofAction(e, q.decision)
+		if i, ok := known[e.Key]; ok {
+			q.targets[i].action = q.targets[i].action || action
+		} else if g.policy.requires(e, action) {
+			q.targets = append(q.targets, target{entity: e, unseen: true, action: action})
 		}
 	}
 	return g.inspect(ctx, caller, q), nil
 }
 
-// checkSession checks everything a session rests on.
+// checkSession checks what a session rests on. Without a request there is no action
+// whose arguments or cost could be looked at: a policy that asks for them fails.
 func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) {
 	q, err := g.begin(s, "")
 	if err != nil {
@@ -76,7 +82,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 		return g.inspect(ctx, caller, q), nil
 	}
 	q.blame(problems(snap.Receipt, snap.Gaps)...)
-	for _, e := range snap.Entities {
+	for _, e := range g.policy.required(snap.Entities, q.decision) {
 		q.targets = append(q.targets, target{entity: e})
 	}
 	return g.inspect(ctx, caller, q), nil

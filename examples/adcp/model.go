@@ -126,6 +126,10 @@ func report(b brief, outcome map[string]any) string {
 		}
 	}
 	for _, item := range list(outcome["failures"]) {
+		if item["entity"] == "" { // it is about the whole plan
+			fmt.Fprintf(&text, "\n- %v", item["detail"])
+			continue
+		}
 		fmt.Fprintf(&text, "\n- %v %v could not be checked", item["entity_type"], item["entity"])
 	}
 	if outcome["reason"] == "check_failed" {

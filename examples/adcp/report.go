@@ -184,8 +184,12 @@ func verdictLines(s result) []string {
 	for _, a := range slices.SortedStableFunc(slices.Values(s.check.Alerts), func(a, b alert) int {
 		return cmp.Compare(b.Severity, a.Severity)
 	}) {
+		subject := a.Entity
+		if a.Drift == safety.BudgetExceeded {
+			subject = "plan for " + a.Entity
+		}
 		rows = append(rows, []string{string(a.Drift), strconv.FormatFloat(a.Severity, 'f', 2, 64),
-			a.Entity + ": " + shown(a.Attribute, a.Before) + " -> " + shown(a.Attribute, a.After) + a.percent()})
+			subject + ": " + shown(a.Attribute, a.Before) + " -> " + shown(a.Attribute, a.After) + a.percent()})
 	}
 	for _, line := range table(rows) {
 		lines = append(lines, "  "+line)

@@ -1,0 +1,202 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// budgets is a database with one row.
+type budgets struct{ asked []driver.NamedValue }
+
+func (b *budgets) Connect(context.Context) (driver.Conn, error) { return b, nil }
+func (b *budgets) Driver() driver.Driver                        { return nil }
+func (b *budgets) Prepare(string) (driver.Stmt, error)          { return nil, errors.ErrUnsupported }
+func (b *budgets) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }
+func (b *budgets) Close() error                                 { return nil }
+func (b *budgets) QueryContext(_ context.Context, _ string, args []driver.NamedValue) (driver.Rows, error) {
+	b.asked = args
+	return &budgetRows{}, nil
+}
+
+type budgetRows struct{ read bool }
+
+func (r *budgetRows) Columns() []string { return []string{"remaining", "owner"} }
+func (r *budgetRows) Close() error      { return nil }
+func (r *budgetRows) Next(dest []driver.Value) error {
+	if r.read {
+		return io.EOF
+	}
+	r.read = true
+	copy(dest, []driver.Value{[]byte("50000.00"), "ana"})
+	return nil
+}
+
+const budgetChecker = `checkers:
+  - type: Budget
+    sql:
+      database: finance
+      query: SELECT remaining, owner FROM budgets WHERE name = ?
+      args: ["{value}"]
+      attributes:
+        amount: {column: remaining, type: money, currency: USD}
+        owner: {column: owner}
+`
+
+func TestWithDatabase(t *testing.T) {
+	cfg, err := ParseConfig("c.yaml", []byte(budgetChecker), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := new(budgets)
+	db := sql.OpenDB(b)
+	defer db.Close()
+	at := time.Date(2026, 3, 5, 14, 0, 0, 0, time.UTC)
+	cfg.Now = func() time.Time { return at }
+	other := cfg
+	WithDatabase("finance", db)(&cfg)
+	if len(other.Databases) != 0 {
+		t.Error("the option changed another Config")
+	}
+	checkers, err := cfg.checkers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := checkers["Budget"].Check(t.Context(), entity.Canonical{Type: "Budget", Value: "Q3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	amount, err := entity.Money("50000", "USD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := safety.State{
+		Attributes: map[string]entity.Value{"amount": amount, "owner": entity.Text("ana")}, AsOf: at,
+		Origins: []safety.Origin{{Kind: safety.OriginSQL, Name: "finance"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(b.asked) != 1 || b.asked[0].Value != "Q3" {
+		t.Errorf("asked with %v", b.asked)
+	}
+}
+
+// A database that code does not give shows before any agent runs.
+func TestDatabaseIsMissing(t *testing.T) {
+	base, err := ParseConfig("c.yaml", []byte(budgetChecker), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base.Journal.Path = filepath.Join(t.TempDir(), "c.db")
+	db := sql.OpenDB(new(budgets))
+	defer db.Close()
+	for name, test := range map[string]struct {
+		opt  Option
+		want string
+	}{
+		"none":     {func(*Config) {}, `no database "finance" was given by code; give it: contextgraph.WithDatabase("finance", db)`},
+		"misspelt": {WithDatabase("finanse", db), `did you mean "finanse"? Else give it: `},
+		"nil":      {WithDatabase("finance", nil), `no database "finance" was given by code; give it: `},
+		"far":      {WithDatabase("warehouse", db), `was given by code; give it: `},
+	} {
+		cfg := base
+		test.opt(&cfg)
+		cg, err := Open(t.Context(), cfg)
+		if err == nil {
+			cg.Close(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "checkers[0]: sql.database: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+	}
+	// Code wins over the configuration, also over what it lacks.
+	cfg := base
+	WithChecker("Budget", safety.CheckerFunc(nil))(&cfg)
+	if checkers, err := cfg.checkers(); err != nil || len(checkers) != 1 {
+		t.Errorf("%v, error %v", checkers, err)
+	}
+}
+
+func TestSourceDefaults(t *testing.T) {
+	cfg := Config{
+		Guard: GuardConfig{CheckTimeout: 3 * time.Second},
+		Checkers: []CheckerConfig{
+			{Type: "A", SQL: &SQLCheckerConfig{Attributes: map[string]ColumnConfig{"a": {Column: "a"}}}},
+			{Type: "B", Replay: &ReplayCheckerConfig{}},
+		},
+	}
+	got := cfg.withDefaults().Checkers
+	want := []CheckerConfig{
+		{Type: "A", SQL: &SQLCheckerConfig{AsOf: safety.AsOfFetch, Attributes: map[string]ColumnConfig{"a": {Column: "a", Type: entity.KindText}}}},
+		{Type: "B", Replay: &ReplayCheckerConfig{Timeout: 3 * time.Second, MaxCalls: 20}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if cfg.Checkers[1].Replay.MaxCalls != 0 || cfg.Checkers[0].SQL.Attributes["a"].Type != 0 {
+		t.Error("the defaults were written into the Config")
+	}
+}
+
+func TestSourceWarnings(t *testing.T) {
+	one := map[string]AttributeConfig{"price": {Path: "$.price"}}
+	rule := func(c ExtractConfig) ExtractConfig {
+		c.Name, c.Type, c.Value = "r", "Product", "$.name"
+		if c.Tool == "" && c.Event == "" {
+			c.Tool = "search"
+		}
+		return c
+	}
+	replay := CheckerConfig{Type: "Product", Replay: &ReplayCheckerConfig{Tool: "search"}}
+	columns := CheckerConfig{Type: "Product", SQL: &SQLCheckerConfig{Attributes: map[string]ColumnConfig{"reach": {Column: "reach"}}}}
+	for name, test := range map[string]struct {
+		checker CheckerConfig
+		rule    ExtractConfig
+		funcs   map[string]safety.Checker
+		want    string
+	}{
+		"result":         {replay, rule(ExtractConfig{Attributes: one}), nil, ""},
+		"arguments":      {replay, rule(ExtractConfig{In: graphsync.InArgs, Attributes: one}), nil, "reads the arguments of search, not its result"},
+		"of an action":   {replay, rule(ExtractConfig{In: graphsync.InAction, Tool: "buy"}), nil, ""},
+		"event":          {replay, rule(ExtractConfig{Event: "USER_MESSAGE_RECEIVED"}), nil, "reads an event and not the result of a tool"},
+		"another tool":   {replay, rule(ExtractConfig{Tool: "look"}), nil, "reads the result of look, and only search is called again"},
+		"code wins":      {replay, rule(ExtractConfig{Tool: "look"}), map[string]safety.Checker{"Product": safety.CheckerFunc(nil)}, ""},
+		"column missing": {columns, rule(ExtractConfig{Attributes: one}), nil, `finds the attribute "price" of type "Product", which its checker does not answer`},
+		"column there":   {columns, rule(ExtractConfig{Attributes: map[string]AttributeConfig{"reach": {Path: "$.reach"}}}), nil, ""},
+	} {
+		got := strings.Join(Config{Checkers: []CheckerConfig{test.checker}, Extract: []ExtractConfig{test.rule}, CheckFuncs: test.funcs}.warnings(), "\n")
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// What only package safety refuses has the place of the value.
+func TestValidateSQLUse(t *testing.T) {
+	c := Config{Checkers: []CheckerConfig{{Type: "A", SQL: &SQLCheckerConfig{
+		Database: "d", Query: "SELECT 1", Args: []string{"x"}, Attributes: map[string]ColumnConfig{"a": {Column: "a"}},
+	}}}}
+	if err := c.validate(); err != nil {
+		t.Error(err)
+	}
+	c.Checkers[0].SQL.Query = " "
+	if err := c.validate(); err == nil || !strings.Contains(err.Error(), "Config.Checkers[0].SQL.Query: missing") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,157 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Call is a call of a tool as the record has it.
+type Call struct {
+	// Node is the key of its span.
+	Node string
+	// ID is the id that the model gave the call, Tool the tool, Agent its caller.
+	ID, Tool, Agent string
+	// Args are its arguments, if it can be repeated.
+	Args map[string]any
+	// Problem says why the call cannot be repeated with the same arguments; "" if it can.
+	Problem string
+}
+
+// Source is a call, and what it gave of an entity.
+type Source struct {
+	Call Call
+	// Attributes names the attributes whose values are from the call, sorted. An entity
+	// that was seen without any has one source without any.
+	Attributes []string
+}
+
+// Calls are the calls of a session. It is safe for concurrent use.
+type Calls struct {
+	rows map[string]*schema.Event // by event id
+	// started is the first TOOL_STARTING row of each span.
+	started map[string]*schema.Event
+}
+
+// NewCalls returns the calls in the rows of a session, which must not change.
+func NewCalls(rows []schema.Event) *Calls {
+	c := &Calls{rows: make(map[string]*schema.Event, len(rows)), started: make(map[string]*schema.Event)}
+	for _, e := range inOrder(rows) {
+		c.rows[e.EventID] = e
+		if node := rowNodeKey(e); e.EventType == schema.ToolStarting && c.started[node] == nil {
+			c.started[node] = e
+		}
+	}
+	return c
+}
+
+// Sources returns the calls whose results gave what was seen of e: for each attribute the
+// call that gave the value which [entity.Canonicalize] took, and for an entity without
+// attributes the last one that showed it. The error names what no result of a tool gave.
+func (c *Calls) Sources(e entity.Canonical) ([]Source, error) {
+	given := make(map[string][]string) // attributes by span
+	for _, name := range sortedKeys(e.Attributes) {
+		s, ok := lastSeen(e, func(s entity.Entity) bool { return !s.Attributes[name].IsZero() })
+		if !ok {
+			return nil, fmt.Errorf("the record does not say where %s was seen", name)
+		}
+		if problem := c.notResult(s); problem != "" {
+			return nil, fmt.Errorf("%s %s", name, problem)
+		}
+		given[s.TechNode] = append(given[s.TechNode], name)
+	}
+	if len(given) == 0 {
+		s, ok := lastSeen(e, func(s entity.Entity) bool { return c.notResult(s) == "" })
+		if !ok {
+			return nil, errors.New("it was never seen in the result of a tool")
+		}
+		given[s.TechNode] = nil
+	}
+	var out []Source
+	for _, node := range sortedKeys(given) {
+		out = append(out, Source{Call: c.call(node), Attributes: given[node]})
+	}
+	return out, nil
+}
+
+// lastSeen returns the sighting that counts among those that fit: the last, and one by a
+// model only if no other fits.
+func lastSeen(e entity.Canonical, fits func(entity.Entity) bool) (found entity.Entity, ok bool) {
+	for _, s := range e.Seen {
+		if fits(s) && (!ok || s.Source != entity.SourceModel || found.Source == entity.SourceModel) {
+			found, ok = s, true
+		}
+	}
+	return found, ok
+}
+
+// notResult says why a sighting is not one in the result of a tool, or returns "".
+func (c *Calls) notResult(s entity.Entity) string {
+	row := c.rows[s.EventID]
+	switch {
+	case s.Source == entity.SourceModel:
+		return "was found by a model, not in the result of a tool"
+	case row == nil:
+		return "was seen in a row that the record does not have"
+	case row.EventType == schema.ToolStarting:
+		return "stands in the arguments of a call, which say nothing about the present"
+	case row.EventType != schema.ToolCompleted && row.EventType != schema.ToolError:
+		return fmt.Sprintf("was seen in a row of type %s, not in the result of a tool", row.EventType)
+	}
+	return ""
+}
+
+// call reads the call of a span.
+func (c *Calls) call(node string) Call {
+	out := Call{Node: node}
+	row := c.started[node]
+	if row == nil {
+		out.Problem = "the record does not have its beginning"
+		return out
+	}
+	out.Agent = row.Agent
+	var content struct {
+		Tool string         `json:"tool"`
+		Args map[string]any `json:"args"`
+	}
+	contentErr := json.Unmarshal(row.Content, &content)
+	var attributes struct {
+		ADK struct {
+			ID     string `json:"function_call_id"`
+			Replay string `json:"replay"`
+		} `json:"adk"`
+	}
+	attributesErr := json.Unmarshal(row.Attributes, &attributes)
+	out.Tool, out.ID = content.Tool, attributes.ADK.ID
+	switch err := cmp.Or(contentErr, attributesErr); {
+	case err != nil:
+		out.Problem = fmt.Sprintf("its row cannot be read: %v", err)
+	case attributes.ADK.Replay == "":
+		out.Problem = "its tool was not registered with Replayable when it was called"
+	case attributes.ADK.Replay != schema.ReplayReady:
+		out.Problem = attributes.ADK.Replay
+	case row.IsTruncated:
+		out.Problem = "its row was cut to a limit"
+	default:
+		out.Args = content.Args
+	}
+	return out
+}
+
+// Found returns what the rules and the declarations find in one row, each thing once: the
+// row of a call that was repeated is read as that of the first one was. A row that fails
+// is an error.
+func (x *Extractor) Found(row schema.Event) ([]entity.Canonical, error) {
+	extraction := x.Extract([]schema.Event{row})
+	if len(extraction.Failed) > 0 {
+		return nil, extraction.Failed[0].Err
+	}
+	return entity.Canonicalize(extraction.Entities), nil
+}

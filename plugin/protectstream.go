@@ -1,0 +1,160 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// streamable is a tool that gives its result in chunks. ADK prefers RunStream to Run
+// and fires no tool callback around it. In a run it joins the chunks to the result of
+// the call; in a live session it tells the model that the call goes on and sends each
+// chunk as a message of the user. A request for a confirmation counts in a run only.
+type streamable interface {
+	tool.Tool
+	Declaration() *genai.FunctionDeclaration
+	RunStream(ctx agent.Context, args any) iter.Seq2[string, error]
+}
+
+// protectedStream is a streaming tool behind the gate. As no callback fires, it takes
+// the call through all of the gate by itself, and records it.
+type protectedStream struct {
+	guarded
+	stream streamable
+}
+
+// ProcessRequest puts the tool into the model's request.
+func (p *protectedStream) ProcessRequest(ctx agent.Context, req *model.LLMRequest) error {
+	return p.process(ctx, req, p)
+}
+
+// errStreamLeft ends a call whose consumer took no further chunk.
+var errStreamLeft = errors.New("whoever read the stream stopped before its end")
+
+// RunStream streams what the tool inside does, once, if there is a permit for exactly
+// this call, which is consumed before the first chunk. A refusal is an error that holds
+// it as JSON. ADK does not show errors to the model of a live session; a chunk in its
+// place would be sent at the same time as ADK's own answer to the call, which the
+// connection does not allow.
+func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		c, frozen, refusal, err := p.begin(ctx, args)
+		switch {
+		case refusal != nil:
+			yield("", errors.New(refusalText(refusal)))
+			return
+		case c == nil:
+			yield("", err)
+			return
+		}
+		// If the tool panics its approval stays in doubt, as with Run.
+		var text strings.Builder
+		left := false
+		for chunk, cerr := range p.stream.RunStream(ctx, frozen) {
+			if text.WriteString(chunk); cerr != nil {
+				err = cerr
+			}
+			if left = !yield(chunk, cerr); left {
+				break
+			}
+		}
+		if left && err == nil {
+			err = errStreamLeft
+		}
+		p.rec.finishPermit(ctx, c, err)
+		refusal, _ = p.rec.afterTool(ctx, p, frozen, map[string]any{"result": text.String()}, err)
+		if refusal != nil && !left {
+			yield("", errors.New(refusalText(refusal)))
+		}
+	}
+}
+
+// begin does what the callbacks before a tool do, and Protect's Run, and where the
+// call does not run what the callbacks after it do.
+func (p *protectedStream) begin(ctx agent.Context, args any) (c *call, frozen, refusal map[string]any, err error) {
+	rec, name := p.rec, p.Name()
+	defer func() {
+		if v := recover(); v != nil {
+			rec.counters.panics.Add(1)
+			rec.log.Error("contextgraph: the gate recovered from a panic and denies", "tool", name, "panic", v)
+			c, refusal, err = nil, rec.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", v)), nil
+		}
+	}()
+	m, ok := args.(map[string]any)
+	if !ok {
+		return nil, nil, rec.deny(nil, name, CodeUnsupported, fmt.Sprintf("its arguments are a %T, which cannot be compared with those that were approved", args)), nil
+	}
+	if r := rec.runs.lookup(ctx); r != nil {
+		switch {
+		case r.call(ctx) != nil:
+			return nil, nil, rec.deny(nil, name, CodeUnsupported, "Protect must be the outermost wrapper of a tool, and its RunStream must not be called by another tool"), nil
+		case !r.live && ctx.ToolConfirmation() == nil && r.calledTool(ctx.FunctionCallID()) != name:
+			return nil, nil, rec.deny(nil, name, CodeCannotAsk, "no model called it: it runs where no approval can be asked, as in a node of a workflow"), nil
+		}
+	}
+	_, _ = rec.beforeTool(ctx, p, m)
+	refusal, err = rec.gateBeforeTool(ctx, p, m)
+	if refusal == nil && err == nil {
+		c, frozen, refusal, err = p.enter(ctx, p, m)
+	}
+	if c == nil {
+		if withdrawn, _ := rec.afterTool(ctx, p, m, refusal, err); withdrawn != nil {
+			refusal, err = withdrawn, nil
+		}
+	}
+	return c, frozen, refusal, err
+}
+
+// refusalText is a refusal as text: of a stream ADK takes nothing else.
+func refusalText(refusal map[string]any) string {
+	text, err := json.Marshal(refusal)
+	if err != nil {
+		return fmt.Sprintf("%v: %v", refusal["reason"], refusal["message"])
+	}
+	return string(text)
+}
+
+// noteCalls remembers which guarded tools a model of the run called. ADK hands on the
+// event of an answer before it runs what the answer calls.
+func (rec *Recorder) noteCalls(r *run, ev *session.Event) {
+	if ev.Content == nil {
+		return
+	}
+	for _, part := range ev.Content.Parts {
+		if part == nil || part.FunctionCall == nil {
+			continue
+		}
+		fc := part.FunctionCall
+		if _, always := rec.enforced(fc.Name); !always {
+			continue
+		}
+		r.mu.Lock()
+		if r.called == nil {
+			r.called = make(map[string]string)
+		}
+		r.called[fc.ID] = fc.Name
+		r.mu.Unlock()
+	}
+}
+
+// calledTool returns the name of the guarded tool that a model called under the id, ""
+// for none.
+func (r *run) calledTool(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.called[id]
+}

@@ -1,0 +1,694 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/agenttool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// inventory is a shop whose only checker is its own search tool, called again.
+type inventory struct {
+	*harness
+	// calls counts the calls of search, with those that are repeated.
+	calls atomic.Int64
+	// again, when set, answers in the place of search once the agent has searched.
+	again func(agent.Context, searchArgs) (map[string]any, error)
+}
+
+const item = "Strava Sponsored Routes"
+
+// items is a result of search.
+func items(names ...string) map[string]any {
+	list := make([]any, len(names))
+	for i, n := range names {
+		list[i] = map[string]any{"name": n, "price": "$40,000", "available": true}
+	}
+	return map[string]any{"items": list}
+}
+
+func newInventory(t *testing.T, replay contextgraph.ReplayCheckerConfig, opts ...option) *inventory {
+	t.Helper()
+	v := &inventory{}
+	first := func(o *options) {
+		o.cfg.CheckFuncs = nil
+		o.cfg.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &replay}}
+		o.tools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+			search, err := cg.Replayable(tools[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if search != tools[0] {
+				t.Error("Replayable gave another tool back")
+			}
+			return tools
+		}
+	}
+	last := func(o *options) {
+		search := o.search
+		o.search = func(ctx agent.Context, a searchArgs) (map[string]any, error) {
+			if n := v.calls.Add(1); n > 1 && v.again != nil {
+				return v.again(ctx, a)
+			}
+			return search(ctx, a)
+		}
+	}
+	opts = slices.Concat([]option{first}, opts, []option{last})
+	v.harness = newHarness(t, opts...)
+	return v
+}
+
+// An agent with a plain tool and a rule, and no code that checks anything.
+func TestReplay(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	id, _ := v.ask(sess)
+	if got := v.answer(sess, id, true); got["status"] != "bought" {
+		t.Fatalf("buy answered %v, want it bought: nothing has changed", got)
+	}
+	if n := v.calls.Load(); n != 3 {
+		t.Errorf("search ran %d times, want once for the agent, once for the answer and once for the execution", n)
+	}
+	// The repeated calls are in the checks and nowhere else.
+	rows := v.rows(sess)
+	if n := len(rowsOf(rows, schema.ToolStarting)) - 2; n != 1 { // buy is called twice
+		t.Errorf("%d calls of search on record, want that of the agent", n)
+	}
+	checks := rowsOf(rows, schema.WorldChangeCheck)
+	if len(checks) != 2 {
+		t.Fatalf("%d checks", len(checks))
+	}
+	for _, c := range checks {
+		replays, _ := get(t, c.Attributes, "adk", "replays").([]any)
+		if len(replays) != 1 {
+			t.Fatalf("replays %v", replays)
+		}
+		first, _ := replays[0].(map[string]any)
+		if first["name"] != "search" || first["kind"] != "replay" || first["call"] == "" {
+			t.Errorf("replay %v", first)
+		}
+	}
+	for _, r := range v.model.Requests() {
+		n := 0
+		for _, c := range r.Contents {
+			for _, p := range c.Parts {
+				if p.FunctionResponse != nil && p.FunctionResponse.Name == "search" {
+					n++
+				}
+			}
+		}
+		if n > 1 {
+			t.Errorf("the model sees %d answers of search", n)
+		}
+	}
+}
+
+func TestReplayFindsDrift(t *testing.T) {
+	onEveryGuard(t, func(t *testing.T, h *harness) {
+		id, _ := h.ask(sess)
+		h.world.set("$52,000", false)
+		got := h.answer(sess, id, true)
+		h.wantBought(0)
+		if got["status"] != "blocked" || got["reason"] != "drift" {
+			t.Errorf("buy answered %v, want drift", got)
+		}
+		a := h.approvals(sess)[0]
+		if a.State != safety.StateBlocked {
+			t.Errorf("approval is %s", a.State)
+		}
+		if report := string(a.Report); !strings.Contains(report, `"price_changed"`) || !strings.Contains(report, `"inventory_depleted"`) || !strings.Contains(report, `"origins":[{"kind":"replay","name":"search"`) {
+			t.Errorf("report %s", report)
+		}
+	}, replays)
+}
+
+// The world moves between the approval and the execution.
+func TestReplayBeforeExecution(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	id, _ := v.ask(sess)
+	v.again = func(agent.Context, searchArgs) (map[string]any, error) {
+		price := "$40,000"
+		if v.calls.Load() > 2 {
+			price = "$41,000"
+		}
+		return map[string]any{"items": []any{map[string]any{"name": item, "price": price, "available": true}}}, nil
+	}
+	if got := v.answer(sess, id, true); got["reason"] != "drift" {
+		t.Errorf("buy answered %v, want drift", got)
+	}
+	v.wantBought(0)
+}
+
+// A call that is repeated has the arguments of the first one, whatever they are.
+func TestReplayArguments(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	var query string
+	v.again = func(ctx agent.Context, a searchArgs) (map[string]any, error) {
+		query = a.Query
+		if ctx.AgentName() != "root" || ctx.UserID() != user || ctx.SessionID() != sess || ctx.AppName() != app || ctx.UserContent() != nil || ctx.Branch() != "" {
+			t.Errorf("agent %q, user %q, session %q of %q", ctx.AgentName(), ctx.UserID(), ctx.SessionID(), ctx.AppName())
+		}
+		if !strings.HasPrefix(ctx.InvocationID(), "replay-") || ctx.FunctionCallID() == "" || ctx.ToolConfirmation() != nil {
+			t.Errorf("invocation %q, call %q", ctx.InvocationID(), ctx.FunctionCallID())
+		}
+		return items(item, "another"), nil
+	}
+	id, _ := v.ask(sess)
+	v.answer(sess, id, true)
+	v.wantBought(1)
+	if query != "routes" {
+		t.Errorf("the repeated call asks for %q", query)
+	}
+}
+
+// Whatever a repeated call tries beside reading fails the check, and has no effect.
+func TestReplayOnlyReads(t *testing.T) {
+	part := genai.NewPartFromText("x")
+	for name, test := range map[string]struct {
+		do   func(agent.Context) error
+		want string
+	}{
+		"state":            {func(ctx agent.Context) error { return ctx.State().Set("k", "v") }, "changes the state of the session"},
+		"state, unnoticed": {func(ctx agent.Context) error { ctx.State().Set("k", "v"); return nil }, "changes the state of the session"},
+		"state delta":      {func(ctx agent.Context) error { ctx.Actions().StateDelta["k"] = "v"; return nil }, "changes the state of the session"},
+		"state of the run": {func(ctx agent.Context) error { ctx.WithICDelta(nil).Session().State().Set("k", "v"); return nil }, "changes the state of the session"},
+		"artifact":         {func(ctx agent.Context) error { ctx.Artifacts().Save(ctx, "a", part); return nil }, "saves an artifact"},
+		"artifact delta":   {func(ctx agent.Context) error { ctx.Actions().ArtifactDelta["a"] = 1; return nil }, "saves an artifact"},
+		"memory":           {func(ctx agent.Context) error { return ctx.WithICDelta(nil).Memory().AddSessionToMemory(ctx, nil) }, "adds the session to the memory"},
+		"no memory":        {func(ctx agent.Context) error { ctx.SearchMemory(ctx, "q"); return nil }, "reads the memory"},
+		"no artifacts":     {func(ctx agent.Context) error { ctx.Artifacts().List(ctx); return nil }, "reads an artifact"},
+		"confirmation":     {func(ctx agent.Context) error { return ctx.RequestConfirmation("?", nil) }, "asks for a confirmation"},
+		"required":         {func(agent.Context) error { return fmt.Errorf("search %w", tool.ErrConfirmationRequired) }, "requires confirmation"},
+		"transfer":         {func(ctx agent.Context) error { ctx.Actions().TransferToAgent = "other"; return nil }, "transfers to another agent"},
+		"escalation":       {func(ctx agent.Context) error { ctx.Actions().Escalate = true; return nil }, "escalates"},
+		"end of the run":   {func(ctx agent.Context) error { ctx.WithICDelta(nil).EndInvocation(); return nil }, "ends the run"},
+		"error":            {func(agent.Context) error { return errors.New("the shop is closed") }, "the shop is closed"},
+		"panic":            {func(agent.Context) error { panic("boom") }, "boom"},
+		"end of goroutine": {func(agent.Context) error { runtime.Goexit(); return nil }, "ended its goroutine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+			v.again = func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
+				if err := test.do(ctx); err != nil {
+					return nil, err
+				}
+				return items(item), nil
+			}
+			id, _ := v.ask(sess)
+			got := v.answer(sess, id, true)
+			v.wantBought(0)
+			if got["reason"] != "check_failed" {
+				t.Errorf("buy answered %v", got)
+			}
+			if report := string(v.approvals(sess)[0].Report); !strings.Contains(report, test.want) {
+				t.Errorf("want a failure about %q: %s", test.want, report)
+			}
+			s, err := v.sessions.Get(t.Context(), &session.GetRequest{AppName: app, UserID: user, SessionID: sess})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Session.State().Get("k"); err == nil {
+				t.Error("the repeated call has written the state of the session")
+			}
+		})
+	}
+}
+
+// A repeated call reads the state of the session as the first one did.
+func TestReplayReadsState(t *testing.T) {
+	read := func(ctx agent.Context) (map[string]any, error) {
+		region, err := ctx.State().Get("region")
+		if err != nil {
+			return nil, err
+		}
+		m, _ := region.(map[string]any)
+		n := 0
+		for range ctx.ReadonlyState().All() {
+			n++
+		}
+		if m["name"] != "eu" || n == 0 {
+			return nil, fmt.Errorf("region %v of %d values", region, n)
+		}
+		m["name"] = "us"
+		return items(item), nil
+	}
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.search = func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
+			if err := ctx.State().Set("region", map[string]any{"name": "eu", "codes": []any{"de"}}); err != nil {
+				return nil, err
+			}
+			return items(item), nil
+		}
+	})
+	v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) { return read(ctx) })
+	id, _ := v.ask(sess)
+
+	// Outside of a run nobody knows the state, which is no reason to guess.
+	report, err := v.cg.Check(t.Context(), key(sess))
+	if err != nil || !report.CheckFailed() || !strings.Contains(report.Summary(), "reads the state of the session, which is at hand only while its agent runs") {
+		t.Errorf("error %v\n%s", err, report.Summary())
+	}
+	v.answer(sess, id, true)
+	v.wantBought(1)
+}
+
+// Outside of a run the tool is called all the same, if its arguments are all it needs.
+func TestReplayOutsideOfRuns(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	v.ask(sess)
+	if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || !r.IsSafeToApprove() {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	v.world.set("$52,000", true)
+	if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != safety.Drift {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	for name, read := range map[string]func(agent.Context){
+		"state":    func(ctx agent.Context) { ctx.State().All()(func(string, any) bool { return true }) },
+		"artifact": func(ctx agent.Context) { ctx.Artifacts().Load(ctx, "a") },
+		"version":  func(ctx agent.Context) { ctx.Artifacts().LoadVersion(ctx, "a", 1) },
+	} {
+		v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) { read(ctx); return items(item), nil })
+		if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || !r.CheckFailed() || !strings.Contains(r.Summary(), "at hand only while its agent runs") {
+			t.Errorf("%s: error %v\n%s", name, err, r.Summary())
+		}
+	}
+}
+
+// search has the tool do something else from the second call on.
+func (v *inventory) search(f func(agent.Context, searchArgs) (map[string]any, error)) { v.again = f }
+
+// An entity that is not in the result any more is never safe.
+func TestReplayGone(t *testing.T) {
+	for name, test := range map[string]struct {
+		result map[string]any
+		want   string
+	}{
+		"out of the list": {items("one", "two"), "2 other Product entities are in its result, this one is gone from it"},
+		"an empty list":   {items(), "does not show it any more"},
+		"no result":       {nil, "does not show it any more"},
+		"an error":        {map[string]any{"error": "no route"}, "does not show it any more"},
+		"says it failed":  {map[string]any{"isError": true, "items": []any{}}, "is an error"},
+		"another form":    {map[string]any{"items": []any{map[string]any{"title": item}}}, "value $.name"},
+		"too large":       {map[string]any{"items": strings.Repeat("x", 2_000_000)}, "larger than what is recorded"},
+		"without a price": {map[string]any{"items": []any{map[string]any{"name": item, "available": true}}}, "price $.price"},
+		"spelt otherwise": {items("  strava sponsored ROUTES "), ""},
+		"among others":    {items("one", item, "two"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+			v.search(func(agent.Context, searchArgs) (map[string]any, error) { return test.result, nil })
+			v.ask(sess)
+			r, err := v.cg.Check(t.Context(), key(sess))
+			if err != nil || r.IsSafeToApprove() != (test.want == "") || !strings.Contains(r.Summary(), test.want) {
+				t.Errorf("error %v\n%s", err, r.Summary())
+			}
+			if strings.Contains(test.want, "gone") && r.Failures()[0].Reason != safety.ReasonMissingEntity {
+				t.Errorf("failures %v", r.Failures())
+			}
+		})
+	}
+}
+
+// All entities of one call share its repetition, and the budget counts calls.
+func TestReplayIsShared(t *testing.T) {
+	names := make([]string, 30)
+	for i := range names {
+		names[i] = fmt.Sprintf("item %d", i)
+	}
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{MaxCalls: 1}, func(o *options) {
+		o.search = func(agent.Context, searchArgs) (map[string]any, error) { return items(names...), nil }
+	})
+	v.ask(sess)
+	r, err := v.cg.Check(t.Context(), key(sess))
+	if err != nil || !r.IsSafeToApprove() || r.TotalEntities() != 30 {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	if n := v.calls.Load(); n != 2 {
+		t.Errorf("search ran %d times, want 2", n)
+	}
+}
+
+// searching calls search n times before it buys.
+func searching(n int) func(*model.LLMRequest) (*model.LLMResponse, error) {
+	return func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		last, done := adktest.LastResponse(req), 0
+		for _, c := range req.Contents {
+			for _, p := range c.Parts {
+				if p.FunctionResponse != nil && p.FunctionResponse.Name == "search" {
+					done++
+				}
+			}
+		}
+		if (last == nil || last.Name == "search") && done < n {
+			return adktest.Call("search", map[string]any{"query": fmt.Sprintf("q%d", done)}), nil
+		}
+		if last == nil {
+			last = &genai.FunctionResponse{Name: "search"}
+		}
+		return shopper(&model.LLMRequest{Contents: []*genai.Content{{Parts: []*genai.Part{{FunctionResponse: last}}}}})
+	}
+}
+
+func TestReplayBudget(t *testing.T) {
+	for most, safe := range map[int]bool{2: false, 3: true} {
+		v := newInventory(t, contextgraph.ReplayCheckerConfig{MaxCalls: most}, func(o *options) {
+			o.answer = searching(3)
+			o.search = func(_ agent.Context, a searchArgs) (map[string]any, error) {
+				return items("product of " + a.Query), nil
+			}
+		})
+		v.ask(sess)
+		r, err := v.cg.Check(t.Context(), key(sess))
+		if err != nil || r.IsSafeToApprove() != safe || r.TotalEntities() != 3 || strings.Contains(r.Summary(), "more than 2 calls") == safe {
+			t.Errorf("max_calls %d: error %v\n%s", most, err, r.Summary())
+		}
+		if n := v.calls.Load(); n != int64(3+most) {
+			t.Errorf("max_calls %d: search ran %d times", most, n)
+		}
+	}
+}
+
+// A tool that hangs is abandoned; what it does later is too late.
+func TestReplayTimeout(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{Timeout: 20 * time.Millisecond})
+	release, late := make(chan struct{}), make(chan error, 3)
+	v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
+		<-release
+		<-ctx.Done()
+		late <- v.cg.RecordEntity(ctx, entity.Entity{Type: "Product", Value: item})
+		_, err := ctx.State().Get("region")
+		late <- err
+		_, err = ctx.Artifacts().List(ctx)
+		late <- err
+		return items(item), nil
+	})
+	v.ask(sess)
+	r, err := v.cg.Check(t.Context(), key(sess))
+	if err != nil || !r.CheckFailed() || r.Failures()[0].Reason != safety.ReasonTimeout {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	close(release)
+	for range 3 {
+		if err := <-late; err == nil {
+			t.Error("the abandoned call could go on")
+		}
+	}
+}
+
+// What a tool declares counts again, with what it declares the second time.
+func TestReplayOfDeclaredEntities(t *testing.T) {
+	price := atomic.Pointer[string]{}
+	price.Store(new("$40,000"))
+	var v *inventory
+	v = newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.cfg.Extract = nil
+		o.search = func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
+			for _, name := range []string{item, "another"} {
+				err := v.cg.RecordEntity(ctx, entity.Entity{Type: "Product", Value: name, Attributes: map[string]entity.Value{"price": money(t, *price.Load())}})
+				if err != nil {
+					return nil, err
+				}
+			}
+			return map[string]any{"found": 2}, nil
+		}
+	})
+	v.ask(sess)
+	r, err := v.cg.Check(t.Context(), key(sess))
+	if err != nil || !r.IsSafeToApprove() || r.TotalEntities() != 2 {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	price.Store(new("$52,000"))
+	if r, err = v.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != safety.Drift || r.StaleEntities() != 2 {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
+		for i := range 200 {
+			if err := v.cg.RecordEntity(ctx, entity.Entity{Type: "Product", Value: fmt.Sprint(i), ArtifactURI: strings.Repeat("x", 4000)}); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	if r, err = v.cg.Check(t.Context(), key(sess)); err != nil || !strings.Contains(r.Summary(), "128 KiB") {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+}
+
+// A value that is all there is of an entity is unchanged when it is found again.
+func TestReplayOfValues(t *testing.T) {
+	budget := atomic.Pointer[string]{}
+	budget.Store(new("$50,000"))
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.cfg.Extract[0].Type, o.cfg.Extract[0].Each, o.cfg.Extract[0].Value = "Product", "$", "$.budget"
+		o.cfg.Extract[0].ValueType, o.cfg.Extract[0].Currency, o.cfg.Extract[0].Attributes = entity.KindMoney, "USD", nil
+		o.search = func(agent.Context, searchArgs) (map[string]any, error) {
+			return map[string]any{"budget": *budget.Load()}, nil
+		}
+	})
+	v.ask(sess)
+	budget.Store(new("50000 USD")) // the same
+	if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || !r.IsSafeToApprove() {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	budget.Store(new("$40,000"))
+	if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || !r.CheckFailed() || r.Failures()[0].Reason != safety.ReasonMissingEntity {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+}
+
+// A call whose row does not hold its arguments exactly cannot be repeated.
+func TestReplayNeedsTheArguments(t *testing.T) {
+	for name, test := range map[string]struct {
+		query string
+		opt   option
+		want  string
+	}{
+		"redacted": {"password=hunter2", func(*options) {}, "its arguments were redacted"},
+		"cut":      {strings.Repeat("x", 20_000), func(o *options) { o.cfg.Record.MaxString = 1000 }, "were cut or changed"},
+		"formatted": {"routes", func(o *options) {
+			o.cfg.Format = func(_ string, content []byte) ([]byte, error) { return content, nil }
+		}, "the configuration changes or leaves out the content of TOOL_STARTING"},
+		"another tool": {"routes", func(o *options) { o.cfg.Checkers[0].Replay.Tool = "details" }, "the configuration has details called again for this type, not search"},
+		"not registered": {"routes", func(o *options) {
+			o.tools = func(_ *contextgraph.Instance, tools []tool.Tool) []tool.Tool { return tools }
+		}, "its tool was not registered with Replayable when it was called"},
+		"another tool of that name": {"routes", func(o *options) {
+			o.tools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+				other := mustTool(t, "search", func(agent.Context, searchArgs) (map[string]any, error) { return items(item), nil })
+				if _, err := cg.Replayable(other); err != nil {
+					t.Error(err)
+				}
+				return tools
+			}
+		}, "its tool was not registered with Replayable when it was called"},
+		"guarded since": {"routes", func(o *options) {
+			before := o.tools
+			o.tools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+				tools = before(cg, tools)
+				o.later = func() { cg.Protect(tools[0]) }
+				return tools
+			}
+		}, "the tool is guarded: it is not called for a check"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o *options
+			v := newInventory(t, contextgraph.ReplayCheckerConfig{}, test.opt, func(opts *options) {
+				o = opts
+				opts.answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+					if adktest.LastResponse(req) == nil {
+						return adktest.Call("search", map[string]any{"query": test.query}), nil
+					}
+					return shopper(req)
+				}
+			})
+			v.ask(sess)
+			if o.later != nil {
+				o.later()
+			}
+			r, err := v.cg.Check(t.Context(), key(sess))
+			if err != nil || r.IsSafeToApprove() || !strings.Contains(r.Summary(), test.want) {
+				t.Errorf("want a failure about %q: error %v\n%s", test.want, err, r.Summary())
+			}
+			if n := v.calls.Load(); n != 1 {
+				t.Errorf("search ran %d times, want once", n)
+			}
+		})
+	}
+}
+
+// A repeated call that reaches a guarded tool has left its bounds.
+func TestReplayCannotRunGuardedTools(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	var ran atomic.Int64
+	pay := v.cg.Protect(counter(t, &ran))
+	v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
+		pay.(interface {
+			Run(agent.Context, any) (map[string]any, error)
+		}).Run(ctx, map[string]any{"item": item, "count": 1})
+		return items(item), nil
+	})
+	id, _ := v.ask(sess)
+	v.answer(sess, id, true)
+	v.wantBought(0)
+	if report := string(v.approvals(sess)[0].Report); ran.Load() != 0 || !strings.Contains(report, "calls a guarded tool, or an agent") {
+		t.Errorf("the guarded tool ran %d times: %s", ran.Load(), report)
+	}
+}
+
+// What an entity has from another place than the result of a tool cannot be asked again.
+func TestReplayOfArguments(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{
+			Name: "asked", Tool: "search", In: graphsync.InArgs, Type: "Product", Value: "$.query",
+			Attributes: map[string]contextgraph.AttributeConfig{"query": {Path: "$.query"}},
+		}, contextgraph.ExtractConfig{Name: "said", Event: schema.UserMessageReceived, Type: "Product", Value: "$.text_summary"})
+	})
+	v.ask(sess)
+	r, err := v.cg.Check(t.Context(), key(sess))
+	if err != nil || r.IsSafeToApprove() {
+		t.Fatalf("error %v\n%s", err, r.Summary())
+	}
+	for _, want := range []string{"query stands in the arguments of a call", "it was never seen in the result of a tool"} {
+		if !strings.Contains(r.Summary(), want) {
+			t.Errorf("want %q:\n%s", want, r.Summary())
+		}
+	}
+}
+
+func TestReplayableRefuses(t *testing.T) {
+	h := newHarness(t, func(o *options) { o.cfg.Guard.Tools = []string{"listed_*"} })
+	plain := func(name string) tool.Tool {
+		return mustTool(t, name, func(agent.Context, searchArgs) (map[string]any, error) { return nil, nil })
+	}
+	slow, err := functiontool.New(functiontool.Config{Name: "slow", IsLongRunning: true}, func(agent.Context, searchArgs) (map[string]any, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper, err := llmagent.New(llmagent.Config{Name: "helper", Model: h.model})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		tool tool.Tool
+		want string
+	}{
+		"nil":               {nil, "the tool is nil"},
+		"protected":         {h.cg.Protect(plain("pay")), "it is guarded"},
+		"of a guarded name": {plain("buy"), "it is guarded"},
+		"listed":            {plain("listed_tool"), "it is guarded"},
+		"long-running":      {slow, "it is long-running"},
+		"agent":             {agenttool.New(helper, nil), "it runs an agent"},
+		"recorded agent":    {h.cg.AgentTool(helper, nil), "it runs an agent"},
+		"no Run":            {servedTool{}, "nothing in this process runs it"},
+	} {
+		got, err := h.cg.Replayable(test.tool)
+		if err == nil || got != nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, error %v, want %q", name, got, err, test.want)
+		}
+	}
+	first := plain("look")
+	for range 2 {
+		if got, err := h.cg.Replayable(first); err != nil || got != first {
+			t.Errorf("%v, error %v", got, err)
+		}
+	}
+	if _, err := h.cg.Replayable(plain("look")); err == nil || !strings.Contains(err.Error(), "another tool of that name") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// servedTool is a tool that only the service of the model runs.
+type servedTool struct{}
+
+func (servedTool) Name() string        { return "bare" }
+func (servedTool) Description() string { return "" }
+func (servedTool) IsLongRunning() bool { return false }
+
+// An entity whose facts come from two tools is asked for at both.
+func TestReplayOfTwoTools(t *testing.T) {
+	var searched, looked atomic.Int64
+	reach := atomic.Int64{}
+	reach.Store(7)
+	h := newHarness(t, func(o *options) {
+		o.cfg.CheckFuncs = nil
+		o.cfg.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
+		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{
+			Name: "reached", Tool: "look", Type: "Product", Value: "$.name",
+			Attributes: map[string]contextgraph.AttributeConfig{"reach": {Path: "$.reach", Type: entity.KindNumber}},
+		})
+		o.search = func(agent.Context, searchArgs) (map[string]any, error) { searched.Add(1); return items(item), nil }
+		o.answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
+				return adktest.Call("look", map[string]any{"query": item}), nil
+			} else if last != nil && last.Name == "look" {
+				return adktest.Call("buy", map[string]any{"item": item, "count": 1}), nil
+			}
+			return shopper(req)
+		}
+		o.tools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+			look := mustTool(t, "look", func(agent.Context, searchArgs) (map[string]any, error) {
+				looked.Add(1)
+				return map[string]any{"name": item, "reach": reach.Load()}, nil
+			})
+			for _, x := range []tool.Tool{tools[0], look} {
+				if _, err := cg.Replayable(x); err != nil {
+					t.Error(err)
+				}
+			}
+			return append(tools, look)
+		}
+	})
+	h.ask(sess)
+	r, err := h.cg.Check(t.Context(), key(sess))
+	if err != nil || !r.IsSafeToApprove() || searched.Load() != 2 || looked.Load() != 2 {
+		t.Errorf("%d and %d calls, error %v\n%s", searched.Load(), looked.Load(), err, r.Summary())
+	}
+	var tools []string
+	for _, o := range r.Entities()[0].Origins {
+		tools = append(tools, o.Name)
+	}
+	if len(tools) != 2 || !cmp.Equal(map[string]bool{tools[0]: true, tools[1]: true}, map[string]bool{"search": true, "look": true}) {
+		t.Errorf("origins %v", tools)
+	}
+	reach.Store(8)
+	if r, err = h.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != safety.Drift {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+}
+
+// replays has search called again in the place of a checker.
+func replays(o *options) {
+	o.cfg.CheckFuncs = nil
+	o.cfg.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
+	o.tools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+		if _, err := cg.Replayable(tools[0]); err != nil {
+			panic(err)
+		}
+		return tools
+	}
+}

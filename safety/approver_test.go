@@ -1,0 +1,127 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Who asks does not approve, and a peer does not either, unless somebody says so who
+// knows them. Both may take their request back.
+func TestWhoMayApprove(t *testing.T) {
+	names := func(who string) safety.AuthorizerFunc {
+		return func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil }
+	}
+	for name, tt := range map[string]struct {
+		authorizer safety.Authorizer
+		self, peer bool
+		approver   string // "" for an approval that is refused,
+		detail     string // with these words
+		rejecter   string
+	}{
+		"the user of the session":                          {approver: "ana", rejecter: "ana"},
+		"a peer":                                           {peer: true, detail: "only an Authorizer", rejecter: "ana"},
+		"a peer, with self-approval allowed":               {peer: true, self: true, detail: "only an Authorizer", rejecter: "ana"},
+		"a person who is known":                            {authorizer: names("boss"), approver: "boss", rejecter: "boss"},
+		"the requester, who is known":                      {authorizer: names("ana"), detail: "guard.self_approval", rejecter: "ana"},
+		"the requester, who is known and may":              {authorizer: names("ana"), self: true, approver: "ana", rejecter: "ana"},
+		"a peer that is known":                             {authorizer: names("broker"), peer: true, approver: "broker", rejecter: "broker"},
+		"a peer that is known and asked":                   {authorizer: names("ana"), peer: true, detail: "guard.self_approval", rejecter: "ana"},
+		"a peer that the authorizer refuses for being one": {authorizer: noPeers("boss"), peer: true, detail: "refused"},
+		"a person, where peers are refused":                {authorizer: noPeers("boss"), approver: "boss", rejecter: "boss"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, confirmed := range []bool{true, false} {
+				b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Authorizer, cfg.SelfApproval = tt.authorizer, tt.self }, strava)
+				b.ask()
+				out, err := b.guard.Answer(t.Context(), safety.Answer{
+					Session: nike, ConfirmationID: "conf-1", Confirmed: confirmed, RunID: "run-2", Peer: tt.peer,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := tt.approver
+				if !confirmed {
+					want = tt.rejecter
+				}
+				if out.Accepted != (confirmed && want != "") || out.Approval.Approver != want {
+					t.Errorf("confirmed %t: accepted %t, approver %q; want approver %q", confirmed, out.Accepted, out.Approval.Approver, want)
+				}
+				if out.Authenticated != (tt.authorizer != nil) {
+					t.Errorf("authenticated = %t", out.Authenticated)
+				}
+				if want != "" {
+					continue
+				}
+				b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
+				if !strings.Contains(out.Detail, tt.detail) || out.Detail == "" {
+					t.Errorf("detail %q, want %q in it", out.Detail, tt.detail)
+				}
+				if b.world.calls != 0 {
+					t.Errorf("%d checks for somebody who may not approve", b.world.calls)
+				}
+			}
+		})
+	}
+}
+
+// noPeers refuses peers, and names who for others.
+func noPeers(who string) safety.AuthorizerFunc {
+	return func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+		if r.Peer {
+			return "", errors.New("not over A2A")
+		}
+		return who, nil
+	}
+}
+
+// The history says of each decision whether anything shows who made it.
+func TestHistoryOfAnAuthenticatedDecision(t *testing.T) {
+	for name, tt := range map[string]struct {
+		authorizer safety.Authorizer
+		want       string
+	}{
+		"an authorizer": {noPeers("boss"), "approved in run run-2"},
+		"none":          {nil, "approved in run run-2 by the user of the session; nothing authenticated them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(cfg *safety.GuardConfig) { cfg.Authorizer = tt.authorizer }, strava)
+			b.approved()
+			steps, err := b.ledger.History(t.Context(), b.approval.ID)
+			if err != nil || len(steps) != 2 || steps[1].Note != tt.want {
+				t.Errorf("steps %+v, error %v; want the note %q", steps, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	if a, err := b.guard.Find(t.Context(), nike, "conf-1"); err != nil || a.ID != b.approval.ID {
+		t.Errorf("approval %q, error %v", a.ID, err)
+	}
+	for name, tt := range map[string]struct {
+		guard   *safety.Guard
+		session safety.Session
+		id      string
+	}{
+		"another confirmation": {b.guard, nike, "conf-2"},
+		"no confirmation":      {b.guard, nike, ""},
+		"another user":         {b.guard, safety.Session{App: nike.App, User: "bob", ID: nike.ID}, "conf-1"},
+	} {
+		if a, err := tt.guard.Find(t.Context(), tt.session, tt.id); !errors.Is(err, safety.ErrNotFound) || a.ID != "" {
+			t.Errorf("%s: approval %q, error %v; want ErrNotFound", name, a.ID, err)
+		}
+	}
+	var none *safety.Guard
+	if a, err := none.Find(t.Context(), nike, "conf-1"); err == nil || errors.Is(err, safety.ErrNotFound) || a.ID != "" {
+		t.Errorf("a nil guard finds %q, error %v", a.ID, err)
+	}
+}

@@ -1,0 +1,290 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// BudgetExceeded is the drift type of a plan that costs more now than its budget.
+// The alert is about the plan: the budget it names is not stale by it.
+const BudgetExceeded DriftType = "budget_exceeded"
+
+// BudgetRule is a rule across entities: what a plan costs now must fit the budget
+// that was approved, also if every price is within its tolerance. A rule that cannot
+// be evaluated fails the check with [ReasonPolicy]: if nothing has the type of the
+// costs, a value is missing, was not read, is negative or no number, currencies
+// differ, or it is not clear which budget is meant.
+//
+// The arithmetic is exact. A thing that an action names twice is one entity: how many
+// of it are bought has to be an attribute.
+type BudgetRule struct {
+	// Tool names the tool whose calls the rule is for, or is a pattern of names as
+	// [path.Match] reads it. Default: every call.
+	Tool string
+	// CostType is the type of the entities that cost something. Those in the
+	// arguments of the action count. Required.
+	CostType string
+	// CostAttribute is the attribute with the cost of one of them; what the checker
+	// answers counts. Required.
+	CostAttribute string
+	// QuantityAttribute is the attribute that says how many are bought; what the
+	// action says counts, or else what was seen. Default: one of each.
+	QuantityAttribute string
+	// LimitType is the type of the budget: the one in the arguments of the action,
+	// or else the one that was evaluated. Required.
+	LimitType string
+	// LimitAttribute is the attribute with the amount, as it was seen and approved.
+	// Default: the value of the entity itself.
+	LimitAttribute string
+	// Evaluated sums every required entity of CostType, not only those of the action.
+	Evaluated bool
+	// Severity is that of the alert, between 0 and 1.
+	Severity float64
+}
+
+func (p Policy) validateBudgets() error {
+	var errs []error
+	for i, b := range p.Budgets {
+		wrong := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("budget %d: %s", i, fmt.Sprintf(format, args...)))
+		}
+		if _, err := path.Match(b.Tool, ""); err != nil {
+			wrong("Tool %q is no pattern: %v", b.Tool, err)
+		}
+		if b.CostType == "" || b.LimitType == "" {
+			wrong("CostType and LimitType are required")
+		}
+		if !entity.IsAttributeName(b.CostAttribute) {
+			wrong("CostAttribute %q is no name of an attribute", b.CostAttribute)
+		}
+		if b.QuantityAttribute != "" && !entity.IsAttributeName(b.QuantityAttribute) {
+			wrong("QuantityAttribute %q is no name of an attribute", b.QuantityAttribute)
+		}
+		if b.LimitAttribute != "" && !entity.IsAttributeName(b.LimitAttribute) {
+			wrong("LimitAttribute %q is no name of an attribute", b.LimitAttribute)
+		}
+		if !fraction(b.Severity) {
+			wrong("severity is %v: it must be between 0 and 1", b.Severity)
+		}
+		if b.Evaluated && !p.requires(entity.Canonical{Type: b.CostType}, false) {
+			wrong("Evaluated sums every %q, but Require leaves them unchecked: list the type", b.CostType)
+		}
+		if slices.Contains(p.Budgets[:i], b) {
+			wrong("it is there twice")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// budgetFields writes the budget rules, in an order of their own, for a digest.
+func (p Policy) budgetFields() []string {
+	sums := make([]string, len(p.Budgets))
+	for i, b := range p.Budgets {
+		sums[i] = digest(b.Tool, b.CostType, b.CostAttribute, b.QuantityAttribute, b.LimitType, b.LimitAttribute,
+			strconv.FormatBool(b.Evaluated), decimalText(b.Severity))
+	}
+	slices.Sort(sums)
+	return sums
+}
+
+// appliesTo reports whether the rule is for the calls of a tool. What is checked
+// without a request falls under every rule.
+func (b BudgetRule) appliesTo(tool string) bool {
+	matches, _ := path.Match(b.Tool, tool)
+	return matches || b.Tool == "" || tool == ""
+}
+
+// checkBudgets holds what was found against the budget rules.
+func (q *inquiry) checkBudgets(p Policy, found []examined) (alerts []Alert, failures []Failure) {
+	for _, b := range p.Budgets {
+		if !b.appliesTo(q.tool) {
+			continue
+		}
+		alert, err := q.checkBudget(b, found)
+		switch {
+		case err != nil:
+			failures = append(failures, fail(ReasonPolicy, "it cannot be shown that what the plan costs now fits its %s: %v", b.LimitType, err))
+		case alert != nil:
+			alerts = append(alerts, *alert)
+		}
+	}
+	return alerts, failures
+}
+
+// checkBudget returns an alert if the plan costs more than its budget, and an error
+// if that cannot be said.
+func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
+	budget, limit, err := q.limit(b)
+	if err != nil {
+		return nil, err
+	}
+	var now, approved sum
+	var unknown error // what was approved cost something unknown
+	for i, t := range q.targets {
+		e := t.entity
+		if e.Type != b.CostType || !t.action && !b.Evaluated {
+			continue
+		}
+		price := found[i].result.Now[b.CostAttribute]
+		if !found[i].read || price.IsZero() {
+			return nil, fmt.Errorf("the present %s of %s %s could not be read", b.CostAttribute, e.Type, e.Value)
+		}
+		times := big.NewRat(1, 1)
+		if b.QuantityAttribute != "" {
+			if times, err = quantity(e, b.QuantityAttribute, q.decision); err != nil {
+				return nil, err
+			}
+		}
+		if err := now.add(price, times); err != nil {
+			return nil, fmt.Errorf("%s of %s %s is %w", b.CostAttribute, e.Type, e.Value, err)
+		}
+		if !t.unseen && unknown == nil {
+			unknown = approved.add(e.Attributes[b.CostAttribute], times)
+		}
+	}
+	if now.total == nil {
+		return nil, q.nothingBought(b)
+	}
+	if !now.like(limit) {
+		return nil, fmt.Errorf("the plan costs a %s, the budget is a %s", now.unit(), kindOf(limit))
+	}
+	if most, _ := limit.Rat(); now.total.Cmp(most) <= 0 {
+		return nil, nil
+	}
+	after, err := now.value()
+	if err != nil {
+		return nil, err
+	}
+	alert := &Alert{
+		EntityType: budget.Type, Entity: budget.Value, Attribute: "cost", Drift: BudgetExceeded,
+		Before: "not known", After: after.String(), Severity: b.Severity,
+		Recommendation: fmt.Sprintf("Change the plan so that it costs no more than %s (%s), and ask for approval of the new plan.",
+			limit, oneLine(budget.Type+" "+budget.Value)),
+	}
+	if before, err := approved.value(); err == nil && unknown == nil {
+		alert.Before, alert.ChangePercent = before.String(), changePercent(before, after)
+	}
+	return alert, nil
+}
+
+// limit returns the budget that was approved, and its amount.
+func (q *inquiry) limit(b BudgetRule) (entity.Canonical, entity.Value, error) {
+	var named, evaluated []entity.Canonical
+	for _, t := range q.targets {
+		switch {
+		case t.entity.Type != b.LimitType || t.unseen:
+		case t.action:
+			named = append(named, t.entity)
+		default:
+			evaluated = append(evaluated, t.entity)
+		}
+	}
+	if len(named) == 0 {
+		named = evaluated
+	}
+	switch len(named) {
+	case 0:
+		return entity.Canonical{}, entity.Value{}, fmt.Errorf("no %s was approved with it: add a rule that finds it, and require it", b.LimitType)
+	case 1:
+	default:
+		return entity.Canonical{}, entity.Value{}, fmt.Errorf("%d entities are a %s: name the one that counts in the arguments of the action", len(named), b.LimitType)
+	}
+	e := named[0]
+	limit, what := e.Norm, "its value"
+	if b.LimitAttribute != "" {
+		limit, what = e.Attributes[b.LimitAttribute], b.LimitAttribute
+	}
+	if _, isNumber := limit.Rat(); !isNumber {
+		return entity.Canonical{}, entity.Value{}, fmt.Errorf("%s of %s %s is %w", what, e.Type, e.Value, errNoNumber(limit))
+	}
+	return e, limit, nil
+}
+
+// nothingBought says why there is nothing to sum.
+func (q *inquiry) nothingBought(b BudgetRule) error {
+	switch {
+	case b.Evaluated:
+		return fmt.Errorf("no %s was evaluated", b.CostType)
+	case q.decision == "":
+		return fmt.Errorf("there is no request whose arguments could name a %s", b.CostType)
+	default:
+		return fmt.Errorf("the arguments of %s name no %s: add a rule with in: action that finds it", q.tool, b.CostType)
+	}
+}
+
+// quantity returns how many of e are bought: what the action says, or else what was
+// seen.
+func quantity(e entity.Canonical, name, decision string) (*big.Rat, error) {
+	v := e.Attributes[name]
+	for _, s := range e.Seen {
+		if s.Source == entity.SourceAction && s.TechNode == decision && !s.Attributes[name].IsZero() {
+			v = s.Attributes[name]
+		}
+	}
+	n, isNumber := v.Rat()
+	switch {
+	case !isNumber || v.Kind() != entity.KindNumber:
+		return nil, fmt.Errorf("%s of %s %s is %w", name, e.Type, e.Value, errNoNumber(v))
+	case n.Sign() < 0:
+		return nil, fmt.Errorf("%s of %s %s is negative: %s", name, e.Type, e.Value, v)
+	}
+	return n, nil
+}
+
+func errNoNumber(v entity.Value) error {
+	if v.IsZero() {
+		return errors.New("not known")
+	}
+	return fmt.Errorf("a %s where a number is expected", kindOf(v))
+}
+
+// sum adds numbers, or amounts of one currency. The zero sum is empty.
+type sum struct {
+	total *big.Rat
+	first entity.Value
+}
+
+func (s *sum) add(v entity.Value, times *big.Rat) error {
+	n, isNumber := v.Rat()
+	switch {
+	case !isNumber:
+		return errNoNumber(v)
+	case n.Sign() < 0:
+		return fmt.Errorf("negative: %s", v)
+	case s.total == nil:
+		s.total, s.first = new(big.Rat), v
+	case !s.like(v):
+		return fmt.Errorf("a %s, and that of another is a %s", kindOf(v), s.unit())
+	}
+	s.total.Add(s.total, n.Mul(n, times))
+	return nil
+}
+
+// like reports whether v can be compared with the sum.
+func (s *sum) like(v entity.Value) bool {
+	return s.first.Kind() == v.Kind() && s.first.Currency() == v.Currency()
+}
+
+func (s *sum) unit() string { return kindOf(s.first) }
+
+// value returns the sum as a value; an error if it is empty or has too many digits.
+func (s *sum) value() (entity.Value, error) {
+	if s.total == nil {
+		return entity.Value{}, errors.New("nothing was approved")
+	}
+	digits, _ := s.total.FloatPrec() // a sum of products of decimals is a decimal
+	text := s.total.FloatString(digits)
+	if s.first.Kind() == entity.KindMoney {
+		return entity.Money(text, s.first.Currency())
+	}
+	return entity.ParseNumber(text)
+}

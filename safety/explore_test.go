@@ -1,0 +1,622 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// The explorer goes through every way in which two processes, each with a guard of its
+// own, can answer and carry out one approval in one ledger. Whatever a guard gets from
+// outside (an answer of the ledger, a reading of the clock, the present state of the
+// world) is a step; between any two steps the other process may take its own, the clock
+// may go on and the world may change. A process that crashes is one that takes no more
+// steps, which happens after every step.
+//
+// A guard keeps no state of its own, so what it does next follows from what it got so
+// far in the operation it is in. That is learned by running the guard with what it got
+// and seeing what it asks for next, once for every beginning of an operation. A state of
+// the exploration is then a few small numbers, and its successors are table look-ups.
+
+// op is what an actor does.
+type op uint8
+
+const (
+	opNone op = iota
+	opApprove
+	opReject
+	opPermit
+	opPermitOther // with other arguments
+	opConsume
+	opConsumeOther
+	opDone
+)
+
+func (o op) String() string {
+	return [...]string{"", "approve", "reject", "permit", "permit with other arguments", "consume", "consume with other arguments", "done"}[o]
+}
+
+// got is what a guard got for one call. The kind is one of the letters below.
+type got struct {
+	kind     byte
+	clock    uint8 // of n and c
+	drift    bool  // of c
+	approval int32 // of f, g and t
+}
+
+const (
+	gotNow      = 'n'
+	gotState    = 'c' // from the checker
+	gotFound    = 'f'
+	gotApproval = 'g'
+	gotMoved    = 't'
+	gotConflict = 'x'
+	gotExpired  = 'e'
+)
+
+// permitInfo is what of a permit differs from others of the same actor.
+type permitInfo struct {
+	has             bool
+	consumed        bool
+	expires, issued int64
+	checked         int16 // instant at which the world was last seen unchanged, -1 for never
+}
+
+// local is the state of one actor: between operations if op is opNone, else in one.
+type local struct {
+	actor  uint8
+	left   uint8 // operations it may still do
+	permit permitInfo
+	nonce  string // of the permit, as the explorer calls it
+	op     op
+	log    []got
+	// How an actor gets its permit, as an example for all that have one like it.
+	permitLog, consumeLog []got
+	permitNonce           string
+
+	learned bool
+	asks    byte              // what the guard asks for next, 0 if the operation is over
+	change  safety.Transition // of asks 't'
+	after   int32             // the state when the operation is over
+	ended   ended
+}
+
+// ended is how an operation ended, as far as the explorer judges it.
+type ended struct {
+	accepted bool // an answer
+	effect   bool // a permit was consumed: the effect runs
+}
+
+// global is one state of everything.
+type global struct {
+	actors   [2]int32
+	approval int32
+	clock    uint8
+	drift    bool
+	effects  uint8
+	approved bool // a person approved
+}
+
+// step is how a state was reached.
+type step struct {
+	from  int32
+	label string
+}
+
+type scenario struct {
+	name      string
+	instants  []time.Duration // the clock goes from one to the next
+	approvers [2]string
+	ops       [2]uint8 // how many operations each actor does
+	choice    []op
+}
+
+const (
+	exploreMaxAge   = 30 * time.Second
+	exploreLifetime = 60 * time.Second
+)
+
+type explorer struct {
+	t         testing.TB
+	scenario  scenario
+	args      map[string]any
+	other     map[string]any
+	snap      safety.Snapshot
+	first     safety.Approval
+	approvals []safety.Approval // canonical: what differs in no decision is the same
+	byKey     map[string]int32
+	locals    []*local
+	byLocal   map[string]int32
+
+	states  []global
+	reached []step
+	known   map[global]int32
+	runs    int
+}
+
+func newExplorer(t testing.TB, s scenario) *explorer {
+	x := &explorer{
+		t: t, scenario: s, byKey: map[string]int32{}, byLocal: map[string]int32{}, known: map[global]int32{},
+		args: map[string]any{"total": 1.0}, other: map[string]any{"total": 2.0},
+		snap: safety.Snapshot{Entities: []entity.Canonical{strava}, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}},
+	}
+	sum, canonical, err := safety.ArgsDigest(x.args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.first = safety.Approval{
+		ID: "approval", Session: nike, ConfirmationID: "conf", CallID: "call", Tool: "buy", RunID: "run-0",
+		ArgsDigest: sum, Args: canonical, Entities: x.snap.Entities, Fingerprint: safety.Fingerprint(x.snap.Entities),
+		PolicyVersion: x.policy().Version(), Receipt: x.snap.Receipt, Requester: nike.User,
+		RequestedAt: epoch, ExpiresAt: epoch.Add(exploreLifetime), State: safety.StatePending,
+	}
+	return x
+}
+
+func (x *explorer) policy() safety.Policy {
+	p := safety.DefaultPolicy()
+	p.MaxAge, p.RequestLifetime, p.Parallel = exploreMaxAge, exploreLifetime, 1
+	return p
+}
+
+func (x *explorer) at(clock uint8) time.Time { return epoch.Add(x.scenario.instants[clock]) }
+
+// stored returns the number of an approval.
+func (x *explorer) stored(a safety.Approval) int32 {
+	a.Report, a.Verdict, a.UpdatedAt = nil, "", time.Time{}
+	key := fmt.Sprint(a.State, "|", a.Approver, "|", a.DecidedAt.UnixNano(), "|", a.PermitNonce, "|", a.PermitRun, "|", a.PermitExpiresAt.UnixNano())
+	i, ok := x.byKey[key]
+	if !ok {
+		i = int32(len(x.approvals))
+		x.approvals, x.byKey[key] = append(x.approvals, a), i
+	}
+	return i
+}
+
+// intern returns the number of a local state.
+func (x *explorer) intern(l local) int32 {
+	key := fmt.Sprint(l.actor, l.left, l.permit, l.nonce, l.op, l.log)
+	i, ok := x.byLocal[key]
+	if !ok {
+		i = int32(len(x.locals))
+		x.locals, x.byLocal[key] = append(x.locals, &l), i
+	}
+	return i
+}
+
+// actor is every dependency of the guard of one actor. It gives what is in the log, notes
+// what is asked for after that, and from then on lets everything fail.
+type actor struct {
+	x      *explorer
+	log    []got
+	asks   byte
+	change safety.Transition
+	// A nonce is random: the explorer gives it a name.
+	nonce, name string
+}
+
+var errBeyond = errors.New("beyond what is known")
+
+func (a *actor) next(kind byte) (got, error) {
+	if a.asks == 0 && len(a.log) > 0 {
+		g := a.log[0]
+		if g.kind == kind || kind == gotMoved && (g.kind == gotConflict || g.kind == gotExpired) {
+			a.log = a.log[1:]
+			return g, nil
+		}
+		a.x.t.Fatalf("the guard asks for %c where it asked for %c before", kind, g.kind)
+	}
+	if a.asks == 0 {
+		a.asks = kind
+	}
+	return got{}, errBeyond
+}
+
+func (a *actor) approval(kind byte) (safety.Approval, error) {
+	g, err := a.next(kind)
+	if err != nil {
+		return safety.Approval{}, err
+	}
+	found := a.x.approvals[g.approval].Clone()
+	if found.PermitNonce == a.name && a.nonce != "" {
+		found.PermitNonce = a.nonce
+	}
+	return found, nil
+}
+
+func (a *actor) Find(context.Context, safety.Session, string) (safety.Approval, error) {
+	return a.approval(gotFound)
+}
+func (a *actor) Get(context.Context, string) (safety.Approval, error) { return a.approval(gotApproval) }
+func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Approval, error) {
+	if t.Set.PermitNonce != "" {
+		a.nonce, t.Set.PermitNonce = t.Set.PermitNonce, a.name
+	}
+	if t.RequireNonce != "" && t.RequireNonce == a.nonce {
+		t.RequireNonce = a.name
+	}
+	if len(a.log) == 0 && a.asks == 0 {
+		a.change = t
+	}
+	if len(a.log) > 0 {
+		switch a.log[0].kind {
+		case gotConflict:
+			a.log = a.log[1:]
+			return safety.Approval{}, safety.ErrConflict
+		case gotExpired:
+			a.log = a.log[1:]
+			return safety.Approval{}, safety.ErrExpired
+		}
+	}
+	return a.approval(gotMoved)
+}
+func (a *actor) Create(context.Context, safety.Approval) error          { return errBeyond }
+func (a *actor) Attach(context.Context, string, string) error           { return errBeyond }
+func (a *actor) History(context.Context, string) ([]safety.Step, error) { return nil, errBeyond }
+func (a *actor) List(context.Context, safety.Session) ([]safety.Approval, error) {
+	return nil, errBeyond
+}
+func (a *actor) FindCall(context.Context, safety.Session, string) ([]safety.Approval, error) {
+	return nil, errBeyond
+}
+
+// Collect takes no step: the record is the same for everybody at all times.
+func (a *actor) Collect(context.Context, safety.Session, string) (safety.Snapshot, error) {
+	return a.x.snap, nil
+}
+
+func (a *actor) Check(context.Context, entity.Canonical) (safety.State, error) {
+	g, err := a.next(gotState)
+	if err != nil {
+		return safety.State{}, err
+	}
+	price := usd("$40,000")
+	if g.drift {
+		price = usd("$52,000")
+	}
+	return safety.State{AsOf: a.x.at(g.clock), Attributes: values{"price": price, "availability": entity.Bool(true)}}, nil
+}
+
+func (a *actor) now() time.Time {
+	g, err := a.next(gotNow)
+	if err != nil {
+		return time.Time{}
+	}
+	return a.x.at(g.clock)
+}
+
+// learn runs the guard with what an actor got and notes what it asks for next, or how
+// the operation ended.
+func (x *explorer) learn(l *local) {
+	if l.learned {
+		return
+	}
+	l.learned = true
+	x.runs++
+	ctx := x.t.Context()
+	run := fmt.Sprint("run-", l.actor+1)
+	a := &actor{x: x, name: l.permitNonce}
+	guard, err := safety.NewGuard(safety.GuardConfig{
+		Ledger: a, Evidence: a, Checkers: map[string]safety.Checker{"Product": a}, Policy: x.policy(), Now: a.now,
+		Authorizer: safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
+			return x.scenario.approvers[l.actor], nil
+		}),
+		SelfApproval: true, // one of the approvers has the name of the requester
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	do := func(o op, p *safety.Permit) (*safety.Permit, safety.Report, ended) {
+		args := x.args
+		if o == opPermitOther || o == opConsumeOther {
+			args = x.other
+		}
+		switch o {
+		case opApprove, opReject:
+			out, err := guard.Answer(ctx, safety.Answer{Session: nike, ConfirmationID: "conf", Confirmed: o == opApprove, RunID: run})
+			return p, safety.Report{}, ended{accepted: err == nil && out.Accepted}
+		case opPermit, opPermitOther:
+			p, r, err := guard.Permit(ctx, safety.Execution{Session: nike, ApprovalID: "approval", CallID: "call", Tool: "buy", RunID: run, Args: args})
+			if (err == nil) != (p != nil) {
+				x.t.Fatalf("permit %v with error %v", p, err)
+			}
+			return p, r, ended{}
+		case opConsume, opConsumeOther:
+			return p, safety.Report{}, ended{effect: p.Consume(ctx, args) == nil}
+		default:
+			p.Done(ctx, nil)
+			return p, safety.Report{}, ended{}
+		}
+	}
+	var p *safety.Permit
+	if l.permit.has {
+		a.log = slices.Clone(l.permitLog)
+		p, _, _ = do(opPermit, nil)
+		if l.permit.consumed {
+			a.log = slices.Clone(l.consumeLog)
+			do(opConsume, p)
+		}
+	}
+	if a.asks != 0 || len(a.log) > 0 {
+		x.t.Fatalf("the guard is not deterministic: it asks for %c", a.asks)
+	}
+	if !l.permit.has {
+		a.name = fmt.Sprintf("nonce of %s, %d to go", run, l.left)
+	}
+	a.log = slices.Clone(l.log)
+	p, report, end := do(l.op, p)
+	l.asks, l.change, l.ended = a.asks, a.change, end
+	if l.asks != 0 {
+		return
+	}
+	if len(a.log) > 0 {
+		x.t.Fatalf("the guard asked for less than before: %v", a.log)
+	}
+	after := local{actor: l.actor, left: l.left, permit: l.permit, nonce: l.nonce, permitLog: l.permitLog, permitNonce: l.permitNonce}
+	switch l.op {
+	case opPermit, opPermitOther:
+		after.permit = permitInfo{checked: -1}
+		if p != nil {
+			after.permit.has, after.permit.expires, after.permit.issued = true, p.ExpiresAt().UnixNano(), report.CheckedAt().UnixNano()
+			after.nonce, after.permitNonce, after.permitLog = a.name, a.name, l.log
+			for _, g := range l.log {
+				if g.kind == gotState && !g.drift {
+					after.permit.checked = int16(g.clock)
+				}
+			}
+		}
+	case opConsume, opConsumeOther:
+		after.permit.consumed = end.effect
+		if end.effect {
+			after.consumeLog = l.log
+		} else {
+			after.permit, after.nonce, after.permitLog, after.permitNonce = permitInfo{}, "", nil, ""
+		}
+	case opDone:
+		after.permit, after.nonce, after.permitLog, after.permitNonce = permitInfo{}, "", nil, ""
+	}
+	l.after = x.intern(after)
+}
+
+// respond is the world: it gives an actor what it asks for and changes as that says.
+func (x *explorer) respond(s global, l *local) (global, got) {
+	switch l.asks {
+	case gotNow:
+		return s, got{kind: gotNow, clock: s.clock}
+	case gotState:
+		return s, got{kind: gotState, clock: s.clock, drift: s.drift}
+	case gotFound, gotApproval:
+		return s, got{kind: l.asks, approval: s.approval}
+	}
+	moved, err := l.change.Apply(x.approvals[s.approval])
+	switch {
+	case errors.Is(err, safety.ErrExpired):
+		return s, got{kind: gotExpired}
+	case err != nil:
+		return s, got{kind: gotConflict}
+	}
+	s.approval = x.stored(moved)
+	if moved.State == safety.StateApproved && l.op == opApprove {
+		s.approved = true
+	}
+	return s, got{kind: gotMoved, approval: s.approval}
+}
+
+// advance lets actor i take one step of the operation it is in.
+func (x *explorer) advance(s global, i int) (global, string, error) {
+	l := x.locals[s.actors[i]]
+	x.learn(l)
+	s, g := x.respond(s, l)
+	next := *l
+	next.learned, next.log = false, append(slices.Clip(slices.Clone(l.log)), g)
+	s.actors[i] = x.intern(next)
+	label := fmt.Sprintf("%s: %c%s", l.op, g.kind, x.describe(g))
+	n := x.locals[s.actors[i]]
+	x.learn(n)
+	if n.asks != 0 {
+		return s, label, nil
+	}
+	s.actors[i] = n.after
+	if n.ended.accepted && !s.approved {
+		return s, label, errors.New("an answer was accepted that approved nothing")
+	}
+	if n.ended.effect {
+		s.effects++
+		return s, label + ", the effect runs", x.judge(s, n)
+	}
+	return s, label + ", over", nil
+}
+
+func (x *explorer) describe(g got) string {
+	switch g.kind {
+	case gotNow:
+		return fmt.Sprintf(" at %v", x.scenario.instants[g.clock])
+	case gotState:
+		return fmt.Sprintf(" at %v, changed %t", x.scenario.instants[g.clock], g.drift)
+	case gotFound, gotApproval, gotMoved:
+		return fmt.Sprintf(" %s", x.approvals[g.approval].State)
+	}
+	return ""
+}
+
+// judge says what is wrong with an effect that n has just begun, if anything is.
+func (x *explorer) judge(s global, n *local) error {
+	var now time.Time // as the guard read the clock in this operation
+	for _, g := range n.log {
+		if g.kind == gotNow {
+			now = x.at(g.clock)
+		}
+	}
+	a := x.approvals[s.approval]
+	switch {
+	case s.effects > 1:
+		return errors.New("the effect runs twice")
+	case !s.approved || a.Approver == "":
+		return errors.New("the effect runs without an approval")
+	case a.State != safety.StateExecuting:
+		return fmt.Errorf("the effect runs while the ledger says %s", a.State)
+	case n.op != opConsume:
+		return errors.New("the effect runs with other arguments")
+	case now.IsZero() || now.After(a.ExpiresAt):
+		return fmt.Errorf("the effect runs at %v, the request ended at %v", now, a.ExpiresAt)
+	case n.permit.checked < 0:
+		return errors.New("the effect runs without a check that found the world unchanged")
+	case now.Sub(x.at(uint8(n.permit.checked))) > exploreMaxAge:
+		return fmt.Errorf("the effect runs at %v, the world was last checked at %v", now, x.at(uint8(n.permit.checked)))
+	}
+	return nil
+}
+
+// choices are the operations that an actor may begin.
+func (x *explorer) choices(l *local) []op {
+	if l.left == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(x.scenario.choice), func(o op) bool {
+		switch o {
+		case opConsume, opConsumeOther:
+			return !l.permit.has || l.permit.consumed
+		case opDone:
+			return !l.permit.consumed
+		default: // who has a permit or has used it goes on with it
+			return l.permit.has
+		}
+	})
+}
+
+func (x *explorer) begin(i int32, o op) int32 {
+	l := *x.locals[i]
+	l.op, l.log, l.learned, l.left = o, nil, false, l.left-1
+	return x.intern(l)
+}
+
+// successors calls f with every state that may follow.
+func (x *explorer) successors(s global, f func(global, string, error)) {
+	for i := range s.actors {
+		who := string(rune('A' + i))
+		if l := x.locals[s.actors[i]]; l.op != opNone {
+			n, label, err := x.advance(s, i)
+			f(n, who+" "+label, err)
+			continue
+		}
+		for _, o := range x.choices(x.locals[s.actors[i]]) {
+			n := s
+			n.actors[i] = x.begin(s.actors[i], o)
+			n, label, err := x.advance(n, i)
+			f(n, who+" "+label, err)
+		}
+	}
+	if n := s; int(s.clock)+1 < len(x.scenario.instants) {
+		n.clock++
+		f(n, fmt.Sprintf("the clock shows %v", x.scenario.instants[n.clock]), nil)
+	}
+	if n := s; !s.drift {
+		n.drift = true
+		f(n, "the world changes", nil)
+	}
+}
+
+// explore visits every state, the nearest first.
+func (x *explorer) explore(limit int) {
+	start := global{approval: x.stored(x.first)}
+	for i := range start.actors {
+		start.actors[i] = x.intern(local{actor: uint8(i), left: x.scenario.ops[i]})
+	}
+	x.states, x.reached, x.known[start] = []global{start}, []step{{from: -1}}, 0
+	for i := 0; i < len(x.states) && !x.t.Failed(); i++ {
+		x.successors(x.states[i], func(n global, label string, err error) {
+			if _, ok := x.known[n]; !ok {
+				x.known[n] = int32(len(x.states))
+				x.states, x.reached = append(x.states, n), append(x.reached, step{int32(i), label})
+			}
+			if err != nil {
+				x.t.Errorf("%v:\n%s", err, strings.Join(append(x.trace(int32(i)), label), "\n"))
+			}
+		})
+		if len(x.states) > limit {
+			x.t.Fatalf("more than %d states", limit)
+		}
+	}
+}
+
+func (x *explorer) trace(i int32) []string {
+	var out []string
+	for ; x.reached[i].from >= 0; i = x.reached[i].from {
+		out = append(out, x.reached[i].label)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// progress lets a process that nobody disturbs answer and carry out the approval, from
+// every state in which that is possible: whatever others have left behind when they
+// crashed, it gets to executed.
+func (x *explorer) progress() (from int) {
+	tried := map[global]bool{}
+	for i, s := range x.states {
+		a := x.approvals[s.approval]
+		if !a.State.Open() || s.drift || x.at(s.clock).After(a.ExpiresAt) {
+			continue
+		}
+		s.effects, s.actors = 0, [2]int32{}
+		if tried[s] {
+			continue
+		}
+		tried[s] = true
+		s.actors[0] = x.intern(local{actor: 0, left: 4})
+		did := append(x.trace(int32(i)), "alone:")
+		for _, o := range []op{opApprove, opPermit, opConsume, opDone} {
+			if l := x.locals[s.actors[0]]; (o == opConsume || o == opDone) && !l.permit.has {
+				break
+			}
+			s.actors[0] = x.begin(s.actors[0], o)
+			for x.locals[s.actors[0]].op != opNone {
+				var err error
+				var label string
+				if s, label, err = x.advance(s, 0); err != nil {
+					x.t.Error(err)
+				}
+				did = append(did, label)
+			}
+		}
+		if got := x.approvals[s.approval].State; got != safety.StateExecuted || s.effects != 1 {
+			x.t.Fatalf("alone it gets to %s after:\n%s", got, strings.Join(did, "\n"))
+		}
+	}
+	return len(tried)
+}
+
+// TestExplore visits every state of two processes with one approval.
+func TestExplore(t *testing.T) {
+	everything := []op{opApprove, opReject, opPermit, opPermitOther, opConsume, opConsumeOther, opDone}
+	path := []op{opApprove, opPermit, opConsume, opDone}
+	for _, s := range []scenario{
+		{name: "both do everything", ops: [2]uint8{4, 4}, choice: path},
+		{name: "the bounds themselves", instants: []time.Duration{0, exploreMaxAge, exploreLifetime}, ops: [2]uint8{4, 4}, choice: path},
+		{name: "one does anything", ops: [2]uint8{3, 4}, choice: everything},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			if s.instants == nil {
+				s.instants = []time.Duration{0, exploreMaxAge + time.Nanosecond, exploreLifetime + time.Nanosecond}
+			}
+			if s.approvers[0] == "" {
+				s.approvers = [2]string{"eva", "eva"}
+			}
+			x := newExplorer(t, s)
+			start := time.Now()
+			x.explore(3e6)
+			t.Logf("%d states, %d runs of the guard, %d approvals, %v", len(x.states), x.runs, len(x.approvals), time.Since(start))
+			t.Logf("progress from %d", x.progress())
+		})
+	}
+}

@@ -1,0 +1,100 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// Requirement says which entities have to be checked beside those in the arguments
+// of the action itself, which always have to. It holds when a request is asked and
+// at each check: an entity found after the request is checked too if it is required.
+type Requirement uint8
+
+// The requirements. The zero value requires most.
+const (
+	// RequireEvaluated requires everything that was evaluated before the decision.
+	RequireEvaluated Requirement = iota
+	// RequireArguments requires nothing else than the arguments.
+	RequireArguments
+	// RequireListed requires what was evaluated of the types in [Policy.Listed].
+	RequireListed
+)
+
+var requirementNames = []string{RequireEvaluated: "evaluated", RequireArguments: "arguments", RequireListed: "listed"}
+
+// String returns "arguments", "listed" or, for every other value, "evaluated".
+func (r Requirement) String() string { return nameOf(requirementNames, r) }
+
+// MarshalText encodes the requirement as its String.
+func (r Requirement) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads what String writes. Anything else is an error.
+func (r *Requirement) UnmarshalText(text []byte) error {
+	return readName(r, "requirement", requirementNames, text)
+}
+
+func (p Policy) validateRequirement() error {
+	switch {
+	case int(p.Require) >= len(requirementNames):
+		return fmt.Errorf("Require is %d: use RequireEvaluated, RequireArguments or RequireListed", uint8(p.Require))
+	case p.Require == RequireListed && len(p.Listed) == 0:
+		return errors.New("Listed is empty: RequireListed needs the entity types that are required")
+	case p.Require != RequireListed && len(p.Listed) > 0:
+		return fmt.Errorf("Listed has %q: it is for RequireListed only", p.Listed)
+	case slices.Contains(p.Listed, ""):
+		return errors.New(`Listed has "": a type has a name`)
+	default:
+		return nil
+	}
+}
+
+// ofAction reports whether e stands in the arguments of the action that asks at the
+// node decision. What an earlier action named is no more than evaluated.
+func ofAction(e entity.Canonical, decision string) bool {
+	return decision != "" && slices.ContainsFunc(e.Seen, func(s entity.Entity) bool {
+		return s.Source == entity.SourceAction && s.TechNode == decision
+	})
+}
+
+// requires reports whether e has to be checked; action, whether it is of the action.
+func (p Policy) requires(e entity.Canonical, action bool) bool {
+	switch p.Require {
+	case RequireArguments:
+		return action
+	case RequireListed:
+		return action || slices.Contains(p.Listed, e.Type)
+	default:
+		return true
+	}
+}
+
+// required returns the entities that have to be checked for the decision.
+func (p Policy) required(entities []entity.Canonical, decision string) []entity.Canonical {
+	if p.Require == RequireEvaluated {
+		return entities
+	}
+	return slices.DeleteFunc(slices.Clone(entities), func(e entity.Canonical) bool {
+		return !p.requires(e, ofAction(e, decision))
+	})
+}
+
+// noEntities says why there is nothing to check.
+func (q *inquiry) noEntities(p Policy) Failure {
+	switch {
+	case p.Require == RequireEvaluated:
+		return fail(ReasonNoEntities, "there is no entity to check")
+	case q.decision == "":
+		return fail(ReasonNoEntities, "there is no request, and so no arguments whose entities could be checked")
+	case p.Require == RequireArguments:
+		return fail(ReasonNoEntities, "the arguments of %s name no entity: add a rule with in: action that finds it", q.tool)
+	default:
+		return fail(ReasonNoEntities, "the arguments of %s name no entity, and none of the listed types %q was evaluated: add a rule with in: action, or list the types that count",
+			q.tool, p.Listed)
+	}
+}

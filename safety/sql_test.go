@@ -1,0 +1,308 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/google/go-cmp/cmp"
+)
+
+// placementTable is a database with the row of strava as it was seen.
+func placementTable() *fakeDB {
+	return &fakeDB{columns: []string{"price", "available"}, rows: [][]driver.Value{{"40000.00", true}}}
+}
+
+// placementQuery is a configuration for it.
+func placementQuery(db safety.SQLQuerier) safety.SQLConfig {
+	return safety.SQLConfig{
+		Database: db, Name: "ads", Query: "SELECT price, available FROM placements WHERE name = ?", Args: []string{"{value}"},
+		Attributes: map[string]safety.SQLAttribute{
+			"price":        {Column: "price", Kind: entity.KindMoney, Currency: "USD"},
+			"availability": {Column: "available", Kind: entity.KindBool},
+		},
+		Now: func() time.Time { return epoch },
+	}
+}
+
+func sqlChecker(t testing.TB, cfg safety.SQLConfig) safety.Checker {
+	t.Helper()
+	c, err := safety.SQL(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestSQL(t *testing.T) {
+	for name, plain := range map[string]bool{"read-only": false, "without read-only transactions": true} {
+		t.Run(name, func(t *testing.T) {
+			f := placementTable()
+			f.plain = plain
+			got, err := sqlChecker(t, placementQuery(f.open(t))).Check(t.Context(), strava)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := safety.State{
+				Attributes: values{"price": usd("$40,000"), "availability": entity.Bool(true)}, AsOf: epoch,
+				Origins: []safety.Origin{{Kind: "sql", Name: "ads"}},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if f.query != "SELECT price, available FROM placements WHERE name = ?" || !cmp.Equal(f.args, []any{"Strava Sponsored Routes"}) {
+				t.Errorf("asked %q with %v", f.query, f.args)
+			}
+			if begun := f.readOnly; begun != f.rollbacks || (begun == 1) == plain {
+				t.Errorf("%d read-only transactions, %d rolled back", begun, f.rollbacks)
+			}
+		})
+	}
+}
+
+// What an entity holds is passed beside the query and never in it.
+func TestSQLArguments(t *testing.T) {
+	at := time.Date(2026, 3, 5, 14, 0, 0, 0, time.UTC)
+	e := thing("Product", "x'; DROP TABLE placements; --", values{
+		"text": entity.Text("t"), "yes": entity.Bool(true), "at": entity.Time(at), "count": number(7), "ratio": number(0.1),
+		"price": usd("$40,000.10"), "huge": usd("$123456789012345678901234.56"),
+	})
+	f := placementTable()
+	cfg := placementQuery(f.open(t))
+	cfg.Args = []string{
+		"{value}", "{type}", "{attributes.text}", "{attributes.yes}", "{attributes.at}", "{attributes.count}", "{attributes.ratio}",
+		"{attributes.price}", "{attributes.huge}", "eu", "{type}/{attributes.count}", "<{attributes.price}>", "",
+	}
+	sqlChecker(t, cfg).Check(t.Context(), e)
+	want := []any{
+		"x'; DROP TABLE placements; --", "Product", "t", true, at, int64(7), "0.1",
+		"40000.1", "123456789012345678901234.56", "eu", "Product/7", "<$40,000.10>", "",
+	}
+	if diff := cmp.Diff(want, f.args); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if strings.Contains(f.query, "DROP") {
+		t.Errorf("query %q", f.query)
+	}
+
+	cfg.Args = []string{"{attributes.gone}"}
+	if _, err := sqlChecker(t, cfg).Check(t.Context(), e); err == nil || !strings.Contains(err.Error(), "no attribute gone") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSQLTimeAndVersion(t *testing.T) {
+	at := epoch.Add(-time.Second)
+	for name, test := range map[string]struct {
+		version     driver.Value
+		asOf        driver.Value
+		wantVersion string
+	}{
+		"text":    {"v7", at.Format(time.RFC3339Nano), "v7"},
+		"bytes":   {[]byte("v7"), []byte(at.Format(time.RFC3339Nano)), "v7"},
+		"integer": {int64(8), at, "8"},
+		"time":    {at, at, "2026-01-19T11:00:12Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeDB{columns: []string{"price", "available", "at", "rev"}, rows: [][]driver.Value{{int64(40000), int64(1), test.asOf, test.version}}}
+			cfg := placementQuery(f.open(t))
+			cfg.AsOf, cfg.Version = "at", "rev"
+			got, err := sqlChecker(t, cfg).Check(t.Context(), strava)
+			if err != nil || !got.AsOf.Equal(at) || got.Version != test.wantVersion {
+				t.Errorf("as of %s, version %q, error %v", got.AsOf, got.Version, err)
+			}
+			if diff := cmp.Diff(values{"price": usd("$40,000"), "availability": entity.Bool(true)}, got.Attributes); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSQLReadsValues(t *testing.T) {
+	at := time.Date(2026, 3, 5, 14, 0, 0, 0, time.UTC)
+	exact := "90071992547409931.01" // no float64
+	for _, test := range []struct {
+		in       driver.Value
+		kind     entity.Kind
+		currency string
+		want     entity.Value
+		err      string // in the error
+	}{
+		{in: exact, kind: entity.KindMoney, currency: "USD", want: usd(exact)},
+		{in: []byte(exact), kind: entity.KindMoney, currency: "USD", want: usd(exact)},
+		{in: "40 EUR", kind: entity.KindMoney, currency: "USD", want: must(entity.ParseMoney("40", "EUR"))},
+		{in: int64(40), kind: entity.KindMoney, currency: "USD", want: usd("$40")},
+		{in: 0.1, kind: entity.KindMoney, currency: "USD", want: usd("$0.10")},
+		{in: int64(7), kind: entity.KindNumber, want: number(7)},
+		{in: "0.10", kind: entity.KindNumber, want: number(0.1)},
+		{in: 0.5, kind: entity.KindNumber, want: number(0.5)},
+		{in: int64(7), kind: entity.KindText, want: entity.Text("7")},
+		{in: []byte("x"), kind: entity.KindText, want: entity.Text("x")},
+		{in: true, kind: entity.KindBool, want: entity.Bool(true)},
+		{in: int64(0), kind: entity.KindBool, want: entity.Bool(false)},
+		{in: at, kind: entity.KindTime, want: entity.Time(at)},
+		{in: "2026-03-05T14:00:00Z", kind: entity.KindTime, want: entity.Time(at)},
+
+		{in: nil, kind: entity.KindText},
+		{in: []byte(nil), kind: entity.KindText},
+
+		{in: "true", kind: entity.KindBool, err: "is a text, not a boolean"},
+		{in: int64(2), kind: entity.KindBool, err: "not a boolean"},
+		{in: 1.0, kind: entity.KindBool, err: "not a boolean"},
+		{in: true, kind: entity.KindMoney, err: "not a money"},
+		{in: "much", kind: entity.KindMoney, err: "much"},
+		{in: math.NaN(), kind: entity.KindNumber, err: "NaN is not a number"},
+		{in: math.Inf(-1), kind: entity.KindMoney, err: "-Inf is not a number"},
+		{in: at, kind: entity.KindText, err: "is not a text"},
+		{in: at, kind: entity.KindMoney, err: "is not a money"},
+		{in: time.Time{}, kind: entity.KindTime, err: "is not a time"},
+		{in: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), kind: entity.KindTime, err: "is not a time"},
+		{in: "2026-03-05 14:00:00", kind: entity.KindTime, err: "RFC 3339"},
+		{in: []byte{0xff}, kind: entity.KindText, err: "UTF-8"},
+		{in: strings.Repeat("x", 64<<10+1), kind: entity.KindText, err: "more than 65536 bytes"},
+	} {
+		f := &fakeDB{columns: []string{"v"}, rows: [][]driver.Value{{test.in}}}
+		cfg := placementQuery(f.open(t))
+		cfg.Attributes = map[string]safety.SQLAttribute{"a": {Column: "v", Kind: test.kind, Currency: test.currency}}
+		got, err := sqlChecker(t, cfg).Check(t.Context(), strava)
+		var named *safety.AnswerError
+		if test.err != "" {
+			if err == nil || !strings.Contains(err.Error(), test.err) || !errors.As(err, &named) || named.Reason != safety.ReasonTypeMismatch || len(got.Attributes) > 0 {
+				t.Errorf("%T %.40v as %s: %v, error %v, want one about %q", test.in, test.in, test.kind, got.Attributes, err, test.err)
+			}
+			continue
+		}
+		if err != nil || !got.Attributes["a"].Equal(test.want) {
+			t.Errorf("%T %v as %s: %v, error %v", test.in, test.in, test.kind, got.Attributes["a"], err)
+		}
+	}
+}
+
+func must(v entity.Value, err error) entity.Value {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Whatever is not one row that is understood in full fails the check.
+func TestSQLRefusesAnswers(t *testing.T) {
+	good := []driver.Value{"40000", true}
+	for name, test := range map[string]struct {
+		change func(*fakeDB)
+		cfg    func(*safety.SQLConfig)
+		reason string
+		want   string // in the summary
+	}{
+		"no row":             {func(f *fakeDB) { f.rows = nil }, nil, safety.ReasonEmptyAnswer, "no row"},
+		"two rows":           {func(f *fakeDB) { f.rows = append(f.rows, good) }, nil, safety.ReasonError, "more than one row"},
+		"two results":        {func(f *fakeDB) { f.more = true }, nil, safety.ReasonError, "more than one row"},
+		"query fails":        {func(f *fakeDB) { f.queryErr = errors.New("no such table") }, nil, safety.ReasonError, "ads: no such table"},
+		"breaks at once":     {func(f *fakeDB) { f.rows, f.rowErr = nil, errors.New("reset") }, nil, safety.ReasonError, "reading the row: reset"},
+		"breaks behind it":   {func(f *fakeDB) { f.rowErr = errors.New("reset") }, nil, safety.ReasonError, "reading the row: reset"},
+		"NULL":               {func(f *fakeDB) { f.rows[0][0] = nil }, nil, safety.ReasonMissingAttribute, "price was seen as $40,000 and is not in the answer"},
+		"wrong type":         {func(f *fakeDB) { f.rows[0][1] = "yes" }, nil, safety.ReasonTypeMismatch, "availability in column available"},
+		"NaN":                {func(f *fakeDB) { f.rows[0][0] = math.NaN() }, nil, safety.ReasonTypeMismatch, "NaN"},
+		"no such column":     {nil, func(c *safety.SQLConfig) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives 0 columns"},
+		"a column twice":     {func(f *fakeDB) { f.columns[1] = "price" }, nil, safety.ReasonTypeMismatch, "2 columns of that name"},
+		"NULL for a time":    {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *safety.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "it is NULL"},
+		"text for a time":    {nil, func(c *safety.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "RFC 3339"},
+		"NULL for a version": {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *safety.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "version in column price"},
+		"an empty version":   {func(f *fakeDB) { f.rows[0][0] = "" }, func(c *safety.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "the text is empty"},
+		"no such version":    {nil, func(c *safety.SQLConfig) { c.Version = "rev" }, safety.ReasonMissingAttribute, "version in column rev"},
+		"an argument":        {nil, func(c *safety.SQLConfig) { c.Args = []string{"{attributes.id}"} }, safety.ReasonError, "ads: argument 1"},
+		"a stale answer": {func(f *fakeDB) {
+			f.columns, f.rows[0] = append(f.columns, "at"), append(f.rows[0], epoch.Add(-time.Hour))
+		},
+			func(c *safety.SQLConfig) { c.AsOf = "at" }, safety.ReasonStaleAnswer, "more than 30s before"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := placementTable()
+			if test.change != nil {
+				test.change(f)
+			}
+			cfg := placementQuery(f.open(t))
+			if test.cfg != nil {
+				test.cfg(&cfg)
+			}
+			r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = sqlChecker(t, cfg) }, strava).check()
+			if r.IsSafeToApprove() || !r.CheckFailed() || !strings.Contains(r.Summary(), test.want) {
+				t.Errorf("want a failure about %q\n%s", test.want, r.Summary())
+			}
+			wantFailure(t, r, test.reason)
+			if got := r.Entities()[0].Origins; name != "an argument" && !cmp.Equal(got, []safety.Origin{{Kind: "sql", Name: "ads"}}) {
+				t.Errorf("origins %v", got)
+			}
+		})
+	}
+}
+
+// A transaction that cannot be begun is one the database does not have: the query
+// says what else is wrong.
+func TestSQLTransactionFails(t *testing.T) {
+	f := placementTable()
+	f.beginErr = errors.New("no read-only transactions here")
+	if _, err := sqlChecker(t, placementQuery(f.open(t))).Check(t.Context(), strava); err != nil {
+		t.Error(err)
+	}
+	f.queryErr = errors.New("no route")
+	if _, err := sqlChecker(t, placementQuery(f.open(t))).Check(t.Context(), strava); err == nil || !strings.Contains(err.Error(), "no route") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// closedRows is a database that gives rows which nobody can read any more.
+type closedRows struct{ db *sql.DB }
+
+func (c closedRows) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := c.db.QueryContext(ctx, query, args...)
+	if err == nil {
+		err = rows.Close()
+	}
+	return rows, err
+}
+
+// A database needs no transactions.
+func TestSQLQuerierAlone(t *testing.T) {
+	_, err := sqlChecker(t, placementQuery(closedRows{placementTable().open(t)})).Check(t.Context(), strava)
+	if err == nil || !strings.Contains(err.Error(), "reading the columns") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSQLConfiguration(t *testing.T) {
+	_, err := safety.SQL(safety.SQLConfig{
+		Args:       []string{"{valeu}", "{value", "{attributes.}"},
+		Attributes: map[string]safety.SQLAttribute{"price": {Column: "p"}, "reach": {Kind: entity.KindNumber}},
+	})
+	for _, want := range []string{
+		"Database is nil", "Query is missing", "argument 1: \"{valeu}\": {valeu} is not known", "argument 2: \"{value\": the braces do not match",
+		"argument 3", `"price": Kind is missing`, `"reach": Column is missing`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if _, err := safety.SQL(safety.SQLConfig{}); err == nil || !strings.Contains(err.Error(), "Attributes is empty") {
+		t.Errorf("error %v", err)
+	}
+	cfg := placementQuery(placementTable().open(t))
+	cfg.Now, cfg.Name = nil, ""
+	before := time.Now()
+	c := sqlChecker(t, cfg)
+	delete(cfg.Attributes, "price")
+	got, err := c.Check(t.Context(), strava)
+	if err != nil || got.AsOf.Before(before) || len(got.Attributes) != 2 || got.Origins[0].Name != "database" {
+		t.Errorf("%+v, error %v", got, err)
+	}
+}
