@@ -23,6 +23,7 @@
 // A launcher takes the same value as launcher.Config.PluginConfig. A tool whose
 // effect matters is given to its agent as cg.Protect(t).
 //
-// Everything is kept in a local journal, a SQLite file. Nothing here uses the
-// network unless a checker is configured to.
+// Everything is kept in a local journal, a SQLite file. Nothing here uses the network
+// unless the configuration asks for it: with a checker over HTTP, a bucket for large
+// parts, or a BigQuery dataset.
 package contextgraph

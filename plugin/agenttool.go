@@ -53,24 +53,12 @@ func (rec *Recorder) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 // schemaOf returns a schema of an LLM agent. ADK exports the field, but on a type that
 // it does not.
 func schemaOf(a agent.Agent, field string) *genai.Schema {
-	s, _ := fieldOf(a, field).(*genai.Schema)
+	f := fieldOf(reflect.Indirect(reflect.ValueOf(a)), field)
+	if !f.IsValid() || !f.CanInterface() {
+		return nil
+	}
+	s, _ := f.Interface().(*genai.Schema)
 	return s
-}
-
-func fieldOf(a agent.Agent, name string) any {
-	v := reflect.Indirect(reflect.ValueOf(a))
-	if v.Kind() != reflect.Struct {
-		return nil
-	}
-	sf, ok := v.Type().FieldByName(name)
-	if !ok {
-		return nil
-	}
-	f, err := v.FieldByIndexErr(sf.Index)
-	if err != nil || !f.CanInterface() {
-		return nil
-	}
-	return f.Interface()
 }
 
 // Name implements [tool.Tool].

@@ -41,11 +41,8 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 			result, err = rec.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", p)), nil
 		}
 	}()
-	switch {
-	case rec.sink == nil || rec.guard == nil:
-		return rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate"), nil
-	case rec.closed.Load():
-		return rec.deny(nil, name, CodeClosed, "contextgraph is closed"), nil
+	if denial := rec.unavailable(name); denial != nil {
+		return denial, nil
 	}
 	r := rec.runs.lookup(ctx)
 	if r == nil {
@@ -82,6 +79,18 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
 	}
 	return rec.execute(ctx, r, c, args), nil
+}
+
+// unavailable denies every guarded call of a recorder that is off or closed; nil means
+// that it is neither.
+func (rec *Recorder) unavailable(name string) (denial map[string]any) {
+	switch {
+	case rec.sink == nil || rec.guard == nil:
+		return rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate")
+	case rec.closed.Load():
+		return rec.deny(nil, name, CodeClosed, "contextgraph is closed")
+	}
+	return nil
 }
 
 // observe says so when a call that is only observed runs over a verdict that would

@@ -103,8 +103,8 @@ func (p *protected) ProcessRequest(ctx agent.Context, req *model.LLMRequest) err
 // Run runs the tool inside once, if there is a permit for exactly this call.
 func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	name := p.Name()
-	if p.rec.sink == nil || p.rec.guard == nil || p.rec.closed.Load() {
-		return p.rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off or closed; a protected tool does not run without it"), nil
+	if denial := p.rec.unavailable(name); denial != nil {
+		return denial, nil
 	}
 	r := p.rec.runs.lookup(ctx)
 	var c *call

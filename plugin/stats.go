@@ -17,7 +17,7 @@ type Stats struct {
 	FormatterFailed, ClassifierFailed uint64
 	// NotOffloaded counts parts that no store took; their bytes are not kept.
 	NotOffloaded uint64
-	// Panics counts panics of the recorder's own code that were recovered. A row is
+	// Panics counts panics of the recorder's own code that were recovered. Rows may be
 	// missing for each.
 	Panics uint64
 }
