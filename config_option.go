@@ -23,9 +23,7 @@ type Option func(*Config)
 func WithChecker(entityType string, c safety.Checker) Option {
 	return func(cfg *Config) {
 		checkers := make(map[string]safety.Checker, len(cfg.CheckFuncs)+1)
-		for t, c := range cfg.CheckFuncs {
-			checkers[t] = c
-		}
+		maps.Copy(checkers, cfg.CheckFuncs)
 		checkers[entityType] = c
 		cfg.CheckFuncs = checkers
 	}

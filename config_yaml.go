@@ -43,12 +43,12 @@ func LoadConfig(path string) (Config, error) {
 // file gives the zero Config.
 //
 // The variables of environ, in the form of [os.Environ], take the place of keys:
-// CONTEXTGRAPH_GUARD_MODE of guard.mode, and so on for every single value of
-// enabled and guard, for path, durability, commit_interval, on_full and retention of
-// journal, for prompt_history and artifacts.store of record, for project, dataset,
-// location and table of bigquery, and for guard.tools as a list with commas. The last
-// may add tools to those of the file, it may not leave one out. Any other variable whose name begins with CONTEXTGRAPH_ is an error,
-// unless a header of the file names it.
+// CONTEXTGRAPH_GUARD_MODE of guard.mode, and so on for enabled, for every single value
+// of guard, for path, durability, commit_interval, on_full and retention of journal,
+// for prompt_history and artifacts.store of record, for project, dataset, location and
+// table of bigquery, and for guard.tools as a list with commas. The last may add tools
+// to those of the file, it may not leave one out. Any other variable whose name begins
+// with CONTEXTGRAPH_ is an error, unless a header of the file names it.
 //
 // What neither says is left zero and means the default. The error joins one
 // [*ConfigError] for everything that is wrong; with it comes the zero Config.

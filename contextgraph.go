@@ -108,11 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 }
 
 func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
-	rules, err := in.cfg.rules()
-	if err != nil {
-		return err
-	}
-	extractor, err := graphsync.Compile(rules)
+	extractor, err := in.cfg.Extractor()
 	if err != nil {
 		return err
 	}
@@ -221,7 +217,9 @@ func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanP
 // context the tool was given. The entity becomes part of the row that ends the call
 // and is linked to the call's span; a Confidence of zero counts as 1. Where the value
 // is an amount of money, set Norm, so that every spelling of it is one entity. The
-// error is ErrNoCall of package plugin outside of a recorded tool call.
+// error is ErrNoCall of package plugin outside of a recorded tool call. An entity that
+// the limits of a row would cut, or with an attribute whose name is one of a secret, is
+// refused: what would be on record is not what the tool saw.
 func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	return in.rec.RecordEntity(ctx, e)
 }
@@ -286,11 +284,7 @@ func (in *Instance) Flush(ctx context.Context) error {
 	if in.journal == nil {
 		return nil
 	}
-	var err error
-	if in.parts != nil {
-		err = in.parts.Flush(ctx)
-	}
-	return errors.Join(err, in.journal.Flush(ctx))
+	return errors.Join(in.flush(ctx, func(context.Context) error { return nil }))
 }
 
 // Close writes what is queued, sends to BigQuery what it lacks, and closes the journal,

@@ -24,6 +24,7 @@
 // effect matters is given to its agent as cg.Protect(t), a toolset as
 // cg.ProtectToolset(ts); cg.CheckTools names tools that would run without the gate.
 //
-// Everything is kept in a local journal, a SQLite file. Nothing here uses the
-// network unless a checker is configured to.
+// Everything is kept in a local journal, a SQLite file. Nothing here uses the network
+// unless the configuration asks for it: with a checker over HTTP, a bucket for large
+// parts, or a BigQuery dataset.
 package contextgraph

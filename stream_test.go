@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/adk/v2/agent"
@@ -146,23 +147,29 @@ func TestFlushOnRunEnd(t *testing.T) {
 		t.Errorf("%d flushes with %d of %d rows in the journal", d.called("flush"), d.rows, rows)
 	}
 
-	var log bytes.Buffer
-	d = &dataset{flush: func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }}
-	h = newHarness(t, into(d, func(c *warehouse.Config) {
-		c.Stream.FlushOnRunEnd, c.Stream.FlushTimeout = true, 10*time.Millisecond
-	}), func(o *options) { o.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	ctx, hangUp := context.WithCancel(t.Context())
-	for range h.runner.Run(ctx, user, sess, adktest.UserText("find routes"), agent.RunConfig{}) {
+	// In the time of a bubble: the journal, which is waited for first, takes none of it.
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		d := &dataset{flush: func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }}
+		h := newHarness(t, into(d, func(c *warehouse.Config) {
+			c.Stream.FlushOnRunEnd, c.Stream.FlushTimeout = true, time.Second
+		}), func(o *options) { o.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		ctx, hangUp := context.WithCancel(t.Context())
+		for range h.runner.Run(ctx, user, sess, adktest.UserText("find routes"), agent.RunConfig{}) {
+			hangUp()
+			break
+		}
 		hangUp()
-		break
-	}
-	hangUp()
-	if d.called("flush") != 1 || !errors.Is(d.lastCtx.Err(), context.DeadlineExceeded) {
-		t.Errorf("%d flushes; context ended with %v", d.called("flush"), d.lastCtx.Err())
-	}
-	if !strings.Contains(log.String(), "they stay in the journal") {
-		t.Errorf("the log does not say what became of the rows:\n%s", &log)
-	}
+		if n := d.called("flush"); n != 1 {
+			t.Fatalf("%d flushes, want 1", n)
+		}
+		if err := d.lastCtx.Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the context ended with %v", err)
+		}
+		if !strings.Contains(log.String(), "they stay in the journal") {
+			t.Errorf("the log does not say what became of the rows:\n%s", &log)
+		}
+	})
 }
 
 // A run does not wait where it cannot be told when its rows get there, and the log is not
@@ -182,7 +189,11 @@ func TestFlushOnRunEndGivesUp(t *testing.T) {
 			d.flush = func(context.Context) error { return errors.New("stopped: grant a role") }
 			h := newHarness(t, into(d, func(c *warehouse.Config) {
 				c.Stream.FlushOnRunEnd, c.Stream.FlushTimeout = true, 5*time.Minute
-			}), func(o *options) { o.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+			}), func(o *options) {
+				o.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				at := time.Now()
+				o.cfg.Now = func() time.Time { return at } // the log has a line a minute
+			})
 			for i := range 20 {
 				if _, err := adktest.TryRun(t.Context(), h.runner, user, fmt.Sprint("s", i), adktest.UserText("find routes")); err != nil {
 					t.Fatal(err)

@@ -245,6 +245,23 @@ func TestProtectDeniesWithoutThePlugins(t *testing.T) {
 	}
 }
 
+func TestProtectDeniesOnceClosedWithoutThePlugins(t *testing.T) {
+	h := newHarness(t, func(o *options) {
+		o.wrapRunnerCfg = func(rc *runner.Config) { rc.PluginConfig = runner.PluginConfig{} }
+	})
+	if err := h.cg.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	events, err := adktest.TryRun(t.Context(), h.runner, user, sess, adktest.UserText("buy a route"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.wantBought(0)
+	if got := adktest.Responses(events, "buy"); len(got) != 1 || got[0]["reason"] != "closed" {
+		t.Errorf("buy answered %v, want a denial that says contextgraph is closed", got)
+	}
+}
+
 func TestProtectDeniesInsideAnAgentRunAsATool(t *testing.T) {
 	h := newHarness(t)
 	buy, err := functiontool.New(functiontool.Config{Name: "buy"}, func(agent.Context, buyArgs) (map[string]any, error) {

@@ -45,7 +45,7 @@ func NewCalls(rows []schema.Event) *Calls {
 	c := &Calls{rows: make(map[string]*schema.Event, len(rows)), started: make(map[string]*schema.Event)}
 	for _, e := range inOrder(rows) {
 		c.rows[e.EventID] = e
-		if node := rowNodeKey(e); e.EventType == schema.ToolStarting && c.started[node] == nil {
+		if node := RowNodeKey(e); e.EventType == schema.ToolStarting && c.started[node] == nil {
 			c.started[node] = e
 		}
 	}

@@ -75,7 +75,7 @@ func (x *Extractor) Extract(rows []schema.Event) Extraction {
 		out.RowsRead++
 		out.Watermark = max(out.Watermark, e.Seq)
 		read, err := x.row(e)
-		node := rowNodeKey(e)
+		node := RowNodeKey(e)
 		// The calls that an answer asks for tie what tools found to what came before.
 		if e.IsTruncated && (read.relevant || e.EventType == schema.LLMResponse) {
 			out.Truncated++

@@ -81,9 +81,9 @@ func hashKey(fields ...string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// rowNodeKey returns the key of the node that e belongs to. Without a span id that
+// RowNodeKey returns the key of the node that e belongs to. Without a span id that
 // is a node for the row alone; the sixth field keeps it apart from every span.
-func rowNodeKey(e *schema.Event) string {
+func RowNodeKey(e *schema.Event) string {
 	if e.SpanID == "" {
 		return hashKey(e.AppName, e.UserID, e.SessionID, e.TraceID, "", e.EventID)
 	}
@@ -132,7 +132,7 @@ func fold(rows []*schema.Event) (spans []*span, of []int) {
 	index := make(map[string]int)
 	of = make([]int, len(rows))
 	for pos, e := range rows {
-		key := rowNodeKey(e)
+		key := RowNodeKey(e)
 		i, known := index[key]
 		if !known {
 			i = len(spans)

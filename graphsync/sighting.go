@@ -145,6 +145,43 @@ func (g *Graph) seenBy(i, cutoff int) (entity.Entity, bool) {
 	return e, true
 }
 
+// Known is an entity as its span knew it from one row on.
+type Known struct {
+	// Entity merges what the span saw of it in this row and in earlier ones.
+	Entity entity.Entity
+	// Since is the time of the row, or of the sighting when that is earlier: one whose row
+	// is not in the graph counts from the next row on.
+	Since time.Time
+}
+
+// Sightings returns for each of [Graph.Entities], in their order, what its span knew of it
+// after each row that it saw it in, in the order of the rows. The last is the entity as
+// Entities has it; the earlier ones are what decisions between the rows rest on.
+func (g *Graph) Sightings() [][]Known {
+	out := make([][]Known, len(g.entities))
+	for i, list := range g.sightings {
+		var known Known
+		for j, s := range list {
+			if j == 0 {
+				known.Entity = s.Entity
+			} else {
+				known.Entity = merged(known.Entity, s.Entity)
+			}
+			if j+1 < len(list) && list[j+1].pos == s.pos {
+				continue
+			}
+			known.Since = s.SeenAt
+			if s.pos < len(g.rows) {
+				if at := eventTime(g.rows[s.pos]); at.Before(known.Since) {
+					known.Since = at
+				}
+			}
+			out[i] = append(out[i], known)
+		}
+	}
+	return out
+}
+
 // mergeRow returns the entities of one row, each type and value once.
 func mergeRow(es []entity.Entity) []entity.Entity {
 	if len(es) < 2 {

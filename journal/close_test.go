@@ -54,12 +54,14 @@ func TestCallsAfterClose(t *testing.T) {
 }
 
 func TestCloseTellsWhatIsLost(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{
+	// Without the end of its context Close would wait for the lock as long as this.
+	j, err := journal.OpenImpatient(t.Context(), journal.Config{
 		Path: filepath.Join(t.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler),
-	})
+	}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
+	j.SetCloseGrace(patience)
 	unlock := lockFile(t, j.Path())
 	defer unlock()
 	for n := range int64(5) {
@@ -68,13 +70,9 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 	cause := errors.New("no patience")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, cause)
 	defer cancel()
-	begin := time.Now()
 	err = j.Close(ctx)
 	if !errors.Is(err, journal.ErrUnwritten) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "holds the write lock") {
 		t.Errorf("Close() = %v, want ErrUnwritten and why", err)
-	}
-	if d := time.Since(begin); d > 3*time.Second {
-		t.Errorf("Close took %v", d)
 	}
 	if n := j.Stats().Lost[journal.LostUnwritten]; n != 5 || j.Lost(testSession) != 5 {
 		t.Errorf("%d rows counted as unwritten, %d of the session, want 5", n, j.Lost(testSession))
@@ -88,6 +86,7 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 func TestCloseWithEndedContext(t *testing.T) {
 	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}
 	j := reopen(t, cfg)
+	j.SetCloseGrace(patience)
 	appendAll(t, j, event(testSession, "r", 1, "X"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -7,12 +7,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
@@ -63,23 +62,10 @@ func (l *DeadLetter) write(conn *sqlite.Conn, statement string, destination int6
 	}
 	return exec(conn, statement, func(b *binder) {
 		b.integer(destination, l.Seq, int64(l.Bytes))
-		b.optional(clip(l.Code, maxCode))
-		b.text(clip(l.Reason, MaxReason))
+		b.optional(clip.Text(l.Code, maxCode))
+		b.text(clip.Text(l.Reason, MaxReason))
 		b.time(at)
 	})
-}
-
-// clip returns valid UTF-8 of at most limit bytes.
-func clip(s string, limit int) string {
-	const mark = "…"
-	if len(s) > limit {
-		end := limit - len(mark)
-		for end > 0 && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s = s[:end] + mark
-	}
-	return strings.ToValidUTF8(s, string(utf8.RuneError))
 }
 
 // DeadLetters returns the dead letters of the destination in the order of their rows, at

@@ -119,6 +119,8 @@ func TestDeadLetterIsBounded(t *testing.T) {
 		{strings.Repeat("x", journal.MaxReason+1), strings.Repeat("x", journal.MaxReason-3) + "…"},
 		{strings.Repeat("ä", journal.MaxReason), strings.Repeat("ä", (journal.MaxReason-3)/2) + "…"},
 		{"bad \xff byte", "bad \ufffd byte"},
+		// As long as may be, and longer when it is repaired.
+		{strings.Repeat("x\xff", journal.MaxReason/2), strings.Repeat("x\ufffd", journal.MaxReason/4-1) + "x…"},
 	} {
 		advance(t, o, "a", 1, journal.DeadLetter{Seq: 1, Reason: tt.reason, Code: tt.reason})
 		l := letters(t, o, 0)

@@ -15,6 +15,9 @@ func OpenImpatient(ctx context.Context, cfg Config, busy time.Duration) (*Journa
 	return open(ctx, cfg, busy)
 }
 
+// SetCloseGrace is called before Close.
+func (j *Journal) SetCloseGrace(d time.Duration) { j.grace = d }
+
 // NewWithoutWriter returns a journal that only queues.
 func NewWithoutWriter(cfg Config) *Journal {
 	if err := cfg.setDefaults(); err != nil {

@@ -137,12 +137,9 @@ func TestCloseLeavesAStuckWriter(t *testing.T) {
 	appendAll(t, j, event(testSession, "r", 1, "X"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	begin := time.Now()
+	// It returns, although the writer does not before it is released.
 	if err := j.Close(ctx); !errors.Is(err, journal.ErrUnwritten) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Close() = %v, want ErrUnwritten", err)
-	}
-	if d := time.Since(begin); d > 5*time.Second {
-		t.Errorf("Close took %v", d)
 	}
 	close(release)
 	if err := <-result; err == nil {

@@ -295,6 +295,7 @@ func TestFileLosesItsName(t *testing.T) {
 					t.Errorf("%s: %v, want %q", what, err, want)
 				}
 			}
+			j.SetCloseGrace(patience)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if err := j.Close(ctx); !errors.Is(err, journal.ErrUnwritten) {

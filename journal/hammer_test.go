@@ -91,7 +91,8 @@ func everythingAtOnce(t *testing.T, onFull journal.OnFull, locked bool) {
 			offered.Add(1)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	j.SetCloseGrace(patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if locked {
 		cancel()

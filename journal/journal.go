@@ -120,6 +120,7 @@ type Journal struct {
 	readers *sqlitex.Pool
 	// retention is nil when everything is kept.
 	retention *retention
+	grace     time.Duration // closeGrace, but where a test cannot count on it
 
 	closeOnce sync.Once
 	hurryOnce sync.Once
@@ -159,7 +160,7 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	}
 	queue := newQueue(cfg)
 	w := newWriter(conn, files, queue, cfg, busy)
-	j := &Journal{path: path, id: id, queue: queue, w: w, readers: readers}
+	j := &Journal{path: path, id: id, queue: queue, w: w, readers: readers, grace: closeGrace}
 	go w.run(readers)
 	j.retention = startRetention(j, cfg.Retention)
 	return j, nil
@@ -216,11 +217,11 @@ func (j *Journal) Close(ctx context.Context) error {
 		w.hurryCause = context.Cause(ctx)
 		close(w.hurry)
 	})
-	if ended(w.done, time.After(closeGrace)) {
+	if ended(w.done, time.After(j.grace)) {
 		return w.closeErr
 	}
 	j.abortOnce.Do(func() { close(w.abort) })
-	if ended(w.done, time.After(closeGrace)) {
+	if ended(w.done, time.After(j.grace)) {
 		return w.closeErr
 	}
 	return fmt.Errorf("journal: close %s: %d %w: the disk does not answer: %w",

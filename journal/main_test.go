@@ -55,6 +55,9 @@ func rounds(usual, race int) int {
 	return usual
 }
 
+// patience bounds what a test waits for that must happen, however slow the machine is.
+const patience = 5 * time.Minute
+
 var testSession = schema.Session{App: "shop", User: "ann", ID: "s-1"}
 
 // openJournal opens a journal in a new directory and closes it at the end.
@@ -115,7 +118,7 @@ func reopen(tb testing.TB, cfg journal.Config) *journal.Journal {
 
 func closeJournal(tb testing.TB, j *journal.Journal) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience)
 	defer cancel()
 	if err := j.Close(ctx); err != nil {
 		tb.Error(err)

@@ -220,6 +220,7 @@ func TestDamagedInside(t *testing.T) {
 	if err := j.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Flush() = %v, want %q", err, want)
 	}
+	j.SetCloseGrace(patience)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := j.Close(ctx); !errors.Is(err, journal.ErrUnwritten) || !strings.Contains(err.Error(), want) {

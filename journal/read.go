@@ -22,8 +22,10 @@ func (j *Journal) read(ctx context.Context, what string, fn func(*sqlite.Conn) e
 	}
 	conn, err := j.readers.Take(ctx)
 	if err == nil {
-		err = fn(conn)
-		j.readers.Put(conn)
+		err = func() error {
+			defer j.readers.Put(conn) // also when fn panics: who recovers that reads on
+			return fn(conn)
+		}()
 	}
 	switch {
 	case err == nil:

@@ -40,7 +40,8 @@ const (
 // has expired for as long as a row would have kept the session, one with an approval
 // that is executing, and so in doubt, never, nor is one that was active within MinIdle.
 // Nor is one that is not replicated: with a row that an [Outbox] has not acknowledged, or
-// that is a dead letter. When a removed session goes on, [Journal.Gaps] tells that its beginning is gone, and no approval can rest on it.
+// that is a dead letter. When a removed session goes on, [Journal.Gaps] tells that its
+// beginning is gone, and no approval can rest on it.
 type Retention struct {
 	// MaxAge is how old the newest row of a session may become. Default 0: any age.
 	MaxAge time.Duration

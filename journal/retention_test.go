@@ -394,7 +394,7 @@ func TestRetentionAfterRowsWereDeletedByHand(t *testing.T) {
 	flush(t, j)
 	alter(t, j, "DELETE FROM agent_events WHERE session_id = 'emptied' OR session_id = 'thinned' AND run_seq < 5")
 	alter(t, j, "UPDATE sessions SET last_seq = last_seq - 2 WHERE session_id = 'whole'")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := j.Sweep(ctx, journal.Retention{MaxAge: day}, sweepTime); err != nil {
 		t.Fatal(err)
@@ -737,11 +737,13 @@ func TestRetentionInTheBackground(t *testing.T) {
 	clock.Store(sweepTime.UnixMicro())
 	j := openJournal(t, func(c *journal.Config) {
 		c.Retention = journal.Retention{MaxAge: day, Interval: time.Millisecond}
+		c.CommitInterval = time.Hour // the rows are stored at once, when they are flushed
 		c.Now = func() time.Time { return time.UnixMicro(clock.Load()) }
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	appendAll(t, j, aged(testSession, "r", 30, time.Hour)...)
 	appendAll(t, j, aged(named("old"), "r", 20, 2*day)...)
+	flush(t, j)
 	waitFor(t, func() bool { return j.Stats().RemovedSessions == 1 })
 	if d := cmp.Diff([]string{testSession.ID}, listed(t, j)); d != "" {
 		t.Errorf("sessions differ (-want +got):\n%s", d)
@@ -762,34 +764,84 @@ func TestRetentionInTheBackground(t *testing.T) {
 	}
 }
 
-// TestCloseEndsRetention closes a journal in the middle of a long removal, and with
-// the file locked by another process.
+// TestCloseEndsRetention closes a journal in the middle of a long removal, and while
+// that waits for a file that another process has locked.
 func TestCloseEndsRetention(t *testing.T) {
-	for _, locked := range []bool{false, true} {
-		t.Run(fmt.Sprint("locked ", locked), func(t *testing.T) {
-			cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler)}
-			j := reopen(t, cfg)
-			const sessions = 500
-			for n := range sessions {
-				appendAll(t, j, aged(named(fmt.Sprint("old-", n)), "r", 2, 2*day)...)
-			}
-			closeJournal(t, j)
-			cfg.Retention.MaxAge = day
-			cfg.Now = func() time.Time { return sweepTime }
-			var err error
-			if j, err = journal.Open(t.Context(), cfg); err != nil {
-				t.Fatal(err)
-			}
-			waitFor(t, func() bool { return j.Stats().RemovedSessions > 3 })
-			if locked {
-				defer lockFile(t, j.Path())()
-			}
-			closeJournal(t, j)
-			if s := j.Stats(); s.RemovedSessions == sessions || s.RetentionError != nil {
-				t.Errorf("stats %+v: want a removal cut short without an error", s)
-			}
-		})
+	const sessions = 500
+	// start returns a journal with one session that was removed, and others that are
+	// when the function it returns was called.
+	start := func(t *testing.T) (j *journal.Journal, due func()) {
+		var clock atomic.Int64
+		clock.Store(sweepTime.Add(-2 * day).UnixMicro())
+		j, err := journal.OpenImpatient(t.Context(), journal.Config{
+			Path: newFile(t), Logger: slog.New(slog.DiscardHandler), CommitInterval: time.Hour,
+			Retention: journal.Retention{MaxAge: day, Interval: time.Millisecond},
+			Now:       func() time.Time { return time.UnixMicro(clock.Load()) },
+		}, time.Hour) // a lock is waited for until Close
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendAll(t, j, aged(named("first"), "r", 2, 4*day)...)
+		for n := range sessions {
+			appendAll(t, j, aged(named(fmt.Sprint("old-", n)), "r", 2, 2*day)...)
+		}
+		flush(t, j)
+		waitFor(t, func() bool { return j.Stats().RemovedSessions == 1 })
+		return j, func() { clock.Store(sweepTime.UnixMicro()) }
 	}
+	cutShort := func(t *testing.T, j *journal.Journal) {
+		t.Helper()
+		if s := j.Stats(); s.RemovedSessions == 1+sessions || s.RetentionError != nil {
+			t.Errorf("stats %+v: want a removal cut short without an error", s)
+		}
+	}
+	t.Run("removing", func(t *testing.T) {
+		j, due := start(t)
+		removing, release := make(chan struct{}), make(chan struct{})
+		rows := 0
+		pause := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
+			if rows++; rows == 10 {
+				close(removing)
+				<-release
+			}
+			return sqlite.Value{}, nil
+		}
+		err := j.Write(t.Context(), func(conn *sqlite.Conn) error {
+			if err := conn.CreateFunction("pause", &sqlite.FunctionImpl{Scalar: pause, AllowIndirect: true}); err != nil {
+				return err
+			}
+			return sqlitex.ExecuteTransient(conn, "CREATE TEMP TRIGGER paused BEFORE DELETE ON main.agent_events BEGIN SELECT pause(); END", nil)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		due()
+		<-removing
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			closeJournal(t, j)
+		}()
+		waitFor(t, func() bool { return !j.Append(event(named("late"), "r", 1, "X")) }) // Close has begun
+		close(release)
+		<-closed
+		if n := j.Stats().RemovedSessions; n < 4 {
+			t.Errorf("%d sessions were removed before the tenth row", n)
+		}
+		cutShort(t, j)
+	})
+	t.Run("locked", func(t *testing.T) {
+		j, due := start(t)
+		defer lockFile(t, j.Path())()
+		due()
+		waitFor(t, func() bool { // the writer waits for the lock, and serves nobody
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			return j.Flush(ctx) != nil
+		})
+		closeJournal(t, j)
+		cutShort(t, j)
+	})
 }
 
 func TestRetentionConfigErrors(t *testing.T) {

@@ -183,8 +183,8 @@ func (w *writer) serve(c *call) error {
 }
 
 // commit stores everything that waited when it was called, and what is known of
-// losses, one transaction after the other. When one fails, its rows stay in held, first in line, and the others in
-// the queue.
+// losses, one transaction after the other. When one fails, its rows stay in held, first
+// in line, and the others in the queue.
 func (w *writer) commit() error {
 	defer w.reportDrops()
 	defer w.boundWAL()

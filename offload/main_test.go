@@ -94,7 +94,7 @@ func start(tb testing.TB, cfg offload.Config) *offload.Uploader {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 5*time.Minute)
 		defer cancel()
 		if err := u.Close(ctx); err != nil && !errors.Is(err, offload.ErrUnwritten) {
 			tb.Error(err)

@@ -46,31 +46,19 @@ type agentTool struct {
 func (rec *Recorder) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 	t := &agentTool{rec: rec, agent: a, skip: cfg != nil && cfg.SkipSummarization}
 	t.decl, _ = agenttool.New(a, cfg).(runnable)
-	t.input, t.output = schemaOf(a, "InputSchema"), schemaOf(a, "OutputSchema")
+	t.input, t.output = configured[*genai.Schema](a, "InputSchema"), configured[*genai.Schema](a, "OutputSchema")
 	return t
 }
 
-// schemaOf returns a schema of an LLM agent. ADK exports the field, but on a type that
-// it does not.
-func schemaOf(a agent.Agent, field string) *genai.Schema {
-	s, _ := fieldOf(a, field).(*genai.Schema)
-	return s
-}
-
-func fieldOf(a agent.Agent, name string) any {
-	v := reflect.Indirect(reflect.ValueOf(a))
-	if v.Kind() != reflect.Struct {
-		return nil
+// configured returns what a field of an LLM agent holds, or the zero value. ADK exports
+// the fields, but on a type that it does not.
+func configured[T any](a agent.Agent, field string) (value T) {
+	f := fieldOf(reflect.Indirect(reflect.ValueOf(a)), field)
+	if !f.IsValid() || !f.CanInterface() {
+		return value
 	}
-	sf, ok := v.Type().FieldByName(name)
-	if !ok {
-		return nil
-	}
-	f, err := v.FieldByIndexErr(sf.Index)
-	if err != nil || !f.CanInterface() {
-		return nil
-	}
-	return f.Interface()
+	value, _ = f.Interface().(T)
+	return value
 }
 
 // Name implements [tool.Tool].

@@ -41,11 +41,8 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 			result, err = rec.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", p)), nil
 		}
 	}()
-	switch {
-	case rec.sink == nil || rec.guard == nil:
-		return rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate"), nil
-	case rec.closed.Load():
-		return rec.deny(nil, name, CodeClosed, "contextgraph is closed"), nil
+	if denial := rec.unavailable(name); denial != nil {
+		return denial, nil
 	}
 	r := rec.runs.lookup(ctx)
 	if r == nil {
@@ -67,6 +64,11 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	c.gated = true
 
 	confirmation := ctx.ToolConfirmation()
+	if confirmation == nil {
+		if refusal := rec.repeated(ctx, r, c, args); refusal != nil {
+			return refusal, nil
+		}
+	}
 	switch {
 	case confirmation == nil && always && !c.inner:
 		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
@@ -81,6 +83,18 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
 	}
 	return rec.execute(ctx, r, c, args), nil
+}
+
+// unavailable denies every guarded call of a recorder that is off or closed; nil means
+// that it is neither.
+func (rec *Recorder) unavailable(name string) (denial map[string]any) {
+	switch {
+	case rec.sink == nil || rec.guard == nil:
+		return rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate")
+	case rec.closed.Load():
+		return rec.deny(nil, name, CodeClosed, "contextgraph is closed")
+	}
+	return nil
 }
 
 // observe says so when a call that is only observed runs over a verdict that would
@@ -156,7 +170,7 @@ func refusalOf(c *call, outcome safety.Outcome) *safety.Refusal {
 	case safety.CodeCheckFailed:
 		message = fmt.Sprintf("It could not be shown that what %s rests on is unchanged.", c.name)
 	case safety.CodeNotAuthorized:
-		message = fmt.Sprintf("Whoever approved %s is not allowed to.", c.name)
+		message = fmt.Sprintf("Whoever approved %s is not allowed to: %s.", c.name, outcome.Detail)
 	case safety.CodeExpired:
 		message = fmt.Sprintf("The approval request of %s has expired.", c.name)
 	}
@@ -167,11 +181,11 @@ func refusalOf(c *call, outcome safety.Outcome) *safety.Refusal {
 
 // refuse turns a refusal of the guard into the result the model gets.
 func (rec *Recorder) refuse(c *call, err error) map[string]any {
-	c.refused = err.Error()
 	var refusal *safety.Refusal
 	if !errors.As(err, &refusal) {
 		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: err.Error(), Tool: c.name}
 	}
+	c.refused, c.refusal = err.Error(), refusal
 	rec.log.Warn("contextgraph: call refused", "tool", c.name, "code", refusal.Code, "approval", refusal.ApprovalID,
 		"alerts", len(refusal.Report.Alerts()), "failures", len(refusal.Report.Failures()))
 	return refusal.Map()
@@ -181,7 +195,7 @@ func (rec *Recorder) refuse(c *call, err error) map[string]any {
 func (rec *Recorder) deny(c *call, name, code, message string) map[string]any {
 	refusal := &safety.Refusal{Code: code, Message: fmt.Sprintf("%s was not run: %s.", name, message), Tool: name, Next: setupNext(code)}
 	if c != nil {
-		c.refused = refusal.Error()
+		c.refused, c.refusal = refusal.Error(), refusal
 	}
 	rec.log.Warn("contextgraph: call denied", "tool", name, "code", code, "reason", message)
 	return refusal.Map()

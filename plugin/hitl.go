@@ -62,7 +62,10 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 		}
 		rec.log.Error("contextgraph: an approval request could not be recorded", "tool", name, "error", err)
 		if enforced {
-			refusal = rec.withdraw(ctx, name, err)
+			refusal = rec.withdraw(ctx, c, name, err)
+			if r != nil && c != nil {
+				r.noteRefusal(c, args, nil)
+			}
 		}
 	}()
 	var approval safety.Approval
@@ -98,12 +101,12 @@ func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]a
 // withdraw takes the request back and returns what the model is told instead.
 // Deleting it from the actions is the one way to hide it: an error from AfterTool
 // does not, and one from OnEvent comes too late.
-func (rec *Recorder) withdraw(ctx agent.Context, name string, cause error) map[string]any {
+func (rec *Recorder) withdraw(ctx agent.Context, c *call, name string, cause error) map[string]any {
 	if actions := ctx.Actions(); actions != nil {
 		delete(actions.RequestedToolConfirmations, ctx.FunctionCallID())
 		actions.SkipSummarization = false
 	}
-	return rec.deny(nil, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
+	return rec.deny(c, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
 }
 
 // withSummary adds the summary to a payload that is absent or an object. A payload

@@ -34,12 +34,12 @@ func instructionOf(a agent.Agent) string {
 		if v = pointee(v); v.Kind() != reflect.Struct {
 			return ""
 		}
-		if f := v.FieldByName("State"); f.Kind() == reflect.Struct {
-			if in := f.FieldByName("Instruction"); in.Kind() == reflect.String {
+		if f := fieldOf(v, "State"); f.Kind() == reflect.Struct {
+			if in := fieldOf(f, "Instruction"); in.Kind() == reflect.String {
 				return in.String()
 			}
 		}
-		v = v.FieldByName("Agent")
+		v = fieldOf(v, "Agent")
 	}
 	return ""
 }

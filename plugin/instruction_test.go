@@ -14,6 +14,15 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 )
 
+// extras is what an agent of the host's own may embed by a pointer and not have: its
+// fields have the names of those of ADK's agents.
+type extras struct{ State, AgentType, Agent, InputSchema string }
+
+type hosted struct {
+	agent.Agent
+	*extras
+}
+
 func TestInstructionOf(t *testing.T) {
 	m := &adktest.Model{}
 	written, err := llmagent.New(llmagent.Config{Name: "a", Model: m, Instruction: "Plan for {brand}."})
@@ -39,6 +48,7 @@ func TestInstructionOf(t *testing.T) {
 		{"given by a function", given, ""},
 		{"without a model", custom, ""},
 		{"wrapped by the host", struct{ agent.Agent }{written}, "Plan for {brand}."},
+		{"behind a nil pointer of the host's", hosted{Agent: written}, "Plan for {brand}."},
 		{"none", nil, ""},
 	} {
 		if got := instructionOf(tt.agent); got != tt.want {

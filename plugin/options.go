@@ -129,7 +129,7 @@ func (o *Options) policies() (m map[string]policy, gaps []string, err error) {
 		}
 		if Required(t) {
 			if slices.Contains(o.Deny, t) || p.content != "" {
-				return nil, nil, fmt.Errorf("contextgraph: %s cannot be left out or reduced: it tells whether the record of a run and of an approval is complete", t)
+				return nil, nil, fmt.Errorf("contextgraph: %s cannot be left out or reduced: it tells whether the record of a run and of an approval is complete; remove it from Deny and Content", t)
 			}
 			continue
 		}

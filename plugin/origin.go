@@ -44,7 +44,7 @@ func origin(v reflect.Value, args map[string]any) string {
 	}
 	typ := v.Type()
 	if typ == protectedType {
-		return origin(v.FieldByName("inner"), args)
+		return origin(fieldOf(v, "inner"), args)
 	}
 	if typ == agentToolType {
 		return agentOrigin(v)
@@ -56,7 +56,7 @@ func origin(v reflect.Value, args map[string]any) string {
 	switch pkg {
 	case "tool":
 		if typ.Name() == "confirmationTool" {
-			return origin(v.FieldByName("runnableTool"), args)
+			return origin(fieldOf(v, "runnableTool"), args)
 		}
 	case "tool/mcptoolset":
 		return originMCP
@@ -80,7 +80,7 @@ func origin(v reflect.Value, args map[string]any) string {
 
 // agentOrigin is the origin of a tool that runs its field agent.
 func agentOrigin(v reflect.Value) string {
-	if _, remote := agentFields(v.FieldByName("agent")); remote {
+	if _, remote := agentFields(fieldOf(v, "agent")); remote {
 		return originA2A
 	}
 	return originSubAgent
@@ -88,7 +88,7 @@ func agentOrigin(v reflect.Value) string {
 
 func transferOrigin(v reflect.Value, args map[string]any) string {
 	target, _ := args["agent_name"].(string)
-	agents := v.FieldByName("supportedAgents")
+	agents := fieldOf(v, "supportedAgents")
 	if target == "" || agents.Kind() != reflect.Slice {
 		return originTransferAgent
 	}
@@ -107,16 +107,33 @@ func agentFields(v reflect.Value) (name string, remote bool) {
 		if v = pointee(v); v.Kind() != reflect.Struct {
 			break
 		}
-		typ := v.FieldByName("AgentType")
+		typ := fieldOf(v, "AgentType")
 		if typ.Kind() == reflect.String {
-			if n := v.FieldByName("name"); n.Kind() == reflect.String {
+			if n := fieldOf(v, "name"); n.Kind() == reflect.String {
 				name = n.String()
 			}
 			return name, typ.String() == "RemoteAgent"
 		}
-		v = v.FieldByName("Agent")
+		v = fieldOf(v, "Agent")
 	}
 	return "", false
+}
+
+// fieldOf returns the field of that name, also of a struct embedded in v; the zero Value
+// where v has none, or where a nil pointer leads to it.
+func fieldOf(v reflect.Value, name string) reflect.Value {
+	if v.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	sf, ok := v.Type().FieldByName(name)
+	if !ok {
+		return reflect.Value{}
+	}
+	f, err := v.FieldByIndexErr(sf.Index)
+	if err != nil {
+		return reflect.Value{}
+	}
+	return f
 }
 
 // pointee follows pointers and interfaces.

@@ -65,6 +65,8 @@ func TestOriginOfTools(t *testing.T) {
 		{"an agent with a confirmation", confirmed[0], originSubAgent},
 		{"a protected one with a confirmation", rec.Protect(confirmed[0]), originSubAgent},
 		{"an agent inside of another", agenttool.New(&embedding{localAgent(t, "near")}, nil), originSubAgent},
+		{"an agent behind a nil pointer of the host's", agenttool.New(hosted{Agent: localAgent(t, "near")}, nil), originSubAgent},
+		{"the same with AgentTool", rec.AgentTool(hosted{Agent: localAgent(t, "near")}, nil), originSubAgent},
 		{"nothing", nil, originUnknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -155,8 +155,8 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 // nil; else the other two are what it comes to. self is the tool that was called.
 func (g *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, frozen, refusal map[string]any, err error) {
 	rec, name := g.rec, g.Name()
-	if rec.sink == nil || rec.guard == nil || rec.closed.Load() {
-		return nil, nil, rec.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off or closed; a protected tool does not run without it"), nil
+	if denial := rec.unavailable(name); denial != nil {
+		return nil, nil, denial, nil
 	}
 	if r := rec.runs.lookup(ctx); r != nil {
 		c = r.call(ctx)

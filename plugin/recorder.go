@@ -90,10 +90,11 @@ type Recorder struct {
 
 	observer, gate *plugin.Plugin
 
-	runs    runs
-	writers sync.Pool
-	states  *states
-	prompts *prompts
+	runs     runs
+	redactor *jsonenc.Redactor
+	writers  sync.Pool
+	states   *states
+	prompts  *prompts
 	// rootNames holds the root agent of each application, as far as it is known.
 	rootNames *lru.Cache[string, string]
 
@@ -123,13 +124,13 @@ func New(cfg Config) (*Recorder, error) {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	rec.log = slog.New(contained{logger.Handler()})
+	rec.log = slog.New(ratelog.Contain(logger.Handler()))
 	rec.often = slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil))
 	if rec.now == nil {
 		rec.now = time.Now
 	}
-	redactor := jsonenc.NewRedactor(cfg.Options.Redaction)
-	rec.writers.New = func() any { return redactor.NewWriter(rec.limits) }
+	rec.redactor = jsonenc.NewRedactor(cfg.Options.Redaction)
+	rec.writers.New = func() any { return rec.redactor.NewWriter(rec.limits) }
 	var err error
 	if rec.listed, err = newToolNames(cfg.Tools); err != nil {
 		return nil, err
@@ -212,8 +213,8 @@ func (rec *Recorder) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig 
 // lost its end.
 func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s, rec.now()) }
 
-// Close makes every guarded tool deny from now on. Runs still under way are no
-// longer recorded.
+// Close makes every guarded tool deny from now on. What becomes of the rows of runs
+// still under way is up to the sink.
 func (rec *Recorder) Close() { rec.closed.Store(true) }
 
 // rescue recovers a panic of our own in an observing callback. A panic in a tool

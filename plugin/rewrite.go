@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
@@ -96,11 +97,12 @@ func (rec *Recorder) payload(eventType string, v any) (any, bool) {
 	return rec.formatted(eventType, bytes.Clone(w.Bytes())), true
 }
 
-// cleanText returns s without the secrets in it.
+// cleanText returns s without the secrets in it. It may be longer than s: so may the mark
+// of a secret.
 func (rec *Recorder) cleanText(s string) string {
 	w := rec.writers.Get().(*jsonenc.Writer)
 	defer rec.writers.Put(w)
 	w.Reset()
 	defer rec.tally(w)
-	return w.Clean(s, len(s))
+	return w.Clean(s, math.MaxInt)
 }

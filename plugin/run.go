@@ -92,6 +92,12 @@ type run struct {
 	stored map[storedKey]string
 	// answers holds what became of the answers this run brought, by call id.
 	answers map[string]safety.Outcome
+	// refused holds the calls of this run that did not run.
+	refused map[repeatKey]*refused
+	// turns are those that the session told of when the run began, inputs the guarded
+	// inputs that its message brought, whose permits are used up.
+	turns  Turns
+	inputs []*input
 	// called holds the guarded tools that models of this run called, by call id.
 	called map[string]string
 	// nodes holds the activations of workflow nodes that are no agents and have no
@@ -151,7 +157,9 @@ type call struct {
 	entities     []byte
 	approval     safety.Approval
 	permit       *safety.Permit
-	refused      string
+	// refused says why the call did not run, refusal the same as the model is told.
+	refused string
+	refusal *safety.Refusal
 	tool         tool.Tool
 	// child is the run of an agent that ran as this tool, claimed says that an agent of
 	// this run did.

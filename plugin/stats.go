@@ -19,7 +19,7 @@ type Stats struct {
 	NotOffloaded uint64
 	// Unguarded counts the tools that the gate is meant to guard and cannot, each once.
 	Unguarded uint64
-	// Panics counts panics of the recorder's own code that were recovered. A row is
+	// Panics counts panics of the recorder's own code that were recovered. Rows may be
 	// missing for each.
 	Panics uint64
 }

@@ -6,12 +6,10 @@ package plugin
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
@@ -96,6 +94,7 @@ func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[stri
 		rec.finishPermit(ctx, c, err)
 	}
 	rec.endTool(ctx, r, c, args, result, err)
+	r.noteRefusal(c, args, err)
 	if actions := ctx.Actions(); actions != nil {
 		// ADK keeps the artifacts of one call only when it merges those of several.
 		rec.savedByTool(ctx, r, c, actions.ArtifactDelta)
@@ -161,74 +160,3 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 		rec.answeredBy(ctx, r, c, args)
 	}
 }
-
-// ErrNoCall is returned by RecordEntity outside of a tool call that is recorded.
-var ErrNoCall = errors.New("contextgraph: no recorded tool call: RecordEntity works inside a tool, with the context the tool was given, in a runner with contextgraph's plugins")
-
-// RecordEntity declares an entity that the running tool evaluated. It is the
-// exact source: nothing has to be guessed from the tool's result. The entity
-// becomes part of the row that ends the call and is linked to the call's span.
-// Fields that say where it was seen are set by the recorder. ctx is the context
-// the tool was given.
-func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
-	if rec.sink == nil {
-		return nil
-	}
-	if e.Confidence == 0 {
-		e.Confidence = 1
-	}
-	if err := e.Validate(); err != nil {
-		return fmt.Errorf("contextgraph: record entity: %w", err)
-	}
-	again := replayOf(ctx)
-	var r *run
-	if again == nil {
-		r = rec.runs.lookup(ctx)
-	}
-	if again == nil && r == nil || ctx.Actions() == nil {
-		return ErrNoCall
-	}
-	w := rec.writers.Get().(*jsonenc.Writer)
-	defer rec.writers.Put(w)
-	w.Reset()
-	d := w.Doc(100)
-	d.Open('{')
-	d.Str("type", e.Type)
-	d.Str("value", e.Value)
-	if !e.Norm.IsZero() {
-		d.Any("norm", e.Norm)
-	}
-	if len(e.Attributes) > 0 {
-		d.Key("attributes")
-		d.Open('{')
-		for name, v := range e.Attributes {
-			d.Any(name, v)
-		}
-		d.Close('}')
-	}
-	d.OptStr("artifact_uri", e.ArtifactURI)
-	d.Any("confidence", e.Confidence)
-	d.Close('}')
-
-	if again != nil {
-		return again.declare(w.Bytes())
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.calls[ctx.Actions()]
-	if c == nil || c.done {
-		return ErrNoCall
-	}
-	if len(c.entities)+w.Len() > maxDeclared {
-		return fmt.Errorf("contextgraph: record entity: more than %d KiB of entities in one call of %s; record fewer, or let a rule extract them", maxDeclared>>10, c.name)
-	}
-	if len(c.entities) > 0 {
-		c.entities = append(c.entities, ',')
-	}
-	c.entities = append(c.entities, w.Bytes()...)
-	return nil
-}
-
-// maxDeclared bounds the entities that one call declares, in bytes, so that they
-// always fit into the row.
-const maxDeclared = 128 << 10

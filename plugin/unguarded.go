@@ -190,8 +190,7 @@ func toolsOf(tools []tool.Tool, a agent.Agent, seen map[agent.Agent]bool) []tool
 		return tools
 	}
 	seen[a] = true
-	own, _ := fieldOf(a, "Tools").([]tool.Tool)
-	for _, t := range own {
+	for _, t := range configured[[]tool.Tool](a, "Tools") {
 		if t == nil {
 			continue
 		}

@@ -17,11 +17,11 @@ import (
 )
 
 // The explorer goes through every way in which two processes, each with a guard of its
-// own, can answer and carry out one approval in one ledger. Whatever a guard gets from
-// outside (an answer of the ledger, a reading of the clock, the present state of the
-// world) is a step; between any two steps the other process may take its own, the clock
-// may go on and the world may change. A process that crashes is one that takes no more
-// steps, which happens after every step.
+// own, can answer and carry out one approval in one ledger. Whatever a guard calls (the
+// ledger, a checker, OnReport and, where a scenario says so, the clock) is a step; between
+// any two steps the other process may take its own, the clock may go on and the world may
+// change. A process that crashes is one that takes no more steps, which happens after
+// every step.
 //
 // A guard keeps no state of its own, so what it does next follows from what it got so
 // far in the operation it is in. That is learned by running the guard with what it got
@@ -49,14 +49,16 @@ func (o op) String() string {
 // got is what a guard got for one call. The kind is one of the letters below.
 type got struct {
 	kind     byte
-	clock    uint8 // of n and c
+	clock    uint8 // when
 	drift    bool  // of c
 	approval int32 // of f, g and t
 }
 
 const (
+	gotBegin    = 'b' // the operation begins
 	gotNow      = 'n'
 	gotState    = 'c' // from the checker
+	gotReport   = 'r' // OnReport returned
 	gotFound    = 'f'
 	gotApproval = 'g'
 	gotMoved    = 't'
@@ -119,6 +121,9 @@ type scenario struct {
 	approvers [2]string
 	ops       [2]uint8 // how many operations each actor does
 	choice    []op
+	// clockSteps makes each reading of the clock a step. Otherwise time passes in calls.
+	clockSteps bool
+	approved   bool // the exploration begins with an approval
 }
 
 const (
@@ -160,6 +165,9 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 		PolicyVersion: x.policy().Version(), Receipt: x.snap.Receipt, Requester: nike.User,
 		RequestedAt: epoch, ExpiresAt: epoch.Add(exploreLifetime), State: safety.StatePending,
 	}
+	if s.approved {
+		x.first.State, x.first.Approver, x.first.DecidedAt = safety.StateApproved, "eva", epoch
+	}
 	return x
 }
 
@@ -198,6 +206,7 @@ func (x *explorer) intern(l local) int32 {
 // what is asked for after that, and from then on lets everything fail.
 type actor struct {
 	x      *explorer
+	clock  uint8
 	log    []got
 	asks   byte
 	change safety.Transition
@@ -211,10 +220,10 @@ func (a *actor) next(kind byte) (got, error) {
 	if a.asks == 0 && len(a.log) > 0 {
 		g := a.log[0]
 		if g.kind == kind || kind == gotMoved && (g.kind == gotConflict || g.kind == gotExpired) {
-			a.log = a.log[1:]
+			a.log, a.clock = a.log[1:], g.clock
 			return g, nil
 		}
-		a.x.t.Fatalf("the guard asks for %c where it asked for %c before", kind, g.kind)
+		a.x.t.Errorf("the guard asks for %c where it asked for %c before", kind, g.kind)
 	}
 	if a.asks == 0 {
 		a.asks = kind
@@ -222,22 +231,26 @@ func (a *actor) next(kind byte) (got, error) {
 	return got{}, errBeyond
 }
 
-func (a *actor) approval(kind byte) (safety.Approval, error) {
-	g, err := a.next(kind)
-	if err != nil {
-		return safety.Approval{}, err
-	}
+func (a *actor) approval(g got) safety.Approval {
 	found := a.x.approvals[g.approval].Clone()
 	if found.PermitNonce == a.name && a.nonce != "" {
 		found.PermitNonce = a.nonce
 	}
-	return found, nil
+	return found
+}
+
+func (a *actor) read(kind byte) (safety.Approval, error) {
+	g, err := a.next(kind)
+	if err != nil {
+		return safety.Approval{}, err
+	}
+	return a.approval(g), nil
 }
 
 func (a *actor) Find(context.Context, safety.Session, string) (safety.Approval, error) {
-	return a.approval(gotFound)
+	return a.read(gotFound)
 }
-func (a *actor) Get(context.Context, string) (safety.Approval, error) { return a.approval(gotApproval) }
+func (a *actor) Get(context.Context, string) (safety.Approval, error) { return a.read(gotApproval) }
 func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Approval, error) {
 	if t.Set.PermitNonce != "" {
 		a.nonce, t.Set.PermitNonce = t.Set.PermitNonce, a.name
@@ -248,17 +261,16 @@ func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Appro
 	if len(a.log) == 0 && a.asks == 0 {
 		a.change = t
 	}
-	if len(a.log) > 0 {
-		switch a.log[0].kind {
-		case gotConflict:
-			a.log = a.log[1:]
-			return safety.Approval{}, safety.ErrConflict
-		case gotExpired:
-			a.log = a.log[1:]
-			return safety.Approval{}, safety.ErrExpired
-		}
+	g, err := a.next(gotMoved)
+	switch {
+	case err != nil:
+		return safety.Approval{}, err
+	case g.kind == gotConflict:
+		return safety.Approval{}, safety.ErrConflict
+	case g.kind == gotExpired:
+		return safety.Approval{}, safety.ErrExpired
 	}
-	return a.approval(gotMoved)
+	return a.approval(g), nil
 }
 func (a *actor) Create(context.Context, safety.Approval) error          { return errBeyond }
 func (a *actor) Attach(context.Context, string, string) error           { return errBeyond }
@@ -288,11 +300,21 @@ func (a *actor) Check(context.Context, entity.Canonical) (safety.State, error) {
 }
 
 func (a *actor) now() time.Time {
+	if !a.x.scenario.clockSteps {
+		return a.x.at(a.clock)
+	}
 	g, err := a.next(gotNow)
 	if err != nil {
 		return time.Time{}
 	}
 	return a.x.at(g.clock)
+}
+
+func (a *actor) onReport(safety.Report, safety.Stage) { a.next(gotReport) }
+
+// start takes what was got in an operation that is to be done again.
+func (a *actor) start(log []got) {
+	a.clock, a.log = log[0].clock, slices.Clone(log[1:])
 }
 
 // learn runs the guard with what an actor got and notes what it asks for next, or how
@@ -307,7 +329,7 @@ func (x *explorer) learn(l *local) {
 	run := fmt.Sprint("run-", l.actor+1)
 	a := &actor{x: x, name: l.permitNonce}
 	guard, err := safety.NewGuard(safety.GuardConfig{
-		Ledger: a, Evidence: a, Checkers: map[string]safety.Checker{"Product": a}, Policy: x.policy(), Now: a.now,
+		Ledger: a, Evidence: a, Checkers: map[string]safety.Checker{"Product": a}, Policy: x.policy(), Now: a.now, OnReport: a.onReport,
 		Authorizer: safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
 			return x.scenario.approvers[l.actor], nil
 		}),
@@ -340,10 +362,10 @@ func (x *explorer) learn(l *local) {
 	}
 	var p *safety.Permit
 	if l.permit.has {
-		a.log = slices.Clone(l.permitLog)
+		a.start(l.permitLog)
 		p, _, _ = do(opPermit, nil)
 		if l.permit.consumed {
-			a.log = slices.Clone(l.consumeLog)
+			a.start(l.consumeLog)
 			do(opConsume, p)
 		}
 	}
@@ -353,14 +375,14 @@ func (x *explorer) learn(l *local) {
 	if !l.permit.has {
 		a.name = fmt.Sprintf("nonce of %s, %d to go", run, l.left)
 	}
-	a.log = slices.Clone(l.log)
+	a.start(l.log)
 	p, report, end := do(l.op, p)
 	l.asks, l.change, l.ended = a.asks, a.change, end
 	if l.asks != 0 {
 		return
 	}
 	if len(a.log) > 0 {
-		x.t.Fatalf("the guard asked for less than before: %v", a.log)
+		x.t.Fatalf("%s: the guard asked for less than before: %v of %v; permit %+v; nonce %q %q", l.op, a.log, l.log, l.permit, a.nonce, a.name)
 	}
 	after := local{actor: l.actor, left: l.left, permit: l.permit, nonce: l.nonce, permitLog: l.permitLog, permitNonce: l.permitNonce}
 	switch l.op {
@@ -390,70 +412,89 @@ func (x *explorer) learn(l *local) {
 
 // respond is the world: it gives an actor what it asks for and changes as that says.
 func (x *explorer) respond(s global, l *local) (global, got) {
+	g := got{kind: l.asks, clock: s.clock}
+	if x.scenario.clockSteps && l.asks != gotNow && l.asks != gotState {
+		g.clock = 0 // nobody looks at it
+	}
 	switch l.asks {
-	case gotNow:
-		return s, got{kind: gotNow, clock: s.clock}
+	case gotNow, gotReport:
+		return s, g
 	case gotState:
-		return s, got{kind: gotState, clock: s.clock, drift: s.drift}
+		g.drift = s.drift
+		return s, g
 	case gotFound, gotApproval:
-		return s, got{kind: l.asks, approval: s.approval}
+		g.approval = s.approval
+		return s, g
 	}
 	moved, err := l.change.Apply(x.approvals[s.approval])
 	switch {
 	case errors.Is(err, safety.ErrExpired):
-		return s, got{kind: gotExpired}
+		g.kind = gotExpired
+		return s, g
 	case err != nil:
-		return s, got{kind: gotConflict}
+		g.kind = gotConflict
+		return s, g
 	}
 	s.approval = x.stored(moved)
+	g.approval = s.approval
 	if moved.State == safety.StateApproved && l.op == opApprove {
 		s.approved = true
 	}
-	return s, got{kind: gotMoved, approval: s.approval}
+	return s, g
 }
 
 // advance lets actor i take one step of the operation it is in.
 func (x *explorer) advance(s global, i int) (global, string, error) {
 	l := x.locals[s.actors[i]]
 	x.learn(l)
-	s, g := x.respond(s, l)
-	next := *l
-	next.learned, next.log = false, append(slices.Clip(slices.Clone(l.log)), g)
-	s.actors[i] = x.intern(next)
-	label := fmt.Sprintf("%s: %c%s", l.op, g.kind, x.describe(g))
-	n := x.locals[s.actors[i]]
-	x.learn(n)
-	if n.asks != 0 {
+	label := l.op.String() + ":"
+	if l.asks != 0 { // it may also end without having asked for anything
+		var g got
+		s, g = x.respond(s, l)
+		next := *l
+		next.learned, next.log = false, append(slices.Clone(l.log), g)
+		s.actors[i] = x.intern(next)
+		l = x.locals[s.actors[i]]
+		x.learn(l)
+		label += " " + x.describe(g)
+	}
+	if l.asks != 0 {
 		return s, label, nil
 	}
-	s.actors[i] = n.after
-	if n.ended.accepted && !s.approved {
+	s.actors[i] = l.after
+	switch {
+	case l.ended.accepted && !s.approved:
 		return s, label, errors.New("an answer was accepted that approved nothing")
-	}
-	if n.ended.effect {
+	case l.ended.effect:
 		s.effects++
-		return s, label + ", the effect runs", x.judge(s, n)
+		return s, label + ", the effect runs", x.judge(s, l)
+	default:
+		return s, label + ", over", nil
 	}
-	return s, label + ", over", nil
 }
 
 func (x *explorer) describe(g got) string {
 	switch g.kind {
 	case gotNow:
-		return fmt.Sprintf(" at %v", x.scenario.instants[g.clock])
+		return fmt.Sprintf("reads the clock at %v", x.scenario.instants[g.clock])
+	case gotReport:
+		return "reports"
 	case gotState:
-		return fmt.Sprintf(" at %v, changed %t", x.scenario.instants[g.clock], g.drift)
-	case gotFound, gotApproval, gotMoved:
-		return fmt.Sprintf(" %s", x.approvals[g.approval].State)
+		return fmt.Sprintf("checks at %v, changed: %t", x.scenario.instants[g.clock], g.drift)
+	case gotMoved:
+		return fmt.Sprintf("makes it %s", x.approvals[g.approval].State)
+	case gotConflict, gotExpired:
+		return "may not change the state"
+	default:
+		return fmt.Sprintf("finds it %s", x.approvals[g.approval].State)
 	}
-	return ""
 }
 
 // judge says what is wrong with an effect that n has just begun, if anything is.
 func (x *explorer) judge(s global, n *local) error {
 	var now time.Time // as the guard read the clock in this operation
 	for _, g := range n.log {
-		if g.kind == gotNow {
+		if g.kind == gotNow || g.kind == gotBegin {
 			now = x.at(g.clock)
 		}
 	}
@@ -494,9 +535,12 @@ func (x *explorer) choices(l *local) []op {
 	})
 }
 
-func (x *explorer) begin(i int32, o op) int32 {
+func (x *explorer) begin(i int32, o op, clock uint8) int32 {
 	l := *x.locals[i]
-	l.op, l.log, l.learned, l.left = o, nil, false, l.left-1
+	if x.scenario.clockSteps {
+		clock = 0
+	}
+	l.op, l.log, l.learned, l.left = o, []got{{kind: gotBegin, clock: clock}}, false, l.left-1
 	return x.intern(l)
 }
 
@@ -511,7 +555,7 @@ func (x *explorer) successors(s global, f func(global, string, error)) {
 		}
 		for _, o := range x.choices(x.locals[s.actors[i]]) {
 			n := s
-			n.actors[i] = x.begin(s.actors[i], o)
+			n.actors[i] = x.begin(s.actors[i], o, s.clock)
 			n, label, err := x.advance(n, i)
 			f(n, who+" "+label, err)
 		}
@@ -528,7 +572,7 @@ func (x *explorer) successors(s global, f func(global, string, error)) {
 
 // explore visits every state, the nearest first.
 func (x *explorer) explore(limit int) {
-	start := global{approval: x.stored(x.first)}
+	start := global{approval: x.stored(x.first), approved: x.scenario.approved}
 	for i := range start.actors {
 		start.actors[i] = x.intern(local{actor: uint8(i), left: x.scenario.ops[i]})
 	}
@@ -579,7 +623,7 @@ func (x *explorer) progress() (from int) {
 			if l := x.locals[s.actors[0]]; (o == opConsume || o == opDone) && !l.permit.has {
 				break
 			}
-			s.actors[0] = x.begin(s.actors[0], o)
+			s.actors[0] = x.begin(s.actors[0], o, s.clock)
 			for x.locals[s.actors[0]].op != opNone {
 				var err error
 				var label string
@@ -600,18 +644,16 @@ func (x *explorer) progress() (from int) {
 func TestExplore(t *testing.T) {
 	everything := []op{opApprove, opReject, opPermit, opPermitOther, opConsume, opConsumeOther, opDone}
 	path := []op{opApprove, opPermit, opConsume, opDone}
+	beyond := []time.Duration{0, exploreMaxAge + time.Nanosecond, exploreLifetime + time.Nanosecond}
+	bounds := []time.Duration{0, exploreMaxAge, exploreLifetime}
+	one, two := [2]string{"eva", "eva"}, [2]string{"eva", "tom"}
 	for _, s := range []scenario{
-		{name: "both do everything", ops: [2]uint8{4, 4}, choice: path},
-		{name: "the bounds themselves", instants: []time.Duration{0, exploreMaxAge, exploreLifetime}, ops: [2]uint8{4, 4}, choice: path},
-		{name: "one does anything", ops: [2]uint8{3, 4}, choice: everything},
+		{name: "two do the same", instants: beyond, approvers: one, ops: [2]uint8{4, 4}, choice: path},
+		{name: "at the bounds", instants: bounds, approvers: two, ops: [2]uint8{4, 4}, choice: path},
+		{name: "one does anything", instants: beyond, approvers: two, ops: [2]uint8{3, 4}, choice: everything},
+		{name: "every reading of the clock", instants: beyond, approvers: one, ops: [2]uint8{2, 2}, choice: everything, clockSteps: true, approved: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			if s.instants == nil {
-				s.instants = []time.Duration{0, exploreMaxAge + time.Nanosecond, exploreLifetime + time.Nanosecond}
-			}
-			if s.approvers[0] == "" {
-				s.approvers = [2]string{"eva", "eva"}
-			}
 			x := newExplorer(t, s)
 			start := time.Now()
 			x.explore(3e6)

@@ -19,18 +19,14 @@ type Opener func(ctx context.Context, cfg Config, host Host) (Connection, error)
 
 // Host is what a Connection gets of the instance it belongs to.
 type Host struct {
+	// Journal has the rows.
 	Journal *journal.Journal
 	// Graphs brings the graph of a session in the journal up to date.
 	Graphs *graphsync.Syncer
+	// Logger hears of failures.
 	Logger *slog.Logger
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
-}
-
-// Destination returns the name under which a journal keeps how far the rows of the table
-// of events are; see [journal.Journal.Outbox]. What an Opener makes streams by this name.
-func (n Names) Destination() string {
-	return "bigquery:" + n.project + "." + n.dataset + "." + n.table
 }
 
 // Connection streams the rows of one journal to a dataset and keeps the graph there.
@@ -41,7 +37,8 @@ type Connection interface {
 	Sync(s schema.Session)
 	// Flush returns nil when every row that was in the journal before the call was
 	// acknowledged by BigQuery or is in the table of dead letters. It returns early
-	// with the reason when streaming has stopped for good or ctx ends.
+	// with the reason when streaming has stopped until somebody does something about
+	// it, or ctx ends.
 	Flush(ctx context.Context) error
 	// Status says how far the dataset is behind the journal. It does not wait: metrics
 	// are collected by it.
@@ -71,8 +68,8 @@ type Status struct {
 	// PartsLost counts rows that were sent without their content_parts, because these
 	// are not as the schema says. The rows in the journal are whole.
 	PartsLost uint64
-	// LastError is what went wrong last, and what to do about it; nil when the last
-	// request succeeded. FailingSince is when it began; zero when it does not fail.
+	// LastError is what goes wrong now, and what to do about it; nil when rows are
+	// taken. FailingSince is when that began; zero when nothing fails.
 	LastError    error
 	FailingSince time.Time
 	// Stopped is true when streaming has stopped until somebody does what LastError

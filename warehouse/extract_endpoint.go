@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
 // ErrNoModel is returned where an extraction is asked for and no model is configured.
@@ -110,10 +112,4 @@ func (c Config) ExtractConnection() (string, error) {
 }
 
 // clipName shortens what is named in an error.
-func clipName(s string) string {
-	const limit = 100
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
+func clipName(s string) string { return clip.Text(s, 100) }

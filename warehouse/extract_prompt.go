@@ -47,8 +47,8 @@ nothing else. Answer with an empty array if there are none.`
 // https://cloud.google.com/bigquery/docs/reference/standard-sql/bigqueryml-syntax-ai-generate
 const ExtractSchema = "entities ARRAY<STRUCT<entity_type STRING, entity_value STRING, confidence FLOAT64>>"
 
-// ExtractorID names what finds entities: the model, the entity types in any order, and the version of the
-// prompt. Rows that were read under one id are read again under another.
+// ExtractorID names what finds entities: the model, the entity types in any order, and
+// the version of the prompt. Rows that were read under one id are read again under another.
 func (c ExtractConfig) ExtractorID() string {
 	types := slices.Clone(c.EntityTypes)
 	slices.Sort(types)

@@ -152,8 +152,8 @@ func TestGraphNamesColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	elements := regexp.MustCompile("(?s)`my-project\\.agents\\.(\\w+)` AS \\w+\\s+KEY \\((\\w+)\\)(.*?)PROPERTIES \\(([^)]*)\\)").FindAllStringSubmatch(text, -1)
-	if len(elements) != 4 {
-		t.Fatalf("the graph has %d elements, want 4", len(elements))
+	if len(elements) != 6 {
+		t.Fatalf("the graph has %d elements, want 6", len(elements))
 	}
 	for _, e := range elements {
 		var table warehouse.Table

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 )
 
 // What names may consist of. They are narrower than what BigQuery takes, so that every
@@ -61,7 +60,8 @@ func (c Config) Names() (Names, error) {
 type NameError struct {
 	// What is the key of the configuration, Name its value.
 	What, Name string
-	Remedy     string
+	// Remedy says what it may be.
+	Remedy string
 }
 
 // Error names the key, the value and the remedy.
@@ -101,6 +101,13 @@ func (n Names) View(suffix string) string { return n.prefix + "_" + suffix }
 // Graph returns the name of the property graph in its dataset.
 func (n Names) Graph() string { return n.graph }
 
+// Destination returns the name under which a journal keeps how far the rows of the table
+// of events are; see [github.com/adk-contextgraph/contextgraph/journal.Journal.Outbox].
+// What an [Opener] makes streams by this name.
+func (n Names) Destination() string {
+	return "bigquery:" + n.project + "." + n.dataset + "." + n.table
+}
+
 // Quote returns what stands in a statement for a table, view or graph of the dataset.
 // It panics when name is not one that a dataset can have: only constants and names
 // that were checked get here.
@@ -108,5 +115,5 @@ func (n Names) Quote(name string) string {
 	if !tableName.MatchString(name) || n.project == "" {
 		panic("warehouse: " + name + " is not a name that was checked")
 	}
-	return "`" + n.project + "." + n.dataset + "." + strings.TrimSpace(name) + "`"
+	return "`" + n.project + "." + n.dataset + "." + name + "`"
 }

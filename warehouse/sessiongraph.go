@@ -89,10 +89,11 @@ func NewSessionGraph(s schema.Session, g *graphsync.Graph, o GraphOptions) (Sess
 		return SessionGraph{}, fmt.Errorf("warehouse: graph of session %s: %w", s.ID, ErrNoRows)
 	}
 	timeline := g.Trace().Timeline
-	decided := decisions(timeline)
+	decided, asked := decisions(timeline), requests(timeline)
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.decided(decided)
+		n.Requests = append(n.Requests, asked[n.NodeKey]...)
 		out.cover(n.StartTime, n.EndTime)
 	}
 	for _, e := range g.Edges() {
@@ -106,7 +107,7 @@ func NewSessionGraph(s schema.Session, g *graphsync.Graph, o GraphOptions) (Sess
 		traces[key] = n.TraceID
 	}
 	var err error
-	if out.Entities, out.Links, err = EntityRows(s, g.Entities(), traces, o.Recorder, at); err != nil {
+	if out.Entities, out.Links, err = entityRows(s, g.Entities(), g.Sightings(), traces, o.Recorder, at); err != nil {
 		return SessionGraph{}, err
 	}
 	for i := range out.Entities {
@@ -201,11 +202,20 @@ func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 // SpanID, EventID and SeenAt of each entity are set; traces has the trace ids of the
 // nodes by key. An entity that occurs twice counts once.
 func EntityRows(s schema.Session, es []entity.Entity, traces map[string]string, recorder string, at time.Time) ([]BizNodeRow, []CrossLinkRow, error) {
+	return entityRows(s, es, nil, traces, recorder, at)
+}
+
+// entityRows is EntityRows with what the steps knew of each entity; nil for entities that
+// were seen once.
+func entityRows(s schema.Session, es []entity.Entity, known [][]graphsync.Known, traces map[string]string, recorder string, at time.Time) ([]BizNodeRow, []CrossLinkRow, error) {
 	var rows []BizNodeRow
 	var links []CrossLinkRow
 	seen := make(map[string]bool)
-	for _, e := range es {
+	for i, e := range es {
 		row, err := bizNodeRow(e, s, traces[e.TechNode], recorder, micros(at))
+		if err == nil && known != nil {
+			err = row.seen(known[i])
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("warehouse: session %s: %w", s.ID, err)
 		}

@@ -151,7 +151,22 @@ func TestSyncStatementsNameSessionAndPartition(t *testing.T) {
 	if diff := cmp.Diff(want, merges); diff != "" {
 		t.Errorf("MERGE statements by table (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(text, "BEGIN TRANSACTION;") || !strings.HasSuffix(strings.TrimSpace(text), "COMMIT TRANSACTION;") {
+	transaction, count, committed := strings.Cut(text, "\nCOMMIT TRANSACTION;\n")
+	if before, _, begun := strings.Cut(transaction, "\nBEGIN TRANSACTION;\n"); !begun || !committed || strings.Contains(before, "MERGE `") || strings.Contains(count, "MERGE") {
 		t.Error("the statements are not one transaction")
+	}
+	unique, err := names.Statement("sync_unique", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table := range want {
+		from := "FROM `my-project.agents." + table + "`"
+		bounds := regexp.MustCompile(regexp.QuoteMeta(from) + `\n *WHERE app_name = @app AND user_id = @user AND session_id = @session AND ` + partition[table] + ` BETWEEN @from AND @to`)
+		if len(bounds.FindAllString(count, -1)) != 1 || strings.Count(count, table) != 1 {
+			t.Errorf("the duplicates of %s are not counted among the rows of the session:\n%s", table, count)
+		}
+		if len(bounds.FindAllString(unique, -1)) != 2 || strings.Count(unique, from) != 2 {
+			t.Errorf("the duplicates of %s are not sought and removed among the rows of the session:\n%s", table, unique)
+		}
 	}
 }

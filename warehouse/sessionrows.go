@@ -55,6 +55,8 @@ type TechNodeRow struct {
 	Recorder     string    `json:"recorder"`
 	CreatedAt    time.Time `json:"created_at"`
 	UpdatedAt    time.Time `json:"updated_at"`
+	// Requests are those that were made in the step.
+	Requests []RequestRow `json:"requests"`
 }
 
 func techNodeRow(n graphsync.TechNode, position int, recorder string, at time.Time) TechNodeRow {
@@ -65,7 +67,7 @@ func techNodeRow(n graphsync.TechNode, position int, recorder string, at time.Ti
 		EventTypes: append([]string{}, n.EventTypes...), EventIDs: append([]string{}, n.EventIDs...),
 		StartTime: micros(n.Start), EndTime: micros(n.End), DecidedAt: micros(n.End),
 		Status: n.Status, ErrorMessage: n.ErrorMessage, LatencyMS: n.LatencyMS, Position: position,
-		Recorder: recorder, CreatedAt: at, UpdatedAt: at,
+		Recorder: recorder, CreatedAt: at, UpdatedAt: at, Requests: []RequestRow{},
 	}
 }
 
@@ -113,6 +115,58 @@ type BizNodeRow struct {
 	Recorder     string          `json:"recorder"`
 	CreatedAt    time.Time       `json:"created_at"`
 	UpdatedAt    time.Time       `json:"updated_at"`
+	// FirstEvaluatedAt is EvaluatedAt, or the earliest of Sightings when that is earlier.
+	FirstEvaluatedAt time.Time     `json:"first_evaluated_at"`
+	Sightings        []SightingRow `json:"sightings"`
+}
+
+// SightingRow is an element of the column sightings: the entity as the step knew it from
+// EvaluatedAt on, until the next one.
+type SightingRow struct {
+	EventID     string    `json:"event_id"`
+	EvaluatedAt time.Time `json:"evaluated_at"`
+	Confidence  float64   `json:"confidence"`
+	ArtifactURI string    `json:"artifact_uri,omitempty"`
+	Source      string    `json:"source"`
+	// Norm and Attributes are JSON texts.
+	Norm       string `json:"norm,omitempty"`
+	Attributes string `json:"attributes,omitempty"`
+}
+
+// seen sets what the step knew before EvaluatedAt.
+func (r *BizNodeRow) seen(list []graphsync.Known) error {
+	for _, k := range list {
+		at := micros(k.Since)
+		if k.Since.IsZero() || !at.Before(r.EvaluatedAt) {
+			continue
+		}
+		norm, attributes, err := typedFacts(k.Entity)
+		if err != nil {
+			return err
+		}
+		r.Sightings = append(r.Sightings, SightingRow{
+			EventID: k.Entity.EventID, EvaluatedAt: at, Confidence: k.Entity.Confidence, ArtifactURI: k.Entity.ArtifactURI,
+			Source: string(k.Entity.Source), Norm: string(norm), Attributes: string(attributes),
+		})
+		if at.Before(r.FirstEvaluatedAt) {
+			r.FirstEvaluatedAt = at
+		}
+	}
+	return nil
+}
+
+// typedFacts encodes the typed form of an entity and what was seen with it; nil for none.
+func typedFacts(e entity.Entity) (norm, attributes json.RawMessage, err error) {
+	if !e.Norm.IsZero() {
+		norm, err = json.Marshal(e.Norm)
+	}
+	if err == nil && len(e.Attributes) > 0 {
+		attributes, err = json.Marshal(e.Attributes)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("entity %s %q: %w", e.Type, e.Value, err)
+	}
+	return norm, attributes, nil
 }
 
 func bizNodeRow(e entity.Entity, s schema.Session, traceID, recorder string, at time.Time) (BizNodeRow, error) {
@@ -123,23 +177,15 @@ func bizNodeRow(e entity.Entity, s schema.Session, traceID, recorder string, at 
 		BizNodeID: e.BizNodeID(), SpanID: e.SpanID, NodeType: e.Type, NodeValue: e.Value, Confidence: e.Confidence,
 		ArtifactURI: e.ArtifactURI, BizKey: BizKey(e.TechNode, e.Type, e.Value), NodeKey: e.TechNode, sessionColumns: columnsOf(s),
 		TraceID: traceID, EventID: e.EventID, CanonicalKey: e.CanonicalKey(), Source: string(e.Source),
-		EvaluatedAt: micros(e.SeenAt), Recorder: recorder, CreatedAt: at, UpdatedAt: at,
+		EvaluatedAt: micros(e.SeenAt), Recorder: recorder, CreatedAt: at, UpdatedAt: at, Sightings: []SightingRow{},
 	}
 	if e.SeenAt.IsZero() {
 		r.EvaluatedAt = at // the column is what the table is partitioned by
 	}
+	r.FirstEvaluatedAt = r.EvaluatedAt
 	var err error
-	if !e.Norm.IsZero() {
-		if r.Norm, err = json.Marshal(e.Norm); err != nil {
-			return r, fmt.Errorf("entity %s %q: %w", e.Type, e.Value, err)
-		}
-	}
-	if len(e.Attributes) > 0 {
-		if r.Attributes, err = json.Marshal(e.Attributes); err != nil {
-			return r, fmt.Errorf("entity %s %q: %w", e.Type, e.Value, err)
-		}
-	}
-	return r, nil
+	r.Norm, r.Attributes, err = typedFacts(e)
+	return r, err
 }
 
 // CrossLinkRow is a row of context_cross_links.
@@ -159,6 +205,8 @@ type CrossLinkRow struct {
 	EvaluatedAt time.Time `json:"evaluated_at"`
 	Recorder    string    `json:"recorder"`
 	UpdatedAt   time.Time `json:"updated_at"`
+	// FirstEvaluatedAt is that of the entity.
+	FirstEvaluatedAt time.Time `json:"first_evaluated_at"`
 }
 
 // linkType is the type of all links: the span evaluated the entity.
@@ -170,6 +218,7 @@ func (r *BizNodeRow) link() CrossLinkRow {
 		LinkID: r.BizNodeID, SpanID: r.SpanID, BizNodeID: r.BizNodeID, NodeValue: r.NodeValue, LinkType: linkType,
 		ArtifactURI: r.ArtifactURI, CreatedAt: r.CreatedAt, LinkKey: r.BizKey, NodeKey: r.NodeKey, BizKey: r.BizKey,
 		sessionColumns: r.sessionColumns, Source: r.Source, EvaluatedAt: r.EvaluatedAt, Recorder: r.Recorder, UpdatedAt: r.UpdatedAt,
+		FirstEvaluatedAt: r.FirstEvaluatedAt,
 	}
 }
 
@@ -192,6 +241,8 @@ type WorldChangeCheckRow struct {
 	Detail          json.RawMessage `json:"detail,omitempty"`
 	Recorder        string          `json:"recorder"`
 	CreatedAt       time.Time       `json:"created_at"`
+	// NodeKey is that of the step that the row of the check belongs to.
+	NodeKey string `json:"node_key"`
 }
 
 // AlertRow is an element of the column alerts.
@@ -246,7 +297,7 @@ func worldChangeCheckRow(e *schema.Event, tools map[string]string, recorder stri
 		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: eventTime(e),
 		Verdict: attrs.ADK.Verdict, Stage: attrs.ADK.Stage, ApprovalID: attrs.ADK.ApprovalID,
 		ConfirmationID: attrs.ADK.ConfirmationID, CallID: attrs.ADK.CallID, Tool: tools[attrs.ADK.CallID],
-		Alerts: []AlertRow{}, Recorder: recorder, CreatedAt: at,
+		Alerts: []AlertRow{}, Recorder: recorder, CreatedAt: at, NodeKey: graphsync.RowNodeKey(e),
 	}
 	var report checkReport
 	if len(e.Content) == 0 || json.Unmarshal(e.Content, &report) != nil {

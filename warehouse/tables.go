@@ -101,6 +101,18 @@ func techNodes() Table {
 			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
 			required("created_at", "TIMESTAMP", ""),
 			required("updated_at", "TIMESTAMP", ""),
+			repeated("requests", "STRUCT", "the requests to a human that were made in the step, each with its first answer, by time; "+
+				"an answer whose request is not among the rows of the session stands in the step it came in, without asked_at",
+				column("kind", "STRING", "CONFIRMATION, INPUT or CREDENTIAL"),
+				column("pair", "STRING", "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call, else the event_id"),
+				column("agent", "STRING", "the agent that asked; without asked_at, that of the answer"),
+				column("tool", "STRING", "the tool that it was asked for; without asked_at, as the answer says"),
+				column("asked_at", "TIMESTAMP", "the row of the request"),
+				column("answered_at", "TIMESTAMP", "the row of the first answer; NULL while it is pending"),
+				column("confirmed", "BOOL", "the answer to a confirmation"),
+				column("accepted", "BOOL", "whether an approval of contextgraph accepted the answer"),
+				column("waited_ms", "FLOAT64", "milliseconds: what the answer says, else answered_at - asked_at"),
+			),
 		},
 		PartitionBy: "start_time",
 		ClusterBy:   bySession(),
@@ -147,19 +159,35 @@ func bizNodes() Table {
 			required("app_name", "STRING", ""),
 			required("user_id", "STRING", ""),
 			column("trace_id", "STRING", ""),
-			column("event_id", "STRING", "the row it was seen in"),
+			column("event_id", "STRING", "the last row it was seen in"),
 			column("canonical_key", "STRING", "the same for one entity wherever it is seen"),
 			column("norm", "JSON", "the typed form of node_value"),
 			column("attributes", "JSON", "the typed facts seen with it"),
 			column("source", "STRING", "declared, rule, action or model"),
-			required("evaluated_at", "TIMESTAMP", "the time of the row it was seen in"),
+			required("evaluated_at", "TIMESTAMP", "the time of the last row of the step that it was seen in"),
 			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
 			required("created_at", "TIMESTAMP", ""),
 			required("updated_at", "TIMESTAMP", ""),
+			firstEvaluatedAt(),
+			repeated("sightings", "STRUCT", "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: "+
+				"for a decision that lies between; empty for nearly all",
+				column("event_id", "STRING", "the row it was seen in"),
+				column("evaluated_at", "TIMESTAMP", "from when on the step knew this"),
+				column("confidence", "FLOAT64", "0 to 1"),
+				column("artifact_uri", "STRING", "a document that belongs to it"),
+				column("source", "STRING", "declared, rule, action or model"),
+				column("norm", "STRING", "JSON: the typed form of node_value"),
+				column("attributes", "STRING", "JSON: the typed facts seen with it"),
+			),
 		},
 		PartitionBy: "evaluated_at",
 		ClusterBy:   bySession(),
 	}
+}
+
+// firstEvaluatedAt is a column of entities and of the links to them.
+func firstEvaluatedAt() Column {
+	return column("first_evaluated_at", "TIMESTAMP", "the time of the first row of the step that the entity was seen in; NULL: evaluated_at")
 }
 
 // crossLinks begins with the columns of the table of the Python implementation, which
@@ -183,9 +211,10 @@ func crossLinks() Table {
 			required("app_name", "STRING", ""),
 			required("user_id", "STRING", ""),
 			column("source", "STRING", "extracted_biz_nodes.source"),
-			required("evaluated_at", "TIMESTAMP", "the time of the row the entity was seen in"),
+			required("evaluated_at", "TIMESTAMP", "the time of the last row of the step that the entity was seen in"),
 			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
 			column("updated_at", "TIMESTAMP", ""),
+			firstEvaluatedAt(),
 		},
 		PartitionBy: "evaluated_at",
 		ClusterBy:   bySession(),
@@ -223,6 +252,7 @@ func worldChangeChecks() Table {
 			column("detail", "JSON", "the whole report"),
 			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
 			required("created_at", "TIMESTAMP", ""),
+			column("node_key", "STRING", "tech_nodes.node_key of the step that the row belongs to"),
 		},
 		PartitionBy: "checked_at",
 		ClusterBy:   bySession(),

@@ -3,7 +3,11 @@
 
 package warehouse
 
-import "github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+import (
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+)
 
 // value, document and the others read what docs/row-contract.md says rows hold.
 
@@ -75,10 +79,7 @@ type ownView struct {
 func ownViews() []ownView {
 	answer := []contract.Column{value("tool_name", "STRING", "content", "$.tool"), document("tool_result", "content", "$.result")}
 	answered := func(request []contract.Column, more ...contract.Column) []contract.Column {
-		out := append([]contract.Column(nil), answer...)
-		out = append(out, request...)
-		out = append(out, more...)
-		return append(out, adk("approver", "STRING"), adk("waited_ms", "INT64"))
+		return slices.Concat(answer, request, more, []contract.Column{adk("approver", "STRING"), adk("waited_ms", "INT64")})
 	}
 	return []ownView{
 		{"hitl_confirmation_request_completed", answered(confirmation(), adk("confirmed", "BOOL"), adk("accepted", "BOOL"), adk("reason", "STRING"))},

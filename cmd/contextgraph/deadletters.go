@@ -4,11 +4,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -117,11 +115,7 @@ func (a *app) deadLetters(ctx context.Context, cfg contextgraph.Config, f deadLe
 	if err != nil {
 		return usageError{err}
 	}
-	path := cmp.Or(cfg.Journal.Path, journal.DefaultPath)
-	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("there is no journal, and dead letters stand nowhere else: %w; name it with journal.path in the configuration", err)
-	}
-	j, err := openJournal(ctx, cfg)
+	j, err := openJournal(ctx, cfg, ": dead letters stand nowhere else")
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,8 @@ Google bills the model for every row, besides what BigQuery bills; the configura
 bounds the rows of one extraction (bigquery.extract.max_rows).`,
 		Example: `  contextgraph extract --session s-123 --app shop --user alice
   contextgraph extract --since 7d
-  contextgraph extract --since 24h --dry-run`,
+  contextgraph extract --since 24h --dry-run
+  contextgraph extract --since 24h --answers extract_0123456789abcdefghijklmnop_answers`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := a.config()
@@ -56,9 +57,7 @@ bounds the rows of one extraction (bigquery.extract.max_rows).`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.session.ID, "session", "", "id of the session (default all sessions)")
-	flags.StringVar(&f.session.App, "app", "", "application of the session (default the only one with such a session)")
-	flags.StringVar(&f.session.User, "user", "", "user of the session (default the only one with such a session)")
+	sessionFlags(c, &f.session, "id of the session (default all sessions)")
 	flags.Var(&f.since, "since", "how far back rows are read, such as 7d or 36h")
 	flags.StringVar(&f.answers, "answers", "", "go on with the answers of an extraction that failed: the table it named")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the statements and what choosing the rows would read; ask nothing")
@@ -92,7 +91,7 @@ func (a *app) extract(ctx context.Context, cfg contextgraph.Config, f extractFla
 		r.Session = sessions[0]
 	}
 	if !f.dryRun && hasJournal(cfg) {
-		j, err := openJournal(ctx, cfg)
+		j, err := openJournal(ctx, cfg, "")
 		if err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (a *app) printExtraction(r *bigquery.ExtractReport) {
 		fmt.Fprintf(a.stdout, "  %s: %d\n", t, r.Entities[t])
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
-		fmt.Fprintf(a.stderr, "note: %d rows: %s\n", r.Reasons[reason], reason)
+		fmt.Fprintf(a.stderr, "note: %d rows: %s\n", r.Reasons[reason], printable(reason))
 	}
 	if r.Dropped > 0 {
 		fmt.Fprintf(a.stderr, "note: %d answers were no entities of the configured types\n", r.Dropped)

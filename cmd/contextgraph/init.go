@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -43,7 +44,10 @@ dropped or retyped, and no row is touched. It can be run again at any time.`,
 				return usageError{fmt.Errorf("--queries is auto, gql or recursive, not %q", a.flags.Graph.Queries)}
 			}
 			if offline && !dryRun {
-				return usageError{fmt.Errorf("--offline goes with --dry-run")}
+				return usageError{errors.New("--offline goes with --dry-run")}
+			}
+			if timeout <= 0 {
+				return usageError{fmt.Errorf("--timeout %v: it must be positive, such as 10m", timeout)}
 			}
 			cfg, err := a.config()
 			if err != nil {

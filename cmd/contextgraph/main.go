@@ -15,6 +15,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal ends what is under way in order, the second one ends the program.
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], &app{stdout: os.Stdout, stderr: os.Stderr})
 	stop()
 	os.Exit(code)

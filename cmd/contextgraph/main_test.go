@@ -60,6 +60,7 @@ func TestUsage(t *testing.T) {
 		{"init now", exitUsage, `takes no argument, got "now"`},
 		{"init --frobnicate", exitUsage, "unknown flag: --frobnicate"},
 		{"init --timeout soon", exitUsage, "--timeout"},
+		{"init --timeout 0s --project my-project --dataset agents", exitUsage, "it must be positive"},
 		{"init", exitUsage, "no dataset is named: use --project and --dataset"},
 		{"init --offline --project my-project --dataset agents", exitUsage, "--offline goes with --dry-run"},
 		{"init --queries cypher --project my-project --dataset agents", exitUsage, "auto, gql or recursive"},

@@ -4,11 +4,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -107,13 +105,19 @@ one, for the sessions that it has.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.session.ID, "session", "", "id of the session")
-	flags.StringVar(&f.session.App, "app", "", "application of the session (default the only one with such a session)")
-	flags.StringVar(&f.session.User, "user", "", "user of the session (default the only one with such a session)")
+	sessionFlags(c, &f.session, "id of the session")
 	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")
 	flags.StringVar(&f.from, "from", f.from, "where the rows are read: journal or dataset")
 	flags.Var(&f.since, "since", "how far back sessions are looked for, and with --from dataset rows that have no graph yet, such as 7d or 36h")
 	return c
+}
+
+// sessionFlags adds the flags that name a session; usage is what --session is.
+func sessionFlags(c *cobra.Command, s *contextgraph.Session, usage string) {
+	flags := c.Flags()
+	flags.StringVar(&s.ID, "session", "", usage)
+	flags.StringVar(&s.App, "app", "", "application of the session (default the only one with such a session)")
+	flags.StringVar(&s.User, "user", "", "user of the session (default the only one with such a session)")
 }
 
 // source gives the graphs that sync brings to the dataset.
@@ -142,7 +146,7 @@ func (a *app) sync(ctx context.Context, cfg contextgraph.Config, f syncFlags) (e
 	rows := &datasetSource{dataset: d, extractor: x, from: after, to: now}
 	var from source = rows
 	if f.from == fromJournal || hasJournal(cfg) {
-		j, err := openJournal(ctx, cfg)
+		j, err := openJournal(ctx, cfg, ", or use --from dataset")
 		if err != nil {
 			return err
 		}
@@ -195,6 +199,7 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 	var failed int
 	var billed int64
 	for i, s := range sessions {
+		which := fmt.Sprintf("%d/%d %s of %s in %s", i+1, len(sessions), printable(s.ID), printable(s.User), printable(s.App))
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("stopped after %d of %d sessions: %w", i, len(sessions), err)
 		}
@@ -205,22 +210,24 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 		}
 		if err != nil {
 			failed++
-			fmt.Fprintf(a.stderr, "%d/%d %s of %s in %s: %v\n", i+1, len(sessions), s.ID, s.User, s.App, err)
+			fmt.Fprintf(a.stderr, "%s: %s\n", which, printable(err.Error()))
 			continue
 		}
 		billed += r.BytesBilled
-		fmt.Fprintf(a.stdout, "%d/%d %s of %s in %s: %d steps, %d edges, %d entities, %d checks\n",
-			i+1, len(sessions), s.ID, s.User, s.App, r.Nodes, r.Edges, r.Entities, r.Checks)
+		fmt.Fprintf(a.stdout, "%s: %d steps, %d edges, %d entities, %d checks\n", which, r.Nodes, r.Edges, r.Entities, r.Checks)
 		switch n, err := from.back(ctx, s); {
 		case err != nil:
 			failed++
-			fmt.Fprintf(a.stderr, "%d/%d %s of %s in %s: what models found did not get to the journal: %v\n", i+1, len(sessions), s.ID, s.User, s.App, err)
+			fmt.Fprintf(a.stderr, "%s: what models found did not get to the journal: %s\n", which, printable(err.Error()))
 			continue
 		case n > 0:
-			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i+1, len(sessions), s.ID, n)
+			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i+1, len(sessions), printable(s.ID), n)
+		}
+		if n := r.DuplicatesRemoved; n > 0 {
+			fmt.Fprintf(a.stderr, "note: %s stood in the dataset twice, in %d rows, which were removed: another sync brought it at the same time\n", printable(s.ID), n)
 		}
 		if n := len(g.Failed); n > 0 {
-			fmt.Fprintf(a.stderr, "note: %d steps of %s have rows that could not be read by the rules; their entities were kept\n", n, s.ID)
+			fmt.Fprintf(a.stderr, "note: %d steps of %s have rows that could not be read by the rules; their entities were kept\n", n, printable(s.ID))
 		}
 	}
 	fmt.Fprintf(a.stdout, "%d sessions, %d bytes billed\n", len(sessions)-failed, billed)
@@ -229,60 +236,6 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 	}
 	return nil
 }
-
-// hasJournal reports whether there is a journal where the configuration says.
-func hasJournal(cfg contextgraph.Config) bool {
-	_, err := os.Stat(cmp.Or(cfg.Journal.Path, journal.DefaultPath))
-	return err == nil
-}
-
-// openJournal opens the journal of the configuration, which has to be there.
-func openJournal(ctx context.Context, cfg contextgraph.Config) (*journal.Journal, error) {
-	path := cmp.Or(cfg.Journal.Path, journal.DefaultPath)
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("there is no journal to read: %w; name it with journal.path in the configuration, or use --from dataset", err)
-	}
-	return journal.Open(ctx, journal.Config{Path: path})
-}
-
-// journalSource reads graphs from a journal.
-type journalSource struct {
-	journal *journal.Journal
-	graphs  *graphsync.Syncer
-}
-
-// pageSize is how many sessions are listed at a time.
-const pageSize = 1000
-
-func (j *journalSource) find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error) {
-	var found []contextgraph.Session
-	for offset := 0; ; offset += pageSize {
-		page, err := j.journal.Sessions(ctx, journal.SessionsQuery{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range page {
-			if (s.ID == "" || one.Session.ID == s.ID) && !one.Last.Before(after) {
-				found = append(found, one.Session)
-			}
-		}
-		if len(page) < pageSize {
-			return found, nil
-		}
-	}
-}
-
-func (j *journalSource) graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error) {
-	at := time.Now()
-	g, _, err := j.graphs.Sync(ctx, s)
-	if err != nil {
-		return warehouse.SessionGraph{}, err
-	}
-	return warehouse.NewSessionGraph(s, g, warehouse.GraphOptions{Recorder: j.journal.ID(), ReadAt: at})
-}
-
-// back does nothing: the journal is what the graph was made of.
-func (*journalSource) back(context.Context, contextgraph.Session) (int, error) { return 0, nil }
 
 // datasetSource makes graphs of the rows in the dataset.
 type datasetSource struct {

@@ -109,6 +109,7 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	var asked []string
 	server := answering(t, &asked, map[string][]map[string]string{
 		"COUNT(DISTINCT event_id) AS events": sessions,
+		"BEGIN TRANSACTION":                  {{"n INTEGER": "0"}}, // nothing stands there twice
 		"AS run_seq": {{
 			"timestamp TIMESTAMP": at, "event_id STRING": event, "event_type STRING": schema.UserMessageReceived, "trace_id STRING": "t", "span_id STRING": "root",
 		}},

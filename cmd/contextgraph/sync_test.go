@@ -59,6 +59,11 @@ func taking(t *testing.T, refuse string) *httptest.Server {
 			e := map[string]any{"reason": "invalidQuery", "message": "refused"}
 			job["status"] = map[string]any{"state": "DONE", "errorResult": e}
 		}
+		if strings.Contains(r.URL.Path, "/queries/") { // the results: one number
+			job["jobComplete"], job["totalRows"] = true, "1"
+			job["schema"] = map[string]any{"fields": []any{map[string]any{"name": "n", "type": "INTEGER"}}}
+			job["rows"] = []any{map[string]any{"f": []any{map[string]any{"v": "0"}}}}
+		}
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(job); err != nil {
 			t.Error(err)
@@ -120,6 +125,18 @@ func TestSyncFromTheJournal(t *testing.T) {
 			if !strings.Contains(stdout+stderr, want) {
 				t.Errorf("contextgraph %s does not say %q:\n%s%s", test.args, want, stdout, stderr)
 			}
+		}
+	}
+}
+
+// What a terminal would obey in the names of a session is not printed.
+func TestSyncPrintsNamesInOneLine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recorded(t, schema.Session{App: "shop\x1b[2J", User: "bob\r\nann", ID: "s\x1b]0;x\a1"})
+	for _, refuse := range []string{"", "bob"} {
+		_, stdout, stderr := in(t, taking(t, refuse), "sync", "--all", "--project", "my-project", "--dataset", "agents")
+		if text := stdout + stderr; !strings.Contains(text, "1/1 s ]0;x 1 of bob ann in shop [2J: ") || strings.ContainsAny(text, "\x1b\a\r") {
+			t.Errorf("a session is printed as %q", text)
 		}
 	}
 }

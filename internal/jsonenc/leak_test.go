@@ -131,6 +131,16 @@ type variable struct {
 	From  any `json:",omitempty"`
 }
 
+// What encoding knows by reflection only.
+type (
+	settings  map[string]any
+	arguments []string
+	setting   struct {
+		Name  string `json:"name"`
+		Value string
+	}
+)
+
 func TestSecretsInValues(t *testing.T) {
 	value := "hunter2"
 	for _, tt := range []struct {
@@ -143,6 +153,16 @@ func TestSecretsInValues(t *testing.T) {
 		{"harmless variable", map[string]any{"name": "PORT", "value": 80}, `{"name":"PORT","value":80}`},
 		{"struct", []variable{{"API_KEY", &value, nil}, {"PORT", &value, nil}}, `[{"Name":"API_KEY","Value":"[REDACTED]"},{"Name":"PORT","Value":"hunter2"}]`},
 		{"cookie", struct{ Name, Value string }{"Cookie", value}, `{"Name":"Cookie","Value":"[REDACTED]"}`},
+		{"value sorted before its name", map[string]any{"Value": value, "name": "DB_PASSWORD"}, `{"Value":"[REDACTED]","name":"DB_PASSWORD"}`},
+		{"field sorted before its name", setting{"DB_PASSWORD", value}, `{"Value":"[REDACTED]","name":"DB_PASSWORD"}`},
+		{"value beside two names", map[string]any{"key": "a", "name": "DB_PASSWORD", "value": value}, `{"key":"a","name":"DB_PASSWORD","value":"[REDACTED]"}`},
+		{"variable of a map type", settings{"name": "DB_PASSWORD", "value": value}, `{"name":"DB_PASSWORD","value":"[REDACTED]"}`},
+		{"variable of pointers", map[string]*string{"key": new("api_key"), "value": &value}, `{"key":"api_key","value":"[REDACTED]"}`},
+		{"harmless variable of a map type", settings{"name": "PORT", "value": 80}, `{"name":"PORT","value":80}`},
+		{"flags of a list type", arguments{"run", "--password", value, "-v"}, `["run","--password","[REDACTED]","-v"]`},
+		{"flags in an array", [3]string{"run", "--token", value}, `["run","--token","[REDACTED]"]`},
+		{"pairs in arrays", [][2]string{{"Authorization", value}, {"Host", value}}, `[["Authorization","[REDACTED]"],["Host","hunter2"]]`},
+		{"array of two", [2]string{"token", "password"}, `["token","password"]`},
 		{"flags", []string{"run", "--password", value, "-v"}, `["run","--password","[REDACTED]","-v"]`},
 		{"flag without a value", []any{"run", "--password", "-v"}, `["run","--password","-v"]`},
 		{"pairs", []any{[]any{"Authorization", value}, []string{"Host", value}}, `[["Authorization","[REDACTED]"],["Host","hunter2"]]`},

@@ -108,7 +108,6 @@ func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V
 		slices.SortFunc(members, func(a, b member[V]) int { return strings.Compare(a.key, b.key) })
 	}
 	var taken map[string]int
-	named := false // as a secret, by a member
 	for i := range members {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
@@ -125,19 +124,10 @@ func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V
 			w.renamed(name, taken, func(k string) bool { _, ok := m[k]; return ok })
 		}
 		w.buf = append(w.buf, ':')
-		v, secret := member.value, w.cleaner.rules.secret(k)
-		switch roleOf(k) {
-		case naming:
-			// "Key" and "name" stand before "Value" and "value".
-			text, ok := any(v).(string)
-			named = named || ok && w.cleaner.rules.secret(text)
-		case valued:
-			secret = secret || named
-		}
-		if secret {
+		if w.cleaner.rules.secret(k) || roleOf(k) == valued && nameSecret(w.cleaner.rules, members) {
 			w.redact()
 		} else {
-			write(w, v)
+			write(w, member.value)
 		}
 		if w.over() && i+1 < len(members) {
 			w.truncated = true
@@ -147,6 +137,20 @@ func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V
 	s.members = s.members[:from]
 	w.buf = append(w.buf, '}')
 	w.depth--
+}
+
+// nameSecret reports whether one of the members names a secret that another one is the
+// value of.
+func nameSecret[V any](rules *Redactor, members []member[V]) bool {
+	for i := range members {
+		if roleOf(members[i].key) != naming {
+			continue
+		}
+		if text, ok := any(members[i].value).(string); ok && rules.secret(text) {
+			return true
+		}
+	}
+	return false
 }
 
 // name writes the key of a member, if it may be written as it is. Else it returns
@@ -192,30 +196,42 @@ func (w *Writer) redact() {
 	w.buf = append(w.buf, `"`+MarkRedacted+`"`...)
 }
 
-// array writes a slice. write writes one of its elements. The one behind a flag of
-// a command that names a secret is one, and in a list of pairs the second one.
+// sequence tells which elements of a list are secrets: the one behind a flag of a
+// command that names one and, in a pair, the second.
+type sequence struct {
+	rules *Redactor
+	pair  bool // the list is one of a list of pairs
+	next  bool // the next element is a secret
+}
+
+// hides reports whether the next element is a secret. text is what it holds, "" if it
+// is no text.
+func (q *sequence) hides(text string) bool {
+	secret := q.next && (q.pair || !strings.HasPrefix(text, "-"))
+	q.next = q.rules.isFlag(text) || q.pair && q.rules.secret(text)
+	return secret
+}
+
+// array writes a slice. write writes one of its elements.
 func array[V any](w *Writer, a []V, write func(*Writer, V)) {
 	if a == nil {
 		w.null()
 		return
 	}
-	pair := len(a) == 2 && w.inList()
+	q := sequence{rules: w.cleaner.rules, pair: len(a) == 2 && w.inList()}
 	if !w.enter() {
 		return
 	}
 	w.buf = append(w.buf, '[')
-	secret := false
 	for i, v := range a {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		text, ok := any(v).(string)
-		if secret && !(ok && !pair && strings.HasPrefix(text, "-")) {
+		if text, _ := any(v).(string); q.hides(text) {
 			w.redact()
 		} else {
 			write(w, v)
 		}
-		secret = ok && (w.cleaner.rules.isFlag(text) || pair && w.cleaner.rules.secret(text))
 		if w.over() && i+1 < len(a) {
 			w.truncated = true
 			break

@@ -45,3 +45,6 @@ func NewRedactor(r Redaction) *Redactor {
 func (r *Redactor) NewWriter(l Limits) *Writer {
 	return &Writer{limits: l.withDefaults(), cleaner: cleaner{rules: r}}
 }
+
+// Secret reports whether key names a secret, by which its value is one.
+func (r *Redactor) Secret(key string) bool { return r.secret(key) }

@@ -199,6 +199,7 @@ func (w *Writer) pointer(v reflect.Value) {
 }
 
 func (w *Writer) elements(v reflect.Value, info *typeInfo) {
+	q := sequence{rules: w.cleaner.rules, pair: v.Len() == 2 && w.inList()}
 	switch {
 	case v.Kind() == reflect.Slice && v.IsNil():
 		w.null()
@@ -218,7 +219,11 @@ func (w *Writer) elements(v reflect.Value, info *typeInfo) {
 			}
 			w.buf = append(w.buf, ',')
 		}
-		w.nested(v.Index(i))
+		if e := v.Index(i); q.hides(textIn(e)) {
+			w.redact()
+		} else {
+			w.nested(e)
+		}
 	}
 	w.buf = append(w.buf, ']')
 	w.depth--
@@ -252,6 +257,7 @@ func (w *Writer) mapping(v reflect.Value) {
 		_, ok := slices.BinarySearchFunc(entries, k, func(e entry, k string) int { return cmp.Compare(e.key, k) })
 		return ok
 	}
+	names := func(e entry) bool { return roleOf(e.key) == naming && w.cleaner.rules.secret(textIn(e.value)) }
 	w.buf = append(w.buf, '{')
 	for i, e := range entries {
 		if i > 0 {
@@ -267,7 +273,7 @@ func (w *Writer) mapping(v reflect.Value) {
 			w.renamed(name, taken, has)
 		}
 		w.buf = append(w.buf, ':')
-		if w.cleaner.rules.secret(e.key) {
+		if w.cleaner.rules.secret(e.key) || roleOf(e.key) == valued && slices.ContainsFunc(entries, names) {
 			w.redact()
 		} else {
 			w.nested(e.value)
@@ -300,7 +306,14 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 		return
 	}
 	w.buf = append(w.buf, '{')
-	first, named := true, false
+	names := func(f field) bool {
+		if f.role != naming {
+			return false
+		}
+		fv, ok := f.of(v)
+		return ok && w.cleaner.rules.secret(textIn(fv))
+	}
+	first := true
 	for i := range info.fields {
 		f := &info.fields[i]
 		fv, ok := f.of(v)
@@ -316,11 +329,8 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 		}
 		first = false
 		w.buf = append(w.buf, f.key...)
-		if f.role == naming {
-			named = named || w.cleaner.rules.secret(textIn(fv))
-		}
 		switch {
-		case f.secret, named && f.role == valued:
+		case f.secret, f.role == valued && slices.ContainsFunc(info.fields, names):
 			w.redact()
 		case f.quoted:
 			w.quoted(fv)

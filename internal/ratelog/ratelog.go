@@ -3,12 +3,12 @@
 
 // Package ratelog keeps a failure that repeats thousands of times a second from
 // filling the log: of each kind one record passes per interval, and it says how many
-// were held back since the one before.
+// were held back since the one before. It also contains the panics of the host's
+// handlers.
 package ratelog
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -55,8 +55,9 @@ type Handler struct {
 	limit *limiter
 }
 
-// NewHandler returns a handler in front of next. every is the interval, 0 means
-// DefaultInterval. now is the clock, nil means time.Now.
+// NewHandler returns a handler in front of next, whose panics it contains as [Contain]
+// does. every is the interval, 0 means DefaultInterval. now is the clock, nil means
+// time.Now.
 func NewHandler(next slog.Handler, every time.Duration, now func() time.Time) *Handler {
 	if every == 0 {
 		every = DefaultInterval
@@ -64,7 +65,7 @@ func NewHandler(next slog.Handler, every time.Duration, now func() time.Time) *H
 	if now == nil {
 		now = time.Now
 	}
-	return &Handler{next: next, limit: &limiter{every: every, now: now, kinds: make(map[kind]*window)}}
+	return &Handler{next: Contain(next), limit: &limiter{every: every, now: now, kinds: make(map[kind]*window)}}
 }
 
 // Enabled reports whether the next handler takes records of the level.
@@ -73,18 +74,12 @@ func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 // Handle passes r on, or counts it when a record of its kind passed less than an
-// interval ago. A panic of the next handler is an error: those who log here do so from
-// goroutines of their own, where it would end the program.
-func (h *Handler) Handle(ctx context.Context, r slog.Record) (err error) {
+// interval ago.
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	suppressed, pass := h.limit.take(kind{r.Level, r.Message})
 	if !pass {
 		return nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the log handler panicked: %v", p)
-		}
-	}()
 	if suppressed > 0 {
 		r = r.Clone()
 		r.AddAttrs(slog.Uint64(SuppressedKey, suppressed))

@@ -125,13 +125,26 @@ func TestClockSetBack(t *testing.T) {
 // panicking is the handler of a program that has a bug in it.
 type panicking struct{ slog.Handler }
 
+func (p panicking) WithAttrs([]slog.Attr) slog.Handler      { return p }
+func (p panicking) WithGroup(string) slog.Handler           { return p }
+func (panicking) Enabled(context.Context, slog.Level) bool  { panic("boom") }
 func (panicking) Handle(context.Context, slog.Record) error { panic("boom") }
 
 func TestPanicOfTheNextHandler(t *testing.T) {
-	h := ratelog.NewHandler(panicking{slog.DiscardHandler}, 0, nil)
-	err := h.Handle(t.Context(), slog.NewRecord(time.Time{}, slog.LevelError, "full", 0))
-	if err == nil || !strings.Contains(err.Error(), "boom") {
-		t.Errorf("Handle() = %v, want the panic", err)
+	next := panicking{slog.DiscardHandler}
+	for name, h := range map[string]slog.Handler{
+		"limited":            ratelog.NewHandler(next, 0, nil),
+		"limited, derived":   ratelog.NewHandler(next, 0, nil).WithAttrs([]slog.Attr{slog.Int("n", 1)}).WithGroup("g"),
+		"contained":          ratelog.Contain(next),
+		"contained, derived": ratelog.Contain(next).WithAttrs([]slog.Attr{slog.Int("n", 1)}).WithGroup("g"),
+	} {
+		err := h.Handle(t.Context(), slog.NewRecord(time.Time{}, slog.LevelError, "full", 0))
+		if err == nil || !strings.Contains(err.Error(), "boom") {
+			t.Errorf("%s: Handle() = %v, want the panic", name, err)
+		}
+		if h.Enabled(t.Context(), slog.LevelError) {
+			t.Errorf("%s: Enabled() = true of a handler that panics", name)
+		}
 	}
 }
 

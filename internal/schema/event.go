@@ -1,10 +1,10 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema holds the row contract of the agent_events table: its columns,
-// its event names and the JSON paths that dashboards read. The names and shapes
-// are those of the BigQuery Agent Analytics plugin for Python, so that rows of
-// both can stand in one table.
+// Package schema holds the row contract of the agent_events table: its columns and
+// its event names; package contract below it has the JSON paths that dashboards read.
+// The names and shapes are those of the BigQuery Agent Analytics plugin for Python, so
+// that rows of both can stand in one table.
 package schema
 
 // Session names one conversation. A session id is unique only within an

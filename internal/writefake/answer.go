@@ -75,9 +75,8 @@ func StorageError(code codes.Code, storage storagepb.StorageError_StorageErrorCo
 	return s
 }
 
-// maxRequest is the limit of the service, and the texts below are what it was seen to
-// say: https://github.com/hafenkran/duckdb-bigquery/issues/134 and
-// https://github.com/memiiso/debezium-server-bigquery/issues/268.
+// maxRequest is the limit of the service. It and the texts below are what the service was
+// seen to say.
 const maxRequest = 10_485_760
 
 func tooLarge(size int, stream string) error {

@@ -5,7 +5,6 @@ package writefake
 
 import (
 	"context"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +22,7 @@ import (
 type Server struct {
 	storagepb.UnimplementedBigQueryWriteServer
 	o    Options
-	addr string
+	port *port
 
 	mu       sync.Mutex
 	serving  *serving
@@ -52,20 +51,19 @@ type serving struct {
 
 // Start listens on a free port of loopback. The caller closes the server.
 func Start(o Options) (*Server, error) {
-	s := &Server{o: o, addr: "127.0.0.1:0"}
-	s.record.ids, s.record.seen = make(map[string]int), make(map[string]bool)
-	if err := s.Listen(); err != nil {
+	p, err := listen()
+	if err != nil {
 		return nil, err
 	}
+	s := &Server{o: o, port: p}
+	s.record.ids, s.record.seen = make(map[string]int), make(map[string]bool)
+	s.Listen()
 	return s, nil
 }
 
 // Listen serves again, on the same port, after Stop.
-func (s *Server) Listen() error {
-	listener, err := net.Listen("tcp", s.addr)
-	if err != nil {
-		return err
-	}
+func (s *Server) Listen() {
+	listener := s.port.open()
 	life := &serving{
 		// The service itself says no when a request is too large; gRPC must let it.
 		grpc: grpc.NewServer(grpc.MaxRecvMsgSize(4*maxRequest), grpc.WaitForHandlers(true)),
@@ -73,18 +71,16 @@ func (s *Server) Listen() error {
 	}
 	storagepb.RegisterBigQueryWriteServer(life.grpc, &service{Server: s, life: life})
 	s.mu.Lock()
-	s.addr = listener.Addr().String()
 	s.serving = life
 	s.mu.Unlock()
 	go func() {
 		defer close(life.done)
 		_ = life.grpc.Serve(listener) // returns when the server stops, which is not news
 	}()
-	return nil
 }
 
-// Stop closes the port and every connection at once, as a crash would: streams end with
-// what TCP says. It does nothing when the server is stopped.
+// Stop closes every connection at once, as a crash would, and takes no other: streams end
+// with what TCP says. It does nothing when the server is stopped.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	life := s.serving
@@ -98,36 +94,34 @@ func (s *Server) Stop() {
 }
 
 // Restart stops the server and listens on the same port.
-func (s *Server) Restart() error {
+func (s *Server) Restart() {
 	s.Stop()
-	return s.Listen()
+	s.Listen()
 }
 
 // Drain tells every connection to go away (GOAWAY), answers what they have sent, ends
 // them with "the connection is draining", and takes new connections on the same port.
-func (s *Server) Drain() error {
+func (s *Server) Drain() {
 	s.mu.Lock()
 	life := s.serving
 	s.serving = nil
 	s.mu.Unlock()
-	if life == nil {
-		return s.Listen()
+	if life != nil {
+		close(life.drain)
+		life.grpc.GracefulStop()
+		<-life.done
 	}
-	close(life.drain)
-	life.grpc.GracefulStop()
-	<-life.done
-	return s.Listen()
+	s.Listen()
 }
 
 // Close stops the server for good. Every connection has ended when it returns.
-func (s *Server) Close() { s.Stop() }
+func (s *Server) Close() {
+	s.Stop()
+	s.port.close()
+}
 
 // Addr is the address the server listens on. It stays the same for its life.
-func (s *Server) Addr() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.addr
-}
+func (s *Server) Addr() string { return s.port.Addr().String() }
 
 // ClientOptions make a client of the write service use the server.
 func (s *Server) ClientOptions() []option.ClientOption {

@@ -33,10 +33,10 @@ import (
 // Project is the project of every Server.
 const Project = "test-project"
 
-// childVariable tells a process to be an emulator, with the datasets it names.
+// childVariable tells a process to be an emulator, with the dataset it names.
 const childVariable = "BIGQUERY_EMULATOR_CHILD"
 
-// none stands for no datasets.
+// none stands for no dataset.
 const none = "-"
 
 // Server is an emulator with one project and, unless it was started empty, one dataset.
@@ -50,11 +50,11 @@ type Server struct {
 // Main runs the tests of a package, or is the emulator of one of them. It ends the
 // process.
 func Main(m *testing.M) {
-	datasets := os.Getenv(childVariable)
-	if datasets == "" {
+	dataset := os.Getenv(childVariable)
+	if dataset == "" {
 		os.Exit(m.Run())
 	}
-	if err := serve(datasets); err != nil {
+	if err := serve(dataset); err != nil {
 		fmt.Fprintln(os.Stderr, "emulator:", err)
 		os.Exit(1)
 	}
@@ -73,10 +73,10 @@ func StartEmpty(t testing.TB) *Server {
 	return start(t, none)
 }
 
-func start(t testing.TB, datasets string) *Server {
+func start(t testing.TB, dataset string) *Server {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childVariable+"="+datasets)
+	child.Env = append(os.Environ(), childVariable+"="+dataset)
 	child.Stderr = os.Stderr
 	// The emulator ends when its standard input does, and so with this process.
 	stdin, err := child.StdinPipe()
@@ -104,10 +104,10 @@ func start(t testing.TB, datasets string) *Server {
 }
 
 // serve is the emulator, until the end of standard input.
-func serve(datasets string) error {
+func serve(dataset string) error {
 	project := types.NewProject(Project)
-	if datasets != none {
-		project = types.NewProject(Project, types.NewDataset(datasets))
+	if dataset != none {
+		project = types.NewProject(Project, types.NewDataset(dataset))
 	}
 	emulator, err := server.New(server.TempStorage)
 	if err != nil {

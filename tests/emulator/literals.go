@@ -16,9 +16,9 @@ import (
 )
 
 // LiteralOptions are the client options for the BigQuery API with the named parameters
-// of every MERGE, and of every script with one, written into the text as literals: the
-// emulator binds none there, and takes them all for NULL. What the emulator runs is the
-// statement but for this.
+// of every MERGE and of every transaction written into the text as literals: the emulator
+// binds none in a MERGE, takes them all for NULL there, and gives every statement of a
+// script the parameters of all. What it runs is the statement but for this.
 func (s *Server) LiteralOptions() []option.ClientOption {
 	return []option.ClientOption{
 		option.WithEndpoint("http://" + s.REST), option.WithHTTPClient(&http.Client{Transport: literals{}}),
@@ -47,7 +47,7 @@ func (literals) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var (
 	named = regexp.MustCompile(`@[A-Za-z_][A-Za-z0-9_]*`)
-	merge = regexp.MustCompile(`(?m)^\s*MERGE\b`)
+	merge = regexp.MustCompile(`(?m)^\s*(MERGE|BEGIN TRANSACTION)\b`)
 )
 
 // inline rewrites the query of a request to insert a job or to run a query, if it is one.

@@ -139,7 +139,12 @@ func (e *engine) typeOf(t *testing.T, text string) googlesql.Googlesql_TypeNode 
 // addTable adds a table under the name that stands between backticks in statements.
 func (e *engine) addTable(t *testing.T, name string, columns []warehouse.Column) {
 	t.Helper()
-	full := strings.Trim(e.names.Quote(name), "`")
+	e.addNamed(t, strings.Trim(e.names.Quote(name), "`"), columns)
+}
+
+// addNamed is addTable for a name outside of the dataset.
+func (e *engine) addNamed(t *testing.T, full string, columns []warehouse.Column) {
+	t.Helper()
 	table, err := googlesql.NewSimpleTable(full, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +155,7 @@ func (e *engine) addTable(t *testing.T, name string, columns []warehouse.Column)
 			err = table.AddColumn2(column, false)
 		}
 		if err != nil {
-			t.Fatalf("table %s, column %s: %v", name, c.Name, err)
+			t.Fatalf("table %s, column %s: %v", full, c.Name, err)
 		}
 		e.keep = append(e.keep, column)
 	}

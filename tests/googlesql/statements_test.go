@@ -8,6 +8,8 @@ package googlesql_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,7 +124,7 @@ func (e *engine) render(t *testing.T, f form) string {
 var parameters = map[string]string{
 	"app": "STRING", "user": "STRING", "session": "STRING", "from": "TIMESTAMP", "to": "TIMESTAMP", "limit": "INT64",
 	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
-	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL",
+	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
 }
 
 // notAnalysed are the statements that the analyzer cannot resolve, and why.
@@ -140,6 +142,12 @@ func TestStatements(t *testing.T) {
 	pending, answers := warehouse.ExtractTables("x")
 	e.addTable(t, pending.Name, pending.Columns)
 	e.addTable(t, answers.Name, answers.Columns)
+
+	// The temporary tables of sync_unique.
+	for i, table := range warehouse.GraphTables()[:5] {
+		name := []string{"kept_nodes", "kept_edges", "kept_entities", "kept_links", "kept_checks"}[i]
+		e.addNamed(t, name, append(slices.Clone(table.Columns), warehouse.Column{Name: "copies_of_key", Type: "INT64", Mode: "NULLABLE"}))
+	}
 
 	seen := make(map[string]bool)
 	for _, f := range forms(t, e) {
@@ -174,6 +182,30 @@ func TestStatements(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("the statement %s is in no form: list it in forms", name)
 		}
+	}
+}
+
+// What the guide shows in GQL is GQL over this graph.
+func TestGuide(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/bigquery.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t)
+	var n int
+	for _, block := range strings.Split(string(guide), "```sql\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		if !strings.HasPrefix(text, "GRAPH") {
+			continue
+		}
+		n++
+		text = strings.ReplaceAll(text, "my-project-123.agents.", "test-project.agents.")
+		if err := e.analyse(t, text, nil); err != nil {
+			t.Errorf("%v\n%s", err, numbered(text))
+		}
+	}
+	if n < 3 {
+		t.Errorf("the guide has %d queries in GQL", n)
 	}
 }
 

@@ -82,7 +82,7 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*contextgra
 		}
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := cg.Close(ctx); err != nil {
 			t.Errorf("Close: %v", err)
@@ -145,7 +145,7 @@ func (a *shopAgent) ask() string {
 // arrive waits until the rows and graphs of everything so far are in the dataset.
 func (a *shopAgent) arrive() {
 	a.t.Helper()
-	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := a.cg.FlushWarehouse(ctx); err != nil {
 		a.t.Fatalf("%v; %+v", err, a.cg.Stats().Warehouse)

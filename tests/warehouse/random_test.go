@@ -48,8 +48,10 @@ func newWander(t testing.TB, id string, seed uint64) *wander {
 		}
 	}
 	if w.rnd.IntN(2) == 0 { // two events of one microsecond, and a clock that went back
-		i := 1 + w.rnd.IntN(len(w.rows)-1)
-		w.rows[i].Timestamp = w.rows[i-1].Timestamp
+		// A dataset takes what was recorded in the microsecond of a decision for earlier.
+		if i := 1 + w.rnd.IntN(len(w.rows)-1); w.rows[i-1].EventType != schema.HITLConfirmationRequest {
+			w.rows[i].Timestamp = w.rows[i-1].Timestamp
+		}
 	}
 	return w
 }
@@ -87,7 +89,7 @@ func (w *wander) work(name, parent string, depth int) {
 	agent := w.name("A")
 	w.agentSpan(name, agent, parent)
 	for range 1 + w.rnd.IntN(3) {
-		switch w.rnd.IntN(7) {
+		switch w.rnd.IntN(8) {
 		case 0: // hands over, and may get back
 			if depth > 0 {
 				call := w.name("c") + "=transfer_to_agent"
@@ -138,6 +140,17 @@ func (w *wander) work(name, parent string, depth int) {
 			w.llm(w.name("L"), agent, call+"=provision_campaign")
 			w.ask(w.name("T"), agent, call+"=provision_campaign", w.name("H"), confirmation, m{"budget": fmt.Sprintf("$%d,000", 1+w.rnd.IntN(3))})
 			w.asked = append(w.asked, confirmation)
+		case 6: // an approval amid the results of a tool, which says other things afterwards
+			call := w.name("c") + "=query_ad_inventory"
+			w.llm(w.name("L"), agent, call)
+			span, confirmation := w.name("T"), w.name("c")+"-of-"+w.session.ID
+			w.start(span, agent, call, m{})
+			for range 1 + w.rnd.IntN(2) {
+				w.end(span, agent, call, w.found())
+			}
+			w.request(w.name("H"), span, strings.Split(confirmation, "-")[0], "provision_campaign", confirmation, m{"budget": "$1,000"})
+			w.asked = append(w.asked, confirmation)
+			w.end(span, agent, call, w.found())
 		default: // several calls at once, whose answers come in any order
 			var calls, spans []string
 			for range 1 + w.rnd.IntN(3) {
@@ -158,6 +171,15 @@ func (w *wander) work(name, parent string, depth int) {
 
 func (w *wander) inventory() m {
 	return placements(w.one("Instagram Reels", "Strava Routes", "TV"), w.one("instagram  reels", "Podcasts", "Radio"))
+}
+
+// found is one product at one of several prices, available or not or not known to be.
+func (w *wander) found() m {
+	price := 40000 + 1000*w.rnd.IntN(3)
+	if w.rnd.IntN(3) == 0 {
+		return offer("Instagram Reels", price)
+	}
+	return offers("Instagram Reels", price, w.rnd.IntN(2) == 0)
 }
 
 // Answers from the dataset are those of the journal, for sessions nobody thought of:
@@ -264,15 +286,13 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 			if err != nil {
 				t.Fatal(err)
 			}
+			setNested(t, client, server, got)
 			continue
 		}
 		all.Nodes, all.Edges = append(all.Nodes, got.Nodes...), append(all.Edges, got.Edges...)
 		all.Entities, all.Links = append(all.Entities, got.Entities...), append(all.Links, got.Links...)
 	}
-	load(t, client, server, warehouse.TechNodes, all.Nodes)
-	load(t, client, server, warehouse.CausedEdges, all.Edges)
-	load(t, client, server, warehouse.BizNodes, all.Entities)
-	load(t, client, server, warehouse.CrossLinks, all.Links)
+	loadGraph(t, client, server, all)
 
 	for i, w := range wanders {
 		g := journals[w.session.ID]
@@ -293,6 +313,23 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 		}
 		same(t, "reasons", why, reasoning.Reasons)
 		reasons += len(why)
+		evidence, err := g.Evidence(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			all, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Decision: key, Hops: bigquery.MaxHops})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found []entity.Canonical
+			for _, r := range all.Reasons {
+				found = append(found, r.Entity)
+			}
+			same(t, "evidence", evidence, slices.SortedFunc(slices.Values(found), func(a, b entity.Canonical) int {
+				return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
+			}))
+		}
 
 		if i%2 == 0 { // both of all of them would take the emulator too long
 			origin, hops, backwards := nodes[w.rnd.IntN(len(nodes))].Key, 1+w.rnd.IntN(3), i%4 == 2

@@ -4,6 +4,7 @@
 package warehouse_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,8 +17,8 @@ import (
 
 // A session that ran on two hosts: what the rows of both say stays when the journal of
 // one of them, which has a part, is brought again. That journal only sets back where its
-// own steps stand in the order of the session, and the next sync from the dataset puts
-// that right.
+// own steps stand in the order of the session, and says again what it answered to the
+// other host; the next sync from the dataset puts that right.
 func TestSyncOfOneHostAfterThatOfAll(t *testing.T) {
 	d := newSynced(t)
 	rows := conversation()
@@ -54,7 +55,7 @@ func TestSyncOfOneHostAfterThatOfAll(t *testing.T) {
 	second := bring(journals[1], 2)
 	d.sync(graphOf(t, rows, options(warehouse.RecorderDataset, 3)))
 	whole := d.graph("created_at", "updated_at", "recorder")
-	without := []string{"created_at", "updated_at", "recorder", "position"}
+	without := []string{"created_at", "updated_at", "recorder", "position", "requests"}
 	placed := d.table(warehouse.TechNodes, "node_key", without...)
 	request, answer := graphsync.TechNodeKey(syncedSession, "trace-r1", "hitl"), graphsync.TechNodeKey(syncedSession, "trace-r2", "root2")
 	across := warehouse.EdgeKey(request, graphsync.Resumes, answer)
@@ -62,7 +63,18 @@ func TestSyncOfOneHostAfterThatOfAll(t *testing.T) {
 		t.Fatal("the rows of both made no edge between the hosts")
 	}
 
+	answered := func() bool {
+		row := d.table(warehouse.TechNodes, "node_key")[request]
+		return strings.Contains(row, `"asked_at":"2026-03-04T10:00:10`) && strings.Contains(row, `"answered_at":"2026-03-04T10:00:11`)
+	}
+	if !answered() {
+		t.Error("the request of one host lacks the answer of the other")
+	}
+
 	bring(journals[0], 4)
+	if !answered() {
+		t.Error("the journal that has the request alone took the answer back")
+	}
 	if diff := cmp.Diff(whole, d.graph("created_at", "updated_at", "recorder")); diff != "" {
 		t.Errorf("the host that began changed what both said:\n%s", diff)
 	}

@@ -43,12 +43,13 @@ func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change f
 		t.Fatal(err)
 	}
 	cfg.NoInit = true
+	cfg.Stream.AckTimeout = 10 * time.Minute // a slow machine is no stream that answers nothing
 	c, err := bigquery.With(options)(t.Context(), cfg.WithDefaults(), warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Errorf("Close: %v", err)
@@ -98,7 +99,7 @@ func TestStream100000(t *testing.T) {
 	if err := j.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	if err := c.Flush(ctx); err != nil {
 		t.Fatalf("%v: %+v", err, c.Status())

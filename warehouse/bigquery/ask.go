@@ -4,6 +4,7 @@
 package bigquery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,23 @@ var (
 	// ErrTooMany is returned where a part of an answer is worse than none.
 	ErrTooMany = errors.New("there is more than the limit")
 )
+
+// MaxHops is how many hops a question can ask for: BigQuery ends a recursive query with an
+// error after 500 rounds, and a hop is one round or more.
+const MaxHops = 400
+
+// maxRounds bounds the rounds of a search whose rounds are not hops. It is greater than
+// MaxHops, so that a path of hops alone is followed to its end.
+const maxRounds = 480
+
+// hopLimit returns the limit of hops that was asked for, or the default one for 0.
+func hopLimit(hops int) (int, error) {
+	if hops < 0 || hops > MaxHops {
+		return 0, fmt.Errorf("bigquery: Hops is %d: use 1 to %d, or 0 for %d; what is farther away is found by asking again about a step on the way (Decision, Node)",
+			hops, MaxHops, graphsync.DefaultHops)
+	}
+	return cmp.Or(hops, graphsync.DefaultHops), nil
+}
 
 // DefaultAskLimit bounds the rows of an answer where no limit is given.
 const DefaultAskLimit = 10_000

@@ -4,7 +4,6 @@
 package bigquery
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,7 +21,7 @@ type CausalQuestion struct {
 	// Backwards asks what led to the step.
 	Backwards bool
 	// Hops is how many edges of any kind lead at most from the step to another one.
-	// Defaults to [graphsync.DefaultHops].
+	// Defaults to [graphsync.DefaultHops], and is at most [MaxHops].
 	Hops int
 }
 
@@ -61,10 +60,11 @@ type CausalStep struct {
 // The error wraps [ErrNoSessionID], [ErrUnknownSession] or [graphsync.ErrUnknownNode]
 // where there is nothing to ask about.
 func (d *Dataset) CausalChain(ctx context.Context, q CausalQuestion) (Causal, error) {
-	if q.Hops < 0 {
-		return Causal{}, fmt.Errorf("bigquery: hop limit %d: use 1 or more, or 0 for %d", q.Hops, graphsync.DefaultHops)
+	hops, err := hopLimit(q.Hops)
+	if err != nil {
+		return Causal{}, err
 	}
-	q.Hops = cmp.Or(q.Hops, graphsync.DefaultHops)
+	q.Hops = hops
 	s, found, err := d.session(ctx, q.Scope, askJob("ask_origin", nil, nil), param("node", q.Node))
 	if err != nil {
 		return Causal{}, err

@@ -6,7 +6,6 @@ package bigquery
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,7 +25,8 @@ type ReasoningQuestion struct {
 	// Defaults to all.
 	Entity string
 	// Hops limits paths to that many edges of kind informs and resumes. Defaults to
-	// [graphsync.DefaultHops]. Edges of kind contains do not count.
+	// [graphsync.DefaultHops], and is at most [MaxHops]. Edges of kind contains do not
+	// count.
 	Hops int
 }
 
@@ -37,8 +37,9 @@ type Reasoning struct {
 	DecidedAt time.Time
 	// Reasons are in the order of [graphsync.Graph.Why].
 	Reasons []graphsync.Reason
-	// Truncated is true when there were more rows than the limit: the entities that are
-	// farthest away are missing, or sightings of them.
+	// Truncated is true when there were more rows than the limit, or paths of more edges
+	// than recursive SQL follows: the entities that are farthest away are missing, or
+	// sightings of them, and in the second case a path may not be the shortest.
 	Truncated bool
 	// Beyond is true when a step one hop farther away than the limit saw an entity, which
 	// may be among the Reasons as well.
@@ -62,20 +63,26 @@ type bounds struct {
 // does from a journal.
 //
 // In recursive SQL the answer is the same: of several paths the one with the fewest
-// hops, then the fewest edges, then over the later steps. The dataset holds each entity
-// once per step, at the time it was last seen there; one that a step saw before the
-// decision and again after it does not count here. GQL finds paths with the fewest
-// edges of any kind, of at most four for every hop that is allowed; Hops are those on
-// that path. Where one of them has more hops than allowed, the question is asked again in
-// recursive SQL, because another path may have fewer.
+// hops, then the fewest edges, then over the later steps. It follows paths of up to 480
+// edges of any kind, since BigQuery ends a recursion after 500 rounds; what is farther
+// away is left out and Truncated set. GQL finds paths with the fewest edges of any kind, of
+// at most four for every hop that is allowed; Hops are those on that path. Where one of
+// them has more hops than allowed, the question is asked again in recursive SQL, because
+// another path may have fewer.
+//
+// What lies before the decision is told by time, to the microsecond, where a journal goes
+// by the order of its rows. What was recorded in the same microsecond as the request
+// counts as before it, so that the answer may be wider than that of the journal. It is
+// narrower only where a clock went back before the request.
 //
 // The error wraps [ErrNoSessionID], [ErrUnknownSession], [ErrNoDecision] or
 // [graphsync.ErrUnknownNode] where there is nothing to ask about.
 func (d *Dataset) ReasoningChain(ctx context.Context, q ReasoningQuestion) (Reasoning, error) {
-	if q.Hops < 0 {
-		return Reasoning{}, fmt.Errorf("bigquery: hop limit %d: use 1 or more, or 0 for %d", q.Hops, graphsync.DefaultHops)
+	hops, err := hopLimit(q.Hops)
+	if err != nil {
+		return Reasoning{}, err
 	}
-	q.Hops = cmp.Or(q.Hops, graphsync.DefaultHops)
+	q.Hops = hops
 	at, err := d.decision(ctx, q.Scope, q.Decision)
 	if err != nil {
 		return Reasoning{}, err
@@ -113,18 +120,20 @@ func (d *Dataset) reasoning(ctx context.Context, at decision, q ReasoningQuestio
 		return Reasoning{}, err
 	}
 	out.Decision = nodes[at.node]
-	out.Reasons, err = reasons(rows, at.node, nodes)
+	out.Reasons, err = reasons(rows, at, nodes)
 	return out, err
 }
 
-// reasoningQuestion says in truncated whether the form that was asked last had more rows
-// than the limit: entities in GQL, and steps with what they saw in recursive SQL, where
-// far ones are cut and no path is.
+// reasoningQuestion says in truncated whether the form that was asked last left something
+// out: it had more rows than the limit, which are entities in GQL and steps with what they
+// saw in recursive SQL, where far ones are cut and no path is; or the search in recursive
+// SQL ended before it was through.
 func (d *Dataset) reasoningQuestion(at decision, q ReasoningQuestion, truncated *bool) asked[reasonRow] {
 	params := at.params(
 		param("decision", at.node), param("decided", at.decidedAt), param("entity", q.Entity), at.limit())
 	gql := askJob("ask_reasoning_chain_gql", bounds{Edges: (1 + farEdges) * (q.Hops + 1)}, params)
-	recursive := askJob("ask_reasoning_chain", nil, append(params[:len(params):len(params)], param("hops", int64(q.Hops)+1)))
+	recursive := askJob("ask_reasoning_chain", nil,
+		append(params[:len(params):len(params)], param("hops", int64(q.Hops)+1), param("rounds", int64(maxRounds))))
 	return asked[reasonRow]{
 		gql: func(ctx context.Context) ([]reasonRow, error) {
 			rows, err := all[reasonRow](ctx, d, gql)
@@ -134,6 +143,9 @@ func (d *Dataset) reasoningQuestion(at decision, q ReasoningQuestion, truncated 
 		recursive: func(ctx context.Context) ([]reasonRow, error) {
 			steps, err := all[reachedRow](ctx, d, recursive)
 			steps, *truncated = cut(steps, at.Limit)
+			if len(steps) > 0 && steps[0].Incomplete {
+				*truncated = true
+			}
 			return withPaths(steps), err
 		},
 	}
@@ -149,6 +161,8 @@ type reachedRow struct {
 	Edges    int64  `bigquery:"edges"`
 	NextKey  string `bigquery:"next_key"`
 	Kind     string `bigquery:"kind"`
+	// Incomplete is the same in all rows: the search ended before it was through.
+	Incomplete bool `bigquery:"incomplete"`
 }
 
 // withPaths returns the entities of the steps, each with the path of its step. The next
@@ -188,7 +202,7 @@ type pathStep struct {
 
 // reasons merges the rows by entity. The path of an entity is that of the step with the
 // best route, which is the first of its rows.
-func reasons(rows []reasonRow, decision string, nodes map[string]graphsync.TechNode) ([]graphsync.Reason, error) {
+func reasons(rows []reasonRow, at decision, nodes map[string]graphsync.TechNode) ([]graphsync.Reason, error) {
 	best := make(map[string]reasonRow)
 	type sighting struct {
 		entity.Entity
@@ -196,7 +210,7 @@ func reasons(rows []reasonRow, decision string, nodes map[string]graphsync.TechN
 	}
 	var seen []sighting
 	for _, r := range rows {
-		e, err := r.entity()
+		e, err := r.entity(at.decidedAt)
 		if err != nil {
 			return nil, err
 		}
@@ -220,7 +234,7 @@ func reasons(rows []reasonRow, decision string, nodes map[string]graphsync.TechN
 		for _, s := range r.Path {
 			reason.Path = append(reason.Path, graphsync.Step{Node: nodes[s.NodeKey], Edge: graphsync.EdgeKind(s.Kind)})
 		}
-		reason.Path = append(reason.Path, graphsync.Step{Node: nodes[decision]})
+		reason.Path = append(reason.Path, graphsync.Step{Node: nodes[at.node]})
 		out = append(out, reason)
 	}
 	slices.SortStableFunc(out, func(a, b graphsync.Reason) int { return cmp.Compare(a.Hops, b.Hops) })

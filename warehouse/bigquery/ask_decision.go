@@ -4,14 +4,10 @@
 package bigquery
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
-
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
 
 // Explanation says how a decision came about and what came of it.
@@ -67,10 +63,11 @@ type Answer struct {
 // answers are of the whole time since the decision, whatever q.To says. Truncated is also
 // true when there are more of them than the limit.
 func (d *Dataset) ExplainDecision(ctx context.Context, q ReasoningQuestion) (Explanation, error) {
-	if q.Hops < 0 {
-		return Explanation{}, fmt.Errorf("bigquery: hop limit %d: use 1 or more, or 0 for %d", q.Hops, graphsync.DefaultHops)
+	hops, err := hopLimit(q.Hops)
+	if err != nil {
+		return Explanation{}, err
 	}
-	q.Hops = cmp.Or(q.Hops, graphsync.DefaultHops)
+	q.Hops = hops
 	at, err := d.decision(ctx, q.Scope, q.Decision)
 	if err != nil {
 		return Explanation{}, err

@@ -4,15 +4,14 @@
 package bigquery
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
@@ -23,8 +22,8 @@ type EntityQuestion struct {
 	// the same when it has the same [entity.Entity.CanonicalKey], or the same type and
 	// value as written. A typed value is found however it was written when Norm is set.
 	Entity entity.Entity
-	// Hops limits paths to that many edges of kind informs and resumes. Defaults to
-	// [graphsync.DefaultHops].
+	// Hops limits paths to that many edges of kind informs and resumes, as in a
+	// [ReasoningQuestion].
 	Hops int
 }
 
@@ -33,7 +32,8 @@ type EntityUses struct {
 	// Approvals are by time, latest first.
 	Approvals []EntityUse
 	// Truncated is true when there were more approvals than the limit in the sessions
-	// that saw the entity: only the latest of them were looked at.
+	// that saw the entity, of which only the latest were looked at, or paths of more edges
+	// than recursive SQL follows.
 	Truncated bool
 	Form      Form
 }
@@ -65,32 +65,36 @@ type EntityUse struct {
 //
 // The error wraps [ErrNoWindow] without a time.
 func (d *Dataset) EntityAcrossSessions(ctx context.Context, q EntityQuestion) (EntityUses, error) {
+	hops, err := hopLimit(q.Hops)
+	if err != nil {
+		return EntityUses{}, err
+	}
 	w, err := d.window(q.Window)
 	switch {
 	case err != nil:
 		return EntityUses{}, fmt.Errorf("bigquery: %w", err)
-	case q.Hops < 0:
-		return EntityUses{}, fmt.Errorf("bigquery: hop limit %d: use 1 or more, or 0 for %d", q.Hops, graphsync.DefaultHops)
 	case q.Entity.Type == "" || q.Entity.Value == "":
 		return EntityUses{}, fmt.Errorf("bigquery: entity %s %q: type and value are required", q.Entity.Type, q.Entity.Value)
 	}
-	q.Window, q.Hops = w, cmp.Or(q.Hops, graphsync.DefaultHops)
+	q.Window, q.Hops = w, hops
 	rows, form, err := answer(ctx, d, d.entityUseQuestion(q))
 	if err != nil {
 		return EntityUses{}, err
 	}
 	out := EntityUses{Form: form}
 	for _, r := range rows {
-		out.Truncated = out.Truncated || r.Searched > int64(w.Limit)
+		out.Truncated = out.Truncated || r.Incomplete || r.Searched > int64(w.Limit)
 	}
+	// Where no approval was found, a row without one says how the search went.
+	rows = slices.DeleteFunc(rows, func(r entityUseRow) bool { return !r.NodeKey.Valid })
 	rows, more := cut(rows, w.Limit)
 	out.Truncated = out.Truncated || more
 	for _, r := range rows {
 		out.Approvals = append(out.Approvals, EntityUse{
-			Session: schema.Session{App: r.App, User: r.User, ID: r.Session},
-			Node:    r.NodeKey, Name: r.Name.StringVal, Agent: r.Agent.StringVal, CallID: r.CallID.StringVal,
-			DecidedAt: r.DecidedAt.UTC(), Hops: int(r.Hops), Sightings: int(r.Sightings),
-			Value: r.Value.StringVal, EvaluatedAt: r.EvaluatedAt.UTC(),
+			Session: schema.Session{App: r.App.StringVal, User: r.User.StringVal, ID: r.Session.StringVal},
+			Node:    r.NodeKey.StringVal, Name: r.Name.StringVal, Agent: r.Agent.StringVal, CallID: r.CallID.StringVal,
+			DecidedAt: r.DecidedAt.Timestamp.UTC(), Hops: int(r.Hops.Int64), Sightings: int(r.Sightings),
+			Value: r.Value.StringVal, EvaluatedAt: r.EvaluatedAt.Timestamp.UTC(),
 		})
 	}
 	return out, nil
@@ -100,21 +104,23 @@ func (d *Dataset) entityUseQuestion(q EntityQuestion) asked[entityUseRow] {
 	params := q.params(
 		param("entity", q.Entity.CanonicalKey()), param("type", q.Entity.Type), param("value", q.Entity.Value),
 		param("hops", int64(q.Hops)))
-	return both[entityUseRow](d, "ask_entity_approvals", bounds{Edges: (1 + farEdges) * q.Hops}, params)
+	return both[entityUseRow](d, "ask_entity_approvals", bounds{Edges: (1 + farEdges) * q.Hops}, params,
+		param("rounds", int64(maxRounds)))
 }
 
 type entityUseRow struct {
-	App         string        `bigquery:"app_name"`
-	User        string        `bigquery:"user_id"`
-	Session     string        `bigquery:"session_id"`
-	NodeKey     string        `bigquery:"node_key"`
-	Name        bq.NullString `bigquery:"name"`
-	Agent       bq.NullString `bigquery:"agent"`
-	CallID      bq.NullString `bigquery:"call_id"`
-	DecidedAt   time.Time     `bigquery:"decided_at"`
-	Hops        int64         `bigquery:"hops"`
-	Sightings   int64         `bigquery:"sightings"`
-	EvaluatedAt time.Time     `bigquery:"evaluated_at"`
-	Value       bq.NullString `bigquery:"node_value"`
-	Searched    int64         `bigquery:"searched"`
+	App         bq.NullString    `bigquery:"app_name"`
+	User        bq.NullString    `bigquery:"user_id"`
+	Session     bq.NullString    `bigquery:"session_id"`
+	NodeKey     bq.NullString    `bigquery:"node_key"`
+	Name        bq.NullString    `bigquery:"name"`
+	Agent       bq.NullString    `bigquery:"agent"`
+	CallID      bq.NullString    `bigquery:"call_id"`
+	DecidedAt   bq.NullTimestamp `bigquery:"decided_at"`
+	Hops        bq.NullInt64     `bigquery:"hops"`
+	Sightings   int64            `bigquery:"sightings"`
+	EvaluatedAt bq.NullTimestamp `bigquery:"evaluated_at"`
+	Value       bq.NullString    `bigquery:"node_value"`
+	Searched    int64            `bigquery:"searched"`
+	Incomplete  bool             `bigquery:"incomplete"`
 }

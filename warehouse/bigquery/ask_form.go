@@ -20,9 +20,11 @@ import (
 // Form is the language that a question was asked in.
 type Form string
 
-// The forms. Questions that no graph is needed for are always asked in SQL.
+// The forms.
 const (
-	FormGQL       Form = "gql"
+	// FormGQL asks the property graph.
+	FormGQL Form = "gql"
+	// FormRecursive asks the tables in SQL, which recurses where a path is looked for.
 	FormRecursive Form = "recursive"
 )
 
@@ -52,8 +54,9 @@ func both[T any](d *Dataset, name string, bounds any, params []bq.QueryParameter
 // GQL gave no rows: the edges of a graph can be missing while the tables have them.
 //
 // With [warehouse.QueriesAuto] a question that BigQuery cannot read as GQL is asked
-// again in recursive SQL, and so is every later one of the Dataset. All other errors
-// are returned: a graph that somebody may not read is not a graph that is not there.
+// again in recursive SQL, and so is every later one of the Dataset. One that needs too
+// much as GQL is asked again too, and later ones are not. All other errors are returned: a
+// graph that somebody may not read is not a graph that is not there.
 func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, error) {
 	mode := d.cfg.Graph.Queries
 	if mode == warehouse.QueriesRecursive || mode == warehouse.QueriesAuto && d.graph.missing.Load() {
@@ -62,9 +65,11 @@ func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, erro
 	}
 	rows, err := q.gql(ctx)
 	switch {
+	case tooCostly(err) && mode == warehouse.QueriesGQL:
+		return nil, FormGQL, fmt.Errorf("%w (graph.queries is gql: ask about a shorter time or fewer hops; with auto the question is asked again in recursive SQL, which follows each edge once)", err)
 	case err != nil && mode == warehouse.QueriesGQL:
 		return nil, FormGQL, fmt.Errorf("%w (graph.queries is gql: the dataset needs the property graph %s, and the project on-demand pricing or a reservation of an edition that has graphs; with auto or recursive none is needed)", err, d.names.Graph())
-	case err != nil && !noGraph(err):
+	case err != nil && !noGraph(err) && !tooCostly(err):
 		return nil, FormGQL, err
 	case err == nil && len(rows) > 0:
 		return rows, FormGQL, nil
@@ -75,6 +80,9 @@ func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, erro
 		return nil, FormRecursive, fmt.Errorf("%w; before that, in GQL: %w", recursiveErr, err)
 	case recursiveErr != nil:
 		return nil, FormRecursive, recursiveErr
+	case tooCostly(err):
+		d.log.InfoContext(ctx, "contextgraph: a graph query needed too much and was asked again in recursive SQL",
+			"dataset", d.names.Dataset(), "graph", d.names.Graph(), "error", err)
 	case err != nil && !d.graph.missing.Swap(true):
 		d.log.InfoContext(ctx, "contextgraph: the dataset answers no graph queries; questions are asked in recursive SQL",
 			"dataset", d.names.Dataset(), "graph", d.names.Graph(), "error", err)
@@ -82,11 +90,25 @@ func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, erro
 	return again, FormRecursive, nil
 }
 
+// counted asks a question that follows no path. The graph has nothing there that the
+// tables have not, and only the sessions that were brought to it: it is asked where the
+// configuration insists on GQL, and where it has no rows then, SQL is.
+func counted[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, error) {
+	if d.cfg.Graph.Queries == warehouse.QueriesGQL {
+		return answer(ctx, d, q)
+	}
+	rows, err := q.recursive(ctx)
+	return rows, FormRecursive, err
+}
+
 // noGraph reports whether BigQuery could not read a statement, or did not find what it
 // names: what a dataset without the graph and an edition without graphs answer.
 func noGraph(err error) bool {
 	var status *googleapi.Error
 	if errors.As(err, &status) {
+		if tooCostly(err) {
+			return false
+		}
 		return status.Code == http.StatusBadRequest || status.Code == http.StatusNotFound || status.Code == http.StatusNotImplemented
 	}
 	var reason *bq.Error

@@ -26,8 +26,8 @@ type Inputs struct {
 	DecidedAt time.Time
 	// Entities are by type, then key, with the latest values seen and when each was.
 	Entities []entity.Canonical
-	// Truncated is true when there were more sightings than the limit: the latest are
-	// missing.
+	// Truncated is true when there were more entities and steps that saw them than the
+	// limit: those last seen are missing.
 	Truncated bool
 	Form      Form
 }
@@ -35,7 +35,8 @@ type Inputs struct {
 // WorldChangeInputs returns everything that any step of a session saw before a decision,
 // each entity once with its latest values, by [entity.Canonicalize]. Unlike
 // [Dataset.ReasoningChain] it does not ask what led to the decision: a check that looks at more
-// than it has to is safe. An entity whose step is not in the dataset counts too.
+// than it has to is safe. An entity whose step is not in the dataset counts too. What was
+// seen before the decision is as it was known then, by time, as in ReasoningChain.
 //
 // What it returns is for people and for reports. The gate decides from the journal.
 //
@@ -46,15 +47,13 @@ func (d *Dataset) WorldChangeInputs(ctx context.Context, q InputsQuestion) (Inpu
 	if err != nil {
 		return Inputs{}, err
 	}
-	s := at.Scope
-	s.To = at.decidedAt
-	rows, form, err := answer(ctx, d, d.entityQuestion(s))
+	rows, form, err := answer(ctx, d, d.entityQuestion(at.Scope, at.decidedAt))
 	if err != nil {
 		return Inputs{}, err
 	}
 	out := Inputs{Decision: at.node, DecidedAt: at.decidedAt, Form: form}
-	rows, out.Truncated = cut(rows, s.Limit)
-	es, err := entities(rows)
+	rows, out.Truncated = cut(rows, at.Limit)
+	es, err := entities(rows, at.decidedAt)
 	if err != nil {
 		return Inputs{}, err
 	}
@@ -63,8 +62,8 @@ func (d *Dataset) WorldChangeInputs(ctx context.Context, q InputsQuestion) (Inpu
 	return out, nil
 }
 
-func (d *Dataset) entityQuestion(s Scope) asked[entityRow] {
-	return both[entityRow](d, "ask_entities", nil, s.params(s.limit()))
+func (d *Dataset) entityQuestion(s Scope, decided time.Time) asked[entityRow] {
+	return both[entityRow](d, "ask_entities", nil, s.params(param("decided", decided), s.limit()))
 }
 
 // ReadEntities returns the entities that the dataset has of a session, from all sources
@@ -77,12 +76,12 @@ func (d *Dataset) ReadEntities(ctx context.Context, s Scope) ([]entity.Entity, e
 	if err != nil {
 		return nil, err
 	}
-	rows, err := d.entityQuestion(s).recursive(ctx)
+	rows, err := d.entityQuestion(s, latest).recursive(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, more := cut(rows, s.Limit); more {
 		return nil, tooMany("entities", s.Limit)
 	}
-	return entities(rows)
+	return entities(rows, latest)
 }

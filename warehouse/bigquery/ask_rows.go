@@ -72,7 +72,9 @@ func (d *Dataset) nodes(ctx context.Context, s Scope, keys []string) (map[string
 	return out, err
 }
 
-// entityRow is a row of extracted_biz_nodes; its JSON columns are texts.
+// entityRow is a row of extracted_biz_nodes; its JSON columns are texts. The last sighting
+// of an entity in its step stands in the columns; Earlier has the last one that was no
+// later than the time asked about, where it is another one.
 type entityRow struct {
 	BizKey       bq.NullString    `bigquery:"biz_key"`
 	NodeKey      bq.NullString    `bigquery:"node_key"`
@@ -87,29 +89,68 @@ type entityRow struct {
 	Confidence   bq.NullFloat64   `bigquery:"confidence"`
 	Source       bq.NullString    `bigquery:"source"`
 	EvaluatedAt  bq.NullTimestamp `bigquery:"evaluated_at"`
+	Earlier      bq.NullString    `bigquery:"earlier"`
 }
 
-// entity returns what a step saw. A row that cannot be read is an error: an answer
-// without it would say less than the dataset knows.
-func (r entityRow) entity() (entity.Entity, error) {
+// sighting is an entity as its step knew it after a row that was not the last one it was
+// seen in, from the column sightings.
+type sighting struct {
+	EventID     string  `json:"event_id"`
+	EvaluatedAt int64   `json:"evaluated_at"` // microseconds
+	Confidence  float64 `json:"confidence"`
+	ArtifactURI string  `json:"artifact_uri"`
+	Source      string  `json:"source"`
+	// Norm and Attributes are texts in JSON, like the columns of the row.
+	Norm       bq.NullString `json:"norm"`
+	Attributes bq.NullString `json:"attributes"`
+}
+
+// asOf returns the row as its step knew the entity at a time: as it is where it was last
+// seen no later than that, and else as the earlier sighting. A row that has none stays as
+// it is.
+func (r entityRow) asOf(at time.Time) (entityRow, error) {
+	if !r.EvaluatedAt.Timestamp.After(at) {
+		return r, nil
+	}
+	var earlier []sighting // one or none
+	if err := r.decode("sightings", r.Earlier, &earlier); err != nil {
+		return r, err
+	}
+	for _, s := range earlier {
+		r.EventID.StringVal, r.EvaluatedAt.Timestamp, r.Confidence.Float64 = s.EventID, time.UnixMicro(s.EvaluatedAt), s.Confidence
+		r.ArtifactURI.StringVal, r.Source.StringVal = s.ArtifactURI, s.Source
+		r.Norm, r.Attributes = s.Norm, s.Attributes
+	}
+	return r, nil
+}
+
+// decode reads a column that is a text in JSON.
+func (r entityRow) decode(column string, text bq.NullString, into any) error {
+	if !text.Valid {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text.StringVal), into); err != nil {
+		return fmt.Errorf("bigquery: entity %s (%s %q): column %s: %w", r.BizKey.StringVal, r.NodeType.StringVal, r.NodeValue.StringVal, column, err)
+	}
+	return nil
+}
+
+// entity returns what a step had seen by a time. A row that cannot be read is an error:
+// an answer without it would say less than the dataset knows.
+func (r entityRow) entity(at time.Time) (entity.Entity, error) {
+	r, err := r.asOf(at)
+	if err != nil {
+		return entity.Entity{}, err
+	}
 	e := entity.Entity{
 		Type: r.NodeType.StringVal, Value: r.NodeValue.StringVal, ArtifactURI: r.ArtifactURI.StringVal,
 		Confidence: r.Confidence.Float64, Source: entity.Source(r.Source.StringVal), EventID: r.EventID.StringVal,
 		TechNode: r.NodeKey.StringVal, SpanID: r.SpanID.StringVal, SeenAt: r.EvaluatedAt.Timestamp.UTC(),
 	}
-	for _, c := range []struct {
-		name string
-		text bq.NullString
-		into any
-	}{{"norm", r.Norm, &e.Norm}, {"attributes", r.Attributes, &e.Attributes}} {
-		if !c.text.Valid {
-			continue
-		}
-		if err := json.Unmarshal([]byte(c.text.StringVal), c.into); err != nil {
-			return e, fmt.Errorf("bigquery: entity %s (%s %q): column %s: %w", r.BizKey.StringVal, e.Type, e.Value, c.name, err)
-		}
+	if err := r.decode("norm", r.Norm, &e.Norm); err != nil {
+		return e, err
 	}
-	return e, nil
+	return e, r.decode("attributes", r.Attributes, &e.Attributes)
 }
 
 // inTime orders sightings by time, and those of one time always in the same way.
@@ -118,11 +159,11 @@ func inTime(a, b entity.Entity) int {
 		cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Source, b.Source))
 }
 
-// entities reads sightings.
-func entities[R interface{ entity() (entity.Entity, error) }](rows []R) ([]entity.Entity, error) {
+// entities reads what steps had seen by a time.
+func entities(rows []entityRow, at time.Time) ([]entity.Entity, error) {
 	var out []entity.Entity
 	for _, r := range rows {
-		e, err := r.entity()
+		e, err := r.entity(at)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ type WaitingTimes struct {
 	Groups []Waiting
 	// Truncated is true when there were more groups than the limit.
 	Truncated bool
+	Form      Form
 }
 
 // Waiting is the waiting for humans in one group of requests.
@@ -42,16 +43,22 @@ type Waiting struct {
 // answers, paired by confirmation, interrupt or call, by kind, agent and tool. The time
 // is the one that the row of the answer has, or else that between the two rows. The
 // error wraps [ErrNoWindow] without a time.
+//
+// It counts the rows of events, in SQL: no path is followed, and the graph has the
+// sessions that were brought to it and no others. Only where the configuration insists on
+// GQL ([warehouse.QueriesGQL]) is the graph asked. Its steps have their requests with
+// them; those of the steps that began in the time asked about count, so an answer to a
+// request from before that does not.
 func (d *Dataset) WaitingTimes(ctx context.Context, w Window) (WaitingTimes, error) {
 	w, err := d.window(w)
 	if err != nil {
 		return WaitingTimes{}, fmt.Errorf("bigquery: %w", err)
 	}
-	rows, err := all[waitingRow](ctx, d, waitingJob(w))
+	rows, form, err := counted(ctx, d, d.waitingQuestion(w))
 	if err != nil {
 		return WaitingTimes{}, err
 	}
-	var out WaitingTimes
+	out := WaitingTimes{Form: form}
 	rows, out.Truncated = cut(rows, w.Limit)
 	for _, r := range rows {
 		out.Groups = append(out.Groups, Waiting{
@@ -65,7 +72,9 @@ func (d *Dataset) WaitingTimes(ctx context.Context, w Window) (WaitingTimes, err
 	return out, nil
 }
 
-func waitingJob(w Window) job { return askJob("ask_waiting", nil, w.params()) }
+func (d *Dataset) waitingQuestion(w Window) asked[waitingRow] {
+	return both[waitingRow](d, "ask_waiting", nil, w.params())
+}
 
 type waitingRow struct {
 	Kind      bq.NullString  `bigquery:"kind"`
@@ -90,6 +99,7 @@ type Drift struct {
 	Changes  []DriftChange
 	// Truncated is true when one of the two has more rows than the limit.
 	Truncated bool
+	Form      Form
 }
 
 // DriftVerdicts are the verdicts of one day, tool and stage.
@@ -118,20 +128,31 @@ type DriftChange struct {
 // DriftStatistics returns what checks of the world found: verdicts by day, tool and
 // stage, and which entities had changed how often and in which way. The error wraps
 // [ErrNoWindow] without a time.
+//
+// Both are counted in SQL, as [Dataset.WaitingTimes] is, and in GQL only where the
+// configuration insists on it. The checks are those of the sessions that were brought to
+// the graph, in both forms.
 func (d *Dataset) DriftStatistics(ctx context.Context, w Window) (Drift, error) {
 	w, err := d.window(w)
 	if err != nil {
 		return Drift{}, fmt.Errorf("bigquery: %w", err)
 	}
-	verdicts, err := all[verdictsRow](ctx, d, driftVerdictsJob(w))
+	verdicts, form, err := counted(ctx, d, both[verdictsRow](d, "ask_drift_verdicts", nil, w.params()))
 	if err != nil {
 		return Drift{}, err
 	}
-	changes, err := all[changeRow](ctx, d, driftAlertsJob(w))
+	// Checks that found nothing have no changes: where the graph has the verdicts, that it
+	// has no changes is an answer.
+	alerts := both[changeRow](d, "ask_drift_alerts", nil, w.params())
+	ask := alerts.recursive
+	if form == FormGQL {
+		ask = alerts.gql
+	}
+	changes, err := ask(ctx)
 	if err != nil {
 		return Drift{}, err
 	}
-	var out Drift
+	out := Drift{Form: form}
 	verdicts, cutVerdicts := cut(verdicts, w.Limit)
 	changes, cutChanges := cut(changes, w.Limit)
 	out.Truncated = cutVerdicts || cutChanges
@@ -149,10 +170,6 @@ func (d *Dataset) DriftStatistics(ctx context.Context, w Window) (Drift, error) 
 	}
 	return out, nil
 }
-
-func driftVerdictsJob(w Window) job { return askJob("ask_drift_verdicts", nil, w.params()) }
-
-func driftAlertsJob(w Window) job { return askJob("ask_drift_alerts", nil, w.params()) }
 
 type verdictsRow struct {
 	Day      time.Time `bigquery:"day"`

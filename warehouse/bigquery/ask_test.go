@@ -4,6 +4,7 @@
 package bigquery_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -32,8 +33,10 @@ type questions struct {
 	jobs []questionJob
 	// rows are columns and values by a part of the statement.
 	rows map[string][][2]string
-	// fail are errors by a part of the statement.
-	fail map[string]int
+	// fail are the statuses of errors by a part of the statement; with 200 the job fails and
+	// not the request. The reason of all of them defaults to invalidQuery.
+	fail   map[string]int
+	reason string
 }
 
 type questionJob struct {
@@ -67,14 +70,19 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			j.params = append(j.params, p.Name)
 		}
 		q.jobs = append(q.jobs, j)
+		status, reason := `{"state":"DONE"}`, cmp.Or(q.reason, "invalidQuery")
 		for part, code := range q.fail {
-			if strings.Contains(j.text, part) {
+			switch {
+			case !strings.Contains(j.text, part):
+			case code == http.StatusOK:
+				status = fmt.Sprintf(`{"state":"DONE","errorResult":{"reason":%q,"message":"refused"}}`, reason)
+			default:
 				w.WriteHeader(code)
-				fmt.Fprintf(w, `{"error":{"code":%d,"message":"refused","errors":[{"reason":"invalidQuery"}]}}`, code)
+				fmt.Fprintf(w, `{"error":{"code":%d,"message":"refused","errors":[{"reason":%q}]}}`, code, reason)
 				return
 			}
 		}
-		fmt.Fprintf(w, `{"jobReference":{"projectId":"test-project","jobId":"%d","location":"US"},"status":{"state":"DONE"},"configuration":{"query":{"destinationTable":{"projectId":"test-project","datasetId":"d","tableId":"t%d"}}}}`, len(q.jobs), len(q.jobs))
+		fmt.Fprintf(w, `{"jobReference":{"projectId":"test-project","jobId":"%d","location":"US"},"status":%s,"configuration":{"query":{"destinationTable":{"projectId":"test-project","datasetId":"d","tableId":"t%d"}}}}`, len(q.jobs), status, len(q.jobs))
 		return
 	}
 	var id int
@@ -90,6 +98,8 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				switch c[0] {
 				case "nodes":
 					typ = "INTEGER"
+				case "incomplete":
+					typ = "BOOLEAN"
 				case "first", "last", "decided_at":
 					typ = "TIMESTAMP"
 				}
@@ -113,7 +123,8 @@ func asker(t *testing.T, q *questions, queries warehouse.Queries) *bigquery.Data
 	if q.rows == nil {
 		const when = "1772719200000000"
 		q.rows = map[string][][2]string{
-			"FROM bounds": {{"nodes", "3"}, {"first", when}, {"last", when}, {"node_key", "n1"}, {"decided_at", when}},
+			"FROM bounds":             {{"nodes", "3"}, {"first", when}, {"last", when}, {"node_key", "n1"}, {"decided_at", when}},
+			"made.verdict AS verdict": {{"tool", "buy"}}, // so that the graph is asked for what had changed
 		}
 	}
 	cfg := warehouse.Config{Project: "test-project", Dataset: "agents", Graph: warehouse.GraphConfig{Queries: queries}}
@@ -183,20 +194,24 @@ var (
 // labelled and bounded in cost; and every statement of a question is asked.
 func TestQuestionsSendTheirParameters(t *testing.T) {
 	seen := make(map[string]bool)
-	for _, queries := range []warehouse.Queries{warehouse.QueriesRecursive, warehouse.QueriesAuto} {
+	form := func(text string) string { // the first line of a statement and its twin is the same
+		first, _, _ := strings.Cut(text, "\n")
+		return fmt.Sprint(first, " in GQL: ", strings.Contains(text, "GRAPH"))
+	}
+	for _, queries := range []warehouse.Queries{warehouse.QueriesRecursive, warehouse.QueriesAuto, warehouse.QueriesGQL} {
 		q := &questions{}
 		d := asker(t, q, queries)
 		askEverything(t, d)
 		for _, j := range q.jobs {
 			first, _, _ := strings.Cut(j.text, "\n")
-			seen[first] = true
+			seen[form(j.text)] = true
 			var want []string
 			for _, found := range sqlParameter.FindAllStringSubmatch(sqlComment.ReplaceAllString(j.text, ""), -1) {
 				want = append(want, found[1])
 			}
 			slices.Sort(want)
 			slices.Sort(j.params)
-			if diff := cmp.Diff(slices.Compact(want), j.params); diff != "" {
+			if diff := gocmp.Diff(slices.Compact(want), j.params); diff != "" {
 				t.Errorf("%s: parameters (-text +sent):\n%s", first, diff)
 			}
 			if j.labels["sdk"] == "" || j.labels["sdk_feature"] == "" || j.bytes == "" {
@@ -219,7 +234,7 @@ func TestQuestionsSendTheirParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first, _, _ := strings.Cut(text, "\n"); !seen[first] {
+		if !seen[form(text)] {
 			t.Errorf("nothing asks %s", name)
 		}
 	}
@@ -241,27 +256,32 @@ func TestForms(t *testing.T) {
 	for name, test := range map[string]struct {
 		queries   warehouse.Queries
 		code      int
-		wantErr   bool
+		reason    string
+		wantErr   string
 		gql, both int // how often two questions are asked in GQL, and in recursive SQL
 	}{
-		"recursive":         {warehouse.QueriesRecursive, 0, false, 0, 2},
-		"auto, no rows":     {warehouse.QueriesAuto, 0, false, 2, 2},
-		"auto, no graph":    {warehouse.QueriesAuto, http.StatusBadRequest, false, 1, 2},
-		"auto, not found":   {warehouse.QueriesAuto, http.StatusNotFound, false, 1, 2},
-		"auto, not allowed": {warehouse.QueriesAuto, http.StatusForbidden, true, 2, 0},
-		"gql, no graph":     {warehouse.QueriesGQL, http.StatusBadRequest, true, 2, 0},
-		"gql, no rows":      {warehouse.QueriesGQL, 0, false, 2, 2},
+		"recursive":           {warehouse.QueriesRecursive, 0, "", "", 0, 2},
+		"auto, no rows":       {warehouse.QueriesAuto, 0, "", "", 2, 2},
+		"auto, no graph":      {warehouse.QueriesAuto, http.StatusBadRequest, "", "", 1, 2},
+		"auto, not found":     {warehouse.QueriesAuto, http.StatusNotFound, "", "", 1, 2},
+		"auto, not allowed":   {warehouse.QueriesAuto, http.StatusForbidden, "accessDenied", "jobUser", 2, 0},
+		"auto, no resources":  {warehouse.QueriesAuto, http.StatusOK, "resourcesExceeded", "", 2, 2},
+		"auto, too expensive": {warehouse.QueriesAuto, http.StatusBadRequest, "billingTierLimitExceeded", "", 2, 2},
+		"auto, bytes":         {warehouse.QueriesAuto, http.StatusBadRequest, "bytesBilledLimitExceeded", "", 2, 2},
+		"gql, no graph":       {warehouse.QueriesGQL, http.StatusBadRequest, "", "needs the property graph", 2, 0},
+		"gql, no resources":   {warehouse.QueriesGQL, http.StatusOK, "resourcesExceeded", "fewer hops", 2, 0},
+		"gql, no rows":        {warehouse.QueriesGQL, 0, "", "", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := &questions{}
+			q := &questions{reason: test.reason}
 			if test.code != 0 {
 				q.fail = map[string]int{"GRAPH_TABLE": test.code}
 			}
 			d := asker(t, q, test.queries)
 			for range 2 {
 				got, err := ask(d)
-				if (err != nil) != test.wantErr {
-					t.Errorf("error %v, want one: %t", err, test.wantErr)
+				if (err != nil) != (test.wantErr != "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
+					t.Errorf("error %v, want one with %q", err, test.wantErr)
 				}
 				if err == nil && got.Form != bigquery.FormRecursive {
 					t.Errorf("form %s", got.Form)
@@ -273,5 +293,102 @@ func TestForms(t *testing.T) {
 				t.Errorf("%d in GQL and %d in recursive SQL, want %d and %d", gql, recursive, test.gql, test.both)
 			}
 		})
+	}
+}
+
+// Where no path is followed the tables are asked, and the graph only where the
+// configuration insists on it.
+func TestCountsAskTheTables(t *testing.T) {
+	for queries, want := range map[warehouse.Queries]struct {
+		gql            int // statements
+		waiting, drift bigquery.Form
+	}{
+		warehouse.QueriesAuto:      {0, bigquery.FormRecursive, bigquery.FormRecursive},
+		warehouse.QueriesRecursive: {0, bigquery.FormRecursive, bigquery.FormRecursive},
+		// The server has a row for the verdicts alone.
+		warehouse.QueriesGQL: {3, bigquery.FormRecursive, bigquery.FormGQL},
+	} {
+		q := &questions{}
+		d := asker(t, q, queries)
+		window := bigquery.Window{From: time.Unix(1, 0)}
+		waiting, err := d.WaitingTimes(t.Context(), window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drift, err := d.DriftStatistics(t.Context(), window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var gql int
+		for _, j := range q.jobs {
+			if strings.Contains(j.text, "GRAPH_TABLE") {
+				gql++
+			}
+		}
+		if gql != want.gql || waiting.Form != want.waiting || drift.Form != want.drift {
+			t.Errorf("%s: %d in GQL, waiting in %s, drift in %s; want %+v", queries, gql, waiting.Form, drift.Form, want)
+		}
+	}
+}
+
+// What BigQuery would end with an error is refused before it is asked, and what a search
+// had to leave out is said.
+func TestSearchesAreBounded(t *testing.T) {
+	scope := bigquery.Scope{Session: schema.Session{App: "ads", User: "u1", ID: "s1"}}
+	window := bigquery.Window{From: time.Unix(1, 0)}
+	product := entity.Entity{Type: "Product", Value: "Reels"}
+	q := &questions{}
+	d := asker(t, q, warehouse.QueriesRecursive)
+	for _, hops := range []int{-1, bigquery.MaxHops + 1} {
+		for name, ask := range map[string]func() error{
+			"ReasoningChain": func() error {
+				_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: hops})
+				return err
+			},
+			"ExplainDecision": func() error {
+				_, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: hops})
+				return err
+			},
+			"CausalChain": func() error {
+				_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Hops: hops})
+				return err
+			},
+			"EntityAcrossSessions": func() error {
+				_, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: product, Hops: hops})
+				return err
+			},
+		} {
+			if err := ask(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("Hops is %d: use 1 to %d", hops, bigquery.MaxHops)) {
+				t.Errorf("%s of %d hops: %v", name, hops, err)
+			}
+		}
+	}
+	if len(q.jobs) > 0 {
+		t.Errorf("%d statements were sent", len(q.jobs))
+	}
+
+	q.rows["AS incomplete"] = [][2]string{{"incomplete", "true"}}
+	why, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: bigquery.MaxHops})
+	if err != nil || !why.Truncated {
+		t.Errorf("a search that was not through: truncated %t, %v", why.Truncated, err)
+	}
+	uses, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: product})
+	if err != nil || !uses.Truncated || len(uses.Approvals) > 0 {
+		t.Errorf("a search that was not through: %+v, %v", uses, err)
+	}
+}
+
+// A query that is refused for its bytes says what to do, whether the request or the job
+// is refused.
+func TestBytesBilledRemedy(t *testing.T) {
+	for _, code := range []int{http.StatusOK, http.StatusBadRequest} {
+		q := &questions{fail: map[string]int{"FROM bounds": code}, reason: "bytesBilledLimitExceeded"}
+		_, err := asker(t, q, warehouse.QueriesAuto).ReasoningChain(t.Context(),
+			bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: schema.Session{ID: "s1"}}})
+		for _, want := range []string{"bigquery.max_bytes_billed is 10737418240", "shorter time", "upper bound"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("status %d: %v, want %q in it", code, err, want)
+			}
+		}
 	}
 }

@@ -121,8 +121,8 @@ func param(name string, value any) bq.QueryParameter {
 	return bq.QueryParameter{Name: name, Value: value}
 }
 
-// start submits j, bounded in cost and labelled.
-func (d *Dataset) start(ctx context.Context, j job) (*bq.Job, error) {
+// prepare makes the query of j, bounded in cost and labelled.
+func (d *Dataset) prepare(j job) (*bq.Query, error) {
 	text := j.sql
 	if text == "" {
 		var err error
@@ -136,13 +136,23 @@ func (d *Dataset) start(ctx context.Context, j job) (*bq.Job, error) {
 	q.Labels = maps.Clone(d.labels)
 	q.Labels["sdk_feature"] = j.feature
 	maps.Copy(q.Labels, j.labels)
+	return q, nil
+}
+
+// start submits j.
+func (d *Dataset) start(ctx context.Context, j job) (*bq.Job, error) {
+	q, err := d.prepare(j)
+	if err != nil {
+		return nil, err
+	}
 	running, err := q.Run(ctx)
 	if err != nil {
-		return nil, d.explain(j.name(), brief(err))
+		return nil, d.explain(j.name(), d.limited(brief(err)))
 	}
 	return running, nil
 }
 
+// name says in errors which job it is.
 func (j job) name() string {
 	if j.statement != "" {
 		return j.statement
@@ -150,32 +160,37 @@ func (j job) name() string {
 	return j.feature
 }
 
-// exec runs a statement that returns nothing of interest and gives its statistics.
-func (d *Dataset) exec(ctx context.Context, j job) (*bq.JobStatistics, error) {
+// finish submits j and waits until it is done. The job is not nil where it was submitted.
+func (d *Dataset) finish(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, error) {
 	running, err := d.start(ctx, j)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	status, err := awaitJob(ctx, running)
 	if err != nil {
-		return nil, fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), err)
+		return running, nil, fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), d.limited(err))
+	}
+	return running, status, nil
+}
+
+// exec runs a statement that returns nothing of interest and gives its statistics.
+func (d *Dataset) exec(ctx context.Context, j job) (*bq.JobStatistics, error) {
+	_, status, err := d.finish(ctx, j)
+	if err != nil {
+		return nil, err
 	}
 	return status.Statistics, nil
 }
 
 // query runs a statement and hands its rows, each read into a new T, to yield.
 func query[T any](ctx context.Context, d *Dataset, j job, yield func(*T) error) error {
-	running, err := d.start(ctx, j)
+	done, _, err := d.finish(ctx, j)
 	if err != nil {
 		return err
 	}
-	var rows *bq.RowIterator
-	if _, err = awaitJob(ctx, running); err == nil {
-		rows, err = running.Read(ctx)
-		err = brief(err)
-	}
+	rows, err := done.Read(ctx)
 	if err != nil {
-		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), err)
+		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), brief(err))
 	}
 	for {
 		row := new(T)
@@ -183,7 +198,7 @@ func query[T any](ctx context.Context, d *Dataset, j job, yield func(*T) error) 
 		case errors.Is(err, iterator.Done):
 			return nil
 		case err != nil:
-			return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), brief(err))
+			return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), brief(err))
 		}
 		if err := yield(row); err != nil {
 			return err
@@ -191,6 +206,10 @@ func query[T any](ctx context.Context, d *Dataset, j job, yield func(*T) error) 
 	}
 }
 
+// maxLabelValue is how long the value of a label may be.
+const maxLabelValue = 63
+
+// notLabel is what a label may not hold.
 var notLabel = regexp.MustCompile(`[^a-z0-9_-]+`)
 
 // version returns the version of this module as a label value.
@@ -207,6 +226,6 @@ func version() string {
 			}
 		}
 	}
-	v = notLabel.ReplaceAllString(strings.ToLower(v), "_")
-	return strings.Trim(v, "_")[:min(len(strings.Trim(v, "_")), 63)]
+	v = strings.Trim(notLabel.ReplaceAllString(strings.ToLower(v), "_"), "_")
+	return v[:min(len(v), maxLabelValue)]
 }

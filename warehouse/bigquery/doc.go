@@ -15,10 +15,10 @@
 //
 // Everything else is a method of [Dataset]: [Dataset.Init] creates and upgrades,
 // [Dataset.SyncSession] brings a graph, [Dataset.Extract] lets a model find entities,
-// [Dataset.Resend] sends rows again that were refused, and the questions are [Dataset.ReasoningChain], [Dataset.ExplainDecision],
-// [Dataset.CausalChain], [Dataset.Trace], [Dataset.WorldChangeInputs],
-// [Dataset.EntityAcrossSessions], [Dataset.WaitingTimes] and [Dataset.DriftStatistics].
-// Those about the graph are asked in GQL or in recursive SQL, see [warehouse.Queries].
+// [Dataset.Resend] sends rows again that were refused, and the questions are
+// [Dataset.ReasoningChain], [Dataset.ExplainDecision], [Dataset.CausalChain],
+// [Dataset.Trace], [Dataset.WorldChangeInputs], [Dataset.EntityAcrossSessions],
+// [Dataset.WaitingTimes] and [Dataset.DriftStatistics]. Those about the graph are asked in GQL or in recursive SQL, see [warehouse.Queries].
 // MaxBytesBilled of the configuration bounds what each query may cost.
 //
 // Credentials are those that Google's libraries find in the environment; [With] takes

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -251,14 +250,12 @@ func (x *extraction) askJob() job {
 // run runs a job and adds it to the report. A context that ends cancels the job: a model
 // that goes on answering costs money.
 func (x *extraction) run(ctx context.Context, j job) error {
-	running, err := x.start(ctx, j)
+	submitted, status, err := x.finish(ctx, j)
+	if submitted != nil {
+		x.report.Jobs = append(x.report.Jobs, submitted.ID())
+	}
 	if err != nil {
 		return err
-	}
-	x.report.Jobs = append(x.report.Jobs, running.ID())
-	status, err := awaitJob(ctx, running)
-	if err != nil {
-		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), err)
 	}
 	if status.Statistics != nil {
 		if q, ok := status.Statistics.Details.(*bq.QueryStatistics); ok {
@@ -275,18 +272,14 @@ func (x *extraction) dryRun(ctx context.Context) error {
 	statement := x.statement
 	statement.Pending = ""
 	measured.data = statement
-	text, err := x.names.Statement(measured.statement, measured.data)
+	q, err := x.prepare(measured)
 	if err != nil {
 		return err
 	}
-	q := x.client.Query(text)
-	q.Parameters = measured.params
-	q.DryRun = true
-	q.Labels = maps.Clone(x.labels)
-	q.Labels["sdk_feature"] = featureExtract
+	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
 	running, err := q.Run(ctx)
 	if err != nil {
-		return fmt.Errorf("bigquery: extract, dry run: %w", err)
+		return x.explain("extract, dry run", brief(err))
 	}
 	if status := running.LastStatus(); status != nil && status.Statistics != nil {
 		x.report.BytesBilled = status.Statistics.TotalBytesProcessed

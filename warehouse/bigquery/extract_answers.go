@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
@@ -109,7 +109,7 @@ func (x *extraction) use(ctx context.Context) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, err)
+			return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, brief(err))
 		}
 		waiting = max(waiting, int(row.Pending.Int64))
 		found.rows = append(found.rows, x.read(&row, &found))
@@ -173,7 +173,7 @@ func (x *extraction) read(row *answerRow, found *findings) extractedRow {
 
 // reason counts why a row gave nothing and returns it at the length at which it is kept.
 func (x *extraction) reason(s string) string {
-	s = clip(s, maxReason)
+	s = clip.Text(s, maxReason)
 	counted := s
 	if _, known := x.report.Reasons[s]; !known && len(x.report.Reasons) >= maxReasons {
 		counted = "other"
@@ -270,13 +270,4 @@ func stageRows[T any](ctx context.Context, x *extraction, name, like string, row
 
 func bySession(a, b schema.Session) int {
 	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.User, b.User), cmp.Compare(a.ID, b.ID))
-}
-
-// clip shortens a text to a number of bytes.
-func clip(s string, limit int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

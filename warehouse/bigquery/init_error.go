@@ -22,7 +22,8 @@ type ConflictError struct {
 	Column string
 	// Found is what is there, Want what is needed.
 	Found, Want string
-	Remedy      string
+	// Remedy says what can be done about it.
+	Remedy string
 }
 
 // Error names the column, what was found, what is needed and the remedy.

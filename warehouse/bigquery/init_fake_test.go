@@ -177,7 +177,10 @@ func (s *service) patch(w http.ResponseWriter, r *http.Request, name string, bod
 	reply(w, &t)
 }
 
-var addColumn = regexp.MustCompile(`ADD COLUMN IF NOT EXISTS (\w+) (\w+)`)
+var addColumn = regexp.MustCompile(`ADD COLUMN IF NOT EXISTS (\w+) (\w+)(?:<STRUCT<(.*)>>)?`)
+
+// structField finds the fields of a STRUCT, which have descriptions.
+var structField = regexp.MustCompile(`(\w+) (STRING|TIMESTAMP|BOOL|FLOAT64|INT64|JSON)\b(?: OPTIONS \(description = "[^"]*"\))?`)
 
 // run runs the statement of a job: the type of a column that is added stays what it is
 // called in SQL, as nobody here reads it.
@@ -191,7 +194,14 @@ func (s *service) run() {
 	t.Schema = &api.TableSchema{Fields: slices.Clone(t.Schema.Fields)}
 	for _, c := range addColumn.FindAllStringSubmatch(s.statement, -1) {
 		if !slices.ContainsFunc(t.Schema.Fields, func(f *api.TableFieldSchema) bool { return f.Name == c[1] }) {
-			t.Schema.Fields = append(t.Schema.Fields, &api.TableFieldSchema{Name: c[1], Type: c[2]})
+			added := &api.TableFieldSchema{Name: c[1], Type: c[2]}
+			if c[2] == "ARRAY" {
+				added.Type, added.Mode = "RECORD", "REPEATED"
+			}
+			for _, f := range structField.FindAllStringSubmatch(c[3], -1) {
+				added.Fields = append(added.Fields, &api.TableFieldSchema{Name: f[1], Type: f[2]})
+			}
+			t.Schema.Fields = append(t.Schema.Fields, added)
 		}
 	}
 	s.put(&t)

@@ -170,7 +170,9 @@ func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool)
 	if !in.want.graph {
 		return
 	}
-	for _, t := range []string{warehouse.TechNodes, warehouse.BizNodes, warehouse.CausedEdges, warehouse.CrossLinks} {
+	for _, t := range []string{
+		warehouse.TechNodes, warehouse.BizNodes, warehouse.CausedEdges, warehouse.CrossLinks, warehouse.WorldChangeChecks,
+	} {
 		if !made[t] {
 			in.skip(warehouse.KindGraph, d.names.Graph())
 			return

@@ -11,6 +11,8 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
+
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
 // maxWords bounds what an error repeats of BigQuery's words, in bytes. They can quote the
@@ -42,7 +44,7 @@ func (e briefError) Error() string {
 		}
 	}
 	words, _, _ = strings.Cut(strings.TrimSpace(words), "\n")
-	return clip(words, maxWords)
+	return clip.Text(words, maxWords)
 }
 
 // refusedError says that a table was not made.

@@ -115,6 +115,7 @@ const (
 	tableWait = 10 * time.Second
 )
 
+// made lets rows go.
 func (c *connection) made() { c.once.Do(func() { close(c.ready) }) }
 
 // init makes what the dataset lacks, once, and tries again while that fails.
@@ -247,7 +248,6 @@ func (c *connection) Close(ctx context.Context) error {
 	c.closing.Do(func() {
 		go func() {
 			defer close(c.closed)
-			defer c.end()
 			// A table that cannot be looked at any more is no reason to send nothing.
 			c.made()
 			if c.patience != nil {

@@ -52,10 +52,10 @@ const (
 	// firstResendWait and longestResendWait bound the pauses between them.
 	firstResendWait   = 100 * time.Millisecond
 	longestResendWait = 10 * time.Second
-	// discardTime bounds how long the journal may take to discard the letters of rows
-	// that are acknowledged, and to store those of others. That happens after the end of the context too: the rows
-	// would be sent twice otherwise.
-	discardTime = 10 * time.Second
+	// settleTime bounds how long the journal may take to discard the letters of rows that
+	// are acknowledged, and to store those of others. That happens after the end of the
+	// context too: the rows would be sent twice otherwise.
+	settleTime = 10 * time.Second
 )
 
 // Resend sends the rows of dead letters in j to the table of events again, in the order
@@ -151,7 +151,7 @@ func (r *resend) reword(ctx context.Context) error {
 	if len(r.again) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	err := r.outbox.Reword(ctx, r.again)
 	r.again = nil
@@ -256,7 +256,7 @@ func (r *resend) acknowledged(ctx context.Context, batch []message) error {
 		r.report.Bytes += int64(len(m.bytes))
 	}
 	r.report.Acknowledged += len(batch)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if _, err := r.outbox.Discard(ctx, ids); err != nil {
 		return fmt.Errorf("%d rows were acknowledged and will be sent again: %w", len(batch), err)

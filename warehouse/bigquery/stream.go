@@ -66,9 +66,9 @@ func (t *target) Upgrade(ctx context.Context) error {
 
 // Open makes a client with one connection and a stream on it. Every stream has a client
 // of its own: what broke one stream (a connection that is half dead, the client's count
-// of requests under way, which leaks when connections fail in quick succession:
-// googleapis/google-cloud-go#5459 and #9540) is gone with it, and no client waits out
-// its own backoff while the replicator has already decided to try again.
+// of requests under way, which leaks when connections fail in quick succession) is gone
+// with it, and no client waits out its own backoff while the replicator has already
+// decided to try again.
 func (t *target) Open(ctx context.Context) (replicate.Stream, error) {
 	ctx, stopTimer := context.WithTimeout(ctx, t.timeout)
 	defer stopTimer()
@@ -127,16 +127,20 @@ func (t *target) overhead() int {
 // not usable.
 type startError struct{ err error }
 
+// Error returns the words of the client library.
 func (e *startError) Error() string { return e.err.Error() }
+
+// Unwrap returns its error.
 func (e *startError) Unwrap() error { return e.err }
 
 // onceError hides the status of an error from the client library, which would call
 // again for as long as its context lasts and never say why. The replicator has to know.
 type onceError struct{ err error }
 
+// Error returns the words of the error that is hidden.
 func (e *onceError) Error() string { return e.err.Error() }
 
-// reveal undoes it.
+// reveal returns the error that a onceError hides.
 func reveal(err error) error {
 	if once := (*onceError)(nil); errors.As(err, &once) {
 		return once.err
@@ -144,6 +148,7 @@ func reveal(err error) error {
 	return err
 }
 
+// onceUnary makes calls fail with a onceError.
 func onceUnary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if err := invoke(ctx, method, req, reply, conn, opts...); err != nil {
 		return &onceError{err}
@@ -151,6 +156,7 @@ func onceUnary(ctx context.Context, method string, req, reply any, conn *grpc.Cl
 	return nil
 }
 
+// onceStream makes the opening of streams fail with one.
 func onceStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := open(ctx, desc, conn, method, opts...)
 	if err != nil {
@@ -174,8 +180,7 @@ type stream struct {
 
 // maxRequestBytes is the largest request that the service takes. A larger one would
 // also end the connection, and with it every request before it that has no answer.
-// Documented as 10 MB; the number is that of the service's own words:
-// https://github.com/hafenkran/duckdb-bigquery/issues/134.
+// Documented as 10 MB; the number is the one that the service names when it refuses one.
 const maxRequestBytes = 10_485_760
 
 // Append sends rows in one request.
@@ -204,6 +209,7 @@ func (s *stream) size(rows [][]byte) int {
 	return size
 }
 
+// errStreamClosed is what a request gets that has no answer when the stream is closed.
 var errStreamClosed = errors.New("the stream was closed before the answer came")
 
 // ended replaces an error that says no more than that this side closed the stream.

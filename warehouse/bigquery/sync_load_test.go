@@ -140,12 +140,9 @@ func TestGraphSyncerCloseWhileRequestsHang(t *testing.T) {
 	<-hanging
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	begin := time.Now()
+	// No request is answered before the end of the test: that Close returns is enough.
 	if err := q.Close(ctx); err == nil || !strings.Contains(err.Error(), "1 session") {
 		t.Errorf("Close = %v", err)
-	}
-	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("Close took %v", took)
 	}
 	if s := graphStatus(q); s.GraphPending != 1 {
 		t.Errorf("status %+v", s)

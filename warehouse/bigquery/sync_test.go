@@ -43,6 +43,10 @@ type fakeAPI struct {
 	cancels int
 	// failLoad and failQuery give the error of the nth job; nil for none.
 	failLoad, failQuery func(n int) map[string]any
+	// results are the numbers that the queries end with; 0 where there is none.
+	results []int64
+	// columns are those of every table that is asked about; nil when there is no table.
+	columns []any
 	// hang keeps queries running; polled is then told of the first question about one.
 	hang   bool
 	polled chan struct{}
@@ -98,6 +102,14 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.decode(r.Body, &job)
 		f.queries = append(f.queries, job)
 		f.run(w, job, f.failQuery, len(f.queries), f.hang)
+	case strings.Contains(path, "/queries/"):
+		f.result(w, path[strings.LastIndexByte(path, '/')+1:])
+	case strings.Contains(path, "/datasets/agents/tables/"):
+		if f.columns == nil {
+			http.Error(w, "{}", http.StatusNotFound)
+			return
+		}
+		f.answer(w, map[string]any{"schema": map[string]any{"fields": f.columns}})
 	default:
 		if f.hang {
 			select {
@@ -139,6 +151,26 @@ func (f *fakeAPI) load(w http.ResponseWriter, r *http.Request) {
 	f.tables[name] = string(rows)
 	f.loads++
 	f.run(w, job, f.failLoad, f.loads, false)
+}
+
+// result answers with the number that a query ended with.
+func (f *fakeAPI) result(w http.ResponseWriter, job string) {
+	var number int64
+	for i, q := range f.queries {
+		if q["jobReference"].(map[string]any)["jobId"] == job && i < len(f.results) {
+			number = f.results[i]
+		}
+	}
+	f.answer(w, map[string]any{
+		"jobComplete": true, "totalRows": "1",
+		"schema": map[string]any{"fields": []any{map[string]any{"name": "n", "type": "INTEGER"}}},
+		"rows":   []any{map[string]any{"f": []any{map[string]any{"v": fmt.Sprint(number)}}}},
+	})
+}
+
+// script returns the text of the nth query.
+func (f *fakeAPI) script(n int) string {
+	return f.queries[n]["configuration"].(map[string]any)["query"].(map[string]any)["query"].(string)
 }
 
 func (f *fakeAPI) run(w http.ResponseWriter, job map[string]any, fail func(int) map[string]any, n int, hang bool) {
@@ -289,6 +321,99 @@ func TestSyncSessionRetries(t *testing.T) {
 				if least := time.Second << i; d < min(least, 15*time.Second) || d >= 2*least {
 					t.Errorf("pause %d is %v", i, d)
 				}
+			}
+		})
+	}
+}
+
+// Rows that stand in the tables twice after the merge are removed.
+func TestSyncSessionRemovesDuplicates(t *testing.T) {
+	conflict := reason("invalidQuery", "Transaction is aborted due to concurrent update against table my-project:agents.tech_nodes.")
+	failFrom := func(from, to int, e map[string]any) func(int) map[string]any {
+		return func(n int) map[string]any {
+			if n >= from && n <= to {
+				return e
+			}
+			return nil
+		}
+	}
+	cases := []struct {
+		name             string
+		results          []int64
+		query            func(int) map[string]any
+		queries, retries int
+		removed          int64
+		err              string
+	}{
+		{name: "none", results: []int64{0}, queries: 1},
+		{name: "some", results: []int64{3, 3}, queries: 2, removed: 3},
+		{name: "somebody else was first", results: []int64{3, 0}, queries: 2},
+		{name: "conflict", results: []int64{3, 0, 0, 2}, query: failFrom(2, 3, conflict), queries: 4, retries: 2, removed: 2},
+		{name: "conflict for ever", results: []int64{3}, query: failFrom(2, 99, conflict), queries: 7, retries: 5, err: "concurrent update"},
+		{name: "failure", results: []int64{3}, query: failFrom(2, 2, reason("bytesBilledLimitExceeded", "too much")), queries: 2, err: "too much"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			f.results, f.failQuery = c.results, c.query
+			var waited pauses
+			report, err := f.dataset().SyncSessionPausing(t.Context(), oneGraph(t), waited.sleep)
+			if c.err == "" && err != nil {
+				t.Error(err)
+			}
+			if c.err != "" && (!errors.Is(err, bigquery.ErrDuplicates) || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "contextgraph sync")) {
+				t.Errorf("error = %v, want ErrDuplicates, the reason and the remedy", err)
+			}
+			if report.DuplicatesRemoved != c.removed || report.Retries != c.retries || len(f.queries) != c.queries || len(waited) != c.retries {
+				t.Errorf("%d duplicates removed with %d retries and %d queries, want %d, %d and %d",
+					report.DuplicatesRemoved, report.Retries, len(f.queries), c.removed, c.retries, c.queries)
+			}
+			first := f.queries[0]["jobReference"].(map[string]any)["jobId"]
+			if report.Job != first {
+				t.Errorf("the job of the report is %s, want that of the merge, %s", report.Job, first)
+			}
+			for i := range f.queries {
+				if merges := strings.Contains(f.script(i), "MERGE `"); merges != (i == 0) {
+					t.Errorf("query %d merges: %v", i, merges)
+				}
+			}
+			if succeeded := int64(1); c.err == "" {
+				if c.queries > 1 {
+					succeeded = 2
+				}
+				if report.BytesBilled != succeeded*10485760 {
+					t.Errorf("%d bytes billed by %d jobs", report.BytesBilled, succeeded)
+				}
+			}
+			if len(f.tables) != 0 {
+				t.Errorf("left %v", f.tables)
+			}
+		})
+	}
+}
+
+// What a dataset lacks that an older version made is said, and only when that is why.
+func TestSyncSessionSaysWhichColumnsAreMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		columns []any
+		reason  map[string]any
+		says    bool
+	}{
+		"older tables":  {[]any{map[string]any{"name": "node_key", "type": "STRING"}}, reason("invalidQuery", "Unrecognized name: requests"), true},
+		"no table":      {nil, reason("notFound", "Not found: Table"), false},
+		"a broken copy": {[]any{map[string]any{"name": "node_key", "type": "INTEGER"}}, reason("invalidQuery", "Syntax error"), false},
+		"a conflict":    {[]any{map[string]any{"name": "node_key", "type": "STRING"}}, reason("backendError", "try again"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			f.columns, f.failQuery = c.columns, func(int) map[string]any { return c.reason }
+			var waited pauses
+			_, err := f.dataset().SyncSessionPausing(t.Context(), oneGraph(t), waited.sleep)
+			if err == nil || !strings.Contains(err.Error(), c.reason["message"].(string)) {
+				t.Fatalf("error = %v", err)
+			}
+			if says := strings.Contains(err.Error(), "tech_nodes.requests") && strings.Contains(err.Error(), "contextgraph init"); says != c.says {
+				t.Errorf("error = %v; says what is missing: %v, want %v", err, says, c.says)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -23,6 +24,7 @@ func (o *owner) answered(now time.Time, a answer) {
 	l.inflight = slices.Delete(l.inflight, 0, 1)
 	l.lastAnswer = now
 	b.sent = false
+	b.buf.exposed = b.buf.exposed || a.refused
 	switch c := classOf(a.err); {
 	case a.err == nil:
 		o.acknowledged(b)
@@ -78,7 +80,7 @@ func (o *owner) failed(now time.Time, err error) {
 	}
 	o.upgrade = c == ClassSchema
 	o.targetFailed(err)
-	o.retryAt = now.Add(o.backoff.failed(c, o.r.draw))
+	o.retryAt = now.Add(o.backoff.failed(c))
 }
 
 // stop makes the next attempt wait for somebody to remove the reason. What was read is
@@ -88,7 +90,7 @@ func (o *owner) stop(now time.Time, err error) {
 	o.r.log.Error("contextgraph: warehouse: streaming has stopped", "error", err)
 	o.restart()
 	pause := o.r.cfg.Recheck
-	o.retryAt = now.Add(pause + time.Duration(o.r.draw()*float64(pause/10)))
+	o.retryAt = now.Add(pause + rand.N(pause/10+1))
 }
 
 // tooLarge halves a request that the server takes for too large.

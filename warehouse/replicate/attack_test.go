@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -197,6 +198,50 @@ func TestRefusedAppendIsNotOvertaken(t *testing.T) {
 		wantRows(t, table, 100, 100)
 		finish(t, r)
 	})
+}
+
+// keeper is a stream that reads what its first Append refused for as long as it lives.
+type keeper struct {
+	lean
+	tb      testing.TB
+	refusal error
+	appends atomic.Int32
+	kept    [][]byte
+	ids     []string
+}
+
+func (k *keeper) Open(context.Context) (replicate.Stream, error) { return k, nil }
+
+func (k *keeper) Append(ctx context.Context, rows [][]byte) (replicate.Pending, error) {
+	if k.appends.Add(1) > 1 {
+		return k.lean.Append(ctx, rows)
+	}
+	k.kept = slices.Clone(rows)
+	for _, r := range rows {
+		k.ids = append(k.ids, eventID(k.tb, r))
+	}
+	return nil, k.refusal
+}
+
+// What Append refused stays as it is: the stream may go on reading it.
+func TestRefusedRowsAreNotChanged(t *testing.T) {
+	for _, class := range []replicate.Class{replicate.ClassTransient, replicate.ClassRows, replicate.ClassTooLarge} {
+		t.Run(class.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := &keeper{tb: t, refusal: failure(class, "refused")}
+				m := newMemory(t, nil)
+				m.add(rows(300, 1000)...)
+				r := start(t, m, k, func(c *replicate.Config) { c.BatchBytes = 11_000; c.InFlight = 1 })
+				flush(t, r)
+				finish(t, r)
+				for i, row := range k.kept {
+					if id := eventID(t, row); id != k.ids[i] {
+						t.Fatalf("row %s that Append refused was changed to %s", k.ids[i], id)
+					}
+				}
+			})
+		})
+	}
 }
 
 // A source whose rows do not ascend is an error, and neither an endless loop nor a

@@ -3,7 +3,10 @@
 
 package replicate
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // pause is the bound of the waits between attempts: it doubles from first to most.
 type pause struct{ first, most time.Duration }
@@ -32,9 +35,8 @@ type backoff struct {
 	until time.Time
 }
 
-// failed notes an error of class c and returns how long to wait, with full jitter: draw
-// returns a number in [0, 1).
-func (b *backoff) failed(c Class, draw func() float64) time.Duration {
+// failed notes an error of class c and returns how long to wait, with full jitter.
+func (b *backoff) failed(c Class) time.Duration {
 	p := pauses(c)
 	bound := p.most
 	// The shift cannot overflow: the greatest bound is reached long before.
@@ -42,7 +44,7 @@ func (b *backoff) failed(c Class, draw func() float64) time.Duration {
 		bound = min(p.first<<b.attempts, p.most)
 	}
 	b.attempts++
-	return time.Duration(draw() * float64(bound))
+	return rand.N(bound)
 }
 
 // impatient reports whether a failure at the time now comes after the end of patience,

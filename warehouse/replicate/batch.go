@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
 	"github.com/adk-contextgraph/contextgraph/journal"
@@ -21,7 +22,8 @@ type buffer struct {
 	seqs []int64
 	// users counts the batches with messages in it.
 	users int
-	// exposed is true when a stream was dropped that may still read it.
+	// exposed is true when a stream may still read it: one that refused what is in it, or
+	// that was dropped before it answered.
 	exposed bool
 }
 
@@ -84,7 +86,7 @@ func (b *batch) take(places []int, word func(i int) (code, reason string), at ti
 		if len(places) > 0 && places[0] == i {
 			places = places[1:]
 			code, reason := word(i)
-			letters = append(letters, journal.DeadLetter{Seq: b.seqs[i], Bytes: len(m), Code: code, Reason: clip(reason), At: at})
+			letters = append(letters, journal.DeadLetter{Seq: b.seqs[i], Bytes: len(m), Code: code, Reason: clip.Text(reason, maxReason), At: at})
 			continue
 		}
 		msgs, seqs = append(msgs, m), append(seqs, b.seqs[i])
@@ -122,14 +124,7 @@ func cut(letters []journal.DeadLetter, through int64) (before, after []journal.D
 // maxReason bounds what is kept of the words of a server about one row.
 const maxReason = 1 << 10
 
-func clip(s string) string {
-	if len(s) <= maxReason {
-		return s
-	}
-	return s[:maxReason] + "…"
-}
-
-// Bounds of one read from the source, beside the bytes of a batch.
+// maxChunkRows bounds one read from the source, beside the bytes of a batch.
 const maxChunkRows = 2048
 
 // outgoing is what was read from the source and is not settled: rows in no batch yet, the
@@ -177,7 +172,7 @@ func (o *outgoing) add(now time.Time) bool {
 		err = o.encode(b.buf, e, size)
 	}
 	if err != nil {
-		b.dead = append(b.dead, journal.DeadLetter{Seq: e.Seq, Bytes: size, Code: ClassRows.String(), Reason: clip(err.Error()), At: now})
+		b.dead = append(b.dead, journal.DeadLetter{Seq: e.Seq, Bytes: size, Code: ClassRows.String(), Reason: clip.Text(err.Error(), maxReason), At: now})
 	}
 	*e = schema.Event{}
 	o.chunk = o.chunk[1:]

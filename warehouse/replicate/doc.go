@@ -43,11 +43,11 @@
 //
 //   - When the table takes any other row after the first refusal, the suspects are at
 //     fault and become dead letters with the server's words.
-//   - When 64 requests in succession were refused for their rows and none was taken, the
-//     table is at fault. Streaming stops as for a permanent error; nothing is buried.
-//     Each further attempt searches twice as far, up to 1,024 requests, so that some
-//     hundred bad rows in succession are passed in the end if there are good ones
-//     behind them.
+//   - When more than 64 requests in succession were refused for their rows and none was
+//     taken, or 16,384 rows are under suspicion, the table is at fault. Streaming stops
+//     as for a permanent error; nothing is buried. Each further attempt searches twice
+//     as far, up to 1,024 requests, so that some hundred bad rows in succession are
+//     passed in the end if there are good ones behind them.
 //   - When there is no other row to send, up to 8 suspects are buried on the word of the
 //     last acknowledgement. Beyond that, or when this process has had none yet, streaming
 //     stops, and the row that comes next decides.

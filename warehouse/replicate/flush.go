@@ -27,8 +27,8 @@ func (f *flush) answer(err error) {
 
 // Flush returns nil when every row that was committed in the source before the call is
 // acknowledged or a dead letter. It makes them go without waiting for others. In standby
-// it waits until the process that sends has come so far, and before Start for that. It
-// returns early with the reason when streaming has stopped ([ErrStopped]), the Replicator
+// it waits until the process that sends has come so far; called before Start it waits for
+// Start too. It returns early with the reason when streaming has stopped ([ErrStopped]), the Replicator
 // is closed ([ErrClosed]) or ctx ends. Any number may wait at a time: the source is asked
 // once for all of them.
 func (r *Replicator) Flush(ctx context.Context) error {

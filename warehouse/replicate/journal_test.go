@@ -31,7 +31,7 @@ func openJournal(tb testing.TB, path string) *journal.Journal {
 
 func closeJournal(tb testing.TB, j *journal.Journal) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience)
 	defer cancel()
 	if err := j.Close(ctx); err != nil {
 		tb.Error(err)
@@ -53,9 +53,12 @@ func record(tb testing.TB, j *journal.Journal, rows ...schema.Event) {
 	}
 }
 
-// soon bounds what a test waits for that must happen.
+// patience bounds what a test waits for that must happen, however slow the machine is.
+const patience = 5 * time.Minute
+
+// soon returns a context for that.
 func soon(tb testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	tb.Cleanup(cancel)
 	return ctx
 }
@@ -108,7 +111,7 @@ func TestJournalOfTwoProcesses(t *testing.T) {
 	one, two := openJournal(t, path), openJournal(t, path)
 	table := newTable(t)
 	quick := func(c *replicate.Config) {
-		c.BatchAge, c.Poll, c.LeaseTTL = 10*time.Millisecond, 10*time.Millisecond, 3*time.Second
+		c.BatchAge, c.Poll = 10*time.Millisecond, 10*time.Millisecond
 	}
 	first := start(t, replicate.FromJournal(one, destination), table, quick)
 	record(t, one, row("a", 1, 10))
@@ -150,14 +153,13 @@ func TestJournalClosedFirst(t *testing.T) {
 	}
 }
 
-// A burst of 50,000 rows lands, each once, with answers after 20 ms.
+// A burst of rows lands, each once, with answers after 20 ms.
 func TestBurst(t *testing.T) {
 	j := openJournal(t, filepath.Join(t.TempDir(), "j.db"))
 	table := newTable(t)
 	table.respond = func(call) outcome { return taken(20 * time.Millisecond) }
 	r := start(t, replicate.FromJournal(j, destination), table, nil)
-	const n = 50_000
-	for i := range n {
+	for i := range burst {
 		for e := row("a", i+1, 300); !j.Append(e); {
 			if err := j.Flush(soon(t)); err != nil {
 				t.Fatal(err)
@@ -170,7 +172,7 @@ func TestBurst(t *testing.T) {
 	if err := r.Flush(soon(t)); err != nil {
 		t.Fatal(err)
 	}
-	wantRows(t, table, n, n)
+	wantRows(t, table, burst, burst)
 	finish(t, r)
 }
 

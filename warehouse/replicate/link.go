@@ -5,6 +5,7 @@ package replicate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -59,6 +60,8 @@ type sent struct {
 type answer struct {
 	batch *batch
 	err   error
+	// refused is true when Append did not take the rows: it may still read them.
+	refused bool
 }
 
 // drainTime is how long the answers of a stream with an error are waited for.
@@ -93,27 +96,27 @@ func (l *link) send(target Target, upgrade bool) {
 		return
 	}
 	var broken error
-	for w := range l.work {
+	for req := range l.work {
 		if broken == nil {
 			broken = l.ctx.Err()
 		}
 		if broken != nil {
-			l.sent <- sent{batch: w.batch, err: &Error{Class: ClassTransient, Err: fmt.Errorf("not sent, because the stream had failed: %w", broken)}}
+			l.sent <- sent{batch: req.batch, err: &Error{Class: ClassTransient, Err: fmt.Errorf("not sent, because the stream had failed: %w", broken)}}
 			continue
 		}
 		var pending Pending
 		err := l.guard("Append", func() (err error) {
-			pending, err = stream.Append(l.ctx, w.msgs)
+			pending, err = stream.Append(l.ctx, req.msgs)
 			return err
 		})
 		if err == nil && pending == nil {
-			err = &Error{Err: fmt.Errorf("the stream returned neither an answer to wait for nor an error")}
+			err = &Error{Err: errors.New("the stream returned neither an answer to wait for nor an error")}
 		}
 		// Rows behind some that did not go out wait, so that they do not overtake them.
 		if err != nil && classOf(err) != ClassRows {
 			broken = err
 		}
-		l.sent <- sent{w.batch, pending, err}
+		l.sent <- sent{req.batch, pending, err}
 	}
 }
 
@@ -130,7 +133,7 @@ func (l *link) open(target Target, upgrade bool) (Stream, error) {
 		return err
 	})
 	if err == nil && stream == nil {
-		err = &Error{Err: fmt.Errorf("the target returned neither a stream nor an error")}
+		err = &Error{Err: errors.New("the target returned neither a stream nor an error")}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the stream: %w", err)
@@ -156,7 +159,7 @@ func (l *link) receive() {
 		if err == nil {
 			err = l.guard("Wait", func() error { return s.pending.Wait(l.ctx) })
 		}
-		l.answers <- answer{s.batch, err}
+		l.answers <- answer{batch: s.batch, err: err, refused: s.err != nil}
 	}
 }
 
@@ -167,17 +170,22 @@ func (l *link) drop() {
 		b.buf.exposed = true
 	}
 	l.inflight = nil
+	l.mu.Lock()
+	l.dropped = true
+	opened := l.stream != nil
+	if opened {
+		// Before the others can end: the last one to do so tells that all have.
+		l.running++
+	}
+	l.mu.Unlock()
 	l.cancel()
 	close(l.work)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dropped = true
-	if l.stream != nil {
-		l.running++
+	if opened {
 		go l.close()
 	}
 }
 
+// close closes the stream, which may hang.
 func (l *link) close() {
 	defer l.leave()
 	if err := l.guard("Close", l.stream.Close); err != nil {

@@ -316,9 +316,9 @@ func (o *owner) ripe(now time.Time) bool {
 
 // connect opens a stream.
 func (o *owner) connect(now time.Time) {
+	o.r.streamOpened()
 	o.link = newLink(o.r.cfg.Target, o.upgrade, o.r.cfg.InFlight, now, o.r.log, o.r.streamEnded)
 	o.upgrade = false
-	o.r.streamOpened()
 }
 
 // disconnect drops the stream.
@@ -379,6 +379,7 @@ func (o *owner) writeFailed(err error) {
 	o.r.log.Warn("contextgraph: warehouse: the cursor of the stream cannot be stored in the journal", "error", err)
 }
 
+// targetFailed notes that rows are not acknowledged.
 func (o *owner) targetFailed(err error) {
 	o.targetErr = err
 	o.r.log.Warn("contextgraph: warehouse: rows are not acknowledged; they are sent again", "error", err)

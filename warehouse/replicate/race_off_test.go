@@ -5,5 +5,9 @@
 
 package replicate_test
 
-// schedules is how many random schedules are tried.
-const schedules = 2000
+// schedules is how many random schedules are tried, and burst how many rows TestBurst
+// sends.
+const (
+	schedules = 2000
+	burst     = 50_000
+)

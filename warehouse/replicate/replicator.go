@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -36,9 +35,8 @@ const closeGrace = time.Second
 // Replicator sends the rows of a Source to a Target. Make it with [New]. Its methods may
 // be called concurrently, and none waits for the network but Flush and Close.
 type Replicator struct {
-	cfg  Config
-	log  *slog.Logger
-	draw func() float64
+	cfg Config
+	log *slog.Logger
 
 	// ctx ends when the time of Close is up.
 	ctx     context.Context
@@ -102,7 +100,6 @@ func New(cfg Config) (*Replicator, error) {
 	r := &Replicator{
 		cfg:      cfg,
 		log:      slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, nil)),
-		draw:     rand.Float64,
 		closing:  make(chan struct{}),
 		done:     make(chan struct{}),
 		asked:    make(chan struct{}, 1),

@@ -329,6 +329,50 @@ func (c counting) Open(ctx context.Context) (replicate.Stream, error) {
 	return c.Target.Open(ctx)
 }
 
+// breaking is a target whose streams fail at the first request, until it hangs.
+type breaking struct {
+	hanging
+	broken, hung atomic.Int32 // streams that were opened
+	hangs        atomic.Bool
+}
+
+func (b *breaking) Open(ctx context.Context) (replicate.Stream, error) {
+	if b.hangs.Load() {
+		b.hung.Add(1)
+		return b.hanging, nil
+	}
+	b.broken.Add(1)
+	return broken{}, nil
+}
+
+type broken struct{}
+
+func (broken) Append(context.Context, [][]byte) (replicate.Pending, error) { return nil, errBroken }
+func (broken) Close() error                                                { return nil }
+
+// However many streams were dropped before, one that has ended counts once: the bound of
+// those that hang is the same.
+func TestHangsAfterManyFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &breaking{hanging: hanging{make(chan struct{})}}
+		m := newMemory(t, nil)
+		m.add(rows(1, 10)...)
+		r := start(t, m, b, nil)
+		for b.broken.Load() < 10_000 {
+			time.Sleep(time.Hour)
+		}
+		b.hangs.Store(true)
+		time.Sleep(time.Hour)
+		if n := b.hung.Load(); n != 4 {
+			t.Errorf("%d streams were opened that do not return, want 4", n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = r.Close(ctx)
+		close(b.release)
+	})
+}
+
 // An upgrade that fails is tried again with the next attempt, and one that may not be
 // done stops.
 func TestUpgradeFails(t *testing.T) {

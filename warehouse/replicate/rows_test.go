@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -208,6 +209,27 @@ func TestLongRunOfBadRows(t *testing.T) {
 		wantRows(t, table, 100, 100)
 		if s := r.Status(); len(m.letters()) != 200 || s.Stopped {
 			t.Errorf("%d dead letters, want 200: %+v", len(m.letters()), s)
+		}
+		finish(t, r)
+	})
+}
+
+// What is kept of the words of a server is a text, wherever it is cut.
+func TestLongReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := newTable(t)
+		table.respond = func(c call) outcome {
+			if len(c.ids) > 1 {
+				return outcome{err: &replicate.Error{Class: replicate.ClassRows, Rows: []replicate.RowError{{Message: "x" + strings.Repeat("ä", 10_000)}}}}
+			}
+			return taken(0)
+		}
+		m := newMemory(t, table)
+		m.add(rows(2, 10)...)
+		r := start(t, m, table, nil)
+		flush(t, r)
+		if l := m.letters()[1]; !utf8.ValidString(l.Reason) || len(l.Reason) > 1<<10 || !strings.HasSuffix(l.Reason, "ä…") {
+			t.Errorf("the reason has %d bytes: %q", len(l.Reason), l.Reason)
 		}
 		finish(t, r)
 	})

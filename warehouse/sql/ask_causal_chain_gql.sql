@@ -16,7 +16,8 @@ FROM
       (origin:TechNode WHERE origin.node_key = @node
         AND origin.app_name = @app AND origin.user_id = @user AND origin.session_id = @session
         AND origin.start_time BETWEEN @from AND @to)
-      {{if .Backwards}}<{{end}}-[caused:Caused WHERE caused.session_id = @session AND caused.occurred_at BETWEEN @from AND @to]-{{if not .Backwards}}>{{end}}{1,{{.Hops}}}
+      {{if .Backwards}}<{{end}}-[caused:Caused WHERE caused.app_name = @app AND caused.user_id = @user AND caused.session_id = @session
+        AND caused.occurred_at BETWEEN @from AND @to]-{{if not .Backwards}}>{{end}}{1,{{.Hops}}}
       (step:TechNode)
     LET
       nears = ARRAY_AGG(caused.{{if .Backwards}}to_key{{else}}from_key{{end}}),

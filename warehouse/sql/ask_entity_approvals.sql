@@ -4,17 +4,19 @@
 -- informs and resumes.
 --
 -- Of the sessions that saw the entity the latest @limit requests are searched, each
--- backwards as in ask_reasoning_chain; searched says how many there are.
+-- backwards as in ask_reasoning_chain and at most @rounds edges far; searched says how many
+-- there are, incomplete whether a search ended before it was through. Both stand in every
+-- row, and in one without a request where no approval was found.
 WITH RECURSIVE
   seen AS (
-    SELECT app_name, user_id, session_id, node_key, node_value, evaluated_at
+    SELECT app_name, user_id, session_id, node_key, node_value, evaluated_at, first_evaluated_at, sightings
     FROM {{table "extracted_biz_nodes"}}
     WHERE evaluated_at BETWEEN @from AND @to
       AND (@app = '' OR app_name = @app)
       AND (canonical_key = @entity OR (@type != '' AND node_type = @type AND node_value = @value))
   ),
   sessions AS (
-    SELECT app_name, user_id, session_id, MIN(evaluated_at) AS first_seen
+    SELECT app_name, user_id, session_id, MIN(LEAST(evaluated_at, COALESCE(first_evaluated_at, evaluated_at))) AS first_seen
     FROM seen
     GROUP BY app_name, user_id, session_id
   ),
@@ -49,11 +51,12 @@ WITH RECURSIVE
     GROUP BY decisions.node_key
   ),
   walk AS (
-    SELECT decision, [STRUCT(decision AS node_key, 0 AS cost, TRUE AS fresh)] AS reached
+    SELECT decision, 0 AS round, [STRUCT(decision AS node_key, 0 AS cost, TRUE AS fresh)] AS reached
     FROM searches
     UNION ALL
     SELECT
       walk.decision,
+      walk.round + 1,
       ARRAY(
         SELECT AS STRUCT
           node_key, MIN(cost) AS cost, COALESCE(MIN(IF(known, cost, NULL)) > MIN(cost), TRUE) AS fresh
@@ -70,26 +73,47 @@ WITH RECURSIVE
       ) AS reached
     FROM walk
     JOIN searches ON searches.decision = walk.decision
-    WHERE EXISTS (SELECT 1 FROM UNNEST(walk.reached) AS r WHERE r.fresh)
+    WHERE walk.round < @rounds AND EXISTS (SELECT 1 FROM UNNEST(walk.reached) AS r WHERE r.fresh)
+  ),
+  ended AS (
+    SELECT walk.decision, walk.reached, EXISTS (SELECT 1 FROM UNNEST(walk.reached) AS r WHERE r.fresh) AS incomplete
+    FROM walk
+    WHERE walk.round = @rounds OR NOT EXISTS (SELECT 1 FROM UNNEST(walk.reached) AS r WHERE r.fresh)
   ),
   reached AS (
-    SELECT walk.decision, r.node_key, r.cost
-    FROM walk
-    CROSS JOIN UNNEST(walk.reached) AS r
-    WHERE NOT EXISTS (SELECT 1 FROM UNNEST(walk.reached) AS f WHERE f.fresh)
+    SELECT ended.decision, r.node_key, r.cost
+    FROM ended
+    CROSS JOIN UNNEST(ended.reached) AS r
+  ),
+  search AS (
+    SELECT
+      1 AS one, COALESCE((SELECT MAX(searched) FROM decisions), 0) AS searched,
+      COALESCE((SELECT LOGICAL_OR(incomplete) FROM ended), FALSE) AS incomplete
+  ),
+  uses AS (
+    SELECT
+      1 AS one, decisions.app_name, decisions.user_id, decisions.session_id, decisions.node_key, decisions.name,
+      decisions.agent, decisions.call_id, decisions.decided_at, DIV(reached.cost, 1000000) AS hops, seen.node_value,
+      IF(
+        seen.evaluated_at <= decisions.decided_at, seen.evaluated_at,
+        COALESCE(
+          (SELECT MAX(s.evaluated_at) FROM UNNEST(seen.sightings) AS s WHERE s.evaluated_at <= decisions.decided_at),
+          seen.first_evaluated_at)) AS evaluated_at
+    FROM decisions
+    JOIN reached ON reached.decision = decisions.node_key
+    JOIN seen ON seen.node_key = reached.node_key
+    WHERE seen.evaluated_at <= decisions.decided_at OR seen.first_evaluated_at <= decisions.decided_at
   )
 SELECT
-  decisions.app_name, decisions.user_id, decisions.session_id, decisions.node_key, decisions.name, decisions.agent,
-  decisions.call_id, decisions.decided_at,
-  MIN(DIV(reached.cost, 1000000)) AS hops,
-  COUNT(*) AS sightings,
-  MAX(seen.evaluated_at) AS evaluated_at,
-  ARRAY_AGG(seen.node_value ORDER BY seen.evaluated_at DESC, seen.node_value LIMIT 1)[OFFSET(0)] AS node_value,
-  ANY_VALUE(decisions.searched) AS searched
-FROM decisions
-JOIN reached ON reached.decision = decisions.node_key
-JOIN seen ON seen.node_key = reached.node_key AND seen.evaluated_at <= decisions.decided_at
+  uses.app_name, uses.user_id, uses.session_id, uses.node_key, uses.name, uses.agent, uses.call_id, uses.decided_at,
+  MIN(uses.hops) AS hops,
+  COUNT(uses.node_key) AS sightings,
+  MAX(uses.evaluated_at) AS evaluated_at,
+  ARRAY_AGG(uses.node_value ORDER BY uses.evaluated_at DESC, uses.node_value LIMIT 1)[OFFSET(0)] AS node_value,
+  search.searched, search.incomplete
+FROM search
+LEFT JOIN uses ON uses.one = search.one
 GROUP BY
-  decisions.app_name, decisions.user_id, decisions.session_id, decisions.node_key, decisions.name, decisions.agent,
-  decisions.call_id, decisions.decided_at
-ORDER BY decisions.decided_at DESC, decisions.node_key
+  uses.app_name, uses.user_id, uses.session_id, uses.node_key, uses.name, uses.agent, uses.call_id, uses.decided_at,
+  search.searched, search.incomplete
+ORDER BY uses.decided_at DESC, uses.node_key

@@ -1,6 +1,8 @@
 -- Which entities a decision rests on, and how each of them led to it: one row per
 -- entity and step that saw it, with a shortest path from that step to the decision.
--- The search begins at the decision, the one node that is known.
+-- The search begins at the decision, the one node that is known. An entity that a step
+-- saw before the decision and after it is also there as it was last seen before: earlier
+-- has that sighting.
 --
 -- Shortest is by edges of every kind. The hops are the edges of kind informs and
 -- resumes on that path; another path may have more edges and fewer hops. The edges of a
@@ -10,6 +12,13 @@ SELECT
   biz.biz_key, biz.node_key, biz.span_id, biz.event_id, biz.node_type, biz.node_value, biz.canonical_key,
   TO_JSON_STRING(biz.norm) AS norm, TO_JSON_STRING(biz.attributes) AS attributes,
   biz.artifact_uri, biz.confidence, biz.source, biz.evaluated_at,
+  TO_JSON_STRING(ARRAY(
+    SELECT AS STRUCT
+      s.event_id, UNIX_MICROS(s.evaluated_at) AS evaluated_at, s.confidence, s.artifact_uri, s.source, s.norm, s.attributes
+    FROM UNNEST(biz.sightings) AS s WITH OFFSET AS place
+    WHERE s.evaluated_at <= @decided
+    ORDER BY place DESC
+    LIMIT 1)) AS earlier,
   chain.hops, chain.edges, chain.position,
   ARRAY(
     SELECT AS STRUCT key AS node_key, chain.kinds[OFFSET(place)] AS kind
@@ -23,9 +32,12 @@ FROM
       (decision:TechNode WHERE decision.node_key = @decision
         AND decision.app_name = @app AND decision.user_id = @user AND decision.session_id = @session
         AND decision.start_time BETWEEN @from AND @to)
-      <-[caused:Caused WHERE caused.session_id = @session AND caused.occurred_at BETWEEN @from AND @to]-{0,{{.Edges}}}
+      <-[caused:Caused WHERE caused.app_name = @app AND caused.user_id = @user AND caused.session_id = @session
+        AND caused.occurred_at BETWEEN @from AND @to]-{0,{{.Edges}}}
       (step:TechNode)
-      -[evaluated:Evaluated WHERE evaluated.session_id = @session AND evaluated.evaluated_at BETWEEN @from AND @decided]->
+      -[evaluated:Evaluated WHERE evaluated.app_name = @app AND evaluated.user_id = @user AND evaluated.session_id = @session
+        AND evaluated.evaluated_at BETWEEN @from AND @to
+        AND (evaluated.evaluated_at <= @decided OR evaluated.first_evaluated_at <= @decided)]->
       (entity:BizNode WHERE @entity = '' OR entity.canonical_key = @entity)
     LET
       hops = COUNTIF(caused.kind != 'contains'),
@@ -36,6 +48,6 @@ FROM
   ) AS chain
 JOIN {{table "extracted_biz_nodes"}} AS biz ON biz.biz_key = chain.biz_key
 WHERE biz.app_name = @app AND biz.user_id = @user AND biz.session_id = @session
-  AND biz.evaluated_at BETWEEN @from AND @decided
+  AND biz.evaluated_at BETWEEN @from AND @to
 ORDER BY chain.hops, chain.edges, chain.position DESC, biz.node_type, biz.node_value, biz.biz_key
 LIMIT @limit

@@ -18,14 +18,16 @@ WHEN MATCHED AND T.source = 'model' AND T.evaluated_at BETWEEN @from AND @to THE
   artifact_uri = COALESCE(T.artifact_uri, S.artifact_uri),
   event_id = IF(S.evaluated_at < T.evaluated_at, S.event_id, T.event_id),
   evaluated_at = LEAST(S.evaluated_at, T.evaluated_at),
+  first_evaluated_at = LEAST(S.evaluated_at, T.evaluated_at, COALESCE(T.first_evaluated_at, T.evaluated_at)),
   updated_at = S.updated_at
 WHEN NOT MATCHED BY TARGET THEN INSERT
   (biz_node_id, span_id, session_id, node_type, node_value, confidence, artifact_uri, biz_key, node_key, app_name, user_id,
-   trace_id, event_id, canonical_key, norm, source, evaluated_at, recorder, created_at, updated_at)
+   trace_id, event_id, canonical_key, norm, source, evaluated_at, recorder, created_at, updated_at,
+   first_evaluated_at)
   VALUES
   (S.biz_node_id, S.span_id, S.session_id, S.node_type, S.node_value, S.confidence, S.artifact_uri, S.biz_key, S.node_key,
    S.app_name, S.user_id, S.trace_id, S.event_id, S.canonical_key, S.norm, S.source, S.evaluated_at, S.recorder,
-   S.created_at, S.updated_at);
+   S.created_at, S.updated_at, S.first_evaluated_at);
 
 MERGE {{table "context_cross_links"}} AS T
 USING {{table .Links}} AS S
@@ -36,13 +38,14 @@ ON T.link_key = S.link_key
 WHEN MATCHED AND T.source = 'model' AND T.evaluated_at BETWEEN @from AND @to THEN UPDATE SET
   artifact_uri = COALESCE(T.artifact_uri, S.artifact_uri),
   evaluated_at = LEAST(S.evaluated_at, T.evaluated_at),
+  first_evaluated_at = LEAST(S.evaluated_at, T.evaluated_at, COALESCE(T.first_evaluated_at, T.evaluated_at)),
   updated_at = S.updated_at
 WHEN NOT MATCHED BY TARGET THEN INSERT
   (link_id, span_id, session_id, biz_node_id, node_value, link_type, artifact_uri, created_at, link_key, node_key, biz_key,
-   app_name, user_id, source, evaluated_at, recorder, updated_at)
+   app_name, user_id, source, evaluated_at, recorder, updated_at, first_evaluated_at)
   VALUES
   (S.link_id, S.span_id, S.session_id, S.biz_node_id, S.node_value, S.link_type, S.artifact_uri, S.created_at, S.link_key,
-   S.node_key, S.biz_key, S.app_name, S.user_id, S.source, S.evaluated_at, S.recorder, S.updated_at);
+   S.node_key, S.biz_key, S.app_name, S.user_id, S.source, S.evaluated_at, S.recorder, S.updated_at, S.first_evaluated_at);
 {{end}}
 INSERT INTO {{table "extracted_rows"}}
   (app_name, user_id, session_id, event_id, extractor, status, error, entities, dropped, truncated, attempt, processed_at)

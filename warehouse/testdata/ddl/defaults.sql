@@ -53,7 +53,8 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.tech_nodes` (
   position INT64 OPTIONS (description = "the place of the node in its session, from 0: nodes of one time have an order too"),
   recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
   created_at TIMESTAMP NOT NULL,
-  updated_at TIMESTAMP NOT NULL
+  updated_at TIMESTAMP NOT NULL,
+  requests ARRAY<STRUCT<kind STRING OPTIONS (description = "CONFIRMATION, INPUT or CREDENTIAL"), pair STRING OPTIONS (description = "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call, else the event_id"), agent STRING OPTIONS (description = "the agent that asked; without asked_at, that of the answer"), tool STRING OPTIONS (description = "the tool that it was asked for; without asked_at, as the answer says"), asked_at TIMESTAMP OPTIONS (description = "the row of the request"), answered_at TIMESTAMP OPTIONS (description = "the row of the first answer; NULL while it is pending"), confirmed BOOL OPTIONS (description = "the answer to a confirmation"), accepted BOOL OPTIONS (description = "whether an approval of contextgraph accepted the answer"), waited_ms FLOAT64 OPTIONS (description = "milliseconds: what the answer says, else answered_at - asked_at")>> OPTIONS (description = "the requests to a human that were made in the step, each with its first answer, by time; an answer whose request is not among the rows of the session stands in the step it came in, without asked_at")
 )
 PARTITION BY DATE(start_time)
 CLUSTER BY app_name, user_id, session_id
@@ -92,15 +93,17 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.extracted_biz_nodes` (
   app_name STRING NOT NULL,
   user_id STRING NOT NULL,
   trace_id STRING,
-  event_id STRING OPTIONS (description = "the row it was seen in"),
+  event_id STRING OPTIONS (description = "the last row it was seen in"),
   canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"),
   norm JSON OPTIONS (description = "the typed form of node_value"),
   attributes JSON OPTIONS (description = "the typed facts seen with it"),
   source STRING OPTIONS (description = "declared, rule, action or model"),
-  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the row it was seen in"),
+  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the last row of the step that it was seen in"),
   recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
   created_at TIMESTAMP NOT NULL,
-  updated_at TIMESTAMP NOT NULL
+  updated_at TIMESTAMP NOT NULL,
+  first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that the entity was seen in; NULL: evaluated_at"),
+  sightings ARRAY<STRUCT<event_id STRING OPTIONS (description = "the row it was seen in"), evaluated_at TIMESTAMP OPTIONS (description = "from when on the step knew this"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), source STRING OPTIONS (description = "declared, rule, action or model"), norm STRING OPTIONS (description = "JSON: the typed form of node_value"), attributes STRING OPTIONS (description = "JSON: the typed facts seen with it")>> OPTIONS (description = "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: for a decision that lies between; empty for nearly all")
 )
 PARTITION BY DATE(evaluated_at)
 CLUSTER BY app_name, user_id, session_id
@@ -123,9 +126,10 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.context_cross_links` (
   app_name STRING NOT NULL,
   user_id STRING NOT NULL,
   source STRING OPTIONS (description = "extracted_biz_nodes.source"),
-  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the row the entity was seen in"),
+  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the last row of the step that the entity was seen in"),
   recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
-  updated_at TIMESTAMP
+  updated_at TIMESTAMP,
+  first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that the entity was seen in; NULL: evaluated_at")
 )
 PARTITION BY DATE(evaluated_at)
 CLUSTER BY app_name, user_id, session_id
@@ -151,7 +155,8 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.world_change_checks` (
   alerts ARRAY<STRUCT<entity_type STRING, value STRING OPTIONS (description = "the entity"), attribute STRING, drift_type STRING, before STRING, after STRING, severity FLOAT64 OPTIONS (description = "0 to 1")>> OPTIONS (description = "what changed"),
   detail JSON OPTIONS (description = "the whole report"),
   recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
-  created_at TIMESTAMP NOT NULL
+  created_at TIMESTAMP NOT NULL,
+  node_key STRING OPTIONS (description = "tech_nodes.node_key of the step that the row belongs to")
 )
 PARTITION BY DATE(checked_at)
 CLUSTER BY app_name, user_id, session_id
@@ -1218,14 +1223,21 @@ NODE TABLES (
     LABEL TechNode
     PROPERTIES (
       node_key, app_name, user_id, session_id, trace_id, span_id, parent_span_id, invocation_id, call_id,
-      kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position
+      kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position, requests
     ),
   `my-project.agents.extracted_biz_nodes` AS BizNode
     KEY (biz_key)
     LABEL BizNode
     PROPERTIES (
       biz_key, biz_node_id, node_key, app_name, user_id, session_id, span_id, event_id,
-      node_type, node_value, canonical_key, confidence, artifact_uri, source, evaluated_at
+      node_type, node_value, canonical_key, confidence, artifact_uri, source, evaluated_at, first_evaluated_at
+    ),
+  `my-project.agents.world_change_checks` AS WorldChangeCheck
+    KEY (check_id)
+    LABEL WorldChangeCheck
+    PROPERTIES (
+      check_id, app_name, user_id, session_id, checked_at, verdict, stage, approval_id, confirmation_id,
+      call_id, tool, entities_checked, stale_entities, failed_entities, alerts
     )
 )
 EDGE TABLES (
@@ -1234,15 +1246,24 @@ EDGE TABLES (
     SOURCE KEY (from_key) REFERENCES TechNode (node_key)
     DESTINATION KEY (to_key) REFERENCES TechNode (node_key)
     LABEL Caused
-    PROPERTIES (edge_key, from_key, to_key, session_id, kind, occurred_at),
+    PROPERTIES (edge_key, from_key, to_key, app_name, user_id, session_id, kind, occurred_at),
   `my-project.agents.context_cross_links` AS Evaluated
     KEY (link_key)
     SOURCE KEY (node_key) REFERENCES TechNode (node_key)
     DESTINATION KEY (biz_key) REFERENCES BizNode (biz_key)
     LABEL Evaluated
-    PROPERTIES (link_key, node_key, biz_key, session_id, artifact_uri, link_type, created_at, evaluated_at)
+    PROPERTIES (
+      link_key, node_key, biz_key, app_name, user_id, session_id, artifact_uri, link_type, created_at,
+      evaluated_at, first_evaluated_at
+    ),
+  `my-project.agents.world_change_checks` AS Checked
+    KEY (check_id)
+    SOURCE KEY (check_id) REFERENCES WorldChangeCheck (check_id)
+    DESTINATION KEY (node_key) REFERENCES TechNode (node_key)
+    LABEL Checked
+    PROPERTIES (check_id, node_key, app_name, user_id, session_id, checked_at)
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '27120744c25e34279f38ec8b6c1e934e'), ('contextgraph_graph', '92362fc7fd8dc237630f5c46538ab067'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'd7911ffddede1de63faee926f04e65e6'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
 

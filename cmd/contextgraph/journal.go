@@ -1,0 +1,77 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+)
+
+// journalPath returns where the journal of the configuration is.
+func journalPath(cfg contextgraph.Config) string {
+	return cmp.Or(cfg.Journal.Path, journal.DefaultPath)
+}
+
+// hasJournal reports whether there is a journal where the configuration says.
+func hasJournal(cfg contextgraph.Config) bool {
+	_, err := os.Stat(journalPath(cfg))
+	return err == nil
+}
+
+// openJournal opens the journal of the configuration, which has to be there. What an
+// error says ends with instead. The caller closes it.
+func openJournal(ctx context.Context, cfg contextgraph.Config, instead string) (*journal.Journal, error) {
+	path := journalPath(cfg)
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("there is no journal to read: %w; name it with journal.path in the configuration%s", err, instead)
+	}
+	return journal.Open(ctx, journal.Config{Path: path})
+}
+
+// journalSource reads graphs from a journal.
+type journalSource struct {
+	journal *journal.Journal
+	graphs  *graphsync.Syncer
+}
+
+// pageSize is how many sessions or dead letters are listed at a time.
+const pageSize = 1000
+
+func (j *journalSource) find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error) {
+	var found []contextgraph.Session
+	for offset := 0; ; offset += pageSize {
+		page, err := j.journal.Sessions(ctx, journal.SessionsQuery{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page {
+			if (s.ID == "" || one.Session.ID == s.ID) && !one.Last.Before(after) {
+				found = append(found, one.Session)
+			}
+		}
+		if len(page) < pageSize {
+			return found, nil
+		}
+	}
+}
+
+func (j *journalSource) graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error) {
+	at := time.Now()
+	g, _, err := j.graphs.Sync(ctx, s)
+	if err != nil {
+		return warehouse.SessionGraph{}, err
+	}
+	return warehouse.NewSessionGraph(s, g, warehouse.GraphOptions{Recorder: j.journal.ID(), ReadAt: at})
+}
+
+// back does nothing: the journal is what the graph was made of.
+func (*journalSource) back(context.Context, contextgraph.Session) (int, error) { return 0, nil }

@@ -1,0 +1,100 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/adk/v2/agent"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+)
+
+// ErrNoCall is returned by RecordEntity outside of a tool call that is recorded.
+var ErrNoCall = errors.New("contextgraph: no recorded tool call: RecordEntity works inside a tool, with the context the tool was given, in a runner with contextgraph's plugins")
+
+// RecordEntity declares an entity that the running tool evaluated. It is the
+// exact source: nothing has to be guessed from the tool's result. The entity
+// becomes part of the row that ends the call and is linked to the call's span.
+// Fields that say where it was seen are set by the recorder. ctx is the context
+// the tool was given. An entity that the limits of a row would cut, or with an
+// attribute whose name is one of a secret, is refused with an error that says so, as
+// is one beyond 128 KiB of entities in one call.
+func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
+	if rec.sink == nil {
+		return nil
+	}
+	if e.Confidence == 0 {
+		e.Confidence = 1
+	}
+	if err := e.Validate(); err != nil {
+		return fmt.Errorf("contextgraph: record entity: %w", err)
+	}
+	names := slices.Sorted(maps.Keys(e.Attributes))
+	if i := slices.IndexFunc(names, rec.redactor.Secret); i >= 0 {
+		return fmt.Errorf("contextgraph: record entity: attribute %q names a secret, which is never recorded: leave it out, or name it otherwise if it is none", names[i])
+	}
+	again := replayOf(ctx)
+	var r *run
+	if again == nil {
+		r = rec.runs.lookup(ctx)
+	}
+	if again == nil && r == nil || ctx.Actions() == nil {
+		return ErrNoCall
+	}
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	w.Reset()
+	d := w.Doc(100)
+	d.Open('{')
+	d.Str("type", e.Type)
+	d.Str("value", e.Value)
+	if !e.Norm.IsZero() {
+		d.Any("norm", e.Norm)
+	}
+	if len(e.Attributes) > 0 {
+		d.Key("attributes")
+		d.Open('{')
+		for _, name := range names {
+			d.Any(name, e.Attributes[name])
+		}
+		d.Close('}')
+	}
+	d.OptStr("artifact_uri", e.ArtifactURI)
+	d.Any("confidence", e.Confidence)
+	d.Close('}')
+	if again == nil {
+		rec.tally(w)
+	}
+	if w.Truncated() {
+		// What is cut is another entity than the one that was evaluated.
+		return fmt.Errorf("contextgraph: record entity: a %s is larger than the limits of a row: shorten its texts, or raise record.max_string or record.max_row", e.Type)
+	}
+	if again != nil {
+		return again.declare(w.Bytes())
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.calls[ctx.Actions()]
+	if c == nil || c.done {
+		return ErrNoCall
+	}
+	if len(c.entities)+w.Len() > maxDeclared {
+		return fmt.Errorf("contextgraph: record entity: more than %d KiB of entities in one call of %s; record fewer, or let a rule extract them", maxDeclared>>10, c.name)
+	}
+	if len(c.entities) > 0 {
+		c.entities = append(c.entities, ',')
+	}
+	c.entities = append(c.entities, w.Bytes()...)
+	return nil
+}
+
+// maxDeclared bounds the entities that one call declares, in bytes. They stand in the
+// row whole, beyond its own limit.
+const maxDeclared = 128 << 10

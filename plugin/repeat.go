@@ -1,0 +1,84 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// maxRepeats is how often a model may repeat a refused call in one run before the run
+// ends with the refusal, which a model that does nothing else would never do.
+const maxRepeats = 10
+
+// repeatKey tells the calls of a run apart by what they would do.
+type repeatKey struct{ agent, tool, digest string }
+
+// refused is a call of a run that did not run, and how often it was repeated.
+type refused struct {
+	refusal *safety.Refusal
+	repeats int
+}
+
+// keyOfCall returns the key of a call; false for arguments without a digest.
+func keyOfCall(c *call, args map[string]any) (repeatKey, bool) {
+	digest, _, err := safety.ArgsDigest(args)
+	return repeatKey{c.agent, c.name, digest}, err == nil
+}
+
+// noteRefusal remembers, until the run ends, that the call was refused or that a person
+// rejected it.
+func (r *run) noteRefusal(c *call, args map[string]any, err error) {
+	refusal := c.refusal
+	if refusal == nil && c.gated && errors.Is(err, tool.ErrConfirmationRejected) {
+		refusal = &safety.Refusal{Code: safety.CodeRejected, Tool: c.name, Message: fmt.Sprintf("A person rejected %s.", c.name)}
+	}
+	if refusal == nil {
+		return
+	}
+	key, ok := keyOfCall(c, args)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refused == nil {
+		r.refused = make(map[repeatKey]*refused)
+	}
+	if r.refused[key] == nil {
+		r.refused[key] = &refused{refusal: refusal}
+	}
+}
+
+// repeated refuses a call that was refused in this run before, with the same agent,
+// tool and arguments: nobody is asked again, and nothing is checked again. What the
+// model can still do is to change the call. It returns nil for any other call.
+func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[string]any) map[string]any {
+	key, ok := keyOfCall(c, args)
+	if !ok {
+		return nil
+	}
+	r.mu.Lock()
+	before := r.refused[key]
+	if before != nil {
+		before.repeats++
+	}
+	last := before != nil && before.repeats >= maxRepeats
+	r.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	refusal := *before.refusal
+	refusal.Message = "This very call was refused in this turn before, and nobody is asked again: " + refusal.Message
+	if actions := ctx.Actions(); last && actions != nil {
+		rec.log.Warn("contextgraph: the run ends, because its model does nothing but repeat a refused call", "tool", c.name, "repeats", maxRepeats)
+		actions.SkipSummarization = true
+	}
+	return rec.refuse(c, &refusal)
+}
