@@ -56,8 +56,12 @@ type Config struct {
 	// Databases holds the databases that checkers ask, by the name they have in the
 	// file; see [WithDatabase]. They are not closed. Not part of the file.
 	Databases map[string]safety.SQLQuerier
-	// Authorize decides who may approve an action. Defaults to nil, which is the
-	// default of [safety.GuardConfig]. Not part of the file.
+	// Authorize says who answers a request for an approval and whether they may. What it
+	// knows of them it takes from the context of the run: the host's authentication, or
+	// for a peer agent the call context of A2A. Defaults to nil: whoever can send a
+	// message as the user of a session approves what that session asks for, which is
+	// logged at the start and recorded with each approval, and no peer agent does. Not
+	// part of the file.
 	Authorize safety.Authorizer
 	// Format changes the content of a row before it is written: it gets the type of
 	// the event and the content as JSON, which it must not keep, and returns the
@@ -115,6 +119,18 @@ type GuardConfig struct {
 	// their names, as [path.Match] has them: provision_*. It must be empty with
 	// [ModeObserve]. Defaults to none.
 	Tools []string
+	// Inputs names nodes of workflows, or gives patterns of their names as Tools does,
+	// whose requests for an input are requests for an approval: the request is recorded
+	// with what it rests on before anybody sees it, and the user message that answers it
+	// starts a run only while all of that is unchanged, and once. A name also stands for
+	// the nodes inside of a node or of a workflow. Every answer goes through the gate,
+	// whatever it says: what it means is known to the node alone. It must be empty with
+	// [ModeObserve]. Defaults to none.
+	Inputs []string
+	// SelfApproval lets whoever asked for an approval give it, if Authorize names them.
+	// Without Authorize it changes nothing: the user of the session, whom nothing
+	// authenticates, asks and approves. Defaults to false.
+	SelfApproval bool
 	// Unguarded is what happens when the gate is meant to guard a tool and cannot.
 	// Defaults to [UnguardedWarn].
 	Unguarded Unguarded

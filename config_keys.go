@@ -72,6 +72,8 @@ func (d *decoder) guard(c *GuardConfig) decodeFunc {
 		{"mode", text(d, &c.Mode)},
 		{"tools", d.texts(&c.Tools)},
 		{"unguarded", text(d, &c.Unguarded)},
+		{"inputs", d.texts(&c.Inputs)},
+		{"self_approval", d.boolean(func(v bool) { c.SelfApproval = v })},
 		{"request_lifetime", d.duration(&c.RequestLifetime, "168h")},
 		{"check_age", d.duration(&c.CheckAge, "30s")},
 		{"check_timeout", d.duration(&c.CheckTimeout, "5s")},

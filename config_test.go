@@ -178,6 +178,8 @@ func TestParseConfigFull(t *testing.T) {
 			Mode:            contextgraph.ModeEnforce,
 			Tools:           []string{"provision_campaign", "pause_*"},
 			Unguarded:       contextgraph.UnguardedError,
+			Inputs:          []string{"review", "sign_*"},
+			SelfApproval:    true,
 			RequestLifetime: 72 * time.Hour,
 			CheckAge:        10 * time.Second,
 			CheckTimeout:    2 * time.Second,

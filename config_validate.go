@@ -126,19 +126,16 @@ func (c *GuardConfig) check(p *problems, k keyPath) {
 				"): a configuration cannot remove a gate that it lists",
 				"write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode")
 		}
+		if len(c.Inputs) > 0 {
+			p.add(k.field("mode"), "observe cannot be combined with guard.inputs ("+strings.Join(shown(c.Inputs), ", ")+
+				"): a configuration cannot remove a gate that it lists", "write enforce, or remove the nodes from guard.inputs")
+		}
 	default:
 		p.add(k.field("mode"), quote(string(c.Mode))+" is not a mode", choose(c.Mode, ModeEnforce, ModeObserve))
 	}
 
-	first := make(map[string]int)
-	for i, tool := range c.Tools {
-		at := k.field("tools").index(i)
-		name(p, at, tool, "the name of a tool, or a pattern such as provision_*")
-		if cgplugin.ToolPattern(tool).Validate() != nil {
-			p.add(at, quote(tool)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
-		}
-		unique(p, at, first, tool, i)
-	}
+	checkPatterns(p, k.field("tools"), c.Tools, "the name of a tool, or a pattern such as provision_*")
+	checkPatterns(p, k.field("inputs"), c.Inputs, "the name of a workflow node, or a pattern such as review_*")
 	switch c.Unguarded {
 	case "", UnguardedWarn, UnguardedError:
 	default:
@@ -166,6 +163,19 @@ func (c *GuardConfig) check(p *problems, k keyPath) {
 	}
 
 	c.checkPolicy(p, k)
+}
+
+// checkPatterns checks a list of names and patterns.
+func checkPatterns(p *problems, k keyPath, list []string, what string) {
+	first := make(map[string]int)
+	for i, entry := range list {
+		at := k.index(i)
+		name(p, at, entry, what)
+		if cgplugin.ToolPattern(entry).Validate() != nil {
+			p.add(at, quote(entry)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
+		}
+		unique(p, at, first, entry, i)
+	}
 }
 
 // maxTolerance is far above any amount and exact in a float64.

@@ -83,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	}
 	rc := cgplugin.Config{
 		Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options,
-		Tools: cfg.Guard.Tools, RefuseUnguarded: cfg.Guard.Unguarded == UnguardedError,
+		Tools: cfg.Guard.Tools, Inputs: cfg.Guard.Inputs, RefuseUnguarded: cfg.Guard.Unguarded == UnguardedError,
 	}
 	if cfg.Guard.Mode != ModeObserve {
 		rc.Covered = cfg.covered()
@@ -134,7 +134,7 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	in.sync = graphsync.NewSyncer(j, extractor)
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
 		Ledger: j.Ledger(), Evidence: (*evidence)(in), Checkers: checkers, Policy: policy,
-		Authorizer: in.cfg.Authorize, Now: in.cfg.Now,
+		Authorizer: in.cfg.Authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.cfg.Now,
 	})
 	if err == nil {
 		in.parts, err = in.cfg.openParts(ctx, in.log)
@@ -159,8 +159,12 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	return nil
 }
 
-// announce says once, and loudly, what is enforced and what is only observed.
+// announce says once, and loudly, what is enforced and what is only observed, and if
+// nothing says who approves.
 func (in *Instance) announce(covered []string) {
+	if in.cfg.Authorize == nil {
+		in.log.Warn("contextgraph: nothing says who approves: whoever can send a message as the user of a session approves what that session asks for, and each approval is recorded as not authenticated; approvals of peer agents are refused. Give WithAuthorizer to name approvers and to keep those who ask from approving")
+	}
 	enforced := slices.Concat(in.cfg.Guard.Tools, covered)
 	slices.Sort(enforced)
 	enforced = slices.Compact(enforced)
@@ -170,7 +174,7 @@ func (in *Instance) announce(covered []string) {
 		return
 	}
 	in.log.Warn("contextgraph: approvals of tools wrapped by Protect, and of those the configuration names, are enforced; any other confirmation is only observed: its verdict is recorded and blocks nothing",
-		"enforced_by_configuration", enforced, "journal", in.JournalPath())
+		"enforced_by_configuration", enforced, "inputs", in.cfg.Guard.Inputs, "journal", in.JournalPath())
 }
 
 // FromFile reads the configuration from a file (see [LoadConfig]) and opens it.

@@ -96,6 +96,7 @@ func scenarios() []scenario {
 
 		{name: "workflow", run: workflowNodes},
 		{name: "workflow_input", run: workflowInput},
+		{name: "workflow_input_guarded", options: []option{foundByNode, guardedInputs("ask")}, run: guardedInput},
 		{name: "workflow_node_error", run: workflowNodeError},
 		{name: "workflow_function_fails", run: workflowFunctionFails},
 		{name: "workflow_route", run: workflowRoute},

@@ -5,6 +5,7 @@ package contextgraph
 
 import (
 	"context"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -24,7 +25,16 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	snapshot := safety.Snapshot{Gaps: append(gaps, ev.rec.Gaps()...), Receipt: safety.Receipt{
+	recorded, err := ev.journal.Turns(ctx, s)
+	if err != nil {
+		return safety.Snapshot{}, err
+	}
+	// What is missing stays missing, so the session can approve nothing any more.
+	for i := range gaps {
+		gaps[i] += ": start a new session"
+	}
+	gaps = slices.Concat(gaps, ev.rec.Turns(ctx, s).Gaps(recorded), ev.rec.Gaps())
+	snapshot := safety.Snapshot{Gaps: gaps, Receipt: safety.Receipt{
 		Watermark: receipt.Watermark, RowsRead: receipt.RowsRead,
 		Failed: receipt.Failed, Truncated: receipt.Truncated, Version: receipt.Version,
 	}}
@@ -36,7 +46,13 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 		return snapshot, nil
 	}
 	// Without the limit that Why has: what led to the decision long ago is checked too.
-	if snapshot.Entities, err = g.Evidence(decision); err != nil {
+	// What the nodes of a workflow hand on to one that asks for an input is on no edge of
+	// the graph, so everything counts there.
+	find := g.Evidence
+	if n, ok := g.Node(decision); ok && n.Kind == graphsync.KindHITL {
+		find = g.Before
+	}
+	if snapshot.Entities, err = find(decision); err != nil {
 		return safety.Snapshot{}, err
 	}
 	return snapshot, nil

@@ -104,6 +104,7 @@ type harness struct {
 	// onBuy, when set, runs inside the tool; onAsk in its place, once; onCheck at the
 	// start of each check, with its number, if the option counted is set.
 	onBuy   func()
+	effect  func(agent.Context) error // what the tool does, when set
 	onAsk   func(agent.Context) error
 	onCheck func(n int64)
 	checks  atomic.Int64
@@ -251,6 +252,11 @@ func (h *harness) buy(ctx agent.Context, a buyArgs) (map[string]any, error) {
 	h.lastBuy.Store(a)
 	if h.onBuy != nil {
 		h.onBuy()
+	}
+	if h.effect != nil {
+		if err := h.effect(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return map[string]any{"status": "bought"}, nil
 }

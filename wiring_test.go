@@ -142,8 +142,8 @@ func TestStartSaysWhatIsEnforced(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer cg.Close(t.Context())
-			if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, tt.want) {
-				t.Errorf("log = %q, want one warning with %q", got, tt.want)
+			if got := log.String(); strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, tt.want) || !strings.Contains(got, "nothing says who approves") {
+				t.Errorf("log = %q, want one warning with %q, and one that nothing says who approves", got, tt.want)
 			}
 		})
 	}

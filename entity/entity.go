@@ -62,6 +62,9 @@ type Entity struct {
 	SpanID   string
 	// SeenAt is the time of the row.
 	SeenAt time.Time
+	// Repeats is how many more times the row has it: what a plan lists twice is one
+	// entity, and is bought twice. Only a rule over the arguments of an action counts.
+	Repeats int `json:",omitzero"`
 }
 
 // CanonicalKey returns the identity of what was seen: the type and the normalised

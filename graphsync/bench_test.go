@@ -4,18 +4,26 @@
 package graphsync_test
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
 )
 
 // thousandSpans is a session of 100 turns, each with a tool that finds entities,
 // whose last turn asks for an approval: 1,000 spans and 2,000 entities.
-func thousandSpans(b *testing.B) *recorder {
+func thousandSpans(b *testing.B) *recorder { return session(b, 100) }
+
+// session is thousandSpans with another number of turns, of 10 spans each.
+func session(b *testing.B, turns int) *recorder {
 	r := &recorder{t: b}
 	n := 0
-	for turn := range 100 {
+	for turn := range turns {
 		root, agent := fmt.Sprint("R", turn), fmt.Sprint("A", turn)
 		r.turn(fmt.Sprint(turn), root)
 		r.agent("root", agent, root)
@@ -29,13 +37,14 @@ func thousandSpans(b *testing.B) *recorder {
 			}
 			r.tool("T"+id, agent, id+"=query_ad_inventory", m{}, placements(names...))
 		}
-		if turn < 99 {
+		if turn < turns-1 {
 			r.llm("E"+fmt.Sprint(turn), agent)
 			r.add("STATE_DELTA", "root", "S"+fmt.Sprint(turn), agent, nil, nil)
 		}
 	}
-	r.llm("last", "A99", "ask=provision_campaign")
-	r.ask("T", "A99", "ask=provision_campaign", "H", "conf", m{"budget": 50000})
+	last := fmt.Sprint("A", turns-1)
+	r.llm("last", last, "ask=provision_campaign")
+	r.ask("T", last, "ask=provision_campaign", "H", "conf", m{"budget": 50000})
 	return r
 }
 
@@ -73,6 +82,42 @@ func BenchmarkExtract1000Spans(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x.Extract(r.rows)
+	}
+}
+
+// BenchmarkSync brings the graph of a session up to date, as the gate does whenever an
+// approval is asked, answered and run. A row comes in between.
+func BenchmarkSync(b *testing.B) {
+	for _, turns := range []int{1, 10, 100} {
+		b.Run(fmt.Sprint(10*turns, " spans"), func(b *testing.B) { benchmarkSync(b, session(b, turns)) })
+	}
+}
+
+func benchmarkSync(b *testing.B, r *recorder) {
+	j, err := journal.Open(b.Context(), journal.Config{Path: filepath.Join(b.TempDir(), "j.db"), CommitInterval: time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = j.Close(context.Background()) }()
+	record := func(rows []schema.Event) {
+		for _, e := range rows {
+			if e.Seq = 0; !j.Append(e) {
+				b.Fatal("row refused")
+			}
+		}
+	}
+	record(r.rows)
+	s := graphsync.NewSyncer(j, compile(b, adRules()))
+	if _, _, err := s.Sync(b.Context(), testSession); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.add("STATE_DELTA", "root", "more", "A0", nil, nil)
+		record(r.rows[len(r.rows)-1:])
+		if _, _, err := s.Sync(b.Context(), testSession); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -45,6 +45,21 @@ func (g *Graph) Evidence(decision string) ([]entity.Canonical, error) {
 	return entity.Canonicalize(g.seenIn(nodes, g.cutoff(target))), nil
 }
 
+// Before returns every entity that the session had seen by the time of a decision, by
+// type, then key, whether or not anything led from it to the decision. The error wraps
+// [ErrUnknownNode] when there is no such node.
+func (g *Graph) Before(decision string) ([]entity.Canonical, error) {
+	target, ok := g.index[decision]
+	if !ok {
+		return nil, fmt.Errorf("entities before %q: %w: %s", decision, ErrUnknownNode, unknownNodeRemedy)
+	}
+	nodes := make([]int, len(g.nodes))
+	for i := range nodes {
+		nodes[i] = i
+	}
+	return entity.Canonicalize(g.seenIn(nodes, g.cutoff(target))), nil
+}
+
 // cutoff returns the position of the last row that a decision can rest on.
 func (g *Graph) cutoff(decision int) int {
 	if request := g.spans[decision].lastRequest; request >= 0 {

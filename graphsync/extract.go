@@ -217,13 +217,19 @@ func isNoResult(doc any) bool {
 	return failed && len(m) == 1
 }
 
-// apply finds the entities of one rule in one document.
+// apply finds the entities of one rule in one document. Those of an action are counted.
 func (c *compiled) apply(doc any) ([]entity.Entity, error) {
 	var out []entity.Entity
+	first := make(map[string]int)
 	for i, object := range c.objects(doc) {
 		e, err := c.entity(object)
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
+		}
+		if i, again := first[e.CanonicalKey()]; again && c.In == InAction {
+			out[i].Repeats++
+		} else {
+			first[e.CanonicalKey()] = len(out)
 		}
 		out = append(out, e)
 	}

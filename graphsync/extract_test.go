@@ -315,3 +315,30 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// What the arguments of an action list twice is one entity that counts twice; a result
+// that shows something twice says nothing of the kind.
+func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
+	x, err := graphsync.Compile([]graphsync.Rule{
+		{Name: "lines", Tool: "t", In: graphsync.InAction, Each: "$.lines[*]", Type: "Product", Value: "$.name"},
+		{Name: "main", Tool: "t", In: graphsync.InAction, Type: "Product", Value: "$.main"},
+		{Name: "found", Tool: "t", In: graphsync.InResult, Each: "$.lines[*]", Type: "Product", Value: "$.name"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = `"lines":[{"name":"A"},{"name":"B"},{"name":"A"},{"name":"A"}],"main":"B"`
+	start := row(t, schema.ToolStarting, `{"tool":"t","args":{`+lines+`}}`)
+	end := row(t, schema.ToolCompleted, `{"tool":"t","result":{`+lines+`}}`)
+	end.EventID, end.Seq = "e2", 2
+	got := make(map[string][]int)
+	for _, e := range x.Extract([]schema.Event{start, end}).Entities {
+		got[e.EventID+" "+e.Value] = append(got[e.EventID+" "+e.Value], e.Repeats)
+	}
+	diff(t, "repeats", map[string][]int{"e1 A": {2}, "e1 B": {0}, "e2 A": {0}, "e2 B": {0}}, got)
+	for _, e := range graphsync.Build([]schema.Event{start, end}, x.Extract([]schema.Event{start, end}).Entities).Entities() {
+		if want := map[string]int{"A": 2}[e.Value]; e.Repeats != want {
+			t.Errorf("%s of the step is repeated %d times, want %d", e.Value, e.Repeats, want)
+		}
+	}
+}

@@ -222,5 +222,6 @@ func merged(earlier, later entity.Entity) entity.Entity {
 		out.ArtifactURI = earlier.ArtifactURI
 	}
 	out.Confidence = max(earlier.Confidence, later.Confidence)
+	out.Repeats = max(earlier.Repeats, later.Repeats)
 	return out
 }

@@ -61,3 +61,17 @@ func (j *Journal) Gaps(ctx context.Context, s schema.Session, live []string) ([]
 	}
 	return gaps, nil
 }
+
+// Turns returns the runs of s that are on record, by the id of the turn (the
+// invocation) that each is of. Call Flush first, as for Gaps.
+func (j *Journal) Turns(ctx context.Context, s schema.Session) (map[string][]string, error) {
+	turns := make(map[string][]string)
+	err := j.read(ctx, "list turns", func(conn *sqlite.Conn) error {
+		return query(conn, selectTurnsSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
+			turn := stmt.ColumnText(0)
+			turns[turn] = append(turns[turn], stmt.ColumnText(1))
+			return nil
+		})
+	})
+	return turns, err
+}

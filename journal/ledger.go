@@ -37,7 +37,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 		if err != nil {
 			return err
 		}
-		return addStep(conn, a.ID, safety.Step{To: a.State, At: a.RequestedAt, Actor: a.Requester})
+		return addStep(conn, a.ID, a.FirstStep())
 	})
 }
 
@@ -75,9 +75,7 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 		if err != nil {
 			return err
 		}
-		return addStep(conn, a.ID, safety.Step{
-			From: a.State, To: t.To, At: t.At, Actor: t.Actor, Verdict: t.Set.Verdict, Note: t.Note,
-		})
+		return addStep(conn, a.ID, t.Step(a.State))
 	})
 	if err != nil {
 		return safety.Approval{}, err
@@ -161,6 +159,11 @@ func (l *ledger) History(ctx context.Context, id string) ([]safety.Step, error) 
 				Actor:   stmt.ColumnText(3),
 				Verdict: stmt.ColumnText(4),
 				Note:    stmt.ColumnText(5),
+				Run:     stmt.ColumnText(6),
+				Check:   stmt.ColumnText(7),
+
+				Authenticated: stmt.ColumnBool(8),
+				Resolved:      stmt.ColumnBool(9),
 			})
 			return nil
 		})
@@ -186,7 +189,9 @@ func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
 		b.optional(string(s.From))
 		b.text(string(s.To))
 		b.time(s.At)
-		b.optional(s.Actor, s.Verdict, s.Note)
+		b.optional(s.Actor, s.Verdict, s.Note, s.Run, s.Check)
+		b.boolean(s.Authenticated)
+		b.boolean(s.Resolved)
 	})
 }
 

@@ -43,6 +43,10 @@ func TestMain(m *testing.M) {
 		sendingChild(path)
 		return
 	}
+	if path := os.Getenv(onceChildEnv); path != "" {
+		onceChild(path)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -25,6 +25,7 @@ var migrations = []string{
 	"sql/migrations/0002_retention.sql",
 	"sql/migrations/0003_losses.sql",
 	"sql/migrations/0004_outbox.sql",
+	"sql/migrations/0005_history.sql",
 }
 
 // migrate applies the steps that the file lacks, each in one transaction together

@@ -36,6 +36,9 @@ func (rec *Recorder) answers(ctx agent.InvocationContext, r *run, msg *genai.Con
 			continue
 		}
 		fr := p.FunctionResponse
+		if r.took(fr) {
+			continue // on record
+		}
 		switch kind := pauseOf(fr.Name); kind.completed {
 		case "":
 			rec.resumed(ctx, r, fr)
@@ -130,11 +133,11 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 	default:
 		actx, cancel := detached(ctx, answerTimeout)
 		outcome, err = rec.guard.Answer(actx, safety.Answer{
-			Session: r.session, ConfirmationID: fr.ID, Confirmed: confirmation.Confirmed, RunID: r.id,
+			Session: r.session, ConfirmationID: fr.ID, Confirmed: confirmation.Confirmed, RunID: r.id, Peer: fromPeer(ctx, r.session),
 		})
 		cancel()
 	}
-	if err != nil {
+	if err = answerError(outcome, err); err != nil {
 		outcome.Accepted = false
 		rec.log.Warn("contextgraph: an answer to an approval request was not taken", "confirmation_id", fr.ID, "session", r.session.ID, "error", err)
 	}
@@ -153,13 +156,11 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 			d.Str("pause_kind", "hitl_confirmation")
 			d.OptStr("function_call_id", approval.CallID)
 			d.Str("confirmation_id", fr.ID)
-			d.OptStr("approval_id", approval.ID)
+			answerKeys(d, outcome)
 			d.Bool("confirmed", perr == nil && confirmation.Confirmed)
 			d.Bool("accepted", outcome.Accepted)
 			enforced, _ := rec.enforced(approval.Tool)
 			d.Bool("enforced", enforced)
-			d.OptStr("reason", string(outcome.Reason))
-			d.OptStr("approver", approval.Approver)
 			if !approval.RequestedAt.IsZero() {
 				d.Int("waited_ms", rec.now().Sub(approval.RequestedAt).Milliseconds())
 			} else {
@@ -168,6 +169,24 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 		},
 	})
 	rec.verdict(ctx, r, outcome.Report, "answer", r.rootSpan, approval)
+}
+
+// answerKeys writes what became of an answer, and who gave it.
+func answerKeys(d jsonenc.Doc, out safety.Outcome) {
+	d.OptStr("approval_id", out.Approval.ID)
+	d.OptStr("reason", out.Reason)
+	d.OptStr("approver", out.Approval.Approver)
+	if out.Approval.Approver != "" {
+		d.Bool("authenticated", out.Authenticated)
+	}
+}
+
+// answerError is err, or why the answer was not taken where that needs words.
+func answerError(out safety.Outcome, err error) error {
+	if err == nil && out.Detail != "" {
+		return errors.New(out.Detail)
+	}
+	return err
 }
 
 func errText(err error) string {

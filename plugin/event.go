@@ -16,7 +16,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// onEvent sees what no callback does: changes of state, transfers, pauses with their
+// onEvent records an event before it is stored and before anybody sees it. An error
+// withdraws it. It sees what no callback does: changes of state, transfers, pauses with their
 // ids, outputs of workflow nodes, final answers, and model answers that a callback
 // gave.
 func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session.Event, error) {
@@ -51,7 +52,7 @@ func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*s
 	rec.nodeRows(ctx, &s)
 	rec.finalAnswer(ctx, &s)
 	rec.taskRows(ctx, &s)
-	return nil, nil
+	return nil, rec.askInputs(ctx, &s)
 }
 
 func (rec *Recorder) stateDelta(ctx context.Context, s *source) {

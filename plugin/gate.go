@@ -215,7 +215,7 @@ func (rec *Recorder) finishPermit(ctx context.Context, c *call, err error) {
 	dctx, cancel := detached(ctx, ledgerTimeout)
 	defer cancel()
 	if derr := c.permit.Done(dctx, err); derr != nil {
-		rec.log.Error("contextgraph: the end of an approved call could not be recorded; its approval stays in doubt",
-			"tool", c.name, "error", derr)
+		rec.log.Error("contextgraph: the end of an approved call could not be recorded; its approval stays in doubt until a person resolves it",
+			"tool", c.name, "approval", c.permit.ApprovalID(), "error", derr)
 	}
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // onUserMessage opens the run. It is the first callback of a run and the only
-// one that sees who answers an approval, and when.
+// one that sees who answers an approval, and when. An error starts no run: it refuses
+// the answer to a guarded input, behind which there is no other gate.
 func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
 	var r *run
 	defer rec.rescue("OnUserMessage", &r)
@@ -32,6 +33,11 @@ func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Conte
 		},
 		parts: func(d jsonenc.Doc) { rec.parts(d, r, r.rootSpan, msg, everything) },
 	})
+	r.turns = turnsOf(ctx, r)
+	if err := rec.takeInputs(ctx, r, msg); err != nil {
+		rec.turnAway(ctx, r, err)
+		return nil, err
+	}
 	rec.answers(ctx, r, msg)
 	r.rest(rec.now())
 	return nil, nil
@@ -45,6 +51,7 @@ func (rec *Recorder) open(ctx agent.InvocationContext) *run {
 	rec.introduce(ctx, r)
 	for _, old := range rec.runs.add(r, r.started) {
 		// Nobody knows any more which span of OpenTelemetry was current there.
+		rec.endInputs(context.Background(), old, errAbandoned, false)
 		rec.endRun(context.Background(), old, ending{err: errAbandoned})
 	}
 	return r
@@ -125,6 +132,7 @@ func (rec *Recorder) finish(ctx context.Context, r *run) {
 		}
 		rec.endAgent(ctx, r, a, e)
 	}
+	rec.endInputs(ctx, r, err, unfinished)
 	rec.endRun(ctx, r, ending{err: err, unfinished: unfinished})
 	rec.runs.end(r, rec.now())
 }

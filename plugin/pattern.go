@@ -62,6 +62,9 @@ func newToolNames(list []string) (toolNames, error) {
 	return s, nil
 }
 
+// empty reports whether the set has no entry.
+func (s *toolNames) empty() bool { return len(s.names) == 0 && len(s.patterns) == 0 }
+
 func (s *toolNames) match(name string) bool {
 	if s.names[name] {
 		return true

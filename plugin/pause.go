@@ -138,6 +138,9 @@ func (rec *Recorder) request(ctx context.Context, s *source, fc *genai.FunctionC
 		content: func(d jsonenc.Doc) { callContent(d, fc) },
 		adk:     func(d jsonenc.Doc) { pairKeys(d, p, fc.ID) },
 	})
+	if p.request == schema.HITLInputRequest {
+		s.inputs = append(s.inputs, inputRequest{fc, x.span})
+	}
 	return x.span, x.parent
 }
 

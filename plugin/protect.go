@@ -145,7 +145,7 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	}
 	// If the tool panics its approval stays in doubt: nobody knows whether the
 	// effect took place.
-	result, err := p.run.Run(ctx, frozen)
+	result, err := p.run.Run(withPermit(ctx, c), frozen)
 	p.rec.finishPermit(ctx, c, err)
 	return result, err
 }

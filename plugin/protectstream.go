@@ -64,7 +64,7 @@ func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[strin
 		// If the tool panics its approval stays in doubt, as with Run.
 		var text strings.Builder
 		left := false
-		for chunk, cerr := range p.stream.RunStream(ctx, frozen) {
+		for chunk, cerr := range p.stream.RunStream(withPermit(ctx, c), frozen) {
 			if text.WriteString(chunk); cerr != nil {
 				err = cerr
 			}

@@ -58,6 +58,9 @@ type Config struct {
 	// RefuseUnguarded fails a model request that offers a tool which the gate is meant
 	// to guard and cannot. False logs it.
 	RefuseUnguarded bool
+	// Inputs are the names of workflow nodes, or patterns of them, whose requests for an
+	// input need an approval: the answer is one, and starts a run only if it is good.
+	Inputs []string
 	// Covered are the names of the tools whose confirmations are enforced, not
 	// only observed, because a rule says what their arguments mean.
 	Covered []string
@@ -100,7 +103,7 @@ type Recorder struct {
 
 	unwired sync.Map // names of agent tools that a warning was given for
 
-	listed          toolNames
+	listed, inputs  toolNames
 	covered         map[string]bool
 	refuseUnguarded bool
 	unguarded       unguarded
@@ -135,6 +138,9 @@ func New(cfg Config) (*Recorder, error) {
 	if rec.listed, err = newToolNames(cfg.Tools); err != nil {
 		return nil, err
 	}
+	if rec.inputs, err = newToolNames(cfg.Inputs); err != nil {
+		return nil, err
+	}
 	if rec.unguarded.inside, err = newInside(); err != nil {
 		return nil, err
 	}
@@ -165,9 +171,13 @@ func set(names []string) map[string]bool {
 }
 
 func (rec *Recorder) plugins() (err error) {
-	rec.gate, err = plugin.New(plugin.Config{
+	gate := plugin.Config{
 		Name: GateName, BeforeRunCallback: rec.admit, BeforeModelCallback: rec.gateBeforeModel, BeforeToolCallback: rec.gateBeforeTool,
-	})
+	}
+	if rec.sink == nil && !rec.inputs.empty() {
+		gate.OnUserMessageCallback = rec.refuseInputs
+	}
+	rec.gate, err = plugin.New(gate)
 	if err != nil {
 		return fmt.Errorf("contextgraph: gate plugin: %w", err)
 	}
@@ -212,6 +222,10 @@ func (rec *Recorder) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig 
 // just now: their record may not be finished and must not be taken for one that
 // lost its end.
 func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s, rec.now()) }
+
+// Running reports whether a run is under way in this process. ADK ends no run before the
+// tools that it called.
+func (rec *Recorder) Running(s schema.Session, runID string) bool { return rec.runs.under(s, runID) }
 
 // Close makes every guarded tool deny from now on. What becomes of the rows of runs
 // still under way is up to the sink.

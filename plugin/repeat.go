@@ -60,6 +60,12 @@ func (r *run) noteRefusal(c *call, args map[string]any, err error) {
 // tool and arguments: nobody is asked again, and nothing is checked again. What the
 // model can still do is to change the call. It returns nil for any other call.
 func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[string]any) map[string]any {
+	r.mu.Lock()
+	some := len(r.refused) > 0
+	r.mu.Unlock()
+	if !some {
+		return nil
+	}
 	key, ok := keyOfCall(c, args)
 	if !ok {
 		return nil

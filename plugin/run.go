@@ -160,7 +160,7 @@ type call struct {
 	// refused says why the call did not run, refusal the same as the model is told.
 	refused string
 	refusal *safety.Refusal
-	tool         tool.Tool
+	tool    tool.Tool
 	// child is the run of an agent that ran as this tool, claimed says that an agent of
 	// this run did.
 	child   *childRun

@@ -113,6 +113,18 @@ func (rs *runs) live(s schema.Session, now time.Time) []string {
 	return ids
 }
 
+// under reports whether a run of a session is under way.
+func (rs *runs) under(s schema.Session, id string) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, r := range rs.m {
+		if r.id == id && r.session == s {
+			return true
+		}
+	}
+	return false
+}
+
 // keyOf returns the key of the run that a run-level callback belongs to.
 func keyOf(ctx agent.InvocationContext) runKey {
 	if cfg := ctx.RunConfig(); cfg != nil {

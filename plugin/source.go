@@ -18,6 +18,8 @@ type source struct {
 	run *run
 	// span is that of the activation of the event's author, or the root span.
 	span, parent string
+	// inputs are the requests for an input that are on record.
+	inputs []inputRequest
 }
 
 // row returns a row of the event's author.

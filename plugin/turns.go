@@ -97,14 +97,14 @@ func (t Turns) Gaps(recorded map[string][]string) []string {
 		if n > shownTurns {
 			names += ", ..."
 		}
-		gaps = append(gaps, fmt.Sprintf("%s not on record (%s): another instance or an older version ran them, or a client wrote them; start a new session",
+		gaps = append(gaps, fmt.Sprintf("%s not on record (%s), which another instance or an older version ran, or a client wrote: start a new session",
 			plural(n, "turn of the session is", "turns of the session are"), names))
 	}
 	if t.Continued && !slices.ContainsFunc(recorded[t.Invocation], func(run string) bool { return run != t.Run }) {
-		gaps = append(gaps, fmt.Sprintf("the beginning of turn %s is not on record: another instance or an older version ran it, or a client wrote it; start a new session", t.Invocation))
+		gaps = append(gaps, fmt.Sprintf("the beginning of turn %s is not on record, which another instance or an older version ran, or a client wrote: start a new session", t.Invocation))
 	}
 	if t.Unnamed > 0 {
-		gaps = append(gaps, fmt.Sprintf("%s to no turn: a client or a program wrote what is not on record; start a new session",
+		gaps = append(gaps, fmt.Sprintf("%s to no turn, which a client or a program wrote: start a new session",
 			plural(t.Unnamed, "event of the session belongs", "events of the session belong")))
 	}
 	return gaps

@@ -101,7 +101,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	case err != nil:
 		return Outcome{Reason: CodeStore}, err
 	}
-	out.Approval = a
+	out.Approval, out.Authenticated = a, g.authorizer != nil
 	if !a.State.Open() {
 		out.Reason = closedCode(a.State, CodeNotPending)
 		return out, nil
@@ -116,7 +116,6 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		out.Approval, err = g.expire(ctx, a, ans.RunID)
 		return out, err
 	}
-	out.Authenticated = g.authorizer != nil
 	approver, why := g.authorize(ctx, a, ans)
 	switch {
 	case approver == "":
@@ -125,7 +124,10 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	case !ans.Confirmed:
 		// A rejection counts as long as nothing ran, also after an approval.
 		out.Reason = CodeRejected
-		t := Transition{To: StateRejected, Actor: approver, Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver}}
+		t := Transition{
+			To: StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
+			Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver},
+		}
 		out.Approval, err = g.move(ctx, a, t, nil)
 		return g.settle(ctx, out, t, err)
 	case a.State == StateApproved:
@@ -171,7 +173,7 @@ func (g *Guard) approve(ctx context.Context, out Outcome, approver, run string) 
 		return out, err
 	}
 	g.announce(out.Report, StageAnswer)
-	t := Transition{Actor: approver, Note: g.note("approved", run)}
+	t := Transition{Actor: approver, Run: run, Authenticated: out.Authenticated, Note: g.note("approved", run)}
 	switch out.Report.Verdict() {
 	case Safe:
 		t.To, t.NotAfter, t.Set.Approver = StateApproved, true, approver
@@ -262,7 +264,7 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 // expire ends an approval whose time is over. That somebody else was faster, or that
 // it is over in another way by now, changes nothing.
 func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, error) {
-	moved, err := g.move(ctx, a, Transition{To: StateExpired, Actor: run, Note: "expired"}, nil)
+	moved, err := g.move(ctx, a, Transition{To: StateExpired, Actor: run, Run: run, Note: "expired"}, nil)
 	switch {
 	case errors.Is(err, ErrConflict):
 		return a, nil
@@ -283,7 +285,7 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 	}
 	t.ID, t.From, t.At = a.ID, []ApprovalState{a.State}, now.UTC()
 	if r != nil {
-		t.Set.Verdict = r.Verdict().String()
+		t.Set.Verdict, t.Check = r.Verdict().String(), r.ID()
 		if t.Set.Report, err = json.Marshal(r); err != nil {
 			return a, fmt.Errorf("safety: encoding the report of approval %s: %w", a.ID, err)
 		}

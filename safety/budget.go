@@ -24,8 +24,8 @@ const BudgetExceeded DriftType = "budget_exceeded"
 // costs, a value is missing, was not read, is negative or no number, currencies
 // differ, or it is not clear which budget is meant.
 //
-// The arithmetic is exact. A thing that an action names twice is one entity: how many
-// of it are bought has to be an attribute.
+// The arithmetic is exact. What an action names twice is one entity and costs twice; with
+// a QuantityAttribute the rule cannot be evaluated then, since one quantity is known.
 type BudgetRule struct {
 	// Tool names the tool whose calls the rule is for, or is a pattern of names as
 	// [path.Match] reads it. Default: every call.
@@ -138,11 +138,9 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 		if !found[i].read || price.IsZero() {
 			return nil, fmt.Errorf("the present %s of %s %s could not be read", b.CostAttribute, e.Type, e.Value)
 		}
-		times := big.NewRat(1, 1)
-		if b.QuantityAttribute != "" {
-			if times, err = quantity(e, b.QuantityAttribute, q.decision); err != nil {
-				return nil, err
-			}
+		times, err := quantity(e, b.QuantityAttribute, q.decision)
+		if err != nil {
+			return nil, err
 		}
 		if err := now.add(price, times); err != nil {
 			return nil, fmt.Errorf("%s of %s %s is %w", b.CostAttribute, e.Type, e.Value, err)
@@ -221,14 +219,25 @@ func (q *inquiry) nothingBought(b BudgetRule) error {
 	}
 }
 
-// quantity returns how many of e are bought: what the action says, or else what was
-// seen.
+// quantity returns how many of e are bought: the attribute as the action says it, or
+// else as it was seen; without one, as often as the action names it.
 func quantity(e entity.Canonical, name, decision string) (*big.Rat, error) {
 	v := e.Attributes[name]
+	var named int64
 	for _, s := range e.Seen {
-		if s.Source == entity.SourceAction && s.TechNode == decision && !s.Attributes[name].IsZero() {
+		if s.Source != entity.SourceAction || s.TechNode != decision {
+			continue
+		}
+		named += 1 + int64(s.Repeats)
+		if !s.Attributes[name].IsZero() {
 			v = s.Attributes[name]
 		}
+	}
+	switch {
+	case name == "":
+		return big.NewRat(max(named, 1), 1), nil
+	case named > 1:
+		return nil, fmt.Errorf("the action names %s %s %d times: it has to name it once, with its %s", e.Type, e.Value, named, name)
 	}
 	n, isNumber := v.Rat()
 	switch {

@@ -106,12 +106,29 @@ func TestBudgetSums(t *testing.T) {
 		{name: "quantities of the action", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
 			budget, bought("Product", "P", values{"price": usd("$0.10"), "quantity": number(1)}, values{"quantity": number(2000001)}),
 		}, before: "$200,000.10", after: "$200,000.10"},
+		{name: "named twice", entities: []entity.Canonical{
+			budget, sighted("Product", "P",
+				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceRule, TechNode: "node-0"},
+				entity.Entity{Source: entity.SourceAction, TechNode: "node-1", Repeats: 1}),
+		}, before: "$200,002", after: "$200,002"},
+		{name: "named twice by another action", entities: []entity.Canonical{
+			budget, sighted("Product", "P",
+				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceAction, TechNode: "node-0", Repeats: 1},
+				entity.Entity{Source: entity.SourceAction, TechNode: "node-1"}),
+		}},
 		{name: "quantities that fit", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
 			budget, bought("Product", "P", values{"price": usd("$0.10"), "quantity": number(9000000)}, values{"quantity": number(2000000)}),
 		}},
 		{name: "quantity that was seen", change: func(b *safety.BudgetRule) { b.QuantityAttribute, b.Evaluated = "quantity", true }, entities: []entity.Canonical{
 			budget, thing("Product", "P", values{"price": usd("$1"), "quantity": number(1.5)}),
 		}, now: map[string]entity.Value{"P": usd("$133,334")}, before: "$1.50", after: "$200,001"},
+		{name: "quantities of this action, not of another", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" },
+			entities: []entity.Canonical{
+				thing("Budget", "b", values{"amount": usd("$2")}),
+				sighted("Product", "P",
+					entity.Entity{Source: entity.SourceAction, TechNode: "node-1", Attributes: values{"price": usd("$1"), "quantity": number(3)}},
+					entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"quantity": number(1)}}),
+			}, before: "$3", after: "$3"},
 		{name: "of nothing", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
 			budget, bought("Product", "P", values{"price": usd("$1")}, values{"quantity": number(0)}),
 		}},
@@ -265,6 +282,9 @@ func TestBudgetCannotBeEvaluated(t *testing.T) {
 			"the plan costs a money in USD, the budget is a money in EUR"},
 		{"no currency", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"amount": noCurrency("9")})}, "the budget is a money"},
 		{"a number", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"amount": number(9)})}, "the budget is a number"},
+		{"an amount without a currency, a number", nil, nil, []entity.Canonical{
+			line(values{"price": noCurrency("5")}, nil), thing("Budget", "b", values{"amount": number(9)}),
+		}, "the plan costs a money, the budget is a number"},
 		{"two currencies", nil, nil, []entity.Canonical{budget, fine, bought("Product", "Q", values{"price": usd("€5")}, nil)},
 			"price of Product Q is a money in EUR, and that of another is a money in USD"},
 		{"nothing of the action", nil, nil, []entity.Canonical{budget, thing("Product", "P", values{"price": usd("$5")})},
@@ -285,6 +305,10 @@ func TestBudgetCannotBeEvaluated(t *testing.T) {
 		{"a negative quantity", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, []entity.Canonical{
 			budget, line(values{"price": usd("$5")}, values{"quantity": number(-1)}),
 		}, "quantity of Product P is negative: -1"},
+		{"a quantity of what is named twice", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, []entity.Canonical{
+			budget, sighted("Product", "P",
+				entity.Entity{Attributes: values{"price": usd("$5"), "quantity": number(1)}, Source: entity.SourceAction, TechNode: "node-1", Repeats: 2}),
+		}, "the action names Product P 3 times: it has to name it once, with its quantity"},
 		{"too many digits", nil, func(b *safety.BudgetRule) { b.QuantityAttribute = "price" }, []entity.Canonical{
 			thing("Budget", "b", values{"amount": number(1)}), line(values{"price": long}, nil),
 		}, "significant digits"},

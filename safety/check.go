@@ -127,6 +127,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.failures = append(r.failures, x.failures...)
 	}
 	r.alerts = append(r.alerts, exceeded...)
+	r.preconditions = preconditions(q.targets, found)
 	return r
 }
 

@@ -70,9 +70,10 @@
 // # What remains
 //
 // Between the check and the effect the world can still move, for Policy.MaxAge at the
-// most, or the least MaxAge of the types that were checked. Where the effect can be made conditional, use the Version of the
-// [EntityResult]. After a crash between Consume and Done nobody knows whether the
-// effect ran: [Approval.InDoubt].
+// most, or the least MaxAge of the types that were checked. Where the effect can be
+// made conditional, use [Permit.Preconditions]. After a crash between Consume and Done
+// nobody knows whether the effect ran: [Approval.InDoubt]. A person can find out:
+// [Guard.Resolve].
 //
 // A checker or an authorizer that ignores its context is abandoned: its goroutine runs
 // until it returns, and its result is thrown away. It never holds up a decision.

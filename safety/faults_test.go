@@ -33,6 +33,7 @@ type faults struct {
 	mu    sync.Mutex
 	calls []string
 	at    map[int]string // number of the call, from 1
+	spoil func(mode string, v any) any
 }
 
 // inject runs one call.
@@ -55,8 +56,11 @@ func inject[T any](f *faults, ctx context.Context, name string, do func() (T, er
 	case faultHang:
 		<-ctx.Done()
 		return zero, ctx.Err()
-	default:
+	case "":
 		return do()
+	default: // it is done, and something else comes back
+		v, err := do()
+		return f.spoil(mode, v).(T), err
 	}
 }
 
@@ -130,7 +134,7 @@ func (f faulty) OnReport(safety.Report, safety.Stage) {
 
 // newFaulty returns a bench whose every dependency is counted.
 func newFaulty(t *testing.T, at map[int]string) (*bench, *faults) {
-	f := &faults{at: at}
+	f := &faults{at: at, spoil: spoil}
 	things := seenNow(strava, budget)
 	b := newBench(t, func(cfg *safety.GuardConfig) {
 		all := faulty{f, cfg.Ledger, cfg.Evidence, cfg.Checkers["Product"], time.Now}

@@ -48,23 +48,35 @@ type Ledger interface {
 	// List returns the approvals of a session, oldest first.
 	List(ctx context.Context, s Session) ([]Approval, error)
 	// Transition changes an approval as [Transition.Apply] says, as one atomic
-	// compare-and-set, and adds a [Step] to its history in the same transaction.
+	// compare-and-set, and adds [Transition.Step] to its history in the same transaction.
 	// It returns the approval as it is then.
 	Transition(ctx context.Context, t Transition) (Approval, error)
-	// History returns what happened to an approval, oldest first: its creation,
-	// then its transitions. ErrNotFound if there is no such approval. Steps are
+	// History returns what happened to an approval, oldest first: its creation
+	// ([Approval.FirstStep]), then its transitions. ErrNotFound if there is no such approval. Steps are
 	// never changed or removed.
 	History(ctx context.Context, id string) ([]Step, error)
 }
 
 // Step is one entry in the history of an approval. The first has an empty From.
 type Step struct {
-	From    ApprovalState `json:"from,omitempty"`
-	To      ApprovalState `json:"to"`
-	At      time.Time     `json:"at"`
-	Actor   string        `json:"actor,omitempty"`
-	Verdict string        `json:"verdict,omitempty"`
-	Note    string        `json:"note,omitempty"`
+	From ApprovalState `json:"from,omitempty"`
+	To   ApprovalState `json:"to"`
+	At   time.Time     `json:"at"`
+	// Actor is who or what caused the step: the person who asked, decided or resolved,
+	// else the run.
+	Actor string `json:"actor,omitempty"`
+	// Run is the run that the step was made in; empty outside of any.
+	Run string `json:"run,omitempty"`
+	// Verdict is that of the check that the step follows from, Check its [Report.ID].
+	Verdict string `json:"verdict,omitempty"`
+	Check   string `json:"check,omitempty"`
+	// Authenticated says that an [Authorizer] named the actor. A decision without it is
+	// that of the user of the session, whoever that is.
+	Authenticated bool `json:"authenticated,omitempty"`
+	// Resolved says that the end is the actor's word: nobody saw it. See
+	// [Guard.Resolve].
+	Resolved bool   `json:"resolved,omitempty"`
+	Note     string `json:"note,omitempty"`
 }
 
 // Update holds the fields a transition sets. Empty fields stay as they are.
@@ -89,9 +101,15 @@ type Transition struct {
 	To   ApprovalState
 	// At is the time of the change. It is required.
 	At time.Time
-	// Actor is who or what caused it, Note why; both go into the history.
-	Actor string
-	Note  string
+	// Actor is who or what caused it, Note why. They go into the history, as do the
+	// following: see [Step].
+	Actor         string
+	Note          string
+	Run           string
+	Check         string
+	Authenticated bool
+	// Resolved is for the end of what is executing, and needs an actor.
+	Resolved bool
 	// RequireNonce must equal the approval's permit nonce. It is required for the
 	// change to executing.
 	RequireNonce string
@@ -123,6 +141,8 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 		return Approval{}, fmt.Errorf("approval %s: %w: a permit needs a nonce and an expiry", a.ID, ErrConflict)
 	case (t.To == StateExecuting || t.RequireNonce != "") && !sameNonce(t.RequireNonce, a.PermitNonce):
 		return Approval{}, fmt.Errorf("approval %s: %w: the permit is another one", a.ID, ErrConflict)
+	case t.Resolved && (a.State != StateExecuting || t.Actor == ""):
+		return Approval{}, fmt.Errorf("approval %s: %w: a person who is named can resolve what is executing, not what is %s", a.ID, ErrConflict, a.State)
 	case t.NotAfter && t.At.After(a.ExpiresAt):
 		return Approval{}, fmt.Errorf("approval %s: %w at %s", a.ID, ErrExpired, stamp(a.ExpiresAt))
 	case t.PermitNotAfter && t.At.After(a.PermitExpiresAt):
@@ -148,6 +168,21 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 		a.Report = slices.Clone(t.Set.Report)
 	}
 	return a, nil
+}
+
+// Step returns the entry that the transition adds to the history of an approval in
+// state from. An implementation of [Ledger] stores it as it is, in the transaction that
+// changes the state.
+func (t Transition) Step(from ApprovalState) Step {
+	return Step{
+		From: from, To: t.To, At: t.At, Actor: t.Actor, Run: t.Run, Verdict: t.Set.Verdict, Check: t.Check,
+		Authenticated: t.Authenticated, Resolved: t.Resolved, Note: t.Note,
+	}
+}
+
+// FirstStep returns the entry that begins the history of an approval.
+func (a Approval) FirstStep() Step {
+	return Step{To: a.State, At: a.RequestedAt, Actor: a.Requester, Run: a.RunID}
 }
 
 func sameNonce(a, b string) bool {

@@ -39,7 +39,9 @@ type Permit struct {
 	// expires keeps the reading of the monotonic clock, so that a wall clock that
 	// is set back does not lengthen the permit.
 	expires time.Time
-	stage   atomic.Int32
+	// preconditions are those of the check that led to this permit.
+	preconditions []Precondition
+	stage         atomic.Int32
 }
 
 // The stages of a permit.
@@ -80,10 +82,10 @@ func (g *Guard) Permit(ctx context.Context, e Execution) (p *Permit, r Report, e
 	case Safe:
 		return g.issue(ctx, a, e, digest, r)
 	case Drift:
-		_, err = g.move(ctx, a, Transition{To: StateBlocked, Actor: e.RunID, Note: "changed before execution"}, &r)
+		_, err = g.move(ctx, a, Transition{To: StateBlocked, Actor: e.RunID, Run: e.RunID, Note: "changed before execution"}, &r)
 		return nil, r, refuse(CodeDrift, e, r, err, "The world has changed since %s was approved.", e.Tool)
 	default:
-		_, err = g.move(ctx, a, Transition{To: StateApproved, Actor: e.RunID, Note: "check before execution failed"}, &r)
+		_, err = g.move(ctx, a, Transition{To: StateApproved, Actor: e.RunID, Run: e.RunID, Note: "check before execution failed"}, &r)
 		return nil, r, refuse(CodeCheckFailed, e, r, err, "It could not be shown that what %s rests on is unchanged.", e.Tool)
 	}
 }
@@ -136,7 +138,7 @@ func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest strin
 	}
 	nonce := randomID()
 	_, err := g.move(ctx, a, Transition{
-		To: StatePermitted, Actor: e.RunID, Note: "unchanged before execution", NotAfter: true,
+		To: StatePermitted, Actor: e.RunID, Run: e.RunID, Note: "unchanged before execution", NotAfter: true,
 		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: expires.UTC().Truncate(time.Microsecond)},
 	}, &r)
 	switch {
@@ -148,7 +150,9 @@ func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest strin
 		return nil, r, refuse(CodeStore, e, r, err, "The permit could not be recorded.")
 	}
 	e.Args = nil
-	return &Permit{guard: g, call: e, digest: digest, nonce: nonce, issued: r.checked, expires: expires}, r, nil
+	return &Permit{
+		guard: g, call: e, digest: digest, nonce: nonce, issued: r.checked, expires: expires, preconditions: r.preconditions,
+	}, r, nil
 }
 
 // ApprovalID returns the id of the approval; "" for no permit.
@@ -205,7 +209,7 @@ func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
 	}
 	a, err := p.guard.ledger.Transition(ctx, Transition{
 		ID: e.ApprovalID, From: []ApprovalState{StatePermitted}, To: StateExecuting, At: now.UTC(),
-		Actor: e.RunID, RequireNonce: p.nonce, NotAfter: true, PermitNotAfter: true,
+		Actor: e.RunID, Run: e.RunID, RequireNonce: p.nonce, NotAfter: true, PermitNotAfter: true,
 	})
 	switch {
 	case errors.Is(err, ErrConflict):
@@ -237,7 +241,7 @@ func (p *Permit) Done(ctx context.Context, effect error) (err error) {
 		}
 	}()
 	defer rescue(&err)
-	t := Transition{To: StateExecuted, Actor: p.call.RunID, RequireNonce: p.nonce}
+	t := Transition{To: StateExecuted, Actor: p.call.RunID, Run: p.call.RunID, RequireNonce: p.nonce}
 	if effect != nil {
 		t.To, t.Note = StateFailed, oneLine(effect.Error())
 	}

@@ -57,6 +57,8 @@ type Report struct {
 	results     []EntityResult
 	alerts      []Alert
 	failures    []Failure
+	// preconditions are what an effect after this check may insist on.
+	preconditions []Precondition
 }
 
 // Verdict derives the verdict: Drift when at least one alert blocks; Safe when the

@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/examples/adcp/internal/adserver"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -333,12 +334,32 @@ func TestDraftEditedAfterApproval(t *testing.T) {
 		{Account: "tesla-motors", CampaignID: c.ID, Lines: lines, Audiences: []string{"Athletes 18-35"}},
 		{Account: "nike-running", CampaignID: c.ID, Lines: lines},
 	} {
-		if _, err := tools.provision(t.Context(), in); err == nil || !strings.Contains(err.Error(), "is not the plan that was approved") {
+		if _, err := tools.provision(t.Context(), in, nil); err == nil || !strings.Contains(err.Error(), "is not the plan that was approved") {
 			t.Errorf("%+v: err = %v, want a refusal", in, err)
 		}
 	}
-	got, err := tools.provision(t.Context(), provisionArgs{Account: "tesla-motors", CampaignID: c.ID, Lines: slices.Clone(lines)})
+	got, err := tools.provision(t.Context(), provisionArgs{Account: "tesla-motors", CampaignID: c.ID, Lines: slices.Clone(lines)}, nil)
 	if err != nil || got.Status != adserver.StatusLive {
 		t.Errorf("the approved plan: %+v, %v", got, err)
+	}
+}
+
+// What moved between the check and the effect keeps a campaign from going live, although nothing looks anew.
+func TestProvisionInAnotherWorld(t *testing.T) {
+	s := newStage(t)
+	tools := &mediaTools{ads: s.ads}
+	in := provisionArgs{Account: "tesla-motors", Lines: []adserver.Line{{Placement: "CNN Digital", Spend: 60000}}}
+	seen := []safety.Precondition{
+		{EntityType: "Product", Entity: "CNN Digital", Version: `"1"`}, {EntityType: "Budget", Entity: "$100,000", Version: `"1"`},
+	}
+	if err := s.server.SetPrice("CNN Digital", 75000); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tools.provision(t.Context(), in, seen); err == nil || !strings.Contains(err.Error(), "placement CNN Digital is not what it was") {
+		t.Errorf("bought at a price that nobody saw: %v", err)
+	}
+	seen[0].Version = `"2"`
+	if got, err := tools.provision(t.Context(), in, seen); err != nil || got.Status != adserver.StatusLive {
+		t.Errorf("in the world that was checked: %+v, %v", got, err)
 	}
 }

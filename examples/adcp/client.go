@@ -86,10 +86,10 @@ func (c *adClient) draft(ctx context.Context, account string, lines []adserver.L
 	return got, etag, err
 }
 
-// provision makes the campaign live, if it is still the one with this ETag.
-func (c *adClient) provision(ctx context.Context, id, etag string) (adserver.Campaign, error) {
+// provision makes the campaign live, if it is still the one with this ETag and everything else is as expected.
+func (c *adClient) provision(ctx context.Context, id, etag string, expect adserver.Expect) (adserver.Campaign, error) {
 	var got adserver.Campaign
-	_, err := c.do(ctx, http.MethodPost, "/v1/campaigns/"+url.PathEscape(id)+"/provision", nil, etag, &got)
+	_, err := c.do(ctx, http.MethodPost, "/v1/campaigns/"+url.PathEscape(id)+"/provision", expect, etag, &got)
 	return got, err
 }
 

@@ -13,8 +13,10 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/examples/adcp/internal/adserver"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // Names of the tools, as the model calls them.
@@ -198,10 +200,12 @@ type provisionArgs struct {
 }
 
 func (m *mediaTools) provisionCampaign(ctx agent.Context, in provisionArgs) (campaignResult, error) {
-	return m.provision(ctx, in)
+	return m.provision(ctx, in, contextgraph.Preconditions(ctx))
 }
 
-func (m *mediaTools) provision(ctx context.Context, in provisionArgs) (campaignResult, error) {
+// provision makes the campaign live, in the world that the check right before it saw: seen are the ETags of its
+// answers. Where anything moved since, the ad server refuses.
+func (m *mediaTools) provision(ctx context.Context, in provisionArgs, seen []safety.Precondition) (campaignResult, error) {
 	c, etag, err := m.toProvision(ctx, in)
 	if err != nil {
 		return campaignResult{}, err
@@ -210,7 +214,20 @@ func (m *mediaTools) provision(ctx context.Context, in provisionArgs) (campaignR
 	if c.Account != in.Account || !slices.Equal(c.Lines, in.Lines) || !slices.Equal(c.Audiences, in.Audiences) {
 		return campaignResult{}, fmt.Errorf("campaign %s is not the plan that was approved", c.ID)
 	}
-	live, err := m.ads.provision(ctx, c.ID, etag)
+	expect := adserver.Expect{Placements: map[string]string{}, Audiences: map[string]string{}}
+	for _, p := range seen {
+		switch p.EntityType {
+		case "Product":
+			expect.Placements[p.Entity] = p.Version
+		case "Targeting":
+			expect.Audiences[p.Entity] = p.Version
+		case "Budget":
+			expect.Account = p.Version
+		case "Campaign":
+			etag = p.Version
+		}
+	}
+	live, err := m.ads.provision(ctx, c.ID, etag, expect)
 	if err != nil {
 		return campaignResult{}, err
 	}

@@ -43,7 +43,7 @@ func (m *MemoryLedger) Create(ctx context.Context, a safety.Approval) error {
 		}
 	}
 	m.rows = append(m.rows, a.Clone())
-	m.record(a.ID, safety.Step{To: a.State, At: a.RequestedAt, Actor: a.Requester})
+	m.record(a.ID, a.FirstStep())
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (m *MemoryLedger) Transition(ctx context.Context, t safety.Transition) (saf
 	if err != nil {
 		return safety.Approval{}, err
 	}
-	m.record(t.ID, safety.Step{From: a.State, To: t.To, At: t.At, Actor: t.Actor, Verdict: t.Set.Verdict, Note: t.Note})
+	m.record(t.ID, t.Step(a.State))
 	*a = moved
 	return moved.Clone(), nil
 }

@@ -4,6 +4,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -175,6 +176,9 @@ func testRequirements(t *testing.T, l safety.Ledger) {
 		{"no permit expiry", permitted[:1], safety.StatePermitted, func(tr *safety.Transition) { tr.Set.PermitExpiresAt = time.Time{} }},
 		{"no nonce", permitted, safety.StateExecuting, func(tr *safety.Transition) { tr.RequireNonce = "" }},
 		{"another nonce", permitted, safety.StateExecuting, func(tr *safety.Transition) { tr.RequireNonce = nonce + "x" }},
+		{"a resolution of what is not executing", nil, safety.StateRejected, func(tr *safety.Transition) { tr.Resolved = true }},
+		{"a resolution by nobody", []safety.ApprovalState{safety.StateApproved, safety.StatePermitted, safety.StateExecuting}, safety.StateExecuted,
+			func(tr *safety.Transition) { tr.Resolved, tr.Actor = true, "" }},
 		{"a nonce where there is none", nil, safety.StateExpired, func(tr *safety.Transition) { tr.RequireNonce = nonce }},
 	} {
 		a := move(t, l, create(t, l, Pending(i)), test.path...)
@@ -232,7 +236,7 @@ func testHistory(t *testing.T, l safety.Ledger) {
 	a := create(t, l, Pending(1))
 	create(t, l, Pending(2)) // has a history of its own
 	at := a.RequestedAt.Add(time.Minute)
-	want := []safety.Step{{To: safety.StatePending, At: a.RequestedAt, Actor: a.Requester}}
+	want := []safety.Step{{To: safety.StatePending, At: a.RequestedAt, Actor: a.Requester, Run: a.RunID}}
 	check := func() {
 		t.Helper()
 		got, err := l.History(t.Context(), a.ID)
@@ -249,13 +253,23 @@ func testHistory(t *testing.T, l safety.Ledger) {
 		safety.StatePending, safety.StateApproved, safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateFailed,
 	} {
 		tr := transition(a, state, to)
-		if i == 0 {
-			tr.Set.Verdict = "check_failed"
+		tr.Run = fmt.Sprint("run of step ", i)
+		step := safety.Step{From: state, To: to, At: at, Actor: "actor", Run: tr.Run, Note: "note"}
+		switch to { // every field of a step, set and not set
+		case safety.StatePending:
+			tr.Set.Verdict, tr.Check = "check_failed", "check-1"
+			step.Verdict, step.Check = "check_failed", "check-1"
+		case safety.StateApproved:
+			tr.Authenticated = i == 1
+			step.Authenticated = i == 1
+		case safety.StateFailed:
+			tr.Run, tr.Note, tr.Resolved = "", "", true
+			step.Run, step.Note, step.Resolved = "", "", true
 		}
 		if _, err := l.Transition(t.Context(), tr); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, safety.Step{From: state, To: to, At: at, Actor: "actor", Verdict: tr.Set.Verdict, Note: "note"})
+		want = append(want, step)
 		state = to
 		check()
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -145,10 +146,41 @@ func (s *Server) draft(w http.ResponseWriter, r *http.Request) {
 	s.writeCampaign(w, http.StatusCreated, c)
 }
 
+// Expect holds the ETags that a client wants the campaign to go live with: what it looked at is to be what it buys.
+// Placements and audiences are by name; what is not named may be anything.
+type Expect struct {
+	Placements map[string]string `json:"placements,omitempty"`
+	Audiences  map[string]string `json:"audiences,omitempty"`
+	Account    string            `json:"account,omitempty"`
+}
+
+// unmet names what is not as it is expected to be; "" if everything is.
+func (s *Server) unmet(e Expect, account string) string {
+	for name, etag := range e.Placements {
+		if p, ok := find(s.placements, func(p Placement) string { return p.Name }, name); !ok || p.etag() != etag {
+			return "placement " + name
+		}
+	}
+	for name, etag := range e.Audiences {
+		if a, ok := find(s.audiences, func(a Audience) string { return a.Name }, name); !ok || a.etag() != etag {
+			return "audience " + name
+		}
+	}
+	if a, ok := find(s.accounts, accountID, account); e.Account != "" && (!ok || a.etag() != e.Account) {
+		return "account " + account
+	}
+	return ""
+}
+
 // provision makes a campaign live. It is the last line of defence: it refuses placements that are not available and,
-// with If-Match, a campaign that is not the one the client looked at. A live campaign stays live, so a client that
-// lost the answer may ask again.
+// with If-Match and a body that says what to expect, a world that is not the one the client looked at, in one step
+// with the change. A live campaign stays live, so a client that lost the answer may ask again.
 func (s *Server) provision(w http.ResponseWriter, r *http.Request) {
+	var expect Expect
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&expect); err != nil && !errors.Is(err, io.EOF) {
+		writeError(w, http.StatusBadRequest, "bad_request", "the body does not say what to expect: "+err.Error())
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := find(s.campaigns, campaignID, r.PathValue("id"))
@@ -163,6 +195,10 @@ func (s *Server) provision(w http.ResponseWriter, r *http.Request) {
 	}
 	if c.value.Status == StatusLive {
 		s.writeCampaign(w, http.StatusOK, c)
+		return
+	}
+	if what := s.unmet(expect, c.value.Account); what != "" {
+		writeError(w, http.StatusPreconditionFailed, "world_changed", what+" is not what it was when the plan was checked")
 		return
 	}
 	for _, line := range c.value.Lines {

@@ -221,19 +221,26 @@ func TestProvision(t *testing.T) {
 		name    string
 		arrange func(t *testing.T, s *adserver.Server)
 		header  []string
+		body    string
 		status  int
 		code    string
 	}{
-		{"goes live", nil, nil, 200, ""},
-		{"at the revision drafted", nil, []string{"If-Match", `"1"`}, 200, ""},
-		{"at any revision", nil, []string{"If-Match", "*"}, 200, ""},
-		{"at another revision", nil, []string{"If-Match", `"7"`}, 412, "campaign_changed"},
-		{"while state cannot be read", func(t *testing.T, s *adserver.Server) { s.FailState(true) }, nil, 200, ""},
+		{"goes live", nil, nil, "", 200, ""},
+		{"at the revision drafted", nil, []string{"If-Match", `"1"`}, "", 200, ""},
+		{"at any revision", nil, []string{"If-Match", "*"}, "", 200, ""},
+		{"at another revision", nil, []string{"If-Match", `"7"`}, "", 412, "campaign_changed"},
+		{"as expected", nil, nil, `{"placements":{"instagram reels":"\"1\""},"audiences":{"Beauty Enthusiasts":"\"1\""},"account":"\"1\""}`, 200, ""},
+		{"another placement", nil, nil, `{"placements":{"Instagram Reels":"\"2\""}}`, 412, "world_changed"},
+		{"an unknown placement", nil, nil, `{"placements":{"Billboard":"\"1\""}}`, 412, "world_changed"},
+		{"another audience", nil, nil, `{"audiences":{"Beauty Enthusiasts":"\"2\""}}`, 412, "world_changed"},
+		{"another account", nil, nil, `{"account":"\"2\""}`, 412, "world_changed"},
+		{"no expectation", nil, nil, `[]`, 400, "bad_request"},
+		{"while state cannot be read", func(t *testing.T, s *adserver.Server) { s.FailState(true) }, nil, "", 200, ""},
 		{"sold out", func(t *testing.T, s *adserver.Server) {
 			if err := s.SellOut("Instagram Reels"); err != nil {
 				t.Fatal(err)
 			}
-		}, nil, 409, "placement_unavailable"},
+		}, nil, "", 409, "placement_unavailable"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newServer(t)
@@ -241,7 +248,7 @@ func TestProvision(t *testing.T) {
 			if tc.arrange != nil {
 				tc.arrange(t, s)
 			}
-			res, got := do(t, s, "POST", target, "", tc.header...)
+			res, got := do(t, s, "POST", target, tc.body, tc.header...)
 			if tc.status == 200 {
 				if res.StatusCode != 200 || got["status"] != "live" {
 					t.Fatalf("%d %v, want a live campaign", res.StatusCode, got)

@@ -1,0 +1,91 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// naming has an Authorizer say who answers.
+func naming(who string) option {
+	return func(o *options) {
+		o.cfg.Authorize = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil })
+	}
+}
+
+func selfApproval(o *options) { o.cfg.Guard.SelfApproval = true }
+
+// Whoever asked does not approve where it is known who approves.
+func TestRequesterDoesNotApprove(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts   []option
+		bought int64
+	}{
+		"the requester":              {[]option{naming(user)}, 0},
+		"the requester, who may":     {[]option{naming(user), selfApproval}, 1},
+		"somebody else":              {[]option{naming("carol")}, 1},
+		"nobody knows who approves":  {nil, 1},
+		"the same, with the setting": {[]option{selfApproval}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryGuard(t, func(t *testing.T, h *harness) {
+				id, _ := h.ask(sess)
+				got := h.answer(sess, id, true)
+				h.wantBought(tt.bought)
+				if tt.bought > 0 {
+					return
+				}
+				if text, _ := got["message"].(string); got["reason"] != safety.CodeNotAuthorized || !strings.Contains(text, "guard.self_approval: true") {
+					t.Errorf("buy answered %v, want the reason and the remedy", got)
+				}
+				if got := h.approvals(sess)[0].State; got != safety.StatePending {
+					t.Errorf("approval state = %q, want pending: somebody else may still approve", got)
+				}
+			}, tt.opts...)
+		})
+	}
+}
+
+// That nothing says who approves is said when the program starts, and with each approval.
+func TestUnauthenticatedApproverIsSaid(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts []option
+		said bool
+	}{
+		"without an authorizer": {nil, true},
+		"with one":              {[]option{naming("carol")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			h := newHarness(t, append(tt.opts, func(o *options) { o.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })...)
+			if said := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "nothing says who approves"); said != tt.said {
+				t.Errorf("said at the start: %t, want %t\n%s", said, tt.said, log.String())
+			}
+			id, _ := h.ask(sess)
+			h.answer(sess, id, true)
+			h.wantBought(1)
+			steps, err := h.cg.Journal().Ledger().History(t.Context(), h.approvals(sess)[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := strings.Contains(steps[1].Note, "nothing authenticated them"); said != tt.said {
+				t.Errorf("the history says %q", steps[1].Note)
+			}
+			for _, e := range h.rows(sess) {
+				if e.EventType == schema.HITLConfirmationRequestCompleted {
+					if said := strings.Contains(string(e.Attributes), `"authenticated":false`); said != tt.said {
+						t.Errorf("the row says %s", e.Attributes)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/adk/v2/agent"
+
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Preconditions returns the revisions, ETags for instance, that the check right before
+// this very call saw, so that a protected tool can make its effect conditional on them:
+// where the world has moved since that check, the effect then fails instead of acting on
+// what is gone. ctx is the context that the tool was given. It is nil for a tool that is
+// not wrapped by Protect, and for every other call, also one that the tool makes; an
+// entity whose checker named no version is not in it. A tool must therefore look for the
+// entities it relies on, and not take what is missing for consent.
+func Preconditions(ctx agent.Context) []safety.Precondition {
+	return cgplugin.Preconditions(ctx)
+}
+
+// Resolve closes an approval whose effect was begun and has no end on record, by the
+// word of who has looked: executed says whether the effect took place. It is refused
+// while the run that the effect belongs to is under way in this process; whether it is in
+// another one only who looked can tell. What was resolved, by whom and why is in the history. Nothing
+// is ever repeated because of it: that needs a new request. The error is
+// [safety.ErrNotFound] or [safety.ErrConflict] where it is not for this session, or not in
+// doubt. Resolve authenticates nobody: who may call it is up to the program.
+func (in *Instance) Resolve(ctx context.Context, s Session, approvalID string, executed bool, who, note string) error {
+	if in.guard == nil {
+		return ErrDisabled
+	}
+	a, err := in.journal.Ledger().Get(ctx, approvalID)
+	if err != nil {
+		return err
+	}
+	if a.Session == s && in.rec.Running(s, a.PermitRun) {
+		return fmt.Errorf("contextgraph: approval %s is not in doubt: the run of its effect is under way in this process: %w", approvalID, safety.ErrConflict)
+	}
+	_, err = in.guard.Resolve(ctx, safety.Resolution{
+		Session: s, ApprovalID: approvalID, Executed: executed, Who: who, Note: note,
+	})
+	return err
+}
+
+// History returns all that happened to an approval of the session, oldest first: who
+// asked, each check with its verdict, who decided and whether anybody authenticated
+// them, the permit, its use, and how the effect ended, or who said so.
+// [safety.ErrNotFound] if the session has no such approval.
+func (in *Instance) History(ctx context.Context, s Session, approvalID string) ([]safety.Step, error) {
+	if in.journal == nil {
+		return nil, ErrDisabled
+	}
+	l := in.journal.Ledger()
+	a, err := l.Get(ctx, approvalID)
+	if err != nil {
+		return nil, err
+	}
+	if a.Session != s {
+		return nil, fmt.Errorf("contextgraph: approval %q of session %q: %w", approvalID, s.ID, safety.ErrNotFound)
+	}
+	return l.History(ctx, approvalID)
+}

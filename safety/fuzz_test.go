@@ -1,0 +1,337 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// dice reads choices from bytes; at their end every choice is the first.
+type dice struct{ data []byte }
+
+func (d *dice) next(n int) int {
+	if len(d.data) == 0 {
+		return 0
+	}
+	b := d.data[0]
+	d.data = d.data[1:]
+	return int(b) % n
+}
+
+func (d *dice) int16() int64 { return int64(int16(d.next(256)<<8 | d.next(256))) }
+
+// plain is a value as the oracle knows it: a letter for what it is and a number. The
+// zero plain is none.
+type plain struct {
+	kind     byte // t text, n number, m money, b boolean, d date
+	currency string
+	n        int64
+}
+
+func (d *dice) plain() plain {
+	kind := "_tnmmmbd"[d.next(8)]
+	if kind == '_' {
+		return plain{}
+	}
+	p := plain{kind: kind, n: d.int16()}
+	switch kind {
+	case 'm':
+		p.currency = []string{"USD", "EUR", ""}[d.next(3)]
+	case 'b':
+		p.n &= 1
+	}
+	return p
+}
+
+func (p plain) value() entity.Value {
+	switch p.kind {
+	case 't':
+		return entity.Text(strconv.FormatInt(p.n, 10))
+	case 'n':
+		return number(p.n)
+	case 'm':
+		return must(entity.Money(strconv.FormatInt(p.n, 10), p.currency))
+	case 'b':
+		return entity.Bool(p.n == 1)
+	case 'd':
+		return entity.Time(epoch.Add(time.Duration(p.n) * time.Second))
+	}
+	return entity.Value{}
+}
+
+// plainRule is a rule as the oracle knows it.
+type plainRule struct {
+	absolute, percent int64
+	direction         safety.Direction
+	warn, optional    bool
+}
+
+func (d *dice) rule() plainRule {
+	return plainRule{
+		absolute: int64(d.next(4)) * 50, percent: int64(d.next(4)) * 5, direction: safety.Direction(d.next(3)),
+		warn: d.next(4) == 1, optional: d.next(3) == 1,
+	}
+}
+
+func (r plainRule) rule() safety.Rule {
+	out := safety.Rule{
+		Drift: "changed", Severity: 0.5, Direction: r.direction, Optional: r.optional,
+		Tolerance: safety.Tolerance{Absolute: float64(r.absolute), Percent: float64(r.percent)},
+	}
+	if r.warn {
+		out.Effect = safety.Warn
+	}
+	return out
+}
+
+// holds reports whether a value that was seen is proven by the answer: counted if it was
+// compared at all.
+func (r plainRule) holds(name string, seen, now plain) (holds, counted bool) {
+	moved := now.n - seen.n
+	ordered := seen.kind == 'd' || (seen.kind == 'n' || seen.kind == 'm') && seen.currency == now.currency
+	within := r.absolute+r.percent > 0 && seen.kind != 'd' && (r.absolute == 0 || max(moved, -moved) <= r.absolute) &&
+		(r.percent == 0 || 100*max(moved, -moved) <= r.percent*max(seen.n, -seen.n))
+	switch {
+	case now.kind == 0:
+		return r.optional, false
+	case seen.kind != now.kind, seen.currency != now.currency && (seen.currency == "" || now.currency == ""):
+		return false, false
+	case r.warn:
+		return true, true
+	case name == "availability" && now == plain{kind: 'b'}:
+		return false, true
+	}
+	free := ordered && (within || moved > 0 && r.direction == safety.Fall || moved < 0 && r.direction == safety.Rise)
+	return seen == now || free, true
+}
+
+// proven is what a check comes to, said again in as few words as possible: all that was
+// seen is in a fresh answer and holds, and something was compared.
+func proven(rules map[string]plainRule, seen, now map[string]plain) bool {
+	compared := 0
+	for name, p := range seen {
+		holds, counted := rules[name].holds(name, p, now[name])
+		if !holds {
+			return false
+		}
+		if counted {
+			compared++
+		}
+	}
+	if p := now["availability"]; p.kind != 0 && seen["availability"].kind == 0 {
+		if p.kind != 'b' || p.n == 0 && !rules["availability"].warn {
+			return false
+		}
+		compared++
+	}
+	return compared > 0
+}
+
+// FuzzCheckerAnswer makes up an entity, rules for it and an answer about it, and compares
+// the verdict with the oracle: what is not proven is never safe, and what is proven is.
+func FuzzCheckerAnswer(f *testing.F) {
+	f.Add([]byte{}, int64(0), uint8(0), "")
+	// The price and that it is available, unchanged.
+	same := []byte{0, 0, 0, 0, 0, 3, 1, 44, 0, 1, 3, 1, 44, 0}
+	f.Add(slices.Concat(same, same), int64(0), uint8(0), "v1")
+	f.Add(slices.Concat(same, same), -int64(31*time.Second), uint8(0), "v1")
+	f.Add(slices.Concat(same, same), int64(3*time.Second), uint8(0), "v1")
+	for how := range uint8(6) {
+		f.Add(slices.Concat(same, same), int64(0), how, "\xff\x00")
+	}
+	// A number, an amount or a time that was 300 and moves, by every rule.
+	for i := range 3 * 2 * 2 * 3 * 4 {
+		absolute, percent, direction, kind := byte(i%2), byte(i/2%2), byte(i/4%3), []byte{2, 3, 7}[i/12%3]
+		moved := []byte{44 - 40, 44 - 10, 44 + 10, 44 + 60}[i/36]
+		seen, now := []byte{kind, 1, 44}, []byte{kind, 1, moved}
+		if kind == 3 {
+			seen, now = append(seen, 0), append(now, 0) // in dollars
+		}
+		f.Add(slices.Concat([]byte{absolute, percent, direction, 0, 0}, seen, []byte{1}, now), int64(0), uint8(0), "")
+	}
+	for i := range uint16(64) {
+		f.Add(slices.Repeat(binary.BigEndian.AppendUint16(nil, 2017*i), 40), int64(i), uint8(0), "W/\"3\"")
+	}
+	names := []string{"price", "availability", "audience", "starts"}
+	f.Fuzz(func(t *testing.T, data []byte, age int64, how uint8, version string) {
+		d := &dice{data}
+		rules, seen, now := map[string]plainRule{}, map[string]plain{}, map[string]plain{}
+		e := thing("Product", "P", nil)
+		e.Attributes = values{}
+		answer := values{}
+		for _, name := range names {
+			rules[name] = d.rule()
+			if p := d.plain(); p.kind != 0 {
+				seen[name], e.Attributes[name] = p, p.value()
+			}
+			switch d.next(3) {
+			case 0: // as it was
+				now[name], answer[name] = seen[name], seen[name].value()
+			case 1:
+				p := d.plain()
+				now[name], answer[name] = p, p.value()
+			}
+		}
+		asOf := epoch.Add(time.Duration(age))
+		fresh := age >= -int64(30*time.Second) && age <= int64(2*time.Second)
+		check := func(context.Context, entity.Canonical) (safety.State, error) {
+			s := safety.State{Attributes: answer, AsOf: asOf, Version: version, Origins: []safety.Origin{{Kind: version, Name: version, Call: version}}}
+			switch how % 6 {
+			case 1:
+				return s, errors.New(version)
+			case 2:
+				return s, &safety.AnswerError{Reason: version, Err: errors.New(version)}
+			case 3:
+				panic(version)
+			case 4:
+				s.AsOf = time.Time{}
+			case 5:
+				s.Attributes = nil
+			}
+			return s, nil
+		}
+		b := newBench(t, func(cfg *safety.GuardConfig) {
+			cfg.Checkers = map[string]safety.Checker{"Product": safety.CheckerFunc(check)}
+			for name, r := range rules {
+				cfg.Policy.Rules[name] = r.rule()
+			}
+		}, e)
+		r := b.check()
+		if want := how%6 == 0 && fresh && proven(rules, seen, now); r.IsSafeToApprove() != want {
+			t.Errorf("safe %t, want %t\nseen %v\nnow %v\nrules %+v\nas of %v, answered the way %d\n%s", !want, want, seen, now, rules, asOf, how%6, r.Summary())
+		}
+		if r.IsSafeToApprove() && (r.CheckFailed() || r.StaleEntities() > 0 || len(r.Failures()) > 0 || len(r.Alerts()) > 0) {
+			t.Errorf("safe beside what is not:\n%s", r.Summary())
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Error(err)
+		}
+		var back safety.Report
+		if err := json.Unmarshal(text, &back); err != nil || back.IsSafeToApprove() {
+			t.Errorf("read back: safe %t, %v", back.IsSafeToApprove(), err)
+		}
+	})
+}
+
+// cell is a value as a driver may give it.
+func (d *dice) cell(text string) driver.Value {
+	switch d.next(11) {
+	case 0:
+		return "40000.00"
+	case 1:
+		return true
+	case 2:
+		return d.int16() * 10
+	case 3:
+		return float64(d.int16()) * 2.5
+	case 4:
+		return []byte(text)
+	case 5:
+		return text
+	case 6:
+		return epoch.Add(time.Duration(d.int16()) * time.Second)
+	case 7:
+		return []byte(nil)
+	case 8:
+		return []float64{math.NaN(), math.Inf(1), math.Copysign(0, -1), 40000}[d.next(4)]
+	case 9:
+		return int64(d.next(3))
+	}
+	return nil
+}
+
+// isPrice and isTrue say independently of the code whether a cell holds $40,000, and
+// whether it says yes.
+func isPrice(v driver.Value) bool {
+	switch x := v.(type) {
+	case int64:
+		return x == 40000
+	case float64:
+		return x == 40000
+	case []byte:
+		return isPrice(string(x))
+	case string:
+		digits := regexp.MustCompile(`[0-9.,eE+' \x{a0}\x{202f}\x{2019}-]+`).FindString(strings.TrimSpace(strings.TrimLeft(x, "$USD \t\r\n\u00a0")))
+		r, ok := new(big.Rat).SetString(strings.NewReplacer(",", "", " ", "", "'", "", "\u00a0", "", "\u202f", "", "\u2019", "").Replace(digits))
+		return ok && r.Cmp(big.NewRat(40000, 1)) == 0
+	}
+	return false
+}
+
+func isTrue(v driver.Value) bool {
+	switch x := v.(type) {
+	case bool:
+		return x
+	case int64:
+		return x == 1
+	}
+	return false
+}
+
+// FuzzSQLAnswer checks that no row makes the checker panic, that what it reads has the
+// configured kinds, and that only exactly one complete and equal row is safe.
+func FuzzSQLAnswer(f *testing.F) {
+	f.Add([]byte{}, "", uint8(0))
+	f.Add([]byte{1, 0, 1}, "$40,000", uint8(0))
+	f.Add([]byte{1, 5, 1}, "USD 40.000,00", uint8(0))
+	f.Add([]byte{1, 8, 0, 9, 1}, "x", uint8(0))
+	f.Add([]byte{1, 4, 5}, "true", uint8(0))
+	for i := range byte(3) {
+		f.Add([]byte{1, 0, 9, i}, "", uint8(0)) // 0 is no, 1 is yes, 2 is neither
+	}
+	f.Add([]byte{1, 5, 4}, "\xff", uint8(0))
+	for how := range uint8(8) {
+		f.Add([]byte{1, 0, 1, 0, 1}, "40000", how)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, text string, how uint8) {
+		d := &dice{data}
+		db := &fakeDB{columns: []string{"price", "available"}}
+		rows := d.next(3)
+		for range rows {
+			db.rows = append(db.rows, []driver.Value{d.cell(text), d.cell(text)})
+		}
+		clean := rows == 1
+		switch how % 8 {
+		case 1:
+			db.columns, clean = []string{"price", text}, clean && text == "available"
+		case 2:
+			db.columns, clean = []string{"price", "price"}, false
+		case 3:
+			db.more = true // of which nothing is read
+		case 4:
+			db.queryErr, clean = errors.New(text), false
+		case 5:
+			db.rowErr, clean = errors.New(text), false
+		case 6:
+			db.beginErr = errors.New(text) // asked without a transaction
+		}
+		checker := sqlChecker(t, placementQuery(db.open(t)))
+		s, err := checker.Check(t.Context(), strava)
+		for name, v := range s.Attributes {
+			if want := map[string]entity.Kind{"price": entity.KindMoney, "availability": entity.KindBool}[name]; v.Kind() != want {
+				t.Fatalf("%s is a %s, want %s", name, v.Kind(), want)
+			}
+		}
+		r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = checker }, strava).check()
+		if r.IsSafeToApprove() && !(err == nil && clean && isPrice(db.rows[0][0]) && isTrue(db.rows[0][1])) {
+			t.Fatalf("safe with %q, %v, %v", db.rows, s, err)
+		}
+	})
+}

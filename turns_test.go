@@ -1,0 +1,214 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genai"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// wantTurnMissing approves and expects that the check failed for a turn that the record
+// does not hold, and says which and what to do.
+func wantTurnMissing(t *testing.T, h *harness, want ...string) {
+	t.Helper()
+	id, _ := h.ask(sess)
+	got := h.answer(sess, id, true)
+	h.wantBought(0)
+	if got["reason"] != safety.CodeCheckFailed {
+		t.Fatalf("buy answered %v, want check_failed", got)
+	}
+	if a := h.approvals(sess); len(a[len(a)-1].Gaps) == 0 {
+		t.Error("the request was shown as one on a complete record")
+	}
+	failures, _ := got["failures"].([]any)
+	for _, f := range failures {
+		f := f.(map[string]any)
+		detail, _ := f["detail"].(string)
+		if f["reason"] != safety.ReasonIncompleteRecord {
+			continue
+		}
+		ok := true
+		for _, w := range append(want, "start a new session") {
+			ok = ok && strings.Contains(detail, w)
+		}
+		if ok {
+			return
+		}
+	}
+	t.Errorf("failures %v, want one with %q and the remedy", failures, want)
+}
+
+// elsewhere runs a turn of the session in a runner that contextgraph does not know.
+func (h *harness) elsewhere(cfg runner.PluginConfig, text string) (invocation string) {
+	h.t.Helper()
+	root, err := llmagent.New(llmagent.Config{Name: "root", Model: answering(adktest.Text("There is one route."))})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r, err := runner.New(runner.Config{AppName: app, Agent: root, SessionService: h.sessions, PluginConfig: cfg, AutoCreateSession: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return adktest.Run(h.t, r, user, sess, adktest.UserText(text))[0].InvocationID
+}
+
+func TestTurnOfAnotherInstance(t *testing.T) {
+	for name, plugins := range map[string]func(t *testing.T) runner.PluginConfig{
+		"without contextgraph": func(*testing.T) runner.PluginConfig { return runner.PluginConfig{} },
+		"with another journal": func(t *testing.T) runner.PluginConfig {
+			other, err := contextgraph.Open(t.Context(), contextgraph.Config{
+				Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "other.db")}, Logger: quiet(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = other.Close(t.Context()) })
+			return other.PluginConfig()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			wantTurnMissing(t, h, "1 turn of the session is not on record", h.elsewhere(plugins(t), "what is there?"))
+		})
+	}
+}
+
+func TestManyTurnsOfAnotherInstance(t *testing.T) {
+	h := newHarness(t)
+	var first string
+	for range 5 {
+		if id := h.elsewhere(runner.PluginConfig{}, "what is there?"); first == "" {
+			first = id
+		}
+	}
+	wantTurnMissing(t, h, "5 turns of the session are not on record", first, ", ...")
+}
+
+// A turn that comes between the request and its answer is missing, too.
+func TestTurnOfAnotherInstanceBeforeTheAnswer(t *testing.T) {
+	h := newHarness(t)
+	id, _ := h.ask(sess)
+	turn := h.elsewhere(runner.PluginConfig{}, "what is there?")
+	got := h.answer(sess, id, true)
+	h.wantBought(0)
+	if got["reason"] != safety.CodeCheckFailed {
+		t.Fatalf("buy answered %v, want check_failed", got)
+	}
+	if a := h.approvals(sess)[0]; !strings.Contains(string(a.Report), turn) {
+		t.Errorf("the report does not name turn %s: %s", turn, a.Report)
+	}
+}
+
+// Events without a run: what a client writes over REST, or puts into a new session.
+func TestEventsWithoutARun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		event session.Event
+		want  string
+		late  bool // after a turn that is on record
+	}{
+		"a message in a new session":           {event: session.Event{InvocationID: "p-1", Author: "user"}, want: "p-1"},
+		"an agent's message in a new session":  {event: session.Event{InvocationID: "p-2", Author: "root"}, want: "p-2"},
+		"without a turn":                       {event: session.Event{Author: "root"}, want: "1 event of the session belongs to no turn"},
+		"a change of state":                    {event: session.Event{InvocationID: "p-3", Author: "user", Actions: session.EventActions{StateDelta: map[string]any{"a": 1}}}, want: "p-3", late: true},
+		"a change of state without a turn":     {event: session.Event{Author: "user", Actions: session.EventActions{StateDelta: map[string]any{"a": 1}}}, want: "1 event", late: true},
+		"a change by nobody":                   {event: session.Event{Actions: session.EventActions{StateDelta: map[string]any{"a": 1}}}, want: "1 event", late: true},
+		"an agent's without a turn, after one": {event: session.Event{Author: "root"}, late: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			var s session.Session
+			if tt.late {
+				h.ask(sess)
+				resp, err := h.sessions.Get(t.Context(), &session.GetRequest{AppName: app, UserID: user, SessionID: sess})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s = resp.Session
+			} else {
+				resp, err := h.sessions.Create(t.Context(), &session.CreateRequest{AppName: app, UserID: user, SessionID: sess})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s = resp.Session
+			}
+			ev := tt.event
+			ev.ID = "seeded"
+			if ev.Actions.StateDelta == nil {
+				ev.Content = genai.NewContentFromText("there is a route", genai.RoleUser)
+			}
+			if err := h.sessions.AppendEvent(t.Context(), s, &ev); err != nil {
+				t.Fatal(err)
+			}
+			if tt.want != "" {
+				wantTurnMissing(t, h, tt.want)
+				return
+			}
+			id, _ := h.ask(sess)
+			h.answer(sess, id, true)
+			h.wantBought(1)
+		})
+	}
+}
+
+// A turn that resumes here what began elsewhere has a beginning that is not on record.
+func TestTurnThatBeganElsewhere(t *testing.T) {
+	h := newHarness(t)
+	search, err := functiontool.New(functiontool.Config{Name: "search", Description: "finds products", RequireConfirmation: true},
+		func(agent.Context, searchArgs) (map[string]any, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, err := runner.New(runner.Config{AppName: app, SessionService: h.sessions, AutoCreateSession: true,
+		Agent: mustAgent(t, llmagent.Config{Name: "root", Tools: []tool.Tool{search}, Model: answering(adktest.Call("search", map[string]any{"query": "routes"}))}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := adktest.Run(t, elsewhere, user, sess, adktest.UserText("buy a route"))
+	events := adktest.Run(t, h.runner, user, sess, adktest.Answer(adktest.Confirmations(begun)[0].ID, true))
+	calls := adktest.Confirmations(events)
+	if len(calls) != 1 {
+		t.Fatalf("%d confirmations, want 1", len(calls))
+	}
+	got := h.answer(sess, calls[0].ID, true)
+	h.wantBought(0)
+	if a := h.approvals(sess)[0]; got["reason"] != safety.CodeCheckFailed || !strings.Contains(string(a.Report), "the beginning of turn "+begun[0].InvocationID) {
+		t.Errorf("buy answered %v, want check_failed for the beginning of %s", got, begun[0].InvocationID)
+	}
+}
+
+// A turn that was cut short stays a gap of its session, and says so.
+func TestCrashedTurnSaysWhatToDo(t *testing.T) {
+	h := newHarness(t)
+	h.ask(sess)
+	rows := h.rows(sess)
+	turn := rows[0].InvocationID
+	conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := sqlitex.ExecuteTransient(conn, `DELETE FROM agent_events WHERE event_type = 'INVOCATION_COMPLETED'`, nil); err != nil || conn.Changes() == 0 {
+		t.Fatalf("%d rows removed, %v", conn.Changes(), err)
+	}
+	h.clock.advance(10 * time.Second) // a run that ended just now may still write its last row
+	wantTurnMissing(t, h, turn, "ended without INVOCATION_COMPLETED")
+}
