@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -52,6 +53,16 @@ func TestRequesterDoesNotApprove(t *testing.T) {
 			}, tt.opts...)
 		})
 	}
+}
+
+// An authorizer that was forgotten approves nothing.
+func TestNilAuthorizerRefuses(t *testing.T) {
+	h := newHarness(t, func(o *options) { contextgraph.WithAuthorizer(nil)(&o.cfg) })
+	id, _ := h.ask(sess)
+	if got := h.answer(sess, id, true); got["reason"] != safety.CodeNotAuthorized {
+		t.Errorf("buy answered %v", got)
+	}
+	h.wantBought(0)
 }
 
 // That nothing says who approves is said when the program starts, and with each approval.

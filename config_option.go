@@ -43,8 +43,12 @@ func WithDatabase(name string, db safety.SQLQuerier) Option {
 	}
 }
 
-// WithAuthorizer lets a decide who may approve an action.
+// WithAuthorizer lets a decide who may approve an action. A nil a is one that refuses
+// everybody: who names an authorizer does not mean to do without.
 func WithAuthorizer(a safety.Authorizer) Option {
+	if a == nil {
+		a = safety.AuthorizerFunc(nil)
+	}
 	return func(cfg *Config) { cfg.Authorize = a }
 }
 

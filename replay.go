@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -84,6 +87,9 @@ func (r *replayChecker) Check(ctx context.Context, e entity.Canonical) (safety.S
 	if !ok {
 		return safety.State{}, errors.New("a replay needs the check it is part of")
 	}
+	if err := whole(e); err != nil {
+		return safety.State{}, err
+	}
 	calls, err := safety.Share(ctx, recordKey{}, func(ctx context.Context) (*graphsync.Calls, error) {
 		rows, err := r.in.journal.Events(ctx, session)
 		return graphsync.NewCalls(rows), err
@@ -112,6 +118,20 @@ func (r *replayChecker) Check(ctx context.Context, e entity.Canonical) (safety.S
 		errs = append(errs, again.compare(e, s, &state))
 	}
 	return state, errors.Join(errs...)
+}
+
+// whole says what of e was left out of the record: the same mark would stand in its place
+// now, whatever the present value is.
+func whole(e entity.Canonical) error {
+	if jsonenc.Marked(e.Value) {
+		return errors.New("its value was redacted or left out when it was recorded, so that nothing can be compared with it")
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+		if text, _ := e.Attributes[name].AsText(); jsonenc.Marked(text) {
+			return fmt.Errorf("%s was redacted or left out when it was recorded, so that nothing can be compared with it", name)
+		}
+	}
+	return nil
 }
 
 // again repeats a call, once per check.
@@ -147,6 +167,7 @@ func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.
 // compare takes what a repeated call says of e into state.
 func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *safety.State) error {
 	others := 0
+	var errs []error
 	for _, now := range again.found {
 		if now.Key != e.Key {
 			if now.Type == e.Type {
@@ -154,11 +175,16 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 			}
 			continue
 		}
-		for name, v := range now.Attributes {
+		for _, name := range slices.Sorted(maps.Keys(now.Attributes)) {
+			v := now.Attributes[name]
 			// What was seen in another call is asked for there.
-			if _, seen := e.Attributes[name]; !seen {
-				state.Attributes[name] = v
+			if _, seen := e.Attributes[name]; seen {
+				continue
 			}
+			if other := state.Attributes[name]; !other.IsZero() && !other.Equal(v) {
+				errs = append(errs, fmt.Errorf("the repeated calls do not say the same of %s", name))
+			}
+			state.Attributes[name] = v
 		}
 		for _, name := range s.Attributes {
 			if v := now.Attributes[name]; !v.IsZero() {
@@ -169,7 +195,7 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 			// Its value is all that was seen of it, and that is the same.
 			state.Attributes["availability"] = entity.Bool(true)
 		}
-		return nil
+		return errors.Join(errs...)
 	}
 	gone := fmt.Errorf("%s was called again with the same arguments and does not show it any more", s.Call.Tool)
 	if others > 0 {

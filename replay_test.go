@@ -681,6 +681,90 @@ func TestReplayOfTwoTools(t *testing.T) {
 	}
 }
 
+// What two repeated calls say differently, where neither said it before, is not known: not
+// even that the item is still to be had.
+func TestReplayContradiction(t *testing.T) {
+	for _, gone := range []string{"search", "look"} {
+		var later atomic.Bool
+		say := func(tool string, m map[string]any) map[string]any {
+			if later.Load() {
+				m["available"] = tool != gone
+			}
+			return m
+		}
+		h := newHarness(t, func(o *options) {
+			o.cfg.CheckFuncs = nil
+			o.cfg.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
+			available := contextgraph.AttributeConfig{Path: "$.available", Type: entity.KindBool, Optional: true}
+			rule := func(tool, name string, kind entity.Kind) contextgraph.ExtractConfig {
+				return contextgraph.ExtractConfig{Name: tool, Tool: tool, Type: "Product", Value: "$.name", Attributes: map[string]contextgraph.AttributeConfig{
+					name: {Path: "$." + name, Type: kind}, "availability": available,
+				}}
+			}
+			o.cfg.Extract = []contextgraph.ExtractConfig{rule("search", "color", entity.KindText), rule("look", "reach", entity.KindNumber)}
+			o.search = func(agent.Context, searchArgs) (map[string]any, error) {
+				return say("search", map[string]any{"name": item, "color": "red"}), nil
+			}
+			o.answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+				if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
+					return adktest.Call("look", map[string]any{"query": item}), nil
+				} else if last != nil && last.Name == "look" {
+					return adktest.Call("buy", map[string]any{"item": item, "count": 1}), nil
+				}
+				return shopper(req)
+			}
+			o.tools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+				look := mustTool(t, "look", func(agent.Context, searchArgs) (map[string]any, error) {
+					return say("look", map[string]any{"name": item, "reach": 7}), nil
+				})
+				for _, x := range []tool.Tool{tools[0], look} {
+					if _, err := cg.Replayable(x); err != nil {
+						t.Error(err)
+					}
+				}
+				return append(tools, look)
+			}
+		})
+		h.ask(sess)
+		if r, err := h.cg.Check(t.Context(), key(sess)); err != nil || !r.IsSafeToApprove() {
+			t.Fatalf("error %v\n%s", err, r.Summary())
+		}
+		later.Store(true)
+		if r, err := h.cg.Check(t.Context(), key(sess)); err != nil || r.IsSafeToApprove() || !strings.Contains(r.Summary(), "do not say the same of availability") {
+			t.Errorf("%s: error %v\n%s", gone, err, r.Summary())
+		}
+	}
+}
+
+// A value that was taken out of the record is the same mark before and after.
+func TestReplayOfRedactedValues(t *testing.T) {
+	for name, rule := range map[string]func(*contextgraph.ExtractConfig){
+		"attribute": func(e *contextgraph.ExtractConfig) {
+			e.Attributes = map[string]contextgraph.AttributeConfig{"contact": {Path: "$.contact", Type: entity.KindText}}
+		},
+		"value": func(e *contextgraph.ExtractConfig) { e.Value, e.Attributes = "$.contact", nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var contact atomic.Value
+			contact.Store("agent-007")
+			v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+				o.cfg.Record.Redact.Patterns = []string{"agent-[0-9]+"}
+				o.cfg.Extract = []contextgraph.ExtractConfig{{Name: "found", Tool: "search", Type: "Product", Value: "$.name"}}
+				rule(&o.cfg.Extract[0])
+				o.search = func(agent.Context, searchArgs) (map[string]any, error) {
+					return map[string]any{"name": item, "contact": contact.Load()}, nil
+				}
+			})
+			v.ask(sess)
+			contact.Store("agent-008")
+			r, err := v.cg.Check(t.Context(), key(sess))
+			if err != nil || r.IsSafeToApprove() || !strings.Contains(r.Summary(), "was redacted") {
+				t.Errorf("error %v\n%s", err, r.Summary())
+			}
+		})
+	}
+}
+
 // replays has search called again in the place of a checker.
 func replays(o *options) {
 	o.cfg.CheckFuncs = nil

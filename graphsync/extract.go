@@ -119,6 +119,7 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 		return read, nil
 	}
 	var docs documents
+	named := make(mentions)
 	for _, c := range x.byEvent[e.EventType] {
 		doc, applies, err := docs.of(e, c)
 		if applies || err != nil {
@@ -126,7 +127,7 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 		}
 		if err == nil && applies {
 			var found []entity.Entity
-			found, err = c.apply(doc)
+			found, err = c.apply(doc, named)
 			read.entities = append(read.entities, found...)
 		}
 		if err != nil {
@@ -134,7 +135,22 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 			return read, err
 		}
 	}
+	for i := range read.entities {
+		e := &read.entities[i]
+		e.Repeats = max(0, len(named[thingOf(*e)])-1)
+	}
 	return read, nil
+}
+
+// mentions are the places at which the arguments of an action name things. Two rules may
+// read one place, which is then one mention.
+type mentions map[thing]map[string]bool
+
+func (m mentions) add(e entity.Entity, place string) {
+	if m[thingOf(e)] == nil {
+		m[thingOf(e)] = make(map[string]bool)
+	}
+	m[thingOf(e)][place] = true
 }
 
 // documents decodes the content of one row, each part at most once.
@@ -217,37 +233,33 @@ func isNoResult(doc any) bool {
 	return failed && len(m) == 1
 }
 
-// apply finds the entities of one rule in one document. Those of an action are counted.
-func (c *compiled) apply(doc any) ([]entity.Entity, error) {
+// apply finds the entities of one rule in one document. Where an action names them is
+// added to named.
+func (c *compiled) apply(doc any, named mentions) ([]entity.Entity, error) {
 	var out []entity.Entity
-	first := make(map[string]int)
 	for i, object := range c.objects(doc) {
-		e, err := c.entity(object)
+		e, err := c.entity(object.Node)
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
 		}
-		if i, again := first[e.CanonicalKey()]; again && c.In == InAction {
-			out[i].Repeats++
-		} else {
-			first[e.CanonicalKey()] = len(out)
+		if c.In == InAction {
+			// There is one: the entity has its value from it.
+			for _, value := range c.value.SelectLocated(object.Node) {
+				named.add(e, object.Path.Pointer()+value.Path.Pointer())
+			}
 		}
 		out = append(out, e)
 	}
 	return out, nil
 }
 
-func (c *compiled) objects(doc any) []any {
-	if c.eachOne {
-		return c.each.Select(doc)
-	}
-	// Members of an object come in no order; their places in the document do.
+func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	located := c.each.SelectLocated(doc)
-	located.Sort()
-	out := make([]any, len(located))
-	for i, n := range located {
-		out[i] = n.Node
+	if !c.eachOne {
+		// Members of an object come in no order; their places in the document do.
+		located.Sort()
 	}
-	return out
+	return located
 }
 
 func (c *compiled) entity(object any) (entity.Entity, error) {

@@ -17,8 +17,15 @@ import (
 // onUserMessage opens the run. It is the first callback of a run and the only
 // one that sees who answers an approval, and when. An error starts no run: it refuses
 // the answer to a guarded input, behind which there is no other gate.
-func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
+func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (_ *genai.Content, err error) {
 	var r *run
+	looked := false // whether the gate of inputs came to an end
+	defer func() {
+		// A panic is recovered by then. It must not let an answer pass that nobody looked at.
+		if !looked && err == nil {
+			err = rec.unseenInputs(msg)
+		}
+	}()
 	defer rec.rescue("OnUserMessage", &r)
 	r = rec.open(ctx)
 	rec.emit(ctx, r, row{
@@ -34,7 +41,9 @@ func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Conte
 		parts: func(d jsonenc.Doc) { rec.parts(d, r, r.rootSpan, msg, everything) },
 	})
 	r.turns = turnsOf(ctx, r)
-	if err := rec.takeInputs(ctx, r, msg); err != nil {
+	err = rec.takeInputs(ctx, r, msg)
+	looked = true
+	if err != nil {
 		rec.turnAway(ctx, r, err)
 		return nil, err
 	}

@@ -33,7 +33,11 @@ func (p ToolPattern) Match(name string) bool {
 	if p.IsName() {
 		return string(p) == name
 	}
-	ok, err := path.Match(flat(string(p)), flat(name))
+	if ok, err := path.Match(flat(string(p)), flat(name)); ok && err == nil {
+		return true
+	}
+	// A range like [!-/] is another one without its slash.
+	ok, err := path.Match(string(p), name)
 	return ok && err == nil
 }
 

@@ -22,6 +22,8 @@ func TestToolPattern(t *testing.T) {
 		{"files/*", []string{"files/delete", "files/a/b"}, []string{"files", "files_delete"}},
 		{"[a-c]uy", []string{"buy"}, []string{"duy", "uy"}},
 		{"[^b]uy", []string{"guy"}, []string{"buy"}},
+		{"x[!-/]y", []string{"x-y", "x.y", "x/y"}, []string{"xay", "xy"}},
+		{"files[.-0]delete", []string{"files/delete", "files.delete"}, []string{"files_delete"}},
 		{`b\*`, []string{"b*"}, []string{"buy", `b\*`}},
 	} {
 		if err := tt.pattern.Validate(); err != nil {

@@ -17,6 +17,10 @@ import (
 // ends with the refusal, which a model that does nothing else would never do.
 const maxRepeats = 10
 
+// maxRefused bounds the refused calls that a run remembers. Those beyond it go the whole
+// way again, which refuses them too.
+const maxRefused = 1000
+
 // repeatKey tells the calls of a run apart by what they would do.
 type repeatKey struct{ agent, tool, digest string }
 
@@ -51,7 +55,7 @@ func (r *run) noteRefusal(c *call, args map[string]any, err error) {
 	if r.refused == nil {
 		r.refused = make(map[repeatKey]*refused)
 	}
-	if r.refused[key] == nil {
+	if r.refused[key] == nil && len(r.refused) < maxRefused {
 		r.refused[key] = &refused{refusal: refusal}
 	}
 }

@@ -57,6 +57,33 @@ type target struct {
 	entity entity.Canonical
 	unseen bool
 	action bool // it stands in the arguments of the action
+	// later holds the attributes that the record has gained since the request, if any.
+	later map[string]entity.Value
+	seen  []entity.Entity // with those of later
+}
+
+// learn takes over what the record says of the entity beyond what it said when the
+// request was asked. What was shown then stays as it was.
+func (t *target) learn(now entity.Canonical) {
+	for name, v := range now.Attributes {
+		if !t.entity.Attributes[name].IsZero() {
+			continue
+		}
+		if t.later == nil {
+			t.later, t.seen = make(map[string]entity.Value), now.Seen
+		}
+		t.later[name] = v
+	}
+}
+
+// known returns the entity with everything that is to be compared.
+func (t target) known() entity.Canonical {
+	e := t.entity
+	if len(t.later) > 0 {
+		e.Seen, e.Attributes = t.seen, maps.Clone(t.later)
+		maps.Copy(e.Attributes, t.entity.Attributes)
+	}
+	return e
 }
 
 // inquiry is one check of a session: what to look at and what is known to be wrong
@@ -134,7 +161,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 // examine checks one entity. What is wrong with it beforehand does not keep the
 // checker from being asked: a change is worth knowing in any case.
 func (g *Guard) examine(ctx context.Context, t target, started time.Time) examined {
-	e := t.entity
+	e := t.known()
 	x := examined{result: EntityResult{
 		Type: e.Type, Value: e.Value, Seen: maps.Clone(e.Attributes), SeenAt: writable(e.LastSeen), Unseen: t.unseen,
 	}}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +131,32 @@ func TestW08LostEntityIsChecked(t *testing.T) {
 	_, r, err := b.permit()
 	wantRefusal(t, err, safety.CodeDrift)
 	wantDrift(t, r, safety.PriceChanged)
+}
+
+// An attribute that the record gained after the request is compared like the others; the
+// values that were shown stay those that count.
+func TestLateAttributeIsChecked(t *testing.T) {
+	b := newBench(t, nil, strava).approved()
+	late := strava
+	late.Attributes = maps.Clone(strava.Attributes)
+	late.Attributes["reach"], late.Attributes["price"] = number(9), usd("$1")
+	b.record.snap.Entities = []entity.Canonical{late}
+	_, r, err := b.permit()
+	wantRefusal(t, err, safety.CodeCheckFailed)
+	wantFailure(t, r, safety.ReasonMissingAttribute)
+	b.world.put(strava, "reach", number(9))
+	if _, r, err = b.permit(); err != nil {
+		t.Fatalf("%v\n%s", err, r.Summary())
+	}
+	if seen := r.Entities()[0].Seen; r.Fingerprint() != b.approval.Fingerprint || !seen["reach"].Equal(number(9)) || !seen["price"].Equal(strava.Attributes["price"]) {
+		t.Errorf("seen %v", seen)
+	}
+	b = newBench(t, nil, strava).approved()
+	b.record.snap.Entities = []entity.Canonical{late}
+	b.world.put(strava, "reach", number(8))
+	_, r, err = b.permit()
+	wantRefusal(t, err, safety.CodeDrift)
+	wantDrift(t, r, safety.AudienceShifted)
 }
 
 func TestW09OtherRulesDeny(t *testing.T) {

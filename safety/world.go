@@ -59,6 +59,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		action := ofAction(e, q.decision)
 		if i, ok := known[e.Key]; ok {
 			q.targets[i].action = q.targets[i].action || action
+			q.targets[i].learn(e)
 		} else if g.policy.requires(e, action) {
 			q.targets = append(q.targets, target{entity: e, unseen: true, action: action})
 		}

@@ -22,6 +22,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,17 @@ const (
 	MarkBudget         = "[SANITIZE_BUDGET_EXCEEDED]"
 	MarkUnserializable = "[UNSERIALIZABLE]"
 )
+
+// Marked reports whether s holds a mark. Two texts that do may be equal although what was
+// left out of them is not.
+func Marked(s string) bool {
+	for _, mark := range [...]string{MarkTruncated, MarkRedacted, MarkSensitive, MarkBinary, MarkDepth, MarkBudget, MarkUnserializable} {
+		if strings.Contains(s, mark) {
+			return true
+		}
+	}
+	return false
+}
 
 // Limits bound what one Writer writes. A zero field takes its default.
 type Limits struct {

@@ -231,3 +231,14 @@ func TestCleanCutsAndRepairs(t *testing.T) {
 		t.Errorf("%d bytes were written", w.Len())
 	}
 }
+
+func TestMarked(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "REDACTED": false, "a " + jsonenc.MarkRedacted + " b": true, jsonenc.MarkSensitive: true, "long" + jsonenc.MarkTruncated: true,
+		jsonenc.MarkBinary: true, jsonenc.MarkDepth: true, jsonenc.MarkBudget: true, jsonenc.MarkUnserializable: true,
+	} {
+		if got := jsonenc.Marked(text); got != want {
+			t.Errorf("Marked(%q) = %t", text, got)
+		}
+	}
+}
