@@ -52,6 +52,13 @@ var errStreamLeft = errors.New("whoever read the stream stopped before its end")
 // connection does not allow.
 func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		if r := p.rec.runs.lookup(ctx); r != nil {
+			if !r.claim(ctx) {
+				yield("", errors.New(refusalText(p.rec.deny(nil, p.Name(), CodeUnsupported, "its stream is being read already, and a call is carried out once"))))
+				return
+			}
+			defer r.release(ctx)
+		}
 		c, frozen, refusal, err := p.begin(ctx, args)
 		switch {
 		case refusal != nil:
@@ -81,6 +88,27 @@ func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[strin
 			yield("", errors.New(refusalText(refusal)))
 		}
 	}
+}
+
+// claim takes the call for one reader of its stream; false while another has it.
+func (r *run) claim(ctx agent.Context) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	actions := ctx.Actions()
+	if r.streaming[actions] {
+		return false
+	}
+	if r.streaming == nil {
+		r.streaming = make(map[*session.EventActions]bool)
+	}
+	r.streaming[actions] = true
+	return true
+}
+
+func (r *run) release(ctx agent.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.streaming, ctx.Actions())
 }
 
 // begin does what the callbacks before a tool do, and Protect's Run, and where the

@@ -85,6 +85,8 @@ type run struct {
 	closed  map[agentKey]*agentSpan
 	closing []agentKey
 	calls   map[*session.EventActions]*call
+	// streaming are the calls whose stream is being read.
+	streaming map[*session.EventActions]bool
 	// asked holds the calls that asked for an approval, by call id, until the
 	// event that carries the confirmation id passes.
 	asked map[string]*call
