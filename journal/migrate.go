@@ -26,6 +26,7 @@ var migrations = []string{
 	"sql/migrations/0003_losses.sql",
 	"sql/migrations/0004_outbox.sql",
 	"sql/migrations/0005_history.sql",
+	"sql/migrations/0006_milestones.sql",
 }
 
 // migrate applies the steps that the file lacks, each in one transaction together

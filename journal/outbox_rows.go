@@ -159,20 +159,26 @@ const backlogCounted = 1000
 
 // Backlog returns what the destination lacks. For one that does not exist yet that is
 // everything. Its cost does not depend on the number of rows.
-func (o *Outbox) Backlog(ctx context.Context) (Backlog, error) {
-	var l Backlog
-	err := o.journal.read(ctx, "backlog of "+o.name, func(conn *sqlite.Conn) error {
-		return query(conn, selectBacklogSQL, func(b *binder) {
-			b.text(o.name)
-			b.integer(backlogCounted)
-		}, func(stmt *sqlite.Stmt) error {
-			l.Rows = stmt.ColumnInt64(0)
-			if l.Rows == backlogCounted {
-				l.Rows = stmt.ColumnInt64(3) - stmt.ColumnInt64(1) + 1
-			}
-			l.First, l.Oldest, l.DeadLetters = stmt.ColumnInt64(1), columnTime(stmt, 2), stmt.ColumnInt64(4)
-			return nil
-		})
+func (o *Outbox) Backlog(ctx context.Context) (l Backlog, err error) {
+	err = o.journal.read(ctx, "backlog of "+o.name, func(conn *sqlite.Conn) error {
+		l, err = backlog(conn, o.name)
+		return err
+	})
+	return l, err
+}
+
+// backlog returns what the destination with the name lacks.
+func backlog(conn *sqlite.Conn, name string) (l Backlog, err error) {
+	err = query(conn, selectBacklogSQL, func(b *binder) {
+		b.text(name)
+		b.integer(backlogCounted)
+	}, func(stmt *sqlite.Stmt) error {
+		l.Rows = stmt.ColumnInt64(0)
+		if l.Rows == backlogCounted {
+			l.Rows = stmt.ColumnInt64(3) - stmt.ColumnInt64(1) + 1
+		}
+		l.First, l.Oldest, l.DeadLetters = stmt.ColumnInt64(1), columnTime(stmt, 2), stmt.ColumnInt64(4)
+		return nil
 	})
 	if err != nil {
 		return Backlog{}, err

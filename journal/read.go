@@ -5,9 +5,7 @@ package journal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -96,62 +94,4 @@ func (j *Journal) Count(ctx context.Context) (int64, error) {
 		})
 	})
 	return n, err
-}
-
-// SessionsQuery selects sessions. The zero value selects the newest 100.
-type SessionsQuery struct {
-	// App and User select the sessions of one application and one user; empty
-	// selects all.
-	App  string
-	User string
-	// Limit is the greatest number of sessions to return. Default 100.
-	Limit int
-	// Offset is the number of sessions to skip.
-	Offset int
-}
-
-// SessionSummary is one line of the list of sessions.
-type SessionSummary struct {
-	Session schema.Session
-	// First and Last are the times of the earliest and the latest row.
-	First, Last time.Time
-	// LastSeq is the Seq of the row stored last.
-	LastSeq int64
-	Events  int64
-	// Agents are the names of the agents that acted, sorted.
-	Agents []string
-	// Approval is the state of the approval asked for last; empty when there is none.
-	Approval string
-}
-
-// Sessions lists sessions, the one with the newest row first.
-func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSummary, error) {
-	if q.Limit < 0 || q.Offset < 0 {
-		return nil, fmt.Errorf("journal: list sessions: limit %d, offset %d: neither may be negative", q.Limit, q.Offset)
-	}
-	if q.Limit == 0 {
-		q.Limit = 100
-	}
-	var list []SessionSummary
-	err := j.read(ctx, "list sessions", func(conn *sqlite.Conn) error {
-		return query(conn, selectSessionsSQL, func(b *binder) {
-			b.text(q.App, q.User)
-			b.integer(int64(q.Limit), int64(q.Offset))
-		}, func(stmt *sqlite.Stmt) error {
-			s := SessionSummary{
-				Session:  schema.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
-				First:    columnTime(stmt, 3),
-				Last:     columnTime(stmt, 4),
-				LastSeq:  stmt.ColumnInt64(5),
-				Events:   stmt.ColumnInt64(6),
-				Approval: stmt.ColumnText(8),
-			}
-			if err := json.Unmarshal(columnJSON(stmt, 7), &s.Agents); err != nil {
-				return fmt.Errorf("agents of session %s: %w", s.Session.ID, err)
-			}
-			list = append(list, s)
-			return nil
-		})
-	})
-	return list, err
 }

@@ -21,6 +21,12 @@ var (
 	selectTurnsSQL string
 	//go:embed sql/select_sessions.sql
 	selectSessionsSQL string
+	//go:embed sql/select_milestones.sql
+	selectMilestonesSQL string
+	//go:embed sql/select_outline.sql
+	selectOutlineSQL string
+	//go:embed sql/select_standing.sql
+	selectStandingSQL string
 	//go:embed sql/count_events.sql
 	countEventsSQL string
 	//go:embed sql/add_lost_rows.sql

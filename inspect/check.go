@@ -1,0 +1,102 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// reported is the JSON of a [safety.Report].
+type reported struct {
+	ID            string    `json:"id"`
+	Verdict       string    `json:"verdict"`
+	Fingerprint   string    `json:"fingerprint"`
+	PolicyVersion string    `json:"policy_version"`
+	StartedAt     time.Time `json:"started_at"`
+	CheckedAt     time.Time `json:"checked_at"`
+	Total         int       `json:"total_entities"`
+	Stale         int       `json:"stale_entities"`
+	Entities      []struct {
+		Type    string                  `json:"type"`
+		Value   string                  `json:"value"`
+		Outcome string                  `json:"outcome"`
+		Seen    map[string]entity.Value `json:"seen"`
+		Now     map[string]entity.Value `json:"now"`
+		SeenAt  time.Time               `json:"seen_at"`
+		AsOf    time.Time               `json:"as_of"`
+		Unseen  bool                    `json:"unseen"`
+		Skipped []safety.Failure        `json:"skipped"`
+	} `json:"entities"`
+	Alerts   []safety.Alert   `json:"alerts"`
+	Warnings []safety.Alert   `json:"warnings"`
+	Failures []safety.Failure `json:"failures"`
+}
+
+// fill sets what the report of a check says.
+func (c *reported) fill(k *Check) {
+	k.ID, k.Fingerprint, k.PolicyVersion = c.ID, c.Fingerprint, c.PolicyVersion
+	k.Verdict = cmp.Or(k.Verdict, c.Verdict)
+	k.Total, k.Stale = c.Total, c.Stale
+	if k.At.IsZero() {
+		k.At = clock(c.CheckedAt)
+	}
+	if k.DurationMS == 0 && !c.StartedAt.IsZero() {
+		k.DurationMS = max(0, float64(c.CheckedAt.Sub(c.StartedAt))/float64(time.Millisecond))
+	}
+	k.Entities = []Rested{}
+	k.Alerts, k.Warnings, k.Failures = present(c.Alerts), present(c.Warnings), present(c.Failures)
+	for _, e := range c.Entities {
+		r := Rested{
+			Type: e.Type, Value: e.Value, Outcome: e.Outcome, Unseen: e.Unseen,
+			Seen: shown(e.Seen), SeenAt: clock(e.SeenAt), AsOf: clock(e.AsOf), Reason: c.reason(e.Type, e.Value, e.Skipped),
+		}
+		if len(e.Now) > 0 {
+			r.Now = shown(e.Now)
+		}
+		k.Entities = append(k.Entities, r)
+	}
+}
+
+// reason says why an entity could not be checked.
+func (c *reported) reason(typ, value string, skipped []safety.Failure) string {
+	for _, f := range append(skipped, c.Failures...) {
+		if f.EntityType == typ && f.Entity == value {
+			return cmp.Or(f.Detail, f.Reason)
+		}
+	}
+	return ""
+}
+
+// rest merges what the human saw with what the last check found.
+func (q *request) rest() {
+	at := make(map[[2]string]int)
+	for i := range q.Entities {
+		e := &q.Entities[i]
+		if e.Seen == nil {
+			e.Seen = map[string]string{}
+		}
+		at[thing(e.Type, e.Value)] = i
+	}
+	for _, k := range q.Checks {
+		for n := range k.Entities {
+			found := &k.Entities[n]
+			i, ok := at[thing(found.Type, found.Value)]
+			if !ok {
+				i = len(q.Entities)
+				at[thing(found.Type, found.Value)] = i
+				q.Entities = append(q.Entities, Rested{
+					Type: found.Type, Value: found.Value, Seen: found.Seen, SeenAt: found.SeenAt, Unseen: found.Unseen,
+				})
+			}
+			e := &q.Entities[i]
+			found.Confidence = e.Confidence
+			e.Now, e.AsOf, e.Outcome, e.Reason = found.Now, found.AsOf, found.Outcome, found.Reason
+		}
+	}
+	q.Entities = present(q.Entities)
+}

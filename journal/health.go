@@ -1,0 +1,133 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+var (
+	//go:embed sql/select_health.sql
+	selectHealthSQL string
+	//go:embed sql/select_destinations.sql
+	selectDestinationsSQL string
+)
+
+// Health is what a journal file is like.
+type Health struct {
+	// Version is that of the file; Known is the one that this program brings files to. The
+	// fields from Sessions on are those of a file of that version alone.
+	Version, Known int
+	// Bytes is the size of the file, LogBytes that of what is not copied into it yet.
+	Bytes, LogBytes int64
+	// Damage is what SQLite finds wrong with the file; empty for a sound one.
+	Damage []string
+
+	Sessions, Rows int64
+	// First and Last are the times of the oldest and the newest session's rows.
+	First, Last time.Time
+	// LostSessions is how many sessions lost rows, LostRows how many rows they lost.
+	LostSessions, LostRows int64
+	// Destinations are those that the rows are sent to, by name.
+	Destinations []Destination
+}
+
+// Destination is how far the replication to one place is.
+type Destination struct {
+	Name string
+	Backlog
+	// LeasedUntil is until when somebody sends; zero when nobody does.
+	LeasedUntil time.Time
+}
+
+// examineBusy is how long the look at a journal waits for a lock.
+const examineBusy = 5 * time.Second
+
+// damageListed bounds what is listed of the damage of a file.
+const damageListed = 20
+
+// Examine looks at a journal file, which has to be there, and changes nothing: neither does
+// it bring an older file up to date. It reads the whole file, and any process may have it
+// open meanwhile.
+func Examine(ctx context.Context, path string) (h Health, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return Health{}, fmt.Errorf("journal: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("journal: examine %q: %w", path, explain(err))
+		}
+	}()
+	info, err := os.Stat(path)
+	if err != nil {
+		return Health{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return Health{}, errors.New("it is not a file")
+	}
+	h.Known, h.Bytes = len(migrations), info.Size()
+	if wal, err := os.Stat(path + "-wal"); err == nil {
+		h.LogBytes = wal.Size()
+	}
+	// For writing, as the readers of a journal: see openReaders.
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return Health{}, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	conn.SetInterrupt(ctx.Done())
+	conn.SetBusyTimeout(examineBusy)
+	if err := execAll(conn, "PRAGMA query_only = ON"); err != nil {
+		return Health{}, err
+	}
+	if err := checkFile(conn); err != nil {
+		return Health{}, err
+	}
+	err = h.read(conn)
+	return h, err
+}
+
+func (h *Health) read(conn *sqlite.Conn) error {
+	var err error
+	if h.Version, err = userVersion(conn); err != nil {
+		return err
+	}
+	nothing := func(*binder) {}
+	err = query(conn, fmt.Sprintf("PRAGMA quick_check(%d)", damageListed), nothing, func(stmt *sqlite.Stmt) error {
+		if text := stmt.ColumnText(0); text != "ok" {
+			h.Damage = append(h.Damage, text)
+		}
+		return nil
+	})
+	if err != nil || h.Version != h.Known {
+		return err
+	}
+	err = query(conn, selectHealthSQL, nothing, func(stmt *sqlite.Stmt) error {
+		h.Sessions, h.Rows, h.First, h.Last = stmt.ColumnInt64(0), stmt.ColumnInt64(1), columnTime(stmt, 2), columnTime(stmt, 3)
+		h.LostSessions, h.LostRows = stmt.ColumnInt64(4), stmt.ColumnInt64(5)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = query(conn, selectDestinationsSQL, nothing, func(stmt *sqlite.Stmt) error {
+		h.Destinations = append(h.Destinations, Destination{Name: stmt.ColumnText(0), LeasedUntil: columnTime(stmt, 1)})
+		return nil
+	})
+	for i := range h.Destinations {
+		if err == nil {
+			h.Destinations[i].Backlog, err = backlog(conn, h.Destinations[i].Name)
+		}
+	}
+	return err
+}

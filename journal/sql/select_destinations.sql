@@ -1,0 +1,2 @@
+-- The destinations, and until when somebody sends to them.
+SELECT name, CASE WHEN owner IS NOT NULL THEN lease_until END FROM destinations ORDER BY name

@@ -1,0 +1,109 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// Lists and sessions of the dataset are those of the rows that went there.
+func TestSourceGivesWhatTheRowsGive(t *testing.T) {
+	d := newSynced(t)
+	var rows []schema.Event
+	stories := []*story{
+		delegate(t, "s-waits"), delegate(t, "s-done").resumed(true, time.Minute),
+		delegate(t, "s-rejected").resumed(false, time.Hour), diamonds(t, "s-diamonds", 2, 2),
+	}
+	for i, s := range stories {
+		for _, e := range s.rows {
+			e.Timestamp += int64(i) * time.Minute.Microseconds()
+			rows = append(rows, e)
+		}
+	}
+	now := time.UnixMicro(rows[len(rows)-1].Timestamp).Add(time.Hour).UTC()
+	shuffled := slices.Clone(rows)
+	slices.Reverse(shuffled)
+	d.stream(shuffled)
+	d.stream(shuffled[:5]) // twice
+
+	want := inspect.NewRows("rows", rows, inspect.WithExtractor(rules(t)))
+	got := d.Source(bigquery.SourceOptions{Extractor: rules(t), Now: func() time.Time { return now }})
+	if got.Name() == "" {
+		t.Error("the source has no name")
+	}
+	for _, q := range []inspect.Query{
+		{}, {Limit: 1}, {Search: "S-D"}, {Search: "nothing"}, {Status: []inspect.Status{inspect.StatusPending}}, {App: "other"},
+		{User: rows[0].UserID, Limit: 3}, {From: time.UnixMicro(rows[0].Timestamp), To: now}, {To: time.UnixMicro(rows[0].Timestamp)},
+	} {
+		wq, gq := q, q
+		for pages := 0; ; pages++ {
+			if pages > len(stories) {
+				t.Fatalf("%+v: the pages do not end", q)
+			}
+			w, err := want.Sessions(t.Context(), wq)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(inspect.Query{}, q); diff == "" && len(w.Sessions) != len(stories) {
+				t.Errorf("%d sessions, want %d", len(w.Sessions), len(stories))
+			}
+			g, err := got.Sessions(t.Context(), gq)
+			if err != nil {
+				t.Fatalf("%+v: %v", q, err)
+			}
+			if diff := cmp.Diff(w.Sessions, g.Sessions, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%+v, page %d (-rows +dataset):\n%s", q, pages, diff)
+			}
+			// A place is one in the list of its source.
+			if wq.After, gq.After = w.Next, g.Next; w.Next == "" || g.Next == "" {
+				break
+			}
+		}
+		if wq.After != gq.After {
+			t.Errorf("%+v: more pages of the one than of the other", q)
+		}
+	}
+	if _, err := got.Sessions(t.Context(), inspect.Query{After: "§"}); err == nil {
+		t.Error("a place that is none is taken")
+	}
+
+	for _, s := range stories {
+		key := s.rows[0].Session()
+		found, err := got.Find(t.Context(), schema.Session{ID: key.ID})
+		if err != nil || len(found) != 1 || found[0] != key {
+			t.Errorf("Find(%s) = %v, %v", key.ID, found, err)
+		}
+		var seen [2]*inspect.Session
+		for i, src := range []inspect.Source{want, got} {
+			r, err := src.Record(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[i], err = inspect.New(r, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// JSON comes as BigQuery normalises it, with the run of a row in it.
+		if diff := cmp.Diff(seen[0], seen[1], cmpopts.EquateEmpty(), cmpopts.IgnoreFields(inspect.Row{}, "Content", "ContentParts", "Attributes", "LatencyMS"),
+			cmpopts.IgnoreFields(inspect.Approval{}, "Args")); diff != "" {
+			t.Errorf("%s (-rows +dataset):\n%s", key.ID, diff)
+		}
+	}
+	if _, err := got.Record(t.Context(), schema.Session{App: "shop", User: "u", ID: "none"}); !errors.Is(err, inspect.ErrNotFound) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+	if found, err := got.Find(t.Context(), schema.Session{}); err != nil || len(found) != 0 {
+		t.Errorf("a session without an id: %v, %v", found, err)
+	}
+}

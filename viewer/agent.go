@@ -1,0 +1,160 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultTurn bounds the turn of the agent that a decision starts.
+	DefaultTurn = 10 * time.Minute
+	// answerWithin is how long a page waits for a turn: most refusals come sooner.
+	answerWithin = 3 * time.Second
+	// maxError is how much of an error of the agent is shown, in bytes.
+	maxError = 2 << 10
+)
+
+// AgentConfig are the settings of [NewAgent].
+type AgentConfig struct {
+	// URL is the root of the agent's ADK REST API, such as http://localhost:8080/api.
+	URL string
+	// Token is what a page has to send with a decision. Required: 16 bytes at least.
+	Token string
+	// Header is sent to the agent with each decision, such as its authorization.
+	Header http.Header
+	// Client is the HTTP client. Default: one without a timeout of its own and without redirects.
+	Client *http.Client
+	// Turn bounds the turn that a decision starts. Default [DefaultTurn].
+	Turn time.Duration
+}
+
+// Agent is an agent behind ADK's REST API, as a [Decider]. Each decision is a message of the
+// user of the session, and starts a turn of the agent. It is safe for concurrent use. Close it.
+type Agent struct {
+	cfg    AgentConfig
+	run    string
+	token  [sha256.Size]byte
+	ctx    context.Context
+	cancel context.CancelFunc
+	turns  sync.WaitGroup
+}
+
+// NewAgent checks the settings; it does not connect.
+func NewAgent(cfg AgentConfig) (*Agent, error) {
+	u, err := url.Parse(cfg.URL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		return nil, fmt.Errorf("the URL of the agent, %q: use one such as http://localhost:8080/api", cfg.URL)
+	}
+	if len(cfg.Token) < 16 {
+		return nil, errors.New("the token for decisions must have 16 characters at least")
+	}
+	if cfg.Turn <= 0 {
+		cfg.Turn = DefaultTurn
+	}
+	if cfg.Client == nil {
+		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	a := &Agent{cfg: cfg, run: strings.TrimSuffix(u.String(), "/") + "/run", token: sha256.Sum256([]byte(cfg.Token))}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a, nil
+}
+
+// Close ends the turns that are under way for this process and waits for them until ctx
+// ends. What the agent began it may finish.
+func (a *Agent) Close(ctx context.Context) error {
+	a.cancel()
+	done := make(chan struct{})
+	go func() { a.turns.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Authorized reports whether token is the one of the settings.
+func (a *Agent) Authorized(token string) bool {
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
+}
+
+// Decide sends the answer as the message that ADK expects, and waits a moment for the
+// agent to refuse it. The turn goes on after that, also when the page is gone.
+func (a *Agent) Decide(ctx context.Context, d Decision) (string, error) {
+	body, err := json.Marshal(map[string]any{
+		"appName": d.Session.App, "userId": d.Session.User, "sessionId": d.Session.ID,
+		"newMessage": map[string]any{"role": "user", "parts": []any{map[string]any{"functionResponse": map[string]any{
+			"id": d.ConfirmationID, "name": "adk_request_confirmation", "response": map[string]any{"confirmed": d.Confirmed},
+		}}}},
+	})
+	if err != nil {
+		return "", err
+	}
+	if a.ctx.Err() != nil {
+		return "", errors.New("the server is stopping; nothing was sent")
+	}
+	result := make(chan error, 1)
+	a.turns.Go(func() { result <- a.send(body) })
+	wait := time.NewTimer(answerWithin)
+	defer wait.Stop()
+	said := "The rejection was sent. The agent took it."
+	if d.Confirmed {
+		said = "The approval was sent. What the gate made of it is below."
+	}
+	select {
+	case err := <-result:
+		if err != nil {
+			return "", err
+		}
+		return said, nil
+	case <-wait.C:
+		return "The answer was sent; the agent is at work. What comes of it appears here.", nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// send runs one turn of the agent.
+func (a *Agent) send(body []byte) error {
+	ctx, cancel := context.WithTimeout(a.ctx, a.cfg.Turn)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.run, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for k, v := range a.cfg.Header {
+		r.Header[k] = v
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := a.cfg.Client.Do(r)
+	if err != nil {
+		return fmt.Errorf("the agent at %s did not answer, so it is not known whether it took the answer: %w", a.run, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the agent at %s said %s: %s", a.run, resp.Status, strings.ToValidUTF8(string(text), "�"))
+	}
+	if err != nil {
+		return fmt.Errorf("the answer of the agent at %s was cut off: %w", a.run, err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return fmt.Errorf("the answer of the agent at %s was cut off: %w", a.run, err)
+	}
+	return nil
+}

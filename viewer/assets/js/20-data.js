@@ -1,0 +1,197 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+
+// Where the data comes from: the JSON in the page, or the server that the page came from.
+
+/**
+ * @typedef {object} PageData
+ * @property {number} format
+ * @property {boolean} live
+ * @property {string} generated
+ * @property {string} source
+ * @property {boolean} complete
+ * @property {string} note
+ * @property {Summary[]} list
+ * @property {Session[]} sessions
+ * @property {QueryText[]} queries
+ * @property {Record<string, CodeStep[]>} code
+ * @property {boolean} decisions
+ * @property {string} version
+ *
+ * @typedef {{app: string, user: string, q: string, status: Status[], after?: string, limit: number}} ListQuery
+ * @typedef {{sessions: Summary[], next: string}} ListPage
+ * @typedef {{session: Session, code: CodeStep[]}} Loaded
+ * @typedef {{session: SessionKey, approval_id: string, confirmation_id: string, confirmed: boolean, token: string}} Decision
+ */
+
+/**
+ * readPage reads what the page holds. A page of a later format is not guessed at.
+ * @returns {PageData}
+ */
+function readPage() {
+  const el = document.getElementById("cg-data");
+  if (!el) throw new Error("This page holds no data. Write it again with “contextgraph view”.");
+  /** @type {PageData} */
+  let d;
+  try {
+    d = JSON.parse(el.textContent || "");
+  } catch (err) {
+    throw new Error("The data of this page cannot be read (" + err + "). The file may be cut off: copy it again, or write it again with “contextgraph view”.");
+  }
+  if (d.format !== 1) throw new Error("The data of this page has the format " + d.format + "; this page reads format 1. Write it again with “contextgraph view”.");
+  d.list = d.list || [];
+  d.sessions = (d.sessions || []).map(wholeSession);
+  d.queries = d.queries || [];
+  d.code = d.code || {};
+  return d;
+}
+
+/**
+ * wholeSession puts empty lists where Go wrote null, so that no view has to ask.
+ * @param {Session} s
+ * @returns {Session}
+ */
+function wholeSession(s) {
+  wholeSummary(s);
+  s.problems = s.problems || [];
+  s.spans = s.spans || [];
+  s.edges = s.edges || [];
+  s.entities = s.entities || [];
+  s.approvals = s.approvals || [];
+  s.rows = s.rows || [];
+  s.critical_path = s.critical_path || [];
+  s.thoughts = s.thoughts || { nodes: [], edges: [] };
+  s.thoughts.nodes = s.thoughts.nodes || [];
+  s.thoughts.edges = s.thoughts.edges || [];
+  for (const p of s.spans) p.rows = p.rows || [];
+  for (const e of s.entities) {
+    e.attributes = e.attributes || {};
+    e.sources = e.sources || [];
+    e.evaluated = e.evaluated || [];
+  }
+  for (const a of s.approvals) {
+    a.warnings = a.warnings || [];
+    a.entities = a.entities || [];
+    a.answers = a.answers || [];
+    a.checks = a.checks || [];
+    a.why = a.why || [];
+    for (const w of a.why) w.path = w.path || [];
+    for (const c of a.checks) {
+      c.entities = c.entities || [];
+      c.alerts = c.alerts || [];
+      c.warnings = c.warnings || [];
+      c.failures = c.failures || [];
+    }
+  }
+  return s;
+}
+
+/**
+ * @template {{agents: string[], models: string[], tokens: Tokens}} T
+ * @param {T} s
+ */
+function wholeSummary(s) {
+  s.agents = s.agents || [];
+  s.models = s.models || [];
+  s.tokens = s.tokens || { prompt: 0, completion: 0, total: 0 };
+  return s;
+}
+
+/** StaticData answers from the page alone. */
+class StaticData {
+  /** @param {PageData} page */
+  constructor(page) {
+    this.page = page;
+    this.events = new Emitter();
+    page.list.forEach(wholeSummary);
+    /** @type {Map<string, Session>} */
+    this.sessions = new Map(page.sessions.map((s) => [sessionPath(s.session), s]));
+    this.haystacks = page.list.map((s) => [s.session.id, s.session.user, s.session.app, s.title, ...s.agents].join("\n").toLowerCase());
+  }
+
+  /** @param {ListQuery} q @returns {Promise<ListPage>} */
+  async list(q) {
+    const want = q.q.trim().toLowerCase();
+    const found = this.page.list.filter((s, i) => (!q.app || s.session.app === q.app) && (!q.user || s.session.user === q.user) && (q.status.length === 0 || q.status.includes(s.status)) && (!want || this.haystacks[i].includes(want)));
+    const from = Number(q.after || 0);
+    return { sessions: found.slice(from, from + q.limit), next: from + q.limit < found.length ? String(from + q.limit) : "" };
+  }
+
+  /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
+  async session(k) {
+    const s = this.sessions.get(sessionPath(k));
+    return s ? { session: s, code: this.page.code[k.app + "/" + k.user + "/" + k.id] || [] } : null;
+  }
+
+  /** @param {Decision} _d @returns {Promise<string>} */
+  async decide(_d) {
+    throw new Error("This page is a file and can only be read. Answer where the agent runs, or with “contextgraph serve”.");
+  }
+}
+
+/** LiveData asks the server, and hears from it when something changed. */
+class LiveData {
+  /** @param {PageData} page */
+  constructor(page) {
+    this.page = page;
+    this.events = new Emitter();
+    const source = new EventSource("api/changes");
+    let timer = 0;
+    source.addEventListener("changed", () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => this.events.emit("changed"), 250);
+    });
+    source.addEventListener("open", () => this.events.emit("online", true));
+    source.addEventListener("error", () => this.events.emit("online", false));
+  }
+
+  /** @param {string} path @param {Record<string, string|string[]>} params */
+  async get(path, params) {
+    const q = new URLSearchParams();
+    for (const [k, v] of Object.entries(params)) for (const x of Array.isArray(v) ? v : [v]) if (x) q.append(k, x);
+    const res = await fetch(path + "?" + q.toString(), { headers: { Accept: "application/json" } });
+    return readAnswer(res);
+  }
+
+  /** @param {ListQuery} q @returns {Promise<ListPage>} */
+  async list(q) {
+    const p = await this.get("api/sessions", { app: q.app, user: q.user, q: q.q.trim(), status: q.status, after: q.after || "", limit: String(q.limit) });
+    return { sessions: (p.sessions || []).map(wholeSummary), next: p.next || "" };
+  }
+
+  /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
+  async session(k) {
+    const p = await this.get("api/session", { app: k.app, user: k.user, id: k.id });
+    return { session: wholeSession(p.session), code: p.code || [] };
+  }
+
+  /** @param {Decision} d @returns {Promise<string>} */
+  async decide(d) {
+    const res = await fetch("api/decide", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: "Bearer " + d.token },
+      body: JSON.stringify({ app: d.session.app, user: d.session.user, session: d.session.id, approval_id: d.approval_id, confirmation_id: d.confirmation_id, confirmed: d.confirmed }),
+    });
+    const a = await readAnswer(res);
+    return a.message || "The answer was taken.";
+  }
+}
+
+/** readAnswer gives the JSON of an answer, or throws what the server said was wrong. @param {Response} res @returns {Promise<any>} */
+async function readAnswer(res) {
+  /** @type {any} */
+  let body = null;
+  try {
+    body = await res.json();
+  } catch {
+    // An answer that is no JSON has its status alone.
+  }
+  if (!res.ok) throw Object.assign(new Error((body && body.error) || "the server answered " + res.status + " " + res.statusText), { status: res.status });
+  return body || {};
+}
+
+/** @param {PageData} page */
+function makeData(page) {
+  return page.live ? new LiveData(page) : new StaticData(page);
+}

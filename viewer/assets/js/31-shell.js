@@ -1,0 +1,182 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+
+// What stands around the views: the top bar, the head of a session, keys and help.
+
+/** @param {App} app */
+function buildTop(app) {
+  const page = app.page;
+  const logo = svg("svg", { class: "logo", viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: "M5.5 5.5 14.5 10 5.5 14.5" }), svg("circle", { cx: 5, cy: 5, r: 2.5 }), svg("circle", { cx: 15, cy: 10, r: 2.5 }), svg("circle", { cx: 5, cy: 15, r: 2.5 }));
+  const narrow = window.matchMedia("(max-width: 860px)");
+  const toggle = h("button", { class: "iconbtn", title: "Sessions", "aria-controls": "cg-nav" }, icon("panel"), h("span", "sr-only", "Sessions"));
+  /** @param {boolean} on */
+  const setNav = (on) => {
+    document.body.classList.toggle("nav-closed", !on);
+    toggle.setAttribute("aria-expanded", String(on));
+  };
+  toggle.addEventListener("click", () => setNav(document.body.classList.contains("nav-closed")));
+  setNav(!narrow.matches && (page.live || page.list.length !== 1));
+
+  const about = h("p", "about");
+  const dot = h("span", { class: "dot", "aria-hidden": "true" });
+  const state = h("span", {}, page.live ? "Live" : "");
+  if (page.live) {
+    append(about, [h("strong", {}, page.source), h("span", "live", dot, state), h("span", {}, page.decisions ? "approvals can be answered here" : "read only")]);
+    app.data.events.on("online", (on) => {
+      about.classList.toggle("offline", !on);
+      state.textContent = on ? "Live" : "No connection, trying again";
+    });
+  } else {
+    const n = app.page.list.length;
+    append(about, [h("strong", {}, plural(n, "session") + " of " + page.source), h("span", {}, "written ", timeEl(page.generated), " " + zone()), h("span", {}, "read only"), h("span", page.complete ? "note-text" : "note-text partial", page.note || (page.complete ? "all of its sessions" : "not all of its sessions"))]);
+  }
+  about.title = page.note;
+
+  const theme = h("button", "iconbtn");
+  const drawTheme = () => {
+    const names = /** @type {Record<string, [IconName, string]>} */ ({ auto: ["auto", "as the system"], light: ["sun", "light"], dark: ["moon", "dark"] });
+    const [ic, text] = names[app.theme] || names.auto;
+    replace(theme, icon(ic), h("span", "sr-only", "Colours: " + text));
+    theme.title = "Colours: " + text;
+  };
+  theme.addEventListener("click", () => {
+    app.setTheme({ auto: "light", light: "dark", dark: "auto" }[app.theme] || "auto");
+    drawTheme();
+    announce(theme.title);
+  });
+  drawTheme();
+  const tz = h("button", { class: "btn quiet small", title: "Show times in UTC or in local time" }, clockSettings.utc ? "UTC" : "Local");
+  tz.addEventListener("click", () => {
+    clockSettings.utc = !clockSettings.utc;
+    remember("zone", clockSettings.utc ? "utc" : "local");
+    tz.textContent = clockSettings.utc ? "UTC" : "Local";
+    app.refresh();
+  });
+  const help = h("button", { class: "iconbtn", title: "Keys and symbols (?)", onclick: () => showHelp(app) }, icon("keyboard"), h("span", "sr-only", "Keys and symbols"));
+  const print = h("button", { class: "iconbtn", title: "Print this view", onclick: () => window.print() }, icon("print"), h("span", "sr-only", "Print this view"));
+  replace(byId("cg-top"), toggle, logo, h("span", "brand", "contextgraph"), about, h("div", "top-actions", tz, print, theme, help));
+}
+
+/** @param {HTMLElement} root @param {App} app */
+function renderHeader(root, app) {
+  const s = app.session;
+  if (!s) {
+    replace(root, h("div", "head-line", h("h1", {}, app.key ? app.key.id : "contextgraph")));
+    return;
+  }
+  const title = s.title || s.session.id;
+  const span = millis(s.end) - millis(s.start);
+  const worst = s.problems.reduce((n, p) => n + (p.count || 1), 0);
+  replace(
+    root,
+    h("div", "head-line", h("h1", { title }, title), chip(s.status), copyLink()),
+    facts(
+      [
+        ["Session", mono(s.session.id, "session id", 40)],
+        ["User", s.session.user],
+        ["App", s.session.app],
+        ["Agents", h("span", { title: s.agents.join(", ") }, clip(s.agents.join(", "), 48))],
+        ["Started", timeEl(s.start)],
+        ["Duration", fmtDuration(span)],
+        ["Turns", String(s.turns)],
+        ["Tokens", h("span", { title: fmtInt(s.tokens.prompt) + " in, " + fmtInt(s.tokens.completion) + " out" + (s.models.length ? "; " + s.models.join(", ") : "") }, fmtInt(s.tokens.total))],
+        ["Waited for people", s.approvals.length > 0 ? fmtDuration(s.waited_ms) : ""],
+        ["Errors", s.errors > 0 ? h("span", "bad-text", icon("error"), fmtInt(s.errors)) : ""],
+      ],
+      "line",
+    ),
+    s.problems.length > 0 &&
+      h(
+        "details",
+        { class: "problems" },
+        h("summary", {}, icon("warning"), h("strong", {}, "The record has " + plural(worst, "problem")), h("span", "muted", clip(s.problems.map((p) => words(p.kind)).join(", "), 80))),
+        h("ul", {}, s.problems.map((p) => h("li", {}, h("strong", {}, sentence(p.kind)), p.count > 1 && " (" + p.count + ")", ": " + p.detail, (p.rows || []).slice(0, 20).map((r) => [" ", rowLink(app, r)])))),
+      ),
+  );
+}
+
+/** copyLink copies the address of what is shown. */
+function copyLink() {
+  const b = copyButton(() => location.href, "link to what is shown");
+  b.querySelector("svg")?.replaceWith(icon("link"));
+  return b;
+}
+
+/** shortcuts are keys for the whole page. @param {App} app @param {KeyboardEvent} ev */
+function shortcuts(app, ev) {
+  if (ev.ctrlKey || ev.metaKey || ev.altKey || ev.defaultPrevented) return;
+  const t = /** @type {HTMLElement} */ (ev.target);
+  const typing = t instanceof HTMLElement && (t.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(t.tagName));
+  if (document.querySelector("dialog[open]")) return;
+  if (ev.key === "Escape") {
+    if (typing) t.blur();
+    else if (app.selected) app.select(null);
+    else if (app.whyIndex !== null) app.why(null);
+    return;
+  }
+  if (typing) return;
+  const n = Number(ev.key);
+  if (ev.key === "/") app.list?.focusSearch();
+  else if (ev.key === "j") app.list?.step(1);
+  else if (ev.key === "k") app.list?.step(-1);
+  else if (ev.key === "?") showHelp(app);
+  else if (n >= 1 && n <= registered.length) app.go(registered[n - 1].id);
+  else return;
+  ev.preventDefault();
+}
+
+/**
+ * dialog shows a modal dialog; Esc and the close button end it.
+ * @param {string} title
+ * @param {Child[]} body
+ */
+function openDialog(title, ...body) {
+  const d = h("dialog", { class: "dialog", "aria-labelledby": "cg-dialog-title" });
+  const close = h("button", { class: "iconbtn", title: "Close (Esc)", onclick: () => d.close() }, icon("close"), h("span", "sr-only", "Close"));
+  append(d, [h("div", "dialog-head", h("h2", { id: "cg-dialog-title" }, title), close), h("div", "dialog-body", ...body)]);
+  d.addEventListener("close", () => d.remove());
+  d.addEventListener("click", (ev) => {
+    if (ev.target === d) d.close();
+  });
+  document.body.append(d);
+  d.showModal();
+  return d;
+}
+
+/** @param {App} app */
+function showHelp(app) {
+  /** @type {[string, string][]} */
+  const keys = [
+    ["/", "Search sessions"],
+    ["j  k", "Next, previous session"],
+    ["1 – " + registered.length, registered.map((v) => v.title).join(", ")],
+    ["← →", "In the tabs: next view"],
+    ["Enter", "On a node or a row: its details"],
+    ["Esc", "Close the details, then leave “why”"],
+    ["?", "This help"],
+  ];
+  openDialog(
+    "Keys and symbols",
+    h("div", "help",
+      h("section", {}, h("h3", {}, "Keys"), h("table", "plain", h("tbody", {}, keys.map(([k, t]) => h("tr", {}, h("th", { scope: "row" }, k.split("  ").map((x) => [h("kbd", {}, x), " "])), h("td", {}, t)))))),
+      h("section", {}, h("h3", {}, "Where an approval stands"), h("ul", "legend", Object.keys(STATUSES).filter((s) => s !== "none").map((s) => h("li", {}, chip(s), h("span", {}, STATUS_HELP[s]))))),
+      h("section", {}, h("h3", {}, "Steps"), h("ul", "legend cols", Object.entries(CLASSES).map(([k, c]) => h("li", {}, h("span", { class: "kind " + kindClass(k) }, icon(c.icon), c.label))))),
+      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", ["Product", "Targeting", "Budget", "Campaign"].map((t) => h("li", {}, h("span", { class: "kind entity " + typeClass(t) }, icon("entity"), t))), h("li", {}, "Any other type has a stable colour."))),
+    ),
+    h("p", "muted", "contextgraph " + (app.page.version || "") + (app.page.note ? " · " + app.page.note : "")),
+  );
+}
+
+/** @type {Record<string, string>} */
+const STATUS_HELP = {
+  pending: "A person was asked and has not answered.",
+  safe: "Approved, and the last check found nothing changed. It has not run yet.",
+  drift: "The world changed since it was asked. It was blocked.",
+  check_failed: "It could not be shown that the world is unchanged. It was blocked.",
+  rejected: "A person said no.",
+  expired: "Nothing came of it in time.",
+  executed: "It ran without an error.",
+  failed: "It ran and returned an error.",
+  in_doubt: "It was started and its end was never recorded.",
+};

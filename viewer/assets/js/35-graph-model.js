@@ -1,0 +1,199 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+
+// What the graph shows of a session: every span, or spans of one turn, agent, class and name
+// as one node; edges between the same two nodes are one, with a count.
+
+/**
+ * @typedef {object} GraphNode
+ * @property {string} id
+ * @property {"span"|"entity"} type
+ * @property {string} kind the class of a span, the type of an entity
+ * @property {string} label
+ * @property {string} sub
+ * @property {number} turn
+ * @property {Span[]} spans
+ * @property {Entity|null} entity
+ * @property {number} errors
+ * @property {number} ms
+ *
+ * @typedef {object} GraphEdge
+ * @property {string} from
+ * @property {string} to
+ * @property {string} kind
+ * @property {Edge[]} edges
+ *
+ * @typedef {object} GraphModel
+ * @property {GraphNode[]} nodes
+ * @property {GraphEdge[]} edges
+ * @property {Map<string, GraphNode>} byId
+ * @property {Map<string, string>} nodeOf the node that shows a span or an entity
+ */
+
+/** Above so many spans they are shown aggregated unless someone asks for all. */
+const AGGREGATE_ABOVE = 500;
+
+/** @type {Record<string, {label: string, says: string}>} */
+const EDGE_KINDS = {
+  informs: { label: "informs", says: "what one step found was before the model in the next" },
+  resumes: { label: "resumes", says: "the turn that answers a request" },
+  contains: { label: "contains", says: "a step within another" },
+  evaluated: { label: "evaluated", says: "the step saw this thing of the business" },
+};
+
+/**
+ * graphModel makes the graph of a session.
+ * @param {Session} s @param {boolean} aggregated @param {Set<string>} hidden "class:…", "type:…" and "edge:…"
+ * @returns {GraphModel}
+ */
+function graphModel(s, aggregated, hidden) {
+  /** @type {Map<string, GraphNode>} */
+  const byId = new Map();
+  /** @type {Map<string, string>} */
+  const nodeOf = new Map();
+  for (const sp of s.spans) {
+    if (hidden.has("class:" + sp.class)) continue;
+    const id = aggregated ? ["g", sp.turn, sp.agent, sp.class, sp.name].join("\u0001") : sp.key;
+    let n = byId.get(id);
+    if (!n) {
+      n = { id, type: "span", kind: sp.class, label: sp.name, sub: "", turn: sp.turn, spans: [], entity: null, errors: 0, ms: 0 };
+      byId.set(id, n);
+    }
+    n.spans.push(sp);
+    n.ms += sp.duration_ms;
+    if (sp.status === "ERROR") n.errors++;
+    nodeOf.set(sp.key, id);
+  }
+  for (const n of byId.values()) n.sub = [n.spans[0].agent === n.label ? "" : n.spans[0].agent, fmtDuration(n.ms)].filter(Boolean).join(" · ");
+  for (const e of s.entities) {
+    if (hidden.has("type:" + e.type)) continue;
+    const first = e.evaluated.map((x) => nodeOf.get(x.span)).find(Boolean);
+    const turn = first ? /** @type {GraphNode} */ (byId.get(first)).turn : 0;
+    byId.set(e.key, { id: e.key, type: "entity", kind: e.type, label: e.value, sub: e.type, turn, spans: [], entity: e, errors: 0, ms: 0 });
+    nodeOf.set(e.key, e.key);
+  }
+  /** @type {Map<string, GraphEdge>} */
+  const edges = new Map();
+  /** @type {Set<string>} */
+  const had = new Set();
+  /** @param {Edge} e */
+  const add = (e) => {
+    const from = nodeOf.get(e.from), to = nodeOf.get(e.to);
+    if (!from || !to || from === to || hidden.has("edge:" + e.kind)) return;
+    const key = edgeKey({ from, to, kind: e.kind });
+    const known = edges.get(key);
+    if (!known) edges.set(key, { from, to, kind: e.kind, edges: [e] });
+    else if (!had.has(edgeKey(e))) known.edges.push(e);
+    had.add(edgeKey(e));
+  };
+  for (const e of s.edges) add(e);
+  for (const e of s.entities) for (const seen of e.evaluated) add({ from: seen.span, to: e.key, kind: "evaluated" });
+  return { nodes: [...byId.values()], edges: [...edges.values()], byId, nodeOf };
+}
+
+/** graphNodeName says what a node is in words. @param {GraphNode} n */
+function graphNodeName(n) {
+  if (n.entity) {
+    const attrs = Object.entries(n.entity.attributes).map(([k, v]) => k + " " + v);
+    return [n.kind + " " + n.label, ...attrs].join(", ");
+  }
+  const parts = [(CLASSES[n.kind] || CLASSES.other).label + " " + n.label];
+  if (n.spans.length > 1) parts.push(plural(n.spans.length, "span"));
+  if (n.spans[0].agent && n.spans[0].agent !== n.label) parts.push("by " + n.spans[0].agent);
+  if (n.turn) parts.push("turn " + n.turn);
+  parts.push(fmtDuration(n.ms));
+  if (n.errors > 0) parts.push(plural(n.errors, "error"));
+  return parts.join(", ");
+}
+
+/**
+ * looseEdges are drawn but do not decide where things stand: where a step lies when another edge
+ * already says what led to it, and where else an entity was seen.
+ * @param {GraphModel} m @returns {Set<GraphEdge>}
+ */
+function looseEdges(m) {
+  const led = new Set(m.edges.filter((e) => e.kind === "informs" || e.kind === "resumes").map((e) => e.to));
+  /** @type {Set<GraphEdge>} */
+  const loose = new Set();
+  /** @type {Set<string>} */
+  const begun = new Set();
+  for (const e of m.edges) {
+    // An entity stands behind the step that saw it first.
+    if (e.kind === "evaluated") {
+      if (begun.has(e.to)) loose.add(e);
+      begun.add(e.to);
+    }
+    if (e.kind !== "contains") continue;
+    if (begun.has(e.from) && led.has(e.to)) loose.add(e);
+    begun.add(e.from);
+  }
+  return loose;
+}
+
+/**
+ * graphPaths are the nodes and edges on the paths from a request back to what it rests on.
+ * Order counts from the request, which is 1.
+ * @param {GraphModel} m @param {Why[]} why
+ */
+function graphPaths(m, why) {
+  /** @type {Map<string, number>} */
+  const order = new Map();
+  /** @type {Set<string>} */
+  const edges = new Set();
+  for (const w of why) {
+    let place = 0, last = "";
+    for (let i = w.path.length - 1; i >= 0; i--) {
+      const id = m.nodeOf.get(w.path[i].span);
+      if (!id) continue;
+      if (id !== last) place++;
+      last = id;
+      order.set(id, Math.min(order.get(id) || Infinity, place));
+      const next = i + 1 < w.path.length ? m.nodeOf.get(w.path[i + 1].span) : undefined;
+      if (next) edges.add(edgeKey({ from: id, to: next, kind: w.path[i].edge || "" }));
+    }
+    const seen = w.path.length > 0 ? m.nodeOf.get(w.path[0].span) : undefined;
+    const entity = m.nodeOf.get(w.entity);
+    if (entity) {
+      order.set(entity, Math.min(order.get(entity) || Infinity, place + 1));
+      if (seen) edges.add(edgeKey({ from: seen, to: entity, kind: "evaluated" }));
+    }
+  }
+  return { order, edges };
+}
+
+/**
+ * graphTable is the graph as two tables, for people who read it rather than look at it.
+ * @param {GraphModel} m @param {(n: GraphNode) => void} onNode @param {(e: GraphEdge) => void} onEdge
+ * @param {Map<string, number>|null} order the places on the highlighted paths
+ */
+function graphTable(m, onNode, onEdge, order) {
+  /** @param {string} text @param {() => void} fn */
+  const link = (text, fn) => h("button", { type: "button", class: "linkbtn", onclick: fn }, text);
+  /** @param {string[]} names */
+  const head = (names) => h("thead", {}, h("tr", {}, names.map((n) => h("th", { scope: "col", class: ["Turn", "Time", "Causes", "Effects", "On the path"].includes(n) ? "num" : null }, n))));
+  const out = new Map(m.nodes.map((n) => [n.id, 0])), into = new Map(out);
+  for (const e of m.edges) {
+    out.set(e.from, (out.get(e.from) || 0) + 1);
+    into.set(e.to, (into.get(e.to) || 0) + 1);
+  }
+  const nodes = h("tbody");
+  chunked(nodes, m.nodes, (n) => h("tr", { class: n.entity ? typeClass(n.kind) : kindClass(n.kind) },
+    h("td", {}, h("span", { class: "gv-dot" + (n.entity ? " gv-square" : "") }), n.entity ? n.kind : (CLASSES[n.kind] || CLASSES.other).label),
+    h("td", {}, link(n.label, () => onNode(n)), n.spans.length > 1 && " × " + n.spans.length),
+    h("td", {}, n.entity ? Object.entries(n.entity.attributes).map(([k, v]) => k + " " + v).join(", ") : n.spans[0].agent),
+    h("td", { class: "num" }, n.turn || "–"), h("td", { class: "num" }, n.entity ? "–" : fmtDuration(n.ms)),
+    h("td", {}, n.errors > 0 ? badge(plural(n.errors, "error"), "bad", "error") : n.entity ? "seen " + n.entity.evaluated.length + "×" : "ok"),
+    h("td", { class: "num" }, String(into.get(n.id))), h("td", { class: "num" }, String(out.get(n.id))),
+    order && h("td", { class: "num" }, order.get(n.id) ? String(order.get(n.id)) : "–")), 200);
+  const edges = h("tbody");
+  /** @param {string} id */
+  const name = (id) => /** @type {GraphNode} */ (m.byId.get(id));
+  chunked(edges, m.edges, (e) => h("tr", {},
+    h("td", {}, link(name(e.from).label, () => onNode(name(e.from)))),
+    h("td", {}, link(e.kind + (e.edges.length > 1 ? " × " + e.edges.length : ""), () => onEdge(e))),
+    h("td", {}, link(name(e.to).label, () => onNode(name(e.to))))), 200);
+  return h("div", { class: "gv-tables" },
+    h("table", { class: "gv-table" }, h("caption", {}, plural(m.nodes.length, "node")), head(["Kind", "Name", "Agent or properties", "Turn", "Time", "State", "Causes", "Effects"].concat(order ? ["On the path"] : [])), nodes),
+    h("table", { class: "gv-table" }, h("caption", {}, plural(m.edges.length, "edge")), head(["From", "Edge", "To"]), edges));
+}

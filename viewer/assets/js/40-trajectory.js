@@ -1,0 +1,372 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+
+// Trajectory: every recorded step in its order, as a conversation, with full payloads.
+
+/** @typedef {{row: Row, index: number, turn: number, cls: string}} Item */
+
+const GROUPS = /** @type {Record<string, {label: string, icon: IconName}>} */ ({
+  message: { label: "Messages", icon: "message" },
+  model: { label: "Model", icon: "model" },
+  tool: { label: "Tools", icon: "tool" },
+  human: { label: "People", icon: "hitl" },
+  check: { label: "Checks", icon: "shield" },
+  flow: { label: "Flow", icon: "other" },
+});
+
+/** groupOf puts an event type into one of the groups that are filtered by. @param {string} type */
+function groupOf(type) {
+  if (type === "USER_MESSAGE_RECEIVED" || type === "AGENT_RESPONSE") return "message";
+  if (type.startsWith("LLM_")) return "model";
+  if (type.startsWith("HITL_")) return "human";
+  if (type.startsWith("TOOL_")) return "tool";
+  return type === "WORLD_CHANGE_CHECK" ? "check" : "flow";
+}
+
+registerView({
+  id: "trajectory",
+  title: "Trajectory",
+  mount(root, app) {
+    const state = { groups: /** @type {string[]} */ ([]), agent: "", errors: false, q: "" };
+    /** @type {Session|null} */
+    let session = null;
+    /** @type {Item[]} */
+    let items = [];
+    /** @type {{until: (i: number) => void, near: (i: number) => boolean}|null} */
+    let chunk = null;
+    /** @type {Map<number, HTMLElement>} */
+    const drawn = new Map();
+    /** @type {WeakMap<Row, string>} */
+    const texts = new WeakMap();
+    /** @type {Repeats} */
+    let repeats = { system: new Set(), before: new Map(), instruction: new Set() };
+
+    const search = h("input", { type: "search", placeholder: "Search in all payloads", "aria-label": "Search in all payloads", autocomplete: "off", spellcheck: "false" });
+    const agents = h("select", { "aria-label": "Agent" });
+    const kinds = h("div", { class: "chips", role: "group", "aria-label": "Filter by kind of step" });
+    const errors = h("button", { class: "chip filter tone-bad", "aria-pressed": "false" }, icon("error"), "Errors only");
+    const count = h("span", { class: "muted", role: "status" });
+    const list = h("div", "steps");
+    for (const [g, info] of Object.entries(GROUPS)) {
+      const b = h("button", { class: "chip filter", "aria-pressed": "false" }, icon(info.icon), info.label);
+      b.addEventListener("click", () => {
+        const on = !state.groups.includes(g);
+        state.groups = on ? [...state.groups, g] : state.groups.filter((x) => x !== g);
+        b.setAttribute("aria-pressed", String(on));
+        draw();
+      });
+      kinds.append(b);
+    }
+    errors.addEventListener("click", () => {
+      state.errors = !state.errors;
+      errors.setAttribute("aria-pressed", String(state.errors));
+      draw();
+    });
+    agents.addEventListener("change", () => {
+      state.agent = agents.value;
+      draw();
+    });
+    let timer = 0;
+    search.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        state.q = search.value.trim().toLowerCase();
+        draw();
+      }, 150);
+    });
+    replace(root, h("div", "toolbar", h("div", "searchbox", icon("search"), search), agents, kinds, errors, count), list);
+
+    /** @param {Row} row */
+    function text(row) {
+      let t = texts.get(row);
+      if (t === undefined) {
+        t = [row.event_type, row.agent, row.error_message || "", pretty(row.content), JSON.stringify(row.content_parts || ""), JSON.stringify(row.attributes || "")].join("\n");
+        texts.set(row, t);
+      }
+      return t;
+    }
+
+    function draw() {
+      if (!session) return;
+      const s = session;
+      drawn.clear();
+      items = [];
+      s.rows.forEach((row, index) => {
+        if (state.groups.length > 0 && !state.groups.includes(groupOf(row.event_type))) return;
+        if (state.agent && row.agent !== state.agent) return;
+        if (state.errors && row.status !== "ERROR" && !row.error_message) return;
+        if (state.q && !text(row).toLowerCase().includes(state.q)) return;
+        const span = app.span(row.span);
+        items.push({ row, index, turn: span ? span.turn : 0, cls: span ? span.class : "other" });
+      });
+      count.textContent = items.length === s.rows.length ? plural(s.rows.length, "row") : fmtInt(items.length) + " of " + plural(s.rows.length, "row");
+      list.replaceChildren();
+      if (items.length === 0) {
+        chunk = null;
+        list.append(s.rows.length === 0 ? empty("info", "No rows", "The record of this session is empty.") : empty("search", "No row matches", "Take a filter away, or search for less."));
+        return;
+      }
+      drawFrom(0);
+      mark(app.selected);
+    }
+
+    /** drawFrom draws what was found from an index on. @param {number} from */
+    function drawFrom(from) {
+      const start = session ? millis(session.start) : 0;
+      drawn.clear();
+      list.replaceChildren();
+      chunk = chunked(list, items, (it, i) => {
+        const el = stepCard(app, it, start, repeats, state.q ? snippet(text(it.row), state.q) : null);
+        drawn.set(it.index, el);
+        if (i > 0 && items[i - 1].turn === it.turn) return el;
+        return [h("h2", "turn", it.turn ? "Turn " + it.turn : "Outside of a turn", h("span", "muted", timeEl(it.row.timestamp))), el];
+      }, 80, from);
+    }
+
+    /** @param {Ref|null} ref @returns {HTMLElement|null} the first that is marked */
+    function mark(ref) {
+      for (const el of drawn.values()) el.classList.remove("selected");
+      if (!ref || !session) return null;
+      const span = ref.type === "span" ? app.span(ref.key) : null;
+      const want = ref.type === "row" ? [Number(ref.key)] : span ? span.rows : [];
+      const first = items.findIndex((it) => want.includes(it.index));
+      if (first < 0) return null;
+      if (chunk && !chunk.near(first)) drawFrom(Math.max(0, first - 10));
+      chunk?.until(first);
+      for (const i of want) drawn.get(i)?.classList.add("selected");
+      return drawn.get(items[first].index) || null;
+    }
+
+    return {
+      /** @param {Session} s */
+      show(s) {
+        const other = !session || !sameSession(session.session, s.session);
+        session = s;
+        repeats = findRepeats(s);
+        if (other) state.agent = "";
+        replace(agents, h("option", { value: "" }, "Every agent"), [...new Set(s.rows.map((r) => r.agent))].sort().map((a) => h("option", { value: a }, a || "(none)")));
+        agents.value = state.agent;
+        const until = drawn.size;
+        if (other) {
+          draw();
+          root.scrollTop = 0;
+          return;
+        }
+        keepPlace(root, () => {
+          draw();
+          chunk?.until(until - 1);
+        });
+      },
+      select(ref) {
+        const el = mark(ref);
+        if (!el) return;
+        const box = el.getBoundingClientRect();
+        const view = root.getBoundingClientRect();
+        if (box.top < view.top + 60 || box.top > view.bottom - 60) el.scrollIntoView({ block: "center" });
+      },
+      destroy() {
+        clearTimeout(timer);
+        root.replaceChildren();
+      },
+    };
+  },
+});
+
+/**
+ * Repeats says what a row holds that an earlier one held already: the rows whose system prompt
+ * or instruction is known, and how many messages of a request were in the request before.
+ * @typedef {{system: Set<number>, before: Map<number, number>, instruction: Set<number>}} Repeats
+ */
+
+/** @param {Session} s @returns {Repeats} */
+function findRepeats(s) {
+  /** @type {Repeats} */
+  const out = { system: new Set(), before: new Map(), instruction: new Set() };
+  /** @type {Map<string, {system: string, prompt: string[]}>} */
+  const last = new Map();
+  const instructions = new Set();
+  s.rows.forEach((row, i) => {
+    if (row.event_type === "AGENT_STARTING") {
+      const k = row.agent + "\n" + pretty(row.content);
+      if (instructions.has(k)) out.instruction.add(i);
+      instructions.add(k);
+    }
+    if (row.event_type !== "LLM_REQUEST" || !row.content) return;
+    const prompt = promptOf(row.content).map((m) => JSON.stringify(m));
+    const system = pretty(row.content.system_prompt || "");
+    const prev = last.get(row.agent);
+    if (prev) {
+      if (system && prev.system === system) out.system.add(i);
+      let n = 0;
+      while (n < prompt.length && n < prev.prompt.length && prompt[n] === prev.prompt[n]) n++;
+      out.before.set(i, n);
+    }
+    last.set(row.agent, { system, prompt });
+  });
+  return out;
+}
+
+/** promptOf gives the messages of a request, however they were written. @param {any} content @returns {{role: string, content: any}[]} */
+function promptOf(content) {
+  const p = content.prompt;
+  if (Array.isArray(p)) return p.map((m) => (m && typeof m === "object" ? { role: String(m.role || ""), content: m.content } : { role: "", content: m }));
+  return p ? [{ role: "", content: p }] : [];
+}
+
+/** snippet is where a text was found, with the find marked. @param {string} text @param {string} q */
+function snippet(text, q) {
+  const at = text.toLowerCase().indexOf(q);
+  if (at < 0) return null;
+  const from = Math.max(0, at - 60);
+  return h("p", "snippet", (from > 0 ? "…" : "") + text.slice(from, at), h("mark", {}, text.slice(at, at + q.length)), text.slice(at + q.length, at + q.length + 80) + "…");
+}
+
+/** @param {string} title @param {() => Child} make @param {boolean} [open] what is closed is made when it is opened */
+function fold(title, make, open) {
+  const body = h("div", "fold-body");
+  const d = h("details", "fold", h("summary", {}, icon("chevron"), title), body);
+  let made = false;
+  const fillBody = () => {
+    if (made) return;
+    made = true;
+    append(body, make());
+  };
+  d.addEventListener("toggle", () => d.open && fillBody());
+  if (open) {
+    fillBody();
+    d.open = true;
+  }
+  return d;
+}
+
+/** @param {App} app @param {Item} it @param {number} start @param {Repeats} repeats @param {Child} found */
+function stepCard(app, it, start, repeats, found) {
+  const { row, index } = it;
+  const c = CLASSES[it.cls] || CLASSES.other;
+  const body = stepBody(app, row, index, repeats).filter(Boolean);
+  const ms = row.latency_ms && row.latency_ms.total_ms;
+  const error = row.status === "ERROR";
+  const off = millis(row.timestamp) - start;
+  return h(
+    "article",
+    { class: "step " + kindClass(it.cls) + (error ? " error" : "") + (body.length === 0 && !row.error_message ? " thin" : ""), "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
+    h("header", {},
+      h("span", "step-icon", icon(c.icon)),
+      h("button", { class: "step-name", onclick: () => app.select({ type: "row", key: String(index) }) }, eventName(row.event_type)),
+      stepSubject(row),
+      error && badge("Error", "bad", "error"),
+      row.is_truncated && badge("cut", "warn", "warning"),
+      h("span", "step-meta", row.agent && h("span", "step-agent", row.agent), ms !== undefined && ms !== null && h("span", {}, fmtDuration(ms)), h("span", { title: fmtTime(row.timestamp, true) + " " + zone() }, "+" + fmtDuration(off)), h("span", "step-no", "#" + (index + 1))),
+    ),
+    row.error_message && h("div", "callout bad", icon("error"), longText(row.error_message, 800)),
+    found,
+    h("div", "step-body", body, fold("Full payload", () => [payload("Content", row.content, 3), Array.isArray(row.content_parts) && row.content_parts.length > 0 && payload("Content parts", row.content_parts, 2), payload("Attributes", row.attributes, 2), payload("Latency", row.latency_ms, 2)])),
+  );
+}
+
+/** stepSubject is what a step is about: the tool or the model. @param {Row} row */
+function stepSubject(row) {
+  const c = row.content;
+  const a = row.attributes || {};
+  if (row.event_type.startsWith("HITL_")) {
+    const call = c && c.args && c.args.originalFunctionCall;
+    return call && call.name && h("code", "subject", call.name);
+  }
+  if (c && typeof c === "object" && typeof c.tool === "string") return h("code", "subject", c.tool);
+  const model = a.model || a.model_version;
+  return typeof model === "string" && h("code", "subject", model);
+}
+
+/** unquoted takes the frame off an answer that is one text. @param {any} v */
+function unquoted(v) {
+  const s = pretty(v);
+  const m = /^text: '([\s\S]*)'$/.exec(s);
+  return m ? m[1] : s;
+}
+
+/** stepBody is what a step says, by its event type. @param {App} app @param {Row} row @param {number} index @param {Repeats} repeats @returns {Child[]} */
+function stepBody(app, row, index, repeats) {
+  const c = row.content;
+  const a = row.attributes || {};
+  const adk = a.adk || {};
+  switch (row.event_type) {
+    case "USER_MESSAGE_RECEIVED": {
+      const t = c && c.text_summary;
+      return [t ? h("div", "bubble", longText(pretty(t), 2000)) : h("p", "muted", "A message without text: it answers a request.")];
+    }
+    case "AGENT_STARTING":
+      return [typeof c === "string" && c !== "" && fold(repeats.instruction.has(index) ? "Instruction, as before" : "Instruction", () => longText(c, 4000), false)];
+    case "LLM_REQUEST":
+      return c ? requestBody(c, a, index, repeats) : [];
+    case "LLM_RESPONSE": {
+      const calls = Array.isArray(a.function_calls) ? a.function_calls : [];
+      const said = c ? unquoted(c.response || "") : "";
+      const u = (c && c.usage) || {};
+      return [
+        said && !(calls.length > 0 && said.startsWith("call: ")) && h("div", "bubble agent", longText(said, 3000)),
+        calls.map((/** @type {any} */ f) => h("div", "call", h("div", "call-head", icon("arrow"), "calls ", h("code", {}, String(f.name))), f.args && Object.keys(f.args).length > 0 && jsonTree(f.args, 2))),
+        u.total ? h("p", "muted", fmtInt(u.prompt) + " tokens in, " + fmtInt(u.completion) + " out" + (a.finish_reason ? ", finish reason " + String(a.finish_reason) : "")) : null,
+      ];
+    }
+    case "TOOL_STARTING":
+    case "TOOL_ERROR":
+      return [c && c.args && Object.keys(c.args).length > 0 && [h("h3", {}, "Input"), jsonTree(c.args, 2)]];
+    case "TOOL_COMPLETED":
+      return [c && c.result !== undefined && [h("h3", {}, "Output"), typeof c.result === "string" ? longText(c.result) : jsonTree(c.result, 2)]];
+    case "AGENT_RESPONSE":
+      return [h("div", "bubble agent", longText(typeof a.response_text === "string" ? a.response_text : c ? unquoted(c.response || c) : "", 3000))];
+    case "AGENT_TRANSFER":
+      return [c && h("p", {}, h("strong", {}, String(c.from_agent)), " ", icon("arrow"), " ", h("strong", {}, String(c.to_agent)))];
+    case "STATE_DELTA":
+      return [a.state_delta && jsonTree(a.state_delta, 1)];
+    case "WORLD_CHANGE_CHECK":
+      return checkBody(app, c || {}, adk);
+    case "HITL_CONFIRMATION_REQUEST": {
+      const call = c && c.args && c.args.originalFunctionCall;
+      const conf = (c && c.args && c.args.toolConfirmation) || {};
+      return [call && call.args && [h("h3", {}, "Asks to run"), jsonTree(call.args, 2)], conf.hint && h("p", "muted", String(conf.hint)), approvalLink(app, adk)];
+    }
+    case "HITL_CONFIRMATION_REQUEST_COMPLETED":
+      return [
+        h("p", {}, h("span", { class: "outcome tone-" + (adk.confirmed ? "good" : "stop") }, icon(adk.confirmed ? "check" : "rejected"), adk.confirmed ? "Approved" : "Rejected"), adk.approver && " by " + adk.approver, adk.accepted === false && h("span", "warn-text", " · not taken" + (adk.reason ? ": " + words(adk.reason) : "")), adk.waited_ms !== undefined && h("span", "muted", " · waited " + fmtDuration(adk.waited_ms))),
+        approvalLink(app, adk),
+      ];
+    default:
+      return [c !== null && c !== undefined && c !== "" && (typeof c === "string" ? longText(c) : jsonTree(c, 1))];
+  }
+}
+
+/** requestBody shows what is new in a request, and folds what the model was told before. @param {any} c @param {any} a @param {number} index @param {Repeats} repeats @returns {Child[]} */
+function requestBody(c, a, index, repeats) {
+  const messages = promptOf(c);
+  const known = Math.min(repeats.before.get(index) || 0, messages.length);
+  /** @param {{role: string, content: any}} m */
+  const bubble = (m) => h("div", "msg", h("span", "role", m.role || "message"), typeof m.content === "string" ? longText(m.content, 1200) : jsonTree(m.content, 1));
+  return [
+    c.system_prompt && fold(repeats.system.has(index) ? "System prompt, as before" : "System prompt", () => longText(pretty(c.system_prompt), 6000)),
+    known > 0 && fold(plural(known, "message") + " as in the request before", () => messages.slice(0, known).map(bubble)),
+    messages.slice(known).map(bubble),
+    Array.isArray(a.tools) && a.tools.length > 0 && fold(plural(a.tools.length, "tool") + " offered: " + clip(a.tools.map((/** @type {any} */ t) => (t && t.name) || t).join(", "), 100), () => jsonTree(a.tools, 1)),
+  ];
+}
+
+/** @param {App} app @param {any} report @param {any} adk @returns {Child[]} */
+function checkBody(app, report, adk) {
+  const v = VERDICTS[report.verdict || adk.verdict] || { label: "No verdict", icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
+  const alerts = Array.isArray(report.alerts) ? report.alerts : [];
+  const failures = Array.isArray(report.failures) ? report.failures : [];
+  return [
+    h("p", {}, h("span", { class: "chip tone-" + v.tone }, icon(v.icon), v.label), " ", STAGES[adk.stage] || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
+    alerts.length > 0 && alertList(app, alerts, "", false),
+    failures.length > 0 && failureList(failures),
+    approvalLink(app, adk),
+  ];
+}
+
+/** @param {App} app @param {any} adk */
+function approvalLink(app, adk) {
+  const list = app.session ? app.session.approvals : [];
+  const i = list.findIndex((x) => (adk.approval_id && x.id === adk.approval_id) || (adk.confirmation_id && x.confirmation_id === adk.confirmation_id));
+  return i >= 0 && h("button", { class: "btn small", onclick: () => app.go("approvals", { type: "approval", key: String(i) }) }, icon("hitl"), "Open the approval");
+}

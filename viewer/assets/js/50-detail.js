@@ -1,0 +1,283 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+
+// The pane on the right: everything that is known of what is selected.
+
+class DetailPane {
+  /** @param {HTMLElement} root @param {App} app */
+  constructor(root, app) {
+    this.root = root;
+    this.app = app;
+    /** @type {string} */
+    this.drawn = "";
+    /** @type {Session|null} */
+    this.of = null;
+    this.body = h("div", { class: "detail-body", tabindex: "0", role: "region", "aria-label": "Properties" });
+  }
+
+  /** show draws the selection, or closes the pane. */
+  show() {
+    const { session, selected, viewId } = this.app;
+    // An approval is its own detail where all of it is shown.
+    const ref = session && selected && !(selected.type === "approval" && viewId === "approvals") ? selected : null;
+    this.root.hidden = !ref;
+    document.body.classList.toggle("with-detail", !!ref);
+    const sign = JSON.stringify(ref) + zone();
+    const same = sign === this.drawn;
+    if (same && this.of === session) return;
+    this.drawn = sign;
+    this.of = session;
+    if (!ref) this.root.replaceChildren();
+    else if (same) keepPlace(this.body, () => this.draw(ref));
+    else {
+      this.draw(ref);
+      announce("Details: " + this.root.querySelector("h2")?.textContent);
+    }
+  }
+
+  /** @param {Ref} ref */
+  draw(ref) {
+    const d = this.describe(ref);
+    const close = h("button", { class: "iconbtn", title: "Close (Esc)", onclick: () => this.app.select(null) }, icon("close"), h("span", "sr-only", "Close details"));
+    replace(this.root, h("div", "detail-head", d.mark, h("h2", { title: d.title }, d.title), copyButton(() => pretty(d.value), "this as JSON"), close), this.body);
+    replace(this.body, ...d.body);
+    this.body.scrollTop = 0;
+  }
+
+  /** @param {Ref} ref @returns {{title: string, mark: Child, body: Child[], value: any}} */
+  describe(ref) {
+    const app = this.app;
+    const s = /** @type {Session} */ (app.session);
+    if (ref.type === "span") {
+      const span = app.span(ref.key);
+      if (span) return describeSpan(app, s, span);
+    } else if (ref.type === "entity") {
+      const e = app.entity(ref.key);
+      if (e) return describeEntity(app, s, e);
+    } else if (ref.type === "row") {
+      const row = s.rows[Number(ref.key)];
+      if (row) return describeRow(app, s, row, Number(ref.key));
+    } else if (ref.type === "approval") {
+      const a = s.approvals[Number(ref.key)];
+      if (a) return describeApproval(app, s, a, Number(ref.key));
+    } else {
+      const d = describeEdge(app, s, ref.key);
+      if (d) return d;
+    }
+    return { title: "Not in this session", mark: icon("info"), body: [empty("info", "Not in this session", "The address names a " + ref.type + " that this record does not have.")], value: ref };
+  }
+}
+
+/** @param {string} title @param {Child[]} body */
+function part(title, ...body) {
+  return h("section", "part", h("h3", {}, title), ...body);
+}
+
+/** spanLink selects a span. @param {App} app @param {string} key @param {string} [text] */
+function spanLink(app, key, text) {
+  const s = app.span(key);
+  if (!s) return h("span", { class: "muted", title: key }, text || "a step that is not in the record");
+  const c = CLASSES[s.class] || CLASSES.other;
+  return h("button", { class: "reflink " + kindClass(s.class), title: c.label + " · " + s.name + (s.agent && s.agent !== s.name ? " · " + s.agent : ""), onclick: () => app.select({ type: "span", key }) }, icon(c.icon), h("span", "sr-only", c.label + " "), h("span", "clip", text || s.name));
+}
+
+/** entityLink selects an entity. @param {App} app @param {string|undefined} key @param {string} type @param {string} value */
+function entityLink(app, key, type, value) {
+  const body = [h("span", "etype", type), h("span", "clip", value)];
+  if (!key || !app.entity(key)) return h("span", { class: "reflink plain entity " + typeClass(type) }, ...body);
+  return h("button", { class: "reflink entity " + typeClass(type), onclick: () => app.select({ type: "entity", key }) }, ...body);
+}
+
+/** rowLink selects a row. @param {App} app @param {number} i */
+function rowLink(app, i) {
+  return h("button", { class: "linkbtn", onclick: () => app.select({ type: "row", key: String(i) }) }, "row " + (i + 1));
+}
+
+/** @param {string} cls */
+function kindMark(cls) {
+  const c = CLASSES[cls] || CLASSES.other;
+  return h("span", { class: "kind " + kindClass(cls) }, icon(c.icon), c.label);
+}
+
+/** @param {string} status */
+function okBadge(status) {
+  return status === "ERROR" ? badge("Error", "bad", "error") : badge(status || "OK", "good", "check");
+}
+
+/** @param {Record<string, string>|null|undefined} attrs */
+function attributeTable(attrs) {
+  const list = Object.entries(attrs || {});
+  if (list.length === 0) return null;
+  return h("table", "plain", h("tbody", {}, list.map(([k, v]) => h("tr", {}, h("th", { scope: "row" }, words(k)), h("td", {}, v)))));
+}
+
+/** rowLinks lists rows by what they are. @param {App} app @param {Session} s @param {number[]} rows */
+function rowLinks(app, s, rows) {
+  const list = h("ul", "links");
+  chunked(list, rows.filter((i) => s.rows[i]), (i) => h("li", {}, h("button", { class: "linkrow", onclick: () => app.select({ type: "row", key: String(i) }) }, h("span", "clip", eventName(s.rows[i].event_type)), s.rows[i].status === "ERROR" && h("span", "bad-text", icon("error"), "error"), timeEl(s.rows[i].timestamp, "ms"))), 30);
+  return list;
+}
+
+/** @param {App} app @param {string} view @param {Ref} ref @param {string} text */
+function viewLink(app, view, ref, text) {
+  if (app.viewId === view || !app.views.has(view)) return null;
+  return h("button", { class: "btn small", onclick: () => app.go(view, ref) }, text);
+}
+
+/** @param {App} app @param {Session} s @param {Span} span */
+function describeSpan(app, s, span) {
+  /** @type {Ref} */
+  const ref = { type: "span", key: span.key };
+  const approval = s.approvals.findIndex((a) => a.span === span.key);
+  const seen = s.entities.filter((e) => e.evaluated.some((x) => x.span === span.key));
+  const edges = s.edges.filter((e) => (e.from === span.key || e.to === span.key) && e.kind !== "contains");
+  const children = s.spans.filter((x) => x.parent === span.key);
+  const rows = span.rows.filter((i) => s.rows[i]);
+  const tokens = span.tokens && span.tokens.total > 0 ? fmtInt(span.tokens.prompt) + " in, " + fmtInt(span.tokens.completion) + " out" : "";
+  return {
+    title: span.name,
+    mark: kindMark(span.class),
+    value: { span, rows: rows.map((i) => s.rows[i]) },
+    body: [
+      span.error && h("div", "callout bad", icon("error"), longText(span.error, 600)),
+      facts([
+        ["Status", [okBadge(span.status), span.open && [" ", badge("No end recorded", "wait", "clock")]]],
+        ["Agent", span.agent],
+        ["Started", timeEl(span.start, "ms")],
+        ["Duration", span.open ? "open" : fmtDuration(span.duration_ms)],
+        ["Turn", span.turn ? String(span.turn) : "outside of any"],
+        ["Tokens", tokens],
+        ["Call", span.call_id && mono(span.call_id, "call id", 22)],
+        ["Branch", span.branch],
+        ["Critical path", s.critical_path.includes(span.key) ? "yes: the session would have ended sooner without it" : ""],
+      ]),
+      h("div", "actions", approval >= 0 && h("button", { class: "btn small primary", onclick: () => app.go("approvals", { type: "approval", key: String(approval) }) }, "Open the approval"), viewLink(app, "graph", ref, "Graph"), viewLink(app, "timeline", ref, "Timeline"), viewLink(app, "trajectory", ref, "Trajectory")),
+      seen.length > 0 && part("Evaluated here", h("ul", "refs", seen.map((e) => h("li", {}, entityLink(app, e.key, e.type, e.value))))),
+      (span.parent || edges.length > 0 || children.length > 0) &&
+        part(
+          "Linked to",
+          h("ul", "refs",
+            span.parent && h("li", {}, h("span", "rel", "in"), spanLink(app, span.parent)),
+            edges.slice(0, 60).map((e) => h("li", {}, h("button", { class: "rel linkbtn", onclick: () => app.select({ type: "edge", key: edgeKey(e) }) }, e.from === span.key ? e.kind : "← " + e.kind), spanLink(app, e.from === span.key ? e.to : e.from))),
+            children.slice(0, 60).map((c) => h("li", {}, h("span", "rel", "contains"), spanLink(app, c.key))),
+            children.length > 60 && h("li", "muted", "and " + plural(children.length - 60, "more step") + " in it")),
+        ),
+      rows.length > 0 && part("Content", rows.slice(0, 6).map((i) => rowContent(s.rows[i])), rows.length > 6 && h("p", "muted", "and " + plural(rows.length - 6, "more row") + " below")),
+      rows.length > 0 && part(plural(rows.length, "row"), rowLinks(app, s, rows)),
+      part("Identity", facts([["Span", mono(span.span_id, "span id")], ["Trace", mono(span.trace_id, "trace id", 20)], ["Invocation", mono(span.invocation_id, "invocation id", 20)], ["Node key", mono(span.key, "node key", 20)]])),
+    ],
+  };
+}
+
+/** rowContent is the content of a row under its name. @param {Row} row */
+function rowContent(row) {
+  if (row.content === null || row.content === undefined) return null;
+  return payload(eventName(row.event_type), row.content, 2);
+}
+
+/** @param {App} app @param {Session} s @param {Entity} e */
+function describeEntity(app, s, e) {
+  const used = s.approvals.map((a, i) => ({ a, i, r: a.entities.find((x) => x.key === e.key) })).filter((x) => x.r);
+  const sightings = h("ul", "refs");
+  chunked(sightings, e.evaluated, (x) => h("li", {}, timeEl(x.seen_at, "ms"), spanLink(app, x.span), h("span", "muted", x.source), x.row >= 0 && rowLink(app, x.row)), 40);
+  return {
+    title: e.value,
+    mark: h("span", { class: "kind entity " + typeClass(e.type) }, icon("entity"), e.type),
+    value: e,
+    body: [
+      part("Latest values seen", attributeTable(e.attributes) || h("p", "muted", "It was named; no attribute of it was seen.")),
+      facts([["Confidence", e.confidence.toFixed(2)], ["Found by", e.sources.join(", ")], ["First seen", timeEl(e.first_seen)], ["Last seen", timeEl(e.last_seen)], ["Artifact", e.artifact_uri && mono(e.artifact_uri, "artifact URI", 40)]]),
+      h("div", "actions", viewLink(app, "graph", { type: "entity", key: e.key }, "Show in graph")),
+      used.length > 0 && part("Approvals that rest on it", h("ul", "refs", used.map(({ a, i, r }) => h("li", {}, h("button", { class: "linkbtn", onclick: () => app.go("approvals", { type: "approval", key: String(i) }) }, a.tool), chip(a.status), r && r.outcome && outcomeMark(r.outcome))))),
+      part("Seen " + plural(e.evaluated.length, "time"), sightings),
+      part("Identity", facts([["Key", mono(e.key, "entity key", 44)]])),
+    ],
+  };
+}
+
+/** @param {App} app @param {Session} s @param {Row} row @param {number} index */
+function describeRow(app, s, row, index) {
+  const total = row.latency_ms && row.latency_ms.total_ms;
+  return {
+    title: eventName(row.event_type),
+    mark: h("span", "kind", "Row " + (index + 1)),
+    value: row,
+    body: [
+      row.error_message && h("div", "callout bad", icon("error"), longText(row.error_message, 600)),
+      facts([["Status", okBadge(row.status)], ["Agent", row.agent], ["Time", timeEl(row.timestamp)], ["Latency", total !== undefined && total !== null && fmtDuration(total)], ["Step", spanLink(app, row.span)], ["Cut", row.is_truncated && badge("lost content to a limit", "warn", "warning")]]),
+      h("div", "actions",
+        index > 0 && h("button", { class: "btn small", onclick: () => app.select({ type: "row", key: String(index - 1) }) }, "Row before"),
+        index + 1 < s.rows.length && h("button", { class: "btn small", onclick: () => app.select({ type: "row", key: String(index + 1) }) }, "Next row"),
+        viewLink(app, "trajectory", { type: "row", key: String(index) }, "Trajectory")),
+      payload("Content", row.content, 3),
+      Array.isArray(row.content_parts) && row.content_parts.length > 0 && payload("Content parts", row.content_parts, 1),
+      payload("Attributes", row.attributes, 1),
+      payload("Latency", row.latency_ms, 1),
+      part("Identity", facts([["Event", mono(row.event_id, "event id", 20)], ["Span", mono(row.span_id, "span id")], ["Parent", row.parent_span_id && mono(row.parent_span_id, "parent span id")], ["Trace", mono(row.trace_id, "trace id", 20)], ["Invocation", mono(row.invocation_id, "invocation id", 20)]])),
+    ],
+  };
+}
+
+/** @param {App} app @param {Session} s @param {Approval} a @param {number} index */
+function describeApproval(app, s, a, index) {
+  return {
+    title: a.tool || a.kind,
+    mark: kindMark("hitl"),
+    value: a,
+    body: [
+      h("p", {}, chip(a.status)),
+      h("p", {}, a.explanation),
+      facts([["Asked by", a.agent], ["Asked", timeEl(a.requested_at)], ["Waited", fmtDuration(a.waited_ms)], ["Step", spanLink(app, a.span)]]),
+      h("div", "actions", viewLink(app, "approvals", { type: "approval", key: String(index) }, "Open the approval"), a.why.length > 0 && h("button", { class: "btn small", onclick: () => showWhy(app, index) }, icon("graph"), "Why, in the graph")),
+      a.entities.length > 0 && part("Rests on", h("ul", "refs", a.entities.map((e) => h("li", {}, entityLink(app, e.key, e.type, e.value), e.outcome && outcomeMark(e.outcome))))),
+      a.args !== undefined && payload("Arguments", a.args, 3),
+      part("Identity", facts([["Approval", a.id && mono(a.id, "approval id", 20)], ["Call", mono(a.call_id, "call id", 22)], ["Fingerprint", a.fingerprint && mono(a.fingerprint, "fingerprint", 20)]])),
+    ],
+  };
+}
+
+/** showWhy goes to the graph with the paths of an approval. @param {App} app @param {number} index */
+function showWhy(app, index) {
+  app.why(index);
+  app.go("graph");
+}
+
+/** What the kinds of edges mean. @type {Record<string, string>} */
+const EDGE_HELP = {
+  contains: "The second step took place inside of the first one.",
+  informs: "What the first step gave was before the model, or called for, when the second one began.",
+  resumes: "The first step asked a person; the second one is the turn that answered.",
+  evaluated: "The step saw this entity, or rests on it.",
+};
+
+/** describeEdge describes a Caused edge, or an Evaluated one from a span to an entity. @param {App} app @param {Session} s @param {string} key */
+function describeEdge(app, s, key) {
+  const edge = s.edges.find((e) => edgeKey(e) === key);
+  if (edge) {
+    return {
+      title: sentence(edge.kind),
+      mark: h("span", "kind", "Caused"),
+      value: edge,
+      body: [h("p", {}, EDGE_HELP[edge.kind] || ""), part("From", edgeEnd(app, edge.from)), part("To", edgeEnd(app, edge.to))],
+    };
+  }
+  for (const e of s.entities) {
+    for (const x of e.evaluated) {
+      if (edgeKey({ from: x.span, to: e.key, kind: "evaluated" }) !== key) continue;
+      return {
+        title: "Evaluated",
+        mark: h("span", "kind", "Evaluated"),
+        value: x,
+        body: [h("p", {}, EDGE_HELP.evaluated), part("Step", edgeEnd(app, x.span)), part("Entity", entityLink(app, e.key, e.type, e.value)), part("Seen", attributeTable(x.attributes), facts([["Time", timeEl(x.seen_at)], ["Found by", x.source], ["Confidence", x.confidence.toFixed(2)], ["Row", x.row >= 0 && rowLink(app, x.row)]]))],
+      };
+    }
+  }
+  return null;
+}
+
+/** @param {App} app @param {string} key */
+function edgeEnd(app, key) {
+  const s = app.span(key);
+  return h("div", {}, spanLink(app, key), s && facts([["Agent", s.agent], ["Started", timeEl(s.start, "ms")], ["Duration", fmtDuration(s.duration_ms)], ["Turn", String(s.turn)]]));
+}

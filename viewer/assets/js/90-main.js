@@ -1,0 +1,10 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+
+try {
+  new App(readPage()).start();
+} catch (err) {
+  console.error(err);
+  replace(byId("cg-main"), empty("error", "This page cannot be shown", said(err)));
+}

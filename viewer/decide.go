@@ -1,0 +1,146 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// maxDecision is how long the body of a decision may be, in bytes.
+const maxDecision = 16 << 10
+
+// Decision is what a human said to one request.
+type Decision struct {
+	Session        schema.Session
+	ApprovalID     string
+	ConfirmationID string
+	Confirmed      bool
+}
+
+// Decider brings a decision to the agent that asked. The page decides nothing: the gate of the
+// agent takes the answer or does not, and checks the world before anything runs.
+type Decider interface {
+	// Authorized reports whether token may decide. It must take the same time for every
+	// token of the same length.
+	Authorized(token string) bool
+	// Decide hands the answer over and returns what to tell the human. An error says that the
+	// agent did not take the answer, or that it is not known whether it did.
+	Decide(ctx context.Context, d Decision) (message string, err error)
+}
+
+// decide takes one decision. A request from another page is refused: it cannot have the
+// token, its content type is one that a form cannot send, and its Origin is another.
+func (h *handler) decide(w http.ResponseWriter, r *http.Request) {
+	if h.Decide == nil {
+		fail(w, http.StatusForbidden, "this page is read only: start the server with --allow-decisions to answer from here")
+		return
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(origin, r.Host) {
+		fail(w, http.StatusForbidden, "the request comes from another page")
+		return
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, "send the decision as application/json")
+		return
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || !h.Decide.Authorized(token) {
+		fail(w, http.StatusUnauthorized, "the token is wrong: use the one that the server printed when it started")
+		return
+	}
+	d, err := readDecision(http.MaxBytesReader(w, r.Body, maxDecision))
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if err := h.decidable(r.Context(), d); err != nil {
+		status := http.StatusConflict
+		if errors.Is(err, inspect.ErrNotFound) {
+			status = http.StatusNotFound
+		}
+		fail(w, status, err.Error())
+		return
+	}
+	message, err := h.Decide.Decide(r.Context(), d)
+	if err != nil {
+		fail(w, http.StatusBadGateway, err.Error())
+		return
+	}
+	answer(w, map[string]any{"ok": true, "message": message})
+}
+
+// decidable reports why a request cannot be answered any more. The gate would refuse the
+// answer too; a human should not have to start a turn of the agent to learn that.
+func (h *handler) decidable(ctx context.Context, d Decision) error {
+	record, err := h.Source.Record(ctx, d.Session)
+	if err != nil {
+		return err
+	}
+	s, err := inspect.New(record, h.Now())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(s.Approvals, func(a inspect.Approval) bool {
+		return a.ConfirmationID == d.ConfirmationID && a.ID == d.ApprovalID
+	})
+	if i < 0 {
+		return errors.New("the session has no such request")
+	}
+	switch a := s.Approvals[i]; a.Status {
+	case inspect.StatusPending, inspect.StatusCheckFailed, inspect.StatusSafe:
+		return nil
+	default:
+		return errors.New("the request cannot be answered any more: " + a.Explanation)
+	}
+}
+
+func readDecision(body interface{ Read([]byte) (int, error) }) (Decision, error) {
+	var in struct {
+		App            string `json:"app"`
+		User           string `json:"user"`
+		Session        string `json:"session"`
+		ApprovalID     string `json:"approval_id"`
+		ConfirmationID string `json:"confirmation_id"`
+		Confirmed      *bool  `json:"confirmed"`
+	}
+	dec := json.NewDecoder(body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
+		return Decision{}, errors.New("the decision cannot be read: " + err.Error())
+	}
+	// Absence is not a no, and least of all a yes.
+	if in.Session == "" || in.ConfirmationID == "" || in.Confirmed == nil {
+		return Decision{}, errors.New("a decision needs session, confirmation_id and confirmed")
+	}
+	return Decision{
+		Session: schema.Session{App: in.App, User: in.User, ID: in.Session}, ApprovalID: in.ApprovalID,
+		ConfirmationID: in.ConfirmationID, Confirmed: *in.Confirmed,
+	}, nil
+}
+
+// sameHost reports whether an Origin is that of the server that the request is for.
+func sameHost(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, host)
+}
+
+// served reports whether the Host header is one that is served.
+func (h *handler) served(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	return slices.ContainsFunc(h.Hosts, func(s string) bool { return strings.EqualFold(s, name) })
+}
