@@ -53,6 +53,11 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 	}
 }
 
+// Warnings says, in sentences, what of the configuration is no error and probably not
+// meant: see each for what comes of it. [Open] logs them. Checkers that code would give are
+// not known before it does.
+func (c Config) Warnings() []string { return c.warnings() }
+
 // warnings says what is no error, because code may still make up for it, but makes
 // rules find nothing, or every approval that rests on what they find fail: events
 // that are not recorded, types that nothing checks, and attributes that a checker

@@ -151,7 +151,9 @@ func (c Config) checkers() (map[string]safety.Checker, error) {
 		case cc.SQL != nil:
 			checker, err = cc.SQL.checker(c)
 		case cc.HTTP != nil:
-			checker, err = safety.NewHTTPChecker(cc.HTTP.config())
+			hc := cc.HTTP.config()
+			hc.Now = c.Now
+			checker, err = safety.NewHTTPChecker(hc)
 		default:
 			err = errors.New("no way to ask is given; set HTTP, SQL or Replay")
 		}

@@ -13,6 +13,10 @@ import (
 // envPrefix begins the name of every variable that overrides a key.
 const envPrefix = "CONTEXTGRAPH_"
 
+// tokenVariable is the token for decisions of "contextgraph serve", which is no part of a
+// configuration and may be set beside one.
+const tokenVariable = envPrefix + "TOKEN"
+
 // environment is what a process was started with.
 type environment struct {
 	values map[string]string
@@ -154,7 +158,7 @@ func (env *environment) apply(cfg *Config, p *problems) {
 
 	var unknown []string
 	for name := range env.values {
-		if strings.HasPrefix(name, envPrefix) && !slices.Contains(known, name) && !env.used[name] {
+		if strings.HasPrefix(name, envPrefix) && name != tokenVariable && !slices.Contains(known, name) && !env.used[name] {
 			unknown = append(unknown, name)
 		}
 	}

@@ -48,7 +48,8 @@ func LoadConfig(path string) (Config, error) {
 // for prompt_history and artifacts.store of record, for project, dataset, location and
 // table of bigquery, and for guard.tools as a list with commas. The last may add tools
 // to those of the file, it may not leave one out. Any other variable whose name begins
-// with CONTEXTGRAPH_ is an error, unless a header of the file names it.
+// with CONTEXTGRAPH_ is an error, unless a header of the file names it, but for
+// CONTEXTGRAPH_TOKEN, which is for the command "contextgraph serve".
 //
 // What neither says is left zero and means the default. The error joins one
 // [*ConfigError] for everything that is wrong; with it comes the zero Config.

@@ -133,7 +133,7 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	in.journal = j
 	in.sync = graphsync.NewSyncer(j, extractor)
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
-		Ledger: j.Ledger(), Evidence: (*evidence)(in), Checkers: checkers, Policy: policy,
+		Ledger: j.Ledger(), Evidence: in.evidence(), Checkers: checkers, Policy: policy,
 		Authorizer: in.cfg.Authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.cfg.Now,
 	})
 	if err == nil {

@@ -8,12 +8,32 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // evidence is what the guard decides from: the journal behind a barrier, and the
 // graph of the session made from it.
-type evidence Instance
+type evidence struct {
+	sync    *graphsync.Syncer
+	journal *journal.Journal
+	// live names the runs of a session that are under way. besides says, in sentences,
+	// what this process knows to be missing, given the turns that are on record.
+	live    func(Session) []string
+	besides func(ctx context.Context, s Session, recorded map[string][]string) []string
+}
+
+// evidence returns that of the process which records.
+func (in *Instance) evidence() *evidence {
+	return &evidence{
+		sync: in.sync, journal: in.journal,
+		// The recorder is made after the guard.
+		live: func(s Session) []string { return in.rec.LiveRuns(s) },
+		besides: func(ctx context.Context, s Session, recorded map[string][]string) []string {
+			return slices.Concat(in.rec.Turns(ctx, s).Gaps(recorded), in.rec.Gaps())
+		},
+	}
+}
 
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
@@ -21,7 +41,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps, err := ev.journal.Gaps(ctx, s, ev.rec.LiveRuns(s))
+	gaps, err := ev.journal.Gaps(ctx, s, ev.live(s))
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
@@ -33,7 +53,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 	for i := range gaps {
 		gaps[i] += ": start a new session"
 	}
-	gaps = slices.Concat(gaps, ev.rec.Turns(ctx, s).Gaps(recorded), ev.rec.Gaps())
+	gaps = slices.Concat(gaps, ev.besides(ctx, s, recorded))
 	snapshot := safety.Snapshot{Gaps: gaps, Receipt: safety.Receipt{
 		Watermark: receipt.Watermark, RowsRead: receipt.RowsRead,
 		Failed: receipt.Failed, Truncated: receipt.Truncated, Version: receipt.Version,

@@ -16,6 +16,7 @@ import (
 const (
 	ReasonNoEntities       = "no_entities"       // nothing to check
 	ReasonNoChecker        = "no_checker"        // no checker is registered for the type
+	ReasonNeedsAgent       = "needs_agent"       // only the process of the agent can ask; never forgiven as optional
 	ReasonInvalidEntity    = "invalid_entity"    // an entity without type, value or key
 	ReasonLowConfidence    = "low_confidence"    // confidence below the floor, or no number in [0,1]
 	ReasonNotSeen          = "not_seen"          // the time it was seen is unknown or in the future

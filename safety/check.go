@@ -207,7 +207,10 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 	x.result.Now, x.result.AsOf, x.result.Version = y.result.Now, y.result.AsOf, y.result.Version
 	x.result.Origins = y.result.Origins
 	if err != nil {
-		x.fail(failOf(e, reasonOf(ctx, err), "%v", err))
+		reason := reasonOf(ctx, err)
+		x.fail(failOf(e, reason, "%v", err))
+		// A source that is away may be forgiven; that nobody here could ask it may not.
+		optional = optional && reason != ReasonNeedsAgent
 	}
 	x.settle(optional)
 	return x

@@ -24,6 +24,7 @@
 //	what goes wrong                                  reason or code       effect
 //	no entity to check                               no_entities          check fails
 //	no checker for a type                            no_checker           check fails
+//	only the agent's process can ask                 needs_agent          check fails, optional or not
 //	an entity without type, value or key             invalid_entity       check fails
 //	confidence under the floor                       low_confidence       check fails
 //	seen at an unknown time, or in the future        not_seen             check fails

@@ -300,6 +300,11 @@ func TestOptionalType(t *testing.T) {
 		{"fine", nil, nil, safety.Safe, safety.EntityUnchanged, ""},
 		{"no checker", func(cfg *safety.GuardConfig) { delete(cfg.Checkers, "Product") }, nil, safety.Safe, safety.EntitySkipped, safety.ReasonNoChecker},
 		{"error", func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = broken }, nil, safety.Safe, safety.EntitySkipped, safety.ReasonError},
+		{"only the agent can ask", func(cfg *safety.GuardConfig) {
+			cfg.Checkers["Product"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+				return safety.State{}, &safety.AnswerError{Reason: safety.ReasonNeedsAgent, Err: errors.New("elsewhere")}
+			})
+		}, nil, safety.CheckFailed, safety.EntityFailed, ""},
 		{"low confidence", nil, func(b *bench) { b.record.snap.Entities[0].Confidence = 0 }, safety.Safe, safety.EntitySkipped, safety.ReasonLowConfidence},
 		{"stale", nil, func(b *bench) {
 			b.world.states[strava.Key] = safety.State{Attributes: strava.Attributes, AsOf: epoch.Add(-time.Hour)}

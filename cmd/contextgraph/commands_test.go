@@ -174,7 +174,7 @@ func TestInterruptedSyncLeavesNothing(t *testing.T) {
 	var out, errs bytes.Buffer
 	a := &app{stdout: &out, stderr: &errs, client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())}}
 	code := run(ctx, []string{"sync", "--all", "--project", "my-project", "--dataset", "agents"}, a)
-	if code != exitError || !strings.Contains(errs.String(), "stopped after 1 of 2 sessions") {
+	if code != exitInterrupted || !strings.Contains(errs.String(), "stopped after 1 of 2 sessions") {
 		t.Errorf("%d\n%s%s", code, out.String(), errs.String())
 	}
 	if made != 5 || len(tables) > 0 || len(cancelled) != 1 {

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph"
@@ -86,13 +84,6 @@ func document(text []byte) any {
 	return string(text)
 }
 
-// encoder writes JSON for people too: characters of HTML are nothing special here.
-func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e
-}
-
 // listDeadLetters prints what is refused.
 func (a *app) listDeadLetters(ctx context.Context, o *journal.Outbox, f deadLetterFlags) error {
 	letters, err := o.DeadLetters(ctx, f.limit)
@@ -107,7 +98,7 @@ func (a *app) listDeadLetters(ctx context.Context, o *journal.Outbox, f deadLett
 			}
 		}
 	} else if len(letters) > 0 {
-		table(a.stdout, letters, f.width)
+		letterTable(a.stdout, letters, f.width)
 	}
 	if len(letters) == 0 {
 		fmt.Fprintf(a.stderr, "%s has no dead letters in this journal\n", o.Destination())
@@ -126,9 +117,9 @@ func (a *app) listDeadLetters(ctx context.Context, o *journal.Outbox, f deadLett
 // minReason is how much of the words of a server a table shows at least.
 const minReason = 20
 
-// table prints letters in columns. The last one, the words of the server, is cut where a
+// letterTable prints letters in columns. The last one, the words of the server, is cut where a
 // line would be longer than width.
-func table(w io.Writer, letters []journal.DeadLetter, width int) {
+func letterTable(w io.Writer, letters []journal.DeadLetter, width int) {
 	lines := [][]string{{"SEQ", "TIME", "SESSION", "TYPE", "BYTES", "CODE", "EVENT", "REASON"}}
 	for _, l := range letters {
 		lines = append(lines, []string{
@@ -152,26 +143,6 @@ func table(w io.Writer, letters []journal.DeadLetter, width int) {
 		}
 		fmt.Fprintln(w, cut(line[last], rest))
 	}
-}
-
-// cut returns at most n characters of s.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
-
-// printable returns s in one line, without what a terminal would obey: rows hold what
-// users, tools and servers wrote.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }
 
 // showDeadLetter prints one row and what was said about it.

@@ -162,12 +162,12 @@ func TestDeadLettersList(t *testing.T) {
 	}
 	want := "" +
 		"SEQ  TIME                 SESSION  TYPE                   BYTES  CODE          EVENT                             REASON\n" +
-		"1    2026-11-02 10:00:00  s1       USER_MESSAGE_RECEIVED  100    FIELDS_ERROR  00000000000000000000000000000000  row says [2J too much too much too m…\n" +
-		"2    2026-11-02 10:00:01  s1       USER_MESSAGE_RECEIVED  101    FIELDS_ERROR  00000000000000000000000000000001  row says [2J too much too much too m…\n"
+		"1    2026-11-02 10:00:00  s1       USER_MESSAGE_RECEIVED  100    FIELDS_ERROR  00000000000000000000000000000000  row says too much too much too much …\n" +
+		"2    2026-11-02 10:00:01  s1       USER_MESSAGE_RECEIVED  101    FIELDS_ERROR  00000000000000000000000000000001  row says too much too much too much …\n"
 	if diff := cmp.Diff(want, stdout); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	if _, stdout, _ := dead(t, nil, "--width 1"); !strings.Contains(stdout, "row says [2J too mu…\n") {
+	if _, stdout, _ := dead(t, nil, "--width 1"); !strings.Contains(stdout, "row says too much t…\n") {
 		t.Errorf("a narrow table:\n%s", stdout)
 	}
 	if _, stdout, _ := dead(t, nil, "--width 1000"); !strings.Contains(stdout, "in the end\n") {

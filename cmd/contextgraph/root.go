@@ -4,16 +4,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/adk-contextgraph/contextgraph/warehouse"
 	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
@@ -23,7 +32,32 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	// exitChanged: the world changed since a human was asked.
+	exitChanged = 3
+	// exitCheckFailed: it could not be shown that the world is unchanged.
+	exitCheckFailed = 4
+	// exitOver: nothing can be approved any more: rejected, expired, consumed, in doubt.
+	exitOver     = 5
+	exitNotFound = 6
+	// exitInterrupted is what shells say of a program that Ctrl-C ended.
+	exitInterrupted = 130
 )
+
+// exit is an error with the code to end with. Without an error inside nothing is printed:
+// what is to be said was said.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
 
 // usageError says that the command line is wrong.
 type usageError struct{ err error }
@@ -34,17 +68,33 @@ func (e usageError) Unwrap() error { return e.err }
 // app is what the commands share.
 type app struct {
 	stdout, stderr io.Writer
+	stdin          io.Reader // nil is that of the process
 	// client are options of the BigQuery client beside the credentials of the
 	// environment.
 	client []option.ClientOption
+	// terminal reports whether people read what is written to w.
+	terminal func(w io.Writer) bool
+	now      func() time.Time
 
 	configPath string
+	// journalPath overrides the journal of the configuration, from says where sessions
+	// are read, output how they are printed.
+	journalPath string
+	from        string
+	output      string
+	noColor     bool
 	// flags override what the file says, where they are not empty.
 	flags warehouse.Config
 }
 
 // run runs the command line and returns the code to end with. Errors go to stderr.
 func run(ctx context.Context, args []string, a *app) int {
+	if a.terminal == nil {
+		a.terminal = isTerminal
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
@@ -53,10 +103,21 @@ func run(ctx context.Context, args []string, a *app) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(a.stderr, "contextgraph: %v\n", err)
-	if errors.As(err, new(usageError)) {
+	var coded exit
+	isCoded := errors.As(err, &coded)
+	if !isCoded || coded.err != nil {
+		fmt.Fprintf(a.stderr, "contextgraph: %s\n", printableLines(err.Error()))
+	}
+	switch {
+	case errors.As(err, new(usageError)):
 		fmt.Fprintln(a.stderr, `Run "contextgraph --help" for what there is.`)
 		return exitUsage
+	case isCoded:
+		return coded.code
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case errors.Is(err, inspect.ErrNotFound), errors.Is(err, safety.ErrNotFound):
+		return exitNotFound
 	}
 	return exitError
 }
@@ -67,55 +128,115 @@ const defaultConfig = "contextgraph.yaml"
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "contextgraph",
-		Short: "Look after the dataset of contextgraph in BigQuery",
-		Long: `contextgraph looks after the dataset in BigQuery that agents stream their rows to.
+		Short: "See what agents did and why, and whether the world is still as approved",
+		Long: `contextgraph shows what agents of Google's ADK did, why they did it, and what humans
+were asked to approve: from the journal that the plugin records, from a file of rows, or
+from the dataset in BigQuery that agents stream to.
 
-The dataset is the one in the section bigquery of the configuration file; flags
-override it. Credentials are those that Google's libraries find in the environment.`,
-		Example: `  # Create the dataset, its tables, views and graph, or bring them up to date.
+What is asked for goes to stdout, as a table for people or, with --output, as JSON for
+programs; everything else goes to stderr. The journal is that of the configuration, or
+the one that --journal names. The dataset is the one in the section bigquery of the
+configuration file; flags override it. Credentials are those that Google's libraries find
+in the environment.
+
+The command ends with
+  0    all is well; for check: the world is unchanged, and only then
+  1    something failed
+  2    the command line is wrong
+  3    the world changed since a human was asked
+  4    the check failed: nobody knows whether the world changed
+  5    there is nothing to approve any more: rejected, expired, consumed or in doubt
+  6    there is no such session or approval
+  130  it was interrupted`,
+		Example: `  # The sessions of the journal here, and what one of them did and why.
+  contextgraph sessions
+  contextgraph trace s-123
+  contextgraph why s-123
+
+  # What humans were asked, and what came of it.
+  contextgraph approvals --status drift,check_failed
+
+  # The same of rows in a file, as JSON.
+  contextgraph sessions --from rows.ndjson --output json
+
+  # Create the dataset, its tables, views and graph, or bring them up to date; or see
+  # what that would do, without a configuration file.
   contextgraph init --config contextgraph.yaml
-
-  # See what that would do, without a configuration file.
   contextgraph init --dry-run --project my-project --dataset agents`,
-		Args:          noArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Args:              noArgs,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.checkOutput(c) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Version:           buildVersion(),
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default "+defaultConfig+" where there is one)")
+	f.StringVar(&a.journalPath, "journal", "", "journal (default that of the configuration, else "+journal.DefaultPath+")")
+	f.StringVarP(&a.output, "output", "o", outputTable, "how data is printed: table, json or ndjson")
+	f.BoolVar(&a.noColor, "no-color", false, "print no colours, also on a terminal")
 	f.StringVar(&a.flags.Project, "project", "", "project of the dataset")
 	f.StringVar(&a.flags.BillingProject, "billing-project", "", "project that runs and pays for the queries (default the project of the dataset)")
 	f.StringVar(&a.flags.Dataset, "dataset", "", "dataset")
 	f.StringVar(&a.flags.Location, "location", "", "where a new dataset is created, such as EU or europe-west3 (default US)")
 	f.StringVar(&a.flags.Table, "table", "", "table of events (default agent_events)")
-	root.AddCommand(a.initCommand(), a.syncCommand(), a.extractCommand(), a.deadLettersCommand())
+	root.AddCommand(
+		a.checkCommand(), a.viewCommand(), a.serveCommand(), a.doctorCommand(), a.benchCommand(),
+		a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.statsCommand(), a.exportCommand(), a.importCommand(),
+		textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()),
+	)
 	return root
 }
 
-// noArgs refuses arguments: with those that name no command it says which do.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	if c.HasSubCommands() {
-		return usageError{fmt.Errorf("there is no command %q", args[0])}
+		err := fmt.Errorf("there is no command %q", args[0])
+		var names []string
+		for _, sub := range c.Commands() {
+			names = append(names, sub.Name())
+		}
+		if meant := nearest.Word(args[0], names); meant != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, meant)
+		}
+		return usageError{err}
 	}
 	return usageError{fmt.Errorf("%s takes no argument, got %q", c.CommandPath(), args[0])}
 }
 
-// config returns the configuration of the file, with the flags over it. Without
-// --config a file that is not there is none.
-func (a *app) config() (contextgraph.Config, error) {
-	path := a.configPath
-	if path == "" {
-		path = defaultConfig
+// argCount makes a check of how many arguments a command takes; usage says what they are.
+func argCount(least, most int, usage string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return usageError{fmt.Errorf("%s takes %s, got %d arguments", c.CommandPath(), usage, len(args))}
+		}
+		return nil
 	}
+}
+
+// fileConfig returns the configuration of the file, with --journal over it. Without
+// --config a file that is not there is none.
+func (a *app) fileConfig() (contextgraph.Config, error) {
+	path := cmp.Or(a.configPath, defaultConfig)
 	cfg, err := contextgraph.LoadConfig(path)
 	if errors.Is(err, fs.ErrNotExist) && a.configPath == "" {
 		cfg, err = contextgraph.ParseConfig(path, nil, nil)
 	}
+	if err != nil {
+		return contextgraph.Config{}, err
+	}
+	cfg.Journal.Path = cmp.Or(a.journalPath, cfg.Journal.Path)
+	return cfg, nil
+}
+
+// config returns the configuration of the file, with the flags over it. It names a
+// dataset.
+func (a *app) config() (contextgraph.Config, error) {
+	cfg, err := a.fileConfig()
 	if err != nil {
 		return contextgraph.Config{}, err
 	}
@@ -133,6 +254,7 @@ func (a *app) config() (contextgraph.Config, error) {
 		}
 	}
 	if !b.Enabled() {
+		path := cmp.Or(a.configPath, defaultConfig)
 		return contextgraph.Config{}, usageError{errors.New("no dataset is named: use --project and --dataset, or the section bigquery of " + path)}
 	}
 	if _, err := b.Names(); err != nil {
@@ -144,4 +266,22 @@ func (a *app) config() (contextgraph.Config, error) {
 // dataset connects to the dataset of the configuration. The caller closes it.
 func (a *app) dataset(ctx context.Context, cfg warehouse.Config) (*bigquery.Dataset, error) {
 	return bigquery.NewDataset(ctx, cfg, bigquery.DatasetOptions{Client: a.client, Surface: "cli"})
+}
+
+// buildVersion says which build this is.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "of unknown version"
+	}
+	version := cmp.Or(info.Main.Version, "(devel)")
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && !strings.Contains(version, s.Value[:min(12, len(s.Value))]):
+			version += " " + s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true" && !strings.Contains(version, "dirty"):
+			version += " (modified)"
+		}
+	}
+	return version + " " + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
 }

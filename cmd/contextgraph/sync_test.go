@@ -135,7 +135,7 @@ func TestSyncPrintsNamesInOneLine(t *testing.T) {
 	recorded(t, schema.Session{App: "shop\x1b[2J", User: "bob\r\nann", ID: "s\x1b]0;x\a1"})
 	for _, refuse := range []string{"", "bob"} {
 		_, stdout, stderr := in(t, taking(t, refuse), "sync", "--all", "--project", "my-project", "--dataset", "agents")
-		if text := stdout + stderr; !strings.Contains(text, "1/1 s ]0;x 1 of bob ann in shop [2J: ") || strings.ContainsAny(text, "\x1b\a\r") {
+		if text := stdout + stderr; !strings.Contains(text, "1/1 s ]0;x 1 of bob ann in shop: ") || strings.ContainsAny(text, "\x1b\a\r") {
 			t.Errorf("a session is printed as %q", text)
 		}
 	}

@@ -36,7 +36,8 @@ function bones(t) {
     if (e.kind === "calls") asked.set(e.to, e.from);
     if (e.kind === "observes") observed.set(e.from, e.to);
   }
-  const seenBy = new Set(observed.values());
+  // What follows an answer or an action, such as a check, has no call of its own to stand behind.
+  const seenBy = new Set([...observed].filter(([call]) => byId.get(call)?.kind === "TOOL_CALL").map(([, seen]) => seen));
   for (const n of t.nodes) {
     if (n.kind === "TOOL_CALL" || n.kind === "OBSERVATION") {
       if (n.kind === "OBSERVATION" && seenBy.has(n.id)) continue;
@@ -182,7 +183,7 @@ function thoughtLine(a, b, kind, flat) {
   const ma = mid(a), mb = mid(b);
   /** @param {number} x @param {number} y */
   const p = (x, y) => x.toFixed(1) + " " + y.toFixed(1);
-  if (kind === "calls") {
+  if (kind === "calls" || (kind === "observes" && a.h === BONE.h)) {
     // Out of the side of the backbone, round the corner, into the call.
     if (flat) {
       const x = Math.min(b.x - 8, a.x + a.w / 2), y = mb.y;
@@ -191,7 +192,7 @@ function thoughtLine(a, b, kind, flat) {
     const fork = a.y + a.h - 14;
     return "M" + p(a.x + a.w, fork) + "H" + (mb.x - 10) + (b.y - fork > 6 ? "Q" + p(mb.x, fork) + " " + p(mb.x, Math.min(b.y - 3, fork + 10)) + "V" + (b.y - 3) : "H" + (b.x - 3));
   }
-  if (kind === "observes") return flat ? "M" + p(a.x + a.w, ma.y) + "H" + (b.x - 3) : "M" + p(ma.x, a.y + a.h) + "V" + (b.y - 3);
+  if (kind === "observes") return Math.abs(ma.x - mb.x) > 2 ? "M" + p(a.x + a.w, ma.y) + "H" + (b.x - 3) : "M" + p(ma.x, a.y + a.h) + "V" + (b.y - 3);
   const beside = !flat && b.x > a.x + a.w && Math.abs(ma.x - mb.x) > BONE.w;
   if (!flat && (beside || b.y + b.h < a.y)) {
     // Into another turn: under its own, up beside the other, in from the left.

@@ -1,0 +1,198 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// RecordedCheck is a check of a session that was made from its journal alone.
+type RecordedCheck struct {
+	Report safety.Report
+	// Approval is the request that was checked, as the ledger has it after the check; nil
+	// where the session has none.
+	Approval *safety.Approval
+	// NeedsAgent are the types of entities that only the process of the agent can check, each
+	// with the reason. What rests on an entity of such a type is not safe by this check.
+	NeedsAgent map[string]string
+}
+
+// CheckRecorded checks the world now for a session in j, in a process that need not be that
+// of its agent: with the checkers over HTTP that cfg declares, and with those and the
+// databases that code gave cfg. Tools that are called again, databases that are not given and
+// checkers in Go are in the process of the agent; an entity that needs one of them fails its
+// check, so that the report is never safe unless it is complete, also where cfg calls the type
+// optional.
+//
+// approvalID names the request to check. Without one it is the latest open request of the
+// session, else the latest, else everything that the session rests on. An approval that the
+// session does not have is a [safety.ErrNotFound].
+//
+// It changes nothing, neither in the ledger nor in the stored graph, and permits nothing.
+func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Session, approvalID string) (RecordedCheck, error) {
+	if err := cfg.validate(); err != nil {
+		return RecordedCheck{}, err
+	}
+	extractor, err := cfg.Extractor()
+	if err != nil {
+		return RecordedCheck{}, err
+	}
+	policy, err := cfg.policy()
+	if err != nil {
+		return RecordedCheck{}, err
+	}
+	ledger := readOnly{j.Ledger()}
+	approvals, err := ledger.List(ctx, s)
+	if err != nil {
+		return RecordedCheck{}, err
+	}
+	ev := &evidence{
+		sync: graphsync.NewSyncer(&unpublished{Journal: j}, extractor), journal: j,
+		// No run is known to be under way here: one without its end is a gap.
+		live:    func(Session) []string { return nil },
+		besides: func(context.Context, Session, map[string][]string) []string { return nil },
+	}
+	types, err := ev.types(ctx, s, approvals)
+	if err != nil {
+		return RecordedCheck{}, err
+	}
+	checkers, needs, err := cfg.checkersHere(types)
+	if err != nil {
+		return RecordedCheck{}, err
+	}
+	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: ledger, Evidence: ev, Checkers: checkers, Policy: policy, Now: cfg.Now})
+	if err != nil {
+		return RecordedCheck{}, err
+	}
+	out := RecordedCheck{NeedsAgent: needs}
+	if approvalID == "" {
+		approvalID = latest(approvals)
+	}
+	if approvalID == "" {
+		out.Report, err = guard.Check(ctx, s)
+		return out, err
+	}
+	if out.Report, err = guard.Observe(ctx, s, approvalID); err != nil {
+		return RecordedCheck{}, err
+	}
+	a, err := ledger.Get(ctx, approvalID) // an answer may have come meanwhile
+	if err != nil {
+		return RecordedCheck{}, err
+	}
+	out.Approval = &a
+	return out, nil
+}
+
+// latest returns the id of the approval that is asked about when none is named.
+func latest(approvals []safety.Approval) string {
+	var id string
+	open := false
+	for _, a := range approvals {
+		if a.State.Open() || !open {
+			id, open = a.ID, a.State.Open()
+		}
+	}
+	return id
+}
+
+// types returns the types of all entities that a check of the session may look at.
+func (ev *evidence) types(ctx context.Context, s Session, approvals []safety.Approval) ([]string, error) {
+	g, _, err := ev.sync.Sync(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	types := make(map[string]bool)
+	for _, e := range g.Canonical() {
+		types[e.Type] = true
+	}
+	for _, a := range approvals {
+		for _, e := range a.Entities {
+			types[e.Type] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(types)), nil
+}
+
+// checkersHere returns the checkers of the types: those that can be asked from this process,
+// and in the place of the others one that says so, with the reason.
+func (c Config) checkersHere(types []string) (map[string]safety.Checker, map[string]string, error) {
+	why := make(map[string]string)
+	here := c
+	here.Checkers = nil
+	for _, cc := range c.Checkers {
+		switch {
+		case c.CheckFuncs[cc.Type] != nil:
+		case cc.Replay != nil:
+			why[cc.Type] = "its checker calls a tool of the agent again"
+		case cc.SQL != nil && c.Databases[cc.SQL.Database] == nil:
+			why[cc.Type] = fmt.Sprintf("its checker asks the database %q, which the program of the agent opens", cc.SQL.Database)
+		default:
+			here.Checkers = append(here.Checkers, cc)
+		}
+	}
+	checkers, err := here.checkers()
+	if err != nil {
+		return nil, nil, err
+	}
+	needs := make(map[string]string)
+	for _, t := range types {
+		if checkers[t] != nil {
+			continue
+		}
+		reason := why[t]
+		if reason == "" {
+			reason = "the configuration declares no checker for it, and one in Go would be there only"
+		}
+		needs[t] = reason
+		checkers[t] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+			return safety.State{}, &safety.AnswerError{
+				Reason: safety.ReasonNeedsAgent, Err: errors.New("only the process of the agent can check it: " + reason),
+			}
+		})
+	}
+	return checkers, needs, nil
+}
+
+// readOnly is a ledger that nothing can be done to.
+type readOnly struct{ safety.Ledger }
+
+var errReadOnly = errors.New("contextgraph: the ledger is open for reading only")
+
+func (readOnly) Create(context.Context, safety.Approval) error { return errReadOnly }
+
+func (readOnly) Attach(context.Context, string, string) error { return errReadOnly }
+
+func (readOnly) Transition(context.Context, safety.Transition) (safety.Approval, error) {
+	return safety.Approval{}, errReadOnly
+}
+
+// unpublished is a journal whose graphs are made and not stored: what is published last is
+// seen by the next call of Entities alone.
+type unpublished struct {
+	*journal.Journal
+	last graphsync.Publication
+}
+
+// Publish implements [graphsync.Store].
+func (u *unpublished) Publish(_ context.Context, p graphsync.Publication) error {
+	u.last = p
+	return nil
+}
+
+// Entities returns the stored entities that the publication would have left.
+func (u *unpublished) Entities(ctx context.Context, s Session) ([]entity.Entity, error) {
+	stored, err := u.Journal.Entities(ctx, s)
+	return slices.DeleteFunc(stored, func(e entity.Entity) bool {
+		return e.Source != entity.SourceModel && slices.Contains(u.last.Extracted, e.EventID) && !slices.Contains(u.last.Failed, e.TechNode)
+	}), err
+}

@@ -1,0 +1,217 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/adk/v2/model"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// priced has a harness whose world is asked over HTTP.
+func priced(t *testing.T, opts ...option) (h *harness, cfg contextgraph.Config, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		price, stock := h.world.get()
+		_ = json.NewEncoder(w).Encode(map[string]any{"price": price, "available": stock})
+	}))
+	t.Cleanup(server.Close)
+	opts = append([]option{func(o *options) {
+		o.cfg.CheckFuncs = nil
+		o.cfg.Checkers = []contextgraph.CheckerConfig{{Type: "Product", HTTP: &contextgraph.HTTPCheckerConfig{
+			URL: server.URL + "/{value}",
+			Attributes: map[string]contextgraph.AttributeConfig{
+				"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
+				"availability": {Path: "$.available", Type: entity.KindBool},
+			},
+		}}}
+	}}, opts...)
+	opts = append(opts, func(o *options) { cfg = o.cfg })
+	h = newHarness(t, opts...)
+	return h, cfg, asked
+}
+
+// reader opens the journal of h once more, as another process would.
+func reader(t *testing.T, h *harness) *journal.Journal {
+	t.Helper()
+	if err := h.cg.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.Context(), journal.Config{Path: h.path, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(t.Context()); err != nil && !errors.Is(err, t.Context().Err()) {
+			t.Error(err)
+		}
+	})
+	return j
+}
+
+func recordedCheck(t *testing.T, cfg contextgraph.Config, j *journal.Journal, approval string) contextgraph.RecordedCheck {
+	t.Helper()
+	got, err := contextgraph.CheckRecorded(t.Context(), cfg, j, key(sess), approval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func failures(r safety.Report) []string {
+	var out []string
+	for _, f := range r.Failures() {
+		out = append(out, f.Reason)
+	}
+	return out
+}
+
+func TestCheckRecorded(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		change  func(*contextgraph.Config) // of the configuration that checks
+		world   func(*harness)
+		verdict safety.Verdict
+		reasons []string
+	}{
+		{"unchanged", nil, nil, safety.Safe, nil},
+		{"changed", nil, func(h *harness) { h.world.set("$52,000", true) }, safety.Drift, nil},
+		{"no answer that is understood", nil, func(h *harness) { h.world.set("", true) }, safety.CheckFailed, []string{safety.ReasonTypeMismatch}},
+		{"a database that is not here", func(c *contextgraph.Config) {
+			c.Checkers = []contextgraph.CheckerConfig{{Type: "Product", SQL: &contextgraph.SQLCheckerConfig{
+				Database: "shop", Query: "SELECT price FROM t", Attributes: map[string]contextgraph.ColumnConfig{"price": {Column: "price"}},
+			}}}
+		}, nil, safety.CheckFailed, []string{safety.ReasonNeedsAgent}},
+		{"a tool that would be called again", func(c *contextgraph.Config) {
+			c.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
+		}, func(h *harness) { h.world.set("$52,000", true) }, safety.CheckFailed, []string{safety.ReasonNeedsAgent}},
+		{"no checker", func(c *contextgraph.Config) { c.Checkers = nil }, nil, safety.CheckFailed, []string{safety.ReasonNeedsAgent}},
+		{"another policy", func(c *contextgraph.Config) { c.Guard.CheckAge = time.Minute + time.Second }, nil,
+			safety.CheckFailed, []string{safety.ReasonPolicyChanged}},
+		{"other rules", func(c *contextgraph.Config) { c.Extract = slices.Clone(c.Extract); c.Extract[0].Confidence = 0.9 }, nil,
+			safety.CheckFailed, []string{safety.ReasonRulesChanged}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, cfg, _ := priced(t)
+			h.ask(sess)
+			if test.world != nil {
+				test.world(h)
+			}
+			if test.change != nil {
+				test.change(&cfg)
+			}
+			j := reader(t, h)
+			before := h.approvals(sess)
+			got := recordedCheck(t, cfg, j, "")
+			if got.Report.Verdict() != test.verdict || got.Approval == nil || got.Approval.ID != before[0].ID {
+				t.Errorf("verdict %s\n%s", got.Report.Verdict(), got.Report.Summary())
+			}
+			for _, reason := range test.reasons {
+				if !slices.Contains(failures(got.Report), reason) {
+					t.Errorf("failures %q, want %s", failures(got.Report), reason)
+				}
+			}
+			if d := cmp.Diff(before, h.approvals(sess), cmp.Comparer(func(a, b safety.Approval) bool {
+				return a.State == b.State && a.UpdatedAt.Equal(b.UpdatedAt) && string(a.Report) == string(b.Report)
+			})); d != "" {
+				t.Errorf("the check changed the ledger:\n%s", d)
+			}
+		})
+	}
+}
+
+// That nobody here can ask is not forgiven, although the agent would forgive a source that
+// is away: a check that is not complete is never safe.
+func TestCheckRecordedForgivesNoMissingChecker(t *testing.T) {
+	optional := func(o *options) {
+		o.cfg.Guard.Types = map[string]contextgraph.TypeConfig{"Campaign": {Optional: true}}
+		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "also", Tool: "search", Each: "$.items[*]", Type: "Campaign", Value: "$.name"})
+	}
+	h, cfg, _ := priced(t, optional)
+	h.ask(sess)
+	if r, err := h.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != safety.Safe {
+		t.Fatalf("the agent forgives it: %s, %v\n%s", r.Verdict(), err, r.Summary())
+	}
+	got := recordedCheck(t, cfg, reader(t, h), "")
+	if got.Report.Verdict() != safety.CheckFailed || !slices.Contains(failures(got.Report), safety.ReasonNeedsAgent) {
+		t.Errorf("verdict %s\n%s", got.Report.Verdict(), got.Report.Summary())
+	}
+	if len(got.NeedsAgent) != 1 || got.NeedsAgent["Campaign"] == "" {
+		t.Errorf("needs the agent: %v", got.NeedsAgent)
+	}
+}
+
+// A request that is closed is checked all the same, and one that is open comes first.
+func TestCheckRecordedChoosesTheRequest(t *testing.T) {
+	h, cfg, asked := priced(t)
+	id, _ := h.ask(sess)
+	h.answer(sess, id, false)
+	j := reader(t, h)
+	before := asked.Load()
+	got := recordedCheck(t, cfg, j, "")
+	if got.Approval == nil || got.Approval.State != safety.StateRejected || got.Report.Verdict() != safety.Safe || asked.Load() == before {
+		t.Errorf("a rejected request: %+v, %s", got.Approval, got.Report.Summary())
+	}
+	_, _ = h.ask(sess)
+	if err := h.cg.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := recordedCheck(t, cfg, j, ""); got.Approval == nil || got.Approval.State != safety.StatePending {
+		t.Errorf("an open request beside a closed one: %+v", got.Approval)
+	}
+	if got := recordedCheck(t, cfg, j, h.approvals(sess)[0].ID); got.Approval.State != safety.StateRejected {
+		t.Errorf("the one that is named: %+v", got.Approval)
+	}
+	if _, err := contextgraph.CheckRecorded(t.Context(), cfg, j, key(sess), "unknown"); !errors.Is(err, safety.ErrNotFound) {
+		t.Errorf("an unknown approval: %v", err)
+	}
+	if _, err := contextgraph.CheckRecorded(t.Context(), cfg, j, key("another"), h.approvals(sess)[0].ID); !errors.Is(err, safety.ErrNotFound) {
+		t.Errorf("an approval of another session: %v", err)
+	}
+}
+
+// A session without requests is checked as a whole; one without rows is not safe.
+func TestCheckRecordedWithoutRequest(t *testing.T) {
+	h, cfg, _ := priced(t)
+	got, err := contextgraph.CheckRecorded(t.Context(), cfg, reader(t, h), key("nothing"), "")
+	if err != nil || got.Approval != nil || got.Report.IsSafeToApprove() {
+		t.Errorf("%v, %v\n%s", got.Approval, err, got.Report.Summary())
+	}
+}
+
+// The graph of the session in the journal is not touched.
+func TestCheckRecordedStoresNoGraph(t *testing.T) {
+	h, cfg, _ := priced(t, func(o *options) {
+		o.answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if adktest.LastResponse(req) == nil {
+				return adktest.Call("search", map[string]any{"query": "routes"}), nil
+			}
+			return adktest.Text("Found."), nil
+		}
+	})
+	h.say("look around")
+	j := reader(t, h)
+	if got := recordedCheck(t, cfg, j, ""); got.Report.TotalEntities() == 0 {
+		t.Error("nothing was found, so that nothing is shown")
+	}
+	if _, found, err := j.LastReceipt(t.Context(), key(sess)); err != nil || found {
+		t.Errorf("a graph was stored: %t, %v", found, err)
+	}
+}

@@ -1,0 +1,271 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// card prints all about one request.
+func (a *app) card(p inspect.Approval) error {
+	now := a.now()
+	return a.print(p, func(t *table) { (&approvalCard{t, &p, now}).write() })
+}
+
+// approvalCard writes a request for people.
+type approvalCard struct {
+	*table
+	p   *inspect.Approval
+	now time.Time
+}
+
+func (c *approvalCard) write() {
+	p := c.p
+	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold})
+	c.paragraph(p.Explanation)
+	c.line()
+	c.fact("Approval", p.ID)
+	c.fact("Confirmation", p.ConfirmationID)
+	c.fact("Session", fmt.Sprintf("%s of %s in %s", p.Session.ID, p.Session.User, p.Session.App))
+	c.fact("Asked", strings.TrimSpace(clock(p.RequestedAt)+" UTC by "+cmp.Or(p.Agent, "nobody that is known")))
+	c.fact("Hint", p.Hint)
+	if !p.ExpiresAt.IsZero() {
+		c.fact("Expires", clock(p.ExpiresAt)+" UTC, "+c.distance(p.ExpiresAt))
+	}
+	c.fact("Waited", waited(p.WaitedMS))
+	if !p.Enforced {
+		c.fact("Enforced", "no: it was only observed, so the call ran whatever the verdict")
+	}
+	c.fact("Ledger", p.State)
+	c.fact("Policy", p.PolicyVersion)
+	c.fact("Fingerprint", p.Fingerprint)
+	c.arguments()
+	for _, w := range p.Warnings {
+		c.fact("Warning", w)
+	}
+	c.entities()
+	c.checks()
+	c.decisions()
+	c.history()
+}
+
+func (c *approvalCard) fact(name, value string) {
+	if value != "" {
+		c.row(cell{name, dim}, value)
+	}
+}
+
+// section begins a part of the card.
+func (c *approvalCard) section(name string) {
+	c.line()
+	c.line(cell{name, bold})
+}
+
+// paragraph writes text in lines of readable length.
+func (c *approvalCard) paragraph(text string) {
+	const length = 88
+	line := ""
+	for _, word := range strings.Fields(printable(text)) {
+		if line != "" && width(line)+1+width(word) > length {
+			c.line("  ", cell{text: line})
+			line = ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	if line != "" {
+		c.line("  ", cell{text: line})
+	}
+}
+
+// distance says how far a time is from now.
+func (c *approvalCard) distance(t time.Time) string {
+	if d := t.Sub(c.now); d >= 0 {
+		return "in " + human(d)
+	}
+	return human(c.now.Sub(t)) + " ago"
+}
+
+// maxArgLines bounds how much of the arguments is shown; JSON has all of them.
+const maxArgLines = 40
+
+func (c *approvalCard) arguments() {
+	if len(c.p.Args) == 0 {
+		return
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, c.p.Args, "", "  ") != nil {
+		c.fact("Arguments", string(c.p.Args))
+		return
+	}
+	c.section("Arguments")
+	lines := strings.Split(out.String(), "\n")
+	for _, line := range lines[:min(len(lines), maxArgLines)] {
+		text := strings.TrimLeft(line, " ")
+		c.line("  ", line[:len(line)-len(text)], cell{text: text})
+	}
+	if n := len(lines) - maxArgLines; n > 0 {
+		c.line("  ", cell{fmt.Sprintf("… %d more lines: see --output json", n), dim})
+	}
+}
+
+func (c *approvalCard) entities() {
+	c.section("What it rests on: as the human saw it → as the last check found it")
+	if len(c.p.Entities) == 0 {
+		c.line("  nothing that was recorded")
+		return
+	}
+	c.columns([]string{"  TYPE", "VALUE", "ATTRIBUTE", "SEEN", "NOW", "AGE", "OUTCOME"})
+	for _, e := range c.p.Entities {
+		names := slices.Sorted(maps.Keys(e.Seen))
+		for name := range maps.All(e.Now) {
+			if _, ok := e.Seen[name]; !ok {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for i, name := range names {
+			kind, value, age, outcome := "", "", "", cell{}
+			if i == 0 {
+				kind, value, age = e.Type, e.Value, c.age(&e)
+				outcome = outcomeCell(&e)
+			}
+			now := cell{text: cmp.Or(e.Now[name], "-")}
+			if e.Now != nil && e.Now[name] != e.Seen[name] {
+				now.style = red
+			}
+			c.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), "→ "+now.text, age, outcome)
+		}
+	}
+}
+
+// indented is a cell of the first column below a section. printable takes leading space
+// away, so a mark stands for it.
+func indented(s string) string {
+	if s == "" {
+		return "·"
+	}
+	return "· " + s
+}
+
+// age is how old what the human saw was when it was checked, or is now.
+func (c *approvalCard) age(e *inspect.Rested) string {
+	if e.SeenAt.IsZero() {
+		return "-"
+	}
+	until := e.AsOf
+	if until.IsZero() {
+		until = c.now
+	}
+	return human(max(0, until.Sub(e.SeenAt)))
+}
+
+func outcomeCell(e *inspect.Rested) cell {
+	text, s := e.Outcome, plain
+	switch e.Outcome {
+	case safety.EntityUnchanged.String():
+		text, s = "✓ unchanged", green
+	case safety.EntityChanged.String():
+		text, s = "≠ changed", red
+	case safety.EntityWarned.String():
+		text, s = "~ warned", yellow
+	case safety.EntitySkipped.String():
+		text, s = "- skipped", dim
+	case "":
+		text, s = "not checked", dim
+	default:
+		text, s = "! "+text, red
+	}
+	if e.Unseen {
+		text += ", not shown to the human"
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return cell{text, s}
+}
+
+func (c *approvalCard) checks() {
+	for _, k := range c.p.Checks {
+		c.section("Check " + cmp.Or(k.ID, "without an id"))
+		verdict := map[string]cell{"safe": {"✓ safe", green}, "drift": {"≠ drift", red}, "check_failed": {"! check failed", red}}[k.Verdict]
+		if verdict.text == "" {
+			verdict.text = cmp.Or(k.Verdict, "no verdict is on record")
+		}
+		c.line("  ", verdict, "  ", cell{fmt.Sprintf("at %s, %s UTC, in %s: %d entities, %d changed", cmp.Or(k.Stage, "no known stage"), clock(k.At),
+			human(time.Duration(k.DurationMS*float64(time.Millisecond))), k.Total, k.Stale), dim})
+		for _, l := range k.Alerts {
+			c.alert("blocks", red, l)
+		}
+		for _, l := range k.Warnings {
+			c.alert("warns", yellow, l)
+		}
+		for _, f := range k.Failures {
+			c.line("  ", cell{"! failed", red}, "  ", cell{text: f.String()})
+		}
+	}
+}
+
+func (c *approvalCard) alert(effect string, s style, l safety.Alert) {
+	change := ""
+	if l.ChangePercent != nil {
+		change = fmt.Sprintf(" (%+.1f%%)", *l.ChangePercent)
+	}
+	c.line("  ", c.paint(fmt.Sprintf("%-6s %.2f", effect, l.Severity), s), "  ",
+		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, change, l.Drift)})
+	c.line("               ", cell{l.Recommendation, dim})
+}
+
+func (c *approvalCard) decisions() {
+	if len(c.p.Answers) > 0 {
+		c.section("Who decided")
+	}
+	for _, w := range c.p.Answers {
+		said := "rejected"
+		if w.Confirmed {
+			said = "approved"
+		}
+		if !w.Accepted {
+			said += ", not taken: " + cmp.Or(w.Reason, "no reason is on record")
+		}
+		who := cmp.Or(w.Approver, "nobody that is named")
+		if !w.Authenticated {
+			who += " (nothing vouches for the name)"
+		}
+		c.line("  ", cell{text: clock(w.At) + " UTC"}, "  ", cell{text: who}, "  ", cell{said, bold})
+	}
+	if x := c.p.Execution; x != nil {
+		c.section("What ran")
+		end := "its end was never recorded"
+		if !x.End.IsZero() {
+			end = "ended " + clock(x.End) + " UTC " + x.Status
+		}
+		c.line("  ", cell{text: "started " + clock(x.Start) + " UTC, " + end})
+		if x.Error != "" {
+			c.line("  ", cell{x.Error, red})
+		}
+	}
+}
+
+func (c *approvalCard) history() {
+	if len(c.p.History) == 0 {
+		return
+	}
+	c.section("History of the ledger")
+	for _, h := range c.p.History {
+		c.row(indented(clock(h.At)), cmp.Or(string(h.From), "new")+" → "+string(h.To), cmp.Or(h.Actor, "-"), cmp.Or(h.Verdict, "-"), h.Note)
+	}
+}

@@ -1,0 +1,226 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+func (a *app) approvalsCommand() *cobra.Command {
+	f := listFlags{limit: inspect.DefaultLimit}
+	var id string
+	c := &cobra.Command{
+		Use:   "approvals [SESSION|APPROVAL]",
+		Short: "List what humans were asked to approve, or show all about one request",
+		Long: `approvals lists the requests to humans of all sessions, or of one, the newest first: what
+would run, how many entities it rests on, how long it waited, and where it stands.
+
+With the id of an approval or of a confirmation, as the argument or with --approval, it
+shows all about that request: what was asked, the entities as the human saw them and as
+the last check found them, the alerts with their severity, what failed, the verdict, the
+fingerprint, who decided, when it expires, and its history.
+
+It only looks: the code it ends with is 0 whatever it shows. To have the world checked
+now, use contextgraph check.`,
+		Example: `  contextgraph approvals
+  contextgraph approvals --status drift,check_failed --since 7d
+  contextgraph approvals s-123
+  contextgraph approvals 0123456789abcdef0123456789abcdef
+  contextgraph approvals s-123 --approval adk-4711 --output json`,
+		Args: argCount(0, 1, "the id of a session or of an approval, or nothing"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.approvals(c.Context(), append(args, "")[0], id, f)
+		},
+	}
+	f.add(c, "requests")
+	c.Flags().StringVar(&id, "approval", "", "show all about the request with this id: of the approval or of the confirmation")
+	a.fromFlag(c)
+	return c
+}
+
+func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error {
+	q, err := f.query(a.now())
+	if err != nil {
+		return err
+	}
+	src, done, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	of := sessionFlagsValues{f.app, f.user}
+	var found []schema.Session
+	if arg != "" {
+		if found, err = src.Find(ctx, schema.Session{App: of.App, User: of.User, ID: arg}); err != nil && !errors.Is(err, inspect.ErrNotFound) {
+			return err
+		}
+	}
+	switch {
+	case arg != "" && len(found) == 0 && id == "":
+		one, err := a.findApproval(ctx, src, arg, of, true)
+		if err != nil {
+			return err
+		}
+		return a.card(one)
+	case arg != "":
+		s, err := a.read(ctx, src, arg, of)
+		if err != nil {
+			return err
+		}
+		if id == "" {
+			list := slices.DeleteFunc(s.Approvals, func(p inspect.Approval) bool { return !selected(&p, q) })
+			slices.Reverse(list)
+			return a.listApprovals(list[:min(len(list), f.limit)], len(list), src.Name())
+		}
+		one, err := oneApproval(s.Approvals, id, fmt.Sprintf("session %q", arg))
+		if err != nil {
+			return err
+		}
+		return a.card(one)
+	case id != "":
+		one, err := a.findApproval(ctx, src, id, of, false)
+		if err != nil {
+			return err
+		}
+		return a.card(one)
+	}
+	list := []inspect.Approval{}
+	all := 0
+	err = a.everyApproval(ctx, src, q, func(p inspect.Approval) {
+		if all++; len(list) < f.limit {
+			list = append(list, p)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return a.listApprovals(list, all, src.Name())
+}
+
+// everyApproval calls use for each request that q selects, those of the session with the
+// newest row first.
+func (a *app) everyApproval(ctx context.Context, src inspect.Source, q inspect.Query, use func(inspect.Approval)) error {
+	sessions := q
+	sessions.Status = nil // that of a session is of its last request alone
+	return everySession(ctx, src, sessions, func(s inspect.Summary) error {
+		if s.Approvals == 0 {
+			return nil
+		}
+		r, err := src.Record(ctx, s.Session)
+		if errors.Is(err, inspect.ErrNotFound) {
+			return nil // removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		full, err := inspect.New(r, a.now())
+		if err != nil {
+			return err
+		}
+		for _, p := range slices.Backward(full.Approvals) {
+			if selected(&p, q) {
+				use(p)
+			}
+		}
+		return nil
+	})
+}
+
+func selected(p *inspect.Approval, q inspect.Query) bool {
+	return (len(q.Status) == 0 || slices.Contains(q.Status, p.Status)) && (q.From.IsZero() || p.RequestedAt.IsZero() || !p.RequestedAt.Before(q.From))
+}
+
+// errFound ends a search.
+var errFound = errors.New("found")
+
+// findApproval looks for a request in all sessions. session says that the id may have been
+// meant as that of a session.
+func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of sessionFlagsValues, session bool) (inspect.Approval, error) {
+	var known []string
+	var one inspect.Approval
+	err := everySession(ctx, src, inspect.Query{App: of.App, User: of.User}, func(s inspect.Summary) error {
+		if session {
+			known = append(known, s.Session.ID)
+		}
+		if s.Approvals == 0 {
+			return nil
+		}
+		r, err := src.Record(ctx, s.Session)
+		if errors.Is(err, inspect.ErrNotFound) {
+			return nil // removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		full, err := inspect.New(r, a.now())
+		if err != nil {
+			return err
+		}
+		for _, p := range full.Approvals {
+			if p.ID == id || p.ConfirmationID == id {
+				one = p
+				return errFound
+			}
+			known = append(known, p.ID, p.ConfirmationID)
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errFound):
+		return one, nil
+	case err != nil:
+		return inspect.Approval{}, err
+	}
+	what := "approval"
+	if session {
+		what = "session or approval"
+	}
+	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or look elsewhere with --journal or --from.`)
+}
+
+// oneApproval returns the request with an id.
+func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
+	var known []string
+	for _, p := range list {
+		if id != "" && (p.ID == id || p.ConfirmationID == id) {
+			return p, nil
+		}
+		known = append(known, p.ID, p.ConfirmationID)
+	}
+	return inspect.Approval{}, notFound("approval", id, where, known, `List them with "contextgraph approvals".`)
+}
+
+// listApprovals prints some of all.
+func (a *app) listApprovals(list []inspect.Approval, all int, where string) error {
+	if len(list) > 0 || a.output != outputTable {
+		err := a.print(list, func(t *table) {
+			t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
+			for _, p := range list {
+				name := p.ID
+				if name == "" {
+					name = p.ConfirmationID
+				}
+				t.row(clock(p.RequestedAt), name, p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), chip(p.Status))
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case all == 0:
+		a.note("%s has no such requests to a human", where)
+	case all > len(list):
+		a.note("%d more are not listed: use --limit, --since or --status", all-len(list))
+	}
+	return nil
+}

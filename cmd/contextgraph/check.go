@@ -1,0 +1,303 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var f sessionFlagsValues
+	var approval string
+	c := &cobra.Command{
+		Use:   "check SESSION",
+		Short: "Check whether the world is still as it was when a human was asked",
+		Long: `check asks now, with the checkers that the configuration declares, for every entity that
+an approval rests on, and compares what it is with what was seen. It looks at the latest
+open request of the session, else at the latest one, else at all that the session rests
+on; --approval names another.
+
+It changes nothing and permits nothing: the gate of the agent checks again before
+anything runs. Only the process of the agent has its tools, its databases and its
+checkers in Go. What they would have to be asked about needs the agent: the check is then
+not complete, and what is not checked is not safe.
+
+The command ends with 0 when the check is complete and nothing changed, and in no other
+case; with 3 when something changed, 4 when it could not be shown that nothing did, and
+5 when the request can lead to nothing any more, whatever the world is like.`,
+		Example: `  contextgraph check s-123
+  contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
+  contextgraph check s-123 --config agents/contextgraph.yaml --output json`,
+		Args: argCount(1, 1, "the id of a session"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.check(c.Context(), args[0], approval, f)
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&approval, "approval", "", "id of the approval (default the latest open one of the session)")
+	return c
+}
+
+// checked is what check prints.
+type checked struct {
+	contextgraph.RecordedCheck
+	// request is the approval as people see it; nil without one.
+	request *inspect.Approval
+	code    int
+}
+
+func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValues) (err error) {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	j, err := openJournal(ctx, cfg, " or with --journal")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
+	src := inspect.NewJournal(j)
+	key, err := a.session(ctx, src, id, f)
+	if err != nil {
+		return err
+	}
+	result := checked{}
+	result.RecordedCheck, err = contextgraph.CheckRecorded(ctx, cfg, j, key, approval)
+	record, readErr := src.Record(ctx, key)
+	if err == nil {
+		err = readErr
+	}
+	if errors.Is(err, safety.ErrNotFound) {
+		var known []string
+		for _, r := range record.Approvals {
+			known = append(known, r.ID)
+		}
+		return notFound("approval", approval, "session "+id, known, `List them with "contextgraph approvals".`)
+	}
+	if err != nil {
+		return err
+	}
+	seen, err := inspect.New(record, a.now())
+	if err != nil {
+		return err
+	}
+	if result.Approval != nil {
+		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
+		if i < 0 {
+			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", id, result.Approval.ID)
+		}
+		result.request = &seen.Approvals[i]
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	result.code = result.exitCode()
+	if err := a.print(result, func(t *table) { result.table(t, a.now()) }); err != nil {
+		return err
+	}
+	if result.code != exitOK {
+		return exit{code: result.code}
+	}
+	return nil
+}
+
+// over reports whether the request can lead to nothing any more. One that is open is in time
+// too.
+func (r *checked) over() bool {
+	return r.request != nil && (!r.Approval.State.Open() || r.request.Status == inspect.StatusExpired)
+}
+
+func (r *checked) exitCode() int {
+	switch verdict := r.Report.Verdict(); {
+	case r.over() && r.Approval.State != safety.StateBlocked:
+		return exitOver
+	case r.over() || verdict == safety.Drift:
+		return exitChanged
+	case verdict == safety.Safe:
+		return exitOK
+	}
+	return exitCheckFailed
+}
+
+// status is the end of the command in one word: that of the request where it is over.
+func (r *checked) status() inspect.Status {
+	switch r.code {
+	case exitOK:
+		return inspect.StatusSafe
+	case exitChanged:
+		return inspect.StatusDrift
+	case exitOver:
+		return r.request.Status
+	}
+	return inspect.StatusCheckFailed
+}
+
+// MarshalJSON encodes the report with what the command says beside it.
+func (r checked) MarshalJSON() ([]byte, error) {
+	report, err := json.Marshal(r.Report)
+	if err != nil {
+		return nil, err
+	}
+	more := struct {
+		Status       inspect.Status    `json:"status"`
+		Approvable   bool              `json:"approvable"`
+		Explanation  string            `json:"explanation"`
+		State        string            `json:"state,omitempty"`
+		ExpiresAt    time.Time         `json:"expires_at,omitzero"`
+		NeedsAgent   map[string]string `json:"needs_agent"`
+		ExitCode     int               `json:"exit_code"`
+		Confirmation string            `json:"confirmation_id,omitempty"`
+	}{Status: r.status(), Approvable: r.request != nil && !r.over(), Explanation: r.explanation(), NeedsAgent: r.NeedsAgent, ExitCode: r.code}
+	if r.request != nil {
+		more.State, more.ExpiresAt, more.Confirmation = string(r.Approval.State), r.request.ExpiresAt, r.request.ConfirmationID
+	}
+	rest, err := json.Marshal(more)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(report[:len(report)-1], []byte{','}, rest[1:]), nil
+}
+
+// explanation says what the end of the command means.
+func (r *checked) explanation() string {
+	switch r.code {
+	case exitOK:
+		if n := r.skipped(); n > 0 {
+			return fmt.Sprintf("Everything that the policy requires was checked, and nothing changed; %d optional ones could not be checked. The gate checks once more before anything runs.", n)
+		}
+		return "Everything that was to be checked was checked, and nothing changed. The gate checks once more before anything runs."
+	case exitChanged:
+		if r.over() {
+			return r.request.Explanation
+		}
+		return "The world changed since it was seen. An approval now would be blocked for good: ask for a new plan."
+	case exitOver:
+		if r.Approval.State == safety.StatePermitted && r.request.Status == inspect.StatusSafe {
+			return "It was approved, and a permit for one run was handed out: nothing is left to approve."
+		}
+		return r.request.Explanation
+	}
+	text := "It could not be shown that nothing changed, and without proof nothing is safe."
+	if len(r.NeedsAgent) > 0 {
+		text += " What needs the agent is checked when the request is answered, or by Instance.Check in its process."
+	}
+	return text
+}
+
+// skipped is how many entities the policy lets go unchecked that were not checked.
+func (r *checked) skipped() int {
+	n := 0
+	for _, e := range r.Report.Entities() {
+		if e.Outcome == safety.EntitySkipped {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *checked) table(t *table, now time.Time) {
+	s := r.Report.Session()
+	t.line("session   ", cell{s.ID + " · " + s.App + " / " + s.User, bold})
+	if q := r.request; q != nil {
+		said := []any{"request   ", cell{text: q.Tool}, " · ", cell{text: q.ID}, " · ", chip(q.Status)}
+		if !r.over() && !q.ExpiresAt.IsZero() {
+			said = append(said, ", expires in "+human(q.ExpiresAt.Sub(now)))
+		}
+		t.line(said...)
+	} else {
+		t.line("request   none: all that the session rests on is checked")
+	}
+	t.line("world     ", verdictChip(r.Report.Verdict()), fmt.Sprintf(", %d of %d entities changed", r.Report.StaleEntities(), r.Report.TotalEntities()))
+	t.line("result    ", chip(r.status()), ": ", printable(r.explanation()))
+	if entities := r.Report.Entities(); len(entities) > 0 {
+		t.line()
+		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", "AS OF"})
+		for _, e := range entities {
+			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen), attributes(e.Now), moment(e.AsOf))
+		}
+	}
+	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
+		for _, al := range list {
+			change := ""
+			if al.ChangePercent != nil {
+				change = fmt.Sprintf(" (%+.4g%%)", *al.ChangePercent)
+			}
+			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, change, al.Severity)})
+		}
+	}
+	for _, failure := range r.Report.Failures() {
+		if failure.Reason == safety.ReasonNeedsAgent {
+			continue // said once for each type, below
+		}
+		t.line(cell{"! " + failure.Reason, red}, ": ", cell{text: strings.TrimPrefix(failure.String(), failure.Reason+": ")})
+	}
+	for _, typ := range slices.Sorted(maps.Keys(r.NeedsAgent)) {
+		t.line(cell{"? needs the agent", yellow}, ": ", cell{text: typ + ": " + r.NeedsAgent[typ]})
+	}
+}
+
+// outcome is what the check of one entity came to.
+func (r *checked) outcome(e safety.EntityResult) cell {
+	if r.NeedsAgent[e.Type] != "" {
+		return cell{"? needs the agent", yellow}
+	}
+	switch e.Outcome {
+	case safety.EntityUnchanged:
+		return cell{"✓ unchanged", green}
+	case safety.EntityWarned:
+		return cell{"~ changed, a warning", yellow}
+	case safety.EntityChanged:
+		return cell{"≠ changed", red}
+	case safety.EntitySkipped:
+		return cell{"- skipped", dim}
+	}
+	return cell{"! failed", red}
+}
+
+func verdictChip(v safety.Verdict) cell {
+	switch v {
+	case safety.Safe:
+		return cell{"✓ unchanged", green}
+	case safety.Drift:
+		return cell{"≠ changed", red}
+	}
+	return cell{"! not known", red}
+}
+
+func alertChip(al safety.Alert) cell {
+	if al.Effect == safety.Warn {
+		return cell{"~ " + string(al.Drift), yellow}
+	}
+	return cell{"≠ " + string(al.Drift), red}
+}
+
+// attributes puts values into a line.
+func attributes(values map[string]entity.Value) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		words = append(words, name+" "+values[name].String())
+	}
+	return strings.Join(words, ", ")
+}
+
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format("15:04:05Z")
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// exportFlags are the flags of export.
+type exportFlags struct {
+	sessionFlagsValues
+	all   bool
+	since age
+	file  string
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var f exportFlags
+	c := &cobra.Command{
+		Use:   "export [SESSION...]",
+		Short: "Write the rows of sessions as NDJSON",
+		Long: `export writes the rows of sessions, one JSON object a line, in the 17 columns of
+agent_events as they stand in BigQuery (see docs/row-contract.md): columns of JSON as
+JSON, times as RFC 3339 with microseconds, an empty text as null, and the run of a row and
+its place in it in attributes.adk, as run_id and run_seq. contextgraph import, --from
+FILE, bq load and the Python tools read it.
+
+Rows hold what users, models and tools said. They were redacted when they were recorded,
+and are written as they are.
+
+--file writes a file that is either whole or not there; a file of that name is replaced.`,
+		Example: `  contextgraph export s-123
+  contextgraph export s-123 s-124 --app shop --file rows.ndjson
+  contextgraph export --all --since 7d --file week.ndjson`,
+		Args: argCount(0, -1, "ids of sessions"),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case (len(args) == 0) != f.all:
+				return usageError{errors.New("give either ids of sessions or --all")}
+			case f.since > 0 && !f.all:
+				return usageError{errors.New("--since goes with --all")}
+			case a.output == outputJSON:
+				return usageError{errors.New("export writes one JSON object a line: leave --output out, or use --output ndjson")}
+			}
+			return a.export(c.Context(), args, f)
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all sessions, or those of --app, --user and --since")
+	c.Flags().Var(&f.since, "since", "with --all: sessions with rows in this time, such as 7d or 36h")
+	c.Flags().Lookup("since").DefValue = "" // no bound
+	c.Flags().StringVar(&f.file, "file", "", "file to write (default stdout)")
+	a.fromFlag(c)
+	return c
+}
+
+func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
+	src, done, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	sessions, err := a.exported(ctx, src, ids, f)
+	if err != nil {
+		return err
+	}
+	if len(sessions) == 0 {
+		a.note("%s has no such sessions", src.Name())
+	}
+	rows := 0
+	write := func(w io.Writer) error {
+		rows, err = writeSessions(ctx, src, sessions, w)
+		return err
+	}
+	if f.file == "" {
+		return write(a.stdout)
+	}
+	if err := writeAtomically(f.file, write); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "%s: %s of %s\n", f.file, count(rows, "row", "rows"), count(len(sessions), "session", "sessions"))
+	return nil
+}
+
+// exported returns the sessions to export. Of all, the one with the oldest row is first:
+// who imports them has them in the order of the original.
+func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f exportFlags) ([]schema.Session, error) {
+	var out []schema.Session
+	for _, id := range ids {
+		s, err := a.session(ctx, src, id, f.sessionFlagsValues)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	if f.all {
+		q := inspect.Query{App: f.App, User: f.User}
+		if f.since > 0 {
+			q.From = a.now().Add(-time.Duration(f.since))
+		}
+		err := everySession(ctx, src, q, func(s inspect.Summary) error {
+			out = append(out, s.Session)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(out)
+	}
+	return out, nil
+}
+
+func writeSessions(ctx context.Context, src inspect.Source, sessions []schema.Session, w io.Writer) (rows int, err error) {
+	out := bufio.NewWriterSize(w, 1<<16)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	for _, s := range sessions {
+		r, err := src.Record(ctx, s)
+		if errors.Is(err, inspect.ErrNotFound) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return rows, err
+		}
+		for i := range r.Rows {
+			if err := e.Encode(newTableRow(&r.Rows[i])); err != nil {
+				return rows, err
+			}
+			rows++
+		}
+	}
+	return rows, out.Flush()
+}
+
+// writeAtomically makes a file of what write writes: all of it, or the file stays as it was. Only
+// its owner can read it, because it holds payloads.
+func writeAtomically(name string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,209 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+)
+
+// imported says what an import did, as programs read it.
+type imported struct {
+	File    string `json:"file"`
+	Journal string `json:"journal"`
+	// Rows were in the file; Stored are new in the journal, Duplicates were there already
+	// or twice in the file, Skipped are lines that hold no row.
+	Rows       int               `json:"rows"`
+	Stored     int               `json:"stored"`
+	Duplicates int               `json:"duplicates"`
+	Skipped    int               `json:"skipped"`
+	Sessions   []importedSession `json:"sessions"`
+}
+
+// importedSession is a session that had rows in the file.
+type importedSession struct {
+	Session  schema.Session    `json:"session"`
+	Rows     int               `json:"rows"`
+	Spans    int               `json:"spans"`
+	Entities int               `json:"entities"`
+	Problems []inspect.Problem `json:"problems"`
+}
+
+func (a *app) importCommand() *cobra.Command {
+	var o rowsOptions
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Read rows of this plugin or of the Python plugin into a journal",
+		Long: `import reads a file of rows, one JSON object a line, into the journal of the configuration,
+or of --journal, and makes the graph of their sessions by the rules of the configuration,
+where there is one. The journal is created when there is none. - reads stdin.
+
+It takes the columns of agent_events as contextgraph export, BigQuery's exports and the
+Python plugin write them: times as text or as numbers, JSON as JSON or in strings, rows
+without spans. The application of a row is attributes.adk.app_name, else
+attributes.session_metadata.app_name, else that of --app.
+
+Every line is checked before anything is stored, and one that holds no row is named with
+its line and column. Then nothing is stored, unless --skip-bad leaves such lines out. A
+row whose event id the journal has is not stored again, so an import that was cut off may
+be repeated. What is wrong with the record of the sessions is listed at the end.
+
+What the ledger knows of approvals is not in rows: who approved what is shown as far as
+rows say it, and no imported approval can be used.`,
+		Example: `  contextgraph import rows.ndjson
+  contextgraph import python.ndjson --journal python.db --app shop --skip-bad
+  contextgraph import - --output json`,
+		Args: argCount(1, 1, "one file of rows"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.needApp = true
+			return a.importRows(c.Context(), args[0], o)
+		},
+	}
+	c.Flags().StringVar(&o.app, "app", "", "application of rows that do not name theirs")
+	c.Flags().BoolVar(&o.skipBad, "skip-bad", false, "leave lines out that hold no row")
+	return c
+}
+
+func (a *app) importRows(ctx context.Context, name string, o rowsOptions) (err error) {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	x, err := cfg.Extractor()
+	if err != nil {
+		return err
+	}
+	read, err := a.readRows(ctx, name, o)
+	if err != nil {
+		return err
+	}
+	a.tell(read)
+	j, err := journal.Open(ctx, journal.Config{Path: journalPath(cfg), OnFull: journal.Block})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
+	if err := a.store(ctx, j, read.rows); err != nil {
+		return err
+	}
+	stats := j.Stats()
+	report := imported{
+		File: filepath.Base(name), Journal: filepath.Base(j.Path()), Rows: len(read.rows),
+		Stored: int(stats.Stored), Duplicates: int(stats.Duplicates), Skipped: read.skipped, Sessions: []importedSession{},
+	}
+	failed := 0
+	graphs := graphsync.NewSyncer(j, x)
+	for _, s := range sessionsOf(read.rows) {
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("the rows are stored, but not all graphs: import again: %w", err)
+		}
+		if err := a.graphOf(ctx, j, graphs, &s); err != nil {
+			failed++
+			fmt.Fprintf(a.stderr, "%s\n", printable(err.Error()))
+		}
+		report.Sessions = append(report.Sessions, s)
+	}
+	if err := a.print(report, func(t *table) { importTable(t, &report) }); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("the rows are stored, but %d of %d graphs are not: import again", failed, len(report.Sessions))
+	}
+	return nil
+}
+
+// Bounds of what waits to be stored at a time.
+const (
+	storeRows  = 1000
+	storeBytes = 16 << 20
+)
+
+// store writes rows in their order. When it fails, those before are stored.
+func (a *app) store(ctx context.Context, j *journal.Journal, rows []schema.Event) error {
+	waiting, size := 0, 0
+	for i := range rows {
+		e := &rows[i]
+		if !j.Append(*e) {
+			return fmt.Errorf("the journal did not take row %s: import again when it has room", e.EventID)
+		}
+		waiting, size = waiting+1, size+len(e.Content)+len(e.ContentParts)+len(e.Attributes)
+		if waiting < storeRows && size < storeBytes && i < len(rows)-1 {
+			continue
+		}
+		if err := j.Flush(ctx); err != nil {
+			return fmt.Errorf("after %d of %d rows: %w", i+1, len(rows), err)
+		}
+		waiting, size = 0, 0
+	}
+	for reason, n := range j.Stats().Lost {
+		if n > 0 {
+			return fmt.Errorf("%d rows were not stored: %s", n, reason)
+		}
+	}
+	return nil
+}
+
+// sessionsOf returns the sessions of rows in the order of their first rows.
+func sessionsOf(rows []schema.Event) []importedSession {
+	var out []importedSession
+	at := make(map[schema.Session]int)
+	for i := range rows {
+		key := rows[i].Session()
+		n, ok := at[key]
+		if !ok {
+			n = len(out)
+			at[key] = n
+			out = append(out, importedSession{Session: key, Problems: []inspect.Problem{}})
+		}
+		out[n].Rows++
+	}
+	return out
+}
+
+// graphOf makes the graph of a session, and says what is wrong with its record.
+func (a *app) graphOf(ctx context.Context, j *journal.Journal, graphs *graphsync.Syncer, s *importedSession) error {
+	if _, _, err := graphs.Sync(ctx, contextgraph.Session(s.Session)); err != nil {
+		return err
+	}
+	r, err := inspect.NewJournal(j).Record(ctx, s.Session)
+	if err != nil {
+		return err
+	}
+	full, err := inspect.New(r, a.now())
+	if err != nil {
+		return err
+	}
+	s.Spans, s.Entities, s.Problems = len(full.Spans), len(full.Entities), full.Problems
+	return nil
+}
+
+func importTable(t *table, r *imported) {
+	t.line(cell{text: r.File}, " → ", cell{text: r.Journal}, fmt.Sprintf(": %d rows, %d stored, %d were there already, %d lines left out", r.Rows, r.Stored, r.Duplicates, r.Skipped))
+	if len(r.Sessions) == 0 {
+		return
+	}
+	t.columns([]string{"SESSION", "APP", "USER", "ROWS", "SPANS", "ENTITIES", "PROBLEMS"}, 0)
+	for _, s := range r.Sessions {
+		n := 0
+		for _, p := range s.Problems {
+			n += p.Count
+		}
+		t.row(s.Session.ID, s.Session.App, s.Session.User, s.Rows, s.Spans, s.Entities, n)
+	}
+	for _, s := range r.Sessions {
+		for _, p := range s.Problems {
+			t.line(cell{text: s.Session.ID}, ": ", cell{p.Kind, yellow}, fmt.Sprintf(" (%d) ", p.Count), cell{text: p.Detail})
+		}
+	}
+}

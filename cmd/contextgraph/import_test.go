@@ -1,0 +1,249 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+)
+
+// TestExportIsWhatWasImported: rows go through a journal and come out the same, byte for
+// byte.
+func TestExportIsWhatWasImported(t *testing.T) {
+	demo(t)
+	want, err := os.ReadFile(rowsFileFrom(t, "demo.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("first.ndjson", want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := ask(t, "import", "first.ndjson", "--journal", "again.db"); code != exitOK {
+		t.Fatal(stderr)
+	}
+	code, stdout, stderr := ask(t, "export", "--all", "--journal", "again.db")
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	if diff := cmp.Diff(string(want), stdout); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	events := func(db string) []schema.Event {
+		j, err := journal.Open(t.Context(), journal.Config{Path: db})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close(t.Context())
+		rows, err := j.Events(t.Context(), nike)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	if diff := cmp.Diff(events("demo.db"), events("again.db")); diff != "" {
+		t.Errorf("journals differ (-first +again):\n%s", diff)
+	}
+}
+
+// TestExportHasTheColumnsOfTheTable: those of the row contract, in their order.
+func TestExportHasTheColumnsOfTheTable(t *testing.T) {
+	demo(t)
+	code, stdout, stderr := ask(t, "export", "sess-nike-summer", "chat-1", "sess-nike-summer", "--journal", "demo.db")
+	if code != exitOK || strings.Count(stdout, "\n") != 51 {
+		t.Fatalf("%d: %d rows: %s", code, strings.Count(stdout, "\n"), stderr)
+	}
+	var columns []string
+	for _, c := range schema.Columns() {
+		columns = append(columns, c.Name)
+	}
+	for line := range strings.Lines(stdout) {
+		d := json.NewDecoder(strings.NewReader(line))
+		var names []string
+		if _, err := d.Token(); err != nil {
+			t.Fatal(err)
+		}
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name.(string))
+			var v json.RawMessage
+			if err := d.Decode(&v); err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains([]string{"content", "attributes", "latency_ms"}, name.(string)) && strings.HasPrefix(string(v), `"{`) {
+				t.Errorf("%s is JSON in a string: %s", name, v)
+			}
+		}
+		if diff := cmp.Diff(columns, names); diff != "" {
+			t.Fatalf("columns (-want +got):\n%s", diff)
+		}
+		if !strings.HasPrefix(line, `{"timestamp":"2026-03-0`) || !strings.Contains(line[:60], `Z","event_id"`) || line[len(`{"timestamp":"2026-03-05T12:00:50`)] != '.' {
+			t.Errorf("a time: %.60s", line)
+		}
+	}
+	if !strings.Contains(stdout, "<b>") {
+		t.Error("characters of HTML are escaped")
+	}
+}
+
+func TestExportFile(t *testing.T) {
+	demo(t)
+	if err := os.WriteFile("rows.ndjson", []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := ask(t, "export", "chat-1", "--journal", "demo.db", "--file", "rows.ndjson"); code != exitOK || stdout != "" || !strings.Contains(stderr, "rows.ndjson: 2 rows of 1 session") {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+	if text, err := os.ReadFile("rows.ndjson"); err != nil || strings.Count(string(text), "\n") != 2 {
+		t.Errorf("%s, %v", text, err)
+	}
+	if code, _, _ := ask(t, "export", "nope", "--journal", "demo.db", "--file", "rows.ndjson"); code != exitNotFound {
+		t.Errorf("%d", code)
+	}
+	err := writeAtomically("rows.ndjson", func(w io.Writer) error {
+		_, _ = w.Write([]byte("half"))
+		return errors.New("no")
+	})
+	if err == nil {
+		t.Error("an error was lost")
+	}
+	if text, err := os.ReadFile("rows.ndjson"); err != nil || strings.Count(string(text), "\n") != 2 {
+		t.Errorf("what was there is lost: %s, %v", text, err)
+	}
+	left, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range left {
+		if strings.HasPrefix(f.Name(), ".rows") {
+			t.Errorf("%s is left", f.Name())
+		}
+	}
+	if code, stdout, stderr := ask(t, "export", "--all", "--since", "24h", "--journal", "demo.db"); code != exitOK || stdout != "" || !strings.Contains(stderr, "no such sessions") {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+}
+
+func TestImportIsAllOrNothing(t *testing.T) {
+	good, err := os.ReadFile(rowsFile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("mixed.ndjson", append(good, "{\"timestamp\":\"never\"}\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := ask(t, "import", "mixed.ndjson", "--journal", "new.db")
+	if code != exitError || stdout != "" || !strings.Contains(stderr, "mixed.ndjson:85: column") {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+	if _, err := os.Stat("new.db"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a journal was made: %v", err)
+	}
+	for _, want := range []imported{{Rows: 84, Stored: 84, Skipped: 1}, {Rows: 84, Duplicates: 84, Skipped: 1}} {
+		code, stdout, stderr := ask(t, "import", "mixed.ndjson", "--journal", "new.db", "--skip-bad", "--output", "json")
+		var got imported
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK || !strings.Contains(stderr, "left out: mixed.ndjson:85: column") {
+			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
+		}
+		if got.Rows != want.Rows || got.Stored != want.Stored || got.Duplicates != want.Duplicates || got.Skipped != want.Skipped || len(got.Sessions) != 3 {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestImportFromPython: rows as the plugin for Python and BigQuery's exports write them.
+func TestImportFromPython(t *testing.T) {
+	python, err := os.ReadFile("testdata/python.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("python.ndjson", python, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := ask(t, "import", "python.ndjson", "--journal", "python.db"); code != exitError || !strings.Contains(stderr, "--app") {
+		t.Errorf("without an application: %d: %s", code, stderr)
+	}
+	code, stdout, stderr := ask(t, "import", "python.ndjson", "--journal", "python.db", "--app", "helpdesk")
+	if code != exitOK {
+		t.Fatalf("%d: %s", code, stderr)
+	}
+	golden(t, dir, "import-python.txt", stdout+"-- stderr --\n"+stderr)
+	code, stdout, stderr = ask(t, "trace", "py-1", "--journal", "python.db")
+	if code != exitOK {
+		t.Fatalf("%d: %s", code, stderr)
+	}
+	golden(t, dir, "trace-python.txt", stdout+"-- stderr --\n"+stderr)
+}
+
+// TestImportFindsEntities: by the rules of the configuration.
+func TestImportFindsEntities(t *testing.T) {
+	rows := rowsFile(t)
+	t.Chdir(t.TempDir())
+	entities := func(args ...string) int {
+		code, stdout, stderr := ask(t, append([]string{"import", rows, "--output", "json"}, args...)...)
+		var got imported
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
+			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
+		}
+		n := 0
+		for _, s := range got.Sessions {
+			n += s.Entities
+		}
+		return n
+	}
+	without := entities("--journal", "plain.db")
+	rules := "extract:\n  - {name: budgets, tool: allocate_media_budget, type: Budget, value: $.budget, value_type: money}\n"
+	if err := os.WriteFile("rules.yaml", []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if with := entities("--journal", "rules.db", "--config", "rules.yaml"); with <= without {
+		t.Errorf("%d entities with rules, %d without", with, without)
+	}
+}
+
+func TestStats(t *testing.T) {
+	demo(t)
+	code, stdout, stderr := ask(t, "stats", "--journal", "demo.db", "--output", "json")
+	var got recordStats
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
+		t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
+	}
+	if got.Rows != 84 || got.Sessions != 3 || got.Approvals["drift"] != 1 || got.Approvals["expired"] != 1 || got.Verdicts["drift"] != 1 ||
+		got.Files["demo.db"] == 0 || got.Destination != nil || len(got.Incomplete) != 1 || got.Incomplete[0].Session.ID != "chat-1" || got.WaitedMS != 793 || got.LongestMS != 790 {
+		t.Errorf("%+v", got)
+	}
+	if err := os.WriteFile("warehouse.yaml", []byte("journal:\n  path: demo.db\nbigquery:\n  project: my-project\n  dataset: agents\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = ask(t, "stats", "--config", "warehouse.yaml")
+	if code != exitOK {
+		t.Fatalf("%d: %s", code, stderr)
+	}
+	for _, want := range []string{"rows          84, 2 of them errors", "84 rows to bigquery:my-project.agents.agent_events", "dead letters", "≠ drift", "1 session lacks something", "chat-1: turn e-1"} {
+		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("%q is not in\n%s", want, stdout)
+		}
+	}
+	if code, stdout, stderr := ask(t, "stats", "--from", rowsFileFrom(t, "demo.db"), "--since", "1h"); code != exitOK || !strings.Contains(stdout, "sessions") || strings.Contains(stdout, "file demo.db") {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+)
+
+// The forms that --output names.
+const (
+	outputTable  = "table"
+	outputJSON   = "json"
+	outputNDJSON = "ndjson"
+)
+
+// textOnlyKey marks a command that prints text in a form of its own.
+const textOnlyKey = "text-only"
+
+// textOnly marks c: --output is an error there and not ignored.
+func textOnly(c *cobra.Command) *cobra.Command {
+	c.Annotations = map[string]string{textOnlyKey: "true"}
+	return c
+}
+
+// checkOutput reports what is wrong with --output.
+func (a *app) checkOutput(c *cobra.Command) error {
+	forms := []string{outputTable, outputJSON, outputNDJSON}
+	switch {
+	case !slices.Contains(forms, a.output):
+		err := fmt.Errorf("--output is table, json or ndjson, not %q", a.output)
+		if meant := nearest.Word(a.output, forms); meant != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, meant)
+		}
+		return usageError{err}
+	case a.output != outputTable && c.Annotations[textOnlyKey] != "":
+		return usageError{fmt.Errorf("%s prints text only: leave --output out", c.CommandPath())}
+	}
+	return nil
+}
+
+// print writes v to stdout in the form that --output asks for: fill makes the table for
+// people, JSON is v as it is, and NDJSON one line for each element of v when it is a
+// slice, else one for v.
+func (a *app) print(v any, fill func(*table)) error {
+	switch a.output {
+	case outputJSON:
+		e := encoder(a.stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	case outputNDJSON:
+		e := encoder(a.stdout)
+		list := reflect.ValueOf(v)
+		if list.Kind() != reflect.Slice {
+			return e.Encode(v)
+		}
+		for i := range list.Len() {
+			if err := e.Encode(list.Index(i).Interface()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := &table{color: a.colored(a.stdout)}
+	fill(t)
+	_, err := io.WriteString(a.stdout, t.String())
+	return err
+}
+
+// encoder writes JSON for people too: characters of HTML are nothing special here.
+func encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// note tells people something about what is printed.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "note: %s\n", printable(fmt.Sprintf(format, args...)))
+}
+
+// colored reports whether colours may be written to w.
+func (a *app) colored(w io.Writer) bool {
+	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && a.terminal != nil && a.terminal(w)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// cut returns at most n characters of s.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// printable returns s in one line, without what a terminal would obey: rows hold what
+// users, tools and servers wrote.
+func printable(s string) string {
+	return strings.Join(strings.Fields(shown(s, unicode.IsPrint)), " ")
+}
+
+// printableLines is printable with the lines and the indents of s.
+func printableLines(s string) string {
+	return shown(s, func(r rune) bool { return unicode.IsPrint(r) || r == '\n' })
+}
+
+// shown returns s without the sequences by which terminals are told colours and places, and
+// with a space for every other character that keep does not want. What stands in longer
+// sequences, such as a title of the window, stays: nothing that was said is hidden.
+func shown(s string, keep func(rune) bool) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == 0x1b && strings.HasPrefix(s[n:], "[") || r == 0x9b {
+			s = strings.TrimPrefix(s[n:], "[")
+			s = strings.TrimLeft(s, "0123456789:;<=>?!\"#$%&'()*+,-./ ")
+			if s != "" && s[0] >= '@' && s[0] <= '~' {
+				s = s[1:]
+			}
+			continue
+		}
+		if s = s[n:]; !keep(r) {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// near returns what a misspelt id was probably meant to be: an id that it is the beginning
+// of, or one that differs by little; "" for none.
+func near(id string, known []string) string {
+	if id == "" {
+		return ""
+	}
+	for _, k := range known {
+		if strings.HasPrefix(k, id) {
+			return k
+		}
+	}
+	return nearest.Word(id, known)
+}
+
+// notFound is the error for an id that nothing has; known are those that there are.
+func notFound(what, id, where string, known []string, remedy string) error {
+	text := fmt.Sprintf("%s has no %s %q", where, what, id)
+	if meant := near(id, known); meant != "" {
+		text += fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return exit{exitNotFound, errors.New(text + "\n" + remedy)}
+}

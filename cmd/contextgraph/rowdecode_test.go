@@ -1,0 +1,208 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// readText reads text as a file of rows.
+func readText(t *testing.T, text string, o rowsOptions) (*rowsRead, error) {
+	t.Helper()
+	return (&app{stdin: strings.NewReader(text)}).readRows(t.Context(), stdinName, o)
+}
+
+func micros(t *testing.T, s string) int64 {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.UnixMicro()
+}
+
+func TestTimestamps(t *testing.T) {
+	want := micros(t, "2026-03-05T12:00:00.123456Z")
+	for _, text := range []string{
+		`"2026-03-05T12:00:00.123456Z"`, `"2026-03-05T13:00:00.123456+01:00"`, `"2026-03-05 12:00:00.123456 UTC"`, `"2026-03-05 12:00:00.123456+00:00"`,
+		`"2026-03-05 12:00:00.123456+00"`, `"2026-03-05T12:00:00.123456"`, `"2026-03-05 12:00:00.123456"`,
+		`1772712000.123456`, `"1.772712000123456E9"`, `1772712000123.456`, `1772712000123456`, `"1772712000123456"`, `1772712000123456000`,
+	} {
+		got, err := readText(t, fmt.Sprintf(`{"timestamp":%s,"event_type":"LLM_REQUEST","session_id":"s"}`, text), rowsOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if at := got.rows[0].Timestamp; at != want {
+			t.Errorf("%s = %s", text, time.UnixMicro(at).UTC())
+		}
+	}
+}
+
+func TestDecodeRows(t *testing.T) {
+	base := schema.Event{Timestamp: micros(t, "2026-03-05T12:00:00Z"), EventID: "e1", EventType: "LLM_RESPONSE", SessionID: "s", Attributes: []byte(`{}`), Status: "OK"}
+	with := func(change func(*schema.Event)) schema.Event {
+		e := base
+		change(&e)
+		return e
+	}
+	for _, test := range []struct {
+		name, members string
+		want          schema.Event
+	}{
+		{"least", ``, base},
+		{"no span", `"trace_id":null,"span_id":null,"parent_span_id":null,"content":null,"attributes":null,"latency_ms":null,"error_message":null,"is_truncated":null,"content_parts":[]`, base},
+		{"JSON", `"content":{"response": "hi"},"attributes":{"adk":{"app_name":"shop"}},"latency_ms":{"total_ms":5}`, with(func(e *schema.Event) {
+			e.AppName, e.Content, e.Attributes, e.LatencyMS = "shop", []byte(`{"response":"hi"}`), []byte(`{"adk":{"app_name":"shop"}}`), []byte(`{"total_ms":5}`)
+		})},
+		{"JSON in strings", `"content":"{\"response\": \"hi\"}","attributes":"{\"session_metadata\":{\"app_name\":\"shop\"}}","latency_ms":"{\"total_ms\":5}"`, with(func(e *schema.Event) {
+			e.AppName, e.Content, e.Attributes, e.LatencyMS = "shop", []byte(`{"response":"hi"}`), []byte(`{"session_metadata":{"app_name":"shop"}}`), []byte(`{"total_ms":5}`)
+		})},
+		{"content alone in a string", `"content":"{\"response\":\"hi\"}"`, with(func(e *schema.Event) { e.Content = []byte(`{"response":"hi"}`) })},
+		{"an instruction that looks like JSON", `"event_type":"AGENT_STARTING","content":"{\"be\":\"kind\"}"`, with(func(e *schema.Event) { e.EventType, e.Content = "AGENT_STARTING", []byte(`"{\"be\":\"kind\"}"`) })},
+		{"an instruction in an export", `"event_type":"AGENT_STARTING","content":"\"{}\"","attributes":"{}"`, with(func(e *schema.Event) { e.EventType, e.Content = "AGENT_STARTING", []byte(`"{}"`) })},
+		{"a row of our own is what it says", `"content":"{}","attributes":{"adk":{"run_id":"r","run_seq":3,"app_name":"shop"}}`, with(func(e *schema.Event) {
+			e.AppName, e.RunID, e.RunSeq, e.Content, e.Attributes = "shop", "r", 3, []byte(`"{}"`), []byte(`{"adk":{"app_name":"shop"}}`)
+		})},
+		{"members in another order", `"attributes":{"a":1,"adk":{"z":2,"run_seq":3,"run_id":"r"}}`, with(func(e *schema.Event) {
+			e.RunID, e.RunSeq, e.Attributes = "r", 3, []byte(`{"a":1,"adk":{"z":2}}`)
+		})},
+		{"a run of another form stays", `"attributes":{"adk":{"run_id":7,"run_seq":"x"}}`, with(func(e *schema.Event) { e.Attributes = []byte(`{"adk":{"run_id":7,"run_seq":"x"}}`) })},
+		{"latency as a number", `"latency_ms":12.5`, with(func(e *schema.Event) { e.LatencyMS = []byte(`{"total_ms":12.5}`) })},
+		{"parts of an export", `"content_parts":[{"part_index":"0","text":"a","uri":null,"object_ref":null}]`, with(func(e *schema.Event) { e.ContentParts = []byte(`[{"part_index":0,"text":"a"}]`) })},
+		{"status of an error", `"event_type":"LLM_ERROR","status":null`, with(func(e *schema.Event) { e.EventType, e.Status = "LLM_ERROR", "ERROR" })},
+		{"booleans in strings", `"is_truncated":"true","status":"ok"`, with(func(e *schema.Event) { e.IsTruncated = true })},
+		{"an unknown event", `"event_type":"SOMETHING_NEW"`, with(func(e *schema.Event) { e.EventType = "SOMETHING_NEW" })},
+		{"columns of a journal", `"seq":9,"app_name":"shop","run_id":"r","run_seq":2`, with(func(e *schema.Event) { e.AppName, e.RunID, e.RunSeq = "shop", "r", 2 })},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			line := `{"timestamp":"2026-03-05T12:00:00Z","event_id":"e1","event_type":"LLM_RESPONSE","session_id":"s"`
+			if test.members != "" {
+				line += "," + test.members // the last of two members counts
+			}
+			got, err := readText(t, line+"}\n", rowsOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]schema.Event{test.want}, got.rows); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBadRows(t *testing.T) {
+	const good = `{"timestamp":"2026-03-05T12:00:00Z","event_id":"e1","event_type":"LLM_REQUEST","session_id":"s","attributes":{"adk":{"app_name":"shop"}}}`
+	for _, test := range []struct{ name, line, want string }{
+		{"no JSON", `{"timestamp":`, "-:2: character 13: it is no JSON"},
+		{"a list", `[1]`, "-:2: it is JSON, but no object"},
+		{"null", `null`, "no object"},
+		{"no time", `{"event_type":"LLM_REQUEST","session_id":"s"}`, "-:2: column timestamp: it is missing"},
+		{"a bad time", `{"timestamp":"yesterday","event_type":"LLM_REQUEST","session_id":"s"}`, `column timestamp: "yesterday" is no time: write it as`},
+		{"a time before time", `{"timestamp":-5,"event_type":"LLM_REQUEST","session_id":"s"}`, "column timestamp: -5 is no time since 1970"},
+		{"a huge time", `{"timestamp":1e300,"event_type":"LLM_REQUEST","session_id":"s"}`, "is no time since 1970"},
+		{"no type", `{"timestamp":1772712000,"session_id":"s"}`, "column event_type: it is missing"},
+		{"a misspelt column", `{"timestamp":1772712000,"even_type":"LLM_REQUEST","session_id":"s"}`, `column event_type: it is missing; is it "even_type"?`},
+		{"a bad type", `{"timestamp":1772712000,"event_type":"llm request","session_id":"s"}`, "such as LLM_REQUEST"},
+		{"no session", `{"timestamp":1772712000,"event_type":"LLM_REQUEST"}`, "column session_id: it is missing"},
+		{"a number for a text", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":7}`, "column session_id: 7 is no text"},
+		{"a status", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","status":"fine"}`, `column status: "FINE" is neither OK nor ERROR`},
+		{"attributes", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","attributes":[1]}`, "column attributes: [1] is no object"},
+		{"attributes in no JSON", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","attributes":"a=1"}`, "column attributes: "},
+		{"latency", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","attributes":{"adk":{"app_name":"shop"}},"latency_ms":true}`, "column latency_ms: true is neither"},
+		{"parts", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","attributes":{"adk":{"app_name":"shop"}},"content_parts":{"a":1}}`, "column content_parts: it is no list of objects"},
+		{"an index", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","attributes":{"adk":{"app_name":"shop"}},"content_parts":[{"part_index":"x"}]}`, "column content_parts: part_index"},
+		{"truncated", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","is_truncated":"maybe"}`, "column is_truncated: "},
+		{"NUL", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s\u0000"}`, "column session_id: it holds a NUL character"},
+		{"long", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"` + strings.Repeat("s", maxColumn+1) + `"}`, "column session_id: 4097 bytes"},
+		{"no application", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s"}`, "say whose row it is with --app"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := good + "\n" + test.line + "\n"
+			if _, err := readText(t, text, rowsOptions{needApp: true}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "nothing was read") {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+			got, err := readText(t, text, rowsOptions{needApp: true, skipBad: true})
+			if err != nil || len(got.rows) != 1 || got.skipped != 1 || !strings.Contains(got.bad[0].Error(), test.want) {
+				t.Errorf("with skipBad: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestRowsFiles(t *testing.T) {
+	const row = `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","more":1}`
+	got, err := readText(t, "\ufeff"+row+"\r\n\n  \n"+row, rowsOptions{app: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.rows) != 2 || got.rows[0].AppName != "shop" || got.unnamed != 2 || got.unknown["more"] != 2 {
+		t.Errorf("%+v", got)
+	}
+	first, second := got.rows[0].EventID, got.rows[1].EventID
+	if len(first) != 32 || first == second {
+		t.Errorf("rows without an id are %q and %q", first, second)
+	}
+	again, err := readText(t, row+"\n"+row+"\n", rowsOptions{})
+	if err != nil || again.rows[0].EventID != first || again.rows[1].EventID != second {
+		t.Errorf("the same rows have other ids: %v", err)
+	}
+	if _, err := readText(t, "["+row+"]", rowsOptions{skipBad: true}); err == nil || !strings.Contains(err.Error(), "jq -c") {
+		t.Errorf("an array: %v", err)
+	}
+	long := row + "\n{" + strings.Repeat(" ", maxRowBytes) + "}\n" + row + "\n"
+	got, err = readText(t, long, rowsOptions{skipBad: true})
+	if err != nil || len(got.rows) != 2 || got.skipped != 1 || !strings.Contains(got.bad[0].Error(), "-:2: it is longer than 32 MiB") {
+		t.Errorf("a long line: %d rows, %v, %v", len(got.rows), got.bad, err)
+	}
+	many := strings.Repeat("x\n", maxBadLines+5)
+	if _, err := readText(t, many, rowsOptions{}); err == nil || !strings.Contains(err.Error(), "and 5 more") || strings.Count(err.Error(), "\n") != maxBadLines+1 {
+		t.Errorf("many bad lines: %v", err)
+	}
+	if _, err := (&app{}).readRows(t.Context(), t.TempDir(), rowsOptions{}); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+// FuzzDecodeRow: no line makes the decoder fail in another way than with an error, and what
+// it takes is written and read again as the same row.
+func FuzzDecodeRow(f *testing.F) {
+	rows, err := os.ReadFile("testdata/rows.ndjson")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(string(rows)) {
+		f.Add(line)
+	}
+	f.Add(`{"timestamp":1e9,"event_type":"NODE_OUTPUT","session_id":"s","content":"{\"a\":1}","attributes":"{\"adk\":{\"run_id\":\"r\",\"run_seq\":1}}"}`)
+	f.Fuzz(func(t *testing.T, line string) {
+		got := &rowsRead{unknown: make(map[string]int)}
+		if newRowDecoder(rowsOptions{}, got).row([]byte(line)) != nil || got.rows[0].RunID == "" {
+			return
+		}
+		var again rowsRead
+		again.unknown = make(map[string]int)
+		var b strings.Builder
+		if err := encoder(&b).Encode(newTableRow(&got.rows[0])); err != nil {
+			t.Skip(err) // a time that text has no form for
+		}
+		if err := newRowDecoder(rowsOptions{}, &again).row([]byte(b.String())); err != nil {
+			t.Fatalf("%s: %v", b.String(), err)
+		}
+		want, e := got.rows[0], again.rows[0]
+		want.Attributes, e.Attributes = nil, nil // of two members with one name one stays
+		if want.RunSeq == 0 || strings.Contains(line, `\u`) {
+			return
+		}
+		if e.RunID != want.RunID || e.RunSeq != want.RunSeq || string(e.Content) != string(want.Content) || e.Timestamp != want.Timestamp {
+			t.Errorf("(-want +got):\n%s", cmp.Diff(want, e))
+		}
+	})
+}

@@ -1,0 +1,279 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/viewer"
+)
+
+const (
+	// defaultAddr is where serve listens.
+	defaultAddr = "127.0.0.1:8787"
+	// tokenVariable holds the token for decisions.
+	tokenVariable = "CONTEXTGRAPH_TOKEN"
+	// minToken is how long a token is at least, in characters.
+	minToken = 16
+	// stopTime bounds how long requests under way are waited for.
+	stopTime = 5 * time.Second
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	addr         string
+	remote, open bool
+	hosts        []string
+	decisions    bool
+	agent        string
+	agentHeaders []string
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	f := serveFlags{addr: defaultAddr}
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the page live from a journal, on this machine",
+		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It
+prints the address to open and runs until Ctrl-C.
+
+It is for this machine alone: whoever reaches the address reads every payload without a
+password. --allow-remote takes another address; --host then names what browsers call it.
+
+With --allow-decisions the page can approve and reject: each answer goes to the agent at
+--agent, the root of its ADK REST API, as the message of the user of the session, and the
+gate there checks the world before anything runs. A decision needs the token in
+` + tokenVariable + `, or else the one that is printed when the server starts. Decisions
+are taken on loopback only.`,
+		Example: `  contextgraph serve
+  contextgraph serve --addr 127.0.0.1:9000 --journal agents/contextgraph.db --open
+  contextgraph serve --allow-decisions --agent http://localhost:8080/api
+  contextgraph serve --allow-decisions --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine
+  contextgraph serve --addr 192.0.2.7:8787 --allow-remote`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
+	}
+	a.fromFlag(c)
+	flags := c.Flags()
+	flags.StringVar(&f.addr, "addr", f.addr, "address to listen at; port 0 is a free one")
+	flags.BoolVar(&f.remote, "allow-remote", false, "allow an address that other machines reach")
+	flags.StringSliceVar(&f.hosts, "host", nil, "with --allow-remote: name that browsers use for this machine; may be repeated")
+	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
+	flags.BoolVar(&f.decisions, "allow-decisions", false, "let the page approve and reject; needs --agent")
+	flags.StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api")
+	flags.StringArrayVar(&f.agentHeaders, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
+	return c
+}
+
+// hostNames checks the address and returns the names that the server answers to.
+func (f *serveFlags) hostNames() ([]string, error) {
+	host, _, err := net.SplitHostPort(f.addr)
+	if err != nil {
+		return nil, fmt.Errorf("--addr %q: write an address with a port, such as %s", f.addr, defaultAddr)
+	}
+	names := []string{"localhost", "127.0.0.1", "::1"}
+	ip := net.ParseIP(host)
+	local := host == "localhost" || ip.IsLoopback()
+	switch {
+	case local && f.remote:
+		return nil, fmt.Errorf("--allow-remote goes with an address that other machines reach, and %s is not one", f.addr)
+	case local && len(f.hosts) > 0:
+		return nil, errors.New("--host goes with --allow-remote")
+	case local:
+		return append(names, host), nil
+	case !f.remote:
+		return nil, fmt.Errorf("%s may be reached from other machines, and whoever does reads every payload: use %s and a tunnel such as ssh -L, or add --allow-remote", f.addr, defaultAddr)
+	case f.decisions:
+		return nil, errors.New("--allow-decisions is for loopback: whoever hears the token approves in your name; use a tunnel such as ssh -L")
+	case (host == "" || ip.IsUnspecified()) && len(f.hosts) == 0:
+		return nil, fmt.Errorf("%s is every address of this machine: say with --host what browsers call it, so that no other web page reads the record under a name of its own", f.addr)
+	}
+	if host != "" && !ip.IsUnspecified() {
+		names = append([]string{host}, names...)
+	}
+	return append(f.hosts[:len(f.hosts):len(f.hosts)], names...), nil
+}
+
+// check refuses flags that do not go together, and returns the headers for the agent.
+func (f *serveFlags) check(from string) (http.Header, error) {
+	switch {
+	case f.decisions && f.agent == "":
+		return nil, errors.New("--allow-decisions needs --agent: who asked takes the answer")
+	case !f.decisions && (f.agent != "" || len(f.agentHeaders) > 0):
+		return nil, errors.New("--agent and --agent-header go with --allow-decisions")
+	case f.decisions && from != fromJournal:
+		return nil, errors.New("--allow-decisions goes with the journal: leave --from out")
+	}
+	header := make(http.Header)
+	for _, h := range f.agentHeaders {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(h, "\r\n") {
+			return nil, errors.New("--agent-header: write NAME:VALUE") // the value may be a secret
+		}
+		header.Add(name, strings.TrimSpace(value))
+	}
+	return header, nil
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
+	header, err := f.check(a.from)
+	if err != nil {
+		return usageError{err}
+	}
+	hosts, err := f.hostNames()
+	if err != nil {
+		return usageError{err}
+	}
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	options := viewer.Options{
+		Hosts: hosts, Names: a.codeNames(cfg), Version: buildVersion(), Now: a.now,
+		Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	if options.Queries, err = viewer.Queries(cfg.BigQuery); err != nil {
+		return err
+	}
+	closeSource, err := a.live(ctx, cfg, &options)
+	if err != nil {
+		return err
+	}
+	defer closeSource()
+	if f.decisions {
+		agent, err := a.decider(f.agent, header)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+			defer cancel()
+			if agent.Close(ending) != nil {
+				a.note("a turn of the agent was still under way; it may go on there")
+			}
+		}()
+		options.Decide = agent
+	}
+	handler, err := viewer.NewHandler(options)
+	if err != nil {
+		return err
+	}
+	return a.listen(ctx, f, handler, hosts[0])
+}
+
+// live sets what is shown. The function closes it.
+func (a *app) live(ctx context.Context, cfg contextgraph.Config, o *viewer.Options) (func(), error) {
+	if a.from != fromJournal {
+		src, closeSource, err := a.source(ctx)
+		o.Source = src
+		return closeSource, err
+	}
+	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
+	if err != nil {
+		return nil, err
+	}
+	o.Source, o.Changes = inspect.NewJournal(j), j.LastSeq
+	return func() { _ = j.Close(context.WithoutCancel(ctx)) }, nil // it wrote nothing
+}
+
+// decider returns the way to the agent, and prints the token unless the user gave it.
+func (a *app) decider(url string, header http.Header) (*viewer.Agent, error) {
+	token := os.Getenv(tokenVariable)
+	if token != "" && len(token) < minToken {
+		return nil, fmt.Errorf("the token in %s is too short: use %d characters at least, from openssl rand -hex 16 for example", tokenVariable, minToken)
+	}
+	given := token != ""
+	if !given {
+		token = rand.Text()
+	}
+	agent, err := viewer.NewAgent(viewer.AgentConfig{URL: url, Token: token, Header: header})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if given {
+		a.note("decisions need the token in %s", tokenVariable)
+	} else {
+		a.note("decisions need this token, which is shown once: %s", token)
+	}
+	return agent, nil
+}
+
+// listen serves until ctx ends.
+func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, host string) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.addr)
+	if err != nil {
+		return fmt.Errorf("%w; name a free address with --addr", err)
+	}
+	// What pages wait for ends with the server.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return serving },
+		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo),
+	}
+	if !f.remote {
+		host, _, _ = net.SplitHostPort(f.addr) // it was read before
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	url := "http://" + net.JoinHostPort(host, port) + "/"
+	fmt.Fprintln(a.stdout, url)
+	if f.remote {
+		a.note("every payload can be read by whoever reaches %s, without a password and unencrypted", url)
+	}
+	if f.open {
+		if err := openBrowser(ctx, url); err != nil {
+			a.note("the browser did not start: %v; open %s yourself", err, url)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	stop()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if server.Shutdown(closing) != nil {
+		_ = server.Close() // its connections are those that were waited for
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// openBrowser starts what shows pages on this system.
+func openBrowser(ctx context.Context, url string) error {
+	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if command == nil {
+		command = []string{"xdg-open"}
+	}
+	c := exec.CommandContext(context.WithoutCancel(ctx), command[0], append(command[1:], url)...)
+	if err := c.Start(); err != nil {
+		return err
+	}
+	go func() { _ = c.Wait() }() // whatever becomes of it
+	return nil
+}

@@ -1,0 +1,202 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// listFlags select sessions or approvals.
+type listFlags struct {
+	app, user, search string
+	status            []string
+	since             age
+	limit             int
+	after             string
+}
+
+func (a *app) sessionsCommand() *cobra.Command {
+	f := listFlags{limit: inspect.DefaultLimit}
+	c := &cobra.Command{
+		Use:   "sessions",
+		Short: "List sessions, the one with the newest row first",
+		Long: `sessions lists the sessions of a journal, or of what --from names: when their last row
+was recorded, who acted for whom, in how many turns and with how many tokens, how long
+they waited for humans, and where the request to a human stands that was made last:
+
+  none          nobody was asked for anything
+  pending       a human was asked and has not answered
+  safe          approved and unchanged; nothing has run yet
+  drift         the world changed, so what was asked for was blocked
+  check_failed  nobody knows whether it changed, so it was blocked
+  rejected, expired, executed, failed
+  in_doubt      it was started, and its end was never recorded
+
+It lists one page. The end of stderr says how to get the next one.`,
+		Example: `  contextgraph sessions
+  contextgraph sessions --app shop --user alice --since 24h
+  contextgraph sessions --status pending,in_doubt --search campaign
+  contextgraph sessions --from rows.ndjson --limit 500 --output ndjson`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.sessions(c.Context(), f) },
+	}
+	f.add(c, "sessions")
+	c.Flags().StringVar(&f.search, "search", "", "those whose id, user, application, agents or first message contain this")
+	c.Flags().StringVar(&f.after, "after", "", "go on after a page: what the command said at its end")
+	a.fromFlag(c)
+	return c
+}
+
+// add adds the flags that all lists have.
+func (f *listFlags) add(c *cobra.Command, what string) {
+	flags := c.Flags()
+	flags.StringVar(&f.app, "app", "", "those of one application")
+	flags.StringVar(&f.user, "user", "", "those of one user")
+	flags.StringSliceVar(&f.status, "status", nil, "those with one of these: "+statusNames())
+	flags.Var(&f.since, "since", "those with rows in this time, such as 7d or 36h")
+	flags.Lookup("since").DefValue = "" // no bound
+	flags.IntVar(&f.limit, "limit", f.limit, fmt.Sprintf("how many %s are listed, at most %d", what, inspect.MaxLimit))
+}
+
+func statusNames() string {
+	var names []string
+	for _, s := range inspect.Statuses() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// query returns what the flags ask for.
+func (f *listFlags) query(now time.Time) (inspect.Query, error) {
+	if f.limit < 1 || f.limit > inspect.MaxLimit {
+		return inspect.Query{}, usageError{fmt.Errorf("--limit %d: use 1 to %d", f.limit, inspect.MaxLimit)}
+	}
+	q := inspect.Query{App: f.app, User: f.user, Search: f.search, Limit: f.limit, After: f.after}
+	for _, name := range f.status {
+		s := inspect.Status(strings.ReplaceAll(name, "-", "_"))
+		if !slices.Contains(inspect.Statuses(), s) {
+			err := fmt.Errorf("--status %q: use %s", name, statusNames())
+			if meant := nearest.Word(string(s), strings.Split(statusNames(), ", ")); meant != "" {
+				err = fmt.Errorf("%w; did you mean %q?", err, meant)
+			}
+			return inspect.Query{}, usageError{err}
+		}
+		q.Status = append(q.Status, s)
+	}
+	if f.since > 0 {
+		q.From = now.Add(-time.Duration(f.since))
+	}
+	return q, nil
+}
+
+func (a *app) sessions(ctx context.Context, f listFlags) error {
+	q, err := f.query(a.now())
+	if err != nil {
+		return err
+	}
+	src, done, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	page, err := src.Sessions(ctx, q)
+	if err != nil {
+		return err
+	}
+	var v any = page
+	if a.output == outputNDJSON {
+		v = page.Sessions
+	}
+	if len(page.Sessions) > 0 || a.output != outputTable {
+		if err := a.print(v, func(t *table) { sessionsTable(t, page.Sessions) }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(page.Sessions) == 0:
+		a.note("%s has no such sessions", src.Name())
+	case page.Next != "":
+		a.note("there are more: the next page is that of the same command with --after %s", page.Next)
+	}
+	return nil
+}
+
+func sessionsTable(t *table, list []inspect.Summary) {
+	t.columns([]string{"TIME (UTC)", "SESSION", "AGENT", "USER", "TURNS", "TOKENS", "WAITED", "STATUS"}, 1)
+	for _, s := range list {
+		t.row(clock(s.End), s.Session.ID, strings.Join(s.Agents, ", "), s.Session.User, s.Turns, s.Tokens.Total,
+			waited(s.WaitedMS), chip(s.Status))
+	}
+}
+
+// clock writes a time for people.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.DateTime)
+}
+
+// waited writes how long was waited, "-" for not at all.
+func waited(ms int64) string {
+	if ms <= 0 {
+		return "-"
+	}
+	return human(time.Duration(ms) * time.Millisecond)
+}
+
+// human writes a duration with two units at most.
+func human(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < 0:
+		return "-" + human(-d)
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < day:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
+}
+
+// everySession calls use for each session that q selects, page by page, each once.
+func everySession(ctx context.Context, src inspect.Source, q inspect.Query, use func(inspect.Summary) error) error {
+	q.Limit = inspect.MaxLimit
+	seen := make(map[schema.Session]bool)
+	for {
+		page, err := src.Sessions(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, s := range page.Sessions {
+			if seen[s.Session] { // it went on meanwhile
+				continue
+			}
+			seen[s.Session] = true
+			if err := use(s); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		q.After = page.Next
+	}
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// fromFlag adds --from to a command that reads sessions.
+func (a *app) fromFlag(c *cobra.Command) {
+	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, dataset, or a file of rows such as rows.ndjson")
+}
+
+// source opens what --from names. The function closes it, and is nil with an error.
+func (a *app) source(ctx context.Context) (inspect.Source, func(), error) {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case a.from == "" || a.from == fromJournal:
+		return a.recorded(ctx, cfg)
+	case a.journalPath != "":
+		return nil, nil, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
+	case a.from == fromDataset:
+		return a.streamed(ctx)
+	case !isRowsFile(a.from):
+		return nil, nil, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
+	}
+	return a.rowsOf(ctx, cfg, a.from)
+}
+
+// isRowsFile reports whether a value of --from is meant as a file.
+func isRowsFile(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	if ext == ".ndjson" || ext == ".jsonl" || ext == ".json" || name == stdinName {
+		return true
+	}
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// recorded opens the journal for reading. It is not created.
+func (a *app) recorded(ctx context.Context, cfg contextgraph.Config) (inspect.Source, func(), error) {
+	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
+	if err != nil {
+		return nil, nil, err
+	}
+	return inspect.NewJournal(j), func() { _ = j.Close(context.WithoutCancel(ctx)) }, nil // it wrote nothing
+}
+
+// streamed connects to the dataset.
+func (a *app) streamed(context.Context) (inspect.Source, func(), error) {
+	return nil, nil, errors.New("reading sessions with --from dataset is not built in this version: read the journal, or export the rows of agent_events as NDJSON and name the file with --from")
+}
+
+// rowsOf reads a file of rows. Entities are found in them by the rules of the
+// configuration.
+func (a *app) rowsOf(ctx context.Context, cfg contextgraph.Config, name string) (inspect.Source, func(), error) {
+	x, err := cfg.Extractor()
+	if err != nil {
+		return nil, nil, err
+	}
+	read, err := a.readRows(ctx, name, rowsOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	a.tell(read)
+	return inspect.NewRows("file "+filepath.Base(name), read.rows, inspect.WithExtractor(x)), func() {}, nil
+}
+
+// sessionFlagsValues say which session is meant where several have one id.
+type sessionFlagsValues struct{ App, User string }
+
+func (f *sessionFlagsValues) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.App, "app", "", "application of the session (default the only one with such a session)")
+	c.Flags().StringVar(&f.User, "user", "", "user of the session (default the only one with such a session)")
+}
+
+// session finds the one session with an id. One that is not there ends the command with
+// exitNotFound, and names an id that was probably meant.
+func (a *app) session(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (schema.Session, error) {
+	found, err := src.Find(ctx, schema.Session{App: f.App, User: f.User, ID: id})
+	switch {
+	case err != nil && !errors.Is(err, inspect.ErrNotFound):
+		return schema.Session{}, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return schema.Session{}, usageError{several(id, found)}
+	}
+	if elsewhere, err := src.Find(ctx, schema.Session{ID: id}); err == nil && len(elsewhere) > 0 && f != (sessionFlagsValues{}) {
+		s := elsewhere[0]
+		return schema.Session{}, exit{exitNotFound, fmt.Errorf("%s has no session %q for these --app and --user; there is one with --app %q --user %q", src.Name(), id, s.App, s.User)}
+	}
+	var known []string
+	if page, err := src.Sessions(ctx, inspect.Query{Limit: inspect.MaxLimit}); err == nil {
+		for _, s := range page.Sessions {
+			known = append(known, s.Session.ID)
+		}
+	}
+	return schema.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or look elsewhere with --journal or --from.`)
+}
+
+// read returns all there is to see of the session with an id.
+func (a *app) read(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (*inspect.Session, error) {
+	key, err := a.session(ctx, src, id, f)
+	if err != nil {
+		return nil, err
+	}
+	r, err := src.Record(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return inspect.New(r, a.now())
+}

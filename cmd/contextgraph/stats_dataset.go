@@ -1,0 +1,135 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// datasetStatsJSON is what BigQuery counts, as programs read it.
+type datasetStatsJSON struct {
+	From     time.Time         `json:"from"`
+	To       time.Time         `json:"to"`
+	Verdicts []dayVerdictsJSON `json:"verdicts"`
+	Changes  []changeJSON      `json:"changes"`
+	Waiting  []waitingJSON     `json:"waiting"`
+	// Truncated says that there is more of one of the lists.
+	Truncated bool `json:"truncated"`
+}
+
+// dayVerdictsJSON are the verdicts of one day, tool and stage.
+type dayVerdictsJSON struct {
+	Day      time.Time `json:"day"`
+	Tool     string    `json:"tool"`
+	Stage    string    `json:"stage"`
+	Checks   int       `json:"checks"`
+	Safe     int       `json:"safe"`
+	Drift    int       `json:"drift"`
+	Failed   int       `json:"check_failed"`
+	Entities int       `json:"entities"`
+	Stale    int       `json:"stale_entities"`
+}
+
+// changeJSON is one way in which one entity had changed.
+type changeJSON struct {
+	Type     string    `json:"entity_type"`
+	Value    string    `json:"value"`
+	Drift    string    `json:"drift_type"`
+	Alerts   int       `json:"alerts"`
+	Sessions int       `json:"sessions"`
+	Severity float64   `json:"severity"`
+	Last     time.Time `json:"last"`
+}
+
+// waitingJSON is the waiting for humans in one group of requests.
+type waitingJSON struct {
+	Kind      string `json:"kind"`
+	Agent     string `json:"agent"`
+	Tool      string `json:"tool"`
+	Requests  int    `json:"requests"`
+	Answered  int    `json:"answered"`
+	Confirmed int    `json:"confirmed"`
+	Rejected  int    `json:"rejected"`
+	Accepted  int    `json:"accepted"`
+	Average   int64  `json:"average_ms"`
+	P50       int64  `json:"p50_ms"`
+	P95       int64  `json:"p95_ms"`
+	Max       int64  `json:"max_ms"`
+}
+
+// defaultWindow is the time that BigQuery is asked about.
+const defaultWindow = age(30 * 24 * time.Hour)
+
+func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	to := a.now().UTC()
+	w := bigquery.Window{App: f.app, From: to.Add(-time.Duration(cmp.Or(f.since, defaultWindow))), To: to}
+	drift, err := d.DriftStatistics(ctx, w)
+	if err != nil {
+		return err
+	}
+	times, err := d.WaitingTimes(ctx, w)
+	if err != nil {
+		return err
+	}
+	s := newDatasetStats(w, drift, times)
+	if err := a.print(s, s.table); err != nil {
+		return err
+	}
+	if s.Truncated {
+		a.note("there is more: ask about less time with --since, or about one application with --app")
+	}
+	return nil
+}
+
+func newDatasetStats(w bigquery.Window, drift bigquery.Drift, times bigquery.WaitingTimes) *datasetStatsJSON {
+	s := &datasetStatsJSON{
+		From: w.From, To: w.To, Verdicts: []dayVerdictsJSON{}, Changes: []changeJSON{}, Waiting: []waitingJSON{},
+		Truncated: drift.Truncated || times.Truncated,
+	}
+	for _, v := range drift.Verdicts {
+		s.Verdicts = append(s.Verdicts, dayVerdictsJSON(v))
+	}
+	for _, v := range drift.Changes {
+		s.Changes = append(s.Changes, changeJSON{v.EntityType, v.Value, v.DriftType, v.Alerts, v.Sessions, v.Severity, v.Last})
+	}
+	for _, v := range times.Groups {
+		s.Waiting = append(s.Waiting, waitingJSON{
+			v.Kind, v.Agent, v.Tool, v.Requests, v.Answered, v.Confirmed, v.Rejected, v.Accepted,
+			v.Average.Milliseconds(), v.P50.Milliseconds(), v.P95.Milliseconds(), v.Max.Milliseconds(),
+		})
+	}
+	return s
+}
+
+func (s *datasetStatsJSON) table(t *table) {
+	t.line(clock(s.From), " to ", clock(s.To), " UTC")
+	t.line()
+	t.columns([]string{"DAY", "TOOL", "STAGE", "CHECKS", "SAFE", "DRIFT", "FAILED", "ENTITIES", "CHANGED"})
+	for _, v := range s.Verdicts {
+		t.row(v.Day.Format(time.DateOnly), v.Tool, v.Stage, v.Checks, v.Safe, v.Drift, v.Failed, v.Entities, v.Stale)
+	}
+	t.line()
+	t.columns([]string{"CHANGED", "VALUE", "HOW", "ALERTS", "SESSIONS", "SEVERITY", "LAST (UTC)"})
+	for _, v := range s.Changes {
+		t.row(v.Type, v.Value, v.Drift, v.Alerts, v.Sessions, v.Severity, clock(v.Last))
+	}
+	t.line()
+	t.columns([]string{"ASKED FOR", "AGENT", "TOOL", "REQUESTS", "ANSWERED", "APPROVED", "REJECTED", "P50", "P95", "MAX"})
+	for _, v := range s.Waiting {
+		t.row(v.Kind, v.Agent, v.Tool, v.Requests, v.Answered, v.Confirmed, v.Rejected, waited(v.P50), waited(v.P95), waited(v.Max))
+	}
+}

@@ -1,0 +1,281 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// traceFlags are the flags of trace.
+type traceFlags struct {
+	sessionFlagsValues
+	turn, depth   int
+	errors, ascii bool
+}
+
+func (a *app) traceCommand() *cobra.Command {
+	var f traceFlags
+	c := &cobra.Command{
+		Use:   "trace SESSION",
+		Short: "Draw what a session did as a tree of spans",
+		Long: `trace draws the spans of one session as a tree, turn by turn: what each was (an agent, a
+model, a tool, a request to a human, a check of the world), its name, how long it took,
+the tokens it used, the business entities it evaluated, and its error. A span without an
+end is marked as open.
+
+--turn, --errors and --depth select spans, also in JSON, where all else of the session
+stays as it is. NDJSON has one span a line.`,
+		Example: `  contextgraph trace s-123
+  contextgraph trace s-123 --turn 2 --depth 3
+  contextgraph trace s-123 --errors --ascii
+  contextgraph trace s-123 --app shop --user alice --output json`,
+		Args: argCount(1, 1, "the id of one session"),
+		RunE: func(c *cobra.Command, args []string) error { return a.trace(c.Context(), args[0], f) },
+	}
+	flags := c.Flags()
+	f.add(c)
+	flags.IntVar(&f.turn, "turn", 0, "one turn, from 1 (default all)")
+	flags.IntVar(&f.depth, "depth", 0, "how many levels are drawn (default all)")
+	flags.BoolVar(&f.errors, "errors", false, "only spans with errors and those around them")
+	flags.BoolVar(&f.ascii, "ascii", false, "draw without box characters")
+	a.fromFlag(c)
+	return c
+}
+
+func (a *app) trace(ctx context.Context, id string, f traceFlags) error {
+	if f.turn < 0 || f.depth < 0 {
+		return usageError{errors.New("--turn and --depth count from 1")}
+	}
+	src, done, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s, err := a.read(ctx, src, id, f.sessionFlagsValues)
+	if err != nil {
+		return err
+	}
+	if f.turn > s.Turns {
+		return exit{exitNotFound, fmt.Errorf("session %q has %d turns: there is no turn %d", id, s.Turns, f.turn)}
+	}
+	tree := newSpanTree(s, f)
+	s.Spans = tree.selected()
+	var v any = s
+	if a.output == outputNDJSON {
+		v = s.Spans
+	}
+	if err := a.print(v, tree.draw); err != nil {
+		return err
+	}
+	for _, p := range s.Problems {
+		a.note("%s (%d): %s", p.Kind, p.Count, p.Detail)
+	}
+	return nil
+}
+
+// spanTree is the spans of a session as trace draws them.
+type spanTree struct {
+	session  *inspect.Session
+	flags    traceFlags
+	spans    []inspect.Span
+	children [][]int
+	roots    []int
+	shown    []bool
+	// entities counts those that each span evaluated.
+	entities map[string]int
+}
+
+func newSpanTree(s *inspect.Session, f traceFlags) *spanTree {
+	t := &spanTree{
+		session: s, flags: f, spans: s.Spans, children: make([][]int, len(s.Spans)), shown: make([]bool, len(s.Spans)),
+		entities: make(map[string]int),
+	}
+	at := make(map[string]int, len(s.Spans))
+	level := make([]int, len(s.Spans))
+	parent := make([]int, len(s.Spans))
+	for i, span := range s.Spans {
+		parent[i] = -1
+		if p, ok := at[span.Parent]; ok && span.Parent != "" {
+			parent[i], level[i] = p, level[p]+1
+			t.children[p] = append(t.children[p], i)
+		} else {
+			t.roots = append(t.roots, i)
+		}
+		at[span.Key] = i
+		if f.turn > 0 && span.Turn != f.turn || f.depth > 0 && level[i] >= f.depth || f.errors && span.Status != schema.StatusError {
+			continue
+		}
+		for p := i; p >= 0 && !t.shown[p]; p = parent[p] {
+			t.shown[p] = true
+		}
+	}
+	// A trace that lacks its root is a root beside the next turn.
+	slices.SortStableFunc(t.roots, func(a, b int) int { return cmp.Compare(turnPlace(t.spans[a].Turn), turnPlace(t.spans[b].Turn)) })
+	for _, e := range s.Entities {
+		seen := make(map[string]bool)
+		for _, sighting := range e.Evaluated {
+			if !seen[sighting.Span] {
+				seen[sighting.Span] = true
+				t.entities[sighting.Span]++
+			}
+		}
+	}
+	return t
+}
+
+// turnPlace puts what is outside of any turn last.
+func turnPlace(turn int) int {
+	if turn == 0 {
+		return math.MaxInt
+	}
+	return turn
+}
+
+func (t *spanTree) selected() []inspect.Span {
+	out := []inspect.Span{}
+	for i, s := range t.spans {
+		if t.shown[i] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// draw writes the session and its tree.
+func (t *spanTree) draw(out *table) {
+	s := t.session
+	out.line(cell{s.Session.ID, bold}, " of ", cell{text: s.Session.User}, " in ", cell{text: s.Session.App}, "  ", chip(s.Status))
+	if s.Title != "" {
+		out.line(cell{s.Title, dim})
+	}
+	out.line(strings.Join([]string{
+		count(s.Turns, "turn", "turns"), count(s.Events, "row", "rows"), count(s.Errors, "error", "errors"), fmt.Sprintf("%d tokens", s.Tokens.Total),
+		count(len(s.Entities), "entity", "entities"), human(s.End.Sub(s.Start)) + " long", "waited " + waited(s.WaitedMS),
+	}, ", "))
+	turn := -1
+	for n, root := range t.roots {
+		if !t.shown[root] {
+			continue
+		}
+		span := t.spans[root]
+		if span.Turn != turn {
+			turn = span.Turn
+			out.line()
+			heading := fmt.Sprintf("Turn %d", turn)
+			if turn == 0 {
+				heading = "Outside of any turn"
+			}
+			out.line(cell{heading, bold}, "  ", cell{clock(span.Start) + " UTC", dim})
+		}
+		last := true
+		for _, next := range t.roots[n+1:] {
+			if t.shown[next] {
+				last = t.spans[next].Turn != turn
+				break
+			}
+		}
+		t.branch(out, root, "", last)
+	}
+	if turn < 0 {
+		out.line("no span is selected")
+	}
+}
+
+// branch writes a span and those in it.
+func (t *spanTree) branch(out *table, i int, indent string, last bool) {
+	marks := []string{"├─ ", "│  ", "└─ "}
+	if t.flags.ascii {
+		marks = []string{"|- ", "|  ", "`- "}
+	}
+	mark, below := marks[0], marks[1]
+	if last {
+		mark, below = marks[2], "   "
+	}
+	out.line(append([]any{indent, mark}, t.describe(&t.spans[i])...)...)
+	var shown []int
+	for _, c := range t.children[i] {
+		if t.shown[c] {
+			shown = append(shown, c)
+		}
+	}
+	hidden := len(t.children[i]) - len(shown)
+	for n, c := range shown {
+		t.branch(out, c, indent+below, n == len(shown)-1)
+	}
+	if hidden > 0 && len(shown) == 0 && t.flags.depth > 0 && !t.flags.errors {
+		out.line(indent, below, marks[2], cell{count(t.below(i), "span is below", "spans are below"), dim})
+	}
+}
+
+// below counts the spans in a span.
+func (t *spanTree) below(i int) int {
+	n := len(t.children[i])
+	for _, c := range t.children[i] {
+		n += t.below(c)
+	}
+	return n
+}
+
+// classStyle is the colour of what a span is shown as.
+func classStyle(class string) style {
+	switch class {
+	case "user":
+		return blue
+	case "agent":
+		return green
+	case "tool":
+		return red
+	case "hitl":
+		return yellow
+	}
+	return plain
+}
+
+// describe returns a span as pieces of a line.
+func (t *spanTree) describe(s *inspect.Span) []any {
+	kind := s.Class
+	if kind == "other" || kind == "" {
+		kind = strings.ToLower(s.Kind)
+	}
+	line := []any{cell{kind, classStyle(s.Class)}}
+	if s.Name != "" && !strings.EqualFold(s.Name, kind) {
+		line = append(line, " ", cell{s.Name, bold})
+	}
+	line = append(line, "  ", human(time.Duration(s.DurationMS*float64(time.Millisecond))))
+	if s.Tokens.Total > 0 {
+		line = append(line, fmt.Sprintf("  %d tokens", s.Tokens.Total))
+	}
+	if n := t.entities[s.Key]; n > 0 {
+		line = append(line, "  "+count(n, "entity", "entities"))
+	}
+	if s.Open {
+		line = append(line, "  ", cell{"open", yellow})
+	}
+	switch {
+	case s.Status == schema.StatusError:
+		line = append(line, "  ", cell{strings.TrimSuffix("ERROR: "+s.Error, ": "), red})
+	case s.Error != "":
+		line = append(line, "  ", cell{s.Error, yellow})
+	}
+	return line
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

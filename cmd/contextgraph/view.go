@@ -1,0 +1,263 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/viewer"
+)
+
+const (
+	// defaultPage is the file that view writes.
+	defaultPage = "contextgraph.html"
+	// viewNewest is how many sessions are on a page that names none.
+	viewNewest = 20
+	// pageBytes bounds the payloads on a page whose sessions nobody named: a browser has to
+	// hold them several times.
+	pageBytes = 64 << 20
+	// namedOnPage is how many sessions the face of a page names.
+	namedOnPage = 5
+)
+
+// viewFlags are the flags of view.
+type viewFlags struct {
+	session sessionFlagsValues
+	all     bool
+	last    int
+	file    string
+}
+
+func (a *app) viewCommand() *cobra.Command {
+	f := viewFlags{file: defaultPage}
+	c := &cobra.Command{
+		Use:   "view [SESSION...]",
+		Short: "Write sessions to one HTML page that works without a server and a network",
+		Long: fmt.Sprintf(`view writes one HTML file with the sessions that are named, or with the newest ones: the
+graph of why, the thoughts, the timeline, and every approval with its verdicts. The file
+fetches nothing. It holds all payloads of its sessions, prompts and results included, so
+treat it as you treat the journal; only you can read it.
+
+Without arguments the page has the newest %d sessions; --last and --all change that, until
+their payloads are %d MiB. The page says which sessions it has and whether there are more.
+A file that is there is replaced when it is such a page.`, viewNewest, pageBytes>>20),
+		Example: `  contextgraph view s-123
+  contextgraph view s-123 s-124 --file review.html
+  contextgraph view --last 100
+  contextgraph view --all --from rows.ndjson --file all.html`,
+		Args: argCount(0, -1, "the ids of sessions"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !c.Flags().Changed("last") {
+				f.last = viewNewest
+			} else if f.last < 1 {
+				return usageError{fmt.Errorf("--last %d: it must be positive", f.last)}
+			}
+			if n := len(args); n > 0 && (f.all || c.Flags().Changed("last")) || f.all && c.Flags().Changed("last") {
+				return usageError{errors.New("sessions by their ids, --last and --all are one thing each: give one of them")}
+			}
+			if f.file == "" {
+				return usageError{errors.New("--file is empty: name a file such as " + defaultPage)}
+			}
+			return a.view(c.Context(), args, f)
+		},
+	}
+	f.session.add(c)
+	a.fromFlag(c)
+	flags := c.Flags()
+	flags.BoolVar(&f.all, "all", false, "all sessions")
+	flags.IntVar(&f.last, "last", 0, fmt.Sprintf("how many of the newest sessions (default %d)", viewNewest))
+	flags.StringVar(&f.file, "file", f.file, "file to write")
+	return c
+}
+
+// viewed is what view prints.
+type viewed struct {
+	File     string           `json:"file"`
+	Sessions []schema.Session `json:"sessions"`
+	Complete bool             `json:"complete"`
+	Note     string           `json:"note"`
+}
+
+func (a *app) view(ctx context.Context, ids []string, f viewFlags) error {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	if err := replaceable(f.file); err != nil {
+		return err
+	}
+	src, closeSource, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeSource()
+	doc, err := a.document(cfg)
+	if err != nil {
+		return err
+	}
+	doc.Source = src.Name()
+	more := false
+	if len(ids) > 0 {
+		doc.Sessions, err = a.named(ctx, src, ids, f.session)
+		more = true // others are not asked for
+	} else {
+		doc.Sessions, more, err = a.newest(ctx, src, f)
+	}
+	if err != nil {
+		return err
+	}
+	if len(doc.Sessions) == 0 {
+		return exit{exitNotFound, fmt.Errorf("%s has no sessions to show: run the agent first, or look elsewhere with --journal or --from", src.Name())}
+	}
+	doc.Complete, doc.Note = !more, face(doc.Sessions, src.Name(), len(ids) > 0, more)
+	if err := writeAtomically(f.file, func(w io.Writer) error { return viewer.Write(w, doc) }); err != nil {
+		return err
+	}
+	out := viewed{File: f.file, Complete: doc.Complete, Note: doc.Note}
+	for _, s := range doc.Sessions {
+		out.Sessions = append(out.Sessions, s.Session)
+	}
+	if a.output == outputTable {
+		a.note("%s", doc.Note)
+	}
+	return a.print(out, func(t *table) { t.line(out.File) })
+}
+
+// document returns a page without its sessions.
+func (a *app) document(cfg contextgraph.Config) (viewer.Document, error) {
+	queries, err := viewer.Queries(cfg.BigQuery)
+	return viewer.Document{Generated: a.now(), Queries: queries, Names: a.codeNames(cfg), Version: buildVersion()}, err
+}
+
+// codeNames are what the code on a page is filled in with.
+func (a *app) codeNames(cfg contextgraph.Config) viewer.CodeNames {
+	b := cfg.BigQuery.WithDefaults()
+	names := viewer.CodeNames{Config: cmp.Or(a.configPath, defaultConfig)}
+	if cfg.BigQuery.Enabled() {
+		names.Project, names.Dataset, names.Location = b.Project, b.Dataset, b.Location
+	}
+	return names
+}
+
+// named reads the sessions with the ids, each once.
+func (a *app) named(ctx context.Context, src inspect.Source, ids []string, f sessionFlagsValues) ([]*inspect.Session, error) {
+	var out []*inspect.Session
+	known := make(map[schema.Session]bool)
+	for _, id := range ids {
+		s, err := a.read(ctx, src, id, f)
+		if err != nil {
+			return nil, err
+		}
+		if !known[s.Session] {
+			known[s.Session] = true
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// newest reads the newest sessions, and says whether there are more.
+func (a *app) newest(ctx context.Context, src inspect.Source, f viewFlags) (out []*inspect.Session, more bool, err error) {
+	q := inspect.Query{App: f.session.App, User: f.session.User, Limit: inspect.MaxLimit}
+	if !f.all {
+		q.Limit = min(f.last, inspect.MaxLimit)
+	}
+	size := 0
+	for {
+		page, err := src.Sessions(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, one := range page.Sessions {
+			if !f.all && len(out) == f.last {
+				return out, true, nil
+			}
+			record, err := src.Record(ctx, one.Session)
+			if errors.Is(err, inspect.ErrNotFound) {
+				continue // removed since it was listed
+			}
+			if err != nil {
+				return nil, false, err
+			}
+			if size += payload(record); size > pageBytes && len(out) > 0 {
+				return out, true, nil
+			}
+			s, err := inspect.New(record, a.now())
+			if err != nil {
+				return nil, false, err
+			}
+			out = append(out, s)
+		}
+		if q.After = page.Next; q.After == "" || !f.all && len(out) == f.last {
+			return out, q.After != "" || f.session != (sessionFlagsValues{}), nil
+		}
+	}
+}
+
+// payload returns how many bytes the rows of a session have.
+func payload(r inspect.Record) int {
+	n := 0
+	for i := range r.Rows {
+		n += len(r.Rows[i].Content) + len(r.Rows[i].ContentParts) + len(r.Rows[i].Attributes)
+	}
+	return n
+}
+
+// face says what a page has, in a sentence or two.
+func face(sessions []*inspect.Session, source string, chosen, more bool) string {
+	what := fmt.Sprintf("%d sessions", len(sessions))
+	if len(sessions) == 1 {
+		what = "One session"
+	}
+	switch {
+	case chosen:
+		var ids []string
+		for _, s := range sessions[:min(len(sessions), namedOnPage)] {
+			ids = append(ids, s.Session.ID)
+		}
+		if n := len(sessions) - len(ids); n > 0 {
+			ids = append(ids, fmt.Sprintf("and %d more", n))
+		}
+		what += " of " + source + " (" + strings.Join(ids, ", ") + "), and no other"
+	case more:
+		what += " of " + source + ", the newest of those asked for; others are left out"
+	default:
+		what = "All sessions of " + source + " (" + fmt.Sprint(len(sessions)) + ")"
+	}
+	return what + ". The page holds their full payloads: what users wrote, prompts, and what tools were given and gave."
+}
+
+// replaceable reports why a file must not be written: one that is there and is no page.
+func replaceable(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s cannot be replaced: %w; name another one with --file", name, err)
+	}
+	if n > 0 && !bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(head[:n])), []byte("<!doctype html>")) {
+		return fmt.Errorf("%s is there and is no page: name another one with --file, or remove it", name)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
+)
+
+// whyFlags are the flags of why.
+type whyFlags struct {
+	sessionFlagsValues
+	approval, entity string
+}
+
+// reasons is the why of one request, as programs read it.
+type reasons struct {
+	ApprovalID     string         `json:"approval_id"`
+	ConfirmationID string         `json:"confirmation_id"`
+	Kind           string         `json:"kind"`
+	Tool           string         `json:"tool"`
+	Agent          string         `json:"agent"`
+	Span           string         `json:"span"`
+	Status         inspect.Status `json:"status"`
+	Why            []inspect.Why  `json:"why"`
+}
+
+func (a *app) whyCommand() *cobra.Command {
+	var f whyFlags
+	c := &cobra.Command{
+		Use:   "why SESSION",
+		Short: "Say what a request to a human rests on, and how it got there",
+		Long: `why lists, for each request to a human in a session, the business entities that it rests
+on, and for each of them a shortest path from the span that evaluated it to the request:
+the steps between, and how one led to the next. "contains" leads from a span to one that
+lies in it, "informs" from what was found to who went on with it, "resumes" from a request
+to what ran after its answer.`,
+		Example: `  contextgraph why s-123
+  contextgraph why s-123 --entity budget
+  contextgraph why s-123 --approval 0123456789abcdef0123456789abcdef --output json`,
+		Args: argCount(1, 1, "the id of one session"),
+		RunE: func(c *cobra.Command, args []string) error { return a.why(c.Context(), args[0], f) },
+	}
+	f.add(c)
+	c.Flags().StringVar(&f.approval, "approval", "", "one request: the id of the approval or of the confirmation")
+	c.Flags().StringVar(&f.entity, "entity", "", "entities whose type or value contains this")
+	a.fromFlag(c)
+	return c
+}
+
+func (a *app) why(ctx context.Context, id string, f whyFlags) error {
+	src, done, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s, err := a.read(ctx, src, id, f.sessionFlagsValues)
+	if err != nil {
+		return err
+	}
+	asked := s.Approvals
+	if f.approval != "" {
+		one, err := oneApproval(s.Approvals, f.approval, fmt.Sprintf("session %q", id))
+		if err != nil {
+			return err
+		}
+		asked = []inspect.Approval{one}
+	}
+	list := []reasons{}
+	found := 0
+	var known []string
+	for _, q := range asked {
+		r := reasons{q.ID, q.ConfirmationID, q.Kind, q.Tool, q.Agent, q.Span, q.Status, []inspect.Why{}}
+		for _, w := range q.Why {
+			known = append(known, w.Value)
+			if contains(w.Type, f.entity) || contains(w.Value, f.entity) {
+				r.Why = append(r.Why, w)
+			}
+		}
+		found += len(r.Why)
+		list = append(list, r)
+	}
+	if f.entity != "" && found == 0 && len(asked) > 0 {
+		return notFound("entity with", f.entity, fmt.Sprintf("what session %q asked for", id), known, fmt.Sprintf(`See what it rests on with "contextgraph why %s".`, id))
+	}
+	if len(asked) == 0 {
+		a.note("in session %q nobody was asked for anything", id)
+		if a.output == outputTable {
+			return nil
+		}
+	}
+	return a.print(list, func(t *table) { whyList(t, s, list) })
+}
+
+func contains(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+func whyList(t *table, s *inspect.Session, list []reasons) {
+	spans := make(map[string]*inspect.Span, len(s.Spans))
+	for i := range s.Spans {
+		spans[s.Spans[i].Key] = &s.Spans[i]
+	}
+	for i, r := range list {
+		if i > 0 {
+			t.line()
+		}
+		t.line(cell{cmp.Or(r.Tool, r.Kind), bold}, ", asked for by ", cell{text: cmp.Or(r.Agent, "nobody that is known")}, "  ", chip(r.Status))
+		t.line("  ", cell{"approval " + cmp.Or(r.ApprovalID, r.ConfirmationID, "without an id"), dim})
+		if len(r.Why) == 0 {
+			t.line("  rests on nothing that was recorded")
+		}
+		for _, w := range r.Why {
+			t.line()
+			t.line("  ", cell{w.Type, bold}, " ", cell{text: quoted(w.Value)}, "  ", cell{distanceOf(w.Hops), dim})
+			edge := ""
+			for _, step := range w.Path {
+				t.line("    ", t.paint(fmt.Sprintf("%-10s", edge), dim), cell{text: spanName(spans[step.Span])})
+				edge = printable(step.Edge)
+			}
+			if len(w.Path) == 0 {
+				t.line("    no path leads from where it was seen to the request")
+			}
+		}
+	}
+}
+
+// distanceOf says how far from the request an entity was seen.
+func distanceOf(hops int) string {
+	if hops == 0 {
+		return "seen by the call that asks"
+	}
+	return count(hops, "step", "steps") + " before the call that asks"
+}
+
+func quoted(s string) string { return `"` + cut(printable(s), maxCell*2) + `"` }
+
+// spanName names a span in a path.
+func spanName(s *inspect.Span) string {
+	if s == nil {
+		return "a span that was not recorded"
+	}
+	name := s.Class
+	if name == "other" || name == "" {
+		name = strings.ToLower(s.Kind)
+	}
+	if s.Name != "" && !strings.EqualFold(s.Name, name) {
+		name += " " + s.Name
+	}
+	if s.Turn > 0 {
+		name += fmt.Sprintf(" (turn %d)", s.Turn)
+	}
+	return name
+}
