@@ -82,11 +82,13 @@ func TestSQLArguments(t *testing.T) {
 	cfg.Args = []string{
 		"{value}", "{type}", "{attributes.text}", "{attributes.yes}", "{attributes.at}", "{attributes.count}", "{attributes.ratio}",
 		"{attributes.price}", "{attributes.huge}", "eu", "{type}/{attributes.count}", "<{attributes.price}>", "",
+		"id-{attributes.count}", "{attributes.count}{attributes.yes}",
 	}
 	sqlChecker(t, cfg).Check(t.Context(), e)
 	want := []any{
 		"x'; DROP TABLE placements; --", "Product", "t", true, at, int64(7), "0.1",
 		"40000.1", "123456789012345678901234.56", "eu", "Product/7", "<$40,000.10>", "",
+		"id-7", "7true",
 	}
 	if diff := cmp.Diff(want, f.args); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
