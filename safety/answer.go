@@ -125,7 +125,9 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		// A rejection counts as long as nothing ran, also after an approval.
 		out.Reason = CodeRejected
 		t := Transition{
-			To: StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
+			// An approval at the same moment does not save the request.
+			From: []ApprovalState{StatePending, StateApproved},
+			To:   StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
 			Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver},
 		}
 		out.Approval, err = g.move(ctx, a, t, nil)
@@ -275,7 +277,8 @@ func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, e
 	}
 }
 
-// move changes the state of a in the ledger and stores the report with it. An answer
+// move changes the state of a in the ledger, from the one that a has unless t lists
+// others, and stores the report with it. An answer
 // of the ledger that is not what was asked for is an error. On an error a is returned
 // as it was.
 func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (Approval, error) {
@@ -283,7 +286,10 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 	if err != nil {
 		return a, err
 	}
-	t.ID, t.From, t.At = a.ID, []ApprovalState{a.State}, now.UTC()
+	t.ID, t.At = a.ID, now.UTC()
+	if t.From == nil {
+		t.From = []ApprovalState{a.State}
+	}
 	if r != nil {
 		t.Set.Verdict, t.Check = r.Verdict().String(), r.ID()
 		if t.Set.Report, err = json.Marshal(r); err != nil {

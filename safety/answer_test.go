@@ -244,6 +244,23 @@ func TestAnswersRace(t *testing.T) {
 	b.wantOutcome(out, safety.CodeRejected, safety.StateRejected)
 }
 
+// A rejection counts although the request was approved while it was looked at.
+func TestRejectionDuringAnApproval(t *testing.T) {
+	var b *bench
+	b = newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Authorizer = safety.AuthorizerFunc(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+			if !r.Confirmed && !b.answer(true).Accepted {
+				b.t.Error("the approval was not accepted")
+			}
+			return "boss", nil
+		})
+	}, strava)
+	b.ask()
+	b.wantOutcome(b.answer(false), safety.CodeRejected, safety.StateRejected)
+	_, _, err := b.permit()
+	wantRefusal(t, err, safety.CodeRejected)
+}
+
 // The same answer of the same approver at the same time is one decision, however
 // often it comes; that of somebody else is not.
 func TestApprovalsRace(t *testing.T) {
