@@ -21,7 +21,6 @@ const (
 	CodeNotRecorded = "not_recorded" // the call, or its request, is not on record
 	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
-	CodeCanceled    = "canceled"     // the run has ended; nobody would see the effect
 )
 
 // gateBeforeTool stands before every tool call, behind all other plugins. Calls
@@ -134,7 +133,7 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 		return rec.refuse(c, refusalOf(c, outcome))
 	}
 	if err := ctx.Err(); err != nil {
-		return rec.deny(c, c.name, CodeCanceled, "the run has ended: "+err.Error())
+		return rec.deny(c, c.name, safety.CodeCanceled, "the run has ended: "+err.Error())
 	}
 	pctx, cancel := detached(ctx, answerTimeout)
 	defer cancel()
@@ -152,7 +151,7 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 	}
 	if err := ctx.Err(); err != nil {
 		c.permit = nil
-		return rec.deny(c, c.name, CodeCanceled, "the run has ended: "+err.Error())
+		return rec.deny(c, c.name, safety.CodeCanceled, "the run has ended: "+err.Error())
 	}
 	if err := permit.Consume(pctx, args); err != nil {
 		c.permit = nil

@@ -191,7 +191,7 @@ func (g *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 		return nil, nil, rec.deny(c, name, safety.CodeArgsChanged, err.Error()), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, nil, rec.deny(c, name, CodeCanceled, "the run has ended: "+err.Error()), nil
+		return nil, nil, rec.deny(c, name, safety.CodeCanceled, "the run has ended: "+err.Error()), nil
 	}
 	cctx, cancel := detached(ctx, ledgerTimeout)
 	defer cancel()

@@ -28,6 +28,7 @@ const (
 	CodeInvalid        = "invalid"         // the request to the guard is not complete
 	CodeClock          = "clock"           // the clock failed or ran backwards
 	CodeStore          = "store"           // the ledger could not be read or written
+	CodeCanceled       = "canceled"        // the run has ended; nobody would see the effect
 	CodeInternal       = "internal"        // a dependency panicked, or there is no guard
 )
 

@@ -197,7 +197,7 @@ func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
 		return refuse(CodeArgsChanged, e, Report{}, err, "The arguments of %s are not those that were approved.", e.Tool)
 	}
 	if err := ctx.Err(); err != nil {
-		return refuse(CodeInternal, e, Report{}, err, "The run of %s has ended.", e.Tool)
+		return refuse(CodeCanceled, e, Report{}, err, "The run of %s has ended.", e.Tool)
 	}
 	now, err := p.guard.now()
 	switch {
