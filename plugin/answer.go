@@ -141,6 +141,7 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 		outcome.Accepted = false
 		rec.log.Warn("contextgraph: an answer to an approval request was not taken", "confirmation_id", fr.ID, "session", r.session.ID, "error", err)
 	}
+	rec.logCause(outcome)
 	approval := outcome.Approval
 	if approval.CallID != "" {
 		r.mu.Lock()
@@ -187,6 +188,13 @@ func answerError(out safety.Outcome, err error) error {
 		return errors.New(out.Detail)
 	}
 	return err
+}
+
+// logCause logs what an authorizer refused with: whoever answered is not told.
+func (rec *Recorder) logCause(out safety.Outcome) {
+	if out.Cause != nil {
+		rec.log.Warn("contextgraph: the authorizer refused an answer, or failed", "approval", out.Approval.ID, "error", out.Cause)
+	}
 }
 
 func errText(err error) string {

@@ -307,6 +307,7 @@ func (rec *Recorder) answerInput(ctx agent.InvocationContext, ictx context.Conte
 		Session: r.session, ConfirmationID: in.response.ID, Confirmed: true, RunID: r.id, Peer: fromPeer(ctx, r.session),
 	})
 	in.outcome = out
+	rec.logCause(out)
 	if out.Approval.ID != "" {
 		in.approval = out.Approval
 	}

@@ -183,6 +183,9 @@ func TestAuthorizer(t *testing.T) {
 			out := b.answer(true)
 			if test.want == "" {
 				b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
+				if (out.Cause == nil) != (name == "nobody") {
+					t.Errorf("cause %v", out.Cause)
+				}
 				if b.world.calls != 0 {
 					t.Errorf("%d checks for somebody who may not answer", b.world.calls)
 				}
