@@ -184,6 +184,10 @@ func (rec *Recorder) takeInputs(ctx agent.InvocationContext, r *run, msg *genai.
 			return err
 		}
 		if e := in.permit.Consume(ictx, in.args()); e != nil {
+			var refusal *safety.Refusal
+			if errors.As(e, &refusal) {
+				refusal.Next = askAnew // whatever the cause, the permit is used up
+			}
 			err = refusedInput(in.response.ID, e)
 			continue
 		}
@@ -353,9 +357,12 @@ func (rec *Recorder) permitInput(ctx agent.InvocationContext, ictx context.Conte
 	return nil
 }
 
+// askAnew is what to do about a request that is over.
+const askAnew = "The request takes no answer any more: run the workflow again, which asks anew."
+
 // refusedInput is the error of a run whose message was refused.
 func refusedInput(id string, err error) error {
-	next := "The request takes no answer any more: run the workflow again, which asks anew."
+	next := askAnew
 	var refusal *safety.Refusal
 	if errors.As(err, &refusal) {
 		switch refusal.Code {
