@@ -139,7 +139,7 @@ func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest strin
 	nonce := randomID()
 	_, err := g.move(ctx, a, Transition{
 		To: StatePermitted, Actor: e.RunID, Run: e.RunID, Note: "unchanged before execution", NotAfter: true,
-		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: expires.UTC().Truncate(time.Microsecond)},
+		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: stored(expires)},
 	}, &r)
 	switch {
 	case errors.Is(err, ErrConflict):
