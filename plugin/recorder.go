@@ -254,7 +254,7 @@ func (rec *Recorder) rescue(where string, r **run) {
 func (rec *Recorder) Gaps() []string {
 	gaps := slices.Clone(rec.unrecorded)
 	if n := rec.counters.unplacedRows.Load(); n > 0 {
-		gaps = append(gaps, fmt.Sprintf("%d steps of runs that are not known could not be recorded", n))
+		gaps = append(gaps, fmt.Sprintf("%s not be recorded, and of which run is not known: restart the program and start a new session", plural(int(n), "step could", "steps could")))
 	}
 	return gaps
 }
