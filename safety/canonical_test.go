@@ -185,3 +185,21 @@ func FuzzArgsDigest(f *testing.F) {
 		}
 	})
 }
+
+// Nothing is made of the name of a list for each of its elements: the time that a digest
+// takes would follow the product of the two.
+func TestArgsDigestOfALongName(t *testing.T) {
+	list := make([]any, 10_000)
+	for i := range list {
+		list[i] = 1.0
+	}
+	args := map[string]any{strings.Repeat("k", 10_000): list}
+	allocations := testing.AllocsPerRun(1, func() {
+		if _, _, err := safety.ArgsDigest(args); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocations > 1000 {
+		t.Errorf("%v allocations for %d elements", allocations, len(list))
+	}
+}
