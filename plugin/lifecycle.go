@@ -71,8 +71,9 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 	defer rec.rescue("BeforeRun", &r)
 	r = rec.runs.get(keyOf(ctx))
 	if r == nil {
-		// A live run has no user message.
+		// A live run has no user message, and another one need not have one.
 		r = rec.open(ctx)
+		r.turns = turnsOf(ctx, r)
 	} else {
 		// What the caller changes of the state comes with the message, behind the
 		// callback that saw it.
