@@ -113,9 +113,14 @@ func TestArgsDigestRefuses(t *testing.T) {
 	if _, _, err := safety.ArgsDigest(deep(101)); err != nil {
 		t.Errorf("100 levels: %v", err)
 	}
-	_, _, err := safety.ArgsDigest(map[string]any{"a": []any{1, map[string]any{"b": math.NaN()}}})
-	if err == nil || !strings.Contains(err.Error(), "$.a[1].b") {
-		t.Errorf("error %v does not name the place", err)
+	for want, args := range map[string]map[string]any{
+		"$.a[1].b: ": {"a": []any{1, map[string]any{"b": math.NaN()}}},
+		"$.a[0]: ":   {"a": []any{math.NaN(), 1}, "b": 1},
+		"$.b.: ":     {"a": 1, "b": map[string]any{"": math.NaN()}},
+	} {
+		if _, _, err := safety.ArgsDigest(args); err == nil || !strings.Contains(err.Error(), ": "+want) {
+			t.Errorf("error %v does not name the place %s", err, want)
+		}
 	}
 }
 
