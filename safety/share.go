@@ -66,8 +66,21 @@ func Share[K comparable, T any](ctx context.Context, key K, f func(context.Conte
 	if !ok {
 		return f(ctx)
 	}
+	call := callOf(c, key, f)
+	select {
+	case <-call.done:
+		return call.value, call.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// callOf returns the call that is shared under the key, and begins it if it is the first.
+func callOf[K comparable, T any](c *runningCheck, key K, f func(context.Context) (T, error)) *sharedCall[T] {
 	k := sharedKey[K, T]{key}
 	c.mu.Lock()
+	defer c.mu.Unlock() // a K that is an interface may hold what no map takes, which panics
 	call, known := c.calls[k].(*sharedCall[T])
 	if !known {
 		call = &sharedCall[T]{done: make(chan struct{})}
@@ -77,13 +90,5 @@ func Share[K comparable, T any](ctx context.Context, key K, f func(context.Conte
 			call.value, call.err = bounded(c.ctx, c.deadline, f)
 		}()
 	}
-	c.mu.Unlock()
-
-	select {
-	case <-call.done:
-		return call.value, call.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
+	return call
 }
