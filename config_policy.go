@@ -62,8 +62,9 @@ type CostConfig struct {
 	Type string
 	// Attribute is the cost of one of them, as the checker answers it. Required.
 	Attribute string
-	// Quantity is the attribute that says how many the action buys. Defaults to one
-	// of each.
+	// Quantity is the attribute that says how many the action buys. Unless the checker of
+	// the type answers it, it has to be optional there ([DriftConfig]). Defaults to one of
+	// each.
 	Quantity string
 }
 

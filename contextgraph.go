@@ -229,8 +229,9 @@ func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 }
 
 // Check checks the world now for the session's latest open approval request, or
-// for all entities of the session when none is open. It permits nothing: the
-// gate checks again before an action runs. The verdict is recorded.
+// for all entities of the session when none is open; then no arguments say what an
+// action costs, so that a rule of guard.budgets that goes by them fails the check. It
+// permits nothing: the gate checks again before an action runs. The verdict is recorded.
 func (in *Instance) Check(ctx context.Context, s Session) (safety.Report, error) {
 	if in.guard == nil {
 		return safety.Report{}, ErrDisabled

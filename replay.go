@@ -56,6 +56,10 @@ type replayChecker struct {
 type (
 	recordKey struct{}
 	budgetKey struct{ checker *replayChecker }
+	admitKey  struct {
+		checker *replayChecker
+		node    string
+	}
 	replayKey struct {
 		node    string
 		timeout time.Duration
@@ -142,16 +146,12 @@ func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.
 	if r.tool != "" && r.tool != c.Tool {
 		return replayed{}, fmt.Errorf("the configuration has %s called again for this type, not %s", r.tool, c.Tool)
 	}
-	budget, err := safety.Share(ctx, budgetKey{r}, func(context.Context) (*atomic.Int64, error) { return new(atomic.Int64), nil })
-	if err != nil {
+	if err := r.admit(ctx, c); err != nil {
 		return replayed{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	return safety.Share(ctx, replayKey{c.Node, r.timeout}, func(ctx context.Context) (replayed, error) {
-		if n := budget.Add(1); n > r.most {
-			return replayed{}, fmt.Errorf("more than %d calls would have to be repeated for one check (max_calls)", r.most)
-		}
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		at := r.in.now()
@@ -162,6 +162,22 @@ func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.
 		}
 		return out, err
 	})
+}
+
+// admit counts a call against what one check may repeat for this type, once however many
+// entities it shows, and apart from the repetition itself, which other types share.
+func (r *replayChecker) admit(ctx context.Context, c graphsync.Call) error {
+	budget, err := safety.Share(ctx, budgetKey{r}, func(context.Context) (*atomic.Int64, error) { return new(atomic.Int64), nil })
+	if err != nil {
+		return err
+	}
+	_, err = safety.Share(ctx, admitKey{r, c.Node}, func(context.Context) (struct{}, error) {
+		if budget.Add(1) > r.most {
+			return struct{}{}, fmt.Errorf("more than %d calls would have to be repeated for one check of this type (max_calls); raise it", r.most)
+		}
+		return struct{}{}, nil
+	})
+	return err
 }
 
 // compare takes what a repeated call says of e into state.

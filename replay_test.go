@@ -393,6 +393,37 @@ func TestReplayBudget(t *testing.T) {
 	}
 }
 
+// max_calls is of one type: what is too much for one is repeated for another that has
+// entities from the same call.
+func TestReplayBudgetIsOfOneType(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{MaxCalls: 1}, func(o *options) {
+		o.answer = searching(3)
+		o.search = func(_ agent.Context, a searchArgs) (map[string]any, error) {
+			return items("product of " + a.Query), nil
+		}
+		delete(o.cfg.CheckFuncs, "Product")
+		other := o.cfg.Extract[0]
+		other.Name, other.Type = "aimed at", "Targeting"
+		o.cfg.Extract = append(o.cfg.Extract, other)
+		o.cfg.Checkers = append(o.cfg.Checkers, contextgraph.CheckerConfig{Type: "Targeting", Replay: &contextgraph.ReplayCheckerConfig{}})
+	})
+	v.ask(sess)
+	r, err := v.cg.Check(t.Context(), key(sess))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(map[string]int)
+	for _, f := range r.Failures() {
+		failed[f.EntityType]++
+	}
+	if diff := cmp.Diff(map[string]int{"Product": 2}, failed); diff != "" {
+		t.Errorf("failures by type (-want +got):\n%s%s", diff, r.Summary())
+	}
+	if n := v.calls.Load(); n != 6 {
+		t.Errorf("search ran %d times, want three times for the agent and three times for the check", n)
+	}
+}
+
 // A tool that hangs is abandoned; what it does later is too late.
 func TestReplayTimeout(t *testing.T) {
 	v := newInventory(t, contextgraph.ReplayCheckerConfig{Timeout: 20 * time.Millisecond})

@@ -134,7 +134,7 @@ func (c *Calls) call(node string) Call {
 	case err != nil:
 		out.Problem = fmt.Sprintf("its row cannot be read: %v", err)
 	case attributes.ADK.Replay == "":
-		out.Problem = "its tool was not registered with Replayable when it was called"
+		out.Problem = "its tool was not registered with Replayable when it was called; register it before its agent runs"
 	case attributes.ADK.Replay != schema.ReplayReady:
 		out.Problem = attributes.ADK.Replay
 	case row.IsTruncated:

@@ -189,6 +189,36 @@ func TestHTTPCheckerKeepsDrift(t *testing.T) {
 	wantFailure(t, r, safety.ReasonTypeMismatch)
 }
 
+// What an answer lacks or has otherwise is a failure with a reason of its own.
+func TestHTTPCheckerReasons(t *testing.T) {
+	for name, test := range map[string]struct {
+		body   string
+		change func(*safety.HTTPConfig)
+		want   string
+	}{
+		"another type":   {`{"price": 40000, "available": "true"}`, nil, safety.ReasonTypeMismatch},
+		"several values": {`{"price": 40000, "prices": [1, 2], "available": true}`, path("$.prices[*]"), safety.ReasonTypeMismatch},
+		"null":           {`{"price": null, "available": true}`, nil, safety.ReasonMissingAttribute},
+		"no time":        {`{"price": 40000, "available": true}`, asOf("$.at"), safety.ReasonNoAsOf},
+		"no version":     {`{"price": 40000, "available": true}`, version("$.rev"), safety.ReasonMissingAttribute},
+		"no ETag":        {`{"price": 40000, "available": true}`, version(safety.VersionETag), safety.ReasonMissingAttribute},
+		"no JSON":        {`price`, nil, safety.ReasonError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := placement("http://ads.example")
+			cfg.Client = replying(200, nil, strings.NewReader(test.body))
+			if test.change != nil {
+				test.change(&cfg)
+			}
+			r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava).check()
+			if r.Verdict() != safety.CheckFailed {
+				t.Error(r.Summary())
+			}
+			wantFailure(t, r, test.want)
+		})
+	}
+}
+
 // An answer of the greatest size is an answer.
 func TestHTTPCheckerMaxBody(t *testing.T) {
 	const body = `{"price": 40000, "available": true}`

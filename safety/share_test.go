@@ -115,6 +115,20 @@ func TestShareFails(t *testing.T) {
 	}
 }
 
+// A key that no map takes is a panic of its call alone: no other call waits for it.
+func TestShareUnhashableKey(t *testing.T) {
+	b := newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+			_, err := safety.Share(ctx, any([]string{e.Key}), func(context.Context) (int, error) { return 1, nil })
+			return safety.State{}, err
+		})
+	}, yahoo, strava)
+	failures := b.check().Failures()
+	if len(failures) != 2 || failures[0].Reason != safety.ReasonPanic || failures[1].Reason != safety.ReasonPanic {
+		t.Errorf("failures %v, want a panic for each entity", failures)
+	}
+}
+
 // A call that never returns holds up nobody.
 func TestShareIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
