@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/theory/jsonpath"
 )
@@ -118,7 +119,7 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 	if x == nil || len(x.byEvent[e.EventType]) == 0 {
 		return read, nil
 	}
-	var docs documents
+	docs := documents{marked: jsonenc.Marked(string(e.Content))}
 	named := make(mentions)
 	for _, c := range x.byEvent[e.EventType] {
 		doc, applies, err := docs.of(e, c)
@@ -127,7 +128,7 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 		}
 		if err == nil && applies {
 			var found []entity.Entity
-			found, err = c.apply(doc, named)
+			found, err = c.apply(doc, docs.marked, named)
 			read.entities = append(read.entities, found...)
 		}
 		if err != nil {
@@ -156,6 +157,8 @@ func (m mentions) add(e entity.Entity, place string) {
 // documents decodes the content of one row, each part at most once.
 type documents struct {
 	split bool
+	// marked says that the content has marks in the place of what was left out.
+	marked bool
 	tool  struct {
 		Tool   string          `json:"tool"`
 		Args   json.RawMessage `json:"args"`
@@ -235,10 +238,13 @@ func isNoResult(doc any) bool {
 
 // apply finds the entities of one rule in one document. Where an action names them is
 // added to named.
-func (c *compiled) apply(doc any, named mentions) ([]entity.Entity, error) {
+func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity, error) {
+	if marked && hidden(c.each, doc) {
+		return nil, fmt.Errorf("each %s: %w", c.Each, errHidden)
+	}
 	var out []entity.Entity
 	for i, object := range c.objects(doc) {
-		e, err := c.entity(object.Node)
+		e, err := c.entity(object.Node, marked)
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
 		}
@@ -253,6 +259,8 @@ func (c *compiled) apply(doc any, named mentions) ([]entity.Entity, error) {
 	return out, nil
 }
 
+var errHidden = errors.New("it looks into what was redacted or left out when it was recorded")
+
 func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	located := c.each.SelectLocated(doc)
 	if !c.eachOne {
@@ -262,7 +270,7 @@ func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	return located
 }
 
-func (c *compiled) entity(object any) (entity.Entity, error) {
+func (c *compiled) entity(object any, marked bool) (entity.Entity, error) {
 	e := entity.Entity{Type: c.Type, Confidence: c.Confidence, Source: c.source}
 	raw, found, err := selectOne(c.value, object)
 	if err == nil && !found {
@@ -285,6 +293,8 @@ func (c *compiled) entity(object any) (entity.Entity, error) {
 		case err != nil:
 		case found && raw != nil:
 			v, err = entity.FromAny(raw, a.Kind, a.Currency)
+		case marked && hidden(a.path, object):
+			err = errHidden
 		case a.Optional:
 			continue
 		default:
