@@ -115,7 +115,9 @@ func randomSession(t *testing.T, seed uint64) *recorder {
 			if rnd.IntN(2) == 0 {
 				r.tool("U"+id, root, id+"x=query_audience", m{}, m{"audience": fmt.Sprint("Group ", rnd.IntN(3))})
 			}
-			r.end("T"+id, root, id+"=query_ad_inventory", placements(fmt.Sprint("P", rnd.IntN(5)), fmt.Sprint("P", rnd.IntN(5))), nil)
+			one := rnd.IntN(5)
+			other := (one + 1 + rnd.IntN(4)) % 5
+			r.end("T"+id, root, id+"=query_ad_inventory", placements(fmt.Sprint("P", one), fmt.Sprint("P", other)), nil)
 		}
 	}
 	return r

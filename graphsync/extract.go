@@ -69,7 +69,8 @@ type Extraction struct {
 //
 // An entity found several times in one row is one: what is declared comes first,
 // then the rules in their order; the later wins attribute by attribute, and the
-// confidence is the greatest.
+// confidence is the greatest. Matches of one rule that contradict each other are no one
+// thing, and an error, except in the arguments of an action: those list what is wanted.
 func (x *Extractor) Extract(rows []schema.Event) Extraction {
 	var out Extraction
 	for _, e := range inOrder(rows) {
@@ -159,7 +160,7 @@ type documents struct {
 	split bool
 	// marked says that the content has marks in the place of what was left out.
 	marked bool
-	tool  struct {
+	tool   struct {
 		Tool   string          `json:"tool"`
 		Args   json.RawMessage `json:"args"`
 		Result json.RawMessage `json:"result"`
@@ -243,8 +244,12 @@ func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity,
 		return nil, fmt.Errorf("each %s: %w", c.Each, errHidden)
 	}
 	var out []entity.Entity
+	first := make(map[string]entity.Entity) // by value
 	for i, object := range c.objects(doc) {
 		e, err := c.entity(object.Node, marked)
+		if err == nil && c.In != InAction {
+			err = agree(first, e)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
 		}
@@ -257,6 +262,24 @@ func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity,
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// agree adds e to the things of a document by their values. One that is there with another
+// value of an attribute is two things under one name: one of them would not be checked.
+func agree(first map[string]entity.Entity, e entity.Entity) error {
+	other, known := first[e.Value]
+	if !known {
+		first[e.Value] = e
+		return nil
+	}
+	first[e.Value] = merged(other, e)
+	for _, name := range sortedKeys(e.Attributes) {
+		if v := other.Attributes[name]; !v.IsZero() && !v.Equal(e.Attributes[name]) {
+			return fmt.Errorf("%s %s has the %s %s here and %s in another match: the value has to name one thing",
+				e.Type, e.Value, name, e.Attributes[name], v)
+		}
+	}
+	return nil
 }
 
 var errHidden = errors.New("it looks into what was redacted or left out when it was recorded")
