@@ -118,7 +118,10 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	now := rec.now()
 	kind := "" // of the error in a result
 	completed := false
-	note := c.replayEnd(args)
+	note := ""
+	if !errors.Is(err, errUnfinished) {
+		note = c.replayEnd(args)
+	}
 	x := row{
 		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
 		timed: true, total: now.Sub(c.started),
