@@ -79,7 +79,7 @@ func (c Config) warnings() []string {
 		answers[t] = nil // code wins, and nobody knows what it answers
 		delete(replays, t)
 	}
-	out := c.unread()
+	out := append(c.unread(), c.unfound()...)
 	for _, e := range c.Extract {
 		attributes, ok := answers[e.Type]
 		if !ok {
@@ -103,6 +103,25 @@ func (c Config) warnings() []string {
 				out = append(out, fmt.Sprintf("rule %q finds the attribute %q of type %q, which its checker does not answer: an approval that rests on one fails its check", e.Name, name, e.Type))
 			}
 		}
+	}
+	return out
+}
+
+// unfound says which types have to be unchanged by guard.listed and are found by no rule.
+func (c Config) unfound() []string {
+	var types, out []string
+	for _, e := range c.Extract {
+		types = append(types, e.Type)
+	}
+	for _, typ := range c.Guard.Listed {
+		if slices.Contains(types, typ) {
+			continue
+		}
+		w := fmt.Sprintf("guard.listed requires the type %q, which no rule finds: nothing of it is checked but what tools declare", typ)
+		if near := closest(typ, types); near != "" {
+			w += fmt.Sprintf("; did you mean %q?", near)
+		}
+		out = append(out, w)
 	}
 	return out
 }
