@@ -234,3 +234,21 @@ func TestValidateSQLUse(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A type that has to be unchanged and that no rule finds is most likely misspelt.
+func TestListedTypeThatNoRuleFinds(t *testing.T) {
+	rule := ExtractConfig{Name: "r", Tool: "search", Type: "Product", Value: "$.name"}
+	for listed, want := range map[string]string{
+		"Product":  "",
+		"Prodct":   `guard.listed requires the type "Prodct", which no rule finds: nothing of it is checked but what tools declare; did you mean "Product"?`,
+		"Audience": `guard.listed requires the type "Audience", which no rule finds: nothing of it is checked but what tools declare`,
+	} {
+		c := Config{
+			Extract: []ExtractConfig{rule}, CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(nil)},
+			Guard: GuardConfig{Require: safety.RequireListed, Listed: []string{listed}},
+		}
+		if got := strings.Join(c.warnings(), "\n"); got != want {
+			t.Errorf("%s: %q, want %q", listed, got, want)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func (c Config) warnings() []string {
 	answers, replays := c.answers()
 	types := slices.Sorted(maps.Keys(answers))
 	guard := c.Guard.withDefaults()
-	out := c.unread()
+	out := append(c.unread(), c.unfound()...)
 	for _, e := range c.Extract {
 		if guard.Types[e.Type].Optional {
 			continue // a check passes without it
@@ -97,4 +97,23 @@ func (g GuardConfig) optional(typ, attribute string) bool {
 		}
 	}
 	return false
+}
+
+// unfound says which types have to be unchanged by guard.listed and are found by no rule.
+func (c Config) unfound() []string {
+	var types, out []string
+	for _, e := range c.Extract {
+		types = append(types, e.Type)
+	}
+	for _, typ := range c.Guard.Listed {
+		if slices.Contains(types, typ) {
+			continue
+		}
+		w := fmt.Sprintf("guard.listed requires the type %q, which no rule finds: nothing of it is checked but what tools declare", typ)
+		if near := closest(typ, types); near != "" {
+			w += fmt.Sprintf("; did you mean %q?", near)
+		}
+		out = append(out, w)
+	}
+	return out
 }

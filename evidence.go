@@ -46,13 +46,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 		return snapshot, nil
 	}
 	// Without the limit that Why has: what led to the decision long ago is checked too.
-	// What the nodes of a workflow hand on to one that asks for an input is on no edge of
-	// the graph, so everything counts there.
-	find := g.Evidence
-	if n, ok := g.Node(decision); ok && n.Kind == graphsync.KindHITL {
-		find = g.Before
-	}
-	if snapshot.Entities, err = find(decision); err != nil {
+	if snapshot.Entities, err = g.RestsOn(decision); err != nil {
 		return safety.Snapshot{}, err
 	}
 	return snapshot, nil

@@ -191,6 +191,11 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 			}
 			continue
 		}
+		// Of what is spelled in several ways, each is a thing of its own.
+		same := slices.DeleteFunc(slices.Clone(now.Seen), func(s entity.Entity) bool { return s.Value != e.Value })
+		if len(same) > 0 {
+			now = entity.Canonicalize(same)[0]
+		}
 		for _, name := range slices.Sorted(maps.Keys(now.Attributes)) {
 			v := now.Attributes[name]
 			// What was seen in another call is asked for there.

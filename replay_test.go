@@ -185,6 +185,60 @@ func TestReplayArguments(t *testing.T) {
 	}
 }
 
+// A callback of the agent has the tool look elsewhere than the record says. Repeated as
+// recorded, the call would answer for a place that nobody looked at.
+func TestReplayOfArgumentsThatACallbackChanged(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.beforeTool = append(o.beforeTool, func(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+			if t.Name() == "search" {
+				args["query"] = "warehouse 2"
+			}
+			return nil, nil
+		})
+	})
+	v.again = func(_ agent.Context, a searchArgs) (map[string]any, error) {
+		if a.Query == "warehouse 2" {
+			return items("sold out here"), nil
+		}
+		return items(item), nil
+	}
+	id, _ := v.ask(sess)
+	if got := v.answer(sess, id, true); got["reason"] != "check_failed" {
+		t.Errorf("buy answered %v, want a check that failed", got)
+	}
+	v.wantBought(0)
+	if report := string(v.approvals(sess)[0].Report); !strings.Contains(report, "its arguments were changed after they were recorded") {
+		t.Errorf("report %s", report)
+	}
+}
+
+// Two things of one list that differ in their spelling alone are two.
+func TestReplayOfSpellings(t *testing.T) {
+	list := func(first, second string) map[string]any {
+		return map[string]any{"items": []any{
+			map[string]any{"name": item, "price": first, "available": true},
+			map[string]any{"name": strings.ToUpper(item), "price": second, "available": true},
+		}}
+	}
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.search = func(agent.Context, searchArgs) (map[string]any, error) { return list("$40,000", "$40,000"), nil }
+	})
+	v.ask(sess)
+	for _, test := range []struct {
+		now  map[string]any
+		want safety.Verdict
+	}{
+		{list("$40,000", "$40,000"), safety.Safe},
+		{list("$52,000", "$40,000"), safety.Drift},
+		{list("$40,000", "$52,000"), safety.Drift},
+	} {
+		v.search(func(agent.Context, searchArgs) (map[string]any, error) { return test.now, nil })
+		if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != test.want {
+			t.Errorf("error %v, want %s\n%s", err, test.want, r.Summary())
+		}
+	}
+}
+
 // Whatever a repeated call tries beside reading fails the check, and has no effect.
 func TestReplayOnlyReads(t *testing.T) {
 	part := genai.NewPartFromText("x")

@@ -36,17 +36,21 @@ type Source struct {
 // Calls are the calls of a session. It is safe for concurrent use.
 type Calls struct {
 	rows map[string]*schema.Event // by event id
-	// started is the first TOOL_STARTING row of each span.
-	started map[string]*schema.Event
+	// started are the TOOL_STARTING rows of each span, ended is the row that ended it.
+	started map[string][]*schema.Event
+	ended   map[string]*schema.Event
 }
 
 // NewCalls returns the calls in the rows of a session, which must not change.
 func NewCalls(rows []schema.Event) *Calls {
-	c := &Calls{rows: make(map[string]*schema.Event, len(rows)), started: make(map[string]*schema.Event)}
+	c := &Calls{rows: make(map[string]*schema.Event, len(rows)), started: make(map[string][]*schema.Event), ended: make(map[string]*schema.Event)}
 	for _, e := range inOrder(rows) {
 		c.rows[e.EventID] = e
-		if node := RowNodeKey(e); e.EventType == schema.ToolStarting && c.started[node] == nil {
-			c.started[node] = e
+		switch node := RowNodeKey(e); e.EventType {
+		case schema.ToolStarting:
+			c.started[node] = append(c.started[node], e)
+		case schema.ToolCompleted, schema.ToolError:
+			c.ended[node] = e
 		}
 	}
 	return c
@@ -111,38 +115,54 @@ func (c *Calls) notResult(s entity.Entity) string {
 // call reads the call of a span.
 func (c *Calls) call(node string) Call {
 	out := Call{Node: node}
-	row := c.started[node]
-	if row == nil {
+	started := c.started[node]
+	if len(started) == 0 {
 		out.Problem = "the record does not have its beginning"
 		return out
 	}
+	row := started[0]
 	out.Agent = row.Agent
 	var content struct {
 		Tool string         `json:"tool"`
 		Args map[string]any `json:"args"`
 	}
 	contentErr := json.Unmarshal(row.Content, &content)
+	id, replay, attributesErr := replayOf(row)
+	out.Tool, out.ID = content.Tool, id
+	var ended string
+	var endedErr error
+	if row := c.ended[node]; row != nil && len(row.Attributes) > 0 {
+		_, ended, endedErr = replayOf(row)
+	}
+	switch err := cmp.Or(contentErr, attributesErr, endedErr); {
+	case err != nil:
+		out.Problem = fmt.Sprintf("its row cannot be read: %v", err)
+	case replay == "":
+		out.Problem = "its tool was not registered with Replayable when it was called; register it before its agent runs"
+	case replay != schema.ReplayReady:
+		out.Problem = replay
+	case ended != "":
+		out.Problem = ended
+	case row.IsTruncated:
+		out.Problem = "its row was cut to a limit"
+	case len(started) > 1:
+		out.Problem = "the record has several beginnings of it"
+	default:
+		out.Args = content.Args
+	}
+	return out
+}
+
+// replayOf reads what the row of a call says of its repetition.
+func replayOf(row *schema.Event) (id, replay string, err error) {
 	var attributes struct {
 		ADK struct {
 			ID     string `json:"function_call_id"`
 			Replay string `json:"replay"`
 		} `json:"adk"`
 	}
-	attributesErr := json.Unmarshal(row.Attributes, &attributes)
-	out.Tool, out.ID = content.Tool, attributes.ADK.ID
-	switch err := cmp.Or(contentErr, attributesErr); {
-	case err != nil:
-		out.Problem = fmt.Sprintf("its row cannot be read: %v", err)
-	case attributes.ADK.Replay == "":
-		out.Problem = "its tool was not registered with Replayable when it was called; register it before its agent runs"
-	case attributes.ADK.Replay != schema.ReplayReady:
-		out.Problem = attributes.ADK.Replay
-	case row.IsTruncated:
-		out.Problem = "its row was cut to a limit"
-	default:
-		out.Args = content.Args
-	}
-	return out
+	err = json.Unmarshal(row.Attributes, &attributes)
+	return attributes.ADK.ID, attributes.ADK.Replay, err
 }
 
 // Found returns what the rules and the declarations find in one row, each thing once: the

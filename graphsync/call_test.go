@@ -142,7 +142,15 @@ func TestCallProblems(t *testing.T) {
 		"cut":           {func(_ *recorder, e *schema.Event) { e.IsTruncated = true }, "cut to a limit"},
 		"no content":    {func(_ *recorder, e *schema.Event) { e.Content = nil }, "cannot be read"},
 		"no attributes": {func(_ *recorder, e *schema.Event) { e.Attributes = []byte("x") }, "cannot be read"},
-		"no beginning":  {func(_ *recorder, e *schema.Event) { e.EventType = schema.NodeOutput }, "does not have its beginning"},
+		"changed later": {func(r *recorder, _ *schema.Event) {
+			r.rows[len(r.rows)-1].Attributes = r.json(m{"adk": m{"replay": "its arguments were changed"}})
+		}, "its arguments were changed"},
+		"two beginnings": {func(r *recorder, e *schema.Event) {
+			again := *e
+			again.EventID, again.Content = "again", r.json(m{"tool": "query_audience", "args": m{"page": 2}})
+			r.rows = append(r.rows, again)
+		}, "several beginnings"},
+		"no beginning": {func(_ *recorder, e *schema.Event) { e.EventType = schema.NodeOutput }, "does not have its beginning"},
 	} {
 		r := &recorder{t: t}
 		r.turn("1", "R")

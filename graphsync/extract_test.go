@@ -44,6 +44,7 @@ func row(t *testing.T, eventType, content string) schema.Event {
 func TestExtractResult(t *testing.T) {
 	rule := adRules()[0]
 	rule.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber, Optional: true}
+	rule.Attributes["status"] = graphsync.AttributeRule{Path: "$.state.now", Optional: true}
 	x := compile(t, []graphsync.Rule{rule})
 	tests := []struct {
 		name    string
@@ -64,6 +65,13 @@ func TestExtractResult(t *testing.T) {
 		{name: "other tool", content: `{"tool":"other","result":{"placements":[{}]}}`, want: []string{}},
 		{name: "tool failed", content: `{"tool":"query_ad_inventory","result":{"error":"no"}}`, want: []string{}},
 		{name: "an error beside a result", content: `{"tool":"query_ad_inventory","result":{"error":"half","placements":[{"name":"A"}]}}`, want: []string{"Product A (rule 0.97)"}},
+		{name: "one name for two things", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":1},{"name":"A","price":2}]}}`, fail: "match 2 of each $.placements[*]: Product A has the price $2 here and $1 in another match"},
+		{name: "one thing twice", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":1},{"name":"A","price":1.0,"reach":3}]}}`, want: []string{"Product A (rule 0.97) price=money:1:USD reach=number:3"}},
+		{name: "a redacted list", content: `{"tool":"query_ad_inventory","result":{"placements":"[REDACTED]"}}`, fail: "each $.placements[*]: it looks into what was redacted"},
+		{name: "a redacted result", content: `{"tool":"query_ad_inventory","result":"[REDACTED]"}`, fail: "each $.placements[*]: it looks into what was redacted"},
+		{name: "a redacted object", content: `{"tool":"query_ad_inventory","result":{"placements":["[REDACTED]"]}}`, fail: "value $.name"},
+		{name: "a redacted part of it", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","state":"[REDACTED]"}]}}`, fail: "attribute status $.state.now: it looks into what was redacted"},
+		{name: "redacted beside it", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","x":"[REDACTED]"}],"token":"[REDACTED]"}}`, want: []string{"Product A (rule 0.97)"}},
 		{name: "null result", content: `{"tool":"query_ad_inventory","result":null}`, want: []string{}},
 		{name: "null attribute", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":null,"config_uri":null}]}}`, want: []string{"Product A (rule 0.97)"}},
 		{name: "number as name", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":7.0}]}}`, want: []string{"Product 7 (rule 0.97)"}},

@@ -155,10 +155,12 @@ type call struct {
 	started      time.Time
 	live         bool
 	origin       string
-	done         bool
-	entities     []byte
-	approval     safety.Approval
-	permit       *safety.Permit
+	// replay is the digest of the arguments, if the call can be repeated with them.
+	replay   string
+	done     bool
+	entities []byte
+	approval safety.Approval
+	permit   *safety.Permit
 	// refused says why the call did not run, refusal the same as the model is told.
 	refused string
 	refusal *safety.Refusal

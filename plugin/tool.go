@@ -29,13 +29,15 @@ func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]
 func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[string]any) *call {
 	c := r.newCall(ctx, t, rec.now())
 	c.origin = originOf(t, args)
+	var note string
+	note, c.replay = rec.replayNote(t, args)
 	c.span = rec.emit(ctx, r, row{
 		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, parent: c.parent, at: c.started,
 	}, body{
 		content: func(d jsonenc.Doc) { toolContent(d, c, "args", args) },
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("function_call_id", c.id)
-			d.OptStr("replay", rec.replayNote(t, args))
+			d.OptStr("replay", note)
 		},
 	}).span
 	if !r.startCall(ctx, c) {
@@ -116,6 +118,10 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	now := rec.now()
 	kind := "" // of the error in a result
 	completed := false
+	note := ""
+	if !errors.Is(err, errUnfinished) {
+		note = c.replayEnd(args)
+	}
 	x := row{
 		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
 		timed: true, total: now.Sub(c.started),
@@ -123,6 +129,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	b := body{
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("function_call_id", c.id)
+			d.OptStr("replay", note)
 			child.link(d)
 		},
 		attrs: func(d jsonenc.Doc) {

@@ -129,16 +129,17 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 	}
 	var now, approved sum
 	var unknown error // what was approved cost something unknown
+	counted := q.counted()
 	for i, t := range q.targets {
 		e := t.entity
-		if e.Type != b.CostType || !t.action && !b.Evaluated {
+		if e.Type != b.CostType || !t.action && !b.Evaluated || !counted[i] {
 			continue
 		}
 		price := found[i].result.Now[b.CostAttribute]
 		if !found[i].read || price.IsZero() {
 			return nil, fmt.Errorf("the present %s of %s %s could not be read", b.CostAttribute, e.Type, e.Value)
 		}
-		times, err := quantity(e, b.QuantityAttribute, q.decision)
+		times, err := t.quantity(b.QuantityAttribute, q.decision)
 		if err != nil {
 			return nil, err
 		}
@@ -177,9 +178,10 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 // limit returns the budget that was approved, and its amount.
 func (q *inquiry) limit(b BudgetRule) (entity.Canonical, entity.Value, error) {
 	var named, evaluated []entity.Canonical
-	for _, t := range q.targets {
+	counted := q.counted()
+	for i, t := range q.targets {
 		switch {
-		case t.entity.Type != b.LimitType || t.unseen:
+		case t.entity.Type != b.LimitType || t.unseen || !counted[i]:
 		case t.action:
 			named = append(named, t.entity)
 		default:
@@ -219,13 +221,14 @@ func (q *inquiry) nothingBought(b BudgetRule) error {
 	}
 }
 
-// quantity returns how many of e are bought: the attribute as the action says it, or
-// else as it was seen; without one, as often as the action names it.
-func quantity(e entity.Canonical, name, decision string) (*big.Rat, error) {
+// quantity returns how many are bought: the attribute as the action says it, or else as
+// it was seen; without one, as often as the action names it.
+func (t target) quantity(name, decision string) (*big.Rat, error) {
+	e := t.entity
 	v := e.Attributes[name]
 	var named int64
 	for _, s := range e.Seen {
-		if s.Source != entity.SourceAction || s.TechNode != decision {
+		if s.Source != entity.SourceAction || s.TechNode != decision || t.spelled && s.Value != e.Value {
 			continue
 		}
 		named += 1 + int64(s.Repeats)

@@ -57,6 +57,9 @@ type target struct {
 	entity entity.Canonical
 	unseen bool
 	action bool // it stands in the arguments of the action
+	// spelled says that the entity has several spellings, of which this is one, again
+	// that it is not the first.
+	spelled, again bool
 	// later holds the attributes that the record has gained since the request, if any.
 	later map[string]entity.Value
 	seen  []entity.Entity // with those of later
@@ -118,7 +121,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 
 	seen := make([]entity.Canonical, 0, len(q.targets))
 	for _, t := range q.targets {
-		if !t.unseen {
+		if !t.unseen && !t.again {
 			seen = append(seen, t.entity)
 		}
 	}

@@ -23,7 +23,8 @@ import (
 
 // Values of [HTTPConfig] AsOf and Version that are not JSONPaths.
 const (
-	// AsOfFetch takes the time the request was sent.
+	// AsOfFetch takes the time the request was sent, less the Age of an answer that a
+	// cache had.
 	AsOfFetch = "fetch"
 	// AsOfDateHeader takes the Date header of the answer.
 	AsOfDateHeader = "date_header"

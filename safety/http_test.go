@@ -278,3 +278,39 @@ func TestHTTPCheckerHidesTheQuery(t *testing.T) {
 		}
 	}
 }
+
+// An answer that a cache had is as old as the cache says.
+func TestHTTPCheckerAge(t *testing.T) {
+	for name, test := range map[string]struct {
+		age  []string
+		asOf string
+		want string // the reason of the failed check, "" for safe
+	}{
+		"none":                   {nil, "", ""},
+		"young":                  {[]string{"30"}, "", ""},
+		"old":                    {[]string{"31"}, "", safety.ReasonStaleAnswer},
+		"very old":               {[]string{"2147483647"}, "", safety.ReasonStaleAnswer},
+		"no number":              {[]string{"old"}, "", safety.ReasonNoAsOf},
+		"negative":               {[]string{"-1"}, "", safety.ReasonNoAsOf},
+		"beyond any age":         {[]string{"9223372036854775807"}, "", safety.ReasonNoAsOf},
+		"two":                    {[]string{"1", "2"}, "", safety.ReasonNoAsOf},
+		"old, but the body says": {[]string{"600"}, "$.as_of", ""},
+	} {
+		header := http.Header{"Age": test.age}
+		cfg := placement("http://world.test")
+		cfg.AsOf = test.asOf
+		cfg.Client = replying(http.StatusOK, header, strings.NewReader(`{"price": 40000, "available": true, "as_of": "2026-01-19T11:00:13Z"}`))
+		b := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava)
+		b.ask()
+		r := b.check()
+		if test.want == "" {
+			if !r.IsSafeToApprove() {
+				t.Errorf("%s: %s", name, r.Summary())
+			}
+			continue
+		}
+		if f := r.Failures(); len(f) == 0 || f[0].Reason != test.want {
+			t.Errorf("%s: want %s\n%s", name, test.want, r.Summary())
+		}
+	}
+}

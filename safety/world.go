@@ -22,10 +22,12 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 
 	q.tool, q.decision = a.Tool, a.DecisionNode
 
-	known := make(map[string]int, len(a.Entities))
-	for i, e := range cloneEntities(a.Entities) {
-		known[e.Key] = i
-		q.targets = append(q.targets, target{entity: e, action: ofAction(e, q.decision)})
+	for _, e := range cloneEntities(a.Entities) {
+		q.require(e, false)
+	}
+	known := make(map[string][]int, len(q.targets))
+	for i, t := range q.targets {
+		known[t.entity.Key] = append(known[t.entity.Key], i)
 	}
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
@@ -57,11 +59,13 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	}
 	for _, e := range snap.Entities {
 		action := ofAction(e, q.decision)
-		if i, ok := known[e.Key]; ok {
-			q.targets[i].action = q.targets[i].action || action
-			q.targets[i].learn(e)
-		} else if g.policy.requires(e, action) {
-			q.targets = append(q.targets, target{entity: e, unseen: true, action: action})
+		for _, i := range known[e.Key] {
+			t := &q.targets[i]
+			t.action = t.action || action && !t.spelled
+			t.learn(e)
+		}
+		if known[e.Key] == nil && g.policy.requires(e, action) {
+			q.require(e, true)
 		}
 	}
 	return g.inspect(ctx, caller, q), nil
@@ -84,7 +88,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	}
 	q.blame(problems(snap.Receipt, snap.Gaps)...)
 	for _, e := range g.policy.required(snap.Entities, q.decision) {
-		q.targets = append(q.targets, target{entity: e})
+		q.require(e, false)
 	}
 	return g.inspect(ctx, caller, q), nil
 }
