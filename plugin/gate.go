@@ -227,10 +227,10 @@ func (rec *Recorder) endPermit(ctx context.Context, c *call, args map[string]any
 }
 
 // finishPermit tells the ledger how the effect ended. One inside of which the gate refused
-// a call did not do what it was approved for.
+// a protected tool did not do what it was approved for.
 func (rec *Recorder) finishPermit(ctx context.Context, c *call, err error) {
-	if err == nil && c.refused != "" {
-		err = errors.New(c.refused)
+	if err == nil && c.refusal != nil && c.refusal.Code == CodeUnsupported {
+		err = c.refusal
 	}
 	dctx, cancel := detached(ctx, ledgerTimeout)
 	defer cancel()
