@@ -157,6 +157,7 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 		c.permit = nil
 		return rec.refuse(c, err)
 	}
+	c.digest = outcome.Approval.ArgsDigest
 	return nil
 }
 
@@ -209,8 +210,28 @@ func setupNext(code string) string {
 	return ""
 }
 
-// finishPermit tells the ledger how the effect ended.
+// errOtherArgs is how a call ended that a callback behind the gate changed.
+var errOtherArgs = errors.New("a callback of the agent, or the tool, changed the arguments after they were approved; Protect keeps them")
+
+// endPermit is finishPermit for a tool that Protect does not stand around: what it ran
+// with, and whether it failed, is seen from outside.
+func (rec *Recorder) endPermit(ctx context.Context, c *call, args map[string]any, err error) {
+	if err == nil {
+		err = c.failed
+	}
+	if digest, _, derr := safety.ArgsDigest(args); derr != nil || digest != c.digest {
+		rec.log.Error("contextgraph: an approved call did not run with the arguments that were approved", "tool", c.name, "approval", c.permit.ApprovalID())
+		err = errors.Join(errOtherArgs, err)
+	}
+	rec.finishPermit(ctx, c, err)
+}
+
+// finishPermit tells the ledger how the effect ended. One inside of which the gate refused
+// a protected tool did not do what it was approved for.
 func (rec *Recorder) finishPermit(ctx context.Context, c *call, err error) {
+	if err == nil && c.refusal != nil && c.refusal.Code == CodeUnsupported {
+		err = c.refusal
+	}
 	dctx, cancel := detached(ctx, ledgerTimeout)
 	defer cancel()
 	if derr := c.permit.Done(dctx, err); derr != nil {

@@ -239,12 +239,17 @@ func (rec *Recorder) rescue(where string, r **run) {
 	if p == nil {
 		return
 	}
-	rec.counters.panics.Add(1)
 	if *r != nil {
 		(*r).skip()
 	} else {
 		rec.counters.unplacedRows.Add(1)
 	}
+	rec.recovered(where, p)
+}
+
+// recovered tells of a panic.
+func (rec *Recorder) recovered(where string, p any) {
+	rec.counters.panics.Add(1)
 	rec.often.Error("contextgraph: recovered from a panic while recording; a row is missing",
 		"callback", where, "panic", p, "stack", string(debug.Stack()))
 }

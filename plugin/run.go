@@ -165,6 +165,10 @@ type call struct {
 	refused string
 	refusal *safety.Refusal
 	tool    tool.Tool
+	// failed is the error of the tool, which another plugin may turn into a result, digest
+	// that of the arguments that were approved, where the gate consumed the permit.
+	failed error
+	digest string
 	// child is the run of an agent that ran as this tool, claimed says that an agent of
 	// this run did.
 	child   *childRun

@@ -55,15 +55,20 @@ func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
 }
 
 // onToolError records a call of a tool that does not exist, which fires only this
-// callback. For any other call AfterTool follows and writes the one row that ends it.
+// callback. For any other call AfterTool follows and writes the one row that ends it; what
+// the tool failed with is remembered, because another plugin may answer in its place.
 func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
 	var r *run
 	defer rec.rescue("OnToolError", &r)
-	r = rec.runs.lookup(ctx)
-	if r == nil || r.call(ctx) != nil {
+	if r = rec.runs.lookup(ctx); r == nil {
 		return nil, nil
 	}
-	c := rec.startTool(ctx, r, t, args)
+	c := r.call(ctx)
+	if c != nil {
+		c.failed = err
+		return nil, nil
+	}
+	c = rec.startTool(ctx, r, t, args)
 	rec.endTool(ctx, r, c, args, nil, err)
 	r.endCall(ctx)
 	return nil, nil
@@ -93,7 +98,7 @@ func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[stri
 		c = rec.startTool(ctx, r, t, args)
 	}
 	if c.permit != nil && !c.inner {
-		rec.finishPermit(ctx, c, err)
+		rec.endPermit(ctx, c, args, err)
 	}
 	rec.endTool(ctx, r, c, args, result, err)
 	r.noteRefusal(c, args, err)

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"path"
 	"slices"
 	"strconv"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 )
 
 // BudgetExceeded is the drift type of a plan that costs more now than its budget.
@@ -28,7 +28,7 @@ const BudgetExceeded DriftType = "budget_exceeded"
 // a QuantityAttribute the rule cannot be evaluated then, since one quantity is known.
 type BudgetRule struct {
 	// Tool names the tool whose calls the rule is for, or is a pattern of names as
-	// [path.Match] reads it. Default: every call.
+	// [path.Match] reads it, but that * and ? also stand for a slash. Default: every call.
 	Tool string
 	// CostType is the type of the entities that cost something. Those in the
 	// arguments of the action count. Required.
@@ -57,7 +57,7 @@ func (p Policy) validateBudgets() error {
 		wrong := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("budget %d: %s", i, fmt.Sprintf(format, args...)))
 		}
-		if _, err := path.Match(b.Tool, ""); err != nil {
+		if err := namepattern.Validate(b.Tool); err != nil {
 			wrong("Tool %q is no pattern: %v", b.Tool, err)
 		}
 		if b.CostType == "" || b.LimitType == "" {
@@ -99,8 +99,7 @@ func (p Policy) budgetFields() []string {
 // appliesTo reports whether the rule is for the calls of a tool. What is checked
 // without a request falls under every rule.
 func (b BudgetRule) appliesTo(tool string) bool {
-	matches, _ := path.Match(b.Tool, tool)
-	return matches || b.Tool == "" || tool == ""
+	return b.Tool == "" || tool == "" || namepattern.Match(b.Tool, tool)
 }
 
 // checkBudgets holds what was found against the budget rules.
