@@ -17,7 +17,7 @@ type evidence Instance
 
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
-	g, receipt, err := ev.sync.Sync(ctx, s)
+	g, receipt, err := ev.sync.Update(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
