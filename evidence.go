@@ -21,13 +21,20 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps, err := ev.journal.Gaps(ctx, s, ev.rec.LiveRuns(s))
+	// Of the rows that the graph was made from, not read again; what is lost, and which
+	// runs are under way, is asked after they were.
+	runs := g.Runs()
+	gaps := graphsync.RunGaps(runs, ev.rec.LiveRuns(s))
+	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	recorded, err := ev.journal.Turns(ctx, s)
-	if err != nil {
-		return safety.Snapshot{}, err
+	gaps = append(gaps, losses...)
+	recorded := make(map[string][]string) // runs by turn
+	for _, r := range runs {
+		for _, turn := range r.Turns {
+			recorded[turn] = append(recorded[turn], r.ID)
+		}
 	}
 	// What is missing stays missing, so the session can approve nothing any more.
 	for i := range gaps {

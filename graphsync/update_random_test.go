@@ -258,6 +258,16 @@ func (w *stroll) step() {
 	}
 	for i := first; i < len(w.rows); i++ {
 		e := &w.rows[i]
+		e.RunSeq = int64(i % 40)
+		if w.chance(20) {
+			e.RunID, e.EventType = "", schema.WorldChangeCheck
+		}
+		if w.chance(8) {
+			e.InvocationID = []string{"", "inv-x", "a"}[w.rnd.IntN(3)]
+		}
+		if w.chance(20) {
+			e.EventType = schema.InvocationError
+		}
 		if w.chance(6) {
 			e.Timestamp -= int64(w.rnd.IntN(40)) * 1000
 		}
@@ -375,6 +385,11 @@ func TestUpdateIsSync(t *testing.T) {
 				graphs++
 				sameText(t, "graph", answers(t, want, wantReceipt), answers(t, got, gotReceipt))
 				sameText(t, "tables", tables(t, oncePath), tables(t, path))
+				gaps, err := once.Gaps(t.Context(), testSession, []string{"1"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				diff(t, "gaps", gaps, graphsync.RunGaps(got.Runs(), []string{"1"}))
 				graphsync.Remembered(syncers[i], testSession)
 			}
 			for _, j := range instances {
