@@ -207,6 +207,9 @@ func (w *stroll) chance(of int) bool { return w.rnd.IntN(of) == 0 }
 // span returns one that was there before, or a new one.
 func (w *stroll) span(again int) string {
 	if len(w.spans) > 0 && w.chance(again) {
+		if late := w.spans[max(0, len(w.spans)-3):]; w.chance(2) {
+			return late[w.rnd.IntN(len(late))]
+		}
 		return w.spans[w.rnd.IntN(len(w.spans))]
 	}
 	w.names++
@@ -235,7 +238,7 @@ func (w *stroll) step() {
 	case 2, 3:
 		w.llm(w.span(6), parent, w.call("query_ad_inventory"), w.call("query_audience"))
 	case 4, 5:
-		result := placements(fmt.Sprint("Product ", w.rnd.IntN(9)), fmt.Sprint("Product ", w.rnd.IntN(9)))
+		result := placements(fmt.Sprint("Product ", w.rnd.IntN(5)), fmt.Sprint("Product ", w.rnd.IntN(5)))
 		result["placements"].([]any)[0].(m)["price"] = w.rnd.IntN(5) * 1000
 		w.tool(w.span(2), parent, w.call("query_ad_inventory"), m{}, result)
 	case 6:
@@ -335,6 +338,8 @@ func TestUpdateIsSync(t *testing.T) {
 			w := &stroll{recorder: &recorder{t: t}, rnd: rnd}
 			w.turn("0", "S")
 			recorded := 0
+			var earlier *graphsync.Graph
+			var said string
 			for range 30 {
 				for range rnd.IntN(4) {
 					w.step()
@@ -347,9 +352,9 @@ func TestUpdateIsSync(t *testing.T) {
 				case 0:
 					restart(which())
 				case 1:
-					row := w.rows[rnd.IntN(len(w.rows))]
+					row := w.rows[max(0, len(w.rows)-1-rnd.IntN(6))]
 					found := []entity.Entity{{
-						Type: "Product", Value: fmt.Sprint("Product ", rnd.IntN(12)), Source: entity.SourceModel, Confidence: rnd.Float64(), EventID: row.EventID,
+						Type: "Product", Value: fmt.Sprint("Product ", rnd.IntN(6)), Source: entity.SourceModel, Confidence: rnd.Float64(), EventID: row.EventID,
 						TechNode: graphsync.RowNodeKey(&row), SpanID: row.SpanID, SeenAt: time.UnixMicro(row.Timestamp).UTC(),
 					}}
 					for _, j := range []*counted{instances[which()], once} {
@@ -383,6 +388,10 @@ func TestUpdateIsSync(t *testing.T) {
 					t.Fatal(err)
 				}
 				graphs++
+				if earlier != nil {
+					sameText(t, "the graph before", said, answers(t, earlier, graphsync.Receipt{}))
+				}
+				earlier, said = got, answers(t, got, graphsync.Receipt{})
 				sameText(t, "graph", answers(t, want, wantReceipt), answers(t, got, gotReceipt))
 				sameText(t, "tables", tables(t, oncePath), tables(t, path))
 				gaps, err := once.Gaps(t.Context(), testSession, []string{"1"})

@@ -12,7 +12,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
@@ -225,5 +227,58 @@ func TestSyncerRemembersTheLast(t *testing.T) {
 	update(3)
 	if _, known := graphsync.Remembered(s, session(3)); known {
 		t.Error("a session beyond the bound is remembered")
+	}
+}
+
+// A span sees again what it saw before, or what a model found in it: entities of other
+// rows move to other places, and what the model found is no more.
+func TestUpdateWhereASpanSeesAgain(t *testing.T) {
+	for name, first := range map[string]m{
+		"one of two":         placements("A", "B"),
+		"what a model found": placements("B"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			oncePath, path := filepath.Join(dir, "once.db"), filepath.Join(dir, "j.db")
+			once, j := openJournal(t, oncePath), openJournal(t, path)
+			s := graphsync.NewSyncer(j, compile(t, adRules()))
+			r := &recorder{t: t}
+			r.turn("1", "R")
+			r.tool("T", "R", "c=query_ad_inventory", m{}, first)
+			row := r.rows[len(r.rows)-1]
+			model := []entity.Entity{{
+				Type: "Product", Value: "A", Source: entity.SourceModel, Confidence: 0.99, EventID: row.EventID,
+				TechNode: graphsync.RowNodeKey(&row), SpanID: row.SpanID, SeenAt: time.UnixMicro(row.Timestamp).UTC(),
+			}}
+			recorded := 0
+			for step := range 3 {
+				if step == 2 {
+					r.end("T", "R", "c=query_ad_inventory", placements("A"), nil)
+				}
+				added := r.rows[recorded:]
+				recorded = len(r.rows)
+				for _, to := range []*counted{j, once} {
+					record(t, to, added)
+					if step == 1 {
+						if err := to.AddEntities(t.Context(), testSession, model); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				got, gotReceipt, err := s.Update(t.Context(), testSession)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, wantReceipt, err := graphsync.NewSyncer(once, compile(t, adRules())).Sync(t.Context(), testSession)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sameText(t, "graph", answers(t, want, wantReceipt), answers(t, got, gotReceipt))
+				sameText(t, "tables", tables(t, oncePath), tables(t, path))
+			}
+			if n := j.changes.Load(); n != 1 {
+				t.Errorf("%d updates, want the last to be one", n)
+			}
+		})
 	}
 }
