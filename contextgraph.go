@@ -253,7 +253,10 @@ func (in *Instance) Graph(ctx context.Context, s Session) (*graphsync.Graph, err
 // Why returns what the session's latest approval request rests on: each entity
 // with one shortest path that led from it to the request.
 func (in *Instance) Why(ctx context.Context, s Session) ([]graphsync.Reason, error) {
-	g, err := in.Graph(ctx, s)
+	if in.sync == nil {
+		return nil, ErrDisabled
+	}
+	g, _, err := in.sync.Update(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -17,17 +17,24 @@ type evidence Instance
 
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
-	g, receipt, err := ev.sync.Sync(ctx, s)
+	g, receipt, err := ev.sync.Update(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps, err := ev.journal.Gaps(ctx, s, ev.rec.LiveRuns(s))
+	// Of the rows that the graph was made from, not read again; what is lost, and which
+	// runs are under way, is asked after they were.
+	runs := g.Runs()
+	gaps := graphsync.RunGaps(runs, ev.rec.LiveRuns(s))
+	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	recorded, err := ev.journal.Turns(ctx, s)
-	if err != nil {
-		return safety.Snapshot{}, err
+	gaps = append(gaps, losses...)
+	recorded := make(map[string][]string) // runs by turn
+	for _, r := range runs {
+		for _, turn := range r.Turns {
+			recorded[turn] = append(recorded[turn], r.ID)
+		}
 	}
 	// What is missing stays missing, so the session can approve nothing any more.
 	for i := range gaps {
