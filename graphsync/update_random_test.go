@@ -154,8 +154,8 @@ func answers(t testing.TB, g *graphsync.Graph, r graphsync.Receipt) string {
 	for _, n := range g.Nodes() {
 		evidence, err := g.Evidence(n.Key)
 		line("evidence of "+n.SpanID, evidence, err)
-		before, err := g.Before(n.Key)
-		line("before "+n.SpanID, before, err)
+		rests, err := g.RestsOn(n.Key)
+		line("rests on "+n.SpanID, rests, err)
 		why, err := g.Why(n.Key)
 		line("why "+n.SpanID, why, err)
 		line("causes", g.Causes(n.Key, 3), nil)
