@@ -13,8 +13,8 @@ import (
 )
 
 // maxRemembered bounds what a Syncer remembers, in rows and entities of all sessions
-// together: some 60 MB. A session that has more is read as a whole each time.
-const maxRemembered = 60_000
+// together: some 65 MB. A session that has more is read as a whole each time.
+const maxRemembered = 50_000
 
 // memory holds what is known of the sessions that were brought up to date last.
 type memory struct {

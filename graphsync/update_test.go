@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,11 +101,11 @@ func TestUpdateIsNotLostWithItsCaller(t *testing.T) {
 					}
 				})
 				synctest.Wait()
-				failed := 0
+				var failed atomic.Int64
 				for range 3 {
 					wg.Go(func() {
 						if _, _, err := s.Update(t.Context(), testSession); err != nil {
-							failed++
+							failed.Add(1)
 							if !strings.Contains(err.Error(), "sync session s1: read events: disk on fire") {
 								t.Error(err)
 							}
@@ -142,8 +143,8 @@ func TestUpdateIsNotLostWithItsCaller(t *testing.T) {
 				}
 				close(gate)
 				wg.Wait()
-				if want := map[bool]int{true: 3}[end == "error"]; failed != want {
-					t.Errorf("%d of the others failed, want %d", failed, want)
+				if want := map[bool]int64{true: 3}[end == "error"]; failed.Load() != want {
+					t.Errorf("%d of the others failed, want %d", failed.Load(), want)
 				}
 			})
 		})
