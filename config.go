@@ -107,7 +107,8 @@ type Unguarded string
 const (
 	// UnguardedWarn logs each such tool once.
 	UnguardedWarn Unguarded = "warn"
-	// UnguardedError fails the model request that offers it.
+	// UnguardedError fails the model request that offers it, and the run that could
+	// resume a call of it.
 	UnguardedError Unguarded = "error"
 )
 

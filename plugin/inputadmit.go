@@ -32,6 +32,10 @@ func (rec *Recorder) admit(ctx agent.InvocationContext) (_ *genai.Content, err e
 		}
 	}()
 	defer rec.rescue("BeforeRun", &r)
+	if err = rec.admitTools(ctx); err != nil {
+		rec.log.Warn("contextgraph: a run was refused", "error", err)
+		return nil, err
+	}
 	r = rec.runs.get(keyOf(ctx))
 	if !looked {
 		if err = rec.admitInputs(ctx, r); err != nil {
