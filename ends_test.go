@@ -5,6 +5,9 @@ package contextgraph_test
 
 import (
 	"errors"
+	"fmt"
+	"iter"
+	"strings"
 	"testing"
 
 	"google.golang.org/genai"
@@ -16,6 +19,9 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -116,5 +122,82 @@ func TestCallbackThatAnswersForTheTool(t *testing.T) {
 		}
 		h.answer(sess, id, true)
 		h.wantBought(0)
+	}
+}
+
+// A protected tool that calls itself runs once, and the record says that it did.
+func TestToolThatCallsItself(t *testing.T) {
+	for _, w := range []way{{"protected", func(*options) {}, true}, {"streaming", streamed(functiontool.Config{}), true}} {
+		t.Run(w.name, func(t *testing.T) {
+			var self tool.Tool
+			h := newHarness(t, w.opt, func(o *options) {
+				o.tools = func(_ *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+					self = tools[1]
+					return tools
+				}
+			})
+			again := ""
+			h.effect = func(ctx agent.Context) error {
+				args := map[string]any{"item": "Strava Sponsored Routes", "count": 1}
+				if s, ok := self.(interface {
+					RunStream(agent.Context, any) iter.Seq2[string, error]
+				}); ok {
+					for _, err := range s.RunStream(ctx, args) {
+						again = err.Error()
+					}
+					return nil
+				}
+				result, err := self.(protectable).Run(ctx, args)
+				again = fmt.Sprint(result["reason"])
+				return err
+			}
+			id, _ := h.ask(sess)
+			if got := h.answer(sess, id, true); got["status"] != "bought" {
+				t.Errorf("buy answered %v, want it bought", got)
+			}
+			h.wantBought(1)
+			if !strings.Contains(again, safety.CodeAlreadyUsed) && !strings.Contains(again, "being read already") {
+				t.Errorf("the second call was answered %q", again)
+			}
+			if got := h.approvals(sess)[0].State; got != safety.StateExecuted {
+				t.Errorf("approval state = %q, want executed", got)
+			}
+			rows := h.rows(sess)
+			if failed := rowsOf(rows, schema.ToolError); len(failed) != 0 {
+				t.Errorf("the record says that the call failed: %+v", failed)
+			}
+			checkTree(t, rows)
+		})
+	}
+}
+
+// A tool behind the gates of two instances can pass only one of them: it is denied before
+// anybody is asked, and no approval says that it was carried out.
+func TestProtectedByTwoInstances(t *testing.T) {
+	for _, w := range []way{{"protected", unasked, true}, {"streaming", streamed(functiontool.Config{}), true}} {
+		t.Run(w.name, func(t *testing.T) {
+			other := newHarness(t)
+			h := newHarness(t, w.opt, func(o *options) {
+				made := o.makeBuy
+				o.makeBuy = func(h *harness) (tool.Tool, error) {
+					if made != nil {
+						buy, err := made(h)
+						return other.cg.Protect(buy), err
+					}
+					return other.cg.Protect(mustTool(h.t, "buy", h.buy)), nil
+				}
+			})
+			events := adktest.Run(t, h.runner, user, sess, adktest.UserText("buy a route"))
+			if n := len(adktest.Confirmations(events)); n != 0 {
+				t.Errorf("%d confirmations, want none", n)
+			}
+			if got := adktest.Responses(events, "buy"); len(got) != 1 || unstreamed(got[0])["reason"] != cgplugin.CodeUnsupported {
+				t.Errorf("buy answered %v, want a refusal", got)
+			}
+			if got := h.approvals(sess); len(got) != 0 {
+				t.Errorf("approvals = %+v, want none", got)
+			}
+			h.wantBought(0)
+		})
 	}
 }
