@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
@@ -200,4 +201,74 @@ func TestProtectedByTwoInstances(t *testing.T) {
 			h.wantBought(0)
 		})
 	}
+}
+
+// Another plugin may run a tool again that failed. Only Protect stands between.
+func TestPluginThatRunsTheToolAgain(t *testing.T) {
+	again := func(o *options) {
+		p, err := plugin.New(plugin.Config{Name: "again", OnToolErrorCallback: func(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
+			if p, ok := t.(protectable); ok && !errors.Is(err, tool.ErrConfirmationRequired) {
+				return p.Run(ctx, args)
+			}
+			return nil, nil
+		}})
+		if err != nil {
+			panic(err)
+		}
+		o.plugins = append(o.plugins, p)
+	}
+	onEveryWay(t, func(t *testing.T, w way) {
+		if strings.Contains(w.name, "streaming") {
+			return // ADK calls no plugin around it
+		}
+		h := newHarness(t, w.opt, again)
+		h.effect = func(agent.Context) error { return errors.New("out of stock") }
+		id, _ := h.ask(sess)
+		h.answer(sess, id, true)
+		if w.innermost {
+			h.wantBought(1)
+		} else {
+			h.wantBought(2)
+		}
+		if got := h.approvals(sess)[0].State; got != safety.StateFailed {
+			t.Errorf("approval state = %q, want failed", got)
+		}
+	})
+}
+
+// Of two calls of one turn a person approves one and rejects the other, in one message
+// that says more: one runs, and it is that one.
+func TestOneYesAndOneNoInOneMessage(t *testing.T) {
+	onEveryGuard(t, func(t *testing.T, h *harness) {
+		events := adktest.Run(t, h.runner, user, sess, adktest.UserText("buy a route"))
+		requests := adktest.Confirmations(events)
+		if len(requests) != 2 {
+			t.Fatalf("%d confirmations, want 2", len(requests))
+		}
+		msg := adktest.Answer(requests[0].ID, false)
+		msg.Parts = append(msg.Parts, &genai.Part{Text: "and buy two more"}, adktest.Answer(requests[1].ID, true).Parts[0])
+		_, _ = adktest.TryRun(t.Context(), h.runner, user, sess, msg)
+		h.wantBought(1)
+		if got := h.lastBuy.Load(); got != (buyArgs{"Strava Sponsored Routes", 2}) {
+			t.Errorf("bought %+v, want what was approved", got)
+		}
+		for _, a := range h.approvals(sess) {
+			want := safety.StateRejected
+			if strings.Contains(string(a.Args), `"count":2`) {
+				want = safety.StateExecuted
+			}
+			if a.State != want {
+				t.Errorf("approval of %s is %q, want %q", a.Args, a.State, want)
+			}
+		}
+	}, func(o *options) {
+		o.answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
+				return adktest.Calls(
+					&genai.FunctionCall{Name: "buy", Args: map[string]any{"item": "Strava Sponsored Routes", "count": 1}},
+					&genai.FunctionCall{Name: "buy", Args: map[string]any{"item": "Strava Sponsored Routes", "count": 2}}), nil
+			}
+			return shopper(req)
+		}
+	})
 }
