@@ -70,7 +70,7 @@ type Extraction struct {
 // An entity found several times in one row is one: what is declared comes first,
 // then the rules in their order; the later wins attribute by attribute, and the
 // confidence is the greatest. Matches of one rule that contradict each other are no one
-// thing, and an error, except in the arguments of an action: those list what is wanted.
+// thing, and an error, except in the numbers of an action: those say how many are wanted.
 func (x *Extractor) Extract(rows []schema.Event) Extraction {
 	var out Extraction
 	for _, e := range inOrder(rows) {
@@ -247,8 +247,8 @@ func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity,
 	first := make(map[string]entity.Entity) // by value
 	for i, object := range c.objects(doc) {
 		e, err := c.entity(object.Node, marked)
-		if err == nil && c.In != InAction {
-			err = agree(first, e)
+		if err == nil {
+			err = c.agree(first, e)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
@@ -266,7 +266,8 @@ func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity,
 
 // agree adds e to the things of a document by their values. One that is there with another
 // value of an attribute is two things under one name: one of them would not be checked.
-func agree(first map[string]entity.Entity, e entity.Entity) error {
+// An action may want a thing several times, in different numbers.
+func (c *compiled) agree(first map[string]entity.Entity, e entity.Entity) error {
 	other, known := first[e.Value]
 	if !known {
 		first[e.Value] = e
@@ -274,7 +275,8 @@ func agree(first map[string]entity.Entity, e entity.Entity) error {
 	}
 	first[e.Value] = merged(other, e)
 	for _, name := range sortedKeys(e.Attributes) {
-		if v := other.Attributes[name]; !v.IsZero() && !v.Equal(e.Attributes[name]) {
+		v := other.Attributes[name]
+		if !v.IsZero() && !v.Equal(e.Attributes[name]) && (c.In != InAction || v.Kind() != entity.KindNumber) {
 			return fmt.Errorf("%s %s has the %s %s here and %s in another match: the value has to name one thing",
 				e.Type, e.Value, name, e.Attributes[name], v)
 		}

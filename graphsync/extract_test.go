@@ -5,6 +5,7 @@ package graphsync_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -349,6 +350,34 @@ func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
 	for _, e := range graphsync.Build([]schema.Event{start, end}, x.Extract([]schema.Event{start, end}).Entities).Entities() {
 		if want := map[string]int{"A": 2, "B": 1}[e.Value]; e.Repeats != want {
 			t.Errorf("%s of the step is repeated %d times, want %d", e.Value, e.Repeats, want)
+		}
+	}
+}
+
+// Lines of a plan may want one thing in several numbers, and not two things of one name.
+func TestExtractLinesOfAnAction(t *testing.T) {
+	x := compile(t, []graphsync.Rule{{
+		Name: "lines", Tool: "provision", In: graphsync.InAction, Type: "Product", Each: "$.lines[*]", Value: "$.id",
+		Attributes: map[string]graphsync.AttributeRule{
+			"price":    {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
+			"night":    {Path: "$.night", Optional: true},
+			"quantity": {Path: "$.quantity", Kind: entity.KindNumber, Optional: true},
+		},
+	}})
+	for name, test := range map[string]struct{ second, fail string }{
+		"other number": {`"price":10,"night":"may 1","quantity":3`, ""},
+		"other price":  {`"price":9,"night":"may 1","quantity":2`, "has the price $9 here and $10 in another match"},
+		"other night":  {`"price":10,"night":"may 2"`, "has the night may 2 here and may 1 in another match"},
+	} {
+		args := fmt.Sprintf(`{"tool":"provision","args":{"lines":[{"id":"A","price":10,"night":"may 1","quantity":2},{"id":"A",%s}]}}`, test.second)
+		out := x.Extract([]schema.Event{{EventID: "e", EventType: schema.ToolStarting, Content: []byte(args)}})
+		switch {
+		case test.fail == "":
+			if len(out.Failed) > 0 || len(out.Entities) != 1 || out.Entities[0].Repeats != 1 {
+				t.Errorf("%s: %+v", name, out)
+			}
+		case len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Error(), test.fail):
+			t.Errorf("%s: %+v, want an error about %q", name, out, test.fail)
 		}
 	}
 }
