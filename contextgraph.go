@@ -223,7 +223,8 @@ func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanP
 // is an amount of money, set Norm, so that every spelling of it is one entity. The
 // error is ErrNoCall of package plugin outside of a recorded tool call. An entity that
 // the limits of a row would cut, or with an attribute whose name is one of a secret, is
-// refused: what would be on record is not what the tool saw.
+// refused: what would be on record is not what the tool saw. What one call declares twice,
+// with values that contradict each other, is no one thing, and fails the check.
 func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	return in.rec.RecordEntity(ctx, e)
 }

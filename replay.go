@@ -195,6 +195,9 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 		same := slices.DeleteFunc(slices.Clone(now.Seen), func(s entity.Entity) bool { return s.Value != e.Value })
 		if len(same) > 0 {
 			now = entity.Canonicalize(same)[0]
+		} else if s.Named && spelledOtherwise(e) {
+			others++ // it is gone, and what is left has its name but for the spelling
+			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(now.Attributes)) {
 			v := now.Attributes[name]
@@ -223,6 +226,11 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 		gone = fmt.Errorf("%s was called again with the same arguments: %d other %s entities are in its result, this one is gone from it", s.Call.Tool, others, e.Type)
 	}
 	return &safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: gone}
+}
+
+// spelledOtherwise reports whether e is one of several spellings on record.
+func spelledOtherwise(e entity.Canonical) bool {
+	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source != entity.SourceModel && s.Value != e.Value })
 }
 
 // now reads the clock.

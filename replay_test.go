@@ -231,6 +231,8 @@ func TestReplayOfSpellings(t *testing.T) {
 		{list("$40,000", "$40,000"), safety.Safe},
 		{list("$52,000", "$40,000"), safety.Drift},
 		{list("$40,000", "$52,000"), safety.Drift},
+		{map[string]any{"items": list("$40,000", "$40,000")["items"].([]any)[1:]}, safety.CheckFailed},
+		{map[string]any{"items": list("$40,000", "$40,000")["items"].([]any)[:1]}, safety.CheckFailed},
 	} {
 		v.search(func(agent.Context, searchArgs) (map[string]any, error) { return test.now, nil })
 		if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != test.want {

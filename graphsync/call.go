@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -31,6 +33,8 @@ type Source struct {
 	// Attributes names the attributes whose values are from the call, sorted. An entity
 	// that was seen without any has one source without any.
 	Attributes []string
+	// Named says that the result called the entity by its Value, and not by another spelling.
+	Named bool
 }
 
 // Calls are the calls of a session. It is safe for concurrent use.
@@ -57,10 +61,20 @@ func NewCalls(rows []schema.Event) *Calls {
 }
 
 // Sources returns the calls whose results gave what was seen of e: for each attribute the
-// call that gave the value which [entity.Canonicalize] took, and for an entity without
-// attributes the last one that showed it. The error names what no result of a tool gave.
+// call that gave the value which [entity.Canonicalize] took, and the last one that showed
+// it by its Value, if none of them did. For an entity without attributes that is the last
+// one that showed it at all. The error names what no result of a tool gave.
 func (c *Calls) Sources(e entity.Canonical) ([]Source, error) {
-	given := make(map[string][]string) // attributes by span
+	given := make(map[string]*Source) // by span
+	give := func(s entity.Entity, attributes ...string) {
+		from := given[s.TechNode]
+		if from == nil {
+			from = &Source{Call: c.call(s.TechNode)}
+			given[s.TechNode] = from
+		}
+		from.Attributes = append(from.Attributes, attributes...)
+		from.Named = from.Named || s.Value == e.Value
+	}
 	for _, name := range sortedKeys(e.Attributes) {
 		s, ok := lastSeen(e, func(s entity.Entity) bool { return !s.Attributes[name].IsZero() })
 		if !ok {
@@ -69,18 +83,21 @@ func (c *Calls) Sources(e entity.Canonical) ([]Source, error) {
 		if problem := c.notResult(s); problem != "" {
 			return nil, fmt.Errorf("%s %s", name, problem)
 		}
-		given[s.TechNode] = append(given[s.TechNode], name)
+		give(s, name)
 	}
-	if len(given) == 0 {
-		s, ok := lastSeen(e, func(s entity.Entity) bool { return c.notResult(s) == "" })
-		if !ok {
+	isResult := func(s entity.Entity) bool { return c.notResult(s) == "" }
+	named, ok := lastSeen(e, func(s entity.Entity) bool { return s.Value == e.Value && isResult(s) })
+	if !ok && len(given) == 0 {
+		if named, ok = lastSeen(e, isResult); !ok {
 			return nil, errors.New("it was never seen in the result of a tool")
 		}
-		given[s.TechNode] = nil
 	}
-	var out []Source
+	if ok && !slices.ContainsFunc(slices.Collect(maps.Values(given)), func(s *Source) bool { return s.Named }) {
+		give(named)
+	}
+	out := make([]Source, 0, len(given))
 	for _, node := range sortedKeys(given) {
-		out = append(out, Source{Call: c.call(node), Attributes: given[node]})
+		out = append(out, *given[node])
 	}
 	return out, nil
 }

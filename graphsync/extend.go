@@ -105,6 +105,21 @@ func (g *Graph) lean() *Graph {
 	return &out
 }
 
+// apart returns the same graph with values of its own. What a [Syncer] remembers must stay
+// what was seen, whatever a caller does with what it got.
+func (g *Graph) apart() *Graph {
+	out := *g
+	out.entities, out.sightings = slices.Clone(g.entities), slices.Clone(g.sightings)
+	for i := range out.entities {
+		out.entities[i].Attributes = maps.Clone(out.entities[i].Attributes)
+		out.sightings[i] = slices.Clone(out.sightings[i])
+		for j := range out.sightings[i] {
+			out.sightings[i][j].Attributes = maps.Clone(out.sightings[i][j].Attributes)
+		}
+	}
+	return &out
+}
+
 func leanRows(rows []*schema.Event) []*schema.Event {
 	kept := make([]schema.Event, len(rows))
 	out := make([]*schema.Event, len(rows))

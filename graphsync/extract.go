@@ -69,8 +69,9 @@ type Extraction struct {
 //
 // An entity found several times in one row is one: what is declared comes first,
 // then the rules in their order; the later wins attribute by attribute, and the
-// confidence is the greatest. Matches of one rule that contradict each other are no one
-// thing, and an error, except in the arguments of an action: those list what is wanted.
+// confidence is the greatest. Declarations, or matches of one rule, that contradict each
+// other are no one thing, and an error, except in the numbers of an action: those say how
+// many are wanted.
 func (x *Extractor) Extract(rows []schema.Event) Extraction {
 	var out Extraction
 	for _, e := range inOrder(rows) {
@@ -244,10 +245,10 @@ func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity,
 		return nil, fmt.Errorf("each %s: %w", c.Each, errHidden)
 	}
 	var out []entity.Entity
-	first := make(map[string]entity.Entity) // by value
+	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
 		e, err := c.entity(object.Node, marked)
-		if err == nil && c.In != InAction {
+		if err == nil {
 			err = agree(first, e)
 		}
 		if err != nil {
@@ -264,18 +265,20 @@ func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity,
 	return out, nil
 }
 
-// agree adds e to the things of a document by their values. One that is there with another
+// agree adds e to the things of a row that one source gave. One that is there with another
 // value of an attribute is two things under one name: one of them would not be checked.
-func agree(first map[string]entity.Entity, e entity.Entity) error {
-	other, known := first[e.Value]
+// An action may want a thing several times, in different numbers.
+func agree(first map[thing]entity.Entity, e entity.Entity) error {
+	other, known := first[thingOf(e)]
 	if !known {
-		first[e.Value] = e
+		first[thingOf(e)] = e
 		return nil
 	}
-	first[e.Value] = merged(other, e)
+	first[thingOf(e)] = merged(other, e)
 	for _, name := range sortedKeys(e.Attributes) {
-		if v := other.Attributes[name]; !v.IsZero() && !v.Equal(e.Attributes[name]) {
-			return fmt.Errorf("%s %s has the %s %s here and %s in another match: the value has to name one thing",
+		v := other.Attributes[name]
+		if !v.IsZero() && !v.Equal(e.Attributes[name]) && (e.Source != entity.SourceAction || v.Kind() != entity.KindNumber) {
+			return fmt.Errorf("%s %s has the %s %s here and %s before: the value has to name one thing",
 				e.Type, e.Value, name, e.Attributes[name], v)
 		}
 	}

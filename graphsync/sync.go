@@ -102,7 +102,7 @@ func (s *Syncer) Sync(ctx context.Context, session schema.Session) (*Graph, Rece
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("sync session %s: %w", session.ID, err)
 	}
-	return g, receipt, nil
+	return g.apart(), receipt, nil
 }
 
 // sync reads all rows.

@@ -94,9 +94,10 @@ func (t target) known() entity.Canonical {
 type inquiry struct {
 	session    Session
 	approvalID string
-	tool       string // whose call is checked, and
-	decision   string // its node; "" without a request
-	targets    []target
+	tool       string             // whose call is checked, and
+	decision   string             // its node; "" without a request
+	seen       []entity.Canonical // what is to be unchanged, as it was seen
+	targets    []target           // with each spelling of that, and what was not seen then
 	failures   []Failure
 	started    time.Time
 }
@@ -119,14 +120,8 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	}
 	workers.Wait()
 
-	seen := make([]entity.Canonical, 0, len(q.targets))
-	for _, t := range q.targets {
-		if !t.unseen && !t.again {
-			seen = append(seen, t.entity)
-		}
-	}
 	r := Report{
-		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(seen),
+		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
 		policy: g.version, started: q.started, total: len(found), failures: q.failures,
 	}
 	if !named(q.session) {

@@ -106,3 +106,54 @@ func TestBudgetOfSpellings(t *testing.T) {
 		}
 	}
 }
+
+// spellings is one entity that was seen under each text at the price behind it.
+func spellings(prices ...string) entity.Canonical {
+	var list []entity.Entity
+	for i := 0; i < len(prices); i += 2 {
+		list = append(list, entity.Entity{Type: "Product", Value: prices[i], Confidence: 1, Source: entity.SourceRule, TechNode: "node-0",
+			SeenAt: epoch.Add(time.Duration(i-100) * time.Second), Attributes: map[string]entity.Value{"price": usd(prices[i+1])}})
+	}
+	return entity.Canonicalize(list)[0]
+}
+
+func sells(price map[string]string) func(*safety.GuardConfig) {
+	return func(cfg *safety.GuardConfig) {
+		cfg.Checkers["Product"] = safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
+			return safety.State{AsOf: epoch, Attributes: values{"price": usd(price[e.Value])}}, nil
+		})
+	}
+}
+
+// What was seen under one spelling is not forgotten for what was seen under another.
+func TestSpellingsHaveValuesOfTheirOwn(t *testing.T) {
+	price := map[string]string{"a1": "$10", "A1": "$20"}
+	b := newBench(t, sells(price), spellings("a1", "$10", "A1", "$20"))
+	b.ask()
+	wantSafe(t, b.check())
+	price["a1"] = "$20"
+	r := b.check()
+	wantDrift(t, r, safety.PriceChanged)
+	if a := r.Alerts()[0]; a.Entity != "a1" || a.Before != "$10" {
+		t.Errorf("alert %+v", a)
+	}
+}
+
+// The record may name a thing in another way after the request.
+func TestSpellingSeenAfterTheRequest(t *testing.T) {
+	price := map[string]string{"a1": "$10", "A1": "$10"}
+	b := newBench(t, sells(price), spellings("a1", "$10"))
+	a := b.ask()
+	b.record.snap.Entities = []entity.Canonical{spellings("a1", "$10", "A1", "$10")}
+	r := b.check()
+	wantSafe(t, r)
+	if r.Fingerprint() != a.Fingerprint {
+		t.Errorf("fingerprint %s, the request has %s", r.Fingerprint(), a.Fingerprint)
+	}
+	price["A1"] = "$20"
+	r = b.check()
+	wantDrift(t, r, safety.PriceChanged)
+	if got := r.Alerts()[0].Entity; got != "A1" {
+		t.Errorf("alert of %q", got)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 // checkApproval makes the check of an approval: its entities with the values seen
@@ -22,13 +24,6 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 
 	q.tool, q.decision = a.Tool, a.DecisionNode
 
-	for _, e := range cloneEntities(a.Entities) {
-		q.require(e, false)
-	}
-	known := make(map[string][]int, len(q.targets))
-	for i, t := range q.targets {
-		known[t.entity.Key] = append(known[t.entity.Key], i)
-	}
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
@@ -45,6 +40,15 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	}
 
 	snap, err := g.collect(ctx, a.Session, a.DecisionNode)
+	later := make(map[string]entity.Canonical, len(snap.Entities))
+	for _, e := range snap.Entities {
+		later[e.Key] = e
+	}
+	known := make(map[string]bool, len(a.Entities))
+	for _, e := range cloneEntities(a.Entities) {
+		known[e.Key] = true
+		q.require(e, later[e.Key], false)
+	}
 	if err != nil {
 		q.blame(fail(ReasonStore, "%v", err))
 		return g.inspect(ctx, caller, q), nil
@@ -58,14 +62,8 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		q.blame(fail(ReasonRulesChanged, "the request was asked under other extraction rules; ask again"))
 	}
 	for _, e := range snap.Entities {
-		action := ofAction(e, q.decision)
-		for _, i := range known[e.Key] {
-			t := &q.targets[i]
-			t.action = t.action || action && !t.spelled
-			t.learn(e)
-		}
-		if known[e.Key] == nil && g.policy.requires(e, action) {
-			q.require(e, true)
+		if !known[e.Key] && g.policy.requires(e, ofAction(e, q.decision)) {
+			q.require(e, entity.Canonical{}, true)
 		}
 	}
 	return g.inspect(ctx, caller, q), nil
@@ -88,7 +86,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	}
 	q.blame(problems(snap.Receipt, snap.Gaps)...)
 	for _, e := range g.policy.required(snap.Entities, q.decision) {
-		q.require(e, false)
+		q.require(e, entity.Canonical{}, false)
 	}
 	return g.inspect(ctx, caller, q), nil
 }
