@@ -81,6 +81,9 @@ func FuzzAnswer(f *testing.F) {
 		if json.Unmarshal(payload, &response) != nil {
 			return
 		}
+		// An answer that stalls is a finding, not a run without an end.
+		stalled := time.AfterFunc(time.Minute, func() { panic(fmt.Sprintf("no end of the answer %s as %q", payload, name)) })
+		defer stalled.Stop()
 		n++
 		h.t = t
 		id := fmt.Sprint("fuzz-", n)

@@ -107,7 +107,8 @@ type Unguarded string
 const (
 	// UnguardedWarn logs each such tool once.
 	UnguardedWarn Unguarded = "warn"
-	// UnguardedError fails the model request that offers it.
+	// UnguardedError fails the model request that offers it, and the run that could
+	// resume a call of it.
 	UnguardedError Unguarded = "error"
 )
 
@@ -116,8 +117,8 @@ type GuardConfig struct {
 	// Mode is what the gate does. Defaults to [ModeEnforce].
 	Mode Mode
 	// Tools names tools every call of which needs an approval, or gives patterns of
-	// their names, as [path.Match] has them: provision_*. It must be empty with
-	// [ModeObserve]. Defaults to none.
+	// their names, as [path.Match] has them, but that * and ? also stand for a slash:
+	// provision_*. It must be empty with [ModeObserve]. Defaults to none.
 	Tools []string
 	// Inputs names nodes of workflows, or gives patterns of their names as Tools does,
 	// whose requests for an input are requests for an approval: the request is recorded

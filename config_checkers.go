@@ -5,7 +5,6 @@ package contextgraph
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/textproto"
 	"net/url"
@@ -53,65 +52,6 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 	}
 }
 
-// Warnings says, in sentences, what of the configuration is no error and probably not
-// meant: see each for what comes of it. [Open] logs them. Checkers that code would give are
-// not known before it does.
-func (c Config) Warnings() []string { return c.warnings() }
-
-// warnings says what is no error, because code may still make up for it, but makes
-// rules find nothing, or every approval that rests on what they find fail: events
-// that are not recorded, types that nothing checks, and attributes that a checker
-// does not answer.
-func (c Config) warnings() []string {
-	// What is missing in one of these is nothing that anybody knows to be answered.
-	answers := make(map[string]func(attribute string) bool)
-	replays := make(map[string]*ReplayCheckerConfig)
-	for _, k := range c.Checkers {
-		switch {
-		case k.HTTP != nil:
-			answers[k.Type] = func(attribute string) bool { _, ok := k.HTTP.Attributes[attribute]; return ok }
-		case k.SQL != nil:
-			answers[k.Type] = func(attribute string) bool { _, ok := k.SQL.Attributes[attribute]; return ok }
-		case k.Replay != nil:
-			answers[k.Type], replays[k.Type] = nil, k.Replay
-		}
-	}
-	types := slices.Sorted(maps.Keys(answers))
-	for t := range c.CheckFuncs {
-		if _, known := answers[t]; !known {
-			types = append(types, t)
-		}
-		answers[t] = nil // code wins, and nobody knows what it answers
-		delete(replays, t)
-	}
-	out := c.unread()
-	for _, e := range c.Extract {
-		attributes, ok := answers[e.Type]
-		if !ok {
-			w := fmt.Sprintf("rule %q finds entities of type %q, which no checker checks: an approval that rests on one fails its check", e.Name, e.Type)
-			if near := closest(e.Type, types); near != "" {
-				w += fmt.Sprintf("; did you mean %q?", near)
-			}
-			out = append(out, w)
-			continue
-		}
-		if r := replays[e.Type]; r != nil {
-			if problem := r.unanswered(e); problem != "" {
-				out = append(out, fmt.Sprintf("rule %q %s, so that no call can be repeated for what it finds of type %q: an approval that rests on one fails its check", e.Name, problem, e.Type))
-			}
-		}
-		if attributes == nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-			if !attributes(name) {
-				out = append(out, fmt.Sprintf("rule %q finds the attribute %q of type %q, which its checker does not answer: an approval that rests on one fails its check", e.Name, name, e.Type))
-			}
-		}
-	}
-	return out
-}
-
 const (
 	urlRemedy         = "write for example http://127.0.0.1:8080/v1/placements/{value}"
 	placeholderRemedy = "known placeholders: {value}, {type}, {attributes.NAME}"
@@ -121,8 +61,11 @@ var placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
 
 // checkURL says what is wrong with a URL template.
 func checkURL(template string) (problem, remedy string) {
-	if template == "" {
+	switch {
+	case template == "":
 		return "missing", urlRemedy
+	case strings.HasPrefix(template, "${"):
+		return "the URL begins with a variable", "write the host out, or set the URL in code: environment variables are filled in in headers only"
 	}
 	scheme, rest, ok := strings.Cut(template, "://")
 	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {

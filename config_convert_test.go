@@ -49,6 +49,9 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("with its comments taken in: %v", err)
 	}
+	if w := got.warnings(); len(w) > 0 {
+		t.Errorf("with its comments taken in: %q", w)
+	}
 	if len(got.Extract) != 3 || len(got.Checkers) != 3 {
 		t.Errorf("%d rules, %d checkers", len(got.Extract), len(got.Checkers))
 	}

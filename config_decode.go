@@ -211,7 +211,11 @@ func (d *decoder) scalar(k keyPath, n *yaml.Node, remedy string, tags ...string)
 // when empty, so that an empty one in a file says nothing and is a mistake.
 func text[S ~string](d *decoder, dst *S) decodeFunc {
 	return func(k keyPath, n *yaml.Node) {
-		s, ok := d.scalar(k, n, "write a text; put quotes around it when it looks like a number, a boolean or a date", "!!str")
+		remedy := "write a text; put quotes around it when it looks like a number, a boolean or a date"
+		if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 {
+			remedy = `write a text; put quotes around one that begins with a brace, as "{value}"`
+		}
+		s, ok := d.scalar(k, n, remedy, "!!str")
 		switch {
 		case !ok:
 		case strings.TrimSpace(s) == "":

@@ -6,7 +6,6 @@ package contextgraph
 import (
 	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -62,8 +62,9 @@ type CostConfig struct {
 	Type string
 	// Attribute is the cost of one of them, as the checker answers it. Required.
 	Attribute string
-	// Quantity is the attribute that says how many the action buys. Defaults to one
-	// of each.
+	// Quantity is the attribute that says how many the action buys. Unless the checker of
+	// the type answers it, it has to be optional there ([DriftConfig]). Defaults to one of
+	// each.
 	Quantity string
 }
 
@@ -185,7 +186,7 @@ func checkDrift(p *problems, k keyPath, drift map[string]DriftConfig) {
 func (c *GuardConfig) checkBudget(p *problems, k keyPath, b *BudgetConfig) {
 	if b.Tool != "" {
 		name(p, k.field("tool"), b.Tool, "the name of a tool, or a pattern such as provision_*")
-		if _, err := path.Match(b.Tool, ""); err != nil {
+		if namepattern.Validate(b.Tool) != nil {
 			p.add(k.field("tool"), quote(b.Tool)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
 		}
 	}
@@ -212,8 +213,7 @@ func (c Config) checkAction(p *problems, root keyPath) {
 	guard := root.field("guard")
 	reads := func(typ, tool string) bool {
 		return slices.ContainsFunc(c.Extract, func(e ExtractConfig) bool {
-			matches, _ := path.Match(tool, e.Tool)
-			return e.In == graphsync.InAction && (typ == "" || e.Type == typ) && (tool == "" || matches)
+			return e.In == graphsync.InAction && (typ == "" || e.Type == typ) && (tool == "" || namepattern.Match(tool, e.Tool))
 		})
 	}
 	if c.Guard.Require == safety.RequireArguments && !reads("", "") {

@@ -172,6 +172,7 @@ func TestSourceWarnings(t *testing.T) {
 		want    string
 	}{
 		"result":         {replay, rule(ExtractConfig{Attributes: one}), nil, ""},
+		"another type":   {columns, rule(ExtractConfig{Attributes: map[string]AttributeConfig{"reach": {Path: "$.reach", Type: entity.KindNumber}}}), nil, `"reach" of type "Product" as number, and its checker answers it as text`},
 		"arguments":      {replay, rule(ExtractConfig{In: graphsync.InArgs, Attributes: one}), nil, "reads the arguments of search, not its result"},
 		"of an action":   {replay, rule(ExtractConfig{In: graphsync.InAction, Tool: "buy"}), nil, ""},
 		"event":          {replay, rule(ExtractConfig{Event: "USER_MESSAGE_RECEIVED"}), nil, "reads an event and not the result of a tool"},
@@ -187,6 +188,39 @@ func TestSourceWarnings(t *testing.T) {
 	}
 }
 
+// What the policy lets an answer lack makes no approval fail.
+func TestSourceWarningsHeedThePolicy(t *testing.T) {
+	lacks := func(optional bool) map[string]DriftConfig {
+		return map[string]DriftConfig{"quantity": {Optional: optional}}
+	}
+	other := map[string]DriftConfig{safety.Other: {Optional: true}}
+	for name, test := range map[string]struct {
+		guard     GuardConfig
+		attribute string
+		warns     bool
+	}{
+		"nothing said":                  {GuardConfig{}, "quantity", true},
+		"optional":                      {GuardConfig{Drift: lacks(true)}, "quantity", false},
+		"optional for the type":         {GuardConfig{Types: map[string]TypeConfig{"Product": {Drift: lacks(true)}}}, "quantity", false},
+		"required for the type":         {GuardConfig{Drift: lacks(true), Types: map[string]TypeConfig{"Product": {Drift: lacks(false)}}}, "quantity", true},
+		"all others are optional":       {GuardConfig{Drift: other}, "quantity", false},
+		"a named one is no other":       {GuardConfig{Drift: other}, "price", true},
+		"named beside others of a type": {GuardConfig{Drift: lacks(false), Types: map[string]TypeConfig{"Product": {Drift: other}}}, "quantity", true},
+		"the type is optional":          {GuardConfig{Types: map[string]TypeConfig{"Product": {Optional: true}}}, "quantity", false},
+	} {
+		c := Config{
+			Guard:   test.guard,
+			Extract: []ExtractConfig{{Name: "r", Tool: "buy", Type: "Product", Value: "$.n", Attributes: map[string]AttributeConfig{test.attribute: {Path: "$.q"}}}},
+			Checkers: []CheckerConfig{{Type: "Product", HTTP: &HTTPCheckerConfig{
+				Attributes: map[string]AttributeConfig{"reach": {Path: "$.r"}},
+			}}},
+		}
+		if got := c.warnings(); (len(got) > 0) != test.warns {
+			t.Errorf("%s: %q, want warnings: %t", name, got, test.warns)
+		}
+	}
+}
+
 // What only package safety refuses has the place of the value.
 func TestValidateSQLUse(t *testing.T) {
 	c := Config{Checkers: []CheckerConfig{{Type: "A", SQL: &SQLCheckerConfig{
@@ -198,5 +232,23 @@ func TestValidateSQLUse(t *testing.T) {
 	c.Checkers[0].SQL.Query = " "
 	if err := c.validate(); err == nil || !strings.Contains(err.Error(), "Config.Checkers[0].SQL.Query: missing") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A type that has to be unchanged and that no rule finds is most likely misspelt.
+func TestListedTypeThatNoRuleFinds(t *testing.T) {
+	rule := ExtractConfig{Name: "r", Tool: "search", Type: "Product", Value: "$.name"}
+	for listed, want := range map[string]string{
+		"Product":  "",
+		"Prodct":   `guard.listed requires the type "Prodct", which no rule finds: nothing of it is checked but what tools declare; did you mean "Product"?`,
+		"Audience": `guard.listed requires the type "Audience", which no rule finds: nothing of it is checked but what tools declare`,
+	} {
+		c := Config{
+			Extract: []ExtractConfig{rule}, CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(nil)},
+			Guard: GuardConfig{Require: safety.RequireListed, Listed: []string{listed}},
+		}
+		if got := strings.Join(c.warnings(), "\n"); got != want {
+			t.Errorf("%s: %q, want %q", listed, got, want)
+		}
 	}
 }

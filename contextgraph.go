@@ -223,14 +223,16 @@ func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanP
 // is an amount of money, set Norm, so that every spelling of it is one entity. The
 // error is ErrNoCall of package plugin outside of a recorded tool call. An entity that
 // the limits of a row would cut, or with an attribute whose name is one of a secret, is
-// refused: what would be on record is not what the tool saw.
+// refused: what would be on record is not what the tool saw. What one call declares twice,
+// with values that contradict each other, is no one thing, and fails the check.
 func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	return in.rec.RecordEntity(ctx, e)
 }
 
 // Check checks the world now for the session's latest open approval request, or
-// for all entities of the session when none is open. It permits nothing: the
-// gate checks again before an action runs. The verdict is recorded.
+// for all entities of the session when none is open; then no arguments say what an
+// action costs, so that a rule of guard.budgets that goes by them fails the check. It
+// permits nothing: the gate checks again before an action runs. The verdict is recorded.
 func (in *Instance) Check(ctx context.Context, s Session) (safety.Report, error) {
 	if in.guard == nil {
 		return safety.Report{}, ErrDisabled
@@ -252,7 +254,10 @@ func (in *Instance) Graph(ctx context.Context, s Session) (*graphsync.Graph, err
 // Why returns what the session's latest approval request rests on: each entity
 // with one shortest path that led from it to the request.
 func (in *Instance) Why(ctx context.Context, s Session) ([]graphsync.Reason, error) {
-	g, err := in.Graph(ctx, s)
+	if in.sync == nil {
+		return nil, ErrDisabled
+	}
+	g, _, err := in.sync.Update(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ import (
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/server/adka2a/v2"
 	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -40,6 +41,24 @@ import (
 func confirmation(t *testing.T, h *harness, yes bool) {
 	id, _ := h.ask(sess)
 	h.answer(sess, id, yes)
+}
+
+// changedOnTheWay has a callback of the agent change the arguments of two searches, of which
+// the first fails.
+func changedOnTheWay(o *options) {
+	o.answer = searching(2)
+	o.beforeTool = append(o.beforeTool, func(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+		if t.Name() == "search" {
+			args["query"] = "changed " + args["query"].(string)
+		}
+		return nil, nil
+	})
+	o.search = func(_ agent.Context, a searchArgs) (map[string]any, error) {
+		if a.Query == "changed q0" {
+			return nil, errors.New("no such place")
+		}
+		return items(item), nil
+	}
 }
 
 func drifted(t *testing.T, h *harness) {

@@ -78,6 +78,7 @@ func scenarios() []scenario {
 		{name: "check_failed", options: []option{checkFails}, run: func(t *testing.T, h *harness) { confirmation(t, h, true) }},
 		{name: "answer_to_nothing", run: answerToNothing},
 		{name: "check_outside_of_a_run", run: checkOutside},
+		{name: "replay_changed", options: []option{replays, changedOnTheWay}, run: func(t *testing.T, h *harness) { confirmation(t, h, true) }},
 		{name: "replayed", options: []option{replays}, run: func(t *testing.T, h *harness) { confirmation(t, h, true) }},
 
 		{name: "model_error", run: modelError},

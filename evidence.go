@@ -37,17 +37,24 @@ func (in *Instance) evidence() *evidence {
 
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
-	g, receipt, err := ev.sync.Sync(ctx, s)
+	g, receipt, err := ev.sync.Update(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	gaps, err := ev.journal.Gaps(ctx, s, ev.live(s))
+	// Of the rows that the graph was made from, not read again; what is lost, and which
+	// runs are under way, is asked after they were.
+	runs := g.Runs()
+	gaps := graphsync.RunGaps(runs, ev.live(s))
+	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	recorded, err := ev.journal.Turns(ctx, s)
-	if err != nil {
-		return safety.Snapshot{}, err
+	gaps = append(gaps, losses...)
+	recorded := make(map[string][]string) // runs by turn
+	for _, r := range runs {
+		for _, turn := range r.Turns {
+			recorded[turn] = append(recorded[turn], r.ID)
+		}
 	}
 	// What is missing stays missing, so the session can approve nothing any more.
 	for i := range gaps {
@@ -66,13 +73,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 		return snapshot, nil
 	}
 	// Without the limit that Why has: what led to the decision long ago is checked too.
-	// What the nodes of a workflow hand on to one that asks for an input is on no edge of
-	// the graph, so everything counts there.
-	find := g.Evidence
-	if n, ok := g.Node(decision); ok && n.Kind == graphsync.KindHITL {
-		find = g.Before
-	}
-	if snapshot.Entities, err = find(decision); err != nil {
+	if snapshot.Entities, err = g.RestsOn(decision); err != nil {
 		return safety.Snapshot{}, err
 	}
 	return snapshot, nil

@@ -21,6 +21,10 @@ func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.rec.Protect(t) }
 // ProtectToolset returns the toolset with each of its tools as [Instance.Protect] returns
 // it: those it has now and those it will have, in the same order and under the same
 // names. A filter, or tool.WithConfirmation, belongs inside of it.
+//
+// ADK appends the tools of an agent's toolsets to its Config.Tools in every run. Where
+// that slice has room behind its end, runs that go on at the same time write to one array:
+// give an agent that has both slices.Clip(tools).
 func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.rec.ProtectToolset(ts) }
 
 // CheckTools looks for tools that would run without the gate although the configuration

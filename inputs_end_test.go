@@ -6,6 +6,8 @@ package contextgraph_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -130,5 +133,39 @@ func TestInputAnsweredByAPeer(t *testing.T) {
 	if refusal == nil || refusal.Code != safety.CodeNotAuthorized {
 		t.Errorf("refusal %+v, want %s", refusal, safety.CodeNotAuthorized)
 	}
+	w.wantBought(0)
+}
+
+// An answer whose permit could not be used up is not said to be good for another time.
+func TestInputThatIsUsedUpSaysSo(t *testing.T) {
+	var checks atomic.Int64
+	var broken atomic.Bool
+	w := newReviewed(t, func(o *options) {
+		now := o.cfg.Now
+		o.cfg.Now = func() time.Time {
+			if broken.Load() {
+				return time.Time{}
+			}
+			return now()
+		}
+		// The row of the second check is written between the permit and its use.
+		o.cfg.Format = func(eventType string, content []byte) ([]byte, error) {
+			if eventType == schema.WorldChangeCheck && checks.Add(1) == 2 {
+				broken.Store(true)
+			}
+			return content, nil
+		}
+	})
+	w.askInput()
+	err := w.reply(reply("review-1", "yes"))
+	broken.Store(false)
+	var refusal *safety.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != safety.CodeClock {
+		t.Fatalf("the run ended with %v, want the refusal of a clock", err)
+	}
+	if strings.Contains(err.Error(), "stays open") || !strings.Contains(err.Error(), "run the workflow again") {
+		t.Errorf("the remedy is wrong: %v", err)
+	}
+	w.wantTurnedAway(reply("review-1", "yes"), safety.CodeAlreadyUsed)
 	w.wantBought(0)
 }

@@ -69,6 +69,17 @@ func TestInputWhileTheRecorderPanics(t *testing.T) {
 			t.Errorf("panic %d: the run began", n)
 		}
 		w.wantBought(0)
+		if sessions.countdown.Load() <= 0 {
+			w.world.set("$40,000", true)
+			if err := w.reply(reply("review-1", "yes")); err != nil {
+				t.Errorf("after panic %d: %v", n, err)
+			}
+			w.wantBought(1)
+		}
+		w.rows(sess)
+		if gaps, err := w.cg.Journal().Gaps(t.Context(), key(sess), nil); err != nil || len(gaps) > 0 {
+			t.Errorf("after panic %d a refused message leaves gaps: %v, %v", n, gaps, err)
+		}
 		if sessions.countdown.Load() > 0 {
 			break
 		}

@@ -27,8 +27,8 @@ func Preconditions(ctx agent.Context) []safety.Precondition {
 // Resolve closes an approval whose effect was begun and has no end on record, by the
 // word of who has looked: executed says whether the effect took place. It is refused
 // while the run that the effect belongs to is under way in this process; whether it is in
-// another one only who looked can tell. What was resolved, by whom and why is in the history. Nothing
-// is ever repeated because of it: that needs a new request. The error is
+// another one only who looked can tell. What was resolved, by whom and why is in the
+// history. Nothing is ever repeated because of it: that needs a new request. The error is
 // [safety.ErrNotFound] or [safety.ErrConflict] where it is not for this session, or not in
 // doubt. Resolve authenticates nobody: who may call it is up to the program.
 func (in *Instance) Resolve(ctx context.Context, s Session, approvalID string, executed bool, who, note string) error {

@@ -56,6 +56,10 @@ type replayChecker struct {
 type (
 	recordKey struct{}
 	budgetKey struct{ checker *replayChecker }
+	admitKey  struct {
+		checker *replayChecker
+		node    string
+	}
 	replayKey struct {
 		node    string
 		timeout time.Duration
@@ -142,16 +146,12 @@ func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.
 	if r.tool != "" && r.tool != c.Tool {
 		return replayed{}, fmt.Errorf("the configuration has %s called again for this type, not %s", r.tool, c.Tool)
 	}
-	budget, err := safety.Share(ctx, budgetKey{r}, func(context.Context) (*atomic.Int64, error) { return new(atomic.Int64), nil })
-	if err != nil {
+	if err := r.admit(ctx, c); err != nil {
 		return replayed{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	return safety.Share(ctx, replayKey{c.Node, r.timeout}, func(ctx context.Context) (replayed, error) {
-		if n := budget.Add(1); n > r.most {
-			return replayed{}, fmt.Errorf("more than %d calls would have to be repeated for one check (max_calls)", r.most)
-		}
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		at := r.in.now()
@@ -164,6 +164,22 @@ func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.
 	})
 }
 
+// admit counts a call against what one check may repeat for this type, once however many
+// entities it shows, and apart from the repetition itself, which other types share.
+func (r *replayChecker) admit(ctx context.Context, c graphsync.Call) error {
+	budget, err := safety.Share(ctx, budgetKey{r}, func(context.Context) (*atomic.Int64, error) { return new(atomic.Int64), nil })
+	if err != nil {
+		return err
+	}
+	_, err = safety.Share(ctx, admitKey{r, c.Node}, func(context.Context) (struct{}, error) {
+		if budget.Add(1) > r.most {
+			return struct{}{}, fmt.Errorf("more than %d calls would have to be repeated for one check of this type (max_calls); raise it", r.most)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
 // compare takes what a repeated call says of e into state.
 func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *safety.State) error {
 	others := 0
@@ -173,6 +189,14 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 			if now.Type == e.Type {
 				others++
 			}
+			continue
+		}
+		// Of what is spelled in several ways, each is a thing of its own.
+		same := slices.DeleteFunc(slices.Clone(now.Seen), func(s entity.Entity) bool { return s.Value != e.Value })
+		if len(same) > 0 {
+			now = entity.Canonicalize(same)[0]
+		} else if s.Named && spelledOtherwise(e) {
+			others++ // it is gone, and what is left has its name but for the spelling
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(now.Attributes)) {
@@ -202,6 +226,11 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 		gone = fmt.Errorf("%s was called again with the same arguments: %d other %s entities are in its result, this one is gone from it", s.Call.Tool, others, e.Type)
 	}
 	return &safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: gone}
+}
+
+// spelledOtherwise reports whether e is one of several spellings on record.
+func spelledOtherwise(e entity.Canonical) bool {
+	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source != entity.SourceModel && s.Value != e.Value })
 }
 
 // now reads the clock.

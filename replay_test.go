@@ -185,6 +185,62 @@ func TestReplayArguments(t *testing.T) {
 	}
 }
 
+// A callback of the agent has the tool look elsewhere than the record says. Repeated as
+// recorded, the call would answer for a place that nobody looked at.
+func TestReplayOfArgumentsThatACallbackChanged(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.beforeTool = append(o.beforeTool, func(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+			if t.Name() == "search" {
+				args["query"] = "warehouse 2"
+			}
+			return nil, nil
+		})
+	})
+	v.again = func(_ agent.Context, a searchArgs) (map[string]any, error) {
+		if a.Query == "warehouse 2" {
+			return items("sold out here"), nil
+		}
+		return items(item), nil
+	}
+	id, _ := v.ask(sess)
+	if got := v.answer(sess, id, true); got["reason"] != "check_failed" {
+		t.Errorf("buy answered %v, want a check that failed", got)
+	}
+	v.wantBought(0)
+	if report := string(v.approvals(sess)[0].Report); !strings.Contains(report, "its arguments were changed after they were recorded") {
+		t.Errorf("report %s", report)
+	}
+}
+
+// Two things of one list that differ in their spelling alone are two.
+func TestReplayOfSpellings(t *testing.T) {
+	list := func(first, second string) map[string]any {
+		return map[string]any{"items": []any{
+			map[string]any{"name": item, "price": first, "available": true},
+			map[string]any{"name": strings.ToUpper(item), "price": second, "available": true},
+		}}
+	}
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+		o.search = func(agent.Context, searchArgs) (map[string]any, error) { return list("$40,000", "$40,000"), nil }
+	})
+	v.ask(sess)
+	for _, test := range []struct {
+		now  map[string]any
+		want safety.Verdict
+	}{
+		{list("$40,000", "$40,000"), safety.Safe},
+		{list("$52,000", "$40,000"), safety.Drift},
+		{list("$40,000", "$52,000"), safety.Drift},
+		{map[string]any{"items": list("$40,000", "$40,000")["items"].([]any)[1:]}, safety.CheckFailed},
+		{map[string]any{"items": list("$40,000", "$40,000")["items"].([]any)[:1]}, safety.CheckFailed},
+	} {
+		v.search(func(agent.Context, searchArgs) (map[string]any, error) { return test.now, nil })
+		if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != test.want {
+			t.Errorf("error %v, want %s\n%s", err, test.want, r.Summary())
+		}
+	}
+}
+
 // Whatever a repeated call tries beside reading fails the check, and has no effect.
 func TestReplayOnlyReads(t *testing.T) {
 	part := genai.NewPartFromText("x")
@@ -390,6 +446,37 @@ func TestReplayBudget(t *testing.T) {
 		if n := v.calls.Load(); n != int64(3+most) {
 			t.Errorf("max_calls %d: search ran %d times", most, n)
 		}
+	}
+}
+
+// max_calls is of one type: what is too much for one is repeated for another that has
+// entities from the same call.
+func TestReplayBudgetIsOfOneType(t *testing.T) {
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{MaxCalls: 1}, func(o *options) {
+		o.answer = searching(3)
+		o.search = func(_ agent.Context, a searchArgs) (map[string]any, error) {
+			return items("product of " + a.Query), nil
+		}
+		delete(o.cfg.CheckFuncs, "Product")
+		other := o.cfg.Extract[0]
+		other.Name, other.Type = "aimed at", "Targeting"
+		o.cfg.Extract = append(o.cfg.Extract, other)
+		o.cfg.Checkers = append(o.cfg.Checkers, contextgraph.CheckerConfig{Type: "Targeting", Replay: &contextgraph.ReplayCheckerConfig{}})
+	})
+	v.ask(sess)
+	r, err := v.cg.Check(t.Context(), key(sess))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(map[string]int)
+	for _, f := range r.Failures() {
+		failed[f.EntityType]++
+	}
+	if diff := cmp.Diff(map[string]int{"Product": 2}, failed); diff != "" {
+		t.Errorf("failures by type (-want +got):\n%s%s", diff, r.Summary())
+	}
+	if n := v.calls.Load(); n != 6 {
+		t.Errorf("search ran %d times, want three times for the agent and three times for the check", n)
 	}
 }
 

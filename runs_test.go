@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
@@ -18,9 +19,11 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // A run that ended with an error is complete: what it found can carry an approval.
@@ -167,4 +170,43 @@ func events(t *testing.T, cg *contextgraph.Instance, s contextgraph.Session) []s
 		t.Fatalf("events of %+v: %d, %v", s, len(rows), err)
 	}
 	return rows
+}
+
+// What Graph and Why return is the caller's business: no check goes by what becomes of it.
+func TestReturnedGraphIsNoEvidence(t *testing.T) {
+	price := "$40,000"
+	h := newHarness(t, checker(func(context.Context, entity.Canonical) (safety.State, error) {
+		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{
+			"price": money(t, price), "availability": entity.Bool(true),
+		}}, nil
+	}))
+	h.ask(sess)
+	for range 2 { // read as a whole, and followed
+		reasons, err := h.cg.Why(t.Context(), key(sess))
+		if err != nil || len(reasons) == 0 {
+			t.Fatal(reasons, err)
+		}
+		for _, r := range reasons {
+			r.Entity.Attributes["price"] = money(t, "$52,000")
+			for _, e := range r.Entity.Seen {
+				e.Attributes["price"] = money(t, "$52,000")
+			}
+		}
+		g, err := h.cg.Graph(t.Context(), key(sess))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range g.Entities() {
+			e.Attributes["price"] = money(t, "$52,000")
+		}
+		for _, known := range g.Sightings() {
+			known[0].Entity.Attributes["price"] = money(t, "$52,000")
+		}
+	}
+	id := h.approvals(sess)[0].ConfirmationID
+	h.answer(sess, id, false) // so that the check goes by the session
+	price = "$52,000"
+	if r, err := h.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != safety.Drift {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
 }

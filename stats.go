@@ -72,6 +72,7 @@ const (
 // host's reader collects, so that recording costs nothing for them.
 type instruments struct {
 	rows, skipped, truncated, redacted, repaired, failures metric.Int64ObservableCounter
+	unguarded                                              metric.Int64ObservableCounter
 	stored, lost, removed                                  metric.Int64ObservableCounter
 	queuedRows, queuedBytes, failing, heldSessions         metric.Int64ObservableGauge
 	partsStored, partsLost                                 metric.Int64ObservableCounter
@@ -108,6 +109,7 @@ func (in *Instance) measure() error {
 		counter(&m.redacted, "contextgraph.recorder.redactions", "{value}", "Values replaced because they are secret."),
 		counter(&m.repaired, "contextgraph.recorder.repairs", "{value}", "Values replaced because JSON cannot hold them."),
 		counter(&m.failures, "contextgraph.recorder.failures", "{failure}", "Failures while recording, by reason."),
+		counter(&m.unguarded, "contextgraph.recorder.unguarded_tools", "{tool}", "Tools that the gate is meant to guard and cannot."),
 		counter(&m.stored, "contextgraph.journal.rows_stored", "{row}", "Rows committed."),
 		counter(&m.lost, "contextgraph.journal.rows_lost", "{row}", "Rows lost, by reason."),
 		counter(&m.removed, "contextgraph.journal.rows_removed", "{row}", "Rows removed by retention."),
@@ -159,6 +161,7 @@ func (m *instruments) observe(o metric.Observer, s Stats) {
 	o.ObserveInt64(m.failures, int64(s.Recorder.Panics), reason("panic"))
 	o.ObserveInt64(m.failures, int64(s.Recorder.FormatterFailed), reason("formatter"))
 	o.ObserveInt64(m.failures, int64(s.Recorder.ClassifierFailed), reason("classifier"))
+	o.ObserveInt64(m.unguarded, int64(s.Recorder.Unguarded))
 	o.ObserveInt64(m.stored, int64(s.Journal.Stored))
 	for r, n := range s.Journal.Lost {
 		o.ObserveInt64(m.lost, int64(n), reason(string(r)))

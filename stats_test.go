@@ -63,7 +63,10 @@ func points(t *testing.T, r sdkmetric.Reader) map[string]int64 {
 
 func TestMetrics(t *testing.T) {
 	reader, provide := metered(t)
-	h := newHarness(t, provide)
+	h := newHarness(t, provide, func(o *options) { o.cfg.Guard.Tools = []string{"bye"} })
+	if err := h.cg.CheckTools(t.Context(), h.tools); err != nil { // none is named bye
+		t.Fatal(err)
+	}
 	h.ask(sess)
 	rows := int64(len(h.rows(sess)))
 
@@ -72,7 +75,8 @@ func TestMetrics(t *testing.T) {
 		"contextgraph.recorder.rows": rows, "contextgraph.recorder.rows_skipped": 0,
 		"contextgraph.recorder.rows_truncated": 0, "contextgraph.recorder.redactions": 0, "contextgraph.recorder.repairs": 0,
 		"contextgraph.recorder.failures/panic": 0, "contextgraph.recorder.failures/formatter": 0, "contextgraph.recorder.failures/classifier": 0,
-		"contextgraph.journal.rows_stored": rows, "contextgraph.journal.rows_removed": 0,
+		"contextgraph.recorder.unguarded_tools": 1,
+		"contextgraph.journal.rows_stored":      rows, "contextgraph.journal.rows_removed": 0,
 		"contextgraph.journal.queue_rows": 0, "contextgraph.journal.queue_bytes": 0, "contextgraph.journal.failing": 0, "contextgraph.journal.held_sessions": 0,
 		"contextgraph.parts.stored": 0,
 	}

@@ -212,3 +212,16 @@ func TestCrashedTurnSaysWhatToDo(t *testing.T) {
 	h.clock.advance(10 * time.Second) // a run that ended just now may still write its last row
 	wantTurnMissing(t, h, turn, "ended without INVOCATION_COMPLETED")
 }
+
+// A run without a message of its own is told by no callback for messages that it begins.
+func TestTurnOfAnotherInstanceBeforeARunWithoutAMessage(t *testing.T) {
+	h := newHarness(t)
+	h.elsewhere(runner.PluginConfig{}, "buy a route")
+	if calls := adktest.Confirmations(adktest.Run(t, h.runner, user, sess, nil)); len(calls) != 1 {
+		t.Fatalf("%d requests for a confirmation, want 1", len(calls))
+	}
+	as := h.approvals(sess)
+	if len(as) != 1 || len(as[0].Gaps) == 0 {
+		t.Errorf("%d approvals; the request was shown as one on a complete record", len(as))
+	}
+}

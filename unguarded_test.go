@@ -80,6 +80,32 @@ func caller(t testing.TB, name, call string, args map[string]any, tools ...tool.
 	return a
 }
 
+// coordinator is an agent that gives the task of buying to another one, which buys.
+func coordinator(t testing.TB, h *harness) agent.Agent {
+	t.Helper()
+	buyer, err := llmagent.New(llmagent.Config{Name: "buyer", Description: "buys", Mode: llmagent.ModeTask, Model: &adktest.Model{
+		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
+			h.bought.Add(1)
+			return adktest.Call("finish_task", map[string]any{"result": "bought"}), nil
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := llmagent.New(llmagent.Config{Name: "root", SubAgents: []agent.Agent{buyer}, Model: &adktest.Model{
+		Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if adktest.LastResponse(req) != nil {
+				return adktest.Text("done"), nil
+			}
+			return adktest.Call("buyer", map[string]any{"request": "buy"}), nil
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
 var aRoute = map[string]any{"item": "a route", "count": 1}
 
 // Each way in which a guarded tool runs without the gate is named before it runs: once
@@ -137,6 +163,9 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 			helper := caller(t, "helper", "buyer", map[string]any{"request": "buy"}, agenttool.New(buyer, nil))
 			return caller(t, "root", "helper", map[string]any{"request": "buy"}, agenttool.New(helper, nil))
 		}, "buy", "helper", "without plugins", true},
+		"an agent that is given tasks": {with(unprotected, func(o *options) { o.cfg.Guard.Tools = []string{"buyer"} }), func(t testing.TB, h *harness) agent.Agent {
+			return coordinator(t, h)
+		}, "buyer", "root", "gives a task", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -322,3 +322,27 @@ func TestProtectToolsetKeepsOrderAndProtectsWhatComesLater(t *testing.T) {
 	}
 	h.wantBought(0)
 }
+
+// ADK appends the tools of toolsets to Config.Tools in every run, and writes them behind
+// its end where it has room there. The documents say to clip it; once this fails they need
+// not any more.
+func TestADKWritesBehindTheToolsOfTheConfig(t *testing.T) {
+	for name, clipped := range map[string]bool{"with room": false, "clipped": true} {
+		t.Run(name, func(t *testing.T) {
+			room := make([]tool.Tool, 2)
+			h := newHarness(t, unprotected, unasked, toolset((*contextgraph.Instance).ProtectToolset), func(o *options) {
+				o.tools = func(_ *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
+					tools = append(room[:0], tools[0])
+					if clipped {
+						return slices.Clip(tools)
+					}
+					return tools
+				}
+			})
+			h.ask(sess)
+			if wrote := room[1] != nil; wrote == clipped {
+				t.Errorf("ADK wrote behind the tools: %t", wrote)
+			}
+		})
+	}
+}

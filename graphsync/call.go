@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -31,32 +33,48 @@ type Source struct {
 	// Attributes names the attributes whose values are from the call, sorted. An entity
 	// that was seen without any has one source without any.
 	Attributes []string
+	// Named says that the result called the entity by its Value, and not by another spelling.
+	Named bool
 }
 
 // Calls are the calls of a session. It is safe for concurrent use.
 type Calls struct {
 	rows map[string]*schema.Event // by event id
-	// started is the first TOOL_STARTING row of each span.
-	started map[string]*schema.Event
+	// started are the TOOL_STARTING rows of each span, ended is the row that ended it.
+	started map[string][]*schema.Event
+	ended   map[string]*schema.Event
 }
 
 // NewCalls returns the calls in the rows of a session, which must not change.
 func NewCalls(rows []schema.Event) *Calls {
-	c := &Calls{rows: make(map[string]*schema.Event, len(rows)), started: make(map[string]*schema.Event)}
+	c := &Calls{rows: make(map[string]*schema.Event, len(rows)), started: make(map[string][]*schema.Event), ended: make(map[string]*schema.Event)}
 	for _, e := range inOrder(rows) {
 		c.rows[e.EventID] = e
-		if node := RowNodeKey(e); e.EventType == schema.ToolStarting && c.started[node] == nil {
-			c.started[node] = e
+		switch node := RowNodeKey(e); e.EventType {
+		case schema.ToolStarting:
+			c.started[node] = append(c.started[node], e)
+		case schema.ToolCompleted, schema.ToolError:
+			c.ended[node] = e
 		}
 	}
 	return c
 }
 
 // Sources returns the calls whose results gave what was seen of e: for each attribute the
-// call that gave the value which [entity.Canonicalize] took, and for an entity without
-// attributes the last one that showed it. The error names what no result of a tool gave.
+// call that gave the value which [entity.Canonicalize] took, and the last one that showed
+// it by its Value, if none of them did. For an entity without attributes that is the last
+// one that showed it at all. The error names what no result of a tool gave.
 func (c *Calls) Sources(e entity.Canonical) ([]Source, error) {
-	given := make(map[string][]string) // attributes by span
+	given := make(map[string]*Source) // by span
+	give := func(s entity.Entity, attributes ...string) {
+		from := given[s.TechNode]
+		if from == nil {
+			from = &Source{Call: c.call(s.TechNode)}
+			given[s.TechNode] = from
+		}
+		from.Attributes = append(from.Attributes, attributes...)
+		from.Named = from.Named || s.Value == e.Value
+	}
 	for _, name := range sortedKeys(e.Attributes) {
 		s, ok := lastSeen(e, func(s entity.Entity) bool { return !s.Attributes[name].IsZero() })
 		if !ok {
@@ -65,18 +83,21 @@ func (c *Calls) Sources(e entity.Canonical) ([]Source, error) {
 		if problem := c.notResult(s); problem != "" {
 			return nil, fmt.Errorf("%s %s", name, problem)
 		}
-		given[s.TechNode] = append(given[s.TechNode], name)
+		give(s, name)
 	}
-	if len(given) == 0 {
-		s, ok := lastSeen(e, func(s entity.Entity) bool { return c.notResult(s) == "" })
-		if !ok {
+	isResult := func(s entity.Entity) bool { return c.notResult(s) == "" }
+	named, ok := lastSeen(e, func(s entity.Entity) bool { return s.Value == e.Value && isResult(s) })
+	if !ok && len(given) == 0 {
+		if named, ok = lastSeen(e, isResult); !ok {
 			return nil, errors.New("it was never seen in the result of a tool")
 		}
-		given[s.TechNode] = nil
 	}
-	var out []Source
+	if ok && !slices.ContainsFunc(slices.Collect(maps.Values(given)), func(s *Source) bool { return s.Named }) {
+		give(named)
+	}
+	out := make([]Source, 0, len(given))
 	for _, node := range sortedKeys(given) {
-		out = append(out, Source{Call: c.call(node), Attributes: given[node]})
+		out = append(out, *given[node])
 	}
 	return out, nil
 }
@@ -111,38 +132,54 @@ func (c *Calls) notResult(s entity.Entity) string {
 // call reads the call of a span.
 func (c *Calls) call(node string) Call {
 	out := Call{Node: node}
-	row := c.started[node]
-	if row == nil {
+	started := c.started[node]
+	if len(started) == 0 {
 		out.Problem = "the record does not have its beginning"
 		return out
 	}
+	row := started[0]
 	out.Agent = row.Agent
 	var content struct {
 		Tool string         `json:"tool"`
 		Args map[string]any `json:"args"`
 	}
 	contentErr := json.Unmarshal(row.Content, &content)
+	id, replay, attributesErr := replayOf(row)
+	out.Tool, out.ID = content.Tool, id
+	var ended string
+	var endedErr error
+	if row := c.ended[node]; row != nil && len(row.Attributes) > 0 {
+		_, ended, endedErr = replayOf(row)
+	}
+	switch err := cmp.Or(contentErr, attributesErr, endedErr); {
+	case err != nil:
+		out.Problem = fmt.Sprintf("its row cannot be read: %v", err)
+	case replay == "":
+		out.Problem = "its tool was not registered with Replayable when it was called; register it before its agent runs"
+	case replay != schema.ReplayReady:
+		out.Problem = replay
+	case ended != "":
+		out.Problem = ended
+	case row.IsTruncated:
+		out.Problem = "its row was cut to a limit"
+	case len(started) > 1:
+		out.Problem = "the record has several beginnings of it"
+	default:
+		out.Args = content.Args
+	}
+	return out
+}
+
+// replayOf reads what the row of a call says of its repetition.
+func replayOf(row *schema.Event) (id, replay string, err error) {
 	var attributes struct {
 		ADK struct {
 			ID     string `json:"function_call_id"`
 			Replay string `json:"replay"`
 		} `json:"adk"`
 	}
-	attributesErr := json.Unmarshal(row.Attributes, &attributes)
-	out.Tool, out.ID = content.Tool, attributes.ADK.ID
-	switch err := cmp.Or(contentErr, attributesErr); {
-	case err != nil:
-		out.Problem = fmt.Sprintf("its row cannot be read: %v", err)
-	case attributes.ADK.Replay == "":
-		out.Problem = "its tool was not registered with Replayable when it was called"
-	case attributes.ADK.Replay != schema.ReplayReady:
-		out.Problem = attributes.ADK.Replay
-	case row.IsTruncated:
-		out.Problem = "its row was cut to a limit"
-	default:
-		out.Args = content.Args
-	}
-	return out
+	err = json.Unmarshal(row.Attributes, &attributes)
+	return attributes.ADK.ID, attributes.ADK.Replay, err
 }
 
 // Found returns what the rules and the declarations find in one row, each thing once: the

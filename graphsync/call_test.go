@@ -4,6 +4,8 @@
 package graphsync_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +56,7 @@ func TestCallsOfAnEntity(t *testing.T) {
 	source := func(span, id, tool string, args m, attributes ...string) graphsync.Source {
 		return graphsync.Source{
 			Call:       graphsync.Call{Node: r.key(span), ID: id, Tool: tool, Agent: "planner", Args: args},
-			Attributes: attributes,
+			Attributes: attributes, Named: true,
 		}
 	}
 	for name, want := range map[string][]graphsync.Source{
@@ -142,7 +144,15 @@ func TestCallProblems(t *testing.T) {
 		"cut":           {func(_ *recorder, e *schema.Event) { e.IsTruncated = true }, "cut to a limit"},
 		"no content":    {func(_ *recorder, e *schema.Event) { e.Content = nil }, "cannot be read"},
 		"no attributes": {func(_ *recorder, e *schema.Event) { e.Attributes = []byte("x") }, "cannot be read"},
-		"no beginning":  {func(_ *recorder, e *schema.Event) { e.EventType = schema.NodeOutput }, "does not have its beginning"},
+		"changed later": {func(r *recorder, _ *schema.Event) {
+			r.rows[len(r.rows)-1].Attributes = r.json(m{"adk": m{"replay": "its arguments were changed"}})
+		}, "its arguments were changed"},
+		"two beginnings": {func(r *recorder, e *schema.Event) {
+			again := *e
+			again.EventID, again.Content = "again", r.json(m{"tool": "query_audience", "args": m{"page": 2}})
+			r.rows = append(r.rows, again)
+		}, "several beginnings"},
+		"no beginning": {func(_ *recorder, e *schema.Event) { e.EventType = schema.NodeOutput }, "does not have its beginning"},
 	} {
 		r := &recorder{t: t}
 		r.turn("1", "R")
@@ -174,5 +184,33 @@ func TestFound(t *testing.T) {
 	row = *r.end("", "", "c=query_ad_inventory", m{"placements": []any{m{"price": 1}}}, nil)
 	if _, err := x.Found(row); err == nil || !strings.Contains(err.Error(), "value $.name") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A call that showed the entity by its own name is repeated beside those that gave its
+// values under another one.
+func TestCallsOfSpellings(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	r.ready("T1", "c1=query_ad_inventory", m{"page": 1}, placements("reels"))
+	r.ready("T2", "c2=query_ad_inventory", m{"page": 2}, placements("Reels"))
+	r.ready("T3", "c3=query_reach", m{"name": "REELS"}, m{"name": "REELS", "reach": 7})
+	calls, seen := graphsync.NewCalls(r.rows), r.seen(callRules())
+	e, ok := seen["REELS"]
+	if !ok {
+		t.Fatalf("seen %v", seen)
+	}
+	for value, want := range map[string]string{"reels": "c1[] true c2[availability price] false c3[reach] false", "Reels": "c2[availability price] true c3[reach] false",
+		"REELS": "c2[availability price] false c3[reach] true", "rEELS": "c2[availability price] false c3[reach] false"} {
+		e.Value = value
+		sources, err := calls.Sources(e)
+		var got []string
+		for _, s := range sources {
+			got = append(got, fmt.Sprint(s.Call.ID, s.Attributes, " ", s.Named))
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, " "); err != nil || text != want {
+			t.Errorf("%s: %q, %v, want %q", value, text, err, want)
+		}
 	}
 }

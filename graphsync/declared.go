@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -41,7 +42,7 @@ func declaredEntities(attributes []byte) ([]entity.Entity, error) {
 	if err := dec.Decode(&list); err != nil {
 		return nil, fmt.Errorf("declared entities: %w", err)
 	}
-	out := make([]entity.Entity, len(list))
+	out, first := make([]entity.Entity, len(list)), make(map[thing]entity.Entity)
 	for i, d := range list {
 		out[i] = entity.Entity{
 			Type: d.Type, Value: d.Value, Norm: d.Norm, Attributes: d.Attributes, ArtifactURI: d.ArtifactURI,
@@ -50,7 +51,7 @@ func declaredEntities(attributes []byte) ([]entity.Entity, error) {
 		if d.Confidence != nil {
 			out[i].Confidence = *d.Confidence
 		}
-		if err := out[i].Validate(); err != nil {
+		if err := cmp.Or(out[i].Validate(), agree(first, out[i])); err != nil {
 			return nil, fmt.Errorf("declared entity %d: %w", i+1, err)
 		}
 	}

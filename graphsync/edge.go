@@ -42,52 +42,39 @@ type arc struct {
 // linker collects the edges between spans.
 type linker struct {
 	spans []*span
-	arcs  map[arc]bool
+	index map[string]int // span by key
+	arcs  []arc
 }
 
 // link returns the edges between spans, each once, sorted. No edge leads
 // backwards in the order of recording, so the graph has no cycles; and rows that
 // are recorded later add edges but never take one away, so the reasons for a
 // decision stay what they were.
-func link(spans []*span) []arc {
-	l := &linker{spans: spans, arcs: make(map[arc]bool)}
+func link(spans []*span, index map[string]int) []arc {
+	l := &linker{spans: spans, index: index}
 	l.contains()
 	l.informs()
 	l.resumes()
-	arcs := make([]arc, 0, len(l.arcs))
-	for a := range l.arcs {
-		arcs = append(arcs, a)
-	}
-	slices.SortFunc(arcs, func(a, b arc) int {
-		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from), cmp.Compare(a.kind, b.kind))
-	})
-	return arcs
+	slices.SortFunc(l.arcs, compareArcs)
+	return slices.Compact(l.arcs)
+}
+
+func compareArcs(a, b arc) int {
+	return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from), cmp.Compare(a.kind, b.kind))
 }
 
 func (l *linker) add(from, to int, kind EdgeKind) {
 	if l.spans[from].first < l.spans[to].first {
-		l.arcs[arc{from, to, kind}] = true
+		l.arcs = append(l.arcs, arc{from, to, kind})
 	}
 }
 
 func (l *linker) contains() {
-	index := make(map[string]int, len(l.spans))
 	for i, s := range l.spans {
-		index[s.Key] = i
-	}
-	for i, s := range l.spans {
-		if parent, ok := index[s.parentKey()]; ok {
+		if parent, ok := l.index[s.parentKey]; ok {
 			l.add(parent, i, Contains)
 		}
 	}
-}
-
-// parentKey returns the key of the span's parent, or nothing.
-func (s *span) parentKey() string {
-	if s.ParentSpanID == "" {
-		return ""
-	}
-	return TechNodeKey(s.Session, s.TraceID, s.ParentSpanID)
 }
 
 func (l *linker) resumes() {

@@ -115,7 +115,9 @@ func randomSession(t *testing.T, seed uint64) *recorder {
 			if rnd.IntN(2) == 0 {
 				r.tool("U"+id, root, id+"x=query_audience", m{}, m{"audience": fmt.Sprint("Group ", rnd.IntN(3))})
 			}
-			r.end("T"+id, root, id+"=query_ad_inventory", placements(fmt.Sprint("P", rnd.IntN(5)), fmt.Sprint("P", rnd.IntN(5))), nil)
+			one := rnd.IntN(5)
+			other := (one + 1 + rnd.IntN(4)) % 5
+			r.end("T"+id, root, id+"=query_ad_inventory", placements(fmt.Sprint("P", one), fmt.Sprint("P", other)), nil)
 		}
 	}
 	return r
@@ -272,5 +274,52 @@ func TestStoredValuesDoNotReplaceSightings(t *testing.T) {
 	got := evidence(t, g, r.key("H"))
 	if len(got) != 2 || len(got[1].Attributes) != 1 || got[1].Attributes["price"].Canonical() != "money:40000:USD" {
 		t.Errorf("the decision rests on %v", got)
+	}
+}
+
+// What is handed on beside models and tools is on no edge.
+func TestRestsOn(t *testing.T) {
+	names := func(g *graphsync.Graph, decision string) (out []string) {
+		t.Helper()
+		found, err := g.RestsOn(decision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range found {
+			out = append(out, e.Value)
+		}
+		return out
+	}
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	r.add(schema.NodeOutput, "", "N", "R", m{"products": []any{m{"name": "node", "price": 1, "status": "on"}}}, m{"node": m{"path": "wf/find@1"}})
+	r.add(schema.A2AInteraction, "remote", "A", "R", m{"products": []any{m{"name": "remote", "price": 1, "status": "on"}}}, nil)
+	r.branch = "a"
+	r.llm("La", "R", "c1=query_ad_inventory")
+	r.tool("Ta", "R", "c1=query_ad_inventory", m{}, placements("A"))
+	r.branch = "b"
+	r.llm("Lb", "R", "c2=query_ad_inventory")
+	r.tool("Tb", "R", "c2=query_ad_inventory", m{}, placements("B"))
+	r.llm("Lb2", "R", "c3=provision_campaign")
+	r.ask("T3", "R", "c3=provision_campaign", "Hb", "conf-b", m{"budget": 7})
+	r.branch = ""
+	r.turn("2", "R2")
+	r.llm("L", "R2", "c4=provision_campaign")
+	r.start("late", "R2", "c5=query_ad_inventory", m{})
+	r.ask("T4", "R2", "c4=provision_campaign", "H", "conf", m{"budget": 8})
+	r.end("late", "R2", "c5=query_ad_inventory", placements("late"), nil)
+
+	rules := adRules()
+	for _, event := range []string{schema.NodeOutput, schema.A2AInteraction} {
+		rules = append(rules, graphsync.Rule{Name: event, In: graphsync.InContent, Event: event, Each: "$.products[*]", Type: "Product", Value: "$.name"})
+	}
+	g := graphsync.Build(r.rows, compile(t, rules).Extract(r.rows).Entities)
+	if got := evidence(t, g, r.key("H")); len(got) != 4 {
+		t.Errorf("%d entities led to the decision over edges, want the budgets and what the branches found: the test shows nothing", len(got))
+	}
+	diff(t, "on the main branch", []string{"$7", "$8", "A", "B", "node", "remote"}, names(g, r.key("H")))
+	diff(t, "on a branch", []string{"$7", "A", "B", "node", "remote"}, names(g, r.key("Hb")))
+	if _, err := g.RestsOn("nowhere"); !errors.Is(err, graphsync.ErrUnknownNode) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/theory/jsonpath"
 )
@@ -68,7 +69,9 @@ type Extraction struct {
 //
 // An entity found several times in one row is one: what is declared comes first,
 // then the rules in their order; the later wins attribute by attribute, and the
-// confidence is the greatest.
+// confidence is the greatest. Declarations, or matches of one rule, that contradict each
+// other are no one thing, and an error, except in the numbers of an action: those say how
+// many are wanted.
 func (x *Extractor) Extract(rows []schema.Event) Extraction {
 	var out Extraction
 	for _, e := range inOrder(rows) {
@@ -118,7 +121,7 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 	if x == nil || len(x.byEvent[e.EventType]) == 0 {
 		return read, nil
 	}
-	var docs documents
+	docs := documents{marked: jsonenc.Marked(string(e.Content))}
 	named := make(mentions)
 	for _, c := range x.byEvent[e.EventType] {
 		doc, applies, err := docs.of(e, c)
@@ -127,7 +130,7 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 		}
 		if err == nil && applies {
 			var found []entity.Entity
-			found, err = c.apply(doc, named)
+			found, err = c.apply(doc, docs.marked, named)
 			read.entities = append(read.entities, found...)
 		}
 		if err != nil {
@@ -156,7 +159,9 @@ func (m mentions) add(e entity.Entity, place string) {
 // documents decodes the content of one row, each part at most once.
 type documents struct {
 	split bool
-	tool  struct {
+	// marked says that the content has marks in the place of what was left out.
+	marked bool
+	tool   struct {
 		Tool   string          `json:"tool"`
 		Args   json.RawMessage `json:"args"`
 		Result json.RawMessage `json:"result"`
@@ -235,10 +240,17 @@ func isNoResult(doc any) bool {
 
 // apply finds the entities of one rule in one document. Where an action names them is
 // added to named.
-func (c *compiled) apply(doc any, named mentions) ([]entity.Entity, error) {
+func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity, error) {
+	if marked && hidden(c.each, doc) {
+		return nil, fmt.Errorf("each %s: %w", c.Each, errHidden)
+	}
 	var out []entity.Entity
+	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
-		e, err := c.entity(object.Node)
+		e, err := c.entity(object.Node, marked)
+		if err == nil {
+			err = agree(first, e)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
 		}
@@ -253,6 +265,28 @@ func (c *compiled) apply(doc any, named mentions) ([]entity.Entity, error) {
 	return out, nil
 }
 
+// agree adds e to the things of a row that one source gave. One that is there with another
+// value of an attribute is two things under one name: one of them would not be checked.
+// An action may want a thing several times, in different numbers.
+func agree(first map[thing]entity.Entity, e entity.Entity) error {
+	other, known := first[thingOf(e)]
+	if !known {
+		first[thingOf(e)] = e
+		return nil
+	}
+	first[thingOf(e)] = merged(other, e)
+	for _, name := range sortedKeys(e.Attributes) {
+		v := other.Attributes[name]
+		if !v.IsZero() && !v.Equal(e.Attributes[name]) && (e.Source != entity.SourceAction || v.Kind() != entity.KindNumber) {
+			return fmt.Errorf("%s %s has the %s %s here and %s before: the value has to name one thing",
+				e.Type, e.Value, name, e.Attributes[name], v)
+		}
+	}
+	return nil
+}
+
+var errHidden = errors.New("it looks into what was redacted or left out when it was recorded")
+
 func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	located := c.each.SelectLocated(doc)
 	if !c.eachOne {
@@ -262,7 +296,7 @@ func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	return located
 }
 
-func (c *compiled) entity(object any) (entity.Entity, error) {
+func (c *compiled) entity(object any, marked bool) (entity.Entity, error) {
 	e := entity.Entity{Type: c.Type, Confidence: c.Confidence, Source: c.source}
 	raw, found, err := selectOne(c.value, object)
 	if err == nil && !found {
@@ -285,6 +319,8 @@ func (c *compiled) entity(object any) (entity.Entity, error) {
 		case err != nil:
 		case found && raw != nil:
 			v, err = entity.FromAny(raw, a.Kind, a.Currency)
+		case marked && hidden(a.path, object):
+			err = errHidden
 		case a.Optional:
 			continue
 		default:

@@ -5,6 +5,7 @@ package graphsync_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,7 @@ func row(t *testing.T, eventType, content string) schema.Event {
 func TestExtractResult(t *testing.T) {
 	rule := adRules()[0]
 	rule.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber, Optional: true}
+	rule.Attributes["status"] = graphsync.AttributeRule{Path: "$.state.now", Optional: true}
 	x := compile(t, []graphsync.Rule{rule})
 	tests := []struct {
 		name    string
@@ -64,6 +66,13 @@ func TestExtractResult(t *testing.T) {
 		{name: "other tool", content: `{"tool":"other","result":{"placements":[{}]}}`, want: []string{}},
 		{name: "tool failed", content: `{"tool":"query_ad_inventory","result":{"error":"no"}}`, want: []string{}},
 		{name: "an error beside a result", content: `{"tool":"query_ad_inventory","result":{"error":"half","placements":[{"name":"A"}]}}`, want: []string{"Product A (rule 0.97)"}},
+		{name: "one name for two things", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":1},{"name":"A","price":2}]}}`, fail: "match 2 of each $.placements[*]: Product A has the price $2 here and $1 before"},
+		{name: "one thing twice", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":1},{"name":"A","price":1.0,"reach":3}]}}`, want: []string{"Product A (rule 0.97) price=money:1:USD reach=number:3"}},
+		{name: "a redacted list", content: `{"tool":"query_ad_inventory","result":{"placements":"[REDACTED]"}}`, fail: "each $.placements[*]: it looks into what was redacted"},
+		{name: "a redacted result", content: `{"tool":"query_ad_inventory","result":"[REDACTED]"}`, fail: "each $.placements[*]: it looks into what was redacted"},
+		{name: "a redacted object", content: `{"tool":"query_ad_inventory","result":{"placements":["[REDACTED]"]}}`, fail: "value $.name"},
+		{name: "a redacted part of it", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","state":"[REDACTED]"}]}}`, fail: "attribute status $.state.now: it looks into what was redacted"},
+		{name: "redacted beside it", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","x":"[REDACTED]"}],"token":"[REDACTED]"}}`, want: []string{"Product A (rule 0.97)"}},
 		{name: "null result", content: `{"tool":"query_ad_inventory","result":null}`, want: []string{}},
 		{name: "null attribute", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":"A","price":null,"config_uri":null}]}}`, want: []string{"Product A (rule 0.97)"}},
 		{name: "number as name", content: `{"tool":"query_ad_inventory","result":{"placements":[{"name":7.0}]}}`, want: []string{"Product 7 (rule 0.97)"}},
@@ -213,6 +222,10 @@ func TestDeclaredEntities(t *testing.T) {
 			[]string{"Product Reels (declared 0.5) price=money:5:USD gs://x", "A b (declared 1)"}, ""},
 		{`{"entities":[]}`, []string{}, ""},
 		{`{}`, []string{}, ""},
+		{`{"entities":[{"type":"A","value":"b","attributes":{"n":{"kind":"number","value":"5"}}},{"type":"B","value":"b","attributes":{"n":{"kind":"number","value":"6"}}},{"type":"A","value":"b"}]}`,
+			[]string{"A b (declared 1)", "B b (declared 1)"}, ""},
+		{`{"entities":[{"type":"A","value":"b","attributes":{"n":{"kind":"number","value":"5"}}},{"type":"A","value":"b","attributes":{"n":{"kind":"number","value":"6"}}}]}`,
+			nil, "declared entity 2: A b has the n 6 here and 5 before"},
 		{`{"entities":{}}`, nil, "declared entities"},
 		{`{"entities":[{"type":"Product"}]}`, nil, "declared entity 1: entity value is empty"},
 		{`{"entities":[{"type":"Product","value":"x","price":5}]}`, nil, "declared entities"},
@@ -341,6 +354,34 @@ func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
 	for _, e := range graphsync.Build([]schema.Event{start, end}, x.Extract([]schema.Event{start, end}).Entities).Entities() {
 		if want := map[string]int{"A": 2, "B": 1}[e.Value]; e.Repeats != want {
 			t.Errorf("%s of the step is repeated %d times, want %d", e.Value, e.Repeats, want)
+		}
+	}
+}
+
+// Lines of a plan may want one thing in several numbers, and not two things of one name.
+func TestExtractLinesOfAnAction(t *testing.T) {
+	x := compile(t, []graphsync.Rule{{
+		Name: "lines", Tool: "provision", In: graphsync.InAction, Type: "Product", Each: "$.lines[*]", Value: "$.id",
+		Attributes: map[string]graphsync.AttributeRule{
+			"price":    {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
+			"night":    {Path: "$.night", Optional: true},
+			"quantity": {Path: "$.quantity", Kind: entity.KindNumber, Optional: true},
+		},
+	}})
+	for name, test := range map[string]struct{ second, fail string }{
+		"other number": {`"price":10,"night":"may 1","quantity":3`, ""},
+		"other price":  {`"price":9,"night":"may 1","quantity":2`, "has the price $9 here and $10 before"},
+		"other night":  {`"price":10,"night":"may 2"`, "has the night may 2 here and may 1 before"},
+	} {
+		args := fmt.Sprintf(`{"tool":"provision","args":{"lines":[{"id":"A","price":10,"night":"may 1","quantity":2},{"id":"A",%s}]}}`, test.second)
+		out := x.Extract([]schema.Event{{EventID: "e", EventType: schema.ToolStarting, Content: []byte(args)}})
+		switch {
+		case test.fail == "":
+			if len(out.Failed) > 0 || len(out.Entities) != 1 || out.Entities[0].Repeats != 1 {
+				t.Errorf("%s: %+v", name, out)
+			}
+		case len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Error(), test.fail):
+			t.Errorf("%s: %+v, want an error about %q", name, out, test.fail)
 		}
 	}
 }

@@ -27,12 +27,13 @@ type Graph struct {
 	index    map[string]int // node by key
 	spanOf   []int          // node of each row
 	position map[string]int // row by event id
+	arcs     []arc          // sorted by to, from and kind
 	edges    []Edge
 	in, out  [][]arc
 
 	entities  []entity.Entity // one per span, type and value, of all its sightings
 	sightings [][]sighting    // of each entity, in the order of the rows
-	evaluated map[int][]int   // entities of each node
+	evaluated [][]int         // entities of each node
 }
 
 // Build makes the graph of rows, in any order, and of the entities found in them.
@@ -41,27 +42,8 @@ type Graph struct {
 // row wins attribute by attribute, and the confidence is the greatest; [Graph.Why]
 // and [Graph.Evidence] merge only the rows before the decision.
 func Build(rows []schema.Event, es []entity.Entity) *Graph {
-	g := &Graph{rows: inOrder(rows)}
-	g.spans, g.spanOf = fold(g.rows)
-	g.position = make(map[string]int, len(g.rows))
-	for pos, e := range g.rows {
-		if e.EventID != "" {
-			g.position[e.EventID] = pos
-		}
-	}
-	g.index = make(map[string]int, len(g.spans))
-	for i, s := range g.spans {
-		g.nodes = append(g.nodes, s.TechNode)
-		g.index[s.Key] = i
-	}
-	g.in = make([][]arc, len(g.nodes))
-	g.out = make([][]arc, len(g.nodes))
-	for _, a := range link(g.spans) {
-		g.edges = append(g.edges, Edge{From: g.nodes[a.from].Key, To: g.nodes[a.to].Key, Kind: a.kind})
-		g.in[a.to] = append(g.in[a.to], a)
-		g.out[a.from] = append(g.out[a.from], a)
-	}
-	return g.withSightings(g.place(es))
+	g, _ := new(Graph).extend(inOrder(rows), es)
+	return g
 }
 
 // Nodes returns the spans in the order of their first rows.

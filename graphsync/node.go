@@ -104,6 +104,10 @@ type span struct {
 	requests, answers []string
 	lastRequest       int
 	weight            int
+	// recordedMS is the last total_ms, or 0.
+	recordedMS float64
+	// parentKey is the key of the parent, or nothing.
+	parentKey string
 }
 
 type ask struct {
@@ -127,30 +131,53 @@ type rowAttributes struct {
 	Model string `json:"model"`
 }
 
-// fold makes the spans of ordered rows, in the order of their first rows.
-func fold(rows []*schema.Event) (spans []*span, of []int) {
-	index := make(map[string]int)
-	of = make([]int, len(rows))
-	for pos, e := range rows {
+// fold adds the rows from position first on to the spans, which are in the order of
+// their first rows, and returns those that gained a row, in order. A span that an older
+// graph has too is copied before it changes.
+func (g *Graph) fold(first int) (touched []int) {
+	old := len(g.spans)
+	gained := make(map[int]bool)
+	for pos := first; pos < len(g.rows); pos++ {
+		e := g.rows[pos]
 		key := RowNodeKey(e)
-		i, known := index[key]
+		i, known := g.index[key]
 		if !known {
-			i = len(spans)
-			index[key] = i
-			spans = append(spans, &span{
+			i = len(g.spans)
+			g.index[key] = i
+			g.spans = append(g.spans, &span{
 				TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: eventTime(e), Kind: KindOther, Name: e.EventType},
 				first:    pos, ended: -1, lastRequest: -1,
 			})
 		}
-		of[pos] = i
-		spans[i].add(e, pos)
+		if !gained[i] {
+			gained[i] = true
+			touched = append(touched, i)
+			if i < old {
+				g.spans[i] = g.spans[i].clone()
+			}
+		}
+		g.spanOf = append(g.spanOf, i)
+		g.spans[i].add(e, pos)
 	}
-	for _, s := range spans {
-		if s.LatencyMS == 0 {
+	for _, i := range touched {
+		s := g.spans[i]
+		if s.ParentSpanID != "" {
+			s.parentKey = TechNodeKey(s.Session, s.TraceID, s.ParentSpanID)
+		}
+		if s.LatencyMS = s.recordedMS; s.LatencyMS == 0 {
 			s.LatencyMS = float64(s.End.Sub(s.Start)) / float64(time.Millisecond)
 		}
 	}
-	return spans, of
+	slices.Sort(touched)
+	return touched
+}
+
+// clone returns a span that shares nothing which [span.add] changes.
+func (s *span) clone() *span {
+	c := *s
+	c.EventTypes, c.EventIDs = slices.Clip(s.EventTypes), slices.Clip(s.EventIDs)
+	c.asked, c.requests, c.answers = slices.Clip(s.asked), slices.Clip(s.requests), slices.Clip(s.answers)
+	return &c
 }
 
 func (s *span) add(e *schema.Event, pos int) {
@@ -185,7 +212,7 @@ func (s *span) add(e *schema.Event, pos int) {
 		s.ErrorMessage = e.ErrorMessage
 	}
 	if ms, ok := totalMS(e.LatencyMS); ok {
-		s.LatencyMS = ms
+		s.recordedMS = ms
 	}
 	s.EventTypes = append(s.EventTypes, e.EventType)
 	s.EventIDs = append(s.EventIDs, e.EventID)

@@ -63,66 +63,108 @@ func (g *Graph) latest() []time.Time {
 	return out
 }
 
-// withSightings returns a graph of the same rows with other entities.
-func (g *Graph) withSightings(list []sighting) *Graph {
+// see adds what was seen in rows after all that the entities of g were seen in, and
+// returns the entities that gained a sighting, in order. What an older graph has too is
+// copied before it changes.
+func (g *Graph) see(list []sighting) (touched []int) {
 	slices.SortStableFunc(list, func(a, b sighting) int {
 		return cmp.Or(
 			cmp.Compare(a.pos, b.pos), a.SeenAt.Compare(b.SeenAt), cmp.Compare(a.EventID, b.EventID), cmp.Compare(a.TechNode, b.TechNode),
 			cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Source, b.Source))
 	})
-	out := *g
-	out.entities, out.sightings, out.evaluated = nil, nil, make(map[int][]int)
+	old := len(g.entities)
 	index := make(map[thing]int, len(list))
+	nodes := make(map[string]bool)
+	gained := make(map[int]bool)
 	for _, s := range list {
-		i, known := index[thingOf(s.Entity)]
-		if known {
-			out.entities[i] = merged(out.entities[i], s.Entity)
-			out.sightings[i] = append(out.sightings[i], s)
-			continue
+		n, inGraph := g.index[s.TechNode]
+		if inGraph && !nodes[s.TechNode] {
+			nodes[s.TechNode] = true
+			for _, i := range g.evaluated[n] {
+				index[thingOf(g.entities[i])] = i
+			}
+			g.evaluated[n] = slices.Clip(g.evaluated[n])
 		}
-		i = len(out.entities)
-		index[thingOf(s.Entity)] = i
-		out.entities = append(out.entities, s.Entity)
-		out.sightings = append(out.sightings, []sighting{s})
-		if n, ok := g.index[s.TechNode]; ok {
-			out.evaluated[n] = append(out.evaluated[n], i)
+		i, known := index[thingOf(s.Entity)]
+		if !known {
+			i = len(g.entities)
+			index[thingOf(s.Entity)] = i
+			g.entities = append(g.entities, s.Entity)
+			g.sightings = append(g.sightings, []sighting{s})
+			if inGraph {
+				g.evaluated[n] = append(g.evaluated[n], i)
+			}
+		} else {
+			if i < old && !gained[i] {
+				g.sightings[i] = slices.Clip(g.sightings[i])
+			}
+			g.entities[i] = merged(g.entities[i], s.Entity)
+			g.sightings[i] = append(g.sightings[i], s)
+		}
+		if !gained[i] {
+			gained[i] = true
+			touched = append(touched, i)
 		}
 	}
-	return &out
+	slices.Sort(touched)
+	return touched
 }
 
-// withStored returns a graph of the same rows with what was found in them and with
-// what a store has beyond that. A store keeps only the last row of each entity;
+// sees reports whether the node of e has an entity of its type and value.
+func (g *Graph) sees(e entity.Entity) bool {
+	n, ok := g.index[e.TechNode]
+	return ok && slices.ContainsFunc(g.evaluated[n], func(i int) bool { return thingOf(g.entities[i]) == thingOf(e) })
+}
+
+// withStored returns a graph of the same rows with what was found in them, which g has,
+// and with what a store has beyond that. A store keeps only the last row of each entity;
 // where the extraction found it too, its sightings say more.
 //
 // An entity that no row gives any more was kept because a row of its span failed.
 // It may have come from that row: it counts from there on, if that is earlier.
-func (g *Graph) withStored(found *Extraction, stored []entity.Entity) *Graph {
-	list := g.place(found.Entities)
-	given := make(map[thing]bool, len(list))
-	for _, s := range list {
-		given[thingOf(s.Entity)] = true
+func (g *Graph) withStored(failedRows []RowError, stored []entity.Entity) *Graph {
+	beyond := g.beyond(stored)
+	if len(beyond) == 0 {
+		return g
 	}
 	failed := make(map[string]int)
-	for i := range found.Failed {
-		f := &found.Failed[i]
+	for i := range failedRows {
+		f := &failedRows[i]
 		if _, known := failed[f.TechNode]; !known {
 			// A row without an event id has no known place: it counts as the first.
 			failed[f.TechNode] = g.position[f.EventID]
 		}
 	}
-	for _, s := range g.place(stored) {
-		if s.Source != entity.SourceModel {
-			if given[thingOf(s.Entity)] {
-				continue
-			}
-			if pos, ok := failed[s.TechNode]; ok {
-				s.pos = min(s.pos, pos)
-			}
+	list := slices.Concat(g.sightings...)
+	for _, s := range g.place(beyond) {
+		if pos, ok := failed[s.TechNode]; ok && s.Source != entity.SourceModel {
+			s.pos = min(s.pos, pos)
 		}
 		list = append(list, s)
 	}
-	return g.withSightings(list)
+	out := *g
+	out.entities, out.sightings, out.evaluated = nil, nil, make([][]int, len(g.nodes))
+	out.see(list)
+	return &out
+}
+
+// beyond returns those of the stored entities that a model found, and the others that
+// were not found in the rows.
+func (g *Graph) beyond(stored []entity.Entity) []entity.Entity {
+	if len(stored) == 0 {
+		return nil
+	}
+	given := make(map[thing]bool, len(g.entities))
+	for i := range g.entities {
+		given[thingOf(g.entities[i])] = true
+	}
+	var out []entity.Entity
+	for _, e := range stored {
+		if e.Source == entity.SourceModel || !given[thingOf(e)] {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // seenBy returns entity i as its span had seen it by the row at cutoff; false when

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"container/heap"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -79,6 +80,9 @@ func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 		from[i] = len(settled)
 		for _, seen := range e.Seen {
 			from[i] = min(from[i], rank[g.index[seen.TechNode]])
+		}
+		for j := range e.Seen { // the maps are those of the graph
+			e.Seen[j].Attributes = maps.Clone(e.Seen[j].Attributes)
 		}
 		reasons[i] = Reason{Entity: e, Hops: routes[settled[from[i]]].hops}
 	}

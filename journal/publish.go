@@ -25,14 +25,8 @@ import (
 // missing and replaces or removes nothing, and one whose rows were all removed since
 // changes nothing. Only what differs from the stored graph is written.
 func (j *Journal) Publish(ctx context.Context, p graphsync.Publication) error {
-	pub, err := encodePublication(p)
-	if err == nil {
-		err = j.w.do(ctx, pub.store)
-	}
-	if err != nil {
-		return fmt.Errorf("journal: publish graph of session %s: %w", p.Session.ID, err)
-	}
-	return nil
+	_, err := j.PublishSince(ctx, p, 0)
+	return err
 }
 
 // publication is a graphsync.Publication in the form of the tables. It shares no
@@ -47,6 +41,9 @@ type publication struct {
 	extracted map[string]bool
 	failed    map[string]bool
 	errors    []byte
+	// exact is set by store: the nodes and edges that are stored are those of the
+	// publication, and so are its entities.
+	exact bool
 }
 
 func encodePublication(p graphsync.Publication) (*publication, error) {
@@ -107,6 +104,11 @@ func (p *publication) store(conn *sqlite.Conn) error {
 	if stale {
 		return nil
 	}
+	p.exact = true
+	return p.storeReceipt(conn)
+}
+
+func (p *publication) storeReceipt(conn *sqlite.Conn) error {
 	r := p.Receipt
 	return exec(conn, upsertReceiptSQL, func(b *binder) {
 		b.session(p.Session)
@@ -162,14 +164,7 @@ func (p *publication) storeEdges(conn *sqlite.Conn, stale bool) error {
 			delete(stored, e)
 			continue
 		}
-		err := exec(conn, insertEdgeSQL, func(b *binder) {
-			b.text(e.From, string(e.Kind), e.To)
-			b.session(p.Session)
-		})
-		if isConstraint(err) {
-			return fmt.Errorf("edge %s %s %s leads to or from an unknown node: %w", e.From, e.Kind, e.To, err)
-		}
-		if err != nil {
+		if err := p.putEdge(conn, e); err != nil {
 			return err
 		}
 	}
@@ -183,6 +178,17 @@ func (p *publication) storeEdges(conn *sqlite.Conn, stale bool) error {
 		}
 	}
 	return nil
+}
+
+func (p *publication) putEdge(conn *sqlite.Conn, e graphsync.Edge) error {
+	err := exec(conn, insertEdgeSQL, func(b *binder) {
+		b.text(e.From, string(e.Kind), e.To)
+		b.session(p.Session)
+	})
+	if isConstraint(err) {
+		return fmt.Errorf("edge %s %s %s leads to or from an unknown node: %w", e.From, e.Kind, e.To, err)
+	}
+	return err
 }
 
 // storedEntity is what decides about a stored entity.

@@ -17,8 +17,6 @@ var (
 	selectEventsSQL string
 	//go:embed sql/select_runs.sql
 	selectRunsSQL string
-	//go:embed sql/select_turns.sql
-	selectTurnsSQL string
 	//go:embed sql/select_sessions.sql
 	selectSessionsSQL string
 	//go:embed sql/select_milestones.sql

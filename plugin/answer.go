@@ -141,10 +141,11 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 		outcome.Accepted = false
 		rec.log.Warn("contextgraph: an answer to an approval request was not taken", "confirmation_id", fr.ID, "session", r.session.ID, "error", err)
 	}
+	rec.logCause(outcome)
 	approval := outcome.Approval
 	if approval.CallID != "" {
 		r.mu.Lock()
-		r.answers[approval.CallID] = outcome
+		r.answers[approval.CallID] = answered{outcome, asSaid(&confirmation)}
 		r.mu.Unlock()
 	}
 	rec.emit(ctx, r, row{
@@ -189,6 +190,13 @@ func answerError(out safety.Outcome, err error) error {
 	return err
 }
 
+// logCause logs what an authorizer refused with: whoever answered is not told.
+func (rec *Recorder) logCause(out safety.Outcome) {
+	if out.Cause != nil {
+		rec.log.Warn("contextgraph: the authorizer refused an answer, or failed", "approval", out.Approval.ID, "error", out.Cause)
+	}
+}
+
 func errText(err error) string {
 	if err == nil {
 		return ""
@@ -225,6 +233,22 @@ func (rec *Recorder) verdict(ctx context.Context, r *run, report safety.Report, 
 		}
 	}
 	rec.emit(ctx, r, x, b)
+}
+
+// answered is what became of an answer, and what it said.
+type answered struct {
+	safety.Outcome
+	said []byte
+}
+
+// asSaid returns a confirmation as JSON, nil for one that has no such form. A tool may go
+// by its payload, which whoever answers writes: it runs with the one that the gate took.
+func asSaid(c *toolconfirmation.ToolConfirmation) []byte {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // parseConfirmation reads an answer exactly as ADK does, or observer and

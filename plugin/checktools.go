@@ -73,13 +73,18 @@ func (c *check) toolset(ctx context.Context, ts tool.Toolset) {
 	}
 	tools, err := list(ctx, ts)
 	if err != nil {
-		c.found = append(c.found, &UnguardedError{
-			Tool: ts.Name(), Problem: fmt.Sprintf("it is a toolset whose tools could not be listed: %v", err),
-			Remedy: "check again when it can be reached",
-		})
+		c.found = append(c.found, unlisted(ts, "", err))
 	}
 	for _, t := range tools {
 		c.tool("", t)
+	}
+}
+
+// unlisted is what is known of the tools of ts if they could not be listed.
+func unlisted(ts tool.Toolset, of string, err error) *UnguardedError {
+	return &UnguardedError{
+		Tool: ts.Name(), Agent: of, Problem: fmt.Sprintf("it is a toolset whose tools could not be listed: %v", err),
+		Remedy: "check again when it can be reached",
 	}
 }
 

@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,6 @@ const (
 	CodeNotRecorded = "not_recorded" // the call, or its request, is not on record
 	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
-	CodeCanceled    = "canceled"     // the run has ended; nobody would see the effect
 )
 
 // gateBeforeTool stands before every tool call, behind all other plugins. Calls
@@ -117,6 +117,16 @@ func (rec *Recorder) observe(ctx agent.Context, name string) {
 	}
 }
 
+// otherAnswer is why a call does not run that ADK resumes with another answer than the gate
+// took: one to a confirmation that a client made up for the same call, or one that a plugin
+// or a callback changed.
+const otherAnswer = "it would run with another answer, as with another payload, than the one that approved it"
+
+// saysStill reports whether the confirmation that the tool can see is the answer as said.
+func saysStill(ctx agent.Context, said []byte) bool {
+	return said != nil && bytes.Equal(asSaid(ctx.ToolConfirmation()), said)
+}
+
 func approvalHint(name string) string {
 	return fmt.Sprintf("Please approve or reject the tool call %s() by responding with a FunctionResponse with an expected ToolConfirmation payload.", name)
 }
@@ -125,16 +135,21 @@ func approvalHint(name string) string {
 // call may run.
 func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string]any) map[string]any {
 	r.mu.Lock()
-	outcome, ok := r.answers[c.id]
+	answer, ok := r.answers[c.id]
 	r.mu.Unlock()
 	if !ok {
 		return rec.deny(c, c.name, safety.CodeUnknownRequest, "no recorded request was approved for this call in this turn")
 	}
+	outcome := answer.Outcome
 	if !outcome.Accepted {
 		return rec.refuse(c, refusalOf(c, outcome))
 	}
+	if !saysStill(ctx, answer.said) {
+		return rec.deny(c, c.name, safety.CodeArgsChanged, otherAnswer)
+	}
+	c.answer = answer.said
 	if err := ctx.Err(); err != nil {
-		return rec.deny(c, c.name, CodeCanceled, "the run has ended: "+err.Error())
+		return rec.deny(c, c.name, safety.CodeCanceled, "the run has ended: "+err.Error())
 	}
 	pctx, cancel := detached(ctx, answerTimeout)
 	defer cancel()
@@ -152,12 +167,13 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 	}
 	if err := ctx.Err(); err != nil {
 		c.permit = nil
-		return rec.deny(c, c.name, CodeCanceled, "the run has ended: "+err.Error())
+		return rec.deny(c, c.name, safety.CodeCanceled, "the run has ended: "+err.Error())
 	}
 	if err := permit.Consume(pctx, args); err != nil {
 		c.permit = nil
 		return rec.refuse(c, err)
 	}
+	c.digest = outcome.Approval.ArgsDigest
 	return nil
 }
 
@@ -210,8 +226,28 @@ func setupNext(code string) string {
 	return ""
 }
 
-// finishPermit tells the ledger how the effect ended.
+// errOtherArgs is how a call ended that a callback behind the gate changed.
+var errOtherArgs = errors.New("a callback of the agent, or the tool, changed the arguments, or the answer, after they were approved; Protect keeps them")
+
+// endPermit is finishPermit for a tool that Protect does not stand around: what it ran
+// with, and whether it failed, is seen from outside.
+func (rec *Recorder) endPermit(ctx agent.Context, c *call, args map[string]any, err error) {
+	if err == nil {
+		err = c.failed
+	}
+	if digest, _, derr := safety.ArgsDigest(args); derr != nil || digest != c.digest || !saysStill(ctx, c.answer) {
+		rec.log.Error("contextgraph: an approved call did not run with the arguments, or the answer, that were approved", "tool", c.name, "approval", c.permit.ApprovalID())
+		err = errors.Join(errOtherArgs, err)
+	}
+	rec.finishPermit(ctx, c, err)
+}
+
+// finishPermit tells the ledger how the effect ended. One inside of which the gate refused
+// a protected tool did not do what it was approved for.
 func (rec *Recorder) finishPermit(ctx context.Context, c *call, err error) {
+	if err == nil && c.refusal != nil && c.refusal.Code == CodeUnsupported {
+		err = c.refusal
+	}
 	dctx, cancel := detached(ctx, ledgerTimeout)
 	defer cancel()
 	if derr := c.permit.Done(dctx, err); derr != nil {

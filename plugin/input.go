@@ -145,6 +145,8 @@ func plain(v any) (out any) {
 // input is the answer to a guarded input in the message of a run.
 type input struct {
 	response *genai.FunctionResponse
+	// said is the answer as the gate saw it, as JSON.
+	said     []byte
 	approval safety.Approval
 	outcome  safety.Outcome
 	permit   *safety.Permit
@@ -184,6 +186,10 @@ func (rec *Recorder) takeInputs(ctx agent.InvocationContext, r *run, msg *genai.
 			return err
 		}
 		if e := in.permit.Consume(ictx, in.args()); e != nil {
+			var refusal *safety.Refusal
+			if errors.As(e, &refusal) {
+				refusal.Next = askAnew // whatever the cause, the permit is used up
+			}
 			err = refusedInput(in.response.ID, e)
 			continue
 		}
@@ -196,12 +202,11 @@ func (rec *Recorder) takeInputs(ctx agent.InvocationContext, r *run, msg *genai.
 // id, whatever its name says: that is how a waiting node finds it. An answer to nothing
 // is an error, and so is a second one to the same.
 func (rec *Recorder) inputsOf(ctx context.Context, s session.Session, r *run, msg *genai.Content) (inputs []*input, err error) {
+	if err := rec.settled(ctx, s, r, msg); err != nil {
+		return nil, err
+	}
 	var ids []string
-	for _, p := range msg.Parts {
-		if p == nil || p.FunctionResponse == nil {
-			continue
-		}
-		fr := p.FunctionResponse
+	for _, fr := range responses(msg) {
 		approval, found, ferr := rec.findInput(ctx, s, r, fr)
 		switch {
 		case ferr != nil:
@@ -216,7 +221,7 @@ func (rec *Recorder) inputsOf(ctx context.Context, s session.Session, r *run, ms
 			continue
 		}
 		ids = append(ids, fr.ID)
-		inputs = append(inputs, &input{response: fr, approval: approval})
+		inputs = append(inputs, &input{response: fr, said: said(fr), approval: approval})
 	}
 	if err != nil {
 		return nil, err // no answer of such a message is looked at
@@ -307,6 +312,7 @@ func (rec *Recorder) answerInput(ctx agent.InvocationContext, ictx context.Conte
 		Session: r.session, ConfirmationID: in.response.ID, Confirmed: true, RunID: r.id, Peer: fromPeer(ctx, r.session),
 	})
 	in.outcome = out
+	rec.logCause(out)
 	if out.Approval.ID != "" {
 		in.approval = out.Approval
 	}
@@ -352,9 +358,12 @@ func (rec *Recorder) permitInput(ctx agent.InvocationContext, ictx context.Conte
 	return nil
 }
 
+// askAnew is what to do about a request that is over.
+const askAnew = "The request takes no answer any more: run the workflow again, which asks anew."
+
 // refusedInput is the error of a run whose message was refused.
 func refusedInput(id string, err error) error {
-	next := "The request takes no answer any more: run the workflow again, which asks anew."
+	next := askAnew
 	var refusal *safety.Refusal
 	if errors.As(err, &refusal) {
 		switch refusal.Code {

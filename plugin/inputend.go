@@ -9,10 +9,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"google.golang.org/adk/v2/agent"
-
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // took reports whether the run's message brought that answer to a guarded input.
@@ -51,23 +48,4 @@ func (rec *Recorder) turnAway(ctx context.Context, r *run, err error) {
 	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.rootAgent, span: r.rootSpan}, body{adk: r.link}) // what ends has begun
 	rec.endRun(ctx, r, ending{err: err})
 	rec.runs.end(r, rec.now())
-}
-
-// unseenInputs refuses a message that answers anything, if inputs are guarded: the
-// recorder broke down before it knew what the message answers.
-func (rec *Recorder) unseenInputs(msg *genai.Content) error {
-	if rec.inputs.empty() || msg == nil {
-		return nil
-	}
-	for _, p := range msg.Parts {
-		if p != nil && p.FunctionResponse != nil {
-			return refusedInput(p.FunctionResponse.ID, &safety.Refusal{Code: safety.CodeInternal, Message: "The recorder broke down before it could check this answer."})
-		}
-	}
-	return nil
-}
-
-// refuseInputs stands in for the observer while recording is off.
-func (rec *Recorder) refuseInputs(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
-	return nil, rec.takeInputs(ctx, &run{agentTree: ctx.Agent()}, msg)
 }

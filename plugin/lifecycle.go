@@ -20,13 +20,20 @@ import (
 func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (_ *genai.Content, err error) {
 	var r *run
 	looked := false // whether the gate of inputs came to an end
+	defer rec.rescue("OnUserMessage", &r)
 	defer func() {
-		// A panic is recovered by then. It must not let an answer pass that nobody looked at.
-		if !looked && err == nil {
-			err = rec.unseenInputs(msg)
+		if looked {
+			return
+		}
+		// A panic lets no answer pass that nobody looked at. A run that it keeps from
+		// beginning has done nothing, so its record ends here and lacks nothing.
+		if err = rec.unseenInputs(msg); err != nil {
+			rec.recovered("OnUserMessage", recover())
+			if r != nil {
+				rec.turnAway(ctx, r, err)
+			}
 		}
 	}()
-	defer rec.rescue("OnUserMessage", &r)
 	r = rec.open(ctx)
 	rec.emit(ctx, r, row{
 		typ: schema.UserMessageReceived, agent: r.rootAgent, span: r.rootSpan, at: r.started,
@@ -71,8 +78,9 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 	defer rec.rescue("BeforeRun", &r)
 	r = rec.runs.get(keyOf(ctx))
 	if r == nil {
-		// A live run has no user message.
+		// A live run has no user message, and another one need not have one.
 		r = rec.open(ctx)
+		r.turns = turnsOf(ctx, r)
 	} else {
 		// What the caller changes of the state comes with the message, behind the
 		// callback that saw it.
@@ -85,18 +93,6 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		r.begun.Store(true)
 	}
 	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.rootAgent, span: r.rootSpan}, body{adk: r.link})
-	return nil, nil
-}
-
-// admit is the last of the BeforeRun callbacks: none before it stopped the run.
-func (rec *Recorder) admit(ctx agent.InvocationContext) (*genai.Content, error) {
-	var r *run
-	defer rec.rescue("BeforeRun", &r)
-	if r = rec.runs.get(keyOf(ctx)); r != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.admitted = true
-	}
 	return nil, nil
 }
 
@@ -141,9 +137,19 @@ func (rec *Recorder) finish(ctx context.Context, r *run) {
 		}
 		rec.endAgent(ctx, r, a, e)
 	}
-	rec.endInputs(ctx, r, err, unfinished)
+	if r.wasAdmitted() || err != nil {
+		rec.endInputs(ctx, r, err, unfinished)
+	} else {
+		rec.endInputs(ctx, r, errRefused, false) // whoever answered in the place of the nodes
+	}
 	rec.endRun(ctx, r, ending{err: err, unfinished: unfinished})
 	rec.runs.end(r, rec.now())
+}
+
+func (r *run) wasAdmitted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.admitted
 }
 
 // endRun writes the last row of the run.

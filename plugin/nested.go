@@ -107,3 +107,11 @@ func isAgentTool(t tool.Tool) bool {
 	typ := reflect.TypeOf(t)
 	return typ != nil && typ.Kind() == reflect.Pointer && strings.HasSuffix(typ.Elem().PkgPath(), "/tool/agenttool")
 }
+
+// isTaskTool reports whether t is ADK's tool for an agent that is given tasks. ADK never
+// runs it: the agent is started by the call itself.
+func isTaskTool(t tool.Tool) bool {
+	typ := reflect.TypeOf(t)
+	return typ != nil && typ.Kind() == reflect.Pointer && typ.Elem().Name() == "TaskAgentTool" &&
+		strings.HasSuffix(typ.Elem().PkgPath(), "/internal/workflowinternal")
+}

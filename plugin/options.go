@@ -139,9 +139,9 @@ func (o *Options) policies() (m map[string]policy, gaps []string, err error) {
 		m[t] = p
 		rows, payload := schema.Evidence(t)
 		if rows && p.skip {
-			gaps = append(gaps, fmt.Sprintf("the configuration leaves %s out of the record", t))
+			gaps = append(gaps, fmt.Sprintf("the configuration leaves %s out of the record: record it", t))
 		} else if payload && p.content != "" {
-			gaps = append(gaps, fmt.Sprintf("the configuration leaves the content of %s out of the record", t))
+			gaps = append(gaps, fmt.Sprintf("the configuration leaves the content of %s out of the record: record it in full", t))
 		}
 	}
 	return m, gaps, nil

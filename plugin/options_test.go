@@ -99,8 +99,8 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 		want []string
 	}{
 		{"nothing", recorder.Options{Deny: []string{schema.StateDelta}, Content: map[string]recorder.ContentPolicy{schema.LLMRequest: recorder.ContentNone}}, nil},
-		{"rows", recorder.Options{Deny: []string{schema.ToolCompleted}}, []string{"the configuration leaves TOOL_COMPLETED out of the record"}},
-		{"content", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.ToolStarting: recorder.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record"}},
+		{"rows", recorder.Options{Deny: []string{schema.ToolCompleted}}, []string{"the configuration leaves TOOL_COMPLETED out of the record: record it"}},
+		{"content", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.ToolStarting: recorder.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rec, err := recorder.New(recorder.Config{Sink: &memory{}, Options: tt.o})

@@ -5,8 +5,9 @@ package plugin
 
 import (
 	"fmt"
-	"path"
 	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 )
 
 // ToolPattern is the name of a tool, or a pattern of names in the syntax of
@@ -22,7 +23,7 @@ const metaCharacters = `*?[\`
 // Validate returns an error for a pattern that is malformed: it would match nothing,
 // and so guard nothing.
 func (p ToolPattern) Validate() error {
-	if _, err := path.Match(string(p), ""); err != nil {
+	if err := namepattern.Validate(string(p)); err != nil {
 		return fmt.Errorf("contextgraph: %q is not a pattern of tool names: %w", string(p), err)
 	}
 	return nil
@@ -33,16 +34,8 @@ func (p ToolPattern) Match(name string) bool {
 	if p.IsName() {
 		return string(p) == name
 	}
-	if ok, err := path.Match(flat(string(p)), flat(name)); ok && err == nil {
-		return true
-	}
-	// A range like [!-/] is another one without its slash.
-	ok, err := path.Match(string(p), name)
-	return ok && err == nil
+	return namepattern.Match(string(p), name)
 }
-
-// flat takes from slashes what path.Match sees in them. Most names have none.
-func flat(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 
 // toolNames is a set of names and patterns. It does not change.
 type toolNames struct {

@@ -4,7 +4,10 @@
 package plugin_test
 
 import (
+	"path"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
@@ -24,6 +27,13 @@ func TestToolPattern(t *testing.T) {
 		{"[^b]uy", []string{"guy"}, []string{"buy"}},
 		{"x[!-/]y", []string{"x-y", "x.y", "x/y"}, []string{"xay", "xy"}},
 		{"files[.-0]delete", []string{"files/delete", "files.delete"}, []string{"files_delete"}},
+		{"*[!-/]x", []string{"a/b/x", "a/b-x", "/x"}, []string{"a/bx", "x"}},
+		{"*/d[!-/]*", []string{"a/b/d/x", "a/d-"}, []string{"d/x", "a/dx"}},
+		{"a*b*c", []string{"abc", "a/b/b/c", "abbcc"}, []string{"ab", "acb", "abcd"}},
+		{`[\]\-a]x`, []string{"]x", "-x", "ax"}, []string{"bx", `\x`}},
+		{"[^/]x", []string{"ax"}, []string{"/x"}},
+		{"b?y", []string{"b\ny", "b\xffy", "béy"}, []string{"by", "be\u0301y"}},
+		{"b*", []string{"b\n", "b\x00", "b\xff/"}, []string{"B"}},
 		{`b\*`, []string{"b*"}, []string{"buy", `b\*`}},
 	} {
 		if err := tt.pattern.Validate(); err != nil {
@@ -48,4 +58,29 @@ func TestToolPattern(t *testing.T) {
 			t.Errorf("a Recorder that guards %q: no error", p)
 		}
 	}
+}
+
+// For names without a slash a pattern means what it means to path.Match, and with one what
+// it would if a slash were any other character.
+func FuzzToolPattern(f *testing.F) {
+	f.Add("b*[a-c]?", "buy")
+	f.Add(`*\[x-z]`, "a[x")
+	f.Add("[^]a]*", "bb")
+	f.Add("a*b*c", "abbc")
+	f.Fuzz(func(t *testing.T, pattern, name string) {
+		if !utf8.ValidString(pattern) || !utf8.ValidString(name) {
+			t.Skip()
+		}
+		p := recorder.ToolPattern(pattern)
+		if _, err := path.Match(pattern, ""); (err == nil) != (p.Validate() == nil) {
+			t.Fatalf("%q: %v, path.Match says %v", pattern, p.Validate(), err)
+		}
+		got := p.Match(name)
+		if strings.Contains(name, "/") {
+			return
+		}
+		if want, err := path.Match(pattern, name); got != (want && err == nil) {
+			t.Errorf("%q matches %q: %v, path.Match says %v, %v", pattern, name, got, want, err)
+		}
+	})
 }

@@ -152,7 +152,7 @@ func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source,
 	x.span, x.parent = newSpanID(), s.around()
 	callID := ""
 	var approval safety.Approval
-	if orig, err := toolconfirmation.OriginalCallFrom(fc); err == nil {
+	if orig, err := toolconfirmation.OriginalCallFrom(fc); err == nil && confirmationsOnly(s.Content) {
 		callID = orig.ID
 		r.mu.Lock()
 		c := r.asked[callID]
@@ -184,6 +184,18 @@ func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source,
 		},
 	})
 	return x.span, x.parent
+}
+
+// confirmationsOnly reports whether a content calls nothing but for confirmations, as ADK's
+// requests do. A model can invent such a call, but has a human wait for it only under the
+// id of a call of a long-running tool, in the same answer.
+func confirmationsOnly(c *genai.Content) bool {
+	for _, p := range c.Parts {
+		if p != nil && p.FunctionCall != nil && p.FunctionCall.Name != toolconfirmation.FunctionCallName {
+			return false
+		}
+	}
+	return true
 }
 
 // waited returns how long the call of that id has been waited for. What it waits

@@ -5,9 +5,11 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -22,13 +24,17 @@ type consumed struct {
 	call   *session.EventActions
 }
 
-// permitted is the context that a protected tool runs with. Every method is that of the
-// context of the call. Of the contexts derived from it those know the permit that Go's
+// permitted is the context that a protected tool runs with. Its methods are those of the
+// context of the call, with a copy of the answer that nobody else can change. Of the contexts derived from it those know the permit that Go's
 // package context makes, and those of WithAgentCancel.
 type permitted struct {
 	agent.Context
 	consumed consumed
+	answer   *toolconfirmation.ToolConfirmation
 }
+
+// ToolConfirmation implements [agent.Context].
+func (c *permitted) ToolConfirmation() *toolconfirmation.ToolConfirmation { return c.answer }
 
 // Value implements [context.Context].
 func (c *permitted) Value(key any) any {
@@ -41,12 +47,16 @@ func (c *permitted) Value(key any) any {
 // WithAgentCancel implements [agent.Context].
 func (c *permitted) WithAgentCancel() (agent.Context, context.CancelFunc) {
 	derived, cancel := c.Context.WithAgentCancel()
-	return &permitted{Context: derived, consumed: c.consumed}, cancel
+	return &permitted{Context: derived, consumed: c.consumed, answer: c.answer}, cancel
 }
 
 // withPermit returns ctx for the tool that c's permit, which was consumed, lets run.
 func withPermit(ctx agent.Context, c *call) agent.Context {
-	return &permitted{Context: ctx, consumed: consumed{permit: c.permit, call: ctx.Actions()}}
+	answer := new(toolconfirmation.ToolConfirmation)
+	if json.Unmarshal(c.answer, answer) != nil {
+		answer.Confirmed = false
+	}
+	return &permitted{Context: ctx, consumed: consumed{permit: c.permit, call: ctx.Actions()}, answer: answer}
 }
 
 // Preconditions returns the revisions that the check saw whose permit the call of ctx

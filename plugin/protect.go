@@ -146,6 +146,7 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	// If the tool panics its approval stays in doubt: nobody knows whether the
 	// effect took place.
 	result, err := p.run.Run(withPermit(ctx, c), frozen)
+	c.running.Store(false)
 	p.rec.finishPermit(ctx, c, err)
 	return result, err
 }
@@ -167,6 +168,14 @@ func (g *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 	if c.tool != self {
 		return nil, nil, rec.deny(c, name, CodeUnsupported, "Protect must be the outermost wrapper of a tool, and its Run must not be called by another tool"), nil
 	}
+	if c.running.Load() {
+		// The call that goes on is not refused by this one.
+		return nil, nil, rec.deny(nil, name, safety.CodeAlreadyUsed, "the tool called itself, and its permit was for one call"), nil
+	}
+	switch g.inner.(type) {
+	case *protected, *protectedStream: // of this recorder they are not wrapped again
+		return nil, nil, rec.deny(c, name, CodeUnsupported, "it is behind the gate of another instance as well, which the runner does not have; protect it with one"), nil
+	}
 	if p, ok := self.(*protected); ok && p.run == nil {
 		return nil, nil, rec.deny(c, name, CodeUnsupported, "nothing in this process runs this kind of tool"), nil
 	}
@@ -187,16 +196,20 @@ func (g *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 	if c.permit == nil {
 		return nil, nil, rec.deny(c, name, safety.CodeNotApproved, "no permit was issued for this call"), nil
 	}
+	if !saysStill(ctx, c.answer) {
+		return nil, nil, rec.deny(c, name, safety.CodeArgsChanged, otherAnswer), nil
+	}
 	if frozen, err = safety.FreezeArgs(m); err != nil {
 		return nil, nil, rec.deny(c, name, safety.CodeArgsChanged, err.Error()), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, nil, rec.deny(c, name, CodeCanceled, "the run has ended: "+err.Error()), nil
+		return nil, nil, rec.deny(c, name, safety.CodeCanceled, "the run has ended: "+err.Error()), nil
 	}
 	cctx, cancel := detached(ctx, ledgerTimeout)
 	defer cancel()
 	if err := c.permit.Consume(cctx, frozen); err != nil {
 		return nil, nil, rec.refuse(c, err), nil
 	}
+	c.running.Store(true)
 	return c, frozen, nil, nil
 }

@@ -79,6 +79,7 @@ func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[strin
 				break
 			}
 		}
+		c.running.Store(false)
 		if left && err == nil {
 			err = errStreamLeft
 		}

@@ -239,12 +239,17 @@ func (rec *Recorder) rescue(where string, r **run) {
 	if p == nil {
 		return
 	}
-	rec.counters.panics.Add(1)
 	if *r != nil {
 		(*r).skip()
 	} else {
 		rec.counters.unplacedRows.Add(1)
 	}
+	rec.recovered(where, p)
+}
+
+// recovered tells of a panic.
+func (rec *Recorder) recovered(where string, p any) {
+	rec.counters.panics.Add(1)
 	rec.often.Error("contextgraph: recovered from a panic while recording; a row is missing",
 		"callback", where, "panic", p, "stack", string(debug.Stack()))
 }
@@ -254,7 +259,7 @@ func (rec *Recorder) rescue(where string, r **run) {
 func (rec *Recorder) Gaps() []string {
 	gaps := slices.Clone(rec.unrecorded)
 	if n := rec.counters.unplacedRows.Load(); n > 0 {
-		gaps = append(gaps, fmt.Sprintf("%d steps of runs that are not known could not be recorded", n))
+		gaps = append(gaps, fmt.Sprintf("%s not be recorded, and of which run is not known: restart the program and start a new session", plural(int(n), "step could", "steps could")))
 	}
 	return gaps
 }

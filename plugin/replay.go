@@ -69,42 +69,56 @@ func sameTool(a, b tool.Tool) (same bool) {
 }
 
 // replayNote says for the row of a call that begins whether the call can be repeated
-// from it: [schema.ReplayReady], or why not, or "" for a tool that is not registered.
-func (rec *Recorder) replayNote(t tool.Tool, args map[string]any) string {
+// from it: [schema.ReplayReady], or why not, or "" for a tool that is not registered. The
+// digest of the arguments is with the first.
+func (rec *Recorder) replayNote(t tool.Tool, args map[string]any) (note, digest string) {
 	rec.mu.Lock()
 	registered, ok := rec.replayable[t.Name()]
 	rec.mu.Unlock()
 	if !ok || !sameTool(registered, t) {
-		return ""
+		return "", ""
 	}
 	if !rec.full(schema.ToolStarting) {
-		return "the configuration changes or leaves out the content of " + schema.ToolStarting
+		return "the configuration changes or leaves out the content of " + schema.ToolStarting, ""
 	}
 	digest, _, err := safety.ArgsDigest(args)
 	if err != nil {
-		return "its arguments cannot be recorded exactly"
+		return "its arguments cannot be recorded exactly", ""
 	}
 	w := rec.writers.Get().(*jsonenc.Writer)
 	defer rec.writers.Put(w)
 	w.Reset()
 	w.Doc(contentShare).Value(args)
 	if w.Redacted() > 0 {
-		return "its arguments were redacted"
+		return "its arguments were redacted", ""
 	}
 	var written map[string]any
 	if json.Unmarshal(w.Bytes(), &written) == nil && !w.Truncated() {
 		if again, _, err := safety.ArgsDigest(written); err == nil && again == digest {
-			return schema.ReplayReady
+			return schema.ReplayReady, digest
 		}
 	}
-	return "its arguments were cut or changed when they were recorded"
+	return "its arguments were cut or changed when they were recorded", ""
+}
+
+// replayEnd says for the row of a call that ends why the call cannot be repeated after all,
+// or returns "": the tool may have run with other arguments than were recorded, because
+// callbacks behind the recorder share the map.
+func (c *call) replayEnd(args map[string]any) string {
+	if c.replay == "" {
+		return ""
+	}
+	if digest, _, err := safety.ArgsDigest(args); err != nil || digest != c.replay {
+		return "its arguments were changed after they were recorded"
+	}
+	return ""
 }
 
 // Replay calls the tool of a recorded call again, with the same arguments, and returns
 // the row that would have ended the call. It is not recorded, no callback and no model
 // sees it, and whatever the tool tries to change makes it fail; see [Recorder.Replayable].
-// What a callback of the agent or of a plugin did to arguments and result is not done
-// again. ctx ends the call; a panic of the tool is the caller's.
+// What a callback of the agent or of a plugin did to the result is not done again; a call
+// whose arguments one changed is not repeated. ctx ends the call; a panic of the tool is the caller's.
 func (rec *Recorder) Replay(ctx context.Context, s schema.Session, c graphsync.Call) (schema.Event, error) {
 	if rec.sink == nil || rec.closed.Load() {
 		return schema.Event{}, errors.New("contextgraph's recorder is off or closed")

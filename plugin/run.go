@@ -93,7 +93,7 @@ type run struct {
 	// stored says where the bytes of parts stand that this run has brought.
 	stored map[storedKey]string
 	// answers holds what became of the answers this run brought, by call id.
-	answers map[string]safety.Outcome
+	answers map[string]answered
 	// refused holds the calls of this run that did not run.
 	refused map[repeatKey]*refused
 	// turns are those that the session told of when the run began, inputs the guarded
@@ -155,14 +155,24 @@ type call struct {
 	started      time.Time
 	live         bool
 	origin       string
-	done         bool
-	entities     []byte
-	approval     safety.Approval
-	permit       *safety.Permit
+	// replay is the digest of the arguments, if the call can be repeated with them.
+	replay   string
+	done     bool
+	entities []byte
+	approval safety.Approval
+	permit   *safety.Permit
 	// refused says why the call did not run, refusal the same as the model is told.
 	refused string
 	refusal *safety.Refusal
 	tool    tool.Tool
+	// failed is the error of the tool, which another plugin may turn into a result, digest
+	// that of the arguments that were approved, where the gate consumed the permit.
+	failed error
+	digest string
+	// answer is the one that approved the call, as the gate took it.
+	answer []byte
+	// running says that the tool behind Protect was started and has not ended.
+	running atomic.Bool
 	// child is the run of an agent that ran as this tool, claimed says that an agent of
 	// this run did.
 	child   *childRun
@@ -185,7 +195,7 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *run {
 		calls:      make(map[*session.EventActions]*call),
 		closed:     make(map[agentKey]*agentSpan),
 		asked:      make(map[string]*call),
-		answers:    make(map[string]safety.Outcome),
+		answers:    make(map[string]answered),
 	}
 	if s := ctx.Session(); s != nil {
 		r.session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}

@@ -29,13 +29,15 @@ func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]
 func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[string]any) *call {
 	c := r.newCall(ctx, t, rec.now())
 	c.origin = originOf(t, args)
+	var note string
+	note, c.replay = rec.replayNote(t, args)
 	c.span = rec.emit(ctx, r, row{
 		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, parent: c.parent, at: c.started,
 	}, body{
 		content: func(d jsonenc.Doc) { toolContent(d, c, "args", args) },
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("function_call_id", c.id)
-			d.OptStr("replay", rec.replayNote(t, args))
+			d.OptStr("replay", note)
 		},
 	}).span
 	if !r.startCall(ctx, c) {
@@ -53,15 +55,20 @@ func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
 }
 
 // onToolError records a call of a tool that does not exist, which fires only this
-// callback. For any other call AfterTool follows and writes the one row that ends it.
+// callback. For any other call AfterTool follows and writes the one row that ends it; what
+// the tool failed with is remembered, because another plugin may answer in its place.
 func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
 	var r *run
 	defer rec.rescue("OnToolError", &r)
-	r = rec.runs.lookup(ctx)
-	if r == nil || r.call(ctx) != nil {
+	if r = rec.runs.lookup(ctx); r == nil {
 		return nil, nil
 	}
-	c := rec.startTool(ctx, r, t, args)
+	c := r.call(ctx)
+	if c != nil {
+		c.failed = err
+		return nil, nil
+	}
+	c = rec.startTool(ctx, r, t, args)
 	rec.endTool(ctx, r, c, args, nil, err)
 	r.endCall(ctx)
 	return nil, nil
@@ -91,7 +98,7 @@ func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[stri
 		c = rec.startTool(ctx, r, t, args)
 	}
 	if c.permit != nil && !c.inner {
-		rec.finishPermit(ctx, c, err)
+		rec.endPermit(ctx, c, args, err)
 	}
 	rec.endTool(ctx, r, c, args, result, err)
 	r.noteRefusal(c, args, err)
@@ -116,6 +123,10 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	now := rec.now()
 	kind := "" // of the error in a result
 	completed := false
+	note := ""
+	if !errors.Is(err, errUnfinished) {
+		note = c.replayEnd(args)
+	}
 	x := row{
 		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
 		timed: true, total: now.Sub(c.started),
@@ -123,6 +134,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	b := body{
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("function_call_id", c.id)
+			d.OptStr("replay", note)
 			child.link(d)
 		},
 		attrs: func(d jsonenc.Doc) {

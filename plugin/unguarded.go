@@ -48,6 +48,7 @@ const (
 	holeName
 	holeService
 	holeAgentTool
+	holeTask
 )
 
 func (h hole) error(tool, agent string) *UnguardedError {
@@ -68,6 +69,9 @@ func (h hole) error(tool, agent string) *UnguardedError {
 	case holeAgentTool:
 		e.Problem = "it belongs to an agent that runs as a tool of ADK's own, in a runner without plugins"
 		e.Remedy = "make that agent a tool with AgentTool in the place of agenttool.New"
+	case holeTask:
+		e.Problem = "it gives a task to an agent, which ADK starts as soon as the model asks for it, without any callback"
+		e.Remedy = "give the agent another mode, or guard the tools that it has and take its name from guard.tools"
 	}
 	return e
 }
@@ -155,6 +159,9 @@ func (rec *Recorder) hole(name string, t tool.Tool) hole {
 			return holeName
 		}
 		return noHole
+	}
+	if isTaskTool(t) {
+		return holeTask
 	}
 	switch t.(type) {
 	case streamable:

@@ -28,6 +28,7 @@ const (
 	CodeInvalid        = "invalid"         // the request to the guard is not complete
 	CodeClock          = "clock"           // the clock failed or ran backwards
 	CodeStore          = "store"           // the ledger could not be read or written
+	CodeCanceled       = "canceled"        // the run has ended; nobody would see the effect
 	CodeInternal       = "internal"        // a dependency panicked, or there is no guard
 )
 
@@ -62,8 +63,11 @@ type Outcome struct {
 	Reason string
 	// Detail says it in a sentence for people, where the reason does not say enough.
 	Detail string
-	// Authenticated says that an [Authorizer] named who answered. Without one it is
-	// the user of the session, whoever that is.
+	// Cause is the error that an [Authorizer] refused with. It is for whoever runs it, and
+	// not for whoever answered: it may say what they must not know.
+	Cause error
+	// Authenticated says that there is an [Authorizer] to name who answers. Without one it
+	// is the user of the session, whoever that is.
 	Authenticated bool
 }
 
@@ -116,16 +120,18 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		out.Approval, err = g.expire(ctx, a, ans.RunID)
 		return out, err
 	}
-	approver, why := g.authorize(ctx, a, ans)
+	approver, why, cause := g.authorize(ctx, a, ans)
 	switch {
 	case approver == "":
-		out.Reason, out.Detail = CodeNotAuthorized, why
+		out.Reason, out.Detail, out.Cause = CodeNotAuthorized, why, cause
 		return out, nil
 	case !ans.Confirmed:
 		// A rejection counts as long as nothing ran, also after an approval.
 		out.Reason = CodeRejected
 		t := Transition{
-			To: StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
+			// An approval at the same moment does not save the request.
+			From: []ApprovalState{StatePending, StateApproved},
+			To:   StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
 			Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver},
 		}
 		out.Approval, err = g.move(ctx, a, t, nil)
@@ -236,14 +242,15 @@ const (
 	selfDetail = "whoever asks for an approval may not give it; another person has to, or the configuration allows it with guard.self_approval: true"
 )
 
-// authorize returns who answers, or why nobody does who may. To reject takes no right
-// but that of the session: nothing can come of it.
-func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver, why string) {
+// authorize returns who answers, or why nobody does who may, with the error of the
+// authorizer if there is one. Without an authorizer, to reject takes no right but that of
+// the session: nothing can come of it.
+func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver, why string, cause error) {
 	switch {
 	case g.authorizer == nil && ans.Peer && ans.Confirmed:
-		return "", peerDetail
+		return "", peerDetail, nil
 	case g.authorizer == nil:
-		return ans.Session.User, ""
+		return ans.Session.User, "", nil
 	}
 	approver, err := bounded(ctx, g.policy.Timeout, func(ctx context.Context) (string, error) {
 		return g.authorizer.Authorize(ctx, AuthorizationRequest{
@@ -252,13 +259,13 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 	})
 	switch {
 	case err != nil:
-		return "", "the authorizer refused, or failed"
+		return "", "the authorizer refused, or failed", err
 	case approver == "":
-		return "", "the authorizer names nobody"
+		return "", "the authorizer names nobody", nil
 	case ans.Confirmed && approver == a.Requester && !g.selfApproval:
-		return "", selfDetail
+		return "", selfDetail, nil
 	}
-	return approver, ""
+	return approver, "", nil
 }
 
 // expire ends an approval whose time is over. That somebody else was faster, or that
@@ -275,7 +282,8 @@ func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, e
 	}
 }
 
-// move changes the state of a in the ledger and stores the report with it. An answer
+// move changes the state of a in the ledger, from the one that a has unless t lists
+// others, and stores the report with it. An answer
 // of the ledger that is not what was asked for is an error. On an error a is returned
 // as it was.
 func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (Approval, error) {
@@ -283,7 +291,10 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 	if err != nil {
 		return a, err
 	}
-	t.ID, t.From, t.At = a.ID, []ApprovalState{a.State}, now.UTC()
+	t.ID, t.At = a.ID, now.UTC()
+	if t.From == nil {
+		t.From = []ApprovalState{a.State}
+	}
 	if r != nil {
 		t.Set.Verdict, t.Check = r.Verdict().String(), r.ID()
 		if t.Set.Report, err = json.Marshal(r); err != nil {

@@ -183,6 +183,9 @@ func TestAuthorizer(t *testing.T) {
 			out := b.answer(true)
 			if test.want == "" {
 				b.wantOutcome(out, safety.CodeNotAuthorized, safety.StatePending)
+				if (out.Cause == nil) != (name == "nobody") {
+					t.Errorf("cause %v", out.Cause)
+				}
 				if b.world.calls != 0 {
 					t.Errorf("%d checks for somebody who may not answer", b.world.calls)
 				}
@@ -242,6 +245,23 @@ func TestAnswersRace(t *testing.T) {
 	out := b.answer(true)
 	wantSafe(t, out.Report)
 	b.wantOutcome(out, safety.CodeRejected, safety.StateRejected)
+}
+
+// A rejection counts although the request was approved while it was looked at.
+func TestRejectionDuringAnApproval(t *testing.T) {
+	var b *bench
+	b = newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Authorizer = safety.AuthorizerFunc(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
+			if !r.Confirmed && !b.answer(true).Accepted {
+				b.t.Error("the approval was not accepted")
+			}
+			return "boss", nil
+		})
+	}, strava)
+	b.ask()
+	b.wantOutcome(b.answer(false), safety.CodeRejected, safety.StateRejected)
+	_, _, err := b.permit()
+	wantRefusal(t, err, safety.CodeRejected)
 }
 
 // The same answer of the same approver at the same time is one decision, however

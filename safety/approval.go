@@ -46,7 +46,8 @@ const (
 	StateExecuting ApprovalState = "executing"
 	// StateExecuted ran without an error. Terminal.
 	StateExecuted ApprovalState = "executed"
-	// StateFailed ran and returned an error. Terminal.
+	// StateFailed ran and returned an error, or was about to and is known not to have
+	// begun. Terminal.
 	StateFailed ApprovalState = "failed"
 )
 

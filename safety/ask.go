@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Request is one tool call that asks for approval.
@@ -67,7 +66,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, err
 	}
-	now = now.UTC().Truncate(time.Microsecond)
+	now = stored(now)
 	if r.Requester == "" {
 		r.Requester = r.Session.User
 	}

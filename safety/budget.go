@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"path"
 	"slices"
 	"strconv"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 )
 
 // BudgetExceeded is the drift type of a plan that costs more now than its budget.
@@ -28,7 +28,7 @@ const BudgetExceeded DriftType = "budget_exceeded"
 // a QuantityAttribute the rule cannot be evaluated then, since one quantity is known.
 type BudgetRule struct {
 	// Tool names the tool whose calls the rule is for, or is a pattern of names as
-	// [path.Match] reads it. Default: every call.
+	// [path.Match] reads it, but that * and ? also stand for a slash. Default: every call.
 	Tool string
 	// CostType is the type of the entities that cost something. Those in the
 	// arguments of the action count. Required.
@@ -57,7 +57,7 @@ func (p Policy) validateBudgets() error {
 		wrong := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("budget %d: %s", i, fmt.Sprintf(format, args...)))
 		}
-		if _, err := path.Match(b.Tool, ""); err != nil {
+		if err := namepattern.Validate(b.Tool); err != nil {
 			wrong("Tool %q is no pattern: %v", b.Tool, err)
 		}
 		if b.CostType == "" || b.LimitType == "" {
@@ -99,8 +99,7 @@ func (p Policy) budgetFields() []string {
 // appliesTo reports whether the rule is for the calls of a tool. What is checked
 // without a request falls under every rule.
 func (b BudgetRule) appliesTo(tool string) bool {
-	matches, _ := path.Match(b.Tool, tool)
-	return matches || b.Tool == "" || tool == ""
+	return b.Tool == "" || tool == "" || namepattern.Match(b.Tool, tool)
 }
 
 // checkBudgets holds what was found against the budget rules.
@@ -129,16 +128,17 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 	}
 	var now, approved sum
 	var unknown error // what was approved cost something unknown
+	counted := q.counted()
 	for i, t := range q.targets {
 		e := t.entity
-		if e.Type != b.CostType || !t.action && !b.Evaluated {
+		if e.Type != b.CostType || !t.action && !b.Evaluated || !counted[i] {
 			continue
 		}
 		price := found[i].result.Now[b.CostAttribute]
 		if !found[i].read || price.IsZero() {
 			return nil, fmt.Errorf("the present %s of %s %s could not be read", b.CostAttribute, e.Type, e.Value)
 		}
-		times, err := quantity(e, b.QuantityAttribute, q.decision)
+		times, err := t.quantity(b.QuantityAttribute, q.decision)
 		if err != nil {
 			return nil, err
 		}
@@ -177,9 +177,10 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 // limit returns the budget that was approved, and its amount.
 func (q *inquiry) limit(b BudgetRule) (entity.Canonical, entity.Value, error) {
 	var named, evaluated []entity.Canonical
-	for _, t := range q.targets {
+	counted := q.counted()
+	for i, t := range q.targets {
 		switch {
-		case t.entity.Type != b.LimitType || t.unseen:
+		case t.entity.Type != b.LimitType || t.unseen || !counted[i]:
 		case t.action:
 			named = append(named, t.entity)
 		default:
@@ -219,13 +220,14 @@ func (q *inquiry) nothingBought(b BudgetRule) error {
 	}
 }
 
-// quantity returns how many of e are bought: the attribute as the action says it, or
-// else as it was seen; without one, as often as the action names it.
-func quantity(e entity.Canonical, name, decision string) (*big.Rat, error) {
+// quantity returns how many are bought: the attribute as the action says it, or else as
+// it was seen; without one, as often as the action names it.
+func (t target) quantity(name, decision string) (*big.Rat, error) {
+	e := t.entity
 	v := e.Attributes[name]
 	var named int64
 	for _, s := range e.Seen {
-		if s.Source != entity.SourceAction || s.TechNode != decision {
+		if s.Source != entity.SourceAction || s.TechNode != decision || t.spelled && s.Value != e.Value {
 			continue
 		}
 		named += 1 + int64(s.Repeats)

@@ -43,12 +43,12 @@ func ArgsDigest(args map[string]any) (digest string, canonical []byte, err error
 	if args == nil {
 		args = map[string]any{}
 	}
-	canonical, err = appendCanonical(nil, args, "$", 0)
+	canonical, err = appendCanonical(nil, args, &place{}, 0)
 	if err != nil {
 		return "", nil, err
 	}
 	if len(canonical) > maxArgsBytes {
-		return "", nil, argsError("$", "longer than %d bytes", maxArgsBytes)
+		return "", nil, argsError(&place{}, "longer than %d bytes", maxArgsBytes)
 	}
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:]), canonical, nil
@@ -95,16 +95,37 @@ func deepCopy(v any) any {
 	}
 }
 
-func argsError(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrArgs, oneLine(path), fmt.Sprintf(format, args...))
+// place is where a value stands in the arguments: under a name or an index in another.
+// Its text is made for an error alone: made for each value, it would take the square of
+// the size of the arguments.
+type place struct {
+	in    *place // nil for the arguments themselves
+	name  string
+	index int // of an element; -1 for a name
 }
 
-func appendCanonical(b []byte, v any, path string, depth int) ([]byte, error) {
+// String returns the place as "$.name[index]".
+func (p *place) String() string {
+	switch {
+	case p.in == nil:
+		return "$"
+	case p.index < 0:
+		return p.in.String() + "." + p.name
+	default:
+		return p.in.String() + "[" + strconv.Itoa(p.index) + "]"
+	}
+}
+
+func argsError(at *place, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrArgs, oneLine(at.String()), fmt.Sprintf(format, args...))
+}
+
+func appendCanonical(b []byte, v any, at *place, depth int) ([]byte, error) {
 	if depth > maxArgsDepth {
-		return nil, argsError("$", "nested deeper than %d levels", maxArgsDepth)
+		return nil, argsError(&place{}, "nested deeper than %d levels", maxArgsDepth)
 	}
 	if len(b) > maxArgsBytes {
-		return nil, argsError("$", "longer than %d bytes", maxArgsBytes)
+		return nil, argsError(&place{}, "longer than %d bytes", maxArgsBytes)
 	}
 	switch v := v.(type) {
 	case nil:
@@ -112,76 +133,80 @@ func appendCanonical(b []byte, v any, path string, depth int) ([]byte, error) {
 	case bool:
 		return strconv.AppendBool(b, v), nil
 	case string:
-		return appendString(b, v, path)
+		return appendString(b, v, at)
 	case float64:
-		return appendFloat(b, v, path)
+		return appendFloat(b, v, at)
 	case json.Number:
-		return appendNumber(b, v, path)
+		return appendNumber(b, v, at)
 	case int:
-		return appendInt(b, int64(v), path)
+		return appendInt(b, int64(v), at)
 	case int8:
-		return appendInt(b, int64(v), path)
+		return appendInt(b, int64(v), at)
 	case int16:
-		return appendInt(b, int64(v), path)
+		return appendInt(b, int64(v), at)
 	case int32:
-		return appendInt(b, int64(v), path)
+		return appendInt(b, int64(v), at)
 	case int64:
-		return appendInt(b, v, path)
+		return appendInt(b, v, at)
 	case uint:
-		return appendUint(b, uint64(v), path)
+		return appendUint(b, uint64(v), at)
 	case uint8:
-		return appendUint(b, uint64(v), path)
+		return appendUint(b, uint64(v), at)
 	case uint16:
-		return appendUint(b, uint64(v), path)
+		return appendUint(b, uint64(v), at)
 	case uint32:
-		return appendUint(b, uint64(v), path)
+		return appendUint(b, uint64(v), at)
 	case uint64:
-		return appendUint(b, v, path)
+		return appendUint(b, v, at)
 	case map[string]any:
-		return appendObject(b, v, path, depth)
+		return appendObject(b, v, at, depth)
 	case []any:
-		return appendArray(b, v, path, depth)
+		return appendArray(b, v, at, depth)
 	case []string:
-		return appendArray(b, v, path, depth)
+		return appendArray(b, v, at, depth)
 	case []map[string]any:
-		return appendArray(b, v, path, depth)
+		return appendArray(b, v, at, depth)
 	default:
-		return nil, argsError(path, "a %T is not a JSON value; pass maps, slices, strings, numbers and booleans", v)
+		return nil, argsError(at, "a %T is not a JSON value; pass maps, slices, strings, numbers and booleans", v)
 	}
 }
 
-func appendObject(b []byte, m map[string]any, path string, depth int) ([]byte, error) {
+func appendObject(b []byte, m map[string]any, at *place, depth int) ([]byte, error) {
 	if m == nil {
 		return append(b, "null"...), nil
 	}
 	b = append(b, '{')
+	member := &place{in: at, index: -1}
 	for i, k := range slices.SortedFunc(maps.Keys(m), compareUTF16) {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendString(b, k, path); err != nil {
+		if b, err = appendString(b, k, at); err != nil {
 			return nil, err
 		}
 		b = append(b, ':')
-		if b, err = appendCanonical(b, m[k], path+"."+k, depth+1); err != nil {
+		member.name = k
+		if b, err = appendCanonical(b, m[k], member, depth+1); err != nil {
 			return nil, err
 		}
 	}
 	return append(b, '}'), nil
 }
 
-func appendArray[E any](b []byte, a []E, path string, depth int) ([]byte, error) {
+func appendArray[E any](b []byte, a []E, at *place, depth int) ([]byte, error) {
 	if a == nil {
 		return append(b, "null"...), nil
 	}
 	b = append(b, '[')
+	element := &place{in: at}
 	for i, e := range a {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendCanonical(b, e, path+"["+strconv.Itoa(i)+"]", depth+1); err != nil {
+		element.index = i
+		if b, err = appendCanonical(b, e, element, depth+1); err != nil {
 			return nil, err
 		}
 	}
@@ -194,9 +219,9 @@ func compareUTF16(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-func appendString(b []byte, s, path string) ([]byte, error) {
+func appendString(b []byte, s string, at *place) ([]byte, error) {
 	if !utf8.ValidString(s) {
-		return nil, argsError(path, "text is not valid UTF-8")
+		return nil, argsError(at, "text is not valid UTF-8")
 	}
 	const hexDigits = "0123456789abcdef"
 	b = append(b, '"')
@@ -225,16 +250,16 @@ func appendString(b []byte, s, path string) ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-func appendInt(b []byte, n int64, path string) ([]byte, error) {
+func appendInt(b []byte, n int64, at *place) ([]byte, error) {
 	if n > maxExactInt || n < -maxExactInt {
-		return nil, argsError(path, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
+		return nil, argsError(at, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
 	}
 	return strconv.AppendInt(b, n, 10), nil
 }
 
-func appendUint(b []byte, n uint64, path string) ([]byte, error) {
+func appendUint(b []byte, n uint64, at *place) ([]byte, error) {
 	if n > maxExactInt {
-		return nil, argsError(path, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
+		return nil, argsError(at, "integer %d is beyond ±2^53 and not exact in JSON; pass it as text", n)
 	}
 	return strconv.AppendUint(b, n, 10), nil
 }
@@ -242,13 +267,13 @@ func appendUint(b []byte, n uint64, path string) ([]byte, error) {
 // appendFloat writes a number as ECMAScript does: the shortest digits that give the
 // same float64, with an exponent below 1e-6. Above 2^53 a float64 is an integer that
 // may stand for its neighbours.
-func appendFloat(b []byte, f float64, path string) ([]byte, error) {
+func appendFloat(b []byte, f float64, at *place) ([]byte, error) {
 	abs := math.Abs(f)
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
-		return nil, argsError(path, "%v is not a JSON number", f)
+		return nil, argsError(at, "%v is not a JSON number", f)
 	case abs > maxExactInt:
-		return nil, argsError(path, "integer %v is beyond ±2^53 and not exact in JSON; pass it as text", f)
+		return nil, argsError(at, "integer %v is beyond ±2^53 and not exact in JSON; pass it as text", f)
 	case f == 0:
 		return append(b, '0'), nil // also for -0
 	case abs >= 1e-6:
@@ -264,21 +289,21 @@ func appendFloat(b []byte, f float64, path string) ([]byte, error) {
 
 // appendNumber accepts a number in text only if reading it as a float64 loses
 // nothing, since one reader will do that and another will not.
-func appendNumber(b []byte, n json.Number, path string) ([]byte, error) {
+func appendNumber(b []byte, n json.Number, at *place) ([]byte, error) {
 	text := n.String()
 	if !json.Valid([]byte(text)) || strings.Trim(text, "+-.0123456789eE") != "" {
-		return nil, argsError(path, "%q is not a JSON number", text)
+		return nil, argsError(at, "%q is not a JSON number", text)
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, argsError(path, "number %s is out of range", text)
+		return nil, argsError(at, "number %s is out of range", text)
 	}
-	out, err := appendFloat(b, f, path)
+	out, err := appendFloat(b, f, at)
 	if err != nil {
 		return nil, err
 	}
 	if splitDecimal(text) != splitDecimal(string(out[len(b):])) {
-		return nil, argsError(path, "number %s is not exact in JSON; pass it as text", text)
+		return nil, argsError(at, "number %s is not exact in JSON; pass it as text", text)
 	}
 	return out, nil
 }

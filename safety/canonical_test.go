@@ -113,9 +113,14 @@ func TestArgsDigestRefuses(t *testing.T) {
 	if _, _, err := safety.ArgsDigest(deep(101)); err != nil {
 		t.Errorf("100 levels: %v", err)
 	}
-	_, _, err := safety.ArgsDigest(map[string]any{"a": []any{1, map[string]any{"b": math.NaN()}}})
-	if err == nil || !strings.Contains(err.Error(), "$.a[1].b") {
-		t.Errorf("error %v does not name the place", err)
+	for want, args := range map[string]map[string]any{
+		"$.a[1].b: ": {"a": []any{1, map[string]any{"b": math.NaN()}}},
+		"$.a[0]: ":   {"a": []any{math.NaN(), 1}, "b": 1},
+		"$.b.: ":     {"a": 1, "b": map[string]any{"": math.NaN()}},
+	} {
+		if _, _, err := safety.ArgsDigest(args); err == nil || !strings.Contains(err.Error(), ": "+want) {
+			t.Errorf("error %v does not name the place %s", err, want)
+		}
 	}
 }
 
@@ -184,4 +189,22 @@ func FuzzArgsDigest(f *testing.F) {
 			t.Fatalf("read back: %s, %v; want %s", canonical2, err, canonical)
 		}
 	})
+}
+
+// Nothing is made of the name of a list for each of its elements: the time that a digest
+// takes would follow the product of the two.
+func TestArgsDigestOfALongName(t *testing.T) {
+	list := make([]any, 10_000)
+	for i := range list {
+		list[i] = 1.0
+	}
+	args := map[string]any{strings.Repeat("k", 10_000): list}
+	allocations := testing.AllocsPerRun(1, func() {
+		if _, _, err := safety.ArgsDigest(args); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocations > 1000 {
+		t.Errorf("%v allocations for %d elements", allocations, len(list))
+	}
 }

@@ -57,6 +57,9 @@ type target struct {
 	entity entity.Canonical
 	unseen bool
 	action bool // it stands in the arguments of the action
+	// spelled says that the entity has several spellings, of which this is one, again
+	// that it is not the first.
+	spelled, again bool
 	// later holds the attributes that the record has gained since the request, if any.
 	later map[string]entity.Value
 	seen  []entity.Entity // with those of later
@@ -91,9 +94,10 @@ func (t target) known() entity.Canonical {
 type inquiry struct {
 	session    Session
 	approvalID string
-	tool       string // whose call is checked, and
-	decision   string // its node; "" without a request
-	targets    []target
+	tool       string             // whose call is checked, and
+	decision   string             // its node; "" without a request
+	seen       []entity.Canonical // what is to be unchanged, as it was seen
+	targets    []target           // with each spelling of that, and what was not seen then
 	failures   []Failure
 	started    time.Time
 }
@@ -116,14 +120,8 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	}
 	workers.Wait()
 
-	seen := make([]entity.Canonical, 0, len(q.targets))
-	for _, t := range q.targets {
-		if !t.unseen {
-			seen = append(seen, t.entity)
-		}
-	}
 	r := Report{
-		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(seen),
+		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
 		policy: g.version, started: q.started, total: len(found), failures: q.failures,
 	}
 	if !named(q.session) {

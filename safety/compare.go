@@ -77,7 +77,11 @@ func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]ent
 		case now.IsZero():
 			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer", name, show(name, seen)))
 		case seen.Kind() != now.Kind() || seen.Currency() != now.Currency() && (seen.Currency() == "" || now.Currency() == ""):
-			x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared", name, kindOf(seen), kindOf(now)))
+			remedy := ""
+			if seen.Kind() == now.Kind() {
+				remedy = "; give the one without a currency its currency, where it is read"
+			}
+			x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s", name, kindOf(seen), kindOf(now), remedy))
 			if isFalse(name, now) {
 				x.alert(e, name, r, show(name, seen), show(name, now), nil)
 			}

@@ -216,6 +216,47 @@ func TestConsumeWithBrokenLedger(t *testing.T) {
 	}
 }
 
+// unsure does what it is told and does not say so.
+type unsure struct {
+	safety.Ledger
+	say func() (safety.Approval, error)
+}
+
+func (l unsure) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+	a, err := l.Ledger.Transition(ctx, t)
+	if err == nil && t.To == safety.StateExecuting {
+		return l.say()
+	}
+	return a, err
+}
+
+// What did not begin is in no doubt, whatever the ledger says about its beginning.
+func TestConsumeWithUnsureLedger(t *testing.T) {
+	for name, test := range map[string]struct {
+		code string
+		say  func() (safety.Approval, error)
+	}{
+		"error":            {safety.CodeStore, func() (safety.Approval, error) { return safety.Approval{}, errInjected }},
+		"another approval": {safety.CodeStore, func() (safety.Approval, error) { return safety.Approval{}, nil }},
+		"panic":            {safety.CodeInternal, func() (safety.Approval, error) { panic("boom") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, strava).approved()
+			p, _, err := b.with(unsure{b.ledger, test.say}).Permit(t.Context(), b.execution())
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantRefusal(t, p.Consume(t.Context(), b.args), test.code)
+			if b.state() != safety.StateFailed {
+				t.Errorf("state %s, want %s", b.state(), safety.StateFailed)
+			}
+			if err := p.Done(t.Context(), nil); err == nil {
+				t.Error("the end of what never began was recorded")
+			}
+		})
+	}
+}
+
 // The ledger is told every condition, so that it holds between processes as well.
 func TestTransitionsNameTheirConditions(t *testing.T) {
 	b := newBench(t, nil, strava)

@@ -48,7 +48,7 @@
 //	asked under other rules or another policy        rules_changed,       check fails
 //	                                                 policy_changed
 //	clock fails or runs backwards                    clock                check fails, or refused
-//	the caller gives up                              canceled             check fails
+//	the caller gives up                              canceled             check fails, or refused
 //	session not named in full                        session              check fails
 //	ledger: error                                    store                refused
 //	request unknown, or of another session           unknown_request      refused

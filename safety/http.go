@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"regexp"
 	"slices"
@@ -22,7 +23,8 @@ import (
 
 // Values of [HTTPConfig] AsOf and Version that are not JSONPaths.
 const (
-	// AsOfFetch takes the time the request was sent.
+	// AsOfFetch takes the time the request was sent, less the Age of an answer that a
+	// cache had.
 	AsOfFetch = "fetch"
 	// AsOfDateHeader takes the Date header of the answer.
 	AsOfDateHeader = "date_header"
@@ -50,7 +52,8 @@ type HTTPConfig struct {
 	// {type} and {attributes.NAME}, which stand for those of the entity, escaped
 	// for their place. Required.
 	URL string
-	// Headers are added to the request.
+	// Headers are added to the request. Host, Connection, Content-Length,
+	// Transfer-Encoding and Accept-Encoding are the client's.
 	Headers map[string]string
 	// Client sends the request. Default: a client of its own over
 	// [http.DefaultTransport]. Its redirect policy is not used: a redirect is no
@@ -114,10 +117,17 @@ func NewHTTPChecker(cfg HTTPConfig) (*HTTPChecker, error) {
 	if c.url, err = parseURL(cfg.URL); err != nil {
 		errs = append(errs, err)
 	}
+	first := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		if !headerName.MatchString(name) || strings.ContainsFunc(cfg.Headers[name], isControl) {
 			errs = append(errs, fmt.Errorf("header %q: the name or the value has characters that a header must not have", name))
+		} else if ofClient(canonical) {
+			errs = append(errs, fmt.Errorf("header %q: the client sets it; remove it", name))
+		} else if other, twice := first[canonical]; twice {
+			errs = append(errs, fmt.Errorf("headers %q and %q are one; keep one of them", other, name))
 		}
+		first[canonical] = name
 	}
 	path := func(field, text string) *jsonpath.Path {
 		p, err := jsonpath.Parse(text)
@@ -155,6 +165,17 @@ func NewHTTPChecker(cfg HTTPConfig) (*HTTPChecker, error) {
 }
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// ofClient reports whether package http ignores the header, or does otherwise with the
+// answer because of it.
+func ofClient(canonical string) bool {
+	switch canonical {
+	case "Accept-Encoding", "Connection", "Content-Length", "Host", "Transfer-Encoding":
+		return true
+	default:
+		return false
+	}
+}
 
 func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 

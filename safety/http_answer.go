@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -48,7 +50,7 @@ func (c *HTTPChecker) decode(body []byte, header http.Header, fetched time.Time)
 func (c *HTTPChecker) answerTime(document any, header http.Header, fetched time.Time) (time.Time, error) {
 	switch c.asOf {
 	case AsOfFetch:
-		return fetched, nil
+		return sentBefore(fetched, header.Values("Age"))
 	case AsOfDateHeader:
 		t, err := http.ParseTime(header.Get("Date"))
 		if err != nil {
@@ -69,6 +71,19 @@ func (c *HTTPChecker) answerTime(document any, header http.Header, fetched time.
 	}
 	t, _ := value.AsTime()
 	return t, nil
+}
+
+// sentBefore returns when an answer was true that was fetched at a time. A cache says by
+// the header Age for how many seconds it has had the answer.
+func sentBefore(fetched time.Time, age []string) (time.Time, error) {
+	if len(age) == 0 {
+		return fetched, nil
+	}
+	seconds, err := strconv.ParseUint(age[0], 10, 31)
+	if err != nil || len(age) > 1 {
+		return time.Time{}, fmt.Errorf("the Age header %q is no number of seconds", oneLine(strings.Join(age, ", ")))
+	}
+	return fetched.Add(-time.Duration(seconds) * time.Second), nil
 }
 
 func (c *HTTPChecker) answerVersion(document any, header http.Header) (string, error) {

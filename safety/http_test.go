@@ -189,6 +189,36 @@ func TestHTTPCheckerKeepsDrift(t *testing.T) {
 	wantFailure(t, r, safety.ReasonTypeMismatch)
 }
 
+// What an answer lacks or has otherwise is a failure with a reason of its own.
+func TestHTTPCheckerReasons(t *testing.T) {
+	for name, test := range map[string]struct {
+		body   string
+		change func(*safety.HTTPConfig)
+		want   string
+	}{
+		"another type":   {`{"price": 40000, "available": "true"}`, nil, safety.ReasonTypeMismatch},
+		"several values": {`{"price": 40000, "prices": [1, 2], "available": true}`, path("$.prices[*]"), safety.ReasonTypeMismatch},
+		"null":           {`{"price": null, "available": true}`, nil, safety.ReasonMissingAttribute},
+		"no time":        {`{"price": 40000, "available": true}`, asOf("$.at"), safety.ReasonNoAsOf},
+		"no version":     {`{"price": 40000, "available": true}`, version("$.rev"), safety.ReasonMissingAttribute},
+		"no ETag":        {`{"price": 40000, "available": true}`, version(safety.VersionETag), safety.ReasonMissingAttribute},
+		"no JSON":        {`price`, nil, safety.ReasonError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := placement("http://ads.example")
+			cfg.Client = replying(200, nil, strings.NewReader(test.body))
+			if test.change != nil {
+				test.change(&cfg)
+			}
+			r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava).check()
+			if r.Verdict() != safety.CheckFailed {
+				t.Error(r.Summary())
+			}
+			wantFailure(t, r, test.want)
+		})
+	}
+}
+
 // An answer of the greatest size is an answer.
 func TestHTTPCheckerMaxBody(t *testing.T) {
 	const body = `{"price": 40000, "available": true}`
@@ -245,6 +275,42 @@ func TestHTTPCheckerHidesTheQuery(t *testing.T) {
 		cfg.Client = client
 		if _, err := httpChecker(t, cfg).Check(t.Context(), strava); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// An answer that a cache had is as old as the cache says.
+func TestHTTPCheckerAge(t *testing.T) {
+	for name, test := range map[string]struct {
+		age  []string
+		asOf string
+		want string // the reason of the failed check, "" for safe
+	}{
+		"none":                   {nil, "", ""},
+		"young":                  {[]string{"30"}, "", ""},
+		"old":                    {[]string{"31"}, "", safety.ReasonStaleAnswer},
+		"very old":               {[]string{"2147483647"}, "", safety.ReasonStaleAnswer},
+		"no number":              {[]string{"old"}, "", safety.ReasonNoAsOf},
+		"negative":               {[]string{"-1"}, "", safety.ReasonNoAsOf},
+		"beyond any age":         {[]string{"9223372036854775807"}, "", safety.ReasonNoAsOf},
+		"two":                    {[]string{"1", "2"}, "", safety.ReasonNoAsOf},
+		"old, but the body says": {[]string{"600"}, "$.as_of", ""},
+	} {
+		header := http.Header{"Age": test.age}
+		cfg := placement("http://world.test")
+		cfg.AsOf = test.asOf
+		cfg.Client = replying(http.StatusOK, header, strings.NewReader(`{"price": 40000, "available": true, "as_of": "2026-01-19T11:00:13Z"}`))
+		b := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava)
+		b.ask()
+		r := b.check()
+		if test.want == "" {
+			if !r.IsSafeToApprove() {
+				t.Errorf("%s: %s", name, r.Summary())
+			}
+			continue
+		}
+		if f := r.Failures(); len(f) == 0 || f[0].Reason != test.want {
+			t.Errorf("%s: want %s\n%s", name, test.want, r.Summary())
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -26,6 +27,9 @@ func parseURL(text string) (urlTemplate, error) {
 	u, err := url.Parse(plain)
 	switch {
 	case err != nil:
+		if inner, ok := errors.AsType[*url.Error](err); ok {
+			err = inner.Err // the text around it has the whole URL, which may hold a password
+		}
 		return "", fmt.Errorf("URL: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "", fmt.Errorf("URL %q: start with http:// or https:// and a host", text)

@@ -23,6 +23,7 @@ func TestNewHTTPCheckerRefuses(t *testing.T) {
 		{"host", func(c *safety.HTTPConfig) { c.URL = "http:///x" }},
 		{"host", func(c *safety.HTTPConfig) { c.URL = "/v1/{value}" }},
 		{"URL", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/%zz" }},
+		{"URL", func(c *safety.HTTPConfig) { c.URL = "http://u:p@ads.example/%zz" }},
 		{"credentials", func(c *safety.HTTPConfig) { c.URL = "http://u:p@ads.example/x" }},
 		{"fragment", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/x#{value}" }},
 		{"fragment", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/x#" }},
@@ -39,6 +40,9 @@ func TestNewHTTPCheckerRefuses(t *testing.T) {
 		{`header "A b"`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"A b": "x"} }},
 		{`header ""`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"": "x"} }},
 		{`header "A"`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"A": "x\r\nB: y"} }},
+		{`header "host": the client sets it`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"host": "x"} }},
+		{`header "Accept-Encoding"`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"Accept-Encoding": "br"} }},
+		{`headers "X-Key" and "x-key" are one`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"x-key": "1", "X-Key": "2"} }},
 		{"Attributes is empty", func(c *safety.HTTPConfig) { c.Attributes = nil }},
 		{`attribute "price": Kind`, func(c *safety.HTTPConfig) { c.Attributes["price"] = safety.HTTPAttribute{Path: "$.x"} }},
 		{`attribute "price"`, func(c *safety.HTTPConfig) {

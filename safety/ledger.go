@@ -148,9 +148,9 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 	case t.PermitNotAfter && t.At.After(a.PermitExpiresAt):
 		return Approval{}, fmt.Errorf("approval %s: %w: its permit at %s", a.ID, ErrExpired, stamp(a.PermitExpiresAt))
 	}
-	a.State, a.UpdatedAt = t.To, t.At
+	a.State, a.UpdatedAt = t.To, stored(t.At)
 	if a.Approver == "" && t.Set.Approver != "" {
-		a.Approver, a.DecidedAt = t.Set.Approver, t.At
+		a.Approver, a.DecidedAt = t.Set.Approver, a.UpdatedAt
 	}
 	if t.Set.PermitNonce != "" {
 		a.PermitNonce = t.Set.PermitNonce
@@ -159,7 +159,7 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 		a.PermitRun = t.Set.PermitRun
 	}
 	if !t.Set.PermitExpiresAt.IsZero() {
-		a.PermitExpiresAt = t.Set.PermitExpiresAt
+		a.PermitExpiresAt = stored(t.Set.PermitExpiresAt)
 	}
 	if t.Set.Verdict != "" {
 		a.Verdict = t.Set.Verdict
@@ -175,7 +175,7 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 // changes the state.
 func (t Transition) Step(from ApprovalState) Step {
 	return Step{
-		From: from, To: t.To, At: t.At, Actor: t.Actor, Run: t.Run, Verdict: t.Set.Verdict, Check: t.Check,
+		From: from, To: t.To, At: stored(t.At), Actor: t.Actor, Run: t.Run, Verdict: t.Set.Verdict, Check: t.Check,
 		Authenticated: t.Authenticated, Resolved: t.Resolved, Note: t.Note,
 	}
 }
@@ -184,6 +184,9 @@ func (t Transition) Step(from ApprovalState) Step {
 func (a Approval) FirstStep() Step {
 	return Step{To: a.State, At: a.RequestedAt, Actor: a.Requester, Run: a.RunID}
 }
+
+// stored returns t as approvals hold times.
+func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 func sameNonce(a, b string) bool {
 	return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1

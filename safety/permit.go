@@ -139,7 +139,7 @@ func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest strin
 	nonce := randomID()
 	_, err := g.move(ctx, a, Transition{
 		To: StatePermitted, Actor: e.RunID, Run: e.RunID, Note: "unchanged before execution", NotAfter: true,
-		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: expires.UTC().Truncate(time.Microsecond)},
+		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: stored(expires)},
 	}, &r)
 	switch {
 	case errors.Is(err, ErrConflict):
@@ -190,13 +190,14 @@ func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = refuse(CodeInternal, e, Report{}, fmt.Errorf("%w: %v", errPanic, cause), "the permit could not be consumed")
+			p.unbegun(ctx)
 		}
 	}()
 	if digest, _, err := ArgsDigest(args); err != nil || digest != p.digest {
 		return refuse(CodeArgsChanged, e, Report{}, err, "The arguments of %s are not those that were approved.", e.Tool)
 	}
 	if err := ctx.Err(); err != nil {
-		return refuse(CodeInternal, e, Report{}, err, "The run of %s has ended.", e.Tool)
+		return refuse(CodeCanceled, e, Report{}, err, "The run of %s has ended.", e.Tool)
 	}
 	now, err := p.guard.now()
 	switch {
@@ -217,12 +218,27 @@ func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
 	case errors.Is(err, ErrExpired):
 		return refuse(CodeExpired, e, Report{}, err, "The permit of %s has expired.", e.Tool)
 	case err != nil:
+		p.unbegun(ctx)
 		return refuse(CodeStore, e, Report{}, err, "That %s begins could not be recorded.", e.Tool)
 	case a.ID != e.ApprovalID || a.State != StateExecuting || a.PermitNonce != p.nonce:
+		p.unbegun(ctx)
 		return refuse(CodeStore, e, Report{}, nil, "The ledger gave back another approval.")
 	}
 	p.stage.Store(permitConsumed)
 	return nil
+}
+
+// unbegun is for a ledger that did not say whether the use of the permit is recorded. If
+// it is, the approval ends here: the effect does not run, so that nobody has to find out
+// whether it did. If that fails too, the approval stays in doubt.
+func (p *Permit) unbegun(ctx context.Context) {
+	var err error
+	defer rescue(&err)
+	t := Transition{
+		To: StateFailed, Actor: p.call.RunID, Run: p.call.RunID, RequireNonce: p.nonce,
+		Note: "never begun: the ledger did not say that the permit was used up",
+	}
+	_, _ = p.guard.move(ctx, Approval{ID: p.call.ApprovalID, State: StateExecuting}, t, nil)
 }
 
 // Done records how the effect ended: executed if effect is nil, else failed, with its

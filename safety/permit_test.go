@@ -246,7 +246,7 @@ func TestConsumeRefuses(t *testing.T) {
 		}},
 		"no arguments":  {safety.CodeArgsChanged, func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), nil) }},
 		"bad arguments": {safety.CodeArgsChanged, func(b *bench, p *safety.Permit) error { return p.Consume(b.t.Context(), map[string]any{"x": 1i}) }},
-		"end of the run": {safety.CodeInternal, func(b *bench, p *safety.Permit) error {
+		"end of the run": {safety.CodeCanceled, func(b *bench, p *safety.Permit) error {
 			ctx, cancel := context.WithCancel(b.t.Context())
 			cancel()
 			return p.Consume(ctx, b.args)

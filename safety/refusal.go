@@ -58,10 +58,12 @@ func (r *Refusal) Unwrap() error {
 //	    "change_percent", "severity", "recommendation"}],
 //	  "warnings": as alerts, what the policy only warns of; absent where there is none,
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
+//	  "omitted": {"alerts", "warnings", "failures": how many}, absent where there is none,
 //	  "next": what to do instead of trying again
 //	}
 //
-// The map is the caller's.
+// Of each list it has the first 50, so that a model can read it; the report has all. The
+// map is the caller's.
 func (r *Refusal) Map() map[string]any {
 	if r == nil {
 		r = &Refusal{}
@@ -81,17 +83,33 @@ func (r *Refusal) Map() map[string]any {
 	if r.Report.ID() != "" {
 		m["verdict"] = r.Report.Verdict().String()
 	}
+	omitted := make(map[string]any)
 	failures := []any{}
-	for _, f := range r.Report.Failures() {
+	for _, f := range first(r.Report.Failures(), "failures", omitted) {
 		failures = append(failures, map[string]any{
 			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.Detail,
 		})
 	}
-	m["alerts"], m["failures"] = alertList(r.Report.Alerts()), failures
-	if warnings := alertList(r.Report.Warnings()); len(warnings) > 0 {
+	m["alerts"], m["failures"] = alertList(first(r.Report.Alerts(), "alerts", omitted)), failures
+	if warnings := alertList(first(r.Report.Warnings(), "warnings", omitted)); len(warnings) > 0 {
 		m["warnings"] = warnings
 	}
+	if len(omitted) > 0 {
+		m["omitted"] = omitted
+	}
 	return m
+}
+
+// maxListed bounds each list of [Refusal.Map].
+const maxListed = 50
+
+// first returns the beginning of a list, and notes how much it leaves out.
+func first[T any](list []T, name string, omitted map[string]any) []T {
+	if len(list) <= maxListed {
+		return list
+	}
+	omitted[name] = len(list) - maxListed
+	return list[:maxListed]
 }
 
 func alertList(alerts []Alert) []any {

@@ -66,19 +66,7 @@ func Share[K comparable, T any](ctx context.Context, key K, f func(context.Conte
 	if !ok {
 		return f(ctx)
 	}
-	k := sharedKey[K, T]{key}
-	c.mu.Lock()
-	call, known := c.calls[k].(*sharedCall[T])
-	if !known {
-		call = &sharedCall[T]{done: make(chan struct{})}
-		c.calls[k] = call
-		go func() {
-			defer close(call.done)
-			call.value, call.err = bounded(c.ctx, c.deadline, f)
-		}()
-	}
-	c.mu.Unlock()
-
+	call := shared(c, sharedKey[K, T]{key}, f)
 	select {
 	case <-call.done:
 		return call.value, call.err
@@ -86,4 +74,20 @@ func Share[K comparable, T any](ctx context.Context, key K, f func(context.Conte
 		var none T
 		return none, ctx.Err()
 	}
+}
+
+// shared returns the call of f under the key, which it begins if it is the first.
+func shared[K comparable, T any](c *runningCheck, key sharedKey[K, T], f func(context.Context) (T, error)) *sharedCall[T] {
+	c.mu.Lock()
+	defer c.mu.Unlock() // also where key holds a value that no map takes, which panics
+	call, known := c.calls[key].(*sharedCall[T])
+	if !known {
+		call = &sharedCall[T]{done: make(chan struct{})}
+		c.calls[key] = call
+		go func() {
+			defer close(call.done)
+			call.value, call.err = bounded(c.ctx, c.deadline, f)
+		}()
+	}
+	return call
 }

@@ -115,6 +115,20 @@ func TestShareFails(t *testing.T) {
 	}
 }
 
+// A key that no map takes is a panic of its call alone: no other call waits for it.
+func TestShareUnhashableKey(t *testing.T) {
+	b := newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+			_, err := safety.Share(ctx, any([]string{e.Key}), func(context.Context) (int, error) { return 1, nil })
+			return safety.State{}, err
+		})
+	}, yahoo, strava)
+	failures := b.check().Failures()
+	if len(failures) != 2 || failures[0].Reason != safety.ReasonPanic || failures[1].Reason != safety.ReasonPanic {
+		t.Errorf("failures %v, want a panic for each entity", failures)
+	}
+}
+
 // A call that never returns holds up nobody.
 func TestShareIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -156,5 +170,26 @@ func TestOrigins(t *testing.T) {
 	got[0].Kind, list[0].Name = "changed", "changed"
 	if again := r.Entities()[0].Origins[0]; again.Kind != "a b" || again.Name != "c d" {
 		t.Errorf("the report was changed: %+v", again)
+	}
+}
+
+// A key that no map takes fails the entities that ask with it, and holds up no other.
+func TestShareUnderAKeyThatIsNone(t *testing.T) {
+	b := newBench(t, nil, strava, yahoo)
+	b.cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+		return safety.Share(ctx, any([]string{e.Value}), func(context.Context) (safety.State, error) { return safety.State{}, nil })
+	})
+	var err error
+	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
+		t.Fatal(err)
+	}
+	failures := b.check().Failures()
+	if len(failures) != 2 {
+		t.Fatalf("failures %v, want one for each entity", failures)
+	}
+	for _, f := range failures {
+		if f.Reason != safety.ReasonPanic {
+			t.Errorf("%s, want %s", f, safety.ReasonPanic)
+		}
 	}
 }

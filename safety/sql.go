@@ -87,8 +87,8 @@ func SQL(cfg SQLConfig) (Checker, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if cfg.Database == nil {
-		errs = append(errs, errors.New("Database is nil: there is nothing to ask"))
+	if db, ok := cfg.Database.(*sql.DB); cfg.Database == nil || ok && db == nil {
+		errs = append(errs, errors.New("Database is nil: there is nothing to ask; look at the error of sql.Open"))
 	}
 	if cfg.Query == "" {
 		errs = append(errs, errors.New("Query is missing"))

@@ -82,11 +82,13 @@ func TestSQLArguments(t *testing.T) {
 	cfg.Args = []string{
 		"{value}", "{type}", "{attributes.text}", "{attributes.yes}", "{attributes.at}", "{attributes.count}", "{attributes.ratio}",
 		"{attributes.price}", "{attributes.huge}", "eu", "{type}/{attributes.count}", "<{attributes.price}>", "",
+		"id-{attributes.count}", "{attributes.count}{attributes.yes}",
 	}
 	sqlChecker(t, cfg).Check(t.Context(), e)
 	want := []any{
 		"x'; DROP TABLE placements; --", "Product", "t", true, at, int64(7), "0.1",
 		"40000.1", "123456789012345678901234.56", "eu", "Product/7", "<$40,000.10>", "",
+		"id-7", "7true",
 	}
 	if diff := cmp.Diff(want, f.args); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -213,7 +215,7 @@ func TestSQLRefusesAnswers(t *testing.T) {
 		"NULL":               {func(f *fakeDB) { f.rows[0][0] = nil }, nil, safety.ReasonMissingAttribute, "price was seen as $40,000 and is not in the answer"},
 		"wrong type":         {func(f *fakeDB) { f.rows[0][1] = "yes" }, nil, safety.ReasonTypeMismatch, "availability in column available"},
 		"NaN":                {func(f *fakeDB) { f.rows[0][0] = math.NaN() }, nil, safety.ReasonTypeMismatch, "NaN"},
-		"no such column":     {nil, func(c *safety.SQLConfig) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives 0 columns"},
+		"no such column":     {nil, func(c *safety.SQLConfig) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives no column of that name, spelt the same; it gives available, price"},
 		"a column twice":     {func(f *fakeDB) { f.columns[1] = "price" }, nil, safety.ReasonTypeMismatch, "2 columns of that name"},
 		"NULL for a time":    {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *safety.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "it is NULL"},
 		"text for a time":    {nil, func(c *safety.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "RFC 3339"},
@@ -294,6 +296,10 @@ func TestSQLConfiguration(t *testing.T) {
 		}
 	}
 	if _, err := safety.SQL(safety.SQLConfig{}); err == nil || !strings.Contains(err.Error(), "Attributes is empty") {
+		t.Errorf("error %v", err)
+	}
+	// What sql.Open returns beside an error that nobody looked at.
+	if _, err := safety.SQL(placementQuery((*sql.DB)(nil))); err == nil || !strings.Contains(err.Error(), "Database is nil") {
 		t.Errorf("error %v", err)
 	}
 	cfg := placementQuery(placementTable().open(t))

@@ -6,8 +6,10 @@ package safety
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,7 +29,11 @@ type sqlRow map[string][]any
 // cell returns the one value of a column; nil is NULL. Bytes are text.
 func (r sqlRow) cell(column string) (any, error) {
 	found := r[column]
-	if len(found) != 1 {
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("the query gives no column of that name, spelt the same; it gives %s", strings.Join(slices.Sorted(maps.Keys(r)), ", "))
+	case 1:
+	default:
 		return nil, fmt.Errorf("the query gives %d columns of that name where one is expected", len(found))
 	}
 	v := found[0]

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 // checkApproval makes the check of an approval: its entities with the values seen
@@ -22,11 +24,6 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 
 	q.tool, q.decision = a.Tool, a.DecisionNode
 
-	known := make(map[string]int, len(a.Entities))
-	for i, e := range cloneEntities(a.Entities) {
-		known[e.Key] = i
-		q.targets = append(q.targets, target{entity: e, action: ofAction(e, q.decision)})
-	}
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
@@ -43,6 +40,15 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	}
 
 	snap, err := g.collect(ctx, a.Session, a.DecisionNode)
+	later := make(map[string]entity.Canonical, len(snap.Entities))
+	for _, e := range snap.Entities {
+		later[e.Key] = e
+	}
+	known := make(map[string]bool, len(a.Entities))
+	for _, e := range cloneEntities(a.Entities) {
+		known[e.Key] = true
+		q.require(e, later[e.Key], false)
+	}
 	if err != nil {
 		q.blame(fail(ReasonStore, "%v", err))
 		return g.inspect(ctx, caller, q), nil
@@ -56,12 +62,8 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		q.blame(fail(ReasonRulesChanged, "the request was asked under other extraction rules; ask again"))
 	}
 	for _, e := range snap.Entities {
-		action := ofAction(e, q.decision)
-		if i, ok := known[e.Key]; ok {
-			q.targets[i].action = q.targets[i].action || action
-			q.targets[i].learn(e)
-		} else if g.policy.requires(e, action) {
-			q.targets = append(q.targets, target{entity: e, unseen: true, action: action})
+		if !known[e.Key] && g.policy.requires(e, ofAction(e, q.decision)) {
+			q.require(e, entity.Canonical{}, true)
 		}
 	}
 	return g.inspect(ctx, caller, q), nil
@@ -84,7 +86,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	}
 	q.blame(problems(snap.Receipt, snap.Gaps)...)
 	for _, e := range g.policy.required(snap.Entities, q.decision) {
-		q.targets = append(q.targets, target{entity: e})
+		q.require(e, entity.Canonical{}, false)
 	}
 	return g.inspect(ctx, caller, q), nil
 }

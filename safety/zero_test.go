@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -211,5 +213,20 @@ func TestAnswerError(t *testing.T) {
 	err := &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: inner}
 	if err.Error() != "type_mismatch: boom" || !errors.Is(err, inner) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A refusal is read by a model: its lists have an end, and say so.
+func TestRefusalIsBounded(t *testing.T) {
+	for n, omitted := range map[int]any{50: nil, 51: map[string]any{"failures": 1}} {
+		entities := make([]entity.Canonical, n)
+		for i := range entities {
+			entities[i] = thing("Product", fmt.Sprint("p", i), values{"availability": entity.Bool(true)})
+		}
+		r := newBench(t, answering(safety.State{}, errors.New("boom")), entities...).check()
+		m := (&safety.Refusal{Code: safety.CodeCheckFailed, Report: r}).Map()
+		if listed, _ := m["failures"].([]any); len(r.Failures()) != n || len(listed) != 50 || !reflect.DeepEqual(m["omitted"], omitted) {
+			t.Errorf("of %d failures %d are listed, %v omitted", len(r.Failures()), len(listed), m["omitted"])
+		}
 	}
 }

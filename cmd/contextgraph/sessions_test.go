@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -44,17 +44,20 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := (&app{}).root()
-	check := func(f *pflag.Flag) {
-		if !strings.Contains(string(text), "--"+f.Name) && f.Name != "help" {
-			t.Errorf("docs/cli.md has no --%s", f.Name)
+	known := regexp.MustCompile(`--[a-z-]+`)
+	check := func(usages string) {
+		for line := range strings.Lines(usages) {
+			if name := known.FindString(line); name != "--help" && !strings.Contains(string(text), name) {
+				t.Errorf("docs/cli.md has no %s", name)
+			}
 		}
 	}
-	root.PersistentFlags().VisitAll(check)
+	check(root.PersistentFlags().FlagUsages())
 	for _, c := range root.Commands() {
 		if !strings.Contains(string(text), "**`"+c.Name()) {
 			t.Errorf("docs/cli.md has no **`%s`**", c.Name())
 		}
-		c.Flags().VisitAll(check)
+		check(c.Flags().FlagUsages())
 	}
 }
 
@@ -319,5 +322,25 @@ func TestTableAlignsWideText(t *testing.T) {
 	want := fmt.Sprintf("A%s  B\n日本%s  1\ne\u0301%s  22\n%s…  3\n", strings.Repeat(" ", maxCell-1), strings.Repeat(" ", maxCell-4), strings.Repeat(" ", maxCell-1), strings.Repeat("x", maxCell-1))
 	if diff := cmp.Diff(want, tb.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDeepTrace: a chain of spans is drawn in lines of bounded length, whoever wrote it.
+func TestDeepTrace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b strings.Builder
+	const deep = 3000
+	for i := range deep {
+		fmt.Fprintf(&b, `{"timestamp":%d,"event_id":"e%d","event_type":"AGENT_STARTING","agent":"a","session_id":"deep","user_id":"u","invocation_id":"i","trace_id":"t","span_id":"s%d","parent_span_id":"s%d","attributes":{"adk":{"app_name":"shop"}}}`+"\n", 1772712000000000+i, i, i, i-1)
+	}
+	if err := os.WriteFile("deep.ndjson", []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := ask(t, "trace", "deep", "--from", "deep.ndjson")
+	if code != exitOK || strings.Count(stdout, "agent a") != deep || len(stdout) > deep*1000 {
+		t.Errorf("%d: %d bytes, %d spans: %.200s", code, len(stdout), strings.Count(stdout, "agent a"), stderr)
+	}
+	if code, stdout, _ := ask(t, "trace", "deep", "--from", "deep.ndjson", "--depth", "2"); code != exitOK || !strings.Contains(stdout, "2998 spans are below") {
+		t.Errorf("%d: %s", code, stdout)
 	}
 }

@@ -10,17 +10,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, dataset, or a file of rows such as rows.ndjson")
+	a.within = age(bigquery.DefaultSince)
+	c.Flags().Var(&a.within, "within", "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 }
 
 // source opens what --from names. The function closes it, and is nil with an error.
@@ -62,8 +66,20 @@ func (a *app) recorded(ctx context.Context, cfg contextgraph.Config) (inspect.So
 }
 
 // streamed connects to the dataset.
-func (a *app) streamed(context.Context) (inspect.Source, func(), error) {
-	return nil, nil, errors.New("reading sessions with --from dataset is not built in this version: read the journal, or export the rows of agent_events as NDJSON and name the file with --from")
+func (a *app) streamed(ctx context.Context) (inspect.Source, func(), error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := cfg.Extractor()
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := a.dataset(ctx, cfg.BigQuery)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.Source(bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}), func() { d.Close() }, nil
 }
 
 // rowsOf reads a file of rows. Entities are found in them by the rules of the

@@ -194,6 +194,9 @@ func (t *spanTree) draw(out *table) {
 	}
 }
 
+// maxIndent bounds how far to the right a tree is drawn, in levels: what is deeper stands below.
+const maxIndent = 64
+
 // branch writes a span and those in it.
 func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	marks := []string{"├─ ", "│  ", "└─ "}
@@ -212,8 +215,12 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 		}
 	}
 	hidden := len(t.children[i]) - len(shown)
+	inner := indent + below
+	if width(inner) > 3*maxIndent {
+		inner = indent
+	}
 	for n, c := range shown {
-		t.branch(out, c, indent+below, n == len(shown)-1)
+		t.branch(out, c, inner, n == len(shown)-1)
 	}
 	if hidden > 0 && len(shown) == 0 && t.flags.depth > 0 && !t.flags.errors {
 		out.line(indent, below, marks[2], cell{count(t.below(i), "span is below", "spans are below"), dim})

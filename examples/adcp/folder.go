@@ -17,7 +17,7 @@ const journalName = "contextgraph.db"
 // markerName marks a folder as the demo's own: only there does it replace a journal.
 const markerName = ".contextgraph-demo"
 
-const markerText = "This folder belongs to the contextgraph demo (examples/adcp).\nEvery run replaces " + journalName + " in it.\n"
+const markerText = "This folder belongs to the contextgraph demo (examples/adcp).\nEvery run replaces " + journalName + " and " + pageName + " in it.\n"
 
 // prepareFolder makes dir ready for a run and returns the path of the journal, which does not exist yet. The session
 // ids of the demo are fixed, so it starts from an empty journal; it removes one only where the marker says that an
@@ -30,8 +30,10 @@ func prepareFolder(dir string) (string, error) {
 	_, err := os.Lstat(marker)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Lstat(journal); !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("%s is there and no earlier run of the demo made it; choose another folder with --dir, or move the file away", journal)
+		for _, name := range []string{journal, filepath.Join(dir, pageName)} {
+			if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("%s is there and no earlier run of the demo made it; choose another folder with --dir, or move the file away", name)
+			}
 		}
 	case err != nil:
 		return "", fmt.Errorf("the folder for the demo's files cannot be read: %w; choose another with --dir", err)

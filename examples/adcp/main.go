@@ -23,7 +23,7 @@ Usage:
   go run ./examples/adcp [--dir DIR]
 
 Flags:
-  --dir DIR   folder for the journal (default "contextgraph-demo"); a later run replaces it there
+  --dir DIR   folder for the journal and the page (default "contextgraph-demo"); a later run replaces them there
 
 Examples:
   go run ./examples/adcp
@@ -72,7 +72,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err := runDemo(ctx, journal, stdout); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "journal     %s\ntry next    sqlite3 %q %q\n", journal, journal, nextQuery)
+	page, err := writePage(ctx, journal)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "journal     %s\npage        %s\ntry next    sqlite3 %q %q\n", journal, page, journal, nextQuery)
 	return err
 }
 

@@ -29,6 +29,16 @@ func TestRun(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out.String())
 		}
 		got := strings.ReplaceAll(out.String(), filepath.Join(dir, journalName), "DIR/"+journalName)
+		got = strings.ReplaceAll(got, filepath.Join(dir, pageName), "DIR/"+pageName)
+		page, err := os.ReadFile(filepath.Join(dir, pageName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range scenarios() { // it has every session, under the names that its list has
+			if !bytes.Contains(page, []byte(`"id":"`+s.session+`"`)) {
+				t.Errorf("the page does not have the session %s", s.session)
+			}
+		}
 		if *update {
 			if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
 				t.Fatal(err)

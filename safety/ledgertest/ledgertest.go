@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) safety.Ledger) {
 		{"Transitions", testTransitions},
 		{"TransitionFrom", testTransitionFrom},
 		{"TransitionSets", testTransitionSets},
+		{"TransitionTimes", testTransitionTimes},
 		{"Requirements", testRequirements},
 		{"Expiry", testExpiry},
 		{"Race", testRace},

@@ -161,6 +161,32 @@ func testTransitionSets(t *testing.T, l safety.Ledger) {
 	step(executed)
 }
 
+// testTransitionTimes gives times that are finer than a ledger keeps, and not in UTC.
+func testTransitionTimes(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	a := move(t, l, create(t, l, Pending(1)), safety.StateApproved)
+	exact := a.RequestedAt.Add(time.Minute)
+	odd := exact.Add(789 * time.Nanosecond).In(time.FixedZone("east", 3600))
+	tr := transition(a, safety.StateApproved, safety.StatePermitted)
+	tr.At, tr.Set.PermitExpiresAt = odd, odd
+	moved, err := l.Transition(ctx, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved.UpdatedAt != exact || moved.PermitExpiresAt != exact {
+		t.Errorf("times %v and %v, want %v", moved.UpdatedAt, moved.PermitExpiresAt, exact)
+	}
+	got, err := l.Get(ctx, a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "Get after the transition", moved, got)
+	steps, err := l.History(ctx, a.ID)
+	if err != nil || steps[len(steps)-1].At != exact {
+		t.Errorf("history %+v, error %v; want the last step at %v", steps, err, exact)
+	}
+}
+
 // testRequirements leaves out what a transition needs besides the right states.
 func testRequirements(t *testing.T, l safety.Ledger) {
 	permitted := []safety.ApprovalState{safety.StateApproved, safety.StatePermitted}

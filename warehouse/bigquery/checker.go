@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
@@ -47,7 +49,7 @@ type CheckerConfig struct {
 	// MaxBytesBilled bounds what one query may read: one that would read more fails and
 	// costs nothing. Default [warehouse.DefaultMaxBytesBilled].
 	MaxBytesBilled int64
-	// Labels are set on every query, beside those that begin with sdk.
+	// Labels are set on every query, beside those that begin with sdk, which are ours.
 	Labels map[string]string
 	// Timeout bounds one query. Default: that of the check of one entity.
 	Timeout time.Duration
@@ -79,6 +81,11 @@ func NewChecker(ctx context.Context, cfg CheckerConfig) (*Checker, error) {
 	}
 	if cfg.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("Timeout is %v: it must not be negative", cfg.Timeout))
+	}
+	for _, key := range slices.Sorted(maps.Keys(cfg.Labels)) {
+		if strings.HasPrefix(key, "sdk") {
+			errs = append(errs, fmt.Errorf("label %q: those that begin with sdk are set here; give it another name", key))
+		}
 	}
 	q := &querier{location: cfg.Location, maxBytes: cmp.Or(cfg.MaxBytesBilled, warehouse.DefaultMaxBytesBilled)}
 	q.labels = map[string]string{"sdk": "contextgraph", "sdk_version": version(), "sdk_surface": "go", "sdk_feature": featureChecker}

@@ -164,8 +164,8 @@ func TestCheckerEndsInTime(t *testing.T) {
 }
 
 func TestCheckerConfiguration(t *testing.T) {
-	_, err := bigquery.NewChecker(t.Context(), bigquery.CheckerConfig{MaxBytesBilled: -1, Timeout: -1})
-	for _, want := range []string{"Project is missing", "MaxBytesBilled is -1", "Timeout is -1", "Query is missing", "Attributes is empty"} {
+	_, err := bigquery.NewChecker(t.Context(), bigquery.CheckerConfig{MaxBytesBilled: -1, Timeout: -1, Labels: map[string]string{"team": "ads", "sdk_feature": "x"}})
+	for _, want := range []string{`label "sdk_feature"`, "Project is missing", "MaxBytesBilled is -1", "Timeout is -1", "Query is missing", "Attributes is empty"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -1,0 +1,124 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Warnings says, in sentences, what of the configuration is no error and probably not
+// meant: see each for what comes of it. [Open] logs them. Checkers that code would give are
+// not known before it does.
+func (c Config) Warnings() []string { return c.warnings() }
+
+// warnings says what is no error, because code may still make up for it, but makes
+// rules find nothing, or every approval that rests on what they find fail: events
+// that are not recorded, types that nothing checks, and attributes that a checker
+// does not answer, or as a value of another type.
+func (c Config) warnings() []string {
+	answers, replays := c.answers()
+	types := slices.Sorted(maps.Keys(answers))
+	guard := c.Guard.withDefaults()
+	out := append(c.unread(), c.unfound()...)
+	for _, e := range c.Extract {
+		if guard.Types[e.Type].Optional {
+			continue // a check passes without it
+		}
+		attributes, ok := answers[e.Type]
+		if !ok {
+			w := fmt.Sprintf("rule %q finds entities of type %q, which no checker checks: an approval that rests on one fails its check", e.Name, e.Type)
+			if near := closest(e.Type, types); near != "" {
+				w += fmt.Sprintf("; did you mean %q?", near)
+			}
+			out = append(out, w)
+			continue
+		}
+		if r := replays[e.Type]; r != nil {
+			if problem := r.unanswered(e); problem != "" {
+				out = append(out, fmt.Sprintf("rule %q %s, so that no call can be repeated for what it finds of type %q: an approval that rests on one fails its check", e.Name, problem, e.Type))
+			}
+		}
+		if attributes == nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			seen := cmp.Or(e.Attributes[name].Type, entity.KindText)
+			now, answered := attributes(name)
+			switch {
+			case !answered && !guard.optional(e.Type, name):
+				out = append(out, fmt.Sprintf("rule %q finds the attribute %q of type %q, which its checker does not answer: an approval that rests on one fails its check; have the checker answer it, or, where only the plan has it, as a quantity, write optional: true for it in guard.drift", e.Name, name, e.Type))
+			case answered && now != seen:
+				out = append(out, fmt.Sprintf("rule %q finds the attribute %q of type %q as %s, and its checker answers it as %s: an approval that rests on one fails its check; give both the same type", e.Name, name, e.Type, seen, now))
+			}
+		}
+	}
+	return out
+}
+
+// answers returns by type what is known of the attributes that its checker answers, nil
+// where nobody knows, and the checkers that repeat calls.
+func (c Config) answers() (map[string]func(attribute string) (entity.Kind, bool), map[string]*ReplayCheckerConfig) {
+	answers := make(map[string]func(string) (entity.Kind, bool))
+	replays := make(map[string]*ReplayCheckerConfig)
+	for _, k := range c.Checkers {
+		switch {
+		case k.HTTP != nil:
+			answers[k.Type] = func(attribute string) (entity.Kind, bool) {
+				a, ok := k.HTTP.Attributes[attribute]
+				return cmp.Or(a.Type, entity.KindText), ok
+			}
+		case k.SQL != nil:
+			answers[k.Type] = func(attribute string) (entity.Kind, bool) {
+				a, ok := k.SQL.Attributes[attribute]
+				return cmp.Or(a.Type, entity.KindText), ok
+			}
+		case k.Replay != nil:
+			answers[k.Type], replays[k.Type] = nil, k.Replay
+		}
+	}
+	for t := range c.CheckFuncs {
+		answers[t] = nil // code wins, and nobody knows what it answers
+		delete(replays, t)
+	}
+	return answers, replays
+}
+
+// optional reports whether an answer may lack the attribute. It needs a guard with its
+// defaults.
+func (g GuardConfig) optional(typ, attribute string) bool {
+	ofType := g.Types[typ].Drift
+	for _, name := range []string{attribute, safety.Other} {
+		for _, drift := range []map[string]DriftConfig{ofType, g.Drift} {
+			if d, ok := drift[name]; ok {
+				return d.Optional
+			}
+		}
+	}
+	return false
+}
+
+// unfound says which types have to be unchanged by guard.listed and are found by no rule.
+func (c Config) unfound() []string {
+	var types, out []string
+	for _, e := range c.Extract {
+		types = append(types, e.Type)
+	}
+	for _, typ := range c.Guard.Listed {
+		if slices.Contains(types, typ) {
+			continue
+		}
+		w := fmt.Sprintf("guard.listed requires the type %q, which no rule finds: nothing of it is checked but what tools declare", typ)
+		if near := closest(typ, types); near != "" {
+			w += fmt.Sprintf("; did you mean %q?", near)
+		}
+		out = append(out, w)
+	}
+	return out
+}

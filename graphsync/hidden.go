@@ -1,0 +1,24 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+)
+
+// hidden reports whether p would look into something in the place of which the record has
+// a mark. It selects nothing there, which is otherwise no error.
+func hidden(p *jsonpath.Path, node any) bool {
+	segments := p.Query().Segments()
+	for i := range segments {
+		for _, into := range jsonpath.New(spec.Query(true, segments[:i]...)).Select(node) {
+			if text, ok := into.(string); ok && jsonenc.Marked(text) {
+				return true
+			}
+		}
+	}
+	return false
+}

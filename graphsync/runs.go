@@ -1,0 +1,85 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Run is what is on record of one run of a session.
+type Run struct {
+	ID string
+	// Turn is the turn (the invocation) that it is of, the greatest name if its rows have
+	// several. Turns are all of them, each once, in the order of the rows.
+	Turn  string
+	Turns []string
+	// Started is the time of its earliest row, UTC.
+	Started time.Time
+	// Completed tells that its end is on record.
+	Completed bool
+	// Expected is the highest place of a row in the run, which is the number of rows that
+	// it should have; Stored is the number of places that have one.
+	Expected, Stored int64
+}
+
+// Runs returns the runs of the session, in the order of their first rows.
+func (g *Graph) Runs() []Run {
+	var runs []Run
+	var places [][]int64
+	index := make(map[string]int)
+	for _, e := range g.rows {
+		if e.RunID == "" {
+			continue
+		}
+		i, known := index[e.RunID]
+		if !known {
+			i = len(runs)
+			index[e.RunID] = i
+			runs, places = append(runs, Run{ID: e.RunID, Started: eventTime(e), Expected: e.RunSeq}), append(places, nil)
+		}
+		r := &runs[i]
+		if at := eventTime(e); at.Before(r.Started) {
+			r.Started = at
+		}
+		r.Turn, r.Turns = max(r.Turn, e.InvocationID), appendNew(r.Turns, e.InvocationID)
+		r.Completed = r.Completed || e.EventType == schema.InvocationCompleted || e.EventType == schema.InvocationError
+		r.Expected = max(r.Expected, e.RunSeq)
+		if e.RunSeq > 0 {
+			places[i] = append(places[i], e.RunSeq)
+		}
+	}
+	for i := range runs {
+		slices.Sort(places[i])
+		runs[i].Stored = int64(len(slices.Compact(places[i])))
+	}
+	return runs
+}
+
+// RunGaps says, in sentences for people, what is missing from the record of runs: rows
+// from the middle, and the end of a run that is not one of live, which are under way.
+func RunGaps(runs []Run, live []string) []string {
+	var gaps []string
+	underWay := make(map[string]bool, len(live))
+	for _, id := range live {
+		underWay[id] = true
+	}
+	for _, r := range runs {
+		missing, cut := r.Expected-r.Stored, !r.Completed && !underWay[r.ID]
+		if missing <= 0 && !cut {
+			continue
+		}
+		turn := fmt.Sprintf("turn %s (run %s, started %s)", r.Turn, r.ID, r.Started.Format(time.RFC3339))
+		if missing > 0 {
+			gaps = append(gaps, fmt.Sprintf("%s: %d of %d rows are missing", turn, missing, r.Expected))
+		}
+		if cut {
+			gaps = append(gaps, fmt.Sprintf("%s ended without %s", turn, schema.InvocationCompleted))
+		}
+	}
+	return gaps
+}
