@@ -104,7 +104,8 @@ func (a *app) importRows(ctx context.Context, name string, o rowsOptions) (err e
 	}
 	failed := 0
 	graphs := graphsync.NewSyncer(j, x)
-	for _, s := range sessionsOf(read.rows) {
+	sessions := sessionsOf(read.rows)
+	for i, s := range sessions {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("the rows are stored, but not all graphs: import again: %w", err)
 		}
@@ -113,6 +114,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowsOptions) (err e
 			fmt.Fprintf(a.stderr, "%s\n", printable(err.Error()))
 		}
 		report.Sessions = append(report.Sessions, s)
+		a.progress("graphs", i+1, len(sessions))
 	}
 	if err := a.print(report, func(t *table) { importTable(t, &report) }); err != nil {
 		return err

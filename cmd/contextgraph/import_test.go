@@ -165,6 +165,18 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestProgress: on a terminal's stderr only.
+func TestProgress(t *testing.T) {
+	rows := rowsFile(t)
+	t.Chdir(t.TempDir())
+	for _, terminal := range []bool{true, false} {
+		_, stdout, stderr := askWith(t, &app{terminal: func(io.Writer) bool { return terminal }}, "import", rows, "--journal", "p.db", "--output", "json")
+		if strings.Contains(stderr, "graphs: 3 of 3\n") != terminal || strings.Contains(stdout, "graphs") {
+			t.Errorf("terminal %v: %q", terminal, stderr)
+		}
+	}
+}
+
 // TestImportFromPython: rows as the plugin for Python and BigQuery's exports write them.
 func TestImportFromPython(t *testing.T) {
 	python, err := os.ReadFile("testdata/python.ndjson")

@@ -92,6 +92,18 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "note: %s\n", printable(fmt.Sprintf(format, args...)))
 }
 
+// progress tells people who wait at a terminal how far something is.
+func (a *app) progress(what string, at, all int) {
+	if !a.terminal(a.stderr) {
+		return
+	}
+	end := ""
+	if at == all {
+		end = "\n"
+	}
+	fmt.Fprintf(a.stderr, "\r%s: %d of %d%s", what, at, all, end)
+}
+
 // colored reports whether colours may be written to w.
 func (a *app) colored(w io.Writer) bool {
 	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && a.terminal != nil && a.terminal(w)

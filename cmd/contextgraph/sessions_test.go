@@ -127,7 +127,7 @@ func TestSources(t *testing.T) {
 	}{
 		{"sessions --journal missing.db", exitError, "there is no journal to read"},
 		{"sessions", exitError, "there is no journal to read"}, // of the configuration
-		{"sessions --from dataset", exitError, "not built in this version"},
+		{"sessions --from dataset", exitUsage, "no dataset is named"},
 		{"sessions --from elsewhere", exitUsage, `there is no file "elsewhere"`},
 		{"sessions --from missing.ndjson", exitError, "missing.ndjson"},
 		{"sessions --from " + rows + " --journal demo.db", exitUsage, "--journal does not go with --from"},

@@ -50,7 +50,8 @@ func writePage(ctx context.Context, path string) (page string, err error) {
 		doc.Sessions = append(doc.Sessions, seen)
 	}
 	page = filepath.Join(filepath.Dir(path), pageName)
-	f, err := os.Create(page)
+	// For its owner only, as the journal.
+	f, err := os.OpenFile(page, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("the page cannot be written: %w; choose another folder with --dir", err)
 	}

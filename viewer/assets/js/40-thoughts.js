@@ -143,7 +143,7 @@ class ThoughtsView {
     const bad = turn ? c.bone !== null && c.bone.folded.some((x) => x.status === "ERROR") : t.status === "ERROR";
     const title = turn ? "Turn " + t.turn : kind.label;
     const text = turn ? plural(c.hidden, "step") + ": " + t.label : t.label;
-    const says = [title, turn ? "" : "turn " + t.turn, t.agent, bad ? "error" : "", text, c.hidden > 0 ? plural(c.hidden, turn ? "step" : "tool call") + " collapsed" : ""].filter(Boolean).join(", ");
+    const says = [title, t.agent, text, bad ? "error" : "", turn ? "" : "turn " + t.turn, c.hidden > 0 ? plural(c.hidden, turn ? "step" : "tool call") + " collapsed" : ""].filter(Boolean).join(", ");
     const foldable = c.bone !== null && (turn || c.bone.trips.length > 0 || t.kind === "INCIDENT");
     const wide = (r.w - 24) / 6.9;
     const rows = wrapText(text, Math.floor(wide), r.h > 55 ? 2 : 1);
@@ -153,7 +153,7 @@ class ThoughtsView {
       svg("rect", { class: "tn-ring", x: r.x - 4, y: r.y - 4, width: r.w + 8, height: r.h + 8, rx: 13 }),
       svg("rect", { class: "tn-box", x: r.x, y: r.y, width: r.w, height: r.h, rx: t.kind === "OBSERVATION" ? r.h / 2 : 10 }),
       svg("path", { class: "gn-icon", d: ICONS[bad ? "error" : kind.icon], transform: "translate(" + (r.x + 10) + " " + (r.y + 6) + ") scale(.85)" }),
-      svg("g", { class: "tn-body" },
+      svg("g", { class: "tn-body", "aria-hidden": "true" },
         svg("text", { class: "tn-kind", x: r.x + 28, y: r.y + 17 }, title.toUpperCase()),
         c.bone !== null && svg("text", { class: "tn-agent", x: r.x + r.w - (foldable ? 30 : 12), y: r.y + 17 }, clip(t.agent, 16)),
         rows.map((line, i) => svg("text", { class: "tn-text", x: r.x + 12, y: r.y + 35 + i * 15 }, line))));

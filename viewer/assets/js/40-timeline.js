@@ -72,7 +72,7 @@ class TimelineView {
   /** @param {Session} s */
   renderBar(s) {
     /** @param {string} text @param {string} title @param {() => void} fn */
-    const act = (text, title, fn) => h("button", { type: "button", class: "btn small", title, "aria-label": title, onclick: fn }, text);
+    const act = (text, title, fn) => h("button", { type: "button", class: "btn small", title, onclick: fn }, text);
     /** @param {(r: TimeRow) => boolean} which */
     const fold = (which) => {
       this.folded = new Set(this.rows.filter(which).map((r) => this.id(r)));
