@@ -57,7 +57,7 @@ func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Sessio
 		return RecordedCheck{}, err
 	}
 	ev := &evidence{
-		sync: graphsync.NewSyncer(&unpublished{Journal: j}, extractor), journal: j,
+		sync: graphsync.NewSyncer(&unpublished{journal: j}, extractor), journal: j,
 		// No run is known to be under way here: one without its end is a gap.
 		live:    func(Session) []string { return nil },
 		besides: func(context.Context, Session, map[string][]string) []string { return nil },
@@ -177,10 +177,19 @@ func (readOnly) Transition(context.Context, safety.Transition) (safety.Approval,
 }
 
 // unpublished is a journal whose graphs are made and not stored: what is published last is
-// seen by the next call of Entities alone.
+// seen by the next call of Entities alone. The journal is not embedded: a syncer would find
+// other ways in it to store a graph.
 type unpublished struct {
-	*journal.Journal
-	last graphsync.Publication
+	journal *journal.Journal
+	last    graphsync.Publication
+}
+
+// Flush implements [graphsync.Store].
+func (u *unpublished) Flush(ctx context.Context) error { return u.journal.Flush(ctx) }
+
+// Events implements [graphsync.Store].
+func (u *unpublished) Events(ctx context.Context, s Session) ([]Event, error) {
+	return u.journal.Events(ctx, s)
 }
 
 // Publish implements [graphsync.Store].
@@ -191,7 +200,7 @@ func (u *unpublished) Publish(_ context.Context, p graphsync.Publication) error 
 
 // Entities returns the stored entities that the publication would have left.
 func (u *unpublished) Entities(ctx context.Context, s Session) ([]entity.Entity, error) {
-	stored, err := u.Journal.Entities(ctx, s)
+	stored, err := u.journal.Entities(ctx, s)
 	return slices.DeleteFunc(stored, func(e entity.Entity) bool {
 		return e.Source != entity.SourceModel && slices.Contains(u.last.Extracted, e.EventID) && !slices.Contains(u.last.Failed, e.TechNode)
 	}), err

@@ -207,11 +207,32 @@ func TestCheckRecordedStoresNoGraph(t *testing.T) {
 		}
 	})
 	h.say("look around")
-	j := reader(t, h)
-	if got := recordedCheck(t, cfg, j, ""); got.Report.TotalEntities() == 0 {
-		t.Error("nothing was found, so that nothing is shown")
+	if _, err := h.cg.Graph(t.Context(), key(sess)); err != nil {
+		t.Fatal(err)
 	}
-	if _, found, err := j.LastReceipt(t.Context(), key(sess)); err != nil || found {
-		t.Errorf("a graph was stored: %t, %v", found, err)
+	if err := h.cg.Close(t.Context()); err != nil { // it stores graphs too
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.Context(), journal.Config{Path: h.path, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close(t.Context())
+	stored := func() []entity.Entity {
+		list, err := j.Entities(t.Context(), key(sess))
+		if err != nil || len(list) == 0 {
+			t.Fatalf("%d entities are stored, %v", len(list), err)
+		}
+		return list
+	}
+	before := stored()
+	// Other rules, so that another graph would be stored.
+	cfg.Extract = []contextgraph.ExtractConfig{{Name: "other", Tool: "search", Each: "$.items[*]", Type: "Thing", Value: "$.name"}}
+	got := recordedCheck(t, cfg, j, "")
+	if list := got.Report.Entities(); len(list) != 1 || list[0].Type != "Thing" {
+		t.Errorf("the check went by other rules: %+v", list)
+	}
+	if d := cmp.Diff(before, stored()); d != "" {
+		t.Errorf("a graph was stored:\n%s", d)
 	}
 }

@@ -93,9 +93,9 @@ func TestEnvironment(t *testing.T) {
 	}{
 		{
 			name:    "unknown variables, sorted",
-			environ: []string{"CONTEXTGRAPH_TOKEN=s3cr3t", "CONTEXTGRAPH_GUARD_MDOE=observe"},
+			environ: []string{"CONTEXTGRAPH_TOKEN=s3cr3t", "CONTEXTGRAPH_SECRET=s3cr3t", "CONTEXTGRAPH_GUARD_MDOE=observe"},
 			want: `CONTEXTGRAPH_GUARD_MDOE: unknown variable; did you mean CONTEXTGRAPH_GUARD_MODE? Known variables: ` + known + `
-CONTEXTGRAPH_TOKEN: unknown variable; known variables: ` + known,
+CONTEXTGRAPH_SECRET: unknown variable; known variables: ` + known,
 		},
 		{
 			name:    "an unknown variable with an odd name",

@@ -187,9 +187,13 @@ func TestSummaryIsThatOfTheSession(t *testing.T) {
 		e.Attributes = []byte(strings.ReplaceAll(string(e.Attributes), `"enforced":true`, `"enforced":false`))
 	}
 	rows = append(rows, observed.rows...)
+	imported := newScript(t) // enforced elsewhere, and there is no ledger here
+	imported.session = schema.Session{App: "shop", User: "ann", ID: "imported"}
+	imported.asks().answers("r2", accepted).executes("r2", "", schema.ToolCompleted).over("r2")
+	rows = append(rows, imported.rows...)
 	for kind, src := range sources(t, rows) {
 		page, err := src.Sessions(t.Context(), inspect.Query{})
-		if err != nil || len(page.Sessions) != 13 {
+		if err != nil || len(page.Sessions) != 14 {
 			t.Fatalf("%s: %d sessions, %v", kind, len(page.Sessions), err)
 		}
 		for _, line := range page.Sessions {
@@ -204,8 +208,8 @@ func TestSummaryIsThatOfTheSession(t *testing.T) {
 			if d := cmp.Diff(s.Summary, line); d != "" {
 				t.Errorf("%s: the list differs from the session (-session +list):\n%s", kind, d)
 			}
-			if line.Session.ID == "observed" && line.Status != inspect.StatusExecuted {
-				t.Errorf("%s: what ran although it was only observed is %s", kind, line.Status)
+			if (line.Session.ID == "observed" || line.Session.ID == "imported") && line.Status != inspect.StatusExecuted {
+				t.Errorf("%s: what ran in session %s is %s", kind, line.Session.ID, line.Status)
 			}
 		}
 	}

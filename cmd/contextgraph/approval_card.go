@@ -128,7 +128,7 @@ func (c *approvalCard) entities() {
 	c.columns([]string{"  TYPE", "VALUE", "ATTRIBUTE", "SEEN", "NOW", "AGE", "OUTCOME"})
 	for _, e := range c.p.Entities {
 		names := slices.Sorted(maps.Keys(e.Seen))
-		for name := range maps.All(e.Now) {
+		for name := range e.Now {
 			if _, ok := e.Seen[name]; !ok {
 				names = append(names, name)
 			}
@@ -143,11 +143,11 @@ func (c *approvalCard) entities() {
 				kind, value, age = e.Type, e.Value, c.age(&e)
 				outcome = outcomeCell(&e)
 			}
-			now := cell{text: cmp.Or(e.Now[name], "-")}
+			now := cell{text: "→ " + cmp.Or(e.Now[name], "-")}
 			if e.Now != nil && e.Now[name] != e.Seen[name] {
 				now.style = red
 			}
-			c.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), "→ "+now.text, age, outcome)
+			c.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), now, age, outcome)
 		}
 	}
 }

@@ -116,10 +116,17 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 	return nil
 }
 
-// over reports whether the request can lead to nothing any more. One that is open is in time
-// too.
+// over reports whether the request can lead to nothing any more. The ledger has one open that
+// expired, or that was only observed and has run.
 func (r *checked) over() bool {
-	return r.request != nil && (!r.Approval.State.Open() || r.request.Status == inspect.StatusExpired)
+	if r.request == nil {
+		return false
+	}
+	switch r.request.Status {
+	case inspect.StatusPending, inspect.StatusSafe, inspect.StatusCheckFailed:
+		return !r.Approval.State.Open()
+	}
+	return true
 }
 
 func (r *checked) exitCode() int {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -177,7 +178,36 @@ func TestColors(t *testing.T) {
 			t.Errorf("%s: no red drift in %q", test.name, stdout)
 		}
 	}
+	t.Setenv("NO_COLOR", "")
+	if _, stdout, _ := askWith(t, &app{terminal: terminal}, "approvals", nikeApproval, "--journal", "demo.db"); !strings.Contains(stdout, "\x1b[31m→ $52,000\x1b[0m") || strings.Contains(stdout, "\x1b[31m→ $70,000") {
+		t.Errorf("what changed is not the only red value:\n%q", stdout)
+	}
 	if _, stdout, _ := askWith(t, &app{terminal: terminal}, "sessions", "--journal", "demo.db", "--output", "json"); strings.Contains(stdout, "\x1b[") {
 		t.Error("JSON has colours")
+	}
+}
+
+// TestApprovalsOrder: the newest is first.
+func TestApprovalsOrder(t *testing.T) {
+	demo(t)
+	j, err := journal.Open(t.Context(), journal.Config{Path: "demo.db"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 3, 5, 13, 0, 0, 0, time.UTC)
+	err = j.Ledger().Create(t.Context(), safety.Approval{
+		ID: "later", Session: nike, CallID: "other", Tool: "cancel_campaign", RunID: "run", RequestedAt: at, ExpiresAt: at.Add(time.Hour), State: safety.StatePending,
+	})
+	if err := errors.Join(err, j.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"approvals", "approvals sess-nike-summer", "approvals --status drift,expired"} {
+		code, stdout, stderr := ask(t, append(strings.Fields(args), "--journal", "demo.db")...)
+		if later, first := strings.Index(stdout, "cancel_campaign"), strings.Index(stdout, nikeApproval); code != exitOK || later < 0 || first < later {
+			t.Errorf("%s: %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	if _, stdout, stderr := ask(t, "approvals", "sess-nike-summer", "--limit", "1", "--journal", "demo.db"); strings.Contains(stdout, nikeApproval) || !strings.Contains(stderr, "1 more are not listed") {
+		t.Errorf("%s%s", stdout, stderr)
 	}
 }

@@ -110,7 +110,7 @@ func (a *app) examineConfig(found *findings) (contextgraph.Config, bool) {
 		found.add(area, levelNote, "name one with --config", "there is no %s: everything has its default, so no rule finds entities and no checker checks them", path)
 		return cfg, true
 	}
-	found.add(area, levelOK, "", "%s is understood: %d rules, %d checkers", path, len(cfg.Extract), len(cfg.Checkers))
+	found.add(area, levelOK, "", "%s is understood: rules: %d, checkers: %d", path, len(cfg.Extract), len(cfg.Checkers))
 	if cfg.Disabled {
 		found.add(area, levelWarning, "remove enabled: false", "recording is off, and guarded tools are denied")
 	}
@@ -145,10 +145,10 @@ func (f findings) table(t *table) {
 			area = one.Area
 			t.line(cell{area, bold})
 		}
-		t.line("  ", levelCell(one.Level), "  ", cell{text: one.Text})
+		t.line("  ", levelCell(one.Level), "  ", printable(one.Text))
 		if one.Remedy != "" {
-			t.line("      → ", cell{text: one.Remedy})
+			t.line("      → ", printable(one.Remedy))
 		}
 	}
-	t.line(fmt.Sprintf("%d ok, %d notes, %d warnings, %d errors", counts[levelOK], counts[levelNote], counts[levelWarning], counts[levelError]))
+	t.line(fmt.Sprintf("ok: %d, notes: %d, warnings: %d, errors: %d", counts[levelOK], counts[levelNote], counts[levelWarning], counts[levelError]))
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,9 +58,10 @@ func TestExamineServers(t *testing.T) {
 		http.Error(w, "no", http.StatusTeapot)
 	}))
 	defer server.Close()
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	secure.StartTLS()
 	defer secure.Close()
-	secure.Config.ErrorLog = nil
 
 	checkers := checkersOf(server.URL+"/a/{value}", server.URL+"/b/{attributes.x}", "http://127.0.0.1:1/{value}", secure.URL+"/{value}")
 	checkers[0].HTTP.Headers = map[string]contextgraph.Secret{"Authorization": "Bearer secret"}
@@ -88,7 +90,7 @@ func TestExamineServers(t *testing.T) {
 		t.Errorf("a certificate that nobody knows: %+v", found)
 	}
 	date = time.Now().Add(-time.Hour)
-	if found := look(); !found.has("clock", levelWarning, name, "1h0m0s") {
+	if found := look(); !found.has("clock", levelWarning, name, "1h0m") {
 		t.Errorf("a clock that is an hour behind: %+v", found)
 	}
 }

@@ -94,6 +94,9 @@ func TestExportHasTheColumnsOfTheTable(t *testing.T) {
 			t.Errorf("a time: %.60s", line)
 		}
 	}
+	if strings.Contains(stdout, `"content_parts":null`) || !strings.Contains(stdout, `"content_parts":[]`) || !strings.Contains(stdout, `"content":null`) {
+		t.Error("no parts are an empty list, and no content is null")
+	}
 	if !strings.Contains(stdout, "<b>") {
 		t.Error("characters of HTML are escaped")
 	}

@@ -121,8 +121,8 @@ class GraphDrawing {
       const x = c.x - b.w / 2, y = c.y - b.h / 2;
       g.append(svg("rect", { class: "gn-ring", x: x - 4, y: y - 4, width: b.w + 8, height: b.h + 8, rx: 11 }),
         svg("rect", { class: "gn-shape", x, y, width: b.w, height: b.h, rx: 8 }),
-        svg("text", { class: "gn-type", "aria-hidden": "true", x: c.x, y: c.y - 6 }, clip(n.sub, 22)),
-        svg("text", { class: "gn-value", "aria-hidden": "true", x: c.x, y: c.y + 11 }, clip(n.label, 22)), order);
+        svg("text", { class: "gn-type", x: c.x, y: c.y - 6 }, clip(n.sub, 22)),
+        svg("text", { class: "gn-value", x: c.x, y: c.y + 11 }, clip(n.label, 22)), order);
       return g;
     }
     const info = CLASSES[n.kind] || CLASSES.other;
@@ -131,9 +131,9 @@ class GraphDrawing {
     if (n.kind === "check" || n.kind === "hitl") g.append(svg("circle", { class: "gn-second" + (n.kind === "check" ? " gn-dashed" : ""), cx: c.x, cy: c.y, r: NODE_R - 3.5 }));
     g.append(svg("path", { class: "gn-icon", d: ICONS[info.icon], transform: "translate(" + (c.x - 8) + " " + (c.y - 8) + ")" }));
     if (this.dir === "LR") {
-      wrapName(n.label, 16).forEach((t, i) => g.append(svg("text", { class: "gn-label", "aria-hidden": "true", x: c.x, y: c.y + NODE_R + 14 + i * 12.5 }, t)));
+      wrapName(n.label, 16).forEach((t, i) => g.append(svg("text", { class: "gn-label", x: c.x, y: c.y + NODE_R + 14 + i * 12.5 }, t)));
     } else {
-      g.append(svg("text", { class: "gn-label gn-left", "aria-hidden": "true", x: c.x + NODE_R + 8, y: c.y - 1 }, clip(n.label, 23)), svg("text", { class: "gn-sub gn-left", "aria-hidden": "true", x: c.x + NODE_R + 8, y: c.y + 12 }, clip(n.sub, 27)));
+      g.append(svg("text", { class: "gn-label gn-left", x: c.x + NODE_R + 8, y: c.y - 1 }, clip(n.label, 23)), svg("text", { class: "gn-sub gn-left", "aria-hidden": "true", x: c.x + NODE_R + 8, y: c.y + 12 }, clip(n.sub, 27)));
     }
     if (n.spans.length > 1) g.append(pill(c.x + NODE_R, c.y - NODE_R + 4, "×" + n.spans.length, "gn-count"));
     if (n.errors > 0) g.append(pill(c.x + NODE_R - 1, c.y + NODE_R - 4, "!", "gn-error"));
@@ -285,5 +285,5 @@ class GraphDrawing {
 /** pill is a small number on a node. @param {number} x @param {number} y @param {string} text @param {string} cls */
 function pill(x, y, text, cls) {
   const w = Math.max(15, text.length * 6.4 + 7);
-  return svg("g", { class: "gn-pill " + cls, "aria-hidden": "true" }, svg("rect", { x: x - w / 2, y: y - 7.5, width: w, height: 15, rx: 7.5 }), svg("text", { x, y: y + 3.6 }, text));
+  return svg("g", { class: "gn-pill " + cls }, svg("rect", { x: x - w / 2, y: y - 7.5, width: w, height: 15, rx: 7.5 }), svg("text", { x, y: y + 3.6 }, text));
 }

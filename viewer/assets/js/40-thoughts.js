@@ -153,7 +153,7 @@ class ThoughtsView {
       svg("rect", { class: "tn-ring", x: r.x - 4, y: r.y - 4, width: r.w + 8, height: r.h + 8, rx: 13 }),
       svg("rect", { class: "tn-box", x: r.x, y: r.y, width: r.w, height: r.h, rx: t.kind === "OBSERVATION" ? r.h / 2 : 10 }),
       svg("path", { class: "gn-icon", d: ICONS[bad ? "error" : kind.icon], transform: "translate(" + (r.x + 10) + " " + (r.y + 6) + ") scale(.85)" }),
-      svg("g", { class: "tn-body", "aria-hidden": "true" },
+      svg("g", { class: "tn-body" },
         svg("text", { class: "tn-kind", x: r.x + 28, y: r.y + 17 }, title.toUpperCase()),
         c.bone !== null && svg("text", { class: "tn-agent", x: r.x + r.w - (foldable ? 30 : 12), y: r.y + 17 }, clip(t.agent, 16)),
         rows.map((line, i) => svg("text", { class: "tn-text", x: r.x + 12, y: r.y + 35 + i * 15 }, line))));
