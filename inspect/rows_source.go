@@ -68,6 +68,10 @@ type rowsSession struct {
 }
 
 func (of *rowsSession) summarize() {
+	if !slices.ContainsFunc(of.rows, func(e schema.Event) bool { return e.Seq != 0 }) {
+		slices.SortStableFunc(of.rows, func(a, b schema.Event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+		Order(of.rows)
+	}
 	timeline := graphsync.Build(of.rows, nil).Trace().Timeline
 	of.asks = slices.ContainsFunc(timeline, func(e schema.Event) bool { return isRequest(e.EventType) })
 	of.summary = summarize(of.key, decode(timeline), nil)

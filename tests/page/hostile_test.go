@@ -44,8 +44,8 @@ var corpus = []string{
 	"Z\u0351\u036b\u0343\u036a\u0302\u036b\u033d\u034f\u0334\u0319\u0324\u031e a\u0300\u0301\u0302 \U0001F468\u200d\U0001F469\u200d\U0001F467 ﷽",
 	"__proto__", "constructor", "hasOwnProperty", "toString", "__defineGetter__",
 	`{"__proto__":{"polluted":1}}`,
-	strings.Repeat("<b>long</b> ", 4000),
-	strings.Repeat("x", 30000),
+	strings.Repeat("<b>long</b> ", 300),
+	strings.Repeat("x", 4000),
 	"", " ", "%00%0d%0aSet-Cookie: x=1%2f..%2f", "/../../", "a/b#c&d=e?f",
 }
 
@@ -139,10 +139,10 @@ func demoRecords(t *testing.T) []*inspect.Session {
 // Every text of a record is text on the page, whatever it says.
 func TestHostileTexts(t *testing.T) {
 	// With several beginnings every field has many of the texts in turn.
-	for start := range 4 {
+	for start := range 3 {
 		t.Run(fmt.Sprint(start), func(t *testing.T) {
 			sessions := demoRecords(t)
-			x := &poison{n: start * 9}
+			x := &poison{n: start * 12}
 			for i, s := range sessions {
 				x.fill(reflect.ValueOf(s).Elem(), "", kept)
 				s.Session.ID = fmt.Sprint(x.next(), " ", i)
@@ -151,7 +151,7 @@ func TestHostileTexts(t *testing.T) {
 					a := &s.Approvals[j]
 					a.ID, a.Kind = x.next(), "confirmation"
 					a.Warnings = append(a.Warnings, corpus...)
-					a.Checks[len(a.Checks)-1].Warnings = []safety.Alert{{Entity: x.next(), Before: x.next(), After: x.next(), Recommendation: x.next()}}
+					a.Checks[len(a.Checks)-1].Warnings = []safety.Alert{{Entity: x.next(), Drift: safety.DriftType(x.next()), Before: x.next(), After: x.next(), Recommendation: x.next()}}
 				}
 				for j := range s.Entities {
 					s.Entities[j].Type = x.next()
@@ -160,7 +160,7 @@ func TestHostileTexts(t *testing.T) {
 			}
 			p := open(t, pageOf(t, sessions...))
 			p.wait(`document.querySelector(".session-head .chip")`)
-			for i := range sessions {
+			for i := start; i <= start; i++ { // each of the three ends of the demo once
 				eval[bool](p, fmt.Sprintf(`(document.querySelectorAll("#cg-nav .sessions a")[%d].click(), true)`, i))
 				p.wait(fmt.Sprintf(`document.querySelectorAll("#cg-nav .sessions a")[%d].getAttribute("aria-current") === "true" && !document.querySelector(".panel:not([hidden]) .spinner")`, i))
 				p.everything(t)
@@ -211,17 +211,16 @@ func (p *tab) everything(t *testing.T) {
 
 // The search does not run what is searched for either, and an address is only an address.
 func TestHostileAddress(t *testing.T) {
+	p := openDemo(t, "s=nike&v=graph")
 	for _, s := range corpus[:20] {
-		p := openDemo(t, "s=nike&v=graph")
 		eval[bool](p, `(location.hash = "#s=" + [1, 2, 3].map(() => encodeURIComponent(`+quote(s)+`)).join("/") + "&v=" + `+quote(s)+` + "&edge=" + `+quote(s)+`, true)`)
 		p.wait(`__t.text("#panel-graph").includes("No such session here")`)
 		eval[bool](p, `(location.hash = "#s=adcp/buyer-agent/sess-nike-summer&v=graph&entity=" + encodeURIComponent(`+quote(s)+`), true)`)
 		p.wait(`__t.text("#cg-detail").includes("Not in this session")`)
 		eval[bool](p, `(() => { const i = document.getElementById("cg-search"); i.value = `+quote(s)+`; i.dispatchEvent(new Event("input")); return true; })()`)
 		p.wait(`__t.text("#cg-nav").includes("No session matches")`)
-		p.check()
-		if t.Failed() {
-			t.Fatalf("with %q", s)
+		if found := append(p.complaints(), p.foreign()...); len(found) > 0 {
+			t.Fatalf("with %q: %q", s, found)
 		}
 	}
 }

@@ -229,7 +229,7 @@ func (s *source) lines(ctx context.Context, q inspect.Query, keys []FoundSession
 		return nil, err
 	}
 	for key, rows := range of {
-		inRecordedOrder(rows)
+		inspect.Order(rows)
 		if line := inspect.Summarize(key, rows, s.Now()); q.Selects(&line) {
 			lines[key] = line
 		}

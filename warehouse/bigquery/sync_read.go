@@ -10,11 +10,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
@@ -65,7 +65,7 @@ func (d *Dataset) ReadSession(ctx context.Context, s schema.Session, from, to ti
 	if err != nil {
 		return nil, err
 	}
-	inRecordedOrder(events)
+	inspect.Order(events)
 	return events, nil
 }
 
@@ -130,37 +130,6 @@ func dropNulls(m map[string]any) {
 		if v == nil {
 			delete(m, k)
 		}
-	}
-}
-
-// inRecordedOrder sorts rows and numbers them. A row is as late as the latest row before
-// it in its run, so that the rows of a run keep their order where clocks went back.
-func inRecordedOrder(events []schema.Event) {
-	for i := range events {
-		e := &events[i]
-		// A check that a program asks for is outside of any run.
-		if (e.RunID == "" || e.RunSeq == 0) && e.EventType != schema.WorldChangeCheck {
-			return // the order of time, which the query gives
-		}
-	}
-	slices.SortStableFunc(events, func(a, b schema.Event) int {
-		return cmp.Or(cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.RunSeq, b.RunSeq), cmp.Compare(a.Timestamp, b.Timestamp))
-	})
-	type placed struct {
-		schema.Event
-		at int64
-	}
-	list := make([]placed, len(events))
-	for i, e := range events {
-		list[i] = placed{e, e.Timestamp}
-		if i > 0 && e.RunID != "" && events[i-1].RunID == e.RunID {
-			list[i].at = max(e.Timestamp, list[i-1].at)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
-	for i := range list {
-		events[i] = list[i].Event
-		events[i].Seq = int64(i + 1)
 	}
 }
 
