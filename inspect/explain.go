@@ -81,7 +81,7 @@ func (q *request) explanation() string {
 		return fmt.Sprintf("It could not be shown that what %s rests on is unchanged%s, so it was blocked: without proof that it is safe, nothing runs. "+
 			"That is not a sign of a change. The request stays open%s: approve it again when the cause is gone, and it will be checked again.", what, q.failures(), q.until())
 	case StatusRejected:
-		return fmt.Sprintf("A human said no%s. %s did not run; it needs a new request.", q.by(), capital(what))
+		return fmt.Sprintf("Rejected%s. %s did not run; it needs a new request.", q.by(), capital(what))
 	case StatusExpired:
 		return fmt.Sprintf("Nothing came of it in time%s. %s can not run any more; it needs a new request.", q.since(), capital(what))
 	case StatusExecuted:
@@ -135,7 +135,7 @@ func (q *request) unguarded(what string) string {
 		}
 		return fmt.Sprintf("%s waits for a human. %s", capital(what), none)
 	case StatusRejected:
-		return fmt.Sprintf("A human said no. %s", none)
+		return fmt.Sprintf("Rejected. %s", none)
 	case StatusExecuted:
 		if q.Kind != kindConfirmation {
 			return fmt.Sprintf("A human answered, and the run went on. %s", none)

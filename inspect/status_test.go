@@ -35,7 +35,7 @@ func TestStatusOfRows(t *testing.T) {
 		}, at(60), inspect.StatusPending, "was not taken (not_authorized)", false},
 		"no": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected"}).executes("r2", "", schema.ToolCompleted).over("r2")
-		}, later, inspect.StatusRejected, "A human said no by bob", false},
+		}, later, inspect.StatusRejected, "Rejected by bob", false},
 		"a no that was not taken": {func(s *script) {
 			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "not_authorized"}).over("r2")
 		}, at(60), inspect.StatusPending, "not_authorized", false},

@@ -89,6 +89,7 @@ function outcomeMark(outcome) {
 const REASONS = {
   no_entities: "There is nothing to check, and nothing is approved by absence.",
   no_checker: "No checker is registered for this type, so nobody can say what it is now.",
+  needs_agent: "Only the process of the agent can ask for it: check it there.",
   invalid_entity: "The record names it without a type, a value or a key.",
   low_confidence: "It was recognised with too little confidence to be compared.",
   not_seen: "It is not known when it was seen.",
