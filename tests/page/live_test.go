@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -152,7 +152,6 @@ func TestLive(t *testing.T) {
 	p.key(kb.Escape)
 
 	// Filters and search ask the server.
-	p.press('a', 0)
 	eval[bool](p, `(() => { const i = document.getElementById("cg-search"); i.value = ""; i.dispatchEvent(new Event("input")); return true; })()`)
 	p.wait(`__t.all("#cg-nav .sessions a").length === 2`)
 	p.click("#cg-nav .filter-box summary")
@@ -198,7 +197,7 @@ func TestDecide(t *testing.T) {
 
 	p.expect("502")
 	p.click("#cg-token")
-	p.press('a', 2)
+	p.press('a', chromedp.ModifierCtrl)
 	p.key(token, kb.Enter)
 	p.shows("dialog", "the agent is <b>away</b>")
 	p.holds(`!document.querySelector("dialog b") && document.getElementById("cg-token").type === "password"`)
@@ -211,7 +210,7 @@ func TestDecide(t *testing.T) {
 	p.click("#panel-approvals .decide button", "Reject")
 	p.shows("dialog", "A rejection is final")
 	p.click("#cg-token")
-	p.press('a', 2)
+	p.press('a', chromedp.ModifierCtrl)
 	p.key(token, kb.Enter)
 	p.shows("dialog", "It was sent.")
 	p.key(kb.Escape)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/inspect"
@@ -184,7 +185,7 @@ func TestManySessions(t *testing.T) {
 	p.shows("#cg-nav .sessions", "Look for thing 7777")
 	t.Logf("found one of 10,000 in %.0f ms, of which 60 ms wait for more keys", took)
 	p.key("/")
-	p.press('a', 2)
+	p.press('a', chromedp.ModifierCtrl)
 	p.key("\b")
 	p.wait(`document.querySelectorAll("#cg-nav .sessions a").length >= 50`)
 	p.click("#cg-nav .chip.filter", "Drift")

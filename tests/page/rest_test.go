@@ -1,0 +1,180 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package page_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/server/adkrest"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/genai"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/viewer"
+)
+
+// payer is a model that pays as soon as it is spoken to.
+type payer struct{}
+
+func (payer) Name() string { return "payer" }
+
+func (payer) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
+	part := genai.NewPartFromFunctionCall("pay", map[string]any{"to": "ACME", "amount": "$100"})
+	if last := req.Contents[len(req.Contents)-1]; last.Parts[0].FunctionResponse != nil {
+		part = genai.NewPartFromText("done")
+	}
+	return func(yield func(*model.LLMResponse, error) bool) {
+		yield(&model.LLMResponse{Content: genai.NewContentFromParts([]*genai.Part{part}, genai.RoleModel)}, nil)
+	}
+}
+
+// bank is an agent behind ADK's REST API that pays what is owed, after a human agreed.
+type bank struct {
+	url  string
+	cg   *contextgraph.Instance
+	owed atomic.Value
+	paid atomic.Int64
+}
+
+func newBank(t *testing.T) *bank {
+	t.Helper()
+	b := &bank{}
+	b.owed.Store("$100")
+	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(`
+extract:
+  - {name: invoice, tool: pay, in: action, type: Invoice, value: $.to, attributes: {amount: {path: $.amount, type: money, currency: USD}}}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	cfg.CheckFuncs = map[string]safety.Checker{"Invoice": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+		amount, err := entity.ParseMoney(b.owed.Load().(string), "USD")
+		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"amount": amount}}, err
+	})}
+	if b.cg, err = contextgraph.Open(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(b.cg.Close(context.Background()), b.cg.Stats().Check()); err != nil {
+			t.Error(err)
+		}
+	})
+	type args struct {
+		To     string `json:"to"`
+		Amount string `json:"amount"`
+	}
+	pay, err := functiontool.New(functiontool.Config{Name: "pay", RequireConfirmation: true}, func(agent.Context, args) (map[string]any, error) {
+		b.paid.Add(1)
+		return map[string]any{"status": "paid"}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: payer{}, Tools: []tool.Tool{b.cg.Protect(pay)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := adkrest.NewServer(adkrest.ServerConfig{
+		SessionService: session.InMemoryService(), AgentLoader: agent.NewSingleLoader(root), PluginConfig: b.cg.PluginConfig(), SSEWriteTimeout: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	b.url = server.URL
+	return b
+}
+
+// asks makes the agent ask in a session.
+func (b *bank) asks(t *testing.T, id string) {
+	t.Helper()
+	post := func(path string, body any) {
+		data, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.Post(b.url+path, "application/json", bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("POST %s: %s: %s (%v)", path, resp.Status, text, err)
+		}
+	}
+	post("/apps/clerk/users/alice/sessions/"+id, m{})
+	post("/run", m{"appName": "clerk", "userId": "alice", "sessionId": id, "newMessage": m{"role": "user", "parts": []m{{"text": "pay ACME"}}}})
+	if err := b.cg.Journal().Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A human approves on the page; the agent runs what was approved, or the gate blocks it, and
+// the page shows what came of it.
+func TestApproveOnThePage(t *testing.T) {
+	if suite.browser == nil {
+		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
+	}
+	b := newBank(t)
+	agent, err := viewer.NewAgent(viewer.AgentConfig{URL: b.url, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := agent.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	b.asks(t, "holds")
+	p := open(t, serveJournal(t, b.cg.Journal(), agent)+"#s=clerk/alice/holds&v=approvals")
+	p.shows("#panel-approvals", "pay", "Pending", "ACME", "$100", "Nobody has answered yet")
+	p.click("#panel-approvals .decide button", "Approve")
+	p.wait(`document.activeElement.id === "cg-token"`)
+	p.key(token, kb.Enter)
+	p.shows("dialog", "The approval was sent")
+	p.key(kb.Escape)
+	p.wait(`__t.text(".session-head").includes("Executed")`)
+	p.shows("#panel-approvals", "Executed", "Approved by", "taken", "right before it would run", "ran without an error")
+	if n := b.paid.Load(); n != 1 {
+		t.Errorf("paid %d times, want once", n)
+	}
+
+	b.asks(t, "drifts")
+	p.click("#cg-nav a", "drifts")
+	p.shows("#panel-approvals", "Pending")
+	b.owed.Store("$80")
+	p.click("#panel-approvals .decide button", "Approve")
+	p.shows("dialog", "Approve pay")
+	p.key(kb.Enter) // the token is still known, and the button has the focus
+	p.shows("dialog", "The approval was sent")
+	p.key(kb.Escape)
+	p.wait(`__t.text(".session-head").includes("Drift")`)
+	p.shows("#panel-approvals", "$100 is now $80", "It did not run.")
+	if n := b.paid.Load(); n != 1 {
+		t.Errorf("paid %d times although less is owed now, want once", n)
+	}
+}
