@@ -60,6 +60,8 @@ type target struct {
 	// spelled says that the entity has several spellings, of which this is one, again
 	// that it is not the first.
 	spelled, again bool
+	// instead names what was seen, is not required, and may be what the action means.
+	instead string
 	// later holds the attributes that the record has gained since the request, if any.
 	later map[string]entity.Value
 	seen  []entity.Entity // with those of later
@@ -174,6 +176,10 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		x.fail(failOf(e, ReasonNotSeen, "the time it was seen is not known"))
 	case e.LastSeen.After(started.Add(g.policy.ClockSkew)):
 		x.fail(failOf(e, ReasonNotSeen, "it is said to have been seen at %s, after the check began", stamp(e.LastSeen)))
+	}
+
+	if t.instead != "" {
+		x.fail(failOf(e, ReasonNothingCompared, "only the arguments name it: nothing that was seen could be compared, as of %q, which is not required; have the rules name a thing by the same value everywhere, or look this one up first", oneLine(t.instead)))
 	}
 
 	checker, optional := g.checkers[e.Type], g.policy.Types[e.Type].Optional

@@ -150,3 +150,53 @@ func TestRequireWithoutARequest(t *testing.T) {
 		t.Errorf("%s", f)
 	}
 }
+
+// What the arguments call by another name than the results is not safe because it is
+// there: the price that was seen stands under the other name.
+func TestNameInArgumentsOnly(t *testing.T) {
+	action := func(attributes values) entity.Canonical {
+		return sighted("Product", "Strava", entity.Entity{Attributes: attributes, Source: entity.SourceAction, TechNode: "node-1"})
+	}
+	other := func(source entity.Source) entity.Canonical {
+		return sighted("Product", "p-17", entity.Entity{Attributes: values{"price": usd("$1")}, Source: source, TechNode: "node-0"})
+	}
+	quantity := values{"quantity": number(2)}
+	for _, test := range []struct {
+		name    string
+		require safety.Requirement
+		listed  []string
+		named   entity.Canonical
+		seen    []entity.Canonical
+		safe    bool
+	}{
+		{"an id in the results", safety.RequireArguments, nil, action(nil), []entity.Canonical{other(entity.SourceRule)}, false},
+		{"with a quantity", safety.RequireArguments, nil, action(quantity), []entity.Canonical{other(entity.SourceRule)}, false},
+		{"declared", safety.RequireArguments, nil, action(nil), []entity.Canonical{other(entity.SourceDeclared)}, false},
+		{"not listed", safety.RequireListed, []string{"Budget"}, action(nil), []entity.Canonical{other(entity.SourceRule)}, false},
+		{"listed", safety.RequireListed, []string{"Product"}, action(nil), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"evaluated", safety.RequireEvaluated, nil, action(nil), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"the same name", safety.RequireArguments, nil, bought("Product", "Strava", values{"price": usd("$1")}, nil), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"the same name, nothing seen", safety.RequireArguments, nil, bought("Product", "Strava", nil, nil), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"the price in the arguments", safety.RequireArguments, nil, action(values{"price": usd("$1")}), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"nothing seen", safety.RequireArguments, nil, action(nil), nil, true},
+		{"of another action", safety.RequireArguments, nil, action(nil), []entity.Canonical{other(entity.SourceAction)}, true},
+		{"of another type", safety.RequireArguments, nil, action(nil), []entity.Canonical{thing("Targeting", "p-17", values{"reach": number(1)})}, true},
+	} {
+		b := newBench(t, func(cfg *safety.GuardConfig) {
+			cfg.Policy.Require, cfg.Policy.Listed = test.require, test.listed
+			cfg.Policy.Rules["quantity"] = safety.Rule{Drift: "changed", Optional: true}
+		}, append([]entity.Canonical{test.named}, test.seen...)...)
+		b.world.states[test.named.Key] = safety.State{Attributes: values{"price": usd("$1"), "availability": entity.Bool(true)}}
+		b.ask()
+		r := b.check()
+		if test.safe != r.IsSafeToApprove() {
+			t.Errorf("%s: %s\n%s", test.name, r.Verdict(), r.Summary())
+		}
+		if !test.safe {
+			wantFailure(t, r, safety.ReasonNothingCompared)
+			if f := r.Failures()[0]; !strings.Contains(f.Detail, `"p-17"`) || !strings.Contains(f.Detail, "same value") {
+				t.Errorf("%s: %s", test.name, f)
+			}
+		}
+	}
+}

@@ -66,6 +66,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 			q.require(e, entity.Canonical{}, true)
 		}
 	}
+	q.match(g.policy, snap.Entities)
 	return g.inspect(ctx, caller, q), nil
 }
 
