@@ -25,8 +25,8 @@ type heard struct {
 }
 
 func (h heard) Enabled(context.Context, slog.Level) bool { return true }
-func (h heard) WithAttrs([]slog.Attr) slog.Handler        { return h }
-func (h heard) WithGroup(string) slog.Handler             { return h }
+func (h heard) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h heard) WithGroup(string) slog.Handler            { return h }
 func (h heard) Handle(_ context.Context, r slog.Record) error {
 	h.message(r.Message)
 	return nil
