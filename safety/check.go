@@ -60,6 +60,8 @@ type target struct {
 	// spelled says that the entity has several spellings, of which this is one, again
 	// that it is not the first.
 	spelled, again bool
+	// passedOver says that the action names others of its type, and not this one.
+	passedOver bool
 	// instead names what was seen, is not required, and may be what the action means.
 	instead string
 	// later holds the attributes that the record has gained since the request, if any.
@@ -194,7 +196,7 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		now, clockErr := g.now()
 		y := examined{result: EntityResult{Origins: origins(state.Origins)}}
 		if err == nil || len(state.Attributes) > 0 {
-			y.accept(g.policy, e, state, started, now)
+			y.accept(g.policy, e, state, t.passedOver, started, now)
 		}
 		if clockErr != nil {
 			y.fail(failOf(e, ReasonClock, "%v", clockErr))

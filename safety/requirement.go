@@ -99,6 +99,21 @@ func (q *inquiry) noEntities(p Policy) Failure {
 	}
 }
 
+// passOver marks what the action does not name while it names others of the type: what the
+// plan could have had and does not.
+func (q *inquiry) passOver() {
+	types, keys := make(map[string]bool), make(map[string]bool)
+	for _, t := range q.targets {
+		if t.action {
+			types[t.entity.Type], keys[t.entity.Key] = true, true
+		}
+	}
+	for i := range q.targets {
+		t := &q.targets[i]
+		t.passedOver = types[t.entity.Type] && !keys[t.entity.Key]
+	}
+}
+
 // match notes what only the action names, while something of its type was seen that is
 // not required. That may be what is meant, under another name, as an id is one: whatever
 // was seen of it would not be compared.

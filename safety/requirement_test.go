@@ -200,3 +200,44 @@ func TestNameInArgumentsOnly(t *testing.T) {
 		}
 	}
 }
+
+// What was sold out when the plan was made, and is still, is no change where the plan left it
+// out. Where the plan has it, or nobody knows what the plan has, it is an alert.
+func TestSoldOutAndLeftOut(t *testing.T) {
+	soldOut, toBeHad := values{"availability": entity.Bool(false)}, values{"availability": entity.Bool(true)}
+	for _, test := range []struct {
+		name  string
+		plan  []entity.Canonical
+		seen  values // of the placement that is sold out now
+		bench func(*bench)
+		want  safety.Verdict
+	}{
+		{"left out", []entity.Canonical{bought("Product", "Strava", toBeHad, nil)}, soldOut, nil, safety.Safe},
+		{"sold out since", []entity.Canonical{bought("Product", "Strava", toBeHad, nil)}, toBeHad, nil, safety.Drift},
+		{"not seen then", []entity.Canonical{bought("Product", "Strava", toBeHad, nil)}, values{"price": usd("$1")}, nil, safety.Drift},
+		{"in the plan", []entity.Canonical{bought("Product", "Strava", toBeHad, nil), bought("Product", "Yahoo", soldOut, nil)}, nil, nil, safety.Drift},
+		{"a plan of other things", []entity.Canonical{bought("Budget", "$1", values{"amount": usd("$1")}, nil)}, soldOut, nil, safety.Drift},
+		{"a plan of nothing", nil, soldOut, nil, safety.Drift},
+		{"for sale again", []entity.Canonical{bought("Product", "Strava", toBeHad, nil)}, soldOut,
+			func(b *bench) { b.world.put(thing("Product", "Yahoo", soldOut), "availability", entity.Bool(true)) }, safety.Drift},
+	} {
+		entities := test.plan
+		if test.seen != nil {
+			entities = append(entities, thing("Product", "Yahoo", test.seen))
+		}
+		b := newBench(t, nil, entities...)
+		b.ask()
+		b.world.put(thing("Product", "Yahoo", test.seen), "availability", entity.Bool(false))
+		if test.bench != nil {
+			test.bench(b)
+		}
+		r := b.check()
+		if r.Verdict() != test.want {
+			t.Errorf("%s: %s, want %s\n%s", test.name, r.Verdict(), test.want, r.Summary())
+		}
+		// The advice to leave out what is left out would help nobody.
+		if test.name == "sold out since" && !strings.Contains(r.Alerts()[0].Recommendation, "look it up again") {
+			t.Errorf("recommendation %q", r.Alerts()[0].Recommendation)
+		}
+	}
+}

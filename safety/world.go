@@ -67,6 +67,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		}
 	}
 	q.match(g.policy, snap.Entities)
+	q.passOver()
 	return g.inspect(ctx, caller, q), nil
 }
 
