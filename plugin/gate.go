@@ -148,6 +148,15 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 		return rec.deny(c, c.name, safety.CodeArgsChanged, otherAnswer)
 	}
 	c.answer = answer.said
+	if denial := rec.queue(ctx, r, c); denial != nil {
+		return denial
+	}
+	passed := false
+	defer func() {
+		if !passed {
+			c.depart()
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return rec.deny(c, c.name, safety.CodeCanceled, "the run has ended: "+err.Error())
 	}
@@ -163,6 +172,7 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 	c.permit = permit
 	if c.inner {
 		// Protect consumes it, innermost.
+		passed = true
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -174,6 +184,7 @@ func (rec *Recorder) execute(ctx agent.Context, r *run, c *call, args map[string
 		return rec.refuse(c, err)
 	}
 	c.digest = outcome.Approval.ArgsDigest
+	passed = true
 	return nil
 }
 

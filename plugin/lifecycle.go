@@ -120,6 +120,9 @@ func (rec *Recorder) finish(ctx context.Context, r *run) {
 		if !c.done {
 			calls = append(calls, c)
 		}
+		if !c.running.Load() {
+			c.depart()
+		}
 	}
 	agents := r.agents
 	r.agents = nil

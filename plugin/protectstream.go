@@ -69,6 +69,7 @@ func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[strin
 			return
 		}
 		// If the tool panics its approval stays in doubt, as with Run.
+		defer c.depart()
 		var text strings.Builder
 		left := false
 		for chunk, cerr := range p.stream.RunStream(withPermit(ctx, c), frozen) {

@@ -94,6 +94,7 @@ type Recorder struct {
 	observer, gate *plugin.Plugin
 
 	runs     runs
+	lanes    lanes
 	redactor *jsonenc.Redactor
 	writers  sync.Pool
 	states   *states

@@ -179,6 +179,8 @@ type call struct {
 	claimed bool
 	// inner says that the tool is behind Protect, which consumes the permit.
 	inner bool
+	// leave frees the lane of the session, where the call has it.
+	leave func()
 	// gated says that the gate saw this call before it ran; Protect refuses a
 	// call that it did not see.
 	gated bool
@@ -273,5 +275,8 @@ func (r *run) call(ctx agent.Context) *call {
 func (r *run) endCall(ctx agent.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if c := r.calls[ctx.Actions()]; c != nil {
+		c.depart()
+	}
 	delete(r.calls, ctx.Actions())
 }

@@ -124,6 +124,12 @@ func recommend(d DriftType, typ, value, before, after string) string {
 	}
 }
 
+// recommendAnew is what to do about the change of a thing that the plan leaves out.
+func recommendAnew(typ, value, before, after string) string {
+	return fmt.Sprintf("%s was looked at for this plan, which leaves it out, and is %s instead of %s: look it up again, plan anew, and ask for approval of the new plan.",
+		oneLine(typ+" "+value), oneLine(after), oneLine(before))
+}
+
 const maxDetail = 500
 
 // oneLine makes a text of foreign origin safe to print: errors and values may

@@ -60,6 +60,10 @@ type target struct {
 	// spelled says that the entity has several spellings, of which this is one, again
 	// that it is not the first.
 	spelled, again bool
+	// passedOver says that the action names others of its type, and not this one.
+	passedOver bool
+	// instead names what was seen, is not required, and may be what the action means.
+	instead string
 	// later holds the attributes that the record has gained since the request, if any.
 	later map[string]entity.Value
 	seen  []entity.Entity // with those of later
@@ -176,6 +180,10 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		x.fail(failOf(e, ReasonNotSeen, "it is said to have been seen at %s, after the check began", stamp(e.LastSeen)))
 	}
 
+	if t.instead != "" {
+		x.fail(failOf(e, ReasonNothingCompared, "only the arguments name it: nothing that was seen could be compared, as of %q, which is not required; have the rules name a thing by the same value everywhere, or look this one up first", oneLine(t.instead)))
+	}
+
 	checker, optional := g.checkers[e.Type], g.policy.Types[e.Type].Optional
 	if checker == nil {
 		x.fail(failOf(e, ReasonNoChecker, "no checker is registered for the type %q", e.Type))
@@ -188,7 +196,7 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		now, clockErr := g.now()
 		y := examined{result: EntityResult{Origins: origins(state.Origins)}}
 		if err == nil || len(state.Attributes) > 0 {
-			y.accept(g.policy, e, state, started, now)
+			y.accept(g.policy, e, state, t.passedOver, started, now)
 		}
 		if clockErr != nil {
 			y.fail(failOf(e, ReasonClock, "%v", clockErr))

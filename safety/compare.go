@@ -45,8 +45,8 @@ func (x *examined) settle(optional bool) {
 }
 
 // accept records an answer and compares it with what was seen. now is the time the
-// answer arrived, started the time the check began.
-func (x *examined) accept(b rulebook, e entity.Canonical, s State, started, now time.Time) {
+// answer arrived, started the time the check began; for passedOver see compare.
+func (x *examined) accept(b rulebook, e entity.Canonical, s State, passedOver bool, started, now time.Time) {
 	x.result.AsOf, x.result.Version = writable(s.AsOf), s.Version
 	x.result.Now = maps.Clone(s.Attributes)
 	switch {
@@ -62,13 +62,14 @@ func (x *examined) accept(b rulebook, e entity.Canonical, s State, started, now 
 			stamp(s.AsOf), b.ClockSkew, stamp(now)))
 	default:
 		x.read = true
-		x.compare(b, e, x.result.Now)
+		x.compare(b, e, x.result.Now, passedOver)
 	}
 }
 
 // compare holds every attribute that was seen against the answer, and availability
-// in any case.
-func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]entity.Value) {
+// in any case: what is not to be had is an alert even if that was seen, unless the plan
+// passed the thing over, which may have been for that.
+func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]entity.Value, passedOver bool) {
 	compared := 0
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		seen, now, r := e.Attributes[name], answer[name], b.rule(e.Type, name)
@@ -83,12 +84,12 @@ func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]ent
 			}
 			x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s", name, kindOf(seen), kindOf(now), remedy))
 			if isFalse(name, now) {
-				x.alert(e, name, r, show(name, seen), show(name, now), nil)
+				x.alert(e, name, r, passedOver, show(name, seen), show(name, now), nil)
 			}
 		default:
 			compared++
-			if !r.covers(seen, now) || isFalse(name, now) {
-				x.alert(e, name, r, show(name, seen), show(name, now), changePercent(seen, now))
+			if !r.covers(seen, now) || isFalse(name, now) && !(passedOver && isFalse(name, seen)) {
+				x.alert(e, name, r, passedOver, show(name, seen), show(name, now), changePercent(seen, now))
 			}
 		}
 	}
@@ -98,7 +99,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]ent
 		case !isBool:
 			x.fail(failOf(e, ReasonTypeMismatch, "availability is a %s where a boolean is expected", now.Kind()))
 		case isFalse(availability, now):
-			x.alert(e, availability, b.rule(e.Type, availability), "not seen", show(availability, now), nil)
+			x.alert(e, availability, b.rule(e.Type, availability), passedOver, "not seen", show(availability, now), nil)
 			compared++
 		default:
 			compared++
@@ -109,11 +110,15 @@ func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]ent
 	}
 }
 
-func (x *examined) alert(e entity.Canonical, name string, r Rule, before, after string, percent *float64) {
+func (x *examined) alert(e entity.Canonical, name string, r Rule, passedOver bool, before, after string, percent *float64) {
+	advice := recommend(r.Drift, e.Type, e.Value, before, after)
+	if passedOver {
+		advice = recommendAnew(e.Type, e.Value, before, after)
+	}
 	x.alerts = append(x.alerts, Alert{
 		EntityType: e.Type, Entity: e.Value, Attribute: name, Drift: r.Drift,
 		Before: before, After: after, ChangePercent: percent, Severity: r.Severity, Effect: r.Effect,
-		Recommendation: recommend(r.Drift, e.Type, e.Value, before, after),
+		Recommendation: advice,
 	})
 }
 

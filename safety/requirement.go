@@ -98,3 +98,52 @@ func (q *inquiry) noEntities(p Policy) Failure {
 			q.tool, p.Listed)
 	}
 }
+
+// passOver marks what the action does not name while it names others of the type: what the
+// plan could have had and does not.
+func (q *inquiry) passOver() {
+	types, keys := make(map[string]bool), make(map[string]bool)
+	for _, t := range q.targets {
+		if t.action {
+			types[t.entity.Type], keys[t.entity.Key] = true, true
+		}
+	}
+	for i := range q.targets {
+		t := &q.targets[i]
+		t.passedOver = types[t.entity.Type] && !keys[t.entity.Key]
+	}
+}
+
+// match notes what only the action names, while something of its type was seen that is
+// not required. That may be what is meant, under another name, as an id is one: whatever
+// was seen of it would not be compared.
+func (q *inquiry) match(b rulebook, entities []entity.Canonical) {
+	seen := make(map[string]string) // a value by type
+	for _, e := range entities {
+		if seen[e.Type] == "" && !b.requires(e, ofAction(e, q.decision)) && slices.ContainsFunc(e.Seen, found) {
+			seen[e.Type] = e.Value
+		}
+	}
+	for i := range q.targets {
+		t := &q.targets[i]
+		if e := t.known(); t.action && !slices.ContainsFunc(e.Seen, found) && !b.compares(e) {
+			t.instead = seen[e.Type]
+		}
+	}
+}
+
+// found reports whether a tool or an event showed the thing, and not a call's arguments
+// or a model alone.
+func found(s entity.Entity) bool {
+	return s.Source != entity.SourceAction && s.Source != entity.SourceModel
+}
+
+// compares reports whether an answer must have anything that was seen of e.
+func (b rulebook) compares(e entity.Canonical) bool {
+	for name := range e.Attributes {
+		if !b.rule(e.Type, name).Optional {
+			return true
+		}
+	}
+	return false
+}

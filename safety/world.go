@@ -66,6 +66,8 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 			q.require(e, entity.Canonical{}, true)
 		}
 	}
+	q.match(g.policy, snap.Entities)
+	q.passOver()
 	return g.inspect(ctx, caller, q), nil
 }
 

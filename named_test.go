@@ -1,0 +1,91 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"google.golang.org/adk/v2/agent"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// The results name the route by its id, the arguments by its name, and its price rises.
+func TestActionNamesWhatNobodySaw(t *testing.T) {
+	for _, require := range []safety.Requirement{safety.RequireArguments, safety.RequireEvaluated} {
+		t.Run(require.String(), func(t *testing.T) {
+			h := newHarness(t, covered, func(o *options) {
+				o.cfg.Guard.Require = require
+				o.search = func(agent.Context, searchArgs) (map[string]any, error) {
+					return map[string]any{"items": []any{map[string]any{"name": "p-17", "title": item, "price": "$40,000", "available": true}}}, nil
+				}
+			})
+			id, _ := h.ask(sess)
+			h.world.set("$52,000", true)
+			got := h.answer(sess, id, true)
+			h.wantBought(0)
+			reason, says := safety.CodeDrift, ""
+			if require == safety.RequireArguments {
+				reason, says = safety.CodeCheckFailed, "only the arguments name it"
+			}
+			if got["reason"] != reason || !strings.Contains(fmt.Sprint(got["failures"]), says) {
+				t.Errorf("buy answered %v, want %s", got, reason)
+			}
+		})
+	}
+}
+
+// The rule of the example finds a budget in a message that is one, and no fault in others.
+func TestBudgetInBrief(t *testing.T) {
+	text, err := os.ReadFile("contextgraph.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rule, found := strings.Cut(string(text), "budget_in_brief")
+	if !found {
+		t.Fatal("the example has no rule budget_in_brief")
+	}
+	_, rule, _ = strings.Cut(rule, `each: "`)
+	each, _, _ := strings.Cut(rule, `"`)
+	h := newHarness(t, covered, func(o *options) {
+		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{
+			Name: "budget_in_brief", Event: schema.UserMessageReceived, In: graphsync.InContent, Type: "Budget",
+			Each: each, Value: "$", ValueType: entity.KindMoney, Currency: "USD",
+		})
+		o.cfg.CheckFuncs["Budget"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+			return safety.State{}, nil
+		})
+	})
+	id, _ := h.ask(sess)
+	if got := h.answer(sess, id, true); got["status"] != "bought" {
+		t.Errorf("buy answered %v, want it bought: no message was an amount", got)
+	}
+	for text, want := range map[string]string{
+		"$50,000": "$50,000", "$50000": "$50,000", "$5,00": "", "about $50,000": "", "$": "", "2 routes": "",
+	} {
+		adktest.Run(t, h.runner, user, text, adktest.UserText(text))
+		g, err := h.cg.Graph(t.Context(), key(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, e := range g.Canonical() {
+			if e.Type == "Budget" {
+				got = e.Value
+			}
+		}
+		if got != want {
+			t.Errorf("%q: budget %q, want %q", text, got, want)
+		}
+	}
+}
