@@ -201,7 +201,16 @@ func (u *unpublished) Publish(_ context.Context, p graphsync.Publication) error 
 // Entities returns the stored entities that the publication would have left.
 func (u *unpublished) Entities(ctx context.Context, s Session) ([]entity.Entity, error) {
 	stored, err := u.journal.Entities(ctx, s)
+	replaced, failed := setOf(u.last.Extracted), setOf(u.last.Failed)
 	return slices.DeleteFunc(stored, func(e entity.Entity) bool {
-		return e.Source != entity.SourceModel && slices.Contains(u.last.Extracted, e.EventID) && !slices.Contains(u.last.Failed, e.TechNode)
+		return e.Source != entity.SourceModel && replaced[e.EventID] && !failed[e.TechNode]
 	}), err
+}
+
+func setOf(keys []string) map[string]bool {
+	set := make(map[string]bool, len(keys))
+	for _, k := range keys {
+		set[k] = true
+	}
+	return set
 }

@@ -37,6 +37,8 @@ func TestKindOfSpans(t *testing.T) {
 		{"an agent that failed", []string{schema.AgentError}, nil, graphsync.KindAgent, "root"},
 		{"a run that failed", []string{schema.InvocationError}, nil, graphsync.KindInvocation, "invocation"},
 		{"a run that brings an input", []string{schema.UserMessageReceived, schema.HITLInputRequestCompleted}, nil, graphsync.KindInvocation, "invocation"},
+		{"a run that brings a late result", []string{schema.UserMessageReceived, schema.ToolCompleted}, m{"pause_kind": "tool"}, graphsync.KindInvocation, "invocation"},
+		{"a late result", []string{schema.ToolCompleted}, m{"pause_kind": "tool"}, graphsync.KindTool, "some_tool"},
 		{"a request for an input", []string{schema.HITLInputRequest, schema.ToolPaused}, node, graphsync.KindHITL, "some_tool"},
 		{"a request for a credential", []string{schema.HITLCredentialRequest, schema.ToolPaused}, agent, graphsync.KindHITL, "some_tool"},
 		{"a tool that saves", []string{schema.ToolStarting, schema.ToolCompleted, schema.ArtifactDelta}, nil, graphsync.KindTool, "some_tool"},

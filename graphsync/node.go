@@ -121,6 +121,7 @@ type rowAttributes struct {
 		Branch         string `json:"branch"`
 		FunctionCallID string `json:"function_call_id"`
 		ConfirmationID string `json:"confirmation_id"`
+		PauseKind      string `json:"pause_kind"`
 		Node           struct {
 			Path string `json:"path"`
 		} `json:"node"`
@@ -249,6 +250,9 @@ func (s *span) classify(e *schema.Event, attrs rowAttributes) {
 	switch t := e.EventType; {
 	case isTool(t):
 		kind, weight = KindTool, 7
+		if attrs.ADK.PauseKind != "" {
+			weight = 3 // a late result, which other recorders put on the root span of the run it came with
+		}
 		// A result can be long: it is not read for a name that is known.
 		if s.weight < weight || s.Name == string(kind) {
 			name = toolName(e.Content)

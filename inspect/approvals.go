@@ -29,12 +29,14 @@ type request struct {
 	ledger *safety.Approval
 	// guarded says that a guard looked at the answers.
 	guarded bool
-	// confirmedAt is the position of the first answer that said yes, -1 before it.
-	confirmedAt int
-	// attempt is the run of the tool after that; checked is the verdict of the check
-	// made for it.
-	attempt *Execution
-	checked string
+	// said is whether the last answer was a yes; taken are the runs that began with one that
+	// the guard took.
+	said  bool
+	taken map[string]bool
+	// attempts are the runs of what was asked for, whether or not the gate let them pass.
+	attempts []attempt
+	// args are the arguments of the call, where only they say which call it is.
+	args any
 }
 
 // approvalsOf returns the requests to a human, oldest first. Rows are in order; those of
@@ -62,7 +64,7 @@ func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval
 		case schema.ToolStarting, schema.ToolCompleted, schema.ToolError:
 			c.tool(r)
 		case schema.InvocationCompleted, schema.InvocationError:
-			c.runEnded(rows, r)
+			c.runEnded(r)
 		}
 	}
 	for i := range ledger {
@@ -138,7 +140,7 @@ func (c *collector) request(r *row, at int, kind string) {
 	if kind != kindConfirmation {
 		seen = args.Payload.Shown
 	}
-	q := &request{row: at, confirmedAt: -1}
+	q := &request{row: at}
 	q.ID = cmp.Or(r.ADK.ApprovalID, seen.ApprovalID)
 	q.ConfirmationID = confirmationOf(r)
 	q.Session, q.Kind, q.Agent, q.Span = r.Session(), kind, r.Agent, r.span
@@ -160,6 +162,9 @@ func (c *collector) request(r *row, at int, kind string) {
 	}
 	q.guarded = q.ID != ""
 	q.Enforced = q.guarded && (r.ADK.Enforced == nil || *r.ADK.Enforced)
+	if !q.guarded {
+		unmarshal(args.Call.Args, &q.args)
+	}
 	for _, e := range seen.Entities {
 		q.Entities = append(q.Entities, Rested{
 			Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: e.Attributes, SeenAt: clock(e.SeenAt),
@@ -190,16 +195,23 @@ func (c *collector) find(r *row, kind string) *request {
 		return q
 	}
 	for _, id := range []string{confirmationOf(r), r.ADK.FunctionCallID} {
-		if q := c.byConfirmation[[2]string{kind, id}]; q != nil && id != "" {
+		if q := c.byConfirmation[[2]string{kind, id}]; q != nil && id != "" && q.named(r) {
 			return q
 		}
 	}
 	for _, q := range slices.Backward(c.requests) {
-		if q.Kind == kind && q.CallID != "" && q.CallID == r.ADK.FunctionCallID {
+		if q.Kind == kind && q.CallID != "" && q.CallID == r.ADK.FunctionCallID && q.named(r) {
 			return q
 		}
 	}
 	return nil
+}
+
+// named reports whether nothing in a row names another request: one call may be asked for
+// several times, and the row of the other request may be lost.
+func (q *request) named(r *row) bool {
+	same := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return same(r.ADK.ApprovalID, q.ID) && same(confirmationOf(r), q.ConfirmationID)
 }
 
 // ledger takes over what the ledger has of a request.
@@ -211,7 +223,7 @@ func (c *collector) ledger(a *safety.Approval) {
 		}
 	}
 	if q == nil {
-		q = &request{row: -1, confirmedAt: -1}
+		q = &request{row: -1}
 		q.Kind, q.Span = kindConfirmation, a.DecisionNode
 		c.add(q)
 	}
@@ -252,7 +264,7 @@ func (c *collector) ledger(a *safety.Approval) {
 func lastStage(s safety.ApprovalState) string {
 	switch s {
 	case safety.StatePermitted, safety.StateExecuting, safety.StateExecuted, safety.StateFailed:
-		return "execution"
+		return stageExecution
 	}
 	return "answer"
 }

@@ -50,10 +50,11 @@ func (c *reported) fill(k *Check) {
 	}
 	k.Entities = []Rested{}
 	k.Alerts, k.Warnings, k.Failures = present(c.Alerts), present(c.Warnings), present(c.Failures)
+	why := c.reasons()
 	for _, e := range c.Entities {
 		r := Rested{
 			Type: e.Type, Value: e.Value, Outcome: e.Outcome, Unseen: e.Unseen,
-			Seen: shown(e.Seen), SeenAt: clock(e.SeenAt), AsOf: clock(e.AsOf), Reason: c.reason(e.Type, e.Value, e.Skipped),
+			Seen: shown(e.Seen), SeenAt: clock(e.SeenAt), AsOf: clock(e.AsOf), Reason: why[[2]string{e.Type, e.Value}],
 		}
 		if len(e.Now) > 0 {
 			r.Now = shown(e.Now)
@@ -62,14 +63,21 @@ func (c *reported) fill(k *Check) {
 	}
 }
 
-// reason says why an entity could not be checked.
-func (c *reported) reason(typ, value string, skipped []safety.Failure) string {
-	for _, f := range append(skipped, c.Failures...) {
-		if f.EntityType == typ && f.Entity == value {
-			return cmp.Or(f.Detail, f.Reason)
+// reasons says why entities could not be checked, by type and value.
+func (c *reported) reasons() map[[2]string]string {
+	why := make(map[[2]string]string)
+	add := func(list []safety.Failure) {
+		for _, f := range list {
+			if key := [2]string{f.EntityType, f.Entity}; why[key] == "" {
+				why[key] = cmp.Or(f.Detail, f.Reason)
+			}
 		}
 	}
-	return ""
+	for _, e := range c.Entities {
+		add(e.Skipped)
+	}
+	add(c.Failures)
+	return why
 }
 
 // rest merges what the human saw with what the last check found.

@@ -33,7 +33,7 @@ func (x *record) entities() []Entity {
 		e := Entity{
 			Key: c.Key, Type: c.Type, Value: c.Value, Attributes: shown(c.Attributes), Confidence: finite(c.Confidence),
 			ArtifactURI: c.ArtifactURI, Sources: []string{}, FirstSeen: clock(c.FirstSeen), LastSeen: clock(c.LastSeen),
-			Evaluated: sightings[c.Key],
+			Evaluated: present(sightings[c.Key]),
 		}
 		for _, s := range c.Sources {
 			e.Sources = append(e.Sources, sourceName(s))

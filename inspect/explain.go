@@ -49,7 +49,7 @@ func (x *record) why(span string) []Why {
 		return out // the span of the request is not on record
 	}
 	for _, r := range reasons {
-		w := Why{Entity: r.Entity.Key, Type: r.Entity.Type, Value: r.Entity.Value, Hops: r.Hops}
+		w := Why{Entity: r.Entity.Key, Type: r.Entity.Type, Value: r.Entity.Value, Hops: r.Hops, Path: []WhyStep{}}
 		for _, step := range r.Path {
 			w.Path = append(w.Path, WhyStep{Span: step.Node.Key, Edge: string(step.Edge)})
 		}
@@ -67,7 +67,7 @@ func (q *request) explanation() string {
 	if !q.guarded {
 		return q.unguarded(what)
 	}
-	if !q.Enforced && q.Execution != nil {
+	if !q.Enforced && (q.Execution != nil || q.Status == StatusDrift || q.Status == StatusCheckFailed) {
 		return q.observed(what)
 	}
 	switch q.Status {
@@ -108,9 +108,9 @@ func (q *request) waiting(what string) string {
 
 // observed explains a call that no verdict could have stopped.
 func (q *request) observed(what string) string {
-	ended := map[Status]string{
+	ended := cmp.Or(map[Status]string{
 		StatusExecuted: "ran without an error", StatusFailed: "ran and returned an error", StatusInDoubt: "was started and its end is not on record",
-	}[q.Status]
+	}[q.Status], "may run whatever a check says, and no run of it is on record")
 	verdict := "No check is on record."
 	if n := len(q.Checks); n > 0 {
 		switch q.Checks[n-1].Verdict {
@@ -138,7 +138,7 @@ func (q *request) unguarded(what string) string {
 		return fmt.Sprintf("Rejected. %s", none)
 	case StatusExecuted:
 		if q.Kind != kindConfirmation {
-			return fmt.Sprintf("A human answered, and the run went on. %s", none)
+			return fmt.Sprintf("It was answered, and the run went on. %s", none)
 		}
 		return fmt.Sprintf("A human said yes, and %s ran without an error. %s", what, none)
 	case StatusFailed:

@@ -90,8 +90,11 @@ func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary
 	for i, l := range list {
 		f := found[i]
 		asked := approvalsOf(decode(f.Rows), f.Approvals, s.now())
-		if slices.ContainsFunc(asked, func(a Approval) bool { return (!a.Enforced || a.State == "") && len(a.Answers) > 0 }) {
-			// Without the word of the ledger only the rows of the tools say whether it ran.
+		if slices.ContainsFunc(asked, func(a Approval) bool {
+			return (!a.Enforced || a.State == "") && len(a.Answers) > 0 || a.State == "" && len(f.Approvals) > 0
+		}) {
+			// Without the word of the ledger only the rows of the tools say whether it ran, and only
+			// the content of a request, which is not read where there is a ledger, when it expires.
 			rows, err := s.j.Events(ctx, l.Session)
 			if err != nil {
 				return nil, err

@@ -4,6 +4,7 @@
 package inspect
 
 import (
+	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -21,15 +22,15 @@ const (
 // the last row: without an answer it has waited until then.
 func (q *request) settle(end, now time.Time) {
 	q.rest()
-	if n := len(q.Answers); n > 0 {
-		end = q.Answers[n-1].At
+	for _, a := range q.Answers {
+		if end = a.At; a.Accepted || q.refused(&a) {
+			break // whatever comes behind it, nobody waits any more
+		}
 	}
 	if !q.RequestedAt.IsZero() {
 		q.WaitedMS = max(0, end.Sub(q.RequestedAt).Milliseconds())
 	}
-	if q.ran() {
-		q.Execution = q.attempt
-	}
+	q.Execution = q.execution()
 	for _, k := range q.Checks {
 		if q.PolicyVersion == "" {
 			q.PolicyVersion = k.PolicyVersion
@@ -43,7 +44,7 @@ func (q *request) settle(end, now time.Time) {
 		// The ledger says what the gate would have done.
 		q.Status = q.Execution.outcome()
 	case q.ledger != nil:
-		q.Status = ledgerStatus(q.ledger, now)
+		q.Status = q.news(ledgerStatus(q.ledger, now))
 	default:
 		q.Status = q.rowStatus(now)
 	}
@@ -69,10 +70,10 @@ func ledgerStatus(a *safety.Approval, now time.Time) Status {
 		switch {
 		case late:
 			return StatusExpired
-		case a.Verdict == verdictFailed:
-			return StatusCheckFailed
-		case a.State == safety.StateApproved:
+		case a.State == safety.StateApproved && a.Verdict == verdictSafe:
 			return StatusSafe
+		case a.State == safety.StateApproved || a.Verdict == verdictFailed:
+			return StatusCheckFailed
 		}
 		return StatusPending
 	case safety.StatePermitted:
@@ -93,36 +94,65 @@ func ledgerStatus(a *safety.Approval, now time.Time) Status {
 	case safety.StateFailed:
 		return StatusFailed
 	}
-	return StatusPending
+	return StatusInDoubt // a state that is not known here, of which anything may have come
+}
+
+// news returns what rows say that were recorded after the last word of the ledger, if that has
+// not come to an end and they are worse: that a change could not be written there does not
+// make the world safe.
+func (q *request) news(s Status) Status {
+	if s != StatusPending && s != StatusSafe && s != StatusCheckFailed {
+		return s
+	}
+	for _, k := range q.Checks {
+		if k.Row < 0 || !k.At.After(q.ledger.UpdatedAt) {
+			continue
+		}
+		switch k.Verdict {
+		case verdictDrift:
+			return StatusDrift
+		case verdictFailed:
+			s = StatusCheckFailed
+		}
+	}
+	for _, a := range q.Answers {
+		if !a.At.After(q.ledger.UpdatedAt) {
+			continue
+		}
+		switch a.Reason {
+		case safety.CodeDrift, safety.CodeBlocked:
+			return StatusDrift
+		case safety.CodeRejected:
+			return StatusRejected
+		}
+	}
+	return s
 }
 
 func past(t, now time.Time) bool { return !t.IsZero() && now.After(t) }
 
-// rowStatus is the status of an approval by what its rows say.
+// rowStatus is the status of an approval by what its rows say. What ends an approval is
+// said by each answer after it too, so that it is known where its own rows are lost.
 func (q *request) rowStatus(now time.Time) Status {
-	var verdict, reason string
 	accepted, rejected := false, false
-	for _, k := range q.Checks {
-		verdict = k.Verdict
+	for i := range q.Answers {
+		a := &q.Answers[i]
+		accepted = accepted || a.Accepted && a.Confirmed
+		rejected = q.refused(a) || rejected && q.guarded
 	}
-	for _, a := range q.Answers {
-		reason = a.Reason
-		accepted = accepted || a.Confirmed && a.Accepted
-		rejected = rejected || !a.Confirmed && (!q.guarded || a.Reason == safety.CodeRejected)
-	}
-	if verdict == "" && (reason == safety.CodeDrift || reason == safety.CodeCheckFailed) {
-		verdict = reason // the row of the check is missing
-	}
+	verdict := q.verdict()
 	switch {
 	case q.Execution != nil:
 		return q.Execution.outcome()
+	case q.Enforced && (q.permitted() || q.hears(safety.CodeAlreadyUsed)):
+		return StatusInDoubt
 	case rejected:
 		return StatusRejected
-	case verdict == verdictDrift:
+	case verdict == verdictDrift || q.guarded && (q.hears(safety.CodeDrift) || q.hears(safety.CodeBlocked)):
 		return StatusDrift
 	case accepted && !q.guarded && q.Kind != kindConfirmation:
 		return StatusExecuted
-	case past(q.ExpiresAt, now) || reason == safety.CodeExpired:
+	case past(q.ExpiresAt, now) || q.hears(safety.CodeExpired):
 		return StatusExpired
 	case verdict == verdictFailed:
 		return StatusCheckFailed
@@ -130,4 +160,34 @@ func (q *request) rowStatus(now time.Time) Status {
 		return StatusSafe
 	}
 	return StatusPending
+}
+
+// refused reports whether an answer ended the request with a no.
+func (q *request) refused(a *Answer) bool {
+	if q.guarded {
+		return a.Reason == safety.CodeRejected
+	}
+	return !a.Confirmed
+}
+
+// hears reports whether the guard gave the reason for any answer that it did not take.
+func (q *request) hears(code string) bool {
+	return slices.ContainsFunc(q.Answers, func(a Answer) bool { return a.Reason == code })
+}
+
+// permitted reports whether a check right before the effect was safe: then it may have begun.
+func (q *request) permitted() bool {
+	return slices.ContainsFunc(q.Checks, func(k Check) bool { return k.Stage == stageExecution && k.Verdict == verdictSafe })
+}
+
+// verdict is that of the last check, or what the last answer says of one whose row is missing.
+func (q *request) verdict() string {
+	verdict, at := "", -1
+	if n := len(q.Checks); n > 0 {
+		verdict, at = q.Checks[n-1].Verdict, q.Checks[n-1].Row
+	}
+	if n := len(q.Answers); n > 0 && q.Answers[n-1].Row > at && q.Answers[n-1].Reason == safety.CodeCheckFailed {
+		return verdictFailed
+	}
+	return verdict
 }

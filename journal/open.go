@@ -91,8 +91,7 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	if err := checkVersion(conn); err != nil {
 		return nil, err
 	}
-	// Without effect on a file that has pages; before WAL mode gives it the first.
-	if err := execAll(conn, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+	if err := enableVacuum(conn); err != nil { // before WAL mode gives the file its first page
 		return nil, err
 	}
 	if err := enableWAL(ctx, conn, busy); err != nil {
@@ -183,6 +182,17 @@ func checkFile(conn *sqlite.Conn) error {
 		return errors.New("the file is a SQLite database of another program: choose another path")
 	}
 	return nil
+}
+
+// enableVacuum makes a new file one that can give pages back. A file that has pages stays as it
+// is: setting what is set already would write one, and wait for whoever writes.
+func enableVacuum(conn *sqlite.Conn) error {
+	var pages int64
+	err := queryRow(conn, "PRAGMA page_count", func(s *sqlite.Stmt) { pages = s.ColumnInt64(0) })
+	if err != nil || pages > 0 {
+		return err
+	}
+	return execAll(conn, "PRAGMA auto_vacuum = INCREMENTAL")
 }
 
 // enableWAL switches the file to WAL mode. The switch does not wait for locks by

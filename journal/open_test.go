@@ -4,6 +4,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -41,6 +42,30 @@ func TestDefaultPath(t *testing.T) {
 	j := reopen(t, journal.Config{})
 	if filepath.Base(j.Path()) != journal.DefaultPath {
 		t.Errorf("Path() = %q", j.Path())
+	}
+}
+
+// A file that is up to date and only read is the same afterwards, byte for byte.
+func TestOpenWritesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	j := reopen(t, journal.Config{Path: path})
+	appendAll(t, j, event(testSession, "r", 1, schema.UserMessageReceived))
+	if err := j.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j = reopen(t, journal.Config{Path: path})
+	if list, err := j.Sessions(t.Context(), journal.SessionsQuery{Limit: 1}); err != nil || len(list) != 1 {
+		t.Fatalf("%d sessions, %v", len(list), err)
+	}
+	if err := j.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file is another one: %v", err)
 	}
 }
 

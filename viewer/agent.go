@@ -24,6 +24,10 @@ const (
 	DefaultTurn = 10 * time.Minute
 	// answerWithin is how long a page waits for a turn: most refusals come sooner.
 	answerWithin = 3 * time.Second
+	// maxTurns bounds the turns that are under way at the same time.
+	maxTurns = 32
+	// minToken is how long a token is at least, in bytes.
+	minToken = 16
 	// maxError is how much of an error of the agent is shown, in bytes.
 	maxError = 2 << 10
 )
@@ -51,16 +55,24 @@ type Agent struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	turns  sync.WaitGroup
+
+	mu sync.Mutex
+	// under holds the decisions whose turns are under way.
+	under  map[Decision]bool
+	closed bool
 }
 
 // NewAgent checks the settings; it does not connect.
 func NewAgent(cfg AgentConfig) (*Agent, error) {
 	u, err := url.Parse(cfg.URL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+	switch {
+	case err == nil && u.User != nil:
+		return nil, fmt.Errorf("the URL of the agent, %q, has a password in it: send it as a header", u.Redacted())
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("the URL of the agent, %q: use one such as http://localhost:8080/api", cfg.URL)
 	}
-	if len(cfg.Token) < 16 {
-		return nil, errors.New("the token for decisions must have 16 characters at least")
+	if len(cfg.Token) < minToken {
+		return nil, fmt.Errorf("the token for decisions is too short: use %d characters at least, from openssl rand -hex 16 for example", minToken)
 	}
 	if cfg.Turn <= 0 {
 		cfg.Turn = DefaultTurn
@@ -68,7 +80,8 @@ func NewAgent(cfg AgentConfig) (*Agent, error) {
 	if cfg.Client == nil {
 		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	a := &Agent{cfg: cfg, run: strings.TrimSuffix(u.String(), "/") + "/run", token: sha256.Sum256([]byte(cfg.Token))}
+	cfg.Header = cfg.Header.Clone()
+	a := &Agent{cfg: cfg, run: u.JoinPath("run").String(), token: sha256.Sum256([]byte(cfg.Token)), under: make(map[Decision]bool)}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }
@@ -76,6 +89,9 @@ func NewAgent(cfg AgentConfig) (*Agent, error) {
 // Close ends the turns that are under way for this process and waits for them until ctx
 // ends. What the agent began it may finish.
 func (a *Agent) Close(ctx context.Context) error {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
 	a.cancel()
 	done := make(chan struct{})
 	go func() { a.turns.Wait(); close(done) }()
@@ -105,14 +121,13 @@ func (a *Agent) Decide(ctx context.Context, d Decision) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if a.ctx.Err() != nil {
-		return "", errors.New("the server is stopping; nothing was sent")
+	result, err := a.begin(d, body)
+	if err != nil {
+		return "", err
 	}
-	result := make(chan error, 1)
-	a.turns.Go(func() { result <- a.send(body) })
 	wait := time.NewTimer(answerWithin)
 	defer wait.Stop()
-	said := "The rejection was sent. The agent took it."
+	said := "The rejection was sent. What the gate made of it is below."
 	if d.Confirmed {
 		said = "The approval was sent. What the gate made of it is below."
 	}
@@ -127,6 +142,31 @@ func (a *Agent) Decide(ctx context.Context, d Decision) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+}
+
+// begin starts the turn of a decision. The same one is not sent twice at once: where no gate
+// would notice, the call would run twice.
+func (a *Agent) begin(d Decision, body []byte) (<-chan error, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return nil, errors.New("the server is stopping; nothing was sent")
+	case a.under[d]:
+		return nil, errors.New("this answer was sent before, and the agent is at work on it; nothing was sent again")
+	case len(a.under) >= maxTurns:
+		return nil, fmt.Errorf("%d turns of agents are under way; nothing was sent: wait until one of them ends", len(a.under))
+	}
+	a.under[d] = true
+	result := make(chan error, 1)
+	a.turns.Go(func() {
+		err := a.send(body)
+		a.mu.Lock()
+		delete(a.under, d)
+		a.mu.Unlock()
+		result <- err
+	})
+	return result, nil
 }
 
 // send runs one turn of the agent.

@@ -5,10 +5,12 @@ package viewer_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,9 +106,72 @@ func TestAgentConfiguration(t *testing.T) {
 	for _, cfg := range []viewer.AgentConfig{
 		{Token: token}, {URL: "localhost:8080", Token: token}, {URL: "ftp://localhost", Token: token},
 		{URL: "http://me:secret@localhost", Token: token}, {URL: "http://localhost"}, {URL: "http://localhost", Token: "short"},
+		{URL: "http://localhost/api?x=1", Token: token}, {URL: "http://localhost/#api", Token: token},
 	} {
-		if _, err := viewer.NewAgent(cfg); err == nil {
-			t.Errorf("%+v is taken", cfg)
+		if _, err := viewer.NewAgent(cfg); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%+v: %v", cfg, err)
 		}
+	}
+}
+
+// What is sent is not sent again while the agent is at work on it, and there is an end to
+// how many turns a page can start.
+func TestAgentSendsOnce(t *testing.T) {
+	begun, finish := make(chan struct{}, 64), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		begun <- struct{}{}
+		<-finish
+		io.WriteString(w, "[]")
+	}))
+	t.Cleanup(server.Close)
+	a := agentAt(t, server.URL)
+	d := viewer.Decision{Session: shop, ConfirmationID: "confirmation", Confirmed: true}
+	var sent sync.WaitGroup
+	start := func(d viewer.Decision) {
+		sent.Go(func() {
+			if _, err := a.Decide(t.Context(), d); err != nil {
+				t.Error(err)
+			}
+		})
+		<-begun
+	}
+	start(d)
+	if _, err := a.Decide(t.Context(), d); err == nil || !strings.Contains(err.Error(), "sent before") {
+		t.Errorf("the same answer again: %v", err)
+	}
+	other := d
+	other.Confirmed = false // takes it back
+	start(other)
+	for i := range 30 {
+		start(viewer.Decision{Session: shop, ConfirmationID: fmt.Sprint(i)})
+	}
+	if _, err := a.Decide(t.Context(), viewer.Decision{Session: shop, ConfirmationID: "one more"}); err == nil || !strings.Contains(err.Error(), "wait until one of them ends") {
+		t.Errorf("one turn more: %v", err)
+	}
+	close(finish)
+	sent.Wait()
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The headers are those of the time when the agent was made.
+func TestAgentKeepsItsHeaders(t *testing.T) {
+	got := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("X-Key") }))
+	t.Cleanup(server.Close)
+	header := http.Header{"X-Key": {"one"}}
+	a, err := viewer.NewAgent(viewer.AgentConfig{URL: server.URL, Token: token, Header: header, Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close(t.Context())
+	header.Set("X-Key", "two")
+	if _, err := a.Decide(t.Context(), viewer.Decision{Session: shop, ConfirmationID: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	if key := <-got; key != "one" {
+		t.Errorf("header %q", key)
 	}
 }

@@ -8,59 +8,69 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // maxStreams bounds the pages that are told of changes at the same time.
 const maxStreams = 64
 
-// heartbeat is how often a stream without news shows that it is alive.
-const heartbeat = 15 * time.Second
+const (
+	// heartbeat is how often a stream without news shows that it is alive.
+	heartbeat = 15 * time.Second
+	// readWithin bounds the question for the number, and writeWithin how long a page that
+	// does not read keeps its stream.
+	readWithin  = 10 * time.Second
+	writeWithin = 10 * time.Second
+)
 
 // changes asks a source for its number while somebody wants to know it, once for all.
 type changes struct {
 	read     func(context.Context) (int64, error)
 	interval time.Duration
 
-	mu      sync.Mutex
-	streams int
-	readAt  time.Time
-	last    int64
+	streams atomic.Int64
+
+	mu     sync.Mutex
+	readAt time.Time
+	last   int64
+	err    error
 }
 
 func newChanges(read func(context.Context) (int64, error), interval time.Duration) *changes {
 	return &changes{read: read, interval: interval}
 }
 
-// enter reports whether one more stream may begin; leave ends it.
+// enter reports whether one more stream may begin; then leave ends it.
 func (c *changes) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.read == nil || c.streams >= maxStreams {
+	if c.read == nil {
 		return false
 	}
-	c.streams++
+	if c.streams.Add(1) > maxStreams {
+		c.leave()
+		return false
+	}
 	return true
 }
 
-func (c *changes) leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.streams--
-}
+func (c *changes) leave() { c.streams.Add(-1) }
 
-// number returns the number of the source, at most one interval old.
-func (c *changes) number(ctx context.Context) (int64, error) {
+// number returns the number of the source, at most one interval old. What is wrong is told
+// once in an interval: fresh says that nobody was told before. Whoever asks first asks for all,
+// so that it does not end with the request of that one.
+func (c *changes) number(ctx context.Context) (n int64, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); c.readAt.IsZero() || now.Sub(c.readAt) >= c.interval {
-		n, err := c.read(ctx)
-		if err != nil {
-			return 0, err
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		defer cancel()
+		fresh = true
+		c.readAt = now
+		if n, c.err = c.read(ctx); c.err == nil {
+			c.last = n
 		}
-		c.last, c.readAt = n, now
 	}
-	return c.last, nil
+	return c.last, fresh, c.err
 }
 
 // stream tells one page of changes, as server-sent events:
@@ -80,10 +90,13 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	last, told := int64(-1), time.Now()
 	for {
-		n, err := h.changes.number(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
+		n, fresh, err := h.changes.number(ctx)
+		if err != nil && fresh {
 			h.Logger.Warn("the source could not be asked for changes", "error", err)
+		}
+		// A writer that has no deadlines waits for the page.
+		_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
+		switch {
 		case err == nil && n != last:
 			last, told = n, time.Now()
 			if _, err := fmt.Fprintf(w, "event: changed\ndata: {\"seq\":%d}\n\n", n); err != nil {
@@ -98,6 +111,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request) {
 		if out.Flush() != nil {
 			return
 		}
+		_ = out.SetWriteDeadline(time.Time{}) // nor does the server end a stream for its length
 		select {
 		case <-ctx.Done():
 			return

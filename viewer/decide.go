@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -16,7 +17,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
+
+// kindConfirmation is the kind of request that is answered with yes or no, see
+// [inspect.Approval].
+const kindConfirmation = "confirmation"
 
 // maxDecision is how long the body of a decision may be, in bytes.
 const maxDecision = 16 << 10
@@ -30,7 +36,8 @@ type Decision struct {
 }
 
 // Decider brings a decision to the agent that asked. The page decides nothing: the gate of the
-// agent takes the answer or does not, and checks the world before anything runs.
+// agent takes the answer or does not, and checks the world before anything runs. Its methods are
+// called concurrently.
 type Decider interface {
 	// Authorized reports whether token may decide. It must take the same time for every
 	// token of the same length.
@@ -65,12 +72,16 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if err := h.decidable(r.Context(), d); err != nil {
-		status := http.StatusConflict
-		if errors.Is(err, inspect.ErrNotFound) {
-			status = http.StatusNotFound
-		}
-		fail(w, status, err.Error())
+	why, err := h.undecidable(r.Context(), d)
+	switch {
+	case errors.Is(err, inspect.ErrNotFound):
+		fail(w, http.StatusNotFound, err.Error())
+		return
+	case err != nil:
+		h.failed(w, r, err)
+		return
+	case why != "":
+		fail(w, http.StatusConflict, why)
 		return
 	}
 	message, err := h.Decide.Decide(r.Context(), d)
@@ -81,32 +92,43 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"ok": true, "message": message})
 }
 
-// decidable reports why a request cannot be answered any more. The gate would refuse the
-// answer too; a human should not have to start a turn of the agent to learn that.
-func (h *handler) decidable(ctx context.Context, d Decision) error {
+// undecidable says why a request cannot be answered from here, "" if it can. The gate would
+// refuse most of these answers too, and a human should not have to start a turn of the agent to
+// learn that. What no gate would look at is never approved here: the page promises a check.
+func (h *handler) undecidable(ctx context.Context, d Decision) (why string, err error) {
 	record, err := h.Source.Record(ctx, d.Session)
 	if err != nil {
-		return err
+		return "", err
 	}
 	s, err := inspect.New(record, h.Now())
 	if err != nil {
-		return err
+		return "", err
 	}
 	i := slices.IndexFunc(s.Approvals, func(a inspect.Approval) bool {
 		return a.ConfirmationID == d.ConfirmationID && a.ID == d.ApprovalID
 	})
 	if i < 0 {
-		return errors.New("the session has no such request")
+		return "the session has no such request: reload the page", nil
 	}
-	switch a := s.Approvals[i]; a.Status {
+	a := &s.Approvals[i]
+	over := "the request cannot be answered any more: " + a.Explanation
+	switch a.Status {
 	case inspect.StatusPending, inspect.StatusCheckFailed, inspect.StatusSafe:
-		return nil
 	default:
-		return errors.New("the request cannot be answered any more: " + a.Explanation)
+		return over, nil
 	}
+	switch {
+	case a.Kind != kindConfirmation:
+		return "the request is for an " + a.Kind + " and not for a yes or no: answer it where the agent is used", nil
+	case a.State != "" && !safety.ApprovalState(a.State).Open():
+		return "the request was approved and its permit is handed out, so that no answer counts any more: " + a.Explanation, nil
+	case d.Confirmed && !a.Enforced:
+		return "no gate would check this approval before the call runs: answer it where the agent is used, or let the guard enforce the tool", nil
+	}
+	return "", nil
 }
 
-func readDecision(body interface{ Read([]byte) (int, error) }) (Decision, error) {
+func readDecision(body io.Reader) (Decision, error) {
 	var in struct {
 		App            string `json:"app"`
 		User           string `json:"user"`
@@ -117,12 +139,16 @@ func readDecision(body interface{ Read([]byte) (int, error) }) (Decision, error)
 	}
 	dec := json.NewDecoder(body)
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
-		return Decision{}, errors.New("the decision cannot be read: " + err.Error())
+	err := dec.Decode(&in)
+	if err == nil && dec.Decode(new(any)) != io.EOF {
+		err = errors.New("something follows it")
+	}
+	if err != nil {
+		return Decision{}, errors.New("the decision cannot be read: " + err.Error() + "; send one JSON object")
 	}
 	// Absence is not a no, and least of all a yes.
 	if in.Session == "" || in.ConfirmationID == "" || in.Confirmed == nil {
-		return Decision{}, errors.New("a decision needs session, confirmation_id and confirmed")
+		return Decision{}, errors.New("a decision needs session, confirmation_id and confirmed: send all three")
 	}
 	return Decision{
 		Session: schema.Session{App: in.App, User: in.User, ID: in.Session}, ApprovalID: in.ApprovalID,

@@ -4,7 +4,9 @@
 package viewer_test
 
 import (
+	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func TestMain(m *testing.M) {
@@ -53,9 +56,10 @@ func session(t *testing.T, s schema.Session, rows []schema.Event) *inspect.Sessi
 
 // source is one with a single session.
 type source struct {
-	rows  []schema.Event
-	query inspect.Query
-	err   error
+	rows   []schema.Event
+	ledger []safety.Approval
+	query  inspect.Query
+	err    error
 }
 
 func (*source) Name() string { return "a test" }
@@ -73,5 +77,23 @@ func (s *source) Record(_ context.Context, one schema.Session) (inspect.Record, 
 	if s.err == nil && one != shop {
 		return inspect.Record{}, inspect.ErrNotFound
 	}
-	return inspect.Record{Session: one, Rows: s.rows}, s.err
+	return inspect.Record{Session: one, Rows: s.rows, Approvals: s.ledger}, s.err
+}
+
+// in returns the request of asked as the ledger has it in a state.
+func in(state safety.ApprovalState, verdict string) []safety.Approval {
+	return []safety.Approval{{
+		ID: "approval", Session: shop, ConfirmationID: "confirmation", CallID: "call", Tool: "buy", State: state, Verdict: verdict,
+		UpdatedAt: noon, ExpiresAt: noon.Add(time.Hour), PermitExpiresAt: noon.Add(time.Minute),
+	}}
+}
+
+// replaced returns rows with one text in the place of another.
+func replaced(rows []schema.Event, old, with string) []schema.Event {
+	for i := range rows {
+		rows[i].EventType = strings.ReplaceAll(rows[i].EventType, old, with)
+		rows[i].Content = bytes.ReplaceAll(rows[i].Content, []byte(old), []byte(with))
+		rows[i].Attributes = bytes.ReplaceAll(rows[i].Attributes, []byte(old), []byte(with))
+	}
+	return rows
 }

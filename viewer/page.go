@@ -27,8 +27,8 @@ var assets embed.FS
 // without a network. It holds what d holds, in full; whoever gets the file gets that.
 func Write(w io.Writer, d Document) error {
 	content := data{
-		Format: Format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: d.Queries,
-		Sessions: d.Sessions, List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
+		Format: Format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
+		Sessions: listed(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
 	}
 	for i, s := range d.Sessions {
 		content.List[i] = s.Summary
@@ -40,6 +40,9 @@ func Write(w io.Writer, d Document) error {
 	}
 	return render(w, title, content)
 }
+
+// listed makes a nil slice an empty one: the page expects a list.
+func listed[T any](s []T) []T { return append([]T{}, s...) }
 
 // render writes the page with its data.
 func render(w io.Writer, title string, content data) error {
@@ -78,7 +81,7 @@ func load() (loaded, error) {
 	if p.shell, err = template.New("page").Option("missingkey=error").Parse(read("index.html")); err != nil {
 		return p, fmt.Errorf("the shell of the page: %w", err)
 	}
-	p.style = "\n" + shrink(read("app.css")) + shrink(read("graph.css"))
+	p.style = "\n" + shrink(read("app.css")) + shrink(read("views.css")) + shrink(read("media.css")) + shrink(read("graph.css"))
 	p.dagre = "\n" + read("vendor/dagre.min.js")
 	files, err := fs.Glob(assets, "assets/js/*.js") // sorted by name, which is their order
 	if err != nil {

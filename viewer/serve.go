@@ -97,7 +97,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	var b bytes.Buffer
 	err := render(&b, "contextgraph", data{
 		Format: Format, Live: true, Generated: h.Now().UTC(), Source: h.Source.Name(), Complete: true,
-		List: []inspect.Summary{}, Sessions: []*inspect.Session{}, Queries: h.Queries, Code: map[string][]CodeStep{},
+		List: []inspect.Summary{}, Sessions: []*inspect.Session{}, Queries: listed(h.Queries), Code: map[string][]CodeStep{},
 		Decisions: h.Decide != nil, Version: h.Version,
 	})
 	if err != nil {
@@ -119,9 +119,7 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
-	if page.Sessions == nil {
-		page.Sessions = []inspect.Summary{}
-	}
+	page.Sessions = listed(page.Sessions)
 	answer(w, page)
 }
 

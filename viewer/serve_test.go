@@ -5,12 +5,15 @@ package viewer_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/adk-contextgraph/contextgraph/viewer"
 )
 
@@ -185,6 +189,17 @@ func TestDecide(t *testing.T) {
 		{name: "another session", body: strings.Replace(good, "s-1", "s-2", 1), status: http.StatusNotFound, want: "no such session"},
 		{name: "another request", body: strings.Replace(good, `"confirmation"`, `"other"`, 1), status: http.StatusConflict, want: "no such request"},
 		{name: "decided", body: good, source: &source{rows: answered}, status: http.StatusConflict, want: "cannot be answered any more"},
+		{name: "something behind it", body: good + good, status: http.StatusBadRequest, want: "send one JSON object"},
+		{name: "the source is broken", body: good, source: &source{err: errors.New("the disk is gone")}, status: http.StatusInternalServerError, want: "the disk is gone"},
+		// The gate of an input takes a message by its id, whatever its name says: a yes would be its answer.
+		{name: "an input", body: good, source: &source{rows: replaced(replaced(asked(shop), "HITL_CONFIRMATION", "HITL_INPUT"), `"confirmation_id"`, `"interrupt_id"`)}, status: http.StatusConflict, want: "for an input"},
+		{name: "approved before", body: good, source: &source{rows: asked(shop), ledger: in(safety.StateApproved, "safe")}, status: http.StatusOK, want: "sent"},
+		{name: "failed its check", body: good, source: &source{rows: asked(shop), ledger: in(safety.StatePending, "check_failed")}, status: http.StatusOK, want: "sent"},
+		{name: "permitted", body: good, source: &source{rows: asked(shop), ledger: in(safety.StatePermitted, "safe")}, status: http.StatusConflict, want: "no answer counts any more"},
+		{name: "blocked", body: good, source: &source{rows: asked(shop), ledger: in(safety.StateBlocked, "drift")}, status: http.StatusConflict, want: "cannot be answered"},
+		{name: "running", body: good, source: &source{rows: asked(shop), ledger: in(safety.StateExecuting, "safe")}, status: http.StatusConflict, want: "cannot be answered"},
+		{name: "only observed", body: good, source: &source{rows: replaced(asked(shop), `"enforced":true`, `"enforced":false`)}, status: http.StatusConflict, want: "no gate would check"},
+		{name: "only observed, rejected", body: strings.Replace(good, "true", "false", 1), source: &source{rows: replaced(asked(shop), `"enforced":true`, `"enforced":false`)}, status: http.StatusOK, want: "sent"},
 		{name: "the agent is away", body: good, decider: &decider{err: errors.New("connection refused")}, status: http.StatusBadGateway, want: "connection refused"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -229,5 +244,90 @@ func TestDecide(t *testing.T) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("a page that is read only took a decision: %d", resp.StatusCode)
+	}
+}
+
+// A source that cannot be asked is told of once in an interval, however many pages wait.
+func TestServeTellsOnceOfABrokenSource(t *testing.T) {
+	var asked atomic.Int64
+	var log lines
+	s := serve(t, viewer.Options{
+		Source: &source{}, Interval: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Changes: func(ctx context.Context) (int64, error) {
+			if _, bounded := ctx.Deadline(); !bounded {
+				t.Error("the question has no deadline")
+			}
+			asked.Add(1)
+			return 0, errors.New("the disk is gone")
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 8 {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/changes", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := s.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+	}
+	cancel()
+	s.Close()
+	if told := log.n.Load(); told == 0 || told != asked.Load() {
+		t.Errorf("told %d times of %d errors", told, asked.Load())
+	}
+}
+
+// lines counts what is written.
+type lines struct{ n atomic.Int64 }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.n.Add(1)
+	return len(p), nil
+}
+
+// slow is a writer whose reader went away without a word.
+type slow struct {
+	http.ResponseWriter
+	deadlines []time.Time
+}
+
+func (s *slow) SetWriteDeadline(t time.Time) error {
+	s.deadlines = append(s.deadlines, t)
+	return nil
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	if n := len(s.deadlines); n == 0 || s.deadlines[n-1].IsZero() {
+		panic("a page that does not read would keep its stream for ever")
+	}
+	return 0, os.ErrDeadlineExceeded
+}
+
+func TestServeGivesUpAPageThatDoesNotRead(t *testing.T) {
+	h, err := viewer.NewHandler(viewer.Options{Source: &source{}, Changes: func(context.Context) (int64, error) { return 1, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/api/changes", nil)
+	h.ServeHTTP(&slow{ResponseWriter: httptest.NewRecorder()}, r)
+}
+
+// Nothing is a list where there is nothing.
+func TestServeHasNoNulls(t *testing.T) {
+	var b bytes.Buffer
+	if err := viewer.Write(&b, viewer.Document{}); err != nil {
+		t.Fatal(err)
+	}
+	_, live := get(t, serve(t, viewer.Options{Source: &source{}}), "/")
+	for _, page := range []string{b.String(), live} {
+		_, data, _ := strings.Cut(page, `id="cg-data">`)
+		data, _, _ = strings.Cut(data, "</script>")
+		if strings.Contains(data, "null") || !strings.Contains(data, `"queries":[]`) {
+			t.Errorf("the data of the page: %s", data)
+		}
 	}
 }

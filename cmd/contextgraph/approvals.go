@@ -115,14 +115,10 @@ func (a *app) everyApproval(ctx context.Context, src inspect.Source, q inspect.Q
 		if s.Approvals == 0 {
 			return nil
 		}
-		r, err := src.Record(ctx, s.Session)
+		full, err := a.see(ctx, src, s.Session)
 		if errors.Is(err, inspect.ErrNotFound) {
 			return nil // removed meanwhile
 		}
-		if err != nil {
-			return err
-		}
-		full, err := inspect.New(r, a.now())
 		if err != nil {
 			return err
 		}
@@ -154,14 +150,10 @@ func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, o
 		if s.Approvals == 0 {
 			return nil
 		}
-		r, err := src.Record(ctx, s.Session)
+		full, err := a.see(ctx, src, s.Session)
 		if errors.Is(err, inspect.ErrNotFound) {
 			return nil // removed meanwhile
 		}
-		if err != nil {
-			return err
-		}
-		full, err := inspect.New(r, a.now())
 		if err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 		for _, r := range record.Approvals {
 			known = append(known, r.ID)
 		}
-		return notFound("approval", approval, "session "+id, known, `List them with "contextgraph approvals".`)
+		return notFound("approval", approval, fmt.Sprintf("session %q", id), known, `List them with "contextgraph approvals".`)
 	}
 	if err != nil {
 		return err

@@ -88,6 +88,9 @@ func (a *app) doctor(ctx context.Context) error {
 		elsewhere(cfg.Checkers, &found)
 		a.examineDataset(ctx, cfg.BigQuery, &found)
 	}
+	if errors.Is(ctx.Err(), context.Canceled) { // what was not looked at is no finding
+		return context.Cause(ctx)
+	}
 	if err := a.print([]finding(found), found.table); err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func (a *app) examineConfig(found *findings) (contextgraph.Config, bool) {
 	path := cmp.Or(a.configPath, defaultConfig)
 	cfg, err := a.fileConfig()
 	if err != nil {
-		found.add(area, levelError, "correct it; docs/configuration.md has every key", "%v", err)
+		found.add(area, levelError, "correct it; contextgraph.example.yaml has every key", "%s", withoutName(err))
 		return cfg, false
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

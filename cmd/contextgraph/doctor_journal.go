@@ -43,6 +43,11 @@ func (a *app) examineJournal(ctx context.Context, cfg contextgraph.Config, found
 		found.add(area, levelError, "name another journal with --journal, or restore this one from a copy", "%v", err)
 		return time.Time{}
 	}
+	if h.Bytes == 0 {
+		found.add(area, levelNote, "run the agent, or name another one with --journal", "%s is empty: nothing was recorded in it yet", path)
+		a.examineDisk(filepath.Dir(path), found)
+		return time.Time{}
+	}
 	if len(h.Damage) > 0 {
 		found.add(area, levelError, "stop the agents, keep a copy of the file, and restore an earlier one: what is damaged cannot be relied on",
 			"SQLite finds %s damaged: %s", path, strings.Join(h.Damage, "; "))

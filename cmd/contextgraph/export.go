@@ -64,7 +64,7 @@ and are written as they are.
 	c.Flags().BoolVar(&f.all, "all", false, "all sessions, or those of --app, --user and --since")
 	c.Flags().Var(&f.since, "since", "with --all: sessions with rows in this time, such as 7d or 36h")
 	c.Flags().Lookup("since").DefValue = "" // no bound
-	c.Flags().StringVar(&f.file, "file", "", "file to write (default stdout)")
+	c.Flags().StringVar(&f.file, "file", "", "file to write (default stdout, as -)")
 	a.fromFlag(c)
 	return c
 }
@@ -87,7 +87,7 @@ func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
 		rows, err = writeSessions(ctx, src, sessions, w)
 		return err
 	}
-	if f.file == "" {
+	if f.file == "" || f.file == stdinName {
 		return write(a.stdout)
 	}
 	if err := writeAtomically(f.file, write); err != nil {
@@ -152,6 +152,9 @@ func writeSessions(ctx context.Context, src inspect.Source, sessions []schema.Se
 // writeAtomically makes a file of what write writes: all of it, or the file stays as it was. Only
 // its owner can read it, because it holds payloads.
 func writeAtomically(name string, write func(io.Writer) error) (err error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file, so it is not replaced: name another one with --file", name)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err

@@ -178,11 +178,7 @@ func (a *app) graphOf(ctx context.Context, j *journal.Journal, graphs *graphsync
 	if _, _, err := graphs.Sync(ctx, contextgraph.Session(s.Session)); err != nil {
 		return err
 	}
-	r, err := inspect.NewJournal(j).Record(ctx, s.Session)
-	if err != nil {
-		return err
-	}
-	full, err := inspect.New(r, a.now())
+	full, err := a.see(ctx, inspect.NewJournal(j), s.Session)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -207,6 +208,44 @@ func TestImportFromPython(t *testing.T) {
 		t.Fatalf("%d: %s", code, stderr)
 	}
 	golden(t, dir, "trace-python.txt", stdout+"-- stderr --\n"+stderr)
+}
+
+// TestPythonGraphIsSynced: the graph of rows with every flaw that those of the plugin for
+// Python have gets to a dataset, and their page is written.
+func TestPythonGraphIsSynced(t *testing.T) {
+	rows, err := filepath.Abs(filepath.Join("testdata", "python-events.ndjson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	code, stdout, stderr := ask(t, "import", rows, "--output", "json")
+	var got imported
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
+		t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
+	}
+	problems := make(map[string]int)
+	for _, s := range got.Sessions {
+		for _, p := range s.Problems {
+			problems[s.Session.ID+" "+p.Kind] = p.Count
+		}
+	}
+	want := map[string]int{
+		"py-campaign missing_parent": 5, "py-campaign no_span": 2, "py-campaign no_trace": 1, "py-campaign unanswered_call": 1, "py-campaign truncated": 1,
+		"py-bare missing_parent": 2, "py-bare no_span": 7, "py-bare no_trace": 7,
+	}
+	if diff := cmp.Diff(want, problems); got.Rows != 45 || got.Stored != 45 || diff != "" {
+		t.Errorf("%d rows, %d stored; problems (-want +got):\n%s", got.Rows, got.Stored, diff)
+	}
+	code, stdout, stderr = in(t, taking(t, ""), "sync", "--all", "--since", "36500d", "--project", "my-project", "--dataset", "agents")
+	if code != exitOK || !strings.Contains(stdout, "py-campaign of ann in adcp: 13 steps, ") || !strings.Contains(stdout, "py-bare of  in adcp: 7 steps, ") || !strings.Contains(stdout, "2 sessions, ") {
+		t.Errorf("sync: %d: %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := ask(t, "view", "--all"); code != exitOK {
+		t.Errorf("view: %d: %s", code, stderr)
+	}
+	if page, err := os.ReadFile(defaultPage); err != nil || !strings.Contains(string(page), `"kind":"missing_parent"`) || !strings.Contains(string(page), "py-bare") {
+		t.Errorf("the page: %d bytes, %v", len(page), err)
+	}
 }
 
 // TestImportFindsEntities: by the rules of the configuration.

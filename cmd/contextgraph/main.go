@@ -1,9 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command contextgraph looks after the dataset of contextgraph in BigQuery: see
-// "contextgraph --help". It ends with 0 when it did what it was asked, with 1 when it
-// could not, and with 2 when it was asked in a way that it does not know.
+// Command contextgraph shows what agents did and why, what humans were asked to approve,
+// and whether the world is still as it was then. It also looks after the dataset in
+// BigQuery. "contextgraph --help" has the commands, and the codes that they end with.
 package main
 
 import (

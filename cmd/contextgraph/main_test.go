@@ -65,7 +65,13 @@ func TestUsage(t *testing.T) {
 		{"init --offline --project my-project --dataset agents", exitUsage, "--offline goes with --dry-run"},
 		{"init --queries cypher --project my-project --dataset agents", exitUsage, "auto, gql or recursive"},
 		{"init --project my-project --dataset a`b", exitUsage, "dataset: \"a`b\" cannot be used"},
-		{"init --config missing.yaml", exitError, "missing.yaml"},
+		{"init --config missing.yaml", exitError, "contextgraph: configuration: open missing.yaml"},
+		{"help check", exitOK, "check asks now"},
+		{"help chekc", exitUsage, `there is no command "chekc"; did you mean "check"?`},
+		{"completion fihs", exitUsage, `there is no command "fihs"; did you mean "fish"?`},
+		{"completion bash now", exitUsage, `takes no argument, got "now"`},
+		{"completion fish", exitOK, "complete -c contextgraph"},
+		{"sessions --frobnicate", exitUsage, `Run "contextgraph sessions --help"`},
 	} {
 		code, stdout, stderr := in(t, nil, strings.Fields(test.args)...)
 		said := stderr

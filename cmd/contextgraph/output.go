@@ -97,11 +97,11 @@ func (a *app) progress(what string, at, all int) {
 	if !a.terminal(a.stderr) {
 		return
 	}
-	end := ""
+	end := "\r" // what comes next, also an error, stands over it
 	if at == all {
 		end = "\n"
 	}
-	fmt.Fprintf(a.stderr, "\r%s: %d of %d%s", what, at, all, end)
+	fmt.Fprintf(a.stderr, "%s: %d of %d%s", what, at, all, end)
 }
 
 // colored reports whether colours may be written to w.
@@ -109,7 +109,25 @@ func (a *app) colored(w io.Writer) bool {
 	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && a.terminal != nil && a.terminal(w)
 }
 
+// checkedWriter remembers the first error of a writer: what was asked for and is not whole
+// must not look as if it were.
+type checkedWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
 func isTerminal(w io.Writer) bool {
+	if checked, ok := w.(*checkedWriter); ok {
+		w = checked.Writer
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

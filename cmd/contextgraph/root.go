@@ -96,22 +96,31 @@ func run(ctx context.Context, args []string, a *app) int {
 	if a.now == nil {
 		a.now = time.Now
 	}
+	stdout := &checkedWriter{Writer: a.stdout}
+	a.stdout = stdout
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	strictBuiltins(root) // which keep where they write to
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = stdout.err
+	}
 	if err == nil {
 		return exitOK
+	}
+	if errors.Is(err, context.Canceled) && err.Error() == context.Canceled.Error() { // alone it says nothing
+		err = context.Cause(ctx)
 	}
 	var coded exit
 	isCoded := errors.As(err, &coded)
 	if !isCoded || coded.err != nil {
-		fmt.Fprintf(a.stderr, "contextgraph: %s\n", printableLines(err.Error()))
+		fmt.Fprintf(a.stderr, "contextgraph: %s\n", printableLines(withoutName(err)))
 	}
 	switch {
 	case errors.As(err, new(usageError)):
-		fmt.Fprintln(a.stderr, `Run "contextgraph --help" for what there is.`)
+		fmt.Fprintf(a.stderr, "Run \"%s --help\" for what there is.\n", command.CommandPath())
 		return exitUsage
 	case isCoded:
 		return coded.code
@@ -122,6 +131,10 @@ func run(ctx context.Context, args []string, a *app) int {
 	}
 	return exitError
 }
+
+// withoutName returns what err says without the name of the package that says it, which is
+// that of the command too.
+func withoutName(err error) string { return strings.TrimPrefix(err.Error(), "contextgraph: ") }
 
 // defaultConfig is the file that is read when --config names none.
 const defaultConfig = "contextgraph.yaml"
@@ -189,6 +202,35 @@ The command ends with
 		textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()),
 	)
 	return root
+}
+
+// strictBuiltins makes the commands that cobra adds refuse what they do not know: by themselves
+// they answer it with their help, as if that were what was asked for.
+func strictBuiltins(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args, c.RunE = noArgs, func(c *cobra.Command, _ []string) error { return c.Help() }
+			for _, shell := range c.Commands() {
+				shell.Args = noArgs
+			}
+			c.Example = "  source <(contextgraph completion bash)\n  contextgraph completion zsh --help"
+		case "help":
+			c.Run, c.RunE = nil, func(c *cobra.Command, args []string) error {
+				about, rest, err := c.Root().Find(args)
+				if err == nil {
+					err = noArgs(about, rest)
+				}
+				if err != nil {
+					return err
+				}
+				about.InitDefaultHelpFlag()
+				return about.Help()
+			}
+		}
+	}
 }
 
 func noArgs(c *cobra.Command, args []string) error {

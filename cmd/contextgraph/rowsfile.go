@@ -55,7 +55,7 @@ type rowsRead struct {
 // readRows reads a file of rows, one JSON object a line. Without skipBad one bad line makes
 // an error of the whole file.
 func (a *app) readRows(ctx context.Context, name string, o rowsOptions) (*rowsRead, error) {
-	in, closeFile, err := a.openRows(name)
+	in, closeFile, err := a.openRows(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +125,16 @@ func (a *app) tell(got *rowsRead) {
 	}
 }
 
-func (a *app) openRows(name string) (io.Reader, func(), error) {
+func (a *app) openRows(ctx context.Context, name string) (io.Reader, func(), error) {
 	if name == stdinName {
-		return cmp.Or[io.Reader](a.stdin, os.Stdin), func() {}, nil
+		// Nothing ends a read of a terminal or of a pipe, so it is left to itself.
+		in, given := io.Pipe()
+		go func() {
+			_, err := io.Copy(given, cmp.Or[io.Reader](a.stdin, os.Stdin))
+			given.CloseWithError(err)
+		}()
+		stop := context.AfterFunc(ctx, func() { given.CloseWithError(context.Cause(ctx)) })
+		return in, func() { stop(); _ = in.Close() }, nil // it always is nil
 	}
 	f, err := os.Open(name)
 	if err != nil {

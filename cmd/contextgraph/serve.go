@@ -225,8 +225,10 @@ func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, ho
 	defer stop()
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return serving },
-		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo),
+		// Long enough for a query of the dataset; the stream of changes has a time of its own.
+		WriteTimeout: 5 * time.Minute,
+		BaseContext:  func(net.Listener) context.Context { return serving },
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo),
 	}
 	if !f.remote {
 		host, _, _ = net.SplitHostPort(f.addr) // it was read before

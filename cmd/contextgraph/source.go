@@ -136,6 +136,11 @@ func (a *app) read(ctx context.Context, src inspect.Source, id string, f session
 	if err != nil {
 		return nil, err
 	}
+	return a.see(ctx, src, key)
+}
+
+// see returns all there is to see of a session.
+func (a *app) see(ctx context.Context, src inspect.Source, key schema.Session) (*inspect.Session, error) {
 	r, err := src.Record(ctx, key)
 	if err != nil {
 		return nil, err

@@ -234,7 +234,7 @@ func (s *recordStats) table(t *table) {
 	fact("tokens", fmt.Sprintf("%d prompt, %d completion, %d total", s.Tokens.Prompt, s.Tokens.Completion, s.Tokens.Total))
 	fact("waited", fmt.Sprintf("%s for humans, longest %s", waited(s.WaitedMS), waited(s.LongestMS)))
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
-		fact("file "+name, size(s.Files[name]))
+		fact("file "+name, bytesText(s.Files[name]))
 	}
 	if d := s.Destination; d != nil {
 		fact("to send", fmt.Sprintf("%d rows to %s", d.Waiting, d.Name))
@@ -269,15 +269,4 @@ func (s *recordStats) table(t *table) {
 			t.line("  ", cell{text: one.Session.ID}, ": ", cell{text: gap})
 		}
 	}
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d kB", n/1000)
-	}
-	return fmt.Sprintf("%d MB", n/1_000_000)
 }

@@ -27,6 +27,7 @@ var update = flag.Bool("update", false, "write what the commands print into the 
 // fixture is what all scripts have: the program, and a journal with its configuration.
 type fixture struct {
 	dir, config, journal string
+	source               string // of the program
 	world                *http.Server
 }
 
@@ -54,7 +55,10 @@ func (f *fixture) make(ctx context.Context) error {
 		program += ".exe"
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(f.dir, "bin", program), "./cmd/contextgraph")
-	build.Dir = filepath.Join("..", "..") // a module of its own
+	if f.source, err = filepath.Abs(filepath.Join("..", "..")); err != nil { // a module of its own
+		return err
+	}
+	build.Dir = f.source
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -69,7 +73,7 @@ func (f *fixture) make(ctx context.Context) error {
 	return record(ctx, w, f.config, f.journal)
 }
 
-// setup gives each script a copy of the journal, and an environment without a user's.
+// setup gives each script a copy of the journal, rows of the plugin for Python, and an environment without a user's.
 func (f *fixture) setup(e *testscript.Env) error {
 	e.Setenv("PATH", filepath.Join(f.dir, "bin")+string(os.PathListSeparator)+e.Getenv("PATH"))
 	e.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(e.WorkDir, "there-are-none.json"))
@@ -77,8 +81,13 @@ func (f *fixture) setup(e *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	python, err := os.ReadFile(filepath.Join(f.source, "cmd", "contextgraph", "testdata", "python-events.ndjson"))
+	if err != nil {
+		return err
+	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(e.WorkDir, "contextgraph.db"), data, 0o600),
+		os.WriteFile(filepath.Join(e.WorkDir, "python.ndjson"), python, 0o600),
 		os.WriteFile(filepath.Join(e.WorkDir, "contextgraph.yaml"), []byte(f.config), 0o600),
 	)
 }

@@ -135,7 +135,7 @@ func TestLive(t *testing.T) {
 	p.wait(`__t.all("#cg-nav .sessions a").length === 1`)
 	p.shows("#cg-nav", "Buy it for first", "Pending")
 	p.click("#cg-nav .sessions a")
-	p.wait(`location.hash.includes("first")`)
+	p.wait(`location.hash.includes("first") && document.querySelector(".session-head .chip")`)
 	p.view("approvals")
 	p.shows("#panel-approvals", "buy", "Pending", "Nobody has answered yet", "expires in")
 	p.holds(`document.querySelectorAll(".decide").length === 0`)

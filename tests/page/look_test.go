@@ -5,6 +5,7 @@ package page_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -223,6 +224,21 @@ func TestAccessibility(t *testing.T) {
 				p.accessible("help")
 			})
 		}
+	}
+}
+
+// What is vendored is what was published.
+func TestVendored(t *testing.T) {
+	source, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile("testdata/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("%x  axe.min.js\n", sha256.Sum256(source)); string(sums) != want {
+		t.Errorf("SHA256SUMS has %q, and the file is %q", sums, want)
 	}
 }
 

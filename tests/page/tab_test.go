@@ -238,9 +238,9 @@ func (p *tab) shows(sel string, texts ...string) {
 // click presses the first element of a selector that can be seen, and that has the text if one is given.
 func (p *tab) click(sel string, text ...string) {
 	p.t.Helper()
-	js := fmt.Sprintf(`__t.point(%s, %s)`, quote(sel), quote(strings.Join(text, "")))
+	js := fmt.Sprintf(`__t.steady(%s, %s).then((at) => window.pointed = at)`, quote(sel), quote(strings.Join(text, "")))
 	p.wait(js)
-	at := eval[[]float64](p, js)
+	at := eval[[]float64](p, `window.pointed`)
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 

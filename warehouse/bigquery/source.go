@@ -207,6 +207,9 @@ func (s *source) lines(ctx context.Context, q inspect.Query, keys []FoundSession
 	}
 	var ids []string
 	from, to := keys[0].First, keys[0].Last
+	if start, _ := s.window(); q.From.After(start) {
+		from = start // q bounds the end of a session; where it began is not among the keys then
+	}
 	for _, k := range keys {
 		ids = append(ids, k.Session.ID)
 		from, to = slices.MinFunc([]time.Time{from, k.First}, time.Time.Compare), slices.MaxFunc([]time.Time{to, k.Last}, time.Time.Compare)

@@ -1,6 +1,6 @@
 -- The rows of some sessions, each event once, with only what a line in a list is made of:
--- what the user said, the requests to humans, the answers and the checks, the calls of tools
--- without their payload, and of model calls the names of the models and the tokens.
+-- what the user said, the requests to humans, the answers and the checks, of the calls of tools
+-- the arguments alone, and of model calls the names of the models and the tokens.
 SELECT
   COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') AS app,
   COALESCE(user_id, '') AS user,
@@ -16,7 +16,7 @@ SELECT
   CASE
     WHEN event_type = 'LLM_RESPONSE' THEN TO_JSON_STRING(STRUCT(content.usage AS usage))
     WHEN event_type IN ('USER_MESSAGE_RECEIVED', 'WORLD_CHANGE_CHECK') OR STARTS_WITH(event_type, 'HITL_') THEN TO_JSON_STRING(content)
-    WHEN STARTS_WITH(event_type, 'TOOL_') THEN TO_JSON_STRING(STRUCT(content.tool AS tool))
+    WHEN STARTS_WITH(event_type, 'TOOL_') THEN TO_JSON_STRING(STRUCT(content.tool AS tool, content.args AS args))
   END AS content,
   CAST(NULL AS STRING) AS content_parts,
   CASE

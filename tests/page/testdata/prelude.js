@@ -26,11 +26,19 @@
     return null;
   };
   t.until = async (fn, ms) => {
-    for (const end = performance.now() + ms; performance.now() < end; await new Promise((r) => setTimeout(r, 15))) if (fn()) return true;
+    for (const end = performance.now() + ms; performance.now() < end; await new Promise((r) => setTimeout(r, 15))) if (await fn()) return true;
     return false;
   };
   // frame waits until what was done is on the screen.
   t.frame = () => new Promise((r) => requestAnimationFrame(() => setTimeout(r)));
+
+  // steady is a point once it stays where it is: a page that is being drawn still moves.
+  t.steady = async (sel, text) => {
+    const was = t.point(sel, text);
+    await t.frame();
+    const now = t.point(sel, text);
+    return was && now && Math.abs(was[0] - now[0]) + Math.abs(was[1] - now[1]) < 1 ? now : null;
+  };
 
   // The page never makes any of these, and only so many of the others.
   const never = ["img", "iframe", "frame", "object", "embed", "video", "audio", "source", "base", "foreignobject", "math", "mi", "animate", "animatetransform", "set", "use", "image", "feimage", "applet", "marquee", "template", "portal"];

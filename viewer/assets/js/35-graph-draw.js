@@ -122,7 +122,7 @@ class GraphDrawing {
       g.append(svg("rect", { class: "gn-ring", x: x - 4, y: y - 4, width: b.w + 8, height: b.h + 8, rx: 11 }),
         svg("rect", { class: "gn-shape", x, y, width: b.w, height: b.h, rx: 8 }),
         svg("text", { class: "gn-type", x: c.x, y: c.y - 6 }, clip(n.sub, 22)),
-        svg("text", { class: "gn-value", x: c.x, y: c.y + 11 }, clip(n.label, 22)), order);
+        svg("text", { class: "gn-value", x: c.x, y: c.y + 11 }, clip(n.label, 20)), order);
       return g;
     }
     const info = CLASSES[n.kind] || CLASSES.other;

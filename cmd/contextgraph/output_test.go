@@ -1,0 +1,97 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+)
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+// TestUnwritten: what did not get to stdout is an error of each command, whoever wrote it.
+func TestUnwritten(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"})
+	for _, args := range []string{
+		"--help", "--version", "sessions --help", "completion bash", "sessions", "trace s1", "export s1", "stats", "doctor",
+		"init --dry-run --offline --project my-project --dataset agents",
+	} {
+		var errs bytes.Buffer
+		code := run(t.Context(), strings.Fields(args), &app{stdout: fullDisk{}, stderr: &errs})
+		if code != exitError || !strings.Contains(errs.String(), "the disk is full") {
+			t.Errorf("contextgraph %s = %d: %s", args, code, errs.String())
+		}
+	}
+}
+
+// TestInterrupted: the code is that of a program that Ctrl-C ended, whatever was under way, and
+// a standard input that says nothing is not waited for.
+func TestInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"})
+	for _, args := range []string{"doctor", "bench", "sessions", "check s1", "sessions --from -", "import - --journal new.db"} {
+		silent, end := io.Pipe()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("it was stopped"))
+		var out, errs bytes.Buffer
+		code := run(ctx, strings.Fields(args), &app{stdin: silent, stdout: &out, stderr: &errs})
+		if code != exitInterrupted || out.Len() > 0 || errs.Len() == 0 {
+			t.Errorf("contextgraph %s = %d: %s%s", args, code, out.String(), errs.String())
+		}
+		if err := end.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat("new.db"); err == nil {
+		t.Error("an import that read nothing made a journal")
+	}
+}
+
+// TestEmptyFileIsNoJournal: looking at one does not make it one.
+func TestEmptyFileIsNoJournal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(journal.DefaultPath, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"sessions", "trace s1", "check s1", "stats", "export --all", "view", "serve --addr 127.0.0.1:0"} {
+		if code, stdout, stderr := in(t, nil, strings.Fields(args)...); code != exitError || stdout != "" || !strings.Contains(stderr, "contextgraph.db is empty") {
+			t.Errorf("contextgraph %s = %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	if code, stdout, _ := in(t, nil, "doctor"); code != exitOK || !strings.Contains(stdout, "nothing was recorded in it yet") {
+		t.Errorf("doctor = %d: %s", code, stdout)
+	}
+	if info, err := os.Stat(journal.DefaultPath); err != nil || info.Size() != 0 {
+		t.Errorf("the file: %v, %v", info, err)
+	}
+}
+
+// TestExportReplacesFilesOnly: what is no file, such as a device, stays what it is.
+func TestExportReplacesFilesOnly(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"})
+	if err := os.Mkdir("rows.ndjson", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := in(t, nil, "export", "s1", "--file", "rows.ndjson")
+	if info, err := os.Stat("rows.ndjson"); code != exitError || !strings.Contains(stderr, "no regular file") || err != nil || !info.IsDir() {
+		t.Errorf("%d: %s, %v", code, stderr, err)
+	}
+	code, stdout, _ := in(t, nil, "export", "s1", "--file", "-")
+	if _, err := os.Stat("-"); code != exitOK || strings.Count(stdout, "\n") != 1 || err == nil {
+		t.Errorf("to stdout: %d: %s", code, stdout)
+	}
+}
