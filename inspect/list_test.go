@@ -215,6 +215,44 @@ func TestSummaryIsThatOfTheSession(t *testing.T) {
 	}
 }
 
+// TestRowsExpire holds that the list of rows says what is true when it is asked for.
+func TestRowsExpire(t *testing.T) {
+	s := newScript(t).asks()
+	old := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	for i := range s.rows {
+		s.rows[i].Content = []byte(strings.ReplaceAll(string(s.rows[i].Content), at(3600).Format(time.RFC3339), old))
+	}
+	src := inspect.NewRows("rows", s.rows)
+	for _, tt := range []struct {
+		after time.Duration
+		want  inspect.Status
+	}{{0, inspect.StatusPending}, {2 * time.Hour, inspect.StatusExpired}, {3 * time.Hour, inspect.StatusExpired}} {
+		inspect.SetClock(src, func() time.Time { return time.Now().Add(tt.after) })
+		page, err := src.Sessions(t.Context(), inspect.Query{Status: []inspect.Status{tt.want}})
+		if err != nil || len(page.Sessions) != 1 {
+			t.Errorf("after %v: %d sessions are %s, %v", tt.after, len(page.Sessions), tt.want, err)
+		}
+	}
+}
+
+// TestUnknownToTheLedger holds that the list knows when a request expires that the ledger of
+// the session does not have.
+func TestUnknownToTheLedger(t *testing.T) {
+	j := openJournal(t)
+	s := newScript(t).asks()
+	store(t, j, s.rows)
+	err := j.Ledger().Create(t.Context(), safety.Approval{
+		ID: "other", Session: session, CallID: "c0", Tool: "look", RunID: "r0", State: safety.StatePending, RequestedAt: at(1), ExpiresAt: time.Now().Add(time.Hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := inspect.NewJournal(j).Sessions(t.Context(), inspect.Query{})
+	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Status != inspect.StatusExpired || page.Sessions[0].Approvals != 2 {
+		t.Errorf("%+v, %v, want one session that is expired", page.Sessions, err)
+	}
+}
+
 func TestBadQueries(t *testing.T) {
 	tests := map[string]struct {
 		query inspect.Query

@@ -38,7 +38,7 @@ func (x *record) problems(s *Session) []Problem {
 			return fmt.Sprintf("%s attributes that are no JSON object: what they say of calls, models and approvals is unknown.", plural(n, "row has", "rows have"))
 		}},
 		{Problem{Kind: "unanswered_call"}, func(n int) string {
-			return fmt.Sprintf("%s an end although the run is over: it is not known what became of it.", plural(n, "call has not", "calls do not have"))
+			return fmt.Sprintf("%s no end although the run is over: it is not known what became of it.", plural(n, "call has", "calls have"))
 		}},
 		{Problem{Kind: "truncated"}, func(n int) string {
 			return fmt.Sprintf("%s content to a limit when recorded.", plural(n, "row lost", "rows lost"))

@@ -30,11 +30,11 @@ func TestProblems(t *testing.T) {
 		"content":    {func(s *script) { s.rows[0].Content = []byte("{") }, "bad_content", []int{0}, "not JSON"},
 		"latency":    {func(s *script) { s.rows[0].LatencyMS = []byte("{") }, "bad_content", []int{0}, "not JSON"},
 		"attributes": {func(s *script) { s.rows[1].Attributes = []byte("[]") }, "bad_attributes", []int{1}, "no JSON object"},
-		"tool":       {func(s *script) { s.rows[5].EventType = schema.StateDelta }, "unanswered_call", []int{4}, "1 call has not an end"},
-		"model":      {func(s *script) { s.rows[3].EventType, s.rows[3].Attributes = schema.StateDelta, nil }, "unanswered_call", []int{2}, "an end although the run is over"},
+		"tool":       {func(s *script) { s.rows[5].EventType = schema.StateDelta }, "unanswered_call", []int{4}, "1 call has no end"},
+		"model":      {func(s *script) { s.rows[3].EventType, s.rows[3].Attributes = schema.StateDelta, nil }, "unanswered_call", []int{2}, "no end although the run is over"},
 		"call": {func(s *script) {
 			s.rows[3].Attributes = []byte(`{"function_calls":[{"id":"c1"},{"id":"c8"},{"id":"c9"}]}`)
-		}, "unanswered_call", []int{3}, "2 calls do not have an end"},
+		}, "unanswered_call", []int{3}, "2 calls have no end"},
 		"truncated": {func(s *script) { s.rows[3].IsTruncated = true }, "truncated", []int{3}, "1 row lost content"},
 		"duplicate": {func(s *script) { s.rows = append(s.rows, s.rows[3]) }, "duplicate_event", nil, "1 row was left out"},
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -43,7 +44,7 @@ func NewRows(name string, rows []schema.Event, opts ...RowsOption) Source {
 		of.last = max(of.last, rows[i].Timestamp)
 	}
 	for _, of := range s.list {
-		of.summarize()
+		of.order(s.now())
 	}
 	slices.SortFunc(s.list, func(a, b *rowsSession) int { return compare(b.place(), a.place()) })
 	return s
@@ -57,34 +58,48 @@ type rowsSource struct {
 	now       func() time.Time
 }
 
-// rowsSession is one session. asks says that a human was asked, so that its status
-// depends on the time.
+// rowsSession is one session.
 type rowsSession struct {
-	key     schema.Session
-	rows    []schema.Event
-	last    int64
+	key  schema.Session
+	rows []schema.Event
+	last int64
+
+	mu      sync.Mutex
 	summary Summary
-	asks    bool
+	// until is the last moment of which the summary is: a request expires after it. Zero is
+	// for ever.
+	until time.Time
 }
 
-func (of *rowsSession) summarize() {
+// order brings the rows into order, and makes the line of the session.
+func (of *rowsSession) order(now time.Time) {
 	if !slices.ContainsFunc(of.rows, func(e schema.Event) bool { return e.Seq != 0 }) {
 		slices.SortStableFunc(of.rows, func(a, b schema.Event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
 		Order(of.rows)
 	}
-	timeline := graphsync.Build(of.rows, nil).Trace().Timeline
-	of.asks = slices.ContainsFunc(timeline, func(e schema.Event) bool { return isRequest(e.EventType) })
-	of.summary = summarize(of.key, decode(timeline), nil)
-	of.rows = timeline
+	of.rows = graphsync.Build(of.rows, nil).Trace().Timeline
+	of.summarize(now)
+}
+
+func (of *rowsSession) summarize(now time.Time) {
+	rows := decode(of.rows)
+	asked := approvalsOf(rows, nil, now)
+	of.summary, of.until = summarize(of.key, rows, asked), time.Time{}
+	for i := range asked {
+		if at := asked[i].ExpiresAt; !at.IsZero() && !past(at, now) && (of.until.IsZero() || at.Before(of.until)) {
+			of.until = at
+		}
+	}
 }
 
 // at returns the line of the session as of now.
 func (of *rowsSession) at(now time.Time) Summary {
-	if !of.asks {
-		return of.summary
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if past(of.until, now) {
+		of.summarize(now)
 	}
-	rows := decode(of.rows)
-	return summarize(of.key, rows, approvalsOf(rows, nil, now))
+	return of.summary
 }
 
 // rowsPlace is a place in a list of sessions: behind this one.
@@ -135,12 +150,11 @@ func (s *rowsSource) Sessions(ctx context.Context, q Query) (Page, error) {
 			return Page{}, err
 		}
 		if after != nil && compare(of.place(), *after) >= 0 ||
-			q.App != "" && of.key.App != q.App || q.User != "" && of.key.User != q.User ||
-			!q.during(of.summary.End) || !q.finds(&of.summary) {
+			q.App != "" && of.key.App != q.App || q.User != "" && of.key.User != q.User {
 			continue
 		}
 		line := of.at(now)
-		if !q.wants(line.Status) {
+		if !q.during(line.End) || !q.Selects(&line) {
 			continue
 		}
 		if len(page.Sessions) == q.Limit {

@@ -88,7 +88,7 @@ func (a *app) runInit(ctx context.Context, cfg warehouse.Config, o bigquery.Init
 	}
 	r, err := d.Init(ctx, o)
 	for _, n := range r.Notes {
-		fmt.Fprintf(a.stderr, "note: %s\n", n)
+		a.note("%s", n)
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (a *app) plan(ctx context.Context, cfg warehouse.Config, offline bool) erro
 	if !offline {
 		statements, notes, err := a.look(ctx, cfg)
 		for _, n := range notes {
-			fmt.Fprintf(a.stderr, "note: %s\n", n)
+			a.note("%s", n)
 		}
 		if statements != nil {
 			if len(statements) == 0 && err == nil {
@@ -108,7 +108,7 @@ func (a *app) plan(ctx context.Context, cfg warehouse.Config, offline bool) erro
 			printStatements(a.stdout, statements)
 			return err
 		}
-		fmt.Fprintf(a.stderr, "note: the dataset could not be looked at, so these are the statements for a new one: %v\n", err)
+		a.note("the dataset could not be looked at, so these are the statements for a new one: %v", err)
 	}
 	statements, err := cfg.Definitions()
 	if err != nil {

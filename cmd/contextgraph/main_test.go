@@ -112,10 +112,10 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "No.", http.StatusForbidden) }))
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "\x1b[2JNo.", http.StatusForbidden) }))
 	t.Cleanup(refusing.Close)
 	code, stdout, stderr = in(t, refusing, "init", "--dry-run", "--project", "my-project", "--dataset", "agents")
-	if code != exitOK || !strings.Contains(stdout, "CREATE SCHEMA IF NOT EXISTS") || !strings.Contains(stderr, "could not be looked at") {
+	if code != exitOK || !strings.Contains(stdout, "CREATE SCHEMA IF NOT EXISTS") || !strings.Contains(stderr, "could not be looked at") || strings.Contains(stderr, "\x1b") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 }

@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "journal     %s\npage        %s\ntry next    sqlite3 %q %q\n", journal, page, journal, nextQuery)
+	_, err = fmt.Fprintf(stdout, "journal     %s\npage        %s\ntry next    go run ./cmd/contextgraph approvals --journal %q\n            sqlite3 %q %q\n", journal, page, journal, journal, nextQuery)
 	return err
 }
 

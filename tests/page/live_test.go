@@ -104,7 +104,7 @@ func encode(v m) []byte {
 // asks records a session that waits for a human.
 func (l *live) asks(session string) {
 	l.t.Helper()
-	keys := m{"pause_kind": "hitl_confirmation", "function_call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "", "enforced": true}
+	keys := m{"pause_kind": "hitl_confirmation", "function_call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "enforced": true}
 	l.row(session, schema.UserMessageReceived, session+"1", "", m{"text_summary": "Buy it for " + session}, nil)
 	l.row(session, schema.ToolStarting, session+"2", session+"1", m{"tool": "buy", "args": m{"what": "it"}}, m{"adk": m{"function_call_id": "call"}})
 	l.row(session, schema.HITLConfirmationRequest, session+"3", session+"2", m{"tool": "adk_request_confirmation", "args": m{
@@ -118,7 +118,7 @@ func (l *live) asks(session string) {
 func (l *live) rejected(session string) {
 	l.t.Helper()
 	l.row(session, schema.HITLConfirmationRequestCompleted, session+"4", "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": false}},
-		m{"adk": m{"function_call_id": "call", "confirmation_id": "confirmation-" + session, "confirmed": false, "accepted": true, "enforced": true, "approver": "bob"}})
+		m{"adk": m{"function_call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "confirmed": false, "accepted": false, "reason": "rejected", "enforced": true, "approver": "bob"}})
 	l.flush()
 }
 
@@ -217,7 +217,7 @@ func TestDecide(t *testing.T) {
 	p.wait(`__t.text(".session-head").includes("Rejected") && document.querySelectorAll(".decide").length === 0`)
 
 	session := schema.Session{App: "shop", User: "ann", ID: "first"}
-	want := []viewer.Decision{{Session: session, ConfirmationID: "confirmation-first", Confirmed: true}, {Session: session, ConfirmationID: "confirmation-first"}}
+	want := []viewer.Decision{{Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first", Confirmed: true}, {Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first"}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if diff := cmp.Diff(want, d.got); diff != "" {

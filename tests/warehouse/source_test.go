@@ -5,6 +5,7 @@ package warehouse_test
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +17,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
+
+// unnamed are the members that name calls and requests.
+var unnamed = regexp.MustCompile(`"(function_call_id|confirmation_id|approval_id)":`)
 
 // Lists and sessions of the dataset are those of the rows that went there.
 func TestSourceGivesWhatTheRowsGive(t *testing.T) {
@@ -31,6 +35,14 @@ func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 			rows = append(rows, e)
 		}
 	}
+	// As another recorder writes them: nothing says which call a run of a tool is of.
+	stories = append(stories, delegate(t, "s-unnamed").resumed(true, time.Minute))
+	for _, e := range stories[len(stories)-1].rows {
+		e.Attributes = unnamed.ReplaceAll(e.Attributes, []byte(`"was_$1":`))
+		rows = append(rows, e)
+	}
+	done := stories[1].rows // asked for something a minute before its last row
+	ended := time.UnixMicro(done[len(done)-1].Timestamp).Add(time.Minute)
 	now := time.UnixMicro(rows[len(rows)-1].Timestamp).Add(time.Hour).UTC()
 	shuffled := slices.Clone(rows)
 	slices.Reverse(shuffled)
@@ -45,6 +57,7 @@ func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 	for _, q := range []inspect.Query{
 		{}, {Limit: 1}, {Search: "S-D"}, {Search: "nothing"}, {Status: []inspect.Status{inspect.StatusPending}}, {App: "other"},
 		{User: rows[0].UserID, Limit: 3}, {From: time.UnixMicro(rows[0].Timestamp), To: now}, {To: time.UnixMicro(rows[0].Timestamp)},
+		{From: ended}, {From: ended, Status: []inspect.Status{inspect.StatusExecuted}},
 	} {
 		wq, gq := q, q
 		for pages := 0; ; pages++ {
