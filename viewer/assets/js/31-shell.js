@@ -17,6 +17,17 @@ function buildTop(app) {
   };
   toggle.addEventListener("click", () => setNav(document.body.classList.contains("nav-closed")));
   setNav(!narrow.matches && (page.live || page.list.length !== 1));
+  // Where it is narrow, the list lies over the session: it goes when one is chosen, and stays
+  // when the one that is shown has new rows.
+  let shown = "";
+  app.on("session", () => {
+    const key = JSON.stringify(app.key);
+    if (narrow.matches && key !== shown) setNav(false);
+    shown = key;
+  });
+  narrow.addEventListener("change", () => {
+    if (narrow.matches) setNav(false);
+  });
 
   const about = h("p", "about");
   const dot = h("span", { class: "dot", "aria-hidden": "true" });
