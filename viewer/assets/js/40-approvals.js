@@ -325,7 +325,8 @@ function decisionButtons(app, a) {
   if (!app.page.decisions || !app.page.live || a.kind !== "confirmation" || !["pending", "check_failed", "safe"].includes(a.status)) return null;
   return h("div", "decide",
     h("button", { class: "btn", onclick: () => decide(app, a, false) }, icon("rejected"), "Reject"),
-    h("button", { class: "btn primary", onclick: () => decide(app, a, true) }, icon("check"), "Approve"));
+    // No gate would look at the world before a call that is only observed.
+    a.enforced ? h("button", { class: "btn primary", onclick: () => decide(app, a, true) }, icon("check"), "Approve") : null);
 }
 
 /** decide asks once more, says what will happen, and sends the answer. @param {App} app @param {Approval} a @param {boolean} confirmed */
