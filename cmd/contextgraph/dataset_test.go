@@ -6,8 +6,11 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,5 +189,27 @@ func TestDatasetIsReadAsItsRows(t *testing.T) {
 		if wantCode == exitOK && want == "" {
 			t.Errorf("%s says nothing", command)
 		}
+	}
+
+	// The page has the same sessions; JSON comes as BigQuery normalises it.
+	var pages [2]string
+	for i, from := range [][]string{{name}, {"dataset", "--project", "my-project", "--dataset", "agents"}} {
+		file := fmt.Sprintf("page-%d.html", i)
+		reads := &app{client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())}}
+		if code, _, stderr := askWith(t, reads, append([]string{"view", "--all", "--file", file, "--from"}, from...)...); code != exitOK {
+			t.Fatalf("view --from %v: %d: %s", from, code, stderr)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := regexp.MustCompile(`"list":(\[.*?\]),"sessions":`).FindSubmatch(text)
+		if list == nil {
+			t.Fatalf("%s has no list", file)
+		}
+		pages[i] = string(list[1])
+	}
+	if diff := gocmp.Diff(pages[0], pages[1]); diff != "" {
+		t.Errorf("sessions of the page (-rows +dataset):\n%s", diff)
 	}
 }
