@@ -5,10 +5,14 @@ package safety_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -155,5 +159,136 @@ func TestSpellingSeenAfterTheRequest(t *testing.T) {
 	wantDrift(t, r, safety.PriceChanged)
 	if got := r.Alerts()[0].Entity; got != "A1" {
 		t.Errorf("alert of %q", got)
+	}
+}
+
+// seenAs is one entity that was seen under each text, the last one latest; what begins
+// with "!" the action says.
+func seenAs(texts ...string) entity.Canonical {
+	var list []entity.Entity
+	for i, v := range texts {
+		e := entity.Entity{Type: "Product", Value: v, Confidence: 1, Source: entity.SourceRule, TechNode: "node-0", SeenAt: epoch.Add(time.Duration(i-100) * time.Second)}
+		if said, ok := strings.CutPrefix(v, "!"); ok {
+			e.Value, e.Source, e.TechNode = said, entity.SourceAction, "node-1"
+		} else {
+			e.Attributes = values{"price": usd("$10")}
+		}
+		list = append(list, e)
+	}
+	return entity.Canonicalize(list)[0]
+}
+
+// Which spellings cost something, and how much: those that the action has, as often as it
+// has them, or else the one seen last.
+func TestSpellingsInASum(t *testing.T) {
+	repeated := seenAs("ab", "Ab", "!ab", "!Ab")
+	for i := range repeated.Seen {
+		if s := &repeated.Seen[i]; s.Source == entity.SourceAction && s.Value == "ab" {
+			s.Repeats = 1
+		}
+	}
+	for name, test := range map[string]struct {
+		product   entity.Canonical
+		evaluated bool
+		gone      bool // the record has it no more at the check
+		want      string
+	}{
+		"the first is bought":           {seenAs("Ab", "ab", "!ab"), true, false, "$12"},
+		"the other is bought":           {seenAs("Ab", "!Ab", "ab"), true, false, "$11"},
+		"the other, in the action":      {seenAs("Ab", "!Ab", "ab"), false, false, "$11"},
+		"none is bought":                {seenAs("Ab", "ab"), true, false, "$12"},
+		"none of three":                 {seenAs("AB", "Ab", "ab"), true, false, "$12"},
+		"one of three":                  {seenAs("AB", "!Ab", "ab"), true, false, "$11"},
+		"one twice":                     {repeated, false, false, "$35"},
+		"both, and the record forgot":   {seenAs("Ab", "ab", "!ab", "!Ab"), false, true, "$23"},
+		"the other, and it was forgot":  {seenAs("Ab", "!Ab", "ab"), false, true, "$11"},
+		"bought under one name alone":   {seenAs("ab", "!ab"), true, false, "$12"},
+		"looked at under one name only": {seenAs("ab"), true, false, "$12"},
+	} {
+		b := newBench(t, func(cfg *safety.GuardConfig) {
+			within(safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 0.5, Evaluated: test.evaluated})(cfg)
+			cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Tolerance: safety.Tolerance{Percent: 50}}
+			cfg.Checkers["Product"] = safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
+				return safety.State{AsOf: epoch, Attributes: values{"price": usd(map[string]string{"ab": "$12", "Ab": "$11", "AB": "$10"}[e.Value])}}, nil
+			})
+		}, test.product, thing("Budget", "q3", values{"amount": usd("$1")}))
+		b.ask()
+		if test.gone {
+			b.record.snap.Entities = slices.DeleteFunc(b.record.snap.Entities, func(e entity.Canonical) bool { return e.Type == "Product" })
+		}
+		r := b.check()
+		wantDrift(t, r, safety.BudgetExceeded)
+		if got := r.Alerts()[0].After; got != test.want {
+			t.Errorf("%s: the plan costs %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// A spelling that the human did not see is said to be one, and no other.
+func TestSpellingSeenLaterIsUnseen(t *testing.T) {
+	b := newBench(t, sells(map[string]string{"a1": "$10", "A1": "$10"}), spellings("a1", "$10"))
+	b.ask()
+	b.record.snap.Entities = []entity.Canonical{spellings("a1", "$10", "A1", "$10")}
+	unseen := make(map[string]bool)
+	for _, e := range b.check().Entities() {
+		unseen[e.Value] = e.Unseen
+	}
+	if diff := cmp.Diff(map[string]bool{"a1": false, "A1": true}, unseen); diff != "" {
+		t.Errorf("unseen (-want +got):\n%s", diff)
+	}
+}
+
+// A checker that is asked for one spelling sees which attributes were seen with it, so that it
+// can tell where they came from.
+func TestCheckerSeesWhatASpellingWasSeenWith(t *testing.T) {
+	var mu sync.Mutex
+	got := make(map[string][]string)
+	b := newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Checkers["Product"] = safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, s := range e.Seen {
+				got[e.Value] = append(got[e.Value], fmt.Sprintf("%s with %d attributes", s.Value, len(s.Attributes)))
+			}
+			return safety.State{AsOf: epoch, Attributes: values{"price": e.Attributes["price"]}}, nil
+		})
+	}, spellings("a1", "$10", "A1", "$20"))
+	b.ask()
+	wantSafe(t, b.check())
+	want := map[string][]string{
+		"a1": {"a1 with 1 attributes", "A1 with 0 attributes"},
+		"A1": {"a1 with 0 attributes", "A1 with 1 attributes"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A text has spellings also where it was read as one; a number and an amount have none.
+func TestSpellingsOfKinds(t *testing.T) {
+	for _, test := range []struct {
+		values []string
+		norm   entity.Value
+		asked  int
+	}{
+		{[]string{"a1", "A1"}, entity.Text("a1"), 2},
+		{[]string{"a1", "A1"}, entity.Value{}, 2},
+		{[]string{"$10", "10 USD"}, usd("$10"), 1},
+		{[]string{"10", "10.0"}, number(10), 1},
+	} {
+		var list []entity.Entity
+		for i, v := range test.values {
+			list = append(list, entity.Entity{Type: "Product", Value: v, Norm: test.norm, Confidence: 1, Source: entity.SourceRule, TechNode: "node-0",
+				SeenAt: epoch.Add(time.Duration(i-100) * time.Second), Attributes: values{"price": usd("$10")}})
+		}
+		one := entity.Canonicalize(list)
+		if len(one) != 1 {
+			t.Fatalf("%v are %d entities", test.values, len(one))
+		}
+		b := newBench(t, answering(safety.State{AsOf: epoch, Attributes: values{"price": usd("$10")}}, nil), one[0])
+		b.ask()
+		if r := b.check(); r.TotalEntities() != test.asked || !r.IsSafeToApprove() {
+			t.Errorf("%v: %d were checked, want %d\n%s", test.values, r.TotalEntities(), test.asked, r.Summary())
+		}
 	}
 }
