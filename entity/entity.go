@@ -30,7 +30,14 @@ const (
 	SourceAction Source = "action"
 	// SourceModel is an entity that a language model found.
 	SourceModel Source = "model"
+	// SourceClaim is an entity in the words of a user or an agent, in a state, or in the
+	// arguments of a call that is not the action: nobody looked it up there.
+	SourceClaim Source = "claim"
 )
+
+// Reading reports whether a source shows what is, by a result that was looked up. Any
+// other only names the thing.
+func (s Source) Reading() bool { return s == SourceDeclared || s == SourceRule }
 
 // Limits of the texts of an Entity, in bytes.
 const (
@@ -50,6 +57,9 @@ type Entity struct {
 	Norm Value
 	// Attributes are the typed facts seen with it: price, availability, reach, status, ...
 	Attributes map[string]Value
+	// Echoes names the attributes that the arguments of the same call say as well, sorted.
+	// The result repeats them, so they are no readings.
+	Echoes []string `json:",omitzero"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
 	// Confidence is 0..1; exact sources use 1 unless configured otherwise.
@@ -65,6 +75,20 @@ type Entity struct {
 	// Repeats is how many more times the row has it: what a plan lists twice is one
 	// entity, and is bought twice. Only a rule over the arguments of an action counts.
 	Repeats int `json:",omitzero"`
+	// Read says that the step that decided had read the sighting. Only the selection of
+	// evidence for a decision sets it.
+	Read bool `json:",omitzero"`
+}
+
+// Identity returns the identity of what is checked: the type and the value, a text by its
+// very code points, any other kind by its normal form. Two texts that differ in case may
+// be two things in the world, so each is checked by its own name; [Entity.CanonicalKey]
+// is for showing them as one.
+func (e Entity) Identity() string {
+	if e.Norm.kind == KindNone || e.Norm.kind == KindText {
+		return escape(e.Type) + ":text:" + e.Value
+	}
+	return escape(e.Type) + ":" + e.Norm.Canonical()
 }
 
 // CanonicalKey returns the identity of what was seen: the type and the normalised

@@ -27,10 +27,46 @@ type Receipt struct {
 	Version string `json:"version"`
 }
 
+// Decision names the step that asks, so that the record can tell what it had read. The
+// zero Decision is none.
+type Decision struct {
+	// Node is the key of the asking node in the graph.
+	Node string `json:"node,omitempty"`
+	// Answer is the event id of the row that ended the model call which asked; "" if no
+	// model did.
+	Answer string `json:"answer,omitempty"`
+	// Run is the run that asked. After is the event id of its last row before the asking
+	// step began, where no model asked; "" is the start of the run.
+	Run   string `json:"run,omitempty"`
+	After string `json:"after,omitempty"`
+	// UpTo is the number of the last row that counts; 0 counts all. [Guard.Ask] sets it to
+	// the watermark of the first snapshot.
+	UpTo int64 `json:"up_to,omitempty"`
+}
+
+// Expected says which rule shows an attribute of a type, and in the results of which tool.
+// An empty Attribute stands for a rule without attributes.
+type Expected struct {
+	Type, Attribute, Rule, Tool string
+}
+
 // Snapshot is what the record of a session says a decision rests on.
 type Snapshot struct {
-	// Entities are the entities evaluated before the decision, one each.
+	// Entities are the entities recorded before the decision, one for each
+	// [entity.Entity.Identity], which is their Key.
+	//
+	// Seen holds the readings that count (of a source that is a reading, each with the
+	// attributes that count and no others; Read says whether the deciding step had read it),
+	// and the sightings in the arguments of the action (of [entity.SourceAction], with the
+	// node of the decision). Attributes has each attribute that any sighting before the
+	// decision has: by the latest reading that counts, or, if no reading of it counts, by
+	// the latest sighting. What is seen or named without attributes has the attribute
+	// [Exists], true, unless a reading of another attribute counts.
 	Entities []entity.Canonical
+	// Asked says that a model asked, so that it must have read what it names.
+	Asked bool
+	// Expected are the rules that show attributes, for the failure that nothing was seen.
+	Expected []Expected
 	// Receipt says from what they were extracted.
 	Receipt Receipt
 	// Gaps names, for people, what is missing from the record: rows that were
@@ -64,12 +100,14 @@ func problems(r Receipt, gaps []string) []Failure {
 	return out
 }
 
+// Exists is the attribute of what was seen, or named, without any attribute.
+const Exists = "exists"
+
 // Evidence reads the record of a session. Collect must return only when every row
-// recorded before the call is durable and has been extracted from. decision is the
-// key of the node that asks ("" for the whole session): entities evaluated after it
-// are not part of what it rests on.
+// recorded before the call is durable and has been extracted from. Entities recorded
+// after the decision are not part of what it rests on; without one everything is.
 //
 // Collect is called concurrently. An error, or a panic, denies.
 type Evidence interface {
-	Collect(ctx context.Context, s Session, decision string) (Snapshot, error)
+	Collect(ctx context.Context, s Session, d Decision) (Snapshot, error)
 }

@@ -1,0 +1,153 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"context"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Progress says how far the rows of a session were extracted. The zero Progress is that
+// of a session without extracted rows.
+type Progress struct {
+	// Watermark is the number of the last row that was extracted. Rows counts the rows up to
+	// it, Failed those that gave nothing because of an error, Truncated those that rules read
+	// although some of their content is lost.
+	Watermark int64
+	Rows      int
+	Failed    int
+	Truncated int
+	// Error is the first error, for people.
+	Error string
+	// Version is the digest of the rules that extracted.
+	Version string
+	// Results counts the results of the session.
+	Results int64
+	// Unmatched counts what requests of models held and no row on record explains.
+	Unmatched int
+}
+
+// Result is a tool call that ended.
+type Result struct {
+	// Number counts the results of the session, from 1.
+	Number int64
+	// Row is the number of the row that ended the call, Start that of the row that began
+	// it. Start is 0 where the record does not say it: such a result supersedes nothing.
+	Row, Start int64
+	EventID    string
+	RunID      string
+	CallID     string
+	// Digest is that of the response as models read it; "" if the row lacks it.
+	Digest string
+}
+
+// Span is an interval of numbers, with both ends.
+type Span struct{ First, Last int64 }
+
+// ModelCall is a call of a model that ended, with the results that it had read.
+type ModelCall struct {
+	// EventID is the row that ended it, Row the number of that row.
+	EventID string
+	Row     int64
+	// Names are what later requests call it by: "r:" and its EventID, "c:" and the id of a
+	// call that it asked for.
+	Names []string
+	// Read are the results that it had read, by Result.Number, in order and apart.
+	Read []Span
+}
+
+// Sighting is one thing that one row shows or names.
+type Sighting struct {
+	entity.Entity
+	// Key is the [entity.Entity.Identity].
+	Key string
+	// Row is the number of the row at which it was recorded, Start that of the row at which
+	// its reading began; 0 is not known.
+	Row, Start int64
+	// Result is the Number of the result that shows it; 0 where none does.
+	Result int64
+}
+
+// Advance is what a batch of rows adds to the evidence of a session.
+type Advance struct {
+	Session schema.Session
+	// From is the Watermark after which the batch begins, To the progress at its end. If To
+	// has another Version than the stored progress, From is 0 and the stored evidence of
+	// the session is removed first.
+	From int64
+	To   Progress
+	// Results, Calls and Sightings are added.
+	Results   []Result
+	Calls     []ModelCall
+	Sightings []Sighting
+	// Names adds names to model calls: the EventID of the call by name.
+	Names map[string]string
+	// Rewritten says which results models read otherwise than the row says: the digest that
+	// they read by the EventID of the result. Sightings of such a result are no readings,
+	// except those of [entity.SourceDeclared].
+	Rewritten map[string]string
+	// Runs are added to what is stored of them: Turns that are new, Started the earlier,
+	// Completed if either is, Expected the greater, Stored the sum.
+	Runs []Run
+}
+
+// EvidenceStore holds the evidence of sessions: what their rows show, each row extracted
+// once. It is safe for concurrent use, also by several processes where the store allows.
+type EvidenceStore interface {
+	// Flush returns when every row recorded before is stored.
+	Flush(ctx context.Context) error
+	// View calls f with the evidence of a session as it is at one moment.
+	View(ctx context.Context, s schema.Session, f func(EvidenceReader) error) error
+	// Advance stores a, all of it or nothing. It returns [ErrMoved] if the Watermark of the
+	// session is not a.From, or if its Version is not a.To.Version while a.From is not 0.
+	Advance(ctx context.Context, a Advance) error
+}
+
+// EvidenceReader reads the evidence of one session at one moment. It must not be used
+// after the call that it was given to.
+type EvidenceReader interface {
+	Progress() (Progress, error)
+	// LastRow returns the number of the last row of the session, 0 if it has none.
+	LastRow() (int64, error)
+	// Rows returns the rows after a number, in order, at most limit.
+	Rows(after int64, limit int) ([]schema.Event, error)
+	// Row returns the row with an event id, also of another session; false if there is none.
+	Row(eventID string) (schema.Event, bool, error)
+	// Results returns the results with a call id and a digest, in order.
+	Results(callID, digest string) ([]Result, error)
+	// ResultsOfRun returns the results of a run up to a row, in order.
+	ResultsOfRun(run string, upTo int64) ([]Result, error)
+	// ModelCalls returns the model calls with a name, in order.
+	ModelCalls(name string) ([]ModelCall, error)
+	// Keys returns the keys of things after a key, in order, at most limit, of things with a
+	// sighting up to a row.
+	Keys(after string, upTo int64, limit int) ([]string, error)
+	// Attributes returns the names of the attributes of a thing, in order: "" stands for
+	// sightings without attributes.
+	Attributes(key string) ([]string, error)
+	// Sightings returns the sightings of an attribute of a thing up to a row, the latest
+	// first, at most limit after the first skip: readings of it, or those that are none.
+	Sightings(key, attribute string, readings bool, upTo int64, skip, limit int) ([]Sighting, error)
+	// OpenRuns returns the runs with missing rows or without an end.
+	OpenRuns() ([]Run, error)
+	// RunsOfTurn returns the ids of the runs of a turn.
+	RunsOfTurn(turn string) ([]string, error)
+}
+
+// Decision names the step that decided. The zero Decision is none: the latest reading of
+// everything counts.
+type Decision struct {
+	// Node is the key of the asking node.
+	Node string
+	// Answer is the event id of the row that ended the model call which asked; "" if no
+	// model did.
+	Answer string
+	// Run is the run that asked. After is the event id of its last row before the asking
+	// step began, where no model asked; "" is the start of the run.
+	Run, After string
+	// UpTo is the number of the last row that counts; 0 counts all.
+	UpTo int64
+}
