@@ -74,11 +74,15 @@ type Extraction struct {
 // many are wanted.
 func (x *Extractor) Extract(rows []schema.Event) Extraction {
 	var out Extraction
+	begun := make(map[string]*schema.Event) // the row that began the call of a span
 	for _, e := range inOrder(rows) {
 		out.RowsRead++
 		out.Watermark = max(out.Watermark, e.Seq)
-		read, err := x.row(e)
 		node := RowNodeKey(e)
+		if e.EventType == schema.ToolStarting {
+			begun[node] = e
+		}
+		read, err := x.row(e, begun[node])
 		// The calls that an answer asks for tie what tools found to what came before.
 		if e.IsTruncated && (read.relevant || e.EventType == schema.LLMResponse) {
 			out.Truncated++
@@ -88,11 +92,7 @@ func (x *Extractor) Extract(rows []schema.Event) Extraction {
 			continue
 		}
 		out.Extracted = append(out.Extracted, e.EventID)
-		for i := range read.entities {
-			en := &read.entities[i]
-			en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, eventTime(e)
-		}
-		out.Entities = append(out.Entities, mergeRow(read.entities)...)
+		out.Entities = append(out.Entities, finished(e, read.entities)...)
 	}
 	return out
 }
@@ -108,10 +108,12 @@ type rowRead struct {
 	rule string
 }
 
-func (x *Extractor) row(e *schema.Event) (rowRead, error) {
+// row finds the entities of a row. started is the row that began the call which e ends;
+// nil where the record does not have it.
+func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 	var read rowRead
 	if isTool(e.EventType) {
-		declared, err := declaredEntities(e.Attributes)
+		declared, err := declaredEntities(e)
 		read.relevant = err != nil || len(declared) > 0
 		if err != nil {
 			return read, err
@@ -121,7 +123,7 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 	if x == nil || len(x.byEvent[e.EventType]) == 0 {
 		return read, nil
 	}
-	docs := documents{marked: jsonenc.Marked(string(e.Content))}
+	docs := documents{marked: jsonenc.Marked(string(e.Content)), started: started}
 	named := make(mentions)
 	for _, c := range x.byEvent[e.EventType] {
 		doc, applies, err := docs.of(e, c)
@@ -131,6 +133,9 @@ func (x *Extractor) row(e *schema.Event) (rowRead, error) {
 		if err == nil && applies {
 			var found []entity.Entity
 			found, err = c.apply(doc, docs.marked, named)
+			if err == nil {
+				err = docs.classify(e, c, found)
+			}
 			read.entities = append(read.entities, found...)
 		}
 		if err != nil {

@@ -1,0 +1,441 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Evidence extracts what the rows of sessions show, each row once, and selects what a
+// decision rests on. It is safe for concurrent use, also by several processes that share a
+// store: whoever comes first extracts a row, and the others go on behind it.
+type Evidence struct {
+	store   EvidenceStore
+	extract *Extractor
+}
+
+// NewEvidence returns the evidence in a store. A nil Extractor finds declared entities only.
+func NewEvidence(store EvidenceStore, x *Extractor) *Evidence {
+	return &Evidence{store: store, extract: x}
+}
+
+// advanceRows bounds the rows that one [Advance] is made from.
+const advanceRows = 500
+
+// maxNested bounds how deep agents run as tools of agents that run as tools.
+const maxNested = 16
+
+// errNested is for a record that says so of itself.
+var errNested = fmt.Errorf("agents run as tools more than %d deep", maxNested)
+
+// CatchUp extracts the stored rows of a session that were not extracted. A row that cannot
+// be read is no error: the progress counts it.
+func (ev *Evidence) CatchUp(ctx context.Context, s schema.Session) error {
+	if err := ev.catchUp(ctx, s, 0); err != nil {
+		return fmt.Errorf("extract the rows of session %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int) error {
+	if depth > maxNested {
+		return errNested
+	}
+	begun := make(map[string]*schema.Event)
+	for {
+		b := &batch{ev: ev, session: s, begun: begun}
+		if err := ev.store.View(ctx, s, b.read); err != nil {
+			return err
+		}
+		if len(b.rows) == 0 {
+			return nil
+		}
+		if err := b.nested(ctx, depth); err != nil {
+			return err
+		}
+		if err := ev.store.View(ctx, s, b.build); err != nil {
+			return err
+		}
+		err := ev.store.Advance(ctx, b.out)
+		if errors.Is(err, ErrMoved) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// batch makes an [Advance] from the next rows of a session.
+type batch struct {
+	ev      *Evidence
+	session schema.Session
+	reader  EvidenceReader
+	rows    []schema.Event
+	out     Advance
+	// begun are the rows that began calls, by the key of their span, for rows that do not
+	// name theirs. children is what agents that ran as tools rest on, by the row of the tool.
+	begun    map[string]*schema.Event
+	children map[string][]Sighting
+	runs     map[string]*Run
+}
+
+// read takes the next rows.
+func (b *batch) read(r EvidenceReader) error {
+	p, err := r.Progress()
+	if err != nil {
+		return err
+	}
+	if version := b.ev.extract.Version(); p.Version != version {
+		p = Progress{Version: version}
+	}
+	b.out = Advance{Session: b.session, From: p.Watermark, To: p, Names: make(map[string]string), Rewritten: make(map[string]string)}
+	b.rows, err = r.Rows(p.Watermark, advanceRows)
+	return err
+}
+
+// nested brings the sessions of agents that ran as tools up to date, and takes what they
+// rest on.
+func (b *batch) nested(ctx context.Context, depth int) error {
+	b.children = make(map[string][]Sighting)
+	for i := range b.rows {
+		e := &b.rows[i]
+		if e.EventType != schema.ToolCompleted {
+			continue
+		}
+		child, ok := childSession(e)
+		if !ok || child == b.session {
+			continue
+		}
+		if err := b.ev.catchUp(ctx, child, depth+1); err != nil {
+			return fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)
+		}
+		err := b.ev.store.View(ctx, child, func(r EvidenceReader) (err error) {
+			b.children[e.EventID], err = basisOfLast(r)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		b.out.Children = append(b.out.Children, child)
+	}
+	return nil
+}
+
+// build extracts the rows.
+func (b *batch) build(r EvidenceReader) error {
+	b.reader, b.runs = r, make(map[string]*Run)
+	b.out.Results, b.out.Calls, b.out.Sightings, b.out.Runs = nil, nil, nil, nil
+	for i := range b.rows {
+		if err := b.row(&b.rows[i]); err != nil {
+			return err
+		}
+	}
+	for _, id := range sortedKeys(b.runs) {
+		b.out.Runs = append(b.out.Runs, *b.runs[id])
+	}
+	return nil
+}
+
+// row adds one row.
+func (b *batch) row(e *schema.Event) error {
+	p := &b.out.To
+	p.Watermark, p.Rows = e.Seq, p.Rows+1
+	b.run(e)
+	attrs := evidenceAttributes(e.Attributes)
+	var result *Result
+	switch e.EventType {
+	case schema.ToolStarting:
+		b.begun[RowNodeKey(e)] = e
+	case schema.LLMResponse:
+		if !attrs.ADK.Partial {
+			if err := b.modelCall(e, attrs); err != nil {
+				return err
+			}
+		}
+	case schema.AgentResponse:
+		if attrs.ADK.AnswerOf != "" && attrs.ADK.SourceEventID != "" {
+			b.out.Names["e:"+attrs.ADK.SourceEventID] = attrs.ADK.AnswerOf
+		}
+	case schema.ToolResultRewritten:
+		b.rewritten(attrs.ADK.Of, attrs.ADK.Result)
+	}
+	start, err := b.started(e, attrs)
+	if err != nil {
+		return err
+	}
+	if endsReading(e, attrs) {
+		result = b.result(e, attrs, start)
+	}
+	read, err := b.ev.extract.row(e, start)
+	// The calls that an answer asks for tie what tools found to what came before.
+	if e.IsTruncated && (read.relevant || e.EventType == schema.LLMResponse) {
+		p.Truncated++
+	}
+	if err != nil {
+		p.Failed++
+		if p.Error == "" {
+			p.Error = (&RowError{EventID: e.EventID, Rule: read.rule, Err: err}).Error()
+		}
+		return nil
+	}
+	for _, found := range finished(e, read.entities) {
+		b.see(Sighting{Entity: found, Row: e.Seq}, result)
+	}
+	for _, s := range b.children[e.EventID] {
+		if result != nil {
+			s.Result = result.Number
+			b.out.Sightings = append(b.out.Sightings, s)
+		}
+	}
+	return nil
+}
+
+func (b *batch) see(s Sighting, result *Result) {
+	s.Key = s.Identity()
+	if result != nil {
+		s.Start, s.Result = result.Start, result.Number
+	}
+	b.out.Sightings = append(b.out.Sightings, s)
+}
+
+// run counts the row for its run.
+func (b *batch) run(e *schema.Event) {
+	if e.RunID == "" {
+		return
+	}
+	r := b.runs[e.RunID]
+	if r == nil {
+		r = &Run{ID: e.RunID, Started: eventTime(e), First: e.Seq}
+		b.runs[e.RunID] = r
+	}
+	r.add(e)
+	if e.RunSeq > 0 {
+		r.Stored++
+	}
+}
+
+// result adds the result that a row brings.
+func (b *batch) result(e *schema.Event, attrs rowEvidence, start *schema.Event) *Result {
+	b.out.To.Results++
+	r := Result{
+		Number: b.out.To.Results, Row: e.Seq, EventID: e.EventID, RunID: e.RunID,
+		CallID: attrs.ADK.FunctionCallID, Digest: attrs.ADK.Result,
+	}
+	switch {
+	case start != nil:
+		r.Start = start.Seq
+	case e.EventType == schema.HITLInputRequestCompleted:
+		r.Start = e.Seq // a person said it there and then
+	case e.EventType == schema.NodeOutput:
+		r.Start = b.firstOf(e) // a node began after its run
+	}
+	b.out.Results = append(b.out.Results, r)
+	return &b.out.Results[len(b.out.Results)-1]
+}
+
+// firstOf returns the number of the first row of the run of e.
+func (b *batch) firstOf(e *schema.Event) int64 {
+	if first, err := b.reader.FirstOfRun(e.RunID); err == nil && first > 0 {
+		return first
+	}
+	if r := b.runs[e.RunID]; r != nil {
+		return r.First
+	}
+	return 0
+}
+
+// started returns the row that began the call which e ends; nil where the record does not
+// say it.
+func (b *batch) started(e *schema.Event, attrs rowEvidence) (*schema.Event, error) {
+	if e.EventType != schema.ToolCompleted && e.EventType != schema.ToolError {
+		return nil, nil
+	}
+	if attrs.ADK.Started == "" {
+		return b.begun[RowNodeKey(e)], nil
+	}
+	if i := slices.IndexFunc(b.rows, func(o schema.Event) bool { return o.EventID == attrs.ADK.Started }); i >= 0 {
+		return &b.rows[i], nil
+	}
+	row, ok, err := b.reader.Row(attrs.ADK.Started)
+	if err != nil || !ok || row.Session() != e.Session() || row.EventType != schema.ToolStarting {
+		return nil, err
+	}
+	return &row, nil
+}
+
+// rewritten makes what a result shows no reading, because models read something else.
+// What the tool itself declared stays.
+func (b *batch) rewritten(eventID, digest string) {
+	i := slices.IndexFunc(b.out.Results, func(r Result) bool { return r.EventID == eventID })
+	if i < 0 {
+		b.out.Rewritten[eventID] = digest
+		return
+	}
+	b.out.Results[i].Digest = digest
+	for j := range b.out.Sightings {
+		if s := &b.out.Sightings[j]; s.Result == b.out.Results[i].Number && s.Source == entity.SourceRule {
+			s.Source = entity.SourceClaim
+		}
+	}
+}
+
+// modelCall adds a model call with everything that it had read.
+func (b *batch) modelCall(e *schema.Event, attrs rowEvidence) error {
+	c := ModelCall{EventID: e.EventID, Row: e.Seq, Names: []string{"r:" + e.EventID}}
+	for _, f := range attrs.FunctionCalls {
+		if f.ID != "" {
+			c.Names = appendNew(c.Names, "c:"+f.ID)
+		}
+	}
+	b.out.To.Unmatched += attrs.ADK.Read.Unmatched
+	for _, name := range attrs.ADK.Read.Answers {
+		spans, ok, err := b.readBy(name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			b.out.To.Unmatched++
+		}
+		c.Read = union(c.Read, spans)
+	}
+	for _, callID := range sortedKeys(attrs.ADK.Read.Results) {
+		n, err := b.resultOf(callID, attrs.ADK.Read.Results[callID])
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			b.out.To.Unmatched++
+			continue
+		}
+		c.Read = union(c.Read, []Span{{n, n}})
+	}
+	b.out.Calls = append(b.out.Calls, c)
+	return nil
+}
+
+// resultOf returns the number of the latest result with a call id and a digest, 0 if there
+// is none. Of several the latest counts: they are one call's, and say the same.
+func (b *batch) resultOf(callID, digest string) (int64, error) {
+	for _, r := range slices.Backward(b.out.Results) {
+		if r.CallID == callID && r.Digest == digest && digest != "" {
+			return r.Number, nil
+		}
+	}
+	stored, err := b.reader.Results(callID, digest)
+	if err != nil || len(stored) == 0 || digest == "" {
+		return 0, err
+	}
+	last := stored[len(stored)-1]
+	if now, changed := b.out.Rewritten[last.EventID]; changed && now != digest {
+		return 0, nil
+	}
+	return last.Number, nil
+}
+
+// readBy returns what the model call with a name had read; false if none or several have
+// the name.
+func (b *batch) readBy(name string) ([]Span, bool, error) {
+	calls, err := b.reader.ModelCalls(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if id, ok := b.out.Names[name]; ok {
+		name = "r:" + id
+		more, err := b.reader.ModelCalls(name)
+		if err != nil {
+			return nil, false, err
+		}
+		calls = append(calls, more...)
+	}
+	for _, c := range b.out.Calls {
+		if slices.Contains(c.Names, name) {
+			calls = append(calls, c)
+		}
+	}
+	if len(calls) != 1 {
+		return nil, false, nil
+	}
+	return calls[0].Read, true, nil
+}
+
+// rowEvidence is what the attributes of a row say for the evidence.
+type rowEvidence struct {
+	ADK struct {
+		FunctionCallID string `json:"function_call_id"`
+		Started        string `json:"started"`
+		Result         string `json:"result"`
+		Of             string `json:"of"`
+		Partial        bool   `json:"partial"`
+		Accepted       bool   `json:"accepted"`
+		AnswerOf       string `json:"answer_of"`
+		SourceEventID  string `json:"source_event_id"`
+		Read           struct {
+			Results   map[string]string `json:"results"`
+			Answers   []string          `json:"answers"`
+			Unmatched int               `json:"unmatched"`
+		} `json:"read"`
+		Node struct {
+			Path string `json:"path"`
+		} `json:"node"`
+	} `json:"adk"`
+	FunctionCalls []struct {
+		ID string `json:"id"`
+	} `json:"function_calls"`
+}
+
+// evidenceAttributes reads attributes. What cannot be read is empty: then nothing was
+// read and nothing supersedes.
+func evidenceAttributes(attributes []byte) (a rowEvidence) {
+	if len(attributes) > 0 {
+		_ = json.Unmarshal(attributes, &a)
+	}
+	return a
+}
+
+// endsReading reports whether a row brings a result that a step can read.
+func endsReading(e *schema.Event, attrs rowEvidence) bool {
+	switch e.EventType {
+	case schema.ToolCompleted, schema.ToolError, schema.NodeOutput:
+		return true
+	case schema.HITLInputRequestCompleted:
+		return attrs.ADK.Accepted
+	}
+	return false
+}
+
+// childSession returns the session of the agent that ran as the tool of a row.
+func childSession(e *schema.Event) (schema.Session, bool) {
+	var a struct {
+		ADK struct {
+			Child struct {
+				App  string `json:"app_name"`
+				User string `json:"user_id"`
+				ID   string `json:"session_id"`
+			} `json:"child_session"`
+		} `json:"adk"`
+	}
+	if len(e.Attributes) == 0 || json.Unmarshal(e.Attributes, &a) != nil {
+		return schema.Session{}, false
+	}
+	c := a.ADK.Child
+	return schema.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
+}
+
+// finished gives the entities of a row their place, each type and value once.
+func finished(e *schema.Event, found []entity.Entity) []entity.Entity {
+	node := RowNodeKey(e)
+	for i := range found {
+		en := &found[i]
+		en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, eventTime(e)
+	}
+	return mergeRow(found)
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Origins of tools that run agents, as the recorder writes them in tool_origin: their
+// results are words of agents.
+const (
+	originSubAgent = "SUB_AGENT"
+	originA2A      = "A2A"
+)
+
+// classify says what the entities are that rule c found in e. A result of a tool is a
+// reading, except for attributes that only echo the arguments of the call. What stands in
+// arguments, or in the words of a user or an agent, is a claim.
+func (d *documents) classify(e *schema.Event, c *compiled, found []entity.Entity) error {
+	if len(found) == 0 || c.In == InAction {
+		return nil
+	}
+	if !d.shows(e, c) {
+		for i := range found {
+			found[i].Source = entity.SourceClaim
+		}
+		return nil
+	}
+	if c.In != InResult {
+		return nil
+	}
+	args, err := d.arguments()
+	if err != nil || len(args.all) == 0 {
+		return err
+	}
+	for i := range found {
+		found[i].Echoes = c.echoes(found[i], args)
+	}
+	return nil
+}
+
+// shows reports whether the content that c reads in e is a result.
+func (d *documents) shows(e *schema.Event, c *compiled) bool {
+	switch e.EventType {
+	case schema.ToolCompleted:
+		return c.In != InArgs && e.Status != schema.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
+	case schema.NodeOutput:
+		node := workflowNode(evidenceAttributes(e.Attributes).ADK.Node.Path)
+		return node != "" && node != e.Agent
+	case schema.HITLInputRequestCompleted:
+		return evidenceAttributes(e.Attributes).ADK.Accepted
+	}
+	return false
+}
+
+// origin returns the kind of tool that a row is of.
+func (d *documents) origin(e *schema.Event) string {
+	if d.split {
+		return d.tool.Origin
+	}
+	var content struct {
+		Origin string `json:"tool_origin"`
+	}
+	_ = json.Unmarshal(e.Content, &content) // it is no tool's content then
+	return content.Origin
+}
+
+// arguments are the scalars in the arguments of a call: all, and those under each key.
+type arguments struct {
+	all   []any
+	byKey map[string][]any
+}
+
+// arguments reads those of the call that the row ends.
+func (d *documents) arguments() (*arguments, error) {
+	if d.args != nil {
+		return d.args, nil
+	}
+	d.args = &arguments{byKey: make(map[string][]any)}
+	if d.started == nil || d.started.Content == nil {
+		return d.args, nil
+	}
+	var content struct {
+		Args json.RawMessage `json:"args"`
+	}
+	if err := json.Unmarshal(d.started.Content, &content); err != nil {
+		return nil, fmt.Errorf("the row that began the call is not the JSON of a tool row: %w", err)
+	}
+	if content.Args == nil {
+		return d.args, nil
+	}
+	doc, err := decode(content.Args)
+	if err != nil {
+		return nil, fmt.Errorf("the arguments of the call are not JSON: %w", err)
+	}
+	d.args.add("", doc)
+	return d.args, nil
+}
+
+func (a *arguments) add(key string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			a.add(k, e)
+		}
+	case []any:
+		for _, e := range v {
+			a.add(key, e)
+		}
+	case nil:
+	default:
+		a.all = append(a.all, v)
+		a.byKey[key] = append(a.byKey[key], v)
+	}
+}
+
+// echoes returns the attributes of e that the arguments say too, sorted. A boolean is one
+// of two values, so only an argument of the same name is the same.
+func (c *compiled) echoes(e entity.Entity, args *arguments) []string {
+	var out []string
+	for _, a := range c.attributes {
+		v, ok := e.Attributes[a.name]
+		if !ok || a.LookedUp {
+			continue
+		}
+		among := args.all
+		if v.Kind() == entity.KindBool {
+			among = slices.Concat(args.byKey[a.name], args.byKey[c.lastName(a)])
+		}
+		if slices.ContainsFunc(among, func(arg any) bool {
+			said, err := entity.FromAny(arg, a.Kind, a.Currency)
+			return err == nil && said.Equal(v)
+		}) {
+			out = append(out, a.name)
+		}
+	}
+	return out
+}
+
+// lastName returns the key in the result that an attribute is read from, "" if its path
+// does not end in one.
+func (c *compiled) lastName(a compiledAttribute) string {
+	segments := a.path.Query().Segments()
+	if len(segments) == 0 {
+		return ""
+	}
+	selectors := segments[len(segments)-1].Selectors()
+	if len(selectors) != 1 {
+		return ""
+	}
+	name, _ := nameOf(selectors[0])
+	return name
+}
+
+// argsAtEnd returns the arguments that a call had when it ended.
+func argsAtEnd(e *schema.Event) (any, error) {
+	var a struct {
+		ADK struct {
+			Args json.RawMessage `json:"args"`
+		} `json:"adk"`
+	}
+	if len(e.Attributes) > 0 {
+		if err := json.Unmarshal(e.Attributes, &a); err != nil {
+			return nil, fmt.Errorf("attributes are not a JSON object: %w", err)
+		}
+	}
+	if a.ADK.Args == nil {
+		return nil, errors.New("the row lacks the arguments at the end of the call: it was recorded before the configuration had this rule")
+	}
+	return decode(a.ADK.Args)
+}
