@@ -69,14 +69,19 @@ type Rule struct {
 	Each string
 	// Type is the type of the entities; required.
 	Type string
-	// Value is the path of the value in each object; required. It must select
-	// exactly one node.
+	// Value is the path of the value in each object. It must select exactly one node.
+	// Either Value or ValueArgs is required.
 	Value string
+	// ValueArgs is the path of the value in the arguments of the call, as they were at its
+	// end, for results that do not repeat what was looked up. It must select exactly one
+	// scalar. It is for InResult, with Each "$".
+	ValueArgs string
 	// ValueKind is the kind of the value; default text.
 	ValueKind entity.Kind
 	// Currency is the default currency of a value of money.
 	Currency string
-	// Attributes are the typed facts to take along, by name.
+	// Attributes are the typed facts to take along, by name. Without any a sighting has the
+	// attribute "exists", true. A rule with an attribute of that name has it boolean.
 	Attributes map[string]AttributeRule
 	// ArtifactURI is the path of a document's address in each object; optional.
 	ArtifactURI string
@@ -96,6 +101,10 @@ type AttributeRule struct {
 	// Optional allows the attribute to be missing. What was not seen is not
 	// compared later, so a path that never matches would otherwise go unnoticed.
 	Optional bool
+	// LookedUp says that the tool looked the attribute up, although the arguments of the
+	// call say it too. Without it such an attribute repeats them and is no reading. It is
+	// for InResult.
+	LookedUp bool
 }
 
 // Extractor finds entities in rows. It is immutable and safe for concurrent use.
@@ -109,6 +118,7 @@ type compiled struct {
 	Rule
 	source                entity.Source
 	each, value, artifact *jsonpath.Path
+	valueArgs             *jsonpath.Path // of the arguments; value is nil then
 	eachOne               bool
 	attributes            []compiledAttribute
 }
@@ -151,6 +161,9 @@ func Compile(rules []Rule) (*Extractor, error) {
 	return x, nil
 }
 
+// exists is the attribute of what was seen without any attribute.
+const exists = "exists"
+
 func compileRule(r Rule, fail func(field string, err error)) *compiled {
 	path := func(field, s string) *jsonpath.Path {
 		p, err := jsonpath.Parse(s)
@@ -187,10 +200,21 @@ func compileRule(r Rule, fail func(field string, err error)) *compiled {
 	}
 	c.each = path("each", r.Each)
 	c.eachOne = c.each != nil && c.each.Query().Singular() != nil
-	if r.Value == "" {
+	switch {
+	case r.Value == "" && r.ValueArgs == "":
 		fail("value", errors.New("give the path of the value"))
-	} else {
+	case r.Value != "" && r.ValueArgs != "":
+		fail("value", errors.New("it is taken from the object or from the arguments: give one path"))
+	case r.Value != "":
 		c.value = path("value", r.Value)
+	default:
+		c.valueArgs = path("value.args", r.ValueArgs)
+		if r.In != InResult {
+			fail("value.args", fmt.Errorf("the %s is read anyhow: give the path of the value there", r.In))
+		}
+		if r.Each != "$" {
+			fail("value.args", fmt.Errorf("the arguments have one value, and each %s selects several objects: use each $, or take the value from the object", r.Each))
+		}
 	}
 	checkKind("value_type", "currency", r.ValueKind, r.Currency, fail)
 	if r.ArtifactURI != "" {
@@ -205,6 +229,12 @@ func compileRule(r Rule, fail func(field string, err error)) *compiled {
 			fail(field, errors.New("use lower-case letters, digits and '_', a letter first"))
 		}
 		checkKind(field+".type", field+".currency", a.Kind, a.Currency, fail)
+		if name == exists && a.Kind != entity.KindBool {
+			fail(field+".type", errors.New("it is what a sighting without attributes has, true: use boolean, or another name"))
+		}
+		if a.LookedUp && r.In != InResult {
+			fail(field+".looked_up", fmt.Errorf("a rule over the %s looks nothing up: leave it out, or read the result", r.In))
+		}
 		if a.Path == "" {
 			fail(field+".path", errors.New("give the path of the attribute"))
 		} else {
@@ -258,11 +288,11 @@ const extractionFormat = "1"
 func rulesVersion(rules []Rule) string {
 	fields := []string{extractionFormat}
 	for _, r := range rules {
-		fields = append(fields, r.Name, r.In.String(), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueKind.String(),
+		fields = append(fields, r.Name, r.In.String(), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueArgs, r.ValueKind.String(),
 			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.Itoa(len(r.Attributes)))
 		for _, name := range sortedKeys(r.Attributes) {
 			a := r.Attributes[name]
-			fields = append(fields, name, a.Path, a.Kind.String(), a.Currency, strconv.FormatBool(a.Optional))
+			fields = append(fields, name, a.Path, a.Kind.String(), a.Currency, strconv.FormatBool(a.Optional), strconv.FormatBool(a.LookedUp))
 		}
 	}
 	return hashKey(fields...)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
@@ -16,6 +18,9 @@ func TestCompileErrors(t *testing.T) {
 	good := graphsync.Rule{Name: "r", Tool: "t", Type: "Product", Value: "$.name"}
 	attribute := func(name string, a graphsync.AttributeRule) func(*graphsync.Rule) {
 		return func(r *graphsync.Rule) { r.Attributes = map[string]graphsync.AttributeRule{name: a} }
+	}
+	byArgs := func(path string) func(*graphsync.Rule) {
+		return func(r *graphsync.Rule) { r.Value, r.ValueArgs = "", path }
 	}
 	tests := []struct {
 		name   string
@@ -30,6 +35,10 @@ func TestCompileErrors(t *testing.T) {
 		{"unknown place", func(r *graphsync.Rule) { r.In = 9 }, `rule "r": in: unknown place In(9)`},
 		{"no type", func(r *graphsync.Rule) { r.Type = "" }, `rule "r": type: `},
 		{"no value", func(r *graphsync.Rule) { r.Value = "" }, `rule "r": value: `},
+		{"two values", func(r *graphsync.Rule) { r.ValueArgs = "$.id" }, `rule "r": value: `},
+		{"arguments path", byArgs("id"), `rule "r": value.args: path "id"`},
+		{"value of arguments in arguments", func(r *graphsync.Rule) { byArgs("$.id")(r); r.In = graphsync.InArgs }, `rule "r": value.args: the args`},
+		{"value of arguments for several", func(r *graphsync.Rule) { byArgs("$.id")(r); r.Each = "$.items[*]" }, `rule "r": value.args: the arguments have one value`},
 		{"value path", func(r *graphsync.Rule) { r.Value = "name" }, `rule "r": value: path "name"`},
 		{"each path", func(r *graphsync.Rule) { r.Each = "$[" }, `rule "r": each: path "$["`},
 		{"artifact path", func(r *graphsync.Rule) { r.ArtifactURI = "x" }, `rule "r": artifact_uri: path "x"`},
@@ -42,6 +51,11 @@ func TestCompileErrors(t *testing.T) {
 		{"attribute without path", attribute("price", graphsync.AttributeRule{}), `rule "r": attributes.price.path: `},
 		{"attribute path", attribute("price", graphsync.AttributeRule{Path: "$$"}), `rule "r": attributes.price.path: path "$$"`},
 		{"attribute kind", attribute("price", graphsync.AttributeRule{Path: "$.p", Kind: 50}), `rule "r": attributes.price.type: `},
+		{"exists as a text", attribute("exists", graphsync.AttributeRule{Path: "$.p"}), `rule "r": attributes.exists.type: `},
+		{"looked up in an action", func(r *graphsync.Rule) {
+			attribute("price", graphsync.AttributeRule{Path: "$.p", LookedUp: true})(r)
+			r.In = graphsync.InAction
+		}, `rule "r": attributes.price.looked_up: `},
 		{"attribute currency", attribute("price", graphsync.AttributeRule{Path: "$.p", Kind: entity.KindMoney, Currency: "US"}), `rule "r": attributes.price.currency: `},
 	}
 	for _, tt := range tests {
@@ -78,6 +92,12 @@ func TestVersion(t *testing.T) {
 		func(r []graphsync.Rule) { r[0].Tool = "other" },
 		func(r []graphsync.Rule) { r[0].Value = "$.id" },
 		func(r []graphsync.Rule) { r[0].Confidence = 0.5 },
+		func(r []graphsync.Rule) { r[1].Value, r[1].ValueArgs = "", r[1].Value },
+		func(r []graphsync.Rule) {
+			a := r[0].Attributes["price"]
+			a.LookedUp = true
+			r[0].Attributes["price"] = a
+		},
 		func(r []graphsync.Rule) { r[2].In = graphsync.InArgs },
 		func(r []graphsync.Rule) { r[0], r[1] = r[1], r[0] },
 		func(r []graphsync.Rule) { r[0].Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach"} },
@@ -104,5 +124,34 @@ func TestParseIn(t *testing.T) {
 	}
 	if _, err := graphsync.ParseIn("output"); err == nil {
 		t.Error("ParseIn accepted output")
+	}
+}
+
+func TestShows(t *testing.T) {
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price"}, "exists": {Path: "$.listed", Kind: entity.KindBool}}
+	x := compile(t, []graphsync.Rule{
+		{Name: "offers", Tool: "search", Each: "$.offers[*]", Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "one", Tool: "lookup", Type: "Product", ValueArgs: "$.id"},
+		{Name: "asked", Tool: "search", In: graphsync.InArgs, Type: "Product", Value: "$.id"},
+		{Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.id"},
+		{Name: "said", In: graphsync.InContent, Event: "USER_MESSAGE_RECEIVED", Type: "Product", Value: "$.text"},
+		{Name: "ended", In: graphsync.InContent, Event: "TOOL_COMPLETED", Type: "Call", Value: "$.tool"},
+	})
+	want := []graphsync.Shown{
+		{Type: "Product", Attribute: "exists", Rule: "offers", Tool: "search"},
+		{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search"},
+		{Type: "Product", Rule: "one", Tool: "lookup"},
+		{Type: "Call", Rule: "ended"},
+	}
+	if diff := cmp.Diff(want, x.Shows()); diff != "" {
+		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+	for tool, want := range map[string]bool{"lookup": true, "search": false, "buy": false, "": false} {
+		if got := x.ArgsAtEnd(tool); got != want {
+			t.Errorf("ArgsAtEnd(%q) = %v", tool, got)
+		}
+	}
+	if x := (*graphsync.Extractor)(nil); x.Shows() != nil || x.ArgsAtEnd("lookup") {
+		t.Error("a nil extractor shows something")
 	}
 }
