@@ -288,85 +288,6 @@ func (b *batch) rewritten(eventID, digest string) {
 	}
 }
 
-// modelCall adds a model call with everything that it had read.
-func (b *batch) modelCall(e *schema.Event, attrs rowEvidence) error {
-	c := ModelCall{EventID: e.EventID, Row: e.Seq, Names: []string{"r:" + e.EventID}}
-	for _, f := range attrs.FunctionCalls {
-		if f.ID != "" {
-			c.Names = appendNew(c.Names, "c:"+f.ID)
-		}
-	}
-	b.out.To.Unmatched += attrs.ADK.Read.Unmatched
-	for _, name := range attrs.ADK.Read.Answers {
-		spans, ok, err := b.readBy(name)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			b.out.To.Unmatched++
-		}
-		c.Read = union(c.Read, spans)
-	}
-	for _, callID := range sortedKeys(attrs.ADK.Read.Results) {
-		n, err := b.resultOf(callID, attrs.ADK.Read.Results[callID])
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			b.out.To.Unmatched++
-			continue
-		}
-		c.Read = union(c.Read, []Span{{n, n}})
-	}
-	b.out.Calls = append(b.out.Calls, c)
-	return nil
-}
-
-// resultOf returns the number of the latest result with a call id and a digest, 0 if there
-// is none. Of several the latest counts: they are one call's, and say the same.
-func (b *batch) resultOf(callID, digest string) (int64, error) {
-	for _, r := range slices.Backward(b.out.Results) {
-		if r.CallID == callID && r.Digest == digest && digest != "" {
-			return r.Number, nil
-		}
-	}
-	stored, err := b.reader.Results(callID, digest)
-	if err != nil || len(stored) == 0 || digest == "" {
-		return 0, err
-	}
-	last := stored[len(stored)-1]
-	if now, changed := b.out.Rewritten[last.EventID]; changed && now != digest {
-		return 0, nil
-	}
-	return last.Number, nil
-}
-
-// readBy returns what the model call with a name had read; false if none or several have
-// the name.
-func (b *batch) readBy(name string) ([]Span, bool, error) {
-	calls, err := b.reader.ModelCalls(name)
-	if err != nil {
-		return nil, false, err
-	}
-	if id, ok := b.out.Names[name]; ok {
-		name = "r:" + id
-		more, err := b.reader.ModelCalls(name)
-		if err != nil {
-			return nil, false, err
-		}
-		calls = append(calls, more...)
-	}
-	for _, c := range b.out.Calls {
-		if slices.Contains(c.Names, name) {
-			calls = append(calls, c)
-		}
-	}
-	if len(calls) != 1 {
-		return nil, false, nil
-	}
-	return calls[0].Read, true, nil
-}
-
 // rowEvidence is what the attributes of a row say for the evidence.
 type rowEvidence struct {
 	ADK struct {
@@ -410,24 +331,6 @@ func endsReading(e *schema.Event, attrs rowEvidence) bool {
 		return attrs.ADK.Accepted
 	}
 	return false
-}
-
-// childSession returns the session of the agent that ran as the tool of a row.
-func childSession(e *schema.Event) (schema.Session, bool) {
-	var a struct {
-		ADK struct {
-			Child struct {
-				App  string `json:"app_name"`
-				User string `json:"user_id"`
-				ID   string `json:"session_id"`
-			} `json:"child_session"`
-		} `json:"adk"`
-	}
-	if len(e.Attributes) == 0 || json.Unmarshal(e.Attributes, &a) != nil {
-		return schema.Session{}, false
-	}
-	c := a.ADK.Child
-	return schema.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
 }
 
 // finished gives the entities of a row their place, each type and value once.

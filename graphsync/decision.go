@@ -89,9 +89,11 @@ type Advance struct {
 	// they read by the EventID of the result. Sightings of such a result are no readings,
 	// except those of [entity.SourceDeclared].
 	Rewritten map[string]string
-	// Runs are added to what is stored of them: Turns that are new, Started the earlier,
-	// Completed if either is, Expected the greater, Stored the sum.
+	// Runs are added to what is stored of them: Turns that are new, Started and First the
+	// earlier, Completed if either is, Expected the greater, Stored the sum.
 	Runs []Run
+	// Children are sessions of agents that ran as tools of this one.
+	Children []schema.Session
 }
 
 // EvidenceStore holds the evidence of sessions: what their rows show, each row extracted
@@ -118,10 +120,16 @@ type EvidenceReader interface {
 	Row(eventID string) (schema.Event, bool, error)
 	// Results returns the results with a call id and a digest, in order.
 	Results(callID, digest string) ([]Result, error)
+	// Result returns the result that a row brought; false if it brought none.
+	Result(eventID string) (Result, bool, error)
 	// ResultsOfRun returns the results of a run up to a row, in order.
 	ResultsOfRun(run string, upTo int64) ([]Result, error)
 	// ModelCalls returns the model calls with a name, in order.
 	ModelCalls(name string) ([]ModelCall, error)
+	// LastModelCall returns the model call with the greatest Row; false if there is none.
+	LastModelCall() (ModelCall, bool, error)
+	// FirstOfRun returns the number of the first row of a run, 0 if it is not known.
+	FirstOfRun(run string) (int64, error)
 	// Keys returns the keys of things after a key, in order, at most limit, of things with a
 	// sighting up to a row.
 	Keys(after string, upTo int64, limit int) ([]string, error)
@@ -131,6 +139,9 @@ type EvidenceReader interface {
 	// Sightings returns the sightings of an attribute of a thing up to a row, the latest
 	// first, at most limit after the first skip: readings of it, or those that are none.
 	Sightings(key, attribute string, readings bool, upTo int64, skip, limit int) ([]Sighting, error)
+	// Found returns what a model found in rows of the session, of [entity.SourceModel], each
+	// with the number of its row.
+	Found() ([]Sighting, error)
 	// OpenRuns returns the runs with missing rows or without an end.
 	OpenRuns() ([]Run, error)
 	// RunsOfTurn returns the ids of the runs of a turn.
@@ -150,4 +161,8 @@ type Decision struct {
 	Run, After string
 	// UpTo is the number of the last row that counts; 0 counts all.
 	UpTo int64
+	// Tool is the tool that is called, Args its arguments, as JSON. What they name is read
+	// from here, by the rules with in: action, and from no row.
+	Tool string
+	Args []byte
 }

@@ -132,7 +132,7 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 		}
 		if err == nil && applies {
 			var found []entity.Entity
-			found, err = c.apply(doc, docs.marked, named)
+			found, err = c.apply(e, doc, docs.marked, named)
 			if err == nil {
 				err = docs.classify(e, c, found)
 			}
@@ -166,8 +166,12 @@ type documents struct {
 	split bool
 	// marked says that the content has marks in the place of what was left out.
 	marked bool
-	tool   struct {
+	// started is the row that began the call, args the scalars in its arguments.
+	started *schema.Event
+	args    *arguments
+	tool    struct {
 		Tool   string          `json:"tool"`
+		Origin string          `json:"tool_origin"`
 		Args   json.RawMessage `json:"args"`
 		Result json.RawMessage `json:"result"`
 	}
@@ -245,14 +249,14 @@ func isNoResult(doc any) bool {
 
 // apply finds the entities of one rule in one document. Where an action names them is
 // added to named.
-func (c *compiled) apply(doc any, marked bool, named mentions) ([]entity.Entity, error) {
+func (c *compiled) apply(row *schema.Event, doc any, marked bool, named mentions) ([]entity.Entity, error) {
 	if marked && hidden(c.each, doc) {
 		return nil, fmt.Errorf("each %s: %w", c.Each, errHidden)
 	}
 	var out []entity.Entity
 	first := make(map[thing]entity.Entity)
 	for i, object := range c.objects(doc) {
-		e, err := c.entity(object.Node, marked)
+		e, err := c.entity(row, object.Node, marked)
 		if err == nil {
 			err = agree(first, e)
 		}
@@ -301,18 +305,11 @@ func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	return located
 }
 
-func (c *compiled) entity(object any, marked bool) (entity.Entity, error) {
+func (c *compiled) entity(row *schema.Event, object any, marked bool) (entity.Entity, error) {
 	e := entity.Entity{Type: c.Type, Confidence: c.Confidence, Source: c.source}
-	raw, found, err := selectOne(c.value, object)
-	if err == nil && !found {
-		err = errors.New("it selects nothing")
-	}
+	v, err := c.named(row, object)
 	if err != nil {
-		return e, fmt.Errorf("value %s: %w", c.Value, err)
-	}
-	v, err := entity.FromAny(raw, c.ValueKind, c.Currency)
-	if err != nil {
-		return e, fmt.Errorf("value %s: %w", c.Value, err)
+		return e, err
 	}
 	e.Value = v.String()
 	if v.Kind() != entity.KindText {
@@ -351,6 +348,30 @@ func (c *compiled) entity(object any, marked bool) (entity.Entity, error) {
 		e.ArtifactURI = uri
 	}
 	return e, e.Validate()
+}
+
+// named returns the value of the thing in an object of a row.
+func (c *compiled) named(row *schema.Event, object any) (v entity.Value, err error) {
+	from, path, text := object, c.value, c.Value
+	if c.valueArgs != nil {
+		path, text = c.valueArgs, "args "+c.ValueArgs
+		from, err = argsAtEnd(row)
+	}
+	var raw any
+	found := false
+	if err == nil {
+		raw, found, err = selectOne(path, from)
+	}
+	if err == nil && !found {
+		err = errors.New("it selects nothing")
+	}
+	if err == nil {
+		v, err = entity.FromAny(raw, c.ValueKind, c.Currency)
+	}
+	if err != nil {
+		return v, fmt.Errorf("value %s: %w", text, err)
+	}
+	return v, nil
 }
 
 // selectOne returns the one node that p selects; false when there is none.

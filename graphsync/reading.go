@@ -11,6 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/theory/jsonpath/spec"
 )
 
 // Origins of tools that run agents, as the recorder writes them in tool_origin: their
@@ -155,8 +156,8 @@ func (c *compiled) lastName(a compiledAttribute) string {
 	if len(selectors) != 1 {
 		return ""
 	}
-	name, _ := nameOf(selectors[0])
-	return name
+	name, _ := selectors[0].(spec.Name)
+	return string(name)
 }
 
 // argsAtEnd returns the arguments that a call had when it ended.

@@ -189,8 +189,11 @@ func compileRule(r Rule, fail func(field string, err error)) *compiled {
 	case r.In != InContent && r.Event != "":
 		fail("event", fmt.Errorf("a rule over the %s of a tool has no event", r.In))
 	}
-	if r.In == InAction {
+	switch r.In {
+	case InAction:
 		c.source = entity.SourceAction
+	case InArgs:
+		c.source = entity.SourceClaim
 	}
 	if err := (entity.Entity{Type: r.Type, Value: "x"}).Validate(); err != nil {
 		fail("type", err)
@@ -283,7 +286,7 @@ func (x *Extractor) Version() string {
 }
 
 // extractionFormat is raised whenever the same rules would find something else.
-const extractionFormat = "1"
+const extractionFormat = "2"
 
 func rulesVersion(rules []Rule) string {
 	fields := []string{extractionFormat}

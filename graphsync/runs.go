@@ -18,8 +18,9 @@ type Run struct {
 	// several. Turns are all of them, each once, in the order of the rows.
 	Turn  string
 	Turns []string
-	// Started is the time of its earliest row, UTC.
+	// Started is the time of its earliest row, UTC, First the number of its first one.
 	Started time.Time
+	First   int64
 	// Completed tells that its end is on record.
 	Completed bool
 	// Expected is the highest place of a row in the run, which is the number of rows that
@@ -40,15 +41,9 @@ func (g *Graph) Runs() []Run {
 		if !known {
 			i = len(runs)
 			index[e.RunID] = i
-			runs, places = append(runs, Run{ID: e.RunID, Started: eventTime(e), Expected: e.RunSeq}), append(places, nil)
+			runs, places = append(runs, Run{ID: e.RunID, Started: eventTime(e), First: e.Seq}), append(places, nil)
 		}
-		r := &runs[i]
-		if at := eventTime(e); at.Before(r.Started) {
-			r.Started = at
-		}
-		r.Turn, r.Turns = max(r.Turn, e.InvocationID), appendNew(r.Turns, e.InvocationID)
-		r.Completed = r.Completed || e.EventType == schema.InvocationCompleted || e.EventType == schema.InvocationError
-		r.Expected = max(r.Expected, e.RunSeq)
+		runs[i].add(e)
 		if e.RunSeq > 0 {
 			places[i] = append(places[i], e.RunSeq)
 		}
@@ -58,6 +53,16 @@ func (g *Graph) Runs() []Run {
 		runs[i].Stored = int64(len(slices.Compact(places[i])))
 	}
 	return runs
+}
+
+// add adds what a row says of the run, but for the number of rows.
+func (r *Run) add(e *schema.Event) {
+	if at := eventTime(e); at.Before(r.Started) {
+		r.Started = at
+	}
+	r.Turn, r.Turns = max(r.Turn, e.InvocationID), appendNew(r.Turns, e.InvocationID)
+	r.Completed = r.Completed || e.EventType == schema.InvocationCompleted || e.EventType == schema.InvocationError
+	r.Expected = max(r.Expected, e.RunSeq)
 }
 
 // RunGaps says, in sentences for people, what is missing from the record of runs: rows

@@ -28,6 +28,7 @@ const (
 	NodeOutput           = "NODE_OUTPUT"
 	NodeError            = "NODE_ERROR"
 	A2AInteraction       = "A2A_INTERACTION"
+	ToolResultRewritten  = "TOOL_RESULT_REWRITTEN"
 
 	HITLConfirmationRequest          = "HITL_CONFIRMATION_REQUEST"
 	HITLConfirmationRequestCompleted = "HITL_CONFIRMATION_REQUEST_COMPLETED"

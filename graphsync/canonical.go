@@ -1,0 +1,125 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// canonical makes one thing of the sightings that count.
+type canonical struct {
+	key  string
+	seen []entity.Entity
+	// attributes and at are those of readings, claims those of claims.
+	attributes map[string]entity.Value
+	at         map[string]time.Time
+	claims     map[string]entity.Entity
+	claimed    bool
+	byAction   bool
+	latest     entity.Entity
+}
+
+// read adds a reading of an attribute, after all earlier ones.
+func (c *canonical) read(name string, e entity.Entity) {
+	value := e.Attributes[name]
+	if name == "" {
+		name, value = Exists, entity.Bool(true)
+	}
+	if c.attributes == nil {
+		c.attributes, c.at = make(map[string]entity.Value), make(map[string]time.Time)
+	}
+	c.attributes[name], c.at[name] = value, e.SeenAt
+	c.newest(e)
+	for i := range c.seen {
+		if c.seen[i].EventID == e.EventID && c.seen[i].Source == e.Source {
+			c.seen[i].Attributes[name] = value
+			return
+		}
+	}
+	e.Attributes, e.Echoes = map[string]entity.Value{name: value}, nil
+	c.seen = append(c.seen, e)
+}
+
+// claim adds what only words say.
+func (c *canonical) claim(name string, e entity.Entity) {
+	c.claimed = true
+	c.say(name, e)
+}
+
+func (c *canonical) say(name string, e entity.Entity) {
+	if c.claims == nil {
+		c.claims = make(map[string]entity.Entity)
+	}
+	if o, ok := c.claims[name]; !ok || !e.SeenAt.Before(o.SeenAt) {
+		c.claims[name] = e
+	}
+	if len(c.attributes) == 0 {
+		c.newest(e)
+	}
+}
+
+// name adds what the arguments of the action say of it.
+func (c *canonical) name(list []entity.Entity) {
+	for _, e := range list {
+		c.byAction = true
+		c.seen = append(c.seen, e)
+		if len(e.Attributes) == 0 {
+			c.say("", e)
+		}
+		for name := range e.Attributes {
+			c.say(name, e)
+		}
+	}
+}
+
+func (c *canonical) newest(e entity.Entity) {
+	if c.latest.Type == "" || !e.SeenAt.Before(c.latest.SeenAt) {
+		c.latest = e
+	}
+}
+
+// counts reports whether anything says that the decision can rest on it.
+func (c *canonical) counts() bool { return len(c.attributes) > 0 || c.claimed || c.byAction }
+
+// entity returns the thing.
+func (c *canonical) entity() entity.Canonical {
+	out := entity.Canonical{
+		Key: c.key, Type: c.latest.Type, Value: c.latest.Value, Norm: c.latest.Norm, ArtifactURI: c.latest.ArtifactURI,
+		Attributes: maps.Clone(c.attributes), AttributeSeenAt: maps.Clone(c.at),
+	}
+	if out.Attributes == nil {
+		out.Attributes, out.AttributeSeenAt = make(map[string]entity.Value), make(map[string]time.Time)
+	}
+	for name, e := range c.claims {
+		value := e.Attributes[name]
+		switch {
+		case name == "" && len(c.attributes) > 0:
+			continue
+		case name == "":
+			name, value = Exists, entity.Bool(true)
+		}
+		if _, read := c.attributes[name]; !read {
+			out.Attributes[name], out.AttributeSeenAt[name] = value, e.SeenAt
+		}
+	}
+	slices.SortStableFunc(c.seen, func(a, b entity.Entity) int { return a.SeenAt.Compare(b.SeenAt) })
+	out.Seen = c.seen
+	for _, e := range append([]entity.Entity{c.latest}, c.seen...) {
+		out.Confidence = max(out.Confidence, e.Confidence)
+		if i, found := slices.BinarySearch(out.Sources, e.Source); !found {
+			out.Sources = slices.Insert(out.Sources, i, e.Source)
+		}
+		if out.FirstSeen.IsZero() || e.SeenAt.Before(out.FirstSeen) {
+			out.FirstSeen = e.SeenAt
+		}
+		if e.SeenAt.After(out.LastSeen) {
+			out.LastSeen = e.SeenAt
+		}
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// childSession returns the session of the agent that ran as the tool of a row.
+func childSession(e *schema.Event) (schema.Session, bool) {
+	var a struct {
+		ADK struct {
+			Child struct {
+				App  string `json:"app_name"`
+				User string `json:"user_id"`
+				ID   string `json:"session_id"`
+			} `json:"child_session"`
+		} `json:"adk"`
+	}
+	if len(e.Attributes) == 0 || json.Unmarshal(e.Attributes, &a) != nil {
+		return schema.Session{}, false
+	}
+	c := a.ADK.Child
+	return schema.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
+}
+
+// basisOfLast returns the readings that the last model call of a session rests on, as
+// sightings for the session of whoever called it. Where no model ran, all readings count.
+func basisOfLast(r EvidenceReader) ([]Sighting, error) {
+	sel := selector{r: r, excluded: func(int64) bool { return false }, upTo: math.MaxInt64}
+	last, ok, err := r.LastModelCall()
+	if err != nil {
+		return nil, err
+	}
+	if sel.everything = !ok; ok {
+		sel.read = last.Read
+	}
+	var out []Sighting
+	for after, more := "", true; more; {
+		keys, err := r.Keys(after, sel.upTo, keysAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			found, err := sel.basis(key)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, found...)
+			after = key
+		}
+		more = len(keys) == keysAtOnce
+	}
+	return out, nil
+}
+
+// basis returns the readings that count of one thing, each with one attribute.
+func (sel *selector) basis(key string) ([]Sighting, error) {
+	names, err := sel.r.Attributes(key)
+	if err != nil {
+		return nil, err
+	}
+	var out []Sighting
+	for _, name := range names {
+		list, err := sel.readings(key, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			if s.Echoes, s.Read = nil, false; name != "" {
+				s.Attributes = map[string]entity.Value{name: s.Attributes[name]}
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,373 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Exists is the attribute of what was seen, or named, without any.
+const Exists = "exists"
+
+// Selection is what a decision rests on.
+type Selection struct {
+	// Entities are the things that the session recorded before the decision, by type and
+	// key, one for each [entity.Entity.Identity].
+	//
+	// Seen holds the readings that count, by time: of several that say the same one, the
+	// latest that the deciding step had read, if any. It also holds what the arguments of the
+	// action name, with the node of the decision. Attributes holds each attribute that any
+	// sighting has: by the latest reading that counts, or else by the latest sighting.
+	Entities []entity.Canonical
+	// Asked says that a model asked.
+	Asked bool
+	// Progress is that of the extraction which the selection was made from.
+	Progress Progress
+	// OpenRuns are the runs whose record has gaps.
+	OpenRuns []Run
+	// RunsOf are the runs of the turns that were asked for.
+	RunsOf map[string][]string
+}
+
+// keysAtOnce and sightingsAtOnce bound what is read at a time.
+const (
+	keysAtOnce      = 100
+	sightingsAtOnce = 8
+)
+
+// errBehind says that the evidence has to catch up once more.
+var errBehind = errors.New("rows were recorded in between, or other rules extracted them")
+
+// Select brings the evidence of a session up to date and selects what a decision rests on.
+// turns are those for which RunsOf is to be filled. Rows that excluded reports count as
+// never recorded; nil excludes none.
+//
+// Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent. A
+// reading is superseded by one of the same attribute that the deciding step had read, if
+// the call that gave it began after the first was recorded. All others count.
+func (ev *Evidence) Select(ctx context.Context, s schema.Session, d Decision, turns []string, excluded func(row int64) bool) (Selection, error) {
+	if excluded == nil {
+		excluded = func(int64) bool { return false }
+	}
+	for {
+		sel := selector{d: d, x: ev.extract, excluded: excluded}
+		err := ev.store.Flush(ctx)
+		if err == nil {
+			err = ev.CatchUp(ctx, s)
+		}
+		if err == nil {
+			err = ev.store.View(ctx, s, func(r EvidenceReader) error {
+				sel.r = r
+				return sel.all(s, turns)
+			})
+		}
+		switch {
+		case err == nil:
+			return sel.out, nil
+		case errors.Is(err, errBehind) && ctx.Err() == nil:
+			continue
+		}
+		return Selection{}, fmt.Errorf("select the evidence of session %s: %w", s.ID, err)
+	}
+}
+
+// selector selects at one moment.
+type selector struct {
+	r        EvidenceReader
+	x        *Extractor
+	d        Decision
+	excluded func(row int64) bool
+	upTo     int64
+	// read are the results that the deciding step had read; everything says that it counts
+	// as having read all, where no step decided.
+	read       []Span
+	everything bool
+	named      map[string][]entity.Entity // by key
+	found      map[string][]Sighting      // by a model, by key
+	now        time.Time                  // of the last row that counts
+	out        Selection
+}
+
+func (sel *selector) all(s schema.Session, turns []string) error {
+	if err := sel.begin(); err != nil {
+		return err
+	}
+	for after, more := "", true; more; {
+		keys, err := sel.r.Keys(after, sel.upTo, keysAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if err := sel.thing(key); err != nil {
+				return err
+			}
+			after = key
+		}
+		more = len(keys) == keysAtOnce
+	}
+	// What is left was found by a model, or is named by the action alone.
+	for _, key := range sortedKeys(sel.found) {
+		if err := sel.thing(key); err != nil {
+			return err
+		}
+	}
+	for _, key := range sortedKeys(sel.named) {
+		if err := sel.thing(key); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(sel.out.Entities, func(a, b entity.Canonical) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
+	})
+	var err error
+	if sel.out.OpenRuns, err = sel.r.OpenRuns(); err != nil {
+		return err
+	}
+	sel.out.RunsOf = make(map[string][]string, len(turns))
+	for _, turn := range turns {
+		if sel.out.RunsOf[turn], err = sel.r.RunsOfTurn(turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin finds what the deciding step had read, and what the action names.
+func (sel *selector) begin() error {
+	p, err := sel.r.Progress()
+	if err != nil {
+		return err
+	}
+	last, err := sel.r.LastRow()
+	if err != nil {
+		return err
+	}
+	if p.Watermark < last || last > 0 && p.Version != sel.x.Version() {
+		return errBehind
+	}
+	p.Version = sel.x.Version()
+	sel.out.Progress = p
+	if sel.upTo = sel.d.UpTo; sel.upTo == 0 {
+		sel.upTo = math.MaxInt64
+	}
+	if rows, err := sel.r.Rows(min(sel.upTo, last)-1, 1); err != nil {
+		return err
+	} else if len(rows) > 0 {
+		sel.now = eventTime(&rows[0])
+	}
+	if err := sel.reads(); err != nil {
+		return err
+	}
+	found, err := sel.r.Found()
+	if err != nil {
+		return err
+	}
+	sel.found = make(map[string][]Sighting)
+	for _, s := range found {
+		if s.Row <= sel.upTo && !sel.excluded(s.Row) {
+			sel.found[s.Identity()] = append(sel.found[s.Identity()], s)
+		}
+	}
+	named, err := sel.x.named(sel.d)
+	if err != nil {
+		sel.out.Progress.Failed++
+		sel.out.Progress.Error = cmp.Or(sel.out.Progress.Error, err.Error())
+		return nil
+	}
+	sel.named = make(map[string][]entity.Entity)
+	for _, e := range named {
+		e.SeenAt = sel.now
+		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
+	}
+	return nil
+}
+
+// reads finds the results that the deciding step had read.
+func (sel *selector) reads() error {
+	switch d := sel.d; {
+	case d.Answer != "":
+		sel.out.Asked = true
+		calls, err := sel.r.ModelCalls("r:" + d.Answer)
+		if err == nil && len(calls) == 1 {
+			sel.read = calls[0].Read
+		}
+		return err
+	case d.Run != "":
+		var upTo int64
+		if row, ok, err := sel.r.Row(d.After); err != nil {
+			return err
+		} else if ok && row.RunID == d.Run {
+			upTo = row.Seq
+		}
+		results, err := sel.r.ResultsOfRun(d.Run, upTo)
+		for _, r := range results {
+			sel.read = union(sel.read, []Span{{r.Number, r.Number}})
+		}
+		return err
+	default:
+		sel.everything = true
+		return nil
+	}
+}
+
+// named returns what the arguments of the action name.
+func (x *Extractor) named(d Decision) ([]entity.Entity, error) {
+	if d.Tool == "" || x == nil {
+		return nil, nil
+	}
+	content, err := asContent(d.Tool, d.Args)
+	if err != nil {
+		return nil, err
+	}
+	row := schema.Event{EventType: schema.ToolStarting, Content: content, Status: schema.StatusOK}
+	read, err := x.row(&row, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
+	}
+	found := slices.DeleteFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
+	for i := range found {
+		found[i].TechNode = d.Node
+	}
+	return mergeRow(found), nil
+}
+
+// thing selects what counts of one thing.
+func (sel *selector) thing(key string) error {
+	c := canonical{key: key}
+	names, err := sel.r.Attributes(key)
+	if err != nil {
+		return err
+	}
+	for _, s := range sel.found[key] {
+		if len(s.Attributes) == 0 {
+			names = appendName(names, "")
+		}
+		for name := range s.Attributes {
+			names = appendName(names, name)
+		}
+	}
+	for _, name := range names {
+		if err := sel.attribute(&c, key, name); err != nil {
+			return err
+		}
+	}
+	c.name(sel.named[key])
+	delete(sel.named, key)
+	delete(sel.found, key)
+	if c.counts() {
+		sel.out.Entities = append(sel.out.Entities, c.entity())
+	}
+	return nil
+}
+
+// appendName adds a name that is not there; "" is one.
+func appendName(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// attribute takes what counts of one attribute: its readings, or else the latest claim.
+func (sel *selector) attribute(c *canonical, key, name string) error {
+	list, err := sel.readings(key, name)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		c.read(name, s.Entity)
+	}
+	if len(list) > 0 {
+		return nil
+	}
+	for _, s := range sel.found[key] {
+		if _, ok := s.Attributes[name]; ok || name == "" && len(s.Attributes) == 0 {
+			c.claim(name, s.Entity)
+		}
+	}
+	return sel.latest(key, name, false, func(s Sighting) bool {
+		if s.Source == entity.SourceAction {
+			// Its own arguments are read from the request. What another call was given is no
+			// reason for this one.
+			return true
+		}
+		c.claim(name, s.Entity)
+		return false
+	})
+}
+
+// readings returns the readings of an attribute that count, the latest last: of those that
+// say the same the latest that was read, or else the latest, and the very latest of all.
+func (sel *selector) readings(key, name string) ([]Sighting, error) {
+	var list []Sighting
+	var from int64 // what was recorded before is superseded
+	err := sel.latest(key, name, true, func(s Sighting) bool {
+		if s.Row < from {
+			return false
+		}
+		s.Read = sel.everything || s.Result != 0 && holds(sel.read, s.Result)
+		if s.Read {
+			from = max(from, s.Start)
+		}
+		list = append(list, s)
+		return true
+	})
+	said := make(map[entity.Value]int) // index in out
+	var out []Sighting
+	for _, s := range list {
+		if s.Row < from {
+			continue
+		}
+		at, known := said[s.Attributes[name]]
+		switch {
+		case !known:
+			said[s.Attributes[name]] = len(out)
+			out = append(out, s)
+		case s.Read && !out[at].Read && at > 0:
+			out[at] = s
+		case s.Read && !out[at].Read:
+			out = append(out, s)
+			said[s.Attributes[name]] = len(out) - 1
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Sighting) int { return cmp.Compare(a.Row, b.Row) })
+	return out, err
+}
+
+// latest calls f with the sightings of an attribute, the latest first, until f returns
+// false.
+func (sel *selector) latest(key, name string, readings bool, f func(Sighting) bool) error {
+	for skip, limit := 0, sightingsAtOnce; ; skip, limit = skip+limit, min(limit*4, 1000) {
+		list, err := sel.r.Sightings(key, name, readings, sel.upTo, skip, limit)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if !sel.excluded(s.Row) && !f(s) {
+				return nil
+			}
+		}
+		if len(list) < limit {
+			return nil
+		}
+	}
+}
+
+// asContent returns the content of the row that begins a call.
+func asContent(tool string, args []byte) ([]byte, error) {
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	return json.Marshal(map[string]any{"tool": tool, "args": json.RawMessage(args)})
+}
