@@ -5,10 +5,15 @@ package graphsync
 
 import (
 	"context"
+	"errors"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
+
+// ErrMoved is returned by [EvidenceStore.Advance] when somebody else advanced the session in
+// between.
+var ErrMoved = errors.New("the session was advanced by somebody else")
 
 // Progress says how far the rows of a session were extracted. The zero Progress is that
 // of a session without extracted rows.
@@ -89,6 +94,9 @@ type Advance struct {
 	// they read by the EventID of the result. Sightings of such a result are no readings,
 	// except those of [entity.SourceDeclared].
 	Rewritten map[string]string
+	// Children are the sessions of agents that ran as tools of the session. Retention keeps
+	// them as long as the session.
+	Children []schema.Session
 	// Runs are added to what is stored of them: Turns that are new, Started the earlier,
 	// Completed if either is, Expected the greater, Stored the sum.
 	Runs []Run
