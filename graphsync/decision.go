@@ -5,10 +5,15 @@ package graphsync
 
 import (
 	"context"
+	"errors"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
+
+// ErrMoved is returned by [EvidenceStore.Advance] when somebody else advanced the session in
+// between.
+var ErrMoved = errors.New("the session was advanced by somebody else")
 
 // Progress says how far the rows of a session were extracted. The zero Progress is that
 // of a session without extracted rows.

@@ -42,8 +42,47 @@ type Graph struct {
 // row wins attribute by attribute, and the confidence is the greatest; [Graph.Why]
 // and [Graph.Evidence] merge only the rows before the decision.
 func Build(rows []schema.Event, es []entity.Entity) *Graph {
-	g, _ := new(Graph).extend(inOrder(rows), es)
+	g := &Graph{rows: inOrder(rows), index: make(map[string]int), position: make(map[string]int, len(rows))}
+	for pos, e := range g.rows {
+		if e.EventID != "" {
+			g.position[e.EventID] = pos
+		}
+	}
+	g.fold()
+	g.nodes = make([]TechNode, len(g.spans))
+	for i, s := range g.spans {
+		g.nodes[i] = s.TechNode
+	}
+	g.connect(link(g.spans, g.index))
+	g.see(g.place(es))
 	return g
+}
+
+// connect sets the edges from sorted arcs.
+func (g *Graph) connect(arcs []arc) {
+	g.arcs = arcs
+	g.edges = make([]Edge, len(arcs))
+	g.in, g.out = make([][]arc, len(g.nodes)), make([][]arc, len(g.nodes))
+	leaving := make([]int, len(g.nodes))
+	for i, a := range arcs {
+		g.edges[i] = Edge{From: g.nodes[a.from].Key, To: g.nodes[a.to].Key, Kind: a.kind}
+		leaving[a.from]++
+	}
+	for i := 0; i < len(arcs); {
+		end := i + 1
+		for end < len(arcs) && arcs[end].to == arcs[i].to {
+			end++
+		}
+		g.in[arcs[i].to] = arcs[i:end:end]
+		i = end
+	}
+	all := make([]arc, len(arcs))
+	for n, count := range leaving {
+		g.out[n], all = all[:0:count], all[count:]
+	}
+	for _, a := range arcs {
+		g.out[a.from] = append(g.out[a.from], a)
+	}
 }
 
 // Nodes returns the spans in the order of their first rows.

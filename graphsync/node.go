@@ -132,14 +132,9 @@ type rowAttributes struct {
 	Model string `json:"model"`
 }
 
-// fold adds the rows from position first on to the spans, which are in the order of
-// their first rows, and returns those that gained a row, in order. A span that an older
-// graph has too is copied before it changes.
-func (g *Graph) fold(first int) (touched []int) {
-	old := len(g.spans)
-	gained := make(map[int]bool)
-	for pos := first; pos < len(g.rows); pos++ {
-		e := g.rows[pos]
+// fold makes the spans of the rows, in the order of their first rows.
+func (g *Graph) fold() {
+	for pos, e := range g.rows {
 		key := RowNodeKey(e)
 		i, known := g.index[key]
 		if !known {
@@ -150,18 +145,10 @@ func (g *Graph) fold(first int) (touched []int) {
 				first:    pos, ended: -1, lastRequest: -1,
 			})
 		}
-		if !gained[i] {
-			gained[i] = true
-			touched = append(touched, i)
-			if i < old {
-				g.spans[i] = g.spans[i].clone()
-			}
-		}
 		g.spanOf = append(g.spanOf, i)
 		g.spans[i].add(e, pos)
 	}
-	for _, i := range touched {
-		s := g.spans[i]
+	for _, s := range g.spans {
 		if s.ParentSpanID != "" {
 			s.parentKey = TechNodeKey(s.Session, s.TraceID, s.ParentSpanID)
 		}
@@ -169,16 +156,6 @@ func (g *Graph) fold(first int) (touched []int) {
 			s.LatencyMS = float64(s.End.Sub(s.Start)) / float64(time.Millisecond)
 		}
 	}
-	slices.Sort(touched)
-	return touched
-}
-
-// clone returns a span that shares nothing which [span.add] changes.
-func (s *span) clone() *span {
-	c := *s
-	c.EventTypes, c.EventIDs = slices.Clip(s.EventTypes), slices.Clip(s.EventIDs)
-	c.asked, c.requests, c.answers = slices.Clip(s.asked), slices.Clip(s.requests), slices.Clip(s.answers)
-	return &c
 }
 
 func (s *span) add(e *schema.Event, pos int) {

@@ -63,57 +63,28 @@ func (g *Graph) latest() []time.Time {
 	return out
 }
 
-// see adds what was seen in rows after all that the entities of g were seen in, and
-// returns the entities that gained a sighting, in order. What an older graph has too is
-// copied before it changes.
-func (g *Graph) see(list []sighting) (touched []int) {
+// see sets what was seen.
+func (g *Graph) see(list []sighting) {
 	slices.SortStableFunc(list, func(a, b sighting) int {
 		return cmp.Or(
 			cmp.Compare(a.pos, b.pos), a.SeenAt.Compare(b.SeenAt), cmp.Compare(a.EventID, b.EventID), cmp.Compare(a.TechNode, b.TechNode),
 			cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Source, b.Source))
 	})
-	old := len(g.entities)
+	g.entities, g.sightings, g.evaluated = nil, nil, make([][]int, len(g.nodes))
 	index := make(map[thing]int, len(list))
-	nodes := make(map[string]bool)
-	gained := make(map[int]bool)
 	for _, s := range list {
-		n, inGraph := g.index[s.TechNode]
-		if inGraph && !nodes[s.TechNode] {
-			nodes[s.TechNode] = true
-			for _, i := range g.evaluated[n] {
-				index[thingOf(g.entities[i])] = i
-			}
-			g.evaluated[n] = slices.Clip(g.evaluated[n])
-		}
-		i, known := index[thingOf(s.Entity)]
-		if !known {
-			i = len(g.entities)
-			index[thingOf(s.Entity)] = i
-			g.entities = append(g.entities, s.Entity)
-			g.sightings = append(g.sightings, []sighting{s})
-			if inGraph {
-				g.evaluated[n] = append(g.evaluated[n], i)
-			}
-		} else {
-			if i < old && !gained[i] {
-				g.sightings[i] = slices.Clip(g.sightings[i])
-			}
+		if i, known := index[thingOf(s.Entity)]; known {
 			g.entities[i] = merged(g.entities[i], s.Entity)
 			g.sightings[i] = append(g.sightings[i], s)
+			continue
 		}
-		if !gained[i] {
-			gained[i] = true
-			touched = append(touched, i)
+		index[thingOf(s.Entity)] = len(g.entities)
+		if n, inGraph := g.index[s.TechNode]; inGraph {
+			g.evaluated[n] = append(g.evaluated[n], len(g.entities))
 		}
+		g.entities = append(g.entities, s.Entity)
+		g.sightings = append(g.sightings, []sighting{s})
 	}
-	slices.Sort(touched)
-	return touched
-}
-
-// sees reports whether the node of e has an entity of its type and value.
-func (g *Graph) sees(e entity.Entity) bool {
-	n, ok := g.index[e.TechNode]
-	return ok && slices.ContainsFunc(g.evaluated[n], func(i int) bool { return thingOf(g.entities[i]) == thingOf(e) })
 }
 
 // withStored returns a graph of the same rows with what was found in them, which g has,
@@ -143,7 +114,6 @@ func (g *Graph) withStored(failedRows []RowError, stored []entity.Entity) *Graph
 		list = append(list, s)
 	}
 	out := *g
-	out.entities, out.sightings, out.evaluated = nil, nil, make([][]int, len(g.nodes))
 	out.see(list)
 	return &out
 }

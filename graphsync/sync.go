@@ -66,25 +66,17 @@ type Store interface {
 // Syncer brings the stored graph of a session up to date. It is safe for
 // concurrent use; calls for one session run one after another, so that an older
 // view of the rows never replaces a newer one.
-//
-// Of the sessions it brought up to date last it remembers the graph without the payloads
-// of its rows, bounded by maxRemembered, so that [Syncer.Update] reads what is new only.
 type Syncer struct {
 	store   Store
 	extract *Extractor
 
-	mu       sync.Mutex
-	busy     map[schema.Session]chan struct{}
-	waiting  map[schema.Session]*update
-	sessions memory
+	mu   sync.Mutex
+	busy map[schema.Session]chan struct{}
 }
 
 // NewSyncer returns a Syncer. A nil Extractor finds declared entities only.
 func NewSyncer(store Store, x *Extractor) *Syncer {
-	return &Syncer{
-		store: store, extract: x, busy: make(map[schema.Session]chan struct{}),
-		waiting: make(map[schema.Session]*update), sessions: newMemory(),
-	}
+	return &Syncer{store: store, extract: x, busy: make(map[schema.Session]chan struct{})}
 }
 
 // Sync flushes the store, extracts the entities of a session, publishes them with
@@ -102,14 +94,12 @@ func (s *Syncer) Sync(ctx context.Context, session schema.Session) (*Graph, Rece
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("sync session %s: %w", session.ID, err)
 	}
-	return g.apart(), receipt, nil
+	return g, receipt, nil
 }
 
 // sync reads all rows.
 func (s *Syncer) sync(ctx context.Context, session schema.Session) (*Graph, Receipt, error) {
-	s.sessions.take(session)
-	mark, err := s.flush(ctx, session)
-	if err != nil {
+	if err := s.store.Flush(ctx); err != nil {
 		return nil, Receipt{}, fmt.Errorf("flush: %w", err)
 	}
 	rows, err := s.store.Events(ctx, session)
@@ -119,10 +109,10 @@ func (s *Syncer) sync(ctx context.Context, session schema.Session) (*Graph, Rece
 	found := s.extract.Extract(rows)
 	g := Build(rows, found.Entities)
 	receipt := found.receipt(s.extract.Version())
-	mark, err = s.publish(ctx, Publication{
+	err = s.store.Publish(ctx, Publication{
 		Session: session, Nodes: g.nodes, Edges: g.edges, Entities: g.entities,
 		Extracted: found.Extracted, Failed: found.failedNodes(), Receipt: receipt, At: time.Now().UTC(),
-	}, mark)
+	})
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("publish: %w", err)
 	}
@@ -130,7 +120,6 @@ func (s *Syncer) sync(ctx context.Context, session schema.Session) (*Graph, Rece
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("read entities: %w", err)
 	}
-	s.sessions.put(session, remembered(mark, g, receipt, stored))
 	return g.withStored(found.Failed, stored), receipt, nil
 }
 

@@ -29,7 +29,6 @@ func (j *Journal) AddEntities(ctx context.Context, s schema.Session, es []entity
 		err = j.w.do(ctx, func(conn *sqlite.Conn) error {
 			p := publication{entities: found}
 			p.Session, p.At = s, j.w.now()
-			j.w.marks.drop(s)
 			return p.addEntities(conn)
 		})
 	}

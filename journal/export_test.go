@@ -79,6 +79,3 @@ func OutboxSQL() map[string]string {
 		"backlog ??": selectBacklogSQL, "last seq": selectLastSeqSQL,
 	}
 }
-
-// MaxMarks is the number of sessions that can have a mark.
-const MaxMarks = maxMarks

@@ -16,7 +16,7 @@ import (
 )
 
 // The journal is where graphsync keeps its graphs.
-var _ graphsync.Follower = (*Journal)(nil)
+var _ graphsync.Store = (*Journal)(nil)
 
 // Nodes returns the published spans of s, in the order of the publication.
 func (j *Journal) Nodes(ctx context.Context, s schema.Session) ([]graphsync.TechNode, error) {

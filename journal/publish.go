@@ -25,8 +25,14 @@ import (
 // missing and replaces or removes nothing, and one whose rows were all removed since
 // changes nothing. Only what differs from the stored graph is written.
 func (j *Journal) Publish(ctx context.Context, p graphsync.Publication) error {
-	_, err := j.PublishSince(ctx, p, 0)
-	return err
+	pub, err := encodePublication(p)
+	if err == nil {
+		err = j.w.do(ctx, pub.store)
+	}
+	if err != nil {
+		return fmt.Errorf("journal: publish graph of session %s: %w", p.Session.ID, err)
+	}
+	return nil
 }
 
 // publication is a graphsync.Publication in the form of the tables. It shares no
@@ -41,9 +47,6 @@ type publication struct {
 	extracted map[string]bool
 	failed    map[string]bool
 	errors    []byte
-	// exact is set by store: the nodes and edges that are stored are those of the
-	// publication, and so are its entities.
-	exact bool
 }
 
 func encodePublication(p graphsync.Publication) (*publication, error) {
@@ -104,7 +107,6 @@ func (p *publication) store(conn *sqlite.Conn) error {
 	if stale {
 		return nil
 	}
-	p.exact = true
 	return p.storeReceipt(conn)
 }
 

@@ -84,7 +84,6 @@ func selectRemovable(conn *sqlite.Conn, begun bool, before time.Time, waiting bo
 
 // removalStep is what one transaction removed.
 type removalStep struct {
-	session  schema.Session
 	rows     uint64
 	finished bool // the last of the session is gone
 }
@@ -97,7 +96,6 @@ func removeStep(conn *sqlite.Conn, before cutoff) (step removalStep, err error) 
 	if err != nil || !found {
 		return step, err
 	}
-	step.session = next.session
 	rows, all, err := next.removeRows(conn)
 	if err != nil {
 		return step, err

@@ -173,7 +173,6 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 		var step removalStep
 		err = r.work(ctx, func(conn *sqlite.Conn) (err error) {
 			step, err = removeStep(conn, before)
-			r.journal.w.marks.drop(step.session)
 			return err
 		})
 		if err != nil {

@@ -74,7 +74,6 @@ type writer struct {
 	backoff  time.Duration // pause before the next attempt; 0 when commits succeed
 	dropped  uint64        // drops that the log knows of
 	maxWAL   int64
-	marks    *marks
 	restart  time.Time // before that, no further attempt to shorten the WAL
 	now      func() time.Time
 	log      *slog.Logger // one line per kind and minute
@@ -89,7 +88,6 @@ func newWriter(conn *sqlite.Conn, files files, q *queue, cfg Config, busy time.D
 		abort:    make(chan struct{}),
 		done:     make(chan struct{}),
 		rows:     newInserter(conn),
-		marks:    newMarks(),
 		conn:     conn,
 		files:    files,
 		level:    cfg.Durability.synchronous(),
