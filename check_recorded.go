@@ -13,6 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/journal"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -57,10 +58,11 @@ func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Sessio
 		return RecordedCheck{}, err
 	}
 	ev := &evidence{
-		sync: graphsync.NewSyncer(&unpublished{journal: j}, extractor), journal: j,
+		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor),
 		// No run is known to be under way here: one without its end is a gap.
-		live:    func(Session) []string { return nil },
-		besides: func(context.Context, Session, map[string][]string) []string { return nil },
+		live:  func(Session) []string { return nil },
+		turns: func(context.Context, Session) cgplugin.Turns { return cgplugin.Turns{} },
+		lost:  func() []string { return nil },
 	}
 	types, err := ev.types(ctx, s, approvals)
 	if err != nil {
@@ -107,12 +109,12 @@ func latest(approvals []safety.Approval) string {
 
 // types returns the types of all entities that a check of the session may look at.
 func (ev *evidence) types(ctx context.Context, s Session, approvals []safety.Approval) ([]string, error) {
-	g, _, err := ev.sync.Sync(ctx, s)
+	sel, err := ev.of.Select(ctx, s, graphsync.Decision{}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	types := make(map[string]bool)
-	for _, e := range g.Canonical() {
+	for _, e := range sel.Entities {
 		types[e.Type] = true
 	}
 	for _, a := range approvals {
@@ -174,43 +176,4 @@ func (readOnly) Attach(context.Context, string, string) error { return errReadOn
 
 func (readOnly) Transition(context.Context, safety.Transition) (safety.Approval, error) {
 	return safety.Approval{}, errReadOnly
-}
-
-// unpublished is a journal whose graphs are made and not stored: what is published last is
-// seen by the next call of Entities alone. The journal is not embedded: a syncer would find
-// other ways in it to store a graph.
-type unpublished struct {
-	journal *journal.Journal
-	last    graphsync.Publication
-}
-
-// Flush implements [graphsync.Store].
-func (u *unpublished) Flush(ctx context.Context) error { return u.journal.Flush(ctx) }
-
-// Events implements [graphsync.Store].
-func (u *unpublished) Events(ctx context.Context, s Session) ([]Event, error) {
-	return u.journal.Events(ctx, s)
-}
-
-// Publish implements [graphsync.Store].
-func (u *unpublished) Publish(_ context.Context, p graphsync.Publication) error {
-	u.last = p
-	return nil
-}
-
-// Entities returns the stored entities that the publication would have left.
-func (u *unpublished) Entities(ctx context.Context, s Session) ([]entity.Entity, error) {
-	stored, err := u.journal.Entities(ctx, s)
-	replaced, failed := setOf(u.last.Extracted), setOf(u.last.Failed)
-	return slices.DeleteFunc(stored, func(e entity.Entity) bool {
-		return e.Source != entity.SourceModel && replaced[e.EventID] && !failed[e.TechNode]
-	}), err
-}
-
-func setOf(keys []string) map[string]bool {
-	set := make(map[string]bool, len(keys))
-	for _, k := range keys {
-		set[k] = true
-	}
-	return set
 }

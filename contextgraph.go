@@ -55,6 +55,8 @@ type Instance struct {
 	journal *journal.Journal
 	sync    *graphsync.Syncer
 	guard   *safety.Guard
+	// follower extracts rows in the background; nil when recording is off.
+	follower *follower
 	// parts stores large and binary parts; nil when they are not kept.
 	parts *offload.Uploader
 	// warehouse is the dataset; nil without one.
@@ -132,10 +134,14 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	}
 	in.journal = j
 	in.sync = graphsync.NewSyncer(j, extractor)
+	of := graphsync.NewEvidence(j.Evidence(), extractor)
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
-		Ledger: j.Ledger(), Evidence: in.evidence(), Checkers: checkers, Policy: policy,
+		Ledger: j.Ledger(), Evidence: in.evidence(of, extractor), Checkers: checkers, Policy: policy,
 		Authorizer: in.cfg.Authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.cfg.Now,
 	})
+	if err == nil {
+		in.follower, err = follow(ctx, j, of, in.sync, in.log)
+	}
 	if err == nil {
 		in.parts, err = in.cfg.openParts(ctx, in.log)
 	}
@@ -257,7 +263,7 @@ func (in *Instance) Why(ctx context.Context, s Session) ([]graphsync.Reason, err
 	if in.sync == nil {
 		return nil, ErrDisabled
 	}
-	g, _, err := in.sync.Update(ctx, s)
+	g, _, err := in.sync.Sync(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -334,6 +340,7 @@ func (in *Instance) shut(ctx context.Context) (err error) {
 	}
 	sending.Wait()
 	err = errors.Join(err, drained)
+	in.follower.close()
 	if in.journal != nil {
 		err = errors.Join(err, in.journal.Close(ctx))
 	}

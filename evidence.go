@@ -9,74 +9,75 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/journal"
+	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// evidence is what the guard decides from: the journal behind a barrier, and the
-// graph of the session made from it.
+// evidence is what the guard decides from: the record behind a barrier, and what was
+// extracted from it.
 type evidence struct {
-	sync    *graphsync.Syncer
-	journal *journal.Journal
-	// live names the runs of a session that are under way. besides says, in sentences,
-	// what this process knows to be missing, given the turns that are on record.
-	live    func(Session) []string
-	besides func(ctx context.Context, s Session, recorded map[string][]string) []string
+	of       *graphsync.Evidence
+	journal  *journal.Journal
+	expected []safety.Expected
+	// live names the runs of a session that are under way, turns what its own events tell of
+	// its turns, and lost, in sentences, what this process knows to be missing.
+	live  func(Session) []string
+	turns func(context.Context, Session) cgplugin.Turns
+	lost  func() []string
+	// asked is told of each request; nil if nobody wants to know.
+	asked func(Session)
 }
 
 // evidence returns that of the process which records.
-func (in *Instance) evidence() *evidence {
+func (in *Instance) evidence(of *graphsync.Evidence, x *graphsync.Extractor) *evidence {
 	return &evidence{
-		sync: in.sync, journal: in.journal,
+		of: of, journal: in.journal, expected: expectedOf(x),
 		// The recorder is made after the guard.
-		live: func(s Session) []string { return in.rec.LiveRuns(s) },
-		besides: func(ctx context.Context, s Session, recorded map[string][]string) []string {
-			return slices.Concat(in.rec.Turns(ctx, s).Gaps(recorded), in.rec.Gaps())
-		},
+		live:  func(s Session) []string { return in.rec.LiveRuns(s) },
+		turns: func(ctx context.Context, s Session) cgplugin.Turns { return in.rec.Turns(ctx, s) },
+		lost:  func() []string { return in.rec.Gaps() },
+		asked: func(s Session) { in.follower.sync(s) },
 	}
 }
 
+// expectedOf says which rules show what, for the failure that nothing was seen.
+func expectedOf(x *graphsync.Extractor) []safety.Expected {
+	var out []safety.Expected
+	for _, s := range x.Shows() {
+		out = append(out, safety.Expected{Type: s.Type, Attribute: s.Attribute, Rule: s.Rule, Tool: s.Tool})
+	}
+	return out
+}
+
 // Collect implements [safety.Evidence].
-func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision safety.Decision) (safety.Snapshot, error) {
-	g, receipt, err := ev.sync.Update(ctx, s)
+func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Decision) (safety.Snapshot, error) {
+	turns := ev.turns(ctx, s)
+	sel, err := ev.of.Select(ctx, s, graphsync.Decision(d), turns.Named(), nil)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	// Of the rows that the graph was made from, not read again; what is lost, and which
-	// runs are under way, is asked after they were.
-	runs := g.Runs()
-	gaps := graphsync.RunGaps(runs, ev.live(s))
+	// Which runs are under way, and what is lost, is asked after the rows were read.
+	gaps := graphsync.RunGaps(sel.OpenRuns, ev.live(s))
 	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
 	gaps = append(gaps, losses...)
-	recorded := make(map[string][]string) // runs by turn
-	for _, r := range runs {
-		for _, turn := range r.Turns {
-			recorded[turn] = append(recorded[turn], r.ID)
-		}
-	}
 	// What is missing stays missing, so the session can approve nothing any more.
 	for i := range gaps {
 		gaps[i] += ": start a new session"
 	}
-	gaps = slices.Concat(gaps, ev.besides(ctx, s, recorded))
-	snapshot := safety.Snapshot{Gaps: gaps, Receipt: safety.Receipt{
-		Watermark: receipt.Watermark, RowsRead: receipt.RowsRead,
-		Failed: receipt.Failed, Truncated: receipt.Truncated, Version: receipt.Version,
-	}}
-	if len(receipt.Errors) > 0 {
-		snapshot.Receipt.Error = receipt.Errors[0]
+	if ev.asked != nil && d.Node != "" {
+		ev.asked(s)
 	}
-	if decision.Node == "" {
-		snapshot.Entities = g.Canonical()
-		return snapshot, nil
-	}
-	// Without the limit that Why has: what led to the decision long ago is checked too.
-	if snapshot.Entities, err = g.RestsOn(decision.Node); err != nil {
-		return safety.Snapshot{}, err
-	}
-	return snapshot, nil
+	p := sel.Progress
+	return safety.Snapshot{
+		Entities: sel.Entities, Asked: sel.Asked, Expected: ev.expected,
+		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.lost()),
+		Receipt: safety.Receipt{
+			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version,
+		},
+	}, nil
 }
 
 // covered returns the tools whose arguments a rule reads as those of an action.

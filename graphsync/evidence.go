@@ -27,27 +27,6 @@ func (g *Graph) Evidence(decision string) ([]entity.Canonical, error) {
 	return g.known(target, g.reached(target)), nil
 }
 
-// RestsOn returns every entity that has to hold for a decision, by type, then key. What
-// models and tools gave counts if it led to the decision, as in [Graph.Evidence]. Edges
-// tell of nothing else: whatever the nodes of a workflow, and agents without a model, had
-// given by then counts. Nor do they tell what is handed to a branch, or to a node of a
-// workflow that asks for an input: for a decision of one of these everything counts. The
-// error wraps [ErrUnknownNode] when there is no such node.
-func (g *Graph) RestsOn(decision string) ([]entity.Canonical, error) {
-	target, ok := g.index[decision]
-	if !ok {
-		return nil, fmt.Errorf("entities that %q rests on: %w: %s", decision, ErrUnknownNode, unknownNodeRemedy)
-	}
-	d := &g.nodes[target]
-	all := d.Kind == KindHITL || d.Branch != ""
-	reached := g.reached(target)
-	for n := range reached {
-		kind := g.nodes[n].Kind
-		reached[n] = reached[n] || all || kind != KindTool && kind != KindLLM
-	}
-	return g.known(target, reached), nil
-}
-
 // reached marks the nodes that led to a target, and itself.
 func (g *Graph) reached(target int) []bool {
 	reached := make([]bool, len(g.nodes))

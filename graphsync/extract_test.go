@@ -134,7 +134,7 @@ func TestExtractRules(t *testing.T) {
 	}{
 		{
 			"args", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InArgs })},
-			schema.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (rule 1)"}, "",
+			schema.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
 			"action", []graphsync.Rule{with(func(r *graphsync.Rule) {
@@ -152,7 +152,7 @@ func TestExtractRules(t *testing.T) {
 		},
 		{
 			"content", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, schema.StateDelta })},
-			schema.StateDelta, `{"v":"x"}`, []string{"Thing x (rule 1)"}, "",
+			schema.StateDelta, `{"v":"x"}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
 			"content that is not JSON", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, schema.StateDelta })},

@@ -51,7 +51,9 @@ func (r *recorder) add(eventType, agent, span, parent string, content any, attrs
 	}
 	all := m{"adk": adk}
 	for k, v := range attrs {
-		if k == "function_call_id" || k == "confirmation_id" || k == "confirmed" {
+		if name, ok := strings.CutPrefix(k, "adk."); ok {
+			adk[name] = v
+		} else if k == "function_call_id" || k == "confirmation_id" || k == "confirmed" {
 			adk[k] = v
 		} else {
 			all[k] = v

@@ -79,6 +79,14 @@ func (rec *Recorder) Turns(ctx context.Context, s schema.Session) Turns {
 	return Turns{}
 }
 
+// Named returns the turns that Gaps has to know the runs of.
+func (t Turns) Named() []string {
+	if t.Invocation == "" {
+		return t.Earlier
+	}
+	return append(t.Earlier[:len(t.Earlier):len(t.Earlier)], t.Invocation)
+}
+
 // shownTurns bounds how many turns a gap names.
 const shownTurns = 3
 

@@ -1,0 +1,316 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// rowsOf is a source of the rows of sessions.
+type rowsOf struct {
+	rows  map[schema.Session][]schema.Event
+	found []entity.Entity
+}
+
+func (s rowsOf) Flush(context.Context) error { return nil }
+
+func (s rowsOf) Events(_ context.Context, key schema.Session) ([]schema.Event, error) {
+	return s.rows[key], nil
+}
+
+func (s rowsOf) Entities(context.Context, schema.Session) ([]entity.Entity, error) {
+	return s.found, nil
+}
+
+// priceRules find products with a price in the results of find, by name, and in the
+// arguments of buy.
+func priceRules() []graphsync.Rule {
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}}
+	return []graphsync.Rule{
+		{Name: "found", Tool: "find", Each: "$.items[*]", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "bought", Tool: "buy", In: graphsync.InAction, Each: "$.items[*]", Type: "Product", Value: "$.name"},
+	}
+}
+
+func item(name string, price int) m { return m{"name": name, "price": price} }
+
+func items(list ...m) m { return m{"items": list} }
+
+// find records a call of the tool that finds, with the digest of its result.
+func (r *recorder) find(call, digest string, list ...m) *schema.Event {
+	start := r.add(schema.ToolStarting, "", "T"+call, "A", m{"tool": "find", "args": m{}}, m{"function_call_id": call})
+	return r.add(schema.ToolCompleted, "", "T"+call, "A", m{"tool": "find", "result": items(list...)},
+		m{"function_call_id": call, "adk.started": start.EventID, "adk.result": digest})
+}
+
+// decide records a model call that had read results, each "call=digest", and the answers of
+// other model calls, and asks for calls.
+func (r *recorder) decide(span string, results, answers []string, calls ...string) *schema.Event {
+	read := m{}
+	for _, result := range results {
+		call, digest, _ := strings.Cut(result, "=")
+		read[call] = digest
+	}
+	var asked []m
+	for _, c := range calls {
+		asked = append(asked, m{"id": c, "name": "buy"})
+	}
+	return r.add(schema.LLMResponse, "", span, "A", m{"response": "..."},
+		m{"adk.read": m{"results": read, "answers": answers}, "function_calls": asked})
+}
+
+// selected tells the readings that count: name, attribute, value, and * where it was read.
+func selected(t *testing.T, r *recorder, d graphsync.Decision, excluded ...int64) []string {
+	t.Helper()
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(t, priceRules()))
+	sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tell(sel.Entities)
+}
+
+func tell(es []entity.Canonical) []string {
+	out := []string{}
+	for _, e := range es {
+		for _, s := range e.Seen {
+			for _, name := range sortedNames(s.Attributes) {
+				read := ""
+				if s.Read {
+					read = "*"
+				}
+				out = append(out, fmt.Sprintf("%s %s %s%s", e.Value, name, s.Attributes[name], read))
+			}
+			if s.Source == entity.SourceAction {
+				out = append(out, e.Value+" named")
+			}
+		}
+		if len(e.Seen) == 0 {
+			out = append(out, e.Value+" unseen")
+		}
+	}
+	return out
+}
+
+func sortedNames(attributes map[string]entity.Value) []string {
+	var out []string
+	for name := range attributes {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestSelect(t *testing.T) {
+	tests := []struct {
+		name string
+		rows func(r *recorder) graphsync.Decision
+		want []string
+	}{
+		{"a reading that was read supersedes those before its call", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d2"}, nil).EventID}
+		}, []string{"a price $52*"}},
+		{"one that was not read supersedes nothing", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+		}, []string{"a price $40*", "a price $52"}},
+		{"a call that began before another ended does not supersede it", func(r *recorder) graphsync.Decision {
+			start := r.add(schema.ToolStarting, "", "T2", "A", m{"tool": "find", "args": m{}}, nil)
+			r.find("c1", "d1", item("a", 40))
+			r.add(schema.ToolCompleted, "", "T2", "A", m{"tool": "find", "result": items(item("a", 52))},
+				m{"function_call_id": "c2", "adk.started": start.EventID, "adk.result": "d2"})
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
+		}, []string{"a price $40*", "a price $52*"}},
+		{"nothing counts after the decision", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			answer := r.decide("L", []string{"c1=d1"}, nil)
+			upTo := answer.Seq
+			id := answer.EventID
+			r.find("c2", "d2", item("a", 52), item("b", 1))
+			return graphsync.Decision{Answer: id, UpTo: upTo}
+		}, []string{"a price $40*"}},
+		{"what an answer had read was read with it", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			r.decide("L1", []string{"c2=d2"}, nil, "c3")
+			return graphsync.Decision{Answer: r.decide("L2", nil, []string{"c:c3"}).EventID}
+		}, []string{"a price $52*"}},
+		{"two answers to one call say nothing", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			r.decide("L1", []string{"c2=d2"}, nil, "c3")
+			r.decide("L2", nil, nil, "c3")
+			return graphsync.Decision{Answer: r.decide("L3", nil, []string{"c:c3"}).EventID}
+		}, []string{"a price $40", "a price $52"}},
+		{"a final answer is known by its event", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			said := r.decide("L1", []string{"c2=d2"}, nil).EventID
+			r.add(schema.AgentResponse, "", "A", "", m{"response": "x"}, m{"adk.answer_of": said, "adk.source_event_id": "ev1"})
+			return graphsync.Decision{Answer: r.decide("L2", nil, []string{"e:ev1"}).EventID}
+		}, []string{"a price $52*"}},
+		{"another value under the same call id was not read", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c1", "d2", item("a", 52))
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+		}, []string{"a price $40*", "a price $52"}},
+		{"a rewritten result is no reading", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			of := r.find("c2", "d2", item("a", 52)).EventID
+			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
+			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
+		}, []string{"a price $40"}},
+		{"one that is rewritten later is none either", func(r *recorder) graphsync.Decision {
+			of := r.find("c2", "d2", item("a", 52)).EventID
+			for range 600 {
+				r.add(schema.StateDelta, "", "A", "", nil, nil)
+			}
+			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
+			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
+		}, []string{"a unseen"}},
+		{"without a model, what the run had recorded before the step was read", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40), item("b", 1))
+			r.run = "2"
+			r.find("c2", "d2", item("a", 52))
+			after := r.add(schema.NodeOutput, "", "N", "A", m{}, m{"adk.node": m{"path": "w/n@1"}}).EventID
+			r.find("c3", "d3", item("a", 60))
+			return graphsync.Decision{Run: "2", After: after}
+		}, []string{"a price $52*", "a price $60", "b price $1"}},
+		{"without a decision the latest counts", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			return graphsync.Decision{}
+		}, []string{"a price $52*"}},
+		{"what the request names is read from the request", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			d := graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil, "c2").EventID, Node: "n", Tool: "buy", Args: []byte(`{"items":[{"name":"b"}]}`)}
+			r.start("Tc2", "A", "c2=buy", items(m{"name": "the usual"}))
+			return d
+		}, []string{"a price $40*", "b named"}},
+		{"the same value twice is one reading", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 40))
+			r.find("c3", "d3", item("a", 40))
+			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
+		}, []string{"a price $40*", "a price $40"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := &recorder{t: t, run: "1"}
+			diff(t, "readings", test.want, selected(t, r, test.rows(r)))
+		})
+	}
+}
+
+func TestSelectExcluded(t *testing.T) {
+	r := &recorder{t: t, run: "1"}
+	r.find("c1", "d1", item("a", 40))
+	later := r.find("c2", "d2", item("a", 52), item("b", 1)).Seq
+	d := graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
+	diff(t, "all", []string{"a price $52*", "b price $1*"}, selected(t, r, d))
+	diff(t, "without the second result", []string{"a price $40*"}, selected(t, r, d, later))
+}
+
+// Whatever was read, in whatever order calls overlap: a reading counts unless one that was
+// read began after it. The oracle says so word by word.
+func TestSelectIsWhatTheRuleSays(t *testing.T) {
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		r := &recorder{t: t, run: "1"}
+		type reading struct {
+			name         string
+			price        int
+			start, row   int64
+			call, digest string
+		}
+		var readings []reading
+		open := make(map[int]*schema.Event)
+		for n := range 5 + random.IntN(40) {
+			if len(open) > 0 && random.IntN(2) == 0 {
+				for call, start := range open {
+					x := reading{[]string{"a", "b", "c"}[random.IntN(3)], random.IntN(3), start.Seq, 0, fmt.Sprint("c", call), fmt.Sprint("d", call)}
+					x.row = r.add(schema.ToolCompleted, "", fmt.Sprint("T", call), "A", m{"tool": "find", "result": items(item(x.name, x.price))},
+						m{"function_call_id": x.call, "adk.started": start.EventID, "adk.result": x.digest}).Seq
+					readings = append(readings, x)
+					delete(open, call)
+					break
+				}
+				continue
+			}
+			e := *r.add(schema.ToolStarting, "", fmt.Sprint("T", n), "A", m{"tool": "find", "args": m{}}, nil)
+			open[n] = &e
+		}
+		var read []string
+		had := make(map[string]bool)
+		for _, x := range readings {
+			if random.IntN(2) == 0 {
+				read = append(read, x.call+"="+x.digest)
+				had[x.call] = true
+			}
+		}
+		d := graphsync.Decision{Answer: r.decide("L", read, nil).EventID}
+		want := make(map[string]bool)
+		for _, a := range readings {
+			counts := true
+			for _, b := range readings {
+				counts = counts && !(b.name == a.name && had[b.call] && b.start > a.row)
+			}
+			if counts {
+				want[fmt.Sprintf("%s price $%d", a.name, a.price)] = true
+			}
+		}
+		got := make(map[string]bool)
+		for _, s := range selected(t, r, d) {
+			got[strings.TrimSuffix(s, "*")] = true
+		}
+		diff(t, fmt.Sprint("seed ", seed), want, got)
+	}
+}
+
+func TestSelectNestedSession(t *testing.T) {
+	child := schema.Session{App: "researcher", User: "u1", ID: "inner"}
+	c := &recorder{t: t, run: "c"}
+	c.find("c1", "d1", item("a", 40))
+	c.find("c2", "d2", item("a", 52), item("b", 9))
+	c.decide("CL", []string{"c2=d2"}, nil)
+	for i := range c.rows {
+		c.rows[i].SessionID, c.rows[i].AppName = child.ID, child.App
+		c.rows[i].EventID = "c" + c.rows[i].EventID[1:]
+		c.rows[i].Attributes = []byte(strings.ReplaceAll(string(c.rows[i].Attributes), `"started":"0`, `"started":"c`))
+	}
+	r := &recorder{t: t, run: "1"}
+	for range len(c.rows) {
+		r.add(schema.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
+	}
+	start := r.start2("T", "A", "c9=researcher", m{"request": "find a"})
+	r.add(schema.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
+		m{"function_call_id": "c9", "adk.started": start.EventID, "adk.result": "d9",
+			"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
+	d := graphsync.Decision{Answer: r.decide("L", []string{"c9=d9"}, nil).EventID}
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows, child: c.rows}}), compile(t, priceRules()))
+	sel, err := ev.Select(t.Context(), testSession, d, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "readings", []string{"a price $52*", "b price $9*"}, tell(sel.Entities))
+}
+
+// start2 is start, and returns the row.
+func (r *recorder) start2(span, parent, call string, args any) *schema.Event {
+	r.start(span, parent, call, args)
+	e := r.rows[len(r.rows)-1]
+	return &e
+}
