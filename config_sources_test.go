@@ -240,8 +240,8 @@ func TestListedTypeThatNoRuleFinds(t *testing.T) {
 	rule := ExtractConfig{Name: "r", Tool: "search", Type: "Product", Value: "$.name"}
 	for listed, want := range map[string]string{
 		"Product":  "",
-		"Prodct":   `guard.listed requires the type "Prodct", which no rule finds: nothing of it is checked but what tools declare; did you mean "Product"?`,
-		"Audience": `guard.listed requires the type "Audience", which no rule finds: nothing of it is checked but what tools declare`,
+		"Prodct":   `guard.listed requires the type "Prodct", which no rule finds: every check fails but for what tools declare; did you mean "Product"?`,
+		"Audience": `guard.listed requires the type "Audience", which no rule finds: every check fails but for what tools declare`,
 	} {
 		c := Config{
 			Extract: []ExtractConfig{rule}, CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(nil)},
