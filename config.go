@@ -161,9 +161,9 @@ type GuardConfig struct {
 	// Types says what is different for the entities of a type. Defaults to none.
 	Types map[string]TypeConfig
 	// Require says which entities have to be unchanged beside those that the
-	// arguments of the action name, which always have to be: all that the graph finds
-	// behind the request, none, or those of the types in Listed. It holds when a
-	// request is asked and at every check. Defaults to [safety.RequireEvaluated].
+	// arguments of the action name, which always have to be: everything that the session
+	// recorded, nothing, or what it recorded of the types in Listed, each of which has to
+	// be there. It holds when a request is asked and at every check. Defaults to [safety.RequireEverything].
 	Require safety.Requirement
 	// Listed holds types of entities. It is required with [safety.RequireListed] and
 	// must be empty otherwise.
@@ -227,8 +227,13 @@ type ExtractConfig struct {
 	Each string
 	// Type is the type of the entities, such as Product. Required.
 	Type string
-	// Value is the path, from the node, to the value of the entity. Required.
+	// Value is the path, from the node, to the value of the entity. Either Value or
+	// ValueArgs is required.
 	Value string
+	// ValueArgs is the path, in the arguments of the call, to the value of the entity, for
+	// results that do not repeat what was looked up. It is for the result of a tool, with
+	// Each "$". In a file: value: {args: PATH}.
+	ValueArgs string
 	// ValueType is the type of that value. Two spellings of one amount are one
 	// entity only when it is [entity.KindMoney]. Defaults to [entity.KindText].
 	ValueType entity.Kind
@@ -236,7 +241,9 @@ type ExtractConfig struct {
 	// USD. Defaults to none.
 	Currency string
 	// Attributes are the values to compare later, by name: lower-case letters,
-	// digits and underscores, beginning with a letter. Defaults to none.
+	// digits and underscores, beginning with a letter. Without any it is compared that the
+	// thing is there: the attribute exists, which is boolean wherever it stands. Defaults
+	// to none.
 	Attributes map[string]AttributeConfig
 	// ArtifactURI is the path, from the node, to the URI of a document that shows
 	// the entity. Defaults to none.
@@ -260,6 +267,10 @@ type AttributeConfig struct {
 	// that no check passes. For rules only: an attribute that was seen is required of
 	// a checker, but for [DriftConfig.Optional]. Defaults to false.
 	Optional bool
+	// LookedUp says that the tool looked the value up, although the arguments of the
+	// call say it too. Without it a value that repeats an argument counts for nothing.
+	// For rules over results only. Defaults to false.
+	LookedUp bool
 }
 
 // CheckerConfig says how to ask for the present state of entities of one type.

@@ -49,6 +49,9 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 		if c.Attributes[name].Optional {
 			p.add(k.field("attributes").entry(name).field("optional"), "given for a checker", "leave it out: what was seen is always required of a checker")
 		}
+		if c.Attributes[name].LookedUp {
+			p.add(k.field("attributes").entry(name).field("looked_up"), "given for a checker", "leave it out: it is for rules over results")
+		}
 	}
 }
 

@@ -221,14 +221,14 @@ func (c Config) limits() cgplugin.Limits {
 func (c *ExtractConfig) rule() graphsync.Rule {
 	r := graphsync.Rule{
 		Name: c.Name, Tool: c.Tool, In: c.In, Event: c.Event, Each: c.Each,
-		Type: c.Type, Value: c.Value, ValueKind: c.ValueType, Currency: c.Currency,
+		Type: c.Type, Value: c.Value, ValueArgs: c.ValueArgs, ValueKind: c.ValueType, Currency: c.Currency,
 		ArtifactURI: c.ArtifactURI, Confidence: c.Confidence,
 	}
 	if len(c.Attributes) > 0 {
 		r.Attributes = make(map[string]graphsync.AttributeRule, len(c.Attributes))
 	}
 	for name, a := range c.Attributes {
-		r.Attributes[name] = graphsync.AttributeRule{Path: a.Path, Kind: a.Type, Currency: a.Currency, Optional: a.Optional}
+		r.Attributes[name] = graphsync.AttributeRule{Path: a.Path, Kind: a.Type, Currency: a.Currency, Optional: a.Optional, LookedUp: a.LookedUp}
 	}
 	return r
 }

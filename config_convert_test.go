@@ -42,7 +42,7 @@ func TestExample(t *testing.T) {
 
 	// A line whose # is followed by a key or by an indent is a value, not prose.
 	// What such a line stands for is another choice for a key that is set above it.
-	replaced := regexp.MustCompile(`(?m)^(extract: |checkers: |bigquery: |  types: |  require: eval|  budgets: |  on_full: drop|  retention: |  content: |  tags: |    store: context).*\n`)
+	replaced := regexp.MustCompile(`(?m)^(extract: |checkers: |bigquery: |  types: |  require: every|  budgets: |  on_full: drop|  retention: |  content: |  tags: |    store: context).*\n`)
 	text := replaced.ReplaceAllString(string(data), "")
 	text = regexp.MustCompile(`(?m)^#(\S|  )`).ReplaceAllString(text, "$1")
 	got, err = ParseConfig("contextgraph.example.yaml", []byte(text), []string{"ADS_TOKEN=abc"})
@@ -52,7 +52,7 @@ func TestExample(t *testing.T) {
 	if w := got.warnings(); len(w) > 0 {
 		t.Errorf("with its comments taken in: %q", w)
 	}
-	if len(got.Extract) != 3 || len(got.Checkers) != 3 {
+	if len(got.Extract) != 5 || len(got.Checkers) != 3 {
 		t.Errorf("%d rules, %d checkers", len(got.Extract), len(got.Checkers))
 	}
 	if got.Journal.BlockTimeout != journal.DefaultBlockTimeout || got.Journal.Retention.MaxAge == 0 || len(got.Record.Content) != 1 ||
@@ -116,7 +116,7 @@ func TestPolicy(t *testing.T) {
 			"clicks": {Direction: safety.Fall, Effect: safety.Warn, Optional: true},
 		},
 		Types: map[string]TypeConfig{
-			"Product": {Optional: true, MaxAge: time.Second, MinConfidence: new(0.9), Drift: map[string]DriftConfig{
+			"Product": {Optional: true, MaxAge: time.Second, MinConfidence: new(0.9), Unseen: safety.UnseenAllow, Drift: map[string]DriftConfig{
 				"price": {Direction: safety.Rise}, // what it leaves out is strict
 				"pages": {Effect: safety.Warn},
 				"words": {Tolerance: ToleranceConfig{Absolute: 2}},
@@ -130,7 +130,7 @@ func TestPolicy(t *testing.T) {
 			{Cost: CostConfig{Type: "Product", Attribute: "price"}, Limit: LimitConfig{Type: "Budget"}},
 			{
 				Tool: "buy_*", Cost: CostConfig{Type: "Product", Attribute: "price", Quantity: "pages"},
-				Limit: LimitConfig{Type: "Budget", Attribute: "amount"}, Evaluated: true, Severity: new(0.0),
+				Limit: LimitConfig{Type: "Budget", Attribute: "amount"}, Everything: true, Severity: new(0.0),
 			},
 		},
 	}}
@@ -149,7 +149,7 @@ func TestPolicy(t *testing.T) {
 	want.Rules["pages"] = safety.Rule{Drift: "moved", Severity: 0.1, Tolerance: safety.Tolerance{Absolute: 3}}
 	want.Rules["clicks"] = safety.Rule{Drift: "moved", Severity: 0.1, Direction: safety.Fall, Effect: safety.Warn, Optional: true}
 	want.Types = map[string]safety.TypePolicy{
-		"Product": {Optional: true, MaxAge: time.Second, MinConfidence: new(0.9), Rules: map[string]safety.Rule{
+		"Product": {Optional: true, MaxAge: time.Second, MinConfidence: new(0.9), Unseen: safety.UnseenAllow, Rules: map[string]safety.Rule{
 			"price":      {Drift: safety.PriceChanged, Severity: 0.72, Direction: safety.Rise},
 			"pages":      {Drift: "moved", Severity: 0.1, Effect: safety.Warn},
 			"words":      {Drift: "turned", Severity: 0.1, Tolerance: safety.Tolerance{Absolute: 2}},
@@ -162,7 +162,7 @@ func TestPolicy(t *testing.T) {
 		{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Severity: 0.85},
 		{
 			Tool: "buy_*", CostType: "Product", CostAttribute: "price", QuantityAttribute: "pages",
-			LimitType: "Budget", LimitAttribute: "amount", Evaluated: true,
+			LimitType: "Budget", LimitAttribute: "amount", Everything: true,
 		},
 	}
 	want.Rules[safety.Other] = safety.Rule{Drift: "moved", Severity: 0.1, Tolerance: safety.Tolerance{Percent: 1}}
@@ -183,6 +183,7 @@ func TestRules(t *testing.T) {
 			"status": {Path: "$.status"},
 		}},
 		{Name: "b", Event: "USER_MESSAGE_RECEIVED", Type: "Brief", Value: "$", Confidence: 0.5},
+		{Name: "c", Tool: "get", Type: "Account", ValueArgs: "$.id", Attributes: map[string]AttributeConfig{"limit": {Path: "$.limit", LookedUp: true}}},
 	}}
 	got, err := cfg.rules()
 	if err != nil {
@@ -195,6 +196,8 @@ func TestRules(t *testing.T) {
 				"status": {Path: "$.status", Kind: entity.KindText},
 			}},
 		{Name: "b", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Each: "$", Type: "Brief", Value: "$", ValueKind: entity.KindText, Confidence: 0.5},
+		{Name: "c", Tool: "get", In: graphsync.InResult, Each: "$", Type: "Account", ValueArgs: "$.id", ValueKind: entity.KindText, Confidence: 1,
+			Attributes: map[string]graphsync.AttributeRule{"limit": {Path: "$.limit", Kind: entity.KindText, LookedUp: true}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -217,19 +220,19 @@ func TestValidate(t *testing.T) {
 			Drift: map[string]DriftConfig{"price": {
 				Severity: new(2.0), Tolerance: ToleranceConfig{Percent: math.NaN(), Absolute: math.Inf(1)}, Direction: 9, Effect: 9,
 			}},
-			Types:   map[string]TypeConfig{"T": {MinConfidence: new(-1.0), MaxAge: -1}},
+			Types:   map[string]TypeConfig{"T": {MinConfidence: new(-1.0), MaxAge: -1, Unseen: 9}},
 			Require: 9,
 			Budgets: []BudgetConfig{{Severity: new(math.NaN())}},
 		},
 		Extract: []ExtractConfig{
 			{Name: "a", Event: "X", In: graphsync.InArgs, Type: "T", Value: "$", ValueType: 99, ArtifactURI: "uri", Confidence: -1},
-			{Name: "b", Tool: "t", In: 99, Type: "T", Value: "$", Currency: "USD", Attributes: map[string]AttributeConfig{"price": {Currency: "$"}}},
+			{Name: "b", Tool: "t", In: 99, Type: "T", Value: "$", ValueArgs: "$.id", Currency: "USD", Attributes: map[string]AttributeConfig{"price": {Currency: "$"}}},
 		},
 		Checkers: []CheckerConfig{
 			{},
 			{Type: "T", HTTP: &HTTPCheckerConfig{
 				URL: "x", AsOf: "x", Version: "x", Headers: map[string]Secret{"A": "\n", "B": "", "": "x"},
-				Attributes: map[string]AttributeConfig{"price": {Path: "$", Optional: true}},
+				Attributes: map[string]AttributeConfig{"price": {Path: "$", Optional: true, LookedUp: true}},
 			}},
 		},
 		CheckFuncs: map[string]safety.Checker{"": safety.CheckerFunc(nil), "T": nil},
@@ -247,7 +250,8 @@ Config.Guard.Drift["price"].Direction: 9 is not a direction; write one of: eithe
 Config.Guard.Drift["price"].Effect: 9 is not an effect; write one of: block, warn
 Config.Guard.Types["T"].MaxAge: -1ns is negative; write a positive duration, or leave it out for the default
 Config.Guard.Types["T"].MinConfidence: -1 is out of range; write a number from 0 to 1
-Config.Guard.Require: 9 is not a requirement; write one of: evaluated, arguments, listed
+Config.Guard.Types["T"].Unseen: 9 is not an answer to what is unseen; write one of: deny, allow
+Config.Guard.Require: 9 is not a requirement; write one of: everything, named, listed
 Config.Guard.Budgets[0].Cost.Type: missing; write a type of entity, for example Product
 Config.Guard.Budgets[0].Cost.Attribute: "" is not the name of an attribute; use lower-case letters, digits and underscores, beginning with a letter
 Config.Guard.Budgets[0].Limit.Type: missing; write a type of entity, for example Product
@@ -257,6 +261,7 @@ Config.Extract[0].ValueType: Kind(99) is not a type of value; write one of: text
 Config.Extract[0].ArtifactURI: "uri" is not a JSONPath (RFC 9535): unexpected identifier at position 1; write for example $.name or $.items[*]
 Config.Extract[0].Confidence: -1 is out of range; write a number from 0 to 1
 Config.Extract[1].In: In(99) is not a part of a tool's events; write one of: result, args, action
+Config.Extract[1].ValueArgs: given beside a path in the node; keep one of them
 Config.Extract[1].Currency: given for a value that is not money; write the type money, or remove the currency
 Config.Extract[1].Attributes["price"].Path: no path is given; write a JSONPath, for example $.name
 Config.Extract[1].Attributes["price"].Currency: "$" is not a currency code; write three capital letters, for example USD
@@ -269,6 +274,7 @@ Config.Checkers[1].HTTP.Headers["B"]: the header has no value; give it a value, 
 Config.Checkers[1].HTTP.AsOf: "x" does not say how old an answer is; write one of: fetch, date_header, or a JSONPath such as $.as_of
 Config.Checkers[1].HTTP.Version: "x" does not say which revision an answer describes; write etag, or a JSONPath such as $.version
 Config.Checkers[1].HTTP.Attributes["price"].Optional: given for a checker; leave it out: what was seen is always required of a checker
+Config.Checkers[1].HTTP.Attributes["price"].LookedUp: given for a checker; leave it out: it is for rules over results
 Config.CheckFuncs[""]: missing; write a type of entity, for example Product
 Config.CheckFuncs["T"]: the checker is nil; give a checker, or remove the entry`, "\n")
 	err := cfg.validate()

@@ -5,6 +5,7 @@ package contextgraph
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,6 +97,10 @@ func (d *decoder) mapping(keys []key) decodeFunc {
 					keys[i].decode(at, value)
 					return
 				}
+			}
+			if now := renamedKeys[name.Value]; slices.Contains(names, now) {
+				d.addAt(place(name), at, "the key is now called "+now, "write "+now)
+				return
 			}
 			remedy := "known keys: " + strings.Join(names, ", ")
 			if meant := closest(name.Value, names); meant != "" {

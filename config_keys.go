@@ -81,7 +81,7 @@ func (d *decoder) guard(c *GuardConfig) decodeFunc {
 		{"min_confidence", d.number(func(v float64) { c.MinConfidence = &v })},
 		{"drift", entries(d, &c.Drift, d.drift)},
 		{"types", entries(d, &c.Types, d.entityType)},
-		{"require", d.named(&c.Require, "a requirement", "evaluated", "arguments", "listed")},
+		{"require", d.named(&c.Require, "a requirement", "everything", "named", "listed")},
 		{"listed", d.texts(&c.Listed)},
 		{"budgets", list(d, &c.Budgets, d.budget)},
 	})
@@ -109,7 +109,7 @@ func (d *decoder) extract(c *ExtractConfig) decodeFunc {
 		{"event", text(d, &c.Event)},
 		{"each", text(d, &c.Each)},
 		{"type", text(d, &c.Type)},
-		{"value", text(d, &c.Value)},
+		{"value", d.value(c)},
 		{"value_type", d.kind(&c.ValueType)},
 		{"currency", text(d, &c.Currency)},
 		{"attributes", entries(d, &c.Attributes, d.extracted)},
@@ -125,6 +125,17 @@ func (d *decoder) extract(c *ExtractConfig) decodeFunc {
 	}
 }
 
+// value reads the path of a value, or the mapping that takes it from the arguments.
+func (d *decoder) value(c *ExtractConfig) decodeFunc {
+	return func(k keyPath, n *yaml.Node) {
+		if n.Kind != yaml.MappingNode {
+			text(d, &c.Value)(k, n)
+			return
+		}
+		d.mapping([]key{{"args", text(d, &c.ValueArgs)}})(k, n)
+	}
+}
+
 // extracted lists the keys of an attribute of a rule.
 func (d *decoder) extracted(c *AttributeConfig) decodeFunc {
 	return d.mapping([]key{
@@ -132,6 +143,7 @@ func (d *decoder) extracted(c *AttributeConfig) decodeFunc {
 		{"type", d.kind(&c.Type)},
 		{"currency", text(d, &c.Currency)},
 		{"optional", d.boolean(func(v bool) { c.Optional = v })},
+		{"looked_up", d.boolean(func(v bool) { c.LookedUp = v })},
 	})
 }
 

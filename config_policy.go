@@ -31,6 +31,11 @@ type TypeConfig struct {
 	// entities makes the check fail. Nil means the default. Defaults to
 	// [GuardConfig.MinConfidence].
 	MinConfidence *float64
+	// Unseen says what comes of these entities, and of attributes of them, that no result
+	// of a tool shows, although a message, a call or the action names them. With
+	// [safety.UnseenAllow] a check passes all the same, and each report says so. Defaults
+	// to [safety.UnseenDeny].
+	Unseen safety.Unseen
 	// Drift is as [GuardConfig.Drift], for these entities. An entry that names an
 	// attribute wins over "*", wherever either stands; of two with the same key the
 	// one here wins. What it leaves out is not taken from that entry, but for the
@@ -48,9 +53,9 @@ type BudgetConfig struct {
 	Cost CostConfig
 	// Limit says what it may cost.
 	Limit LimitConfig
-	// Evaluated sums everything that was evaluated and is required, not only what
-	// the arguments of the action name. Defaults to false.
-	Evaluated bool
+	// Everything sums all that is recorded and required, not only what the arguments of
+	// the action name. Defaults to false.
+	Everything bool
 	// Severity is how much the alert matters, from 0 to 1. Nil means the default.
 	// Defaults to 0.85.
 	Severity *float64
@@ -85,17 +90,30 @@ func (d *decoder) named(dst interface{ UnmarshalText([]byte) error }, what strin
 	return func(k keyPath, n *yaml.Node) {
 		var s string
 		text(d, &s)(k, n)
-		if s != "" && dst.UnmarshalText([]byte(s)) != nil {
-			d.addAt(place(n), k, quote(s)+" is not "+what, oneOf(names...))
+		if s == "" || dst.UnmarshalText([]byte(s)) == nil {
+			return
 		}
+		if now := renamedWords[s]; slices.Contains(names, now) {
+			d.addAt(place(n), k, quote(s)+" is now called "+quote(now), "write "+now)
+			return
+		}
+		d.addAt(place(n), k, quote(s)+" is not "+what, oneOf(names...))
 	}
 }
+
+// renamedWords and renamedKeys are earlier names: an error says the present one, and which
+// of them was meant is never guessed.
+var (
+	renamedWords = map[string]string{"evaluated": "everything", "arguments": "named"}
+	renamedKeys  = map[string]string{"evaluated": "everything"}
+)
 
 func (d *decoder) entityType(c *TypeConfig) decodeFunc {
 	return d.mapping([]key{
 		{"optional", d.boolean(func(v bool) { c.Optional = v })},
 		{"max_age", d.duration(&c.MaxAge, "30s")},
 		{"min_confidence", d.number(func(v float64) { c.MinConfidence = &v })},
+		{"unseen", d.named(&c.Unseen, "an answer to what is unseen", "deny", "allow")},
 		{"drift", entries(d, &c.Drift, d.drift)},
 	})
 }
@@ -112,7 +130,7 @@ func (d *decoder) budget(c *BudgetConfig) decodeFunc {
 			{"type", text(d, &c.Limit.Type)},
 			{"attribute", text(d, &c.Limit.Attribute)},
 		})},
-		{"evaluated", d.boolean(func(v bool) { c.Evaluated = v })},
+		{"everything", d.boolean(func(v bool) { c.Everything = v })},
 		{"severity", d.number(func(v float64) { c.Severity = &v })},
 	})
 }
@@ -129,12 +147,15 @@ func (c *GuardConfig) checkPolicy(p *problems, k keyPath) {
 		if t.MinConfidence != nil {
 			unit(p, at.field("min_confidence"), *t.MinConfidence)
 		}
+		if t.Unseen > safety.UnseenAllow {
+			p.add(at.field("unseen"), strconv.Itoa(int(t.Unseen))+" is not an answer to what is unseen", oneOf("deny", "allow"))
+		}
 		checkDrift(p, at.field("drift"), t.Drift)
 	}
 
 	require, listed := k.field("require"), k.field("listed")
 	if c.Require > safety.RequireListed {
-		p.add(require, strconv.Itoa(int(c.Require))+" is not a requirement", oneOf("evaluated", "arguments", "listed"))
+		p.add(require, strconv.Itoa(int(c.Require))+" is not a requirement", oneOf("everything", "named", "listed"))
 	}
 	first := make(map[string]int)
 	for i, typ := range c.Listed {
@@ -144,7 +165,7 @@ func (c *GuardConfig) checkPolicy(p *problems, k keyPath) {
 	switch {
 	case p.failed(require):
 	case c.Require == safety.RequireListed && len(c.Listed) == 0:
-		p.add(listed, "missing beside require: listed", "write the types of entities that have to be unchanged, or require: arguments for none")
+		p.add(listed, "missing beside require: listed", "write the types of entities that have to be unchanged, or require: named for none")
 	case c.Require != safety.RequireListed && len(c.Listed) > 0:
 		p.add(listed, "given beside require: "+c.Require.String(), "write require: listed, or remove the list")
 	}
@@ -203,8 +224,8 @@ func (c *GuardConfig) checkBudget(p *problems, k keyPath, b *BudgetConfig) {
 	if b.Severity != nil {
 		unit(p, k.field("severity"), *b.Severity)
 	}
-	if b.Evaluated && (c.Require == safety.RequireArguments || c.Require == safety.RequireListed && !slices.Contains(c.Listed, b.Cost.Type)) {
-		p.add(k.field("evaluated"), "sums entities that "+c.Require.String()+" leaves unchecked", "write require: evaluated, or put "+quote(b.Cost.Type)+" into guard.listed, with require: listed")
+	if b.Everything && (c.Require == safety.RequireNamed || c.Require == safety.RequireListed && !slices.Contains(c.Listed, b.Cost.Type)) {
+		p.add(k.field("everything"), "sums entities that "+c.Require.String()+" leaves unchecked", "write require: everything, or put "+quote(b.Cost.Type)+" into guard.listed, with require: listed")
 	}
 }
 
@@ -216,16 +237,16 @@ func (c Config) checkAction(p *problems, root keyPath) {
 			return e.In == graphsync.InAction && (typ == "" || e.Type == typ) && (tool == "" || namepattern.Match(tool, e.Tool))
 		})
 	}
-	if c.Guard.Require == safety.RequireArguments && !reads("", "") {
-		p.add(guard.field("require"), "arguments needs a rule with in: action; without one nothing can be checked",
-			"add such a rule for each guarded tool, or write evaluated or listed")
+	if c.Guard.Require == safety.RequireNamed && !reads("", "") {
+		p.add(guard.field("require"), "named needs a rule with in: action; without one nothing can be checked",
+			"add such a rule for each guarded tool, or write everything or listed")
 	}
 	for i := range c.Guard.Budgets {
 		b := &c.Guard.Budgets[i]
 		k := guard.field("budgets").index(i).field("cost").field("type")
-		if b.Cost.Type != "" && !b.Evaluated && !reads(b.Cost.Type, b.Tool) {
+		if b.Cost.Type != "" && !b.Everything && !reads(b.Cost.Type, b.Tool) {
 			p.add(k, "no rule with in: action finds a "+quote(b.Cost.Type)+", so no plan has a cost",
-				"add one for the tool that spends, or write evaluated: true")
+				"add one for the tool that spends, or write everything: true")
 		}
 	}
 }
@@ -298,7 +319,7 @@ func (g GuardConfig) typePolicies() map[string]safety.TypePolicy {
 	types := make(map[string]safety.TypePolicy, len(g.Types))
 	for typ, t := range g.Types {
 		types[typ] = safety.TypePolicy{
-			Optional: t.Optional, MaxAge: t.MaxAge, MinConfidence: t.MinConfidence, Rules: driftRules(t.Drift),
+			Optional: t.Optional, MaxAge: t.MaxAge, MinConfidence: t.MinConfidence, Unseen: t.Unseen, Rules: driftRules(t.Drift),
 		}
 	}
 	return types
@@ -312,7 +333,7 @@ func (g GuardConfig) budgetRules() []safety.BudgetRule {
 			Tool:     b.Tool,
 			CostType: b.Cost.Type, CostAttribute: b.Cost.Attribute, QuantityAttribute: b.Cost.Quantity,
 			LimitType: b.Limit.Type, LimitAttribute: b.Limit.Attribute,
-			Evaluated: b.Evaluated, Severity: *b.Severity,
+			Everything: b.Everything, Severity: *b.Severity,
 		})
 	}
 	return rules

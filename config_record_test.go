@@ -280,7 +280,8 @@ func TestUnreadWarnings(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := Config{Record: test.record, Extract: test.rules, Checkers: []CheckerConfig{{Type: "T", HTTP: &HTTPCheckerConfig{}}}}
+			guard := GuardConfig{Types: map[string]TypeConfig{"T": {Optional: true}}}
+			cfg := Config{Record: test.record, Guard: guard, Extract: test.rules}
 			if diff := cmp.Diff(test.want, cfg.warnings()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

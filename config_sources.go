@@ -158,17 +158,10 @@ func (c Config) checkReplays(p *problems, root keyPath) {
 }
 
 // unanswered says what of a rule a checker that repeats calls cannot answer, or
-// returns "".
+// returns "". What a rule over anything else than a result finds is asked for where a
+// result showed it.
 func (c *ReplayCheckerConfig) unanswered(e ExtractConfig) string {
-	switch {
-	case e.Event != "":
-		return "reads an event and not the result of a tool"
-	case e.In.String() != "result":
-		if len(e.Attributes) == 0 {
-			return "" // what it finds is asked for where it was seen otherwise
-		}
-		return "reads the arguments of " + e.Tool + ", not its result"
-	case c.Tool != "" && c.Tool != e.Tool:
+	if e.readsResult() && c.Tool != "" && c.Tool != e.Tool {
 		return "reads the result of " + e.Tool + ", and only " + c.Tool + " is called again"
 	}
 	return ""

@@ -173,12 +173,11 @@ func TestSourceWarnings(t *testing.T) {
 	}{
 		"result":         {replay, rule(ExtractConfig{Attributes: one}), nil, ""},
 		"another type":   {columns, rule(ExtractConfig{Attributes: map[string]AttributeConfig{"reach": {Path: "$.reach", Type: entity.KindNumber}}}), nil, `"reach" of type "Product" as number, and its checker answers it as text`},
-		"arguments":      {replay, rule(ExtractConfig{In: graphsync.InArgs, Attributes: one}), nil, "reads the arguments of search, not its result"},
-		"of an action":   {replay, rule(ExtractConfig{In: graphsync.InAction, Tool: "buy"}), nil, ""},
-		"event":          {replay, rule(ExtractConfig{Event: "USER_MESSAGE_RECEIVED"}), nil, "reads an event and not the result of a tool"},
 		"another tool":   {replay, rule(ExtractConfig{Tool: "look"}), nil, "reads the result of look, and only search is called again"},
 		"code wins":      {replay, rule(ExtractConfig{Tool: "look"}), map[string]safety.Checker{"Product": safety.CheckerFunc(nil)}, ""},
 		"column missing": {columns, rule(ExtractConfig{Attributes: one}), nil, `finds the attribute "price" of type "Product", which its checker does not answer`},
+		"no attributes":  {columns, rule(ExtractConfig{}), nil, `finds the attribute "exists" of type "Product", which its checker does not answer`},
+		"again, found":   {replay, rule(ExtractConfig{}), nil, ""},
 		"column there":   {columns, rule(ExtractConfig{Attributes: map[string]AttributeConfig{"reach": {Path: "$.reach"}}}), nil, ""},
 	} {
 		got := strings.Join(Config{Checkers: []CheckerConfig{test.checker}, Extract: []ExtractConfig{test.rule}, CheckFuncs: test.funcs}.warnings(), "\n")
@@ -240,8 +239,8 @@ func TestListedTypeThatNoRuleFinds(t *testing.T) {
 	rule := ExtractConfig{Name: "r", Tool: "search", Type: "Product", Value: "$.name"}
 	for listed, want := range map[string]string{
 		"Product":  "",
-		"Prodct":   `guard.listed requires the type "Prodct", which no rule finds: nothing of it is checked but what tools declare; did you mean "Product"?`,
-		"Audience": `guard.listed requires the type "Audience", which no rule finds: nothing of it is checked but what tools declare`,
+		"Prodct":   `guard.listed requires the type "Prodct", which no rule finds: every check fails unless a tool declares one; did you mean "Product"?`,
+		"Audience": `guard.listed requires the type "Audience", which no rule finds: every check fails unless a tool declares one`,
 	} {
 		c := Config{
 			Extract: []ExtractConfig{rule}, CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(nil)},
@@ -249,6 +248,43 @@ func TestListedTypeThatNoRuleFinds(t *testing.T) {
 		}
 		if got := strings.Join(c.warnings(), "\n"); got != want {
 			t.Errorf("%s: %q, want %q", listed, got, want)
+		}
+	}
+}
+
+// What a rule names and no rule shows in a result can be held against nothing.
+func TestUnseenWarnings(t *testing.T) {
+	price := map[string]AttributeConfig{"price": {Path: "$.price"}}
+	quantity := map[string]AttributeConfig{"quantity": {Path: "$.n"}}
+	result := ExtractConfig{Name: "offers", Tool: "search", Type: "Product", Value: "$.name", Attributes: price}
+	action := ExtractConfig{Name: "lines", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.name"}
+	message := ExtractConfig{Name: "brief", Event: "USER_MESSAGE_RECEIVED", Type: "Product", Value: "$", Attributes: price}
+	ended := ExtractConfig{Name: "rows", Event: "TOOL_COMPLETED", Type: "Product", Value: "$.tool", Attributes: price}
+	with := func(e ExtractConfig, attributes map[string]AttributeConfig) ExtractConfig {
+		e.Attributes = attributes
+		return e
+	}
+	typed := func(typ TypeConfig) GuardConfig { return GuardConfig{Types: map[string]TypeConfig{"Product": typ}} }
+	const nothing, missing = `names entities of type "Product", which no rule shows in a result`, `names the attribute "quantity" of type "Product", which no rule shows in a result`
+	for name, test := range map[string]struct {
+		guard GuardConfig
+		rules []ExtractConfig
+		want  string
+	}{
+		"shown":                     {GuardConfig{}, []ExtractConfig{result, action, message}, ""},
+		"shown by rows":             {GuardConfig{}, []ExtractConfig{ended, action, message}, ""},
+		"action alone":              {GuardConfig{Require: safety.RequireNamed}, []ExtractConfig{action}, nothing},
+		"message alone":             {GuardConfig{}, []ExtractConfig{message}, nothing},
+		"message alone, listed":     {GuardConfig{Require: safety.RequireListed, Listed: []string{"Product"}}, []ExtractConfig{message}, nothing},
+		"message that counts not":   {GuardConfig{Require: safety.RequireListed, Listed: []string{"Other"}}, []ExtractConfig{message}, ""},
+		"unseen is allowed":         {typed(TypeConfig{Unseen: safety.UnseenAllow}), []ExtractConfig{action}, ""},
+		"the type is optional":      {typed(TypeConfig{Optional: true}), []ExtractConfig{action}, ""},
+		"attribute of the plan":     {GuardConfig{}, []ExtractConfig{result, with(action, quantity)}, missing},
+		"attribute that is allowed": {typed(TypeConfig{Drift: map[string]DriftConfig{"quantity": {Optional: true}}}), []ExtractConfig{result, with(action, quantity)}, ""},
+	} {
+		got := strings.Join(Config{Guard: test.guard, Extract: test.rules}.unseen(test.guard.withDefaults(), Config{Extract: test.rules}.shown()), "\n")
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 }

@@ -196,7 +196,7 @@ func TestParseConfigFull(t *testing.T) {
 				"Product": {Optional: true, MaxAge: time.Minute, MinConfidence: new(0.0), Drift: map[string]contextgraph.DriftConfig{
 					"price": {Direction: safety.Rise}, "*": {Type: "moved"},
 				}},
-				"Budget": {},
+				"Budget": {Unseen: safety.UnseenAllow},
 			},
 			Require: safety.RequireListed,
 			Listed:  []string{"Product", "Budget"},
@@ -208,7 +208,7 @@ func TestParseConfigFull(t *testing.T) {
 				},
 				{
 					Cost: contextgraph.CostConfig{Type: "Product", Attribute: "price"}, Limit: contextgraph.LimitConfig{Type: "Budget"},
-					Evaluated: true,
+					Everything: true,
 				},
 			},
 		},
@@ -219,9 +219,13 @@ func TestParseConfigFull(t *testing.T) {
 				Attributes: map[string]contextgraph.AttributeConfig{
 					"price":        money("$.price"),
 					"availability": {Path: "$.available", Type: entity.KindBool},
-					"status":       {Path: "$.status"},
+					"status":       {Path: "$.status", LookedUp: true},
 				},
 				ArtifactURI: "$.config_uri", Confidence: 0.97,
+			},
+			{
+				Name: "account", Tool: "get_account", Type: "Account", ValueArgs: "$.id",
+				Attributes: map[string]contextgraph.AttributeConfig{"exists": {Path: "$.open", Type: entity.KindBool}},
 			},
 			{Name: "plan", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR"},
 			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Type: "Brief", Value: "$.text_summary"},

@@ -208,13 +208,50 @@ func (c *ExtractConfig) check(p *problems, k keyPath) {
 		checkPath(p, k.field("each"), c.Each)
 	}
 	entityType(p, k.field("type"), c.Type)
-	checkPath(p, k.field("value"), c.Value)
+	c.checkValue(p, k)
 	checkKind(p, k.field("value_type"), k.field("currency"), c.ValueType, c.Currency)
 	checkAttributes(p, k.field("attributes"), c.Attributes)
+	c.checkReadings(p, k.field("attributes"))
 	if c.ArtifactURI != "" {
 		checkPath(p, k.field("artifact_uri"), c.ArtifactURI)
 	}
 	unit(p, k.field("confidence"), c.Confidence)
+}
+
+// readsResult reports whether the rule reads the result of a tool.
+func (c *ExtractConfig) readsResult() bool { return c.Event == "" && c.In == graphsync.InResult }
+
+// checkValue reports a value that is not taken from one place.
+func (c *ExtractConfig) checkValue(p *problems, k keyPath) {
+	value := k.field("value")
+	if c.ValueArgs == "" {
+		checkPath(p, value, c.Value)
+		return
+	}
+	args := keyPath{file: value.file + ".args", code: k.code + ".ValueArgs", parent: &value}
+	switch {
+	case c.Value != "":
+		p.add(args, "given beside a path in the node", "keep one of them")
+	case !c.readsResult():
+		p.add(args, "the value is taken from the arguments, and the rule does not read a result", "write in: result, or write the path as the value: value: "+c.ValueArgs)
+	case c.Each != "" && c.Each != "$":
+		p.add(args, "the arguments have one value for all that each selects", "write each: $, or take the value from the node: value: $.id")
+	default:
+		checkPath(p, args, c.ValueArgs)
+	}
+}
+
+// checkReadings reports attributes that are not what readings have.
+func (c *ExtractConfig) checkReadings(p *problems, k keyPath) {
+	for _, name := range slices.Sorted(maps.Keys(c.Attributes)) {
+		at, a := k.entry(name), c.Attributes[name]
+		if name == safety.Exists && a.Type != entity.KindBool {
+			p.add(at.field("type"), "exists is what a rule without attributes gives, a boolean", "write type: boolean, or another name")
+		}
+		if a.LookedUp && !c.readsResult() {
+			p.add(at.field("looked_up"), "the rule does not read a result, where a tool looks things up", "remove it, or write in: result")
+		}
+	}
 }
 
 func checkAttributes(p *problems, k keyPath, attributes map[string]AttributeConfig) {

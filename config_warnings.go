@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -20,13 +22,13 @@ func (c Config) Warnings() []string { return c.warnings() }
 
 // warnings says what is no error, because code may still make up for it, but makes
 // rules find nothing, or every approval that rests on what they find fail: events
-// that are not recorded, types that nothing checks, and attributes that a checker
-// does not answer, or as a value of another type.
+// that are not recorded, types that nothing checks, what no result shows, and attributes
+// that a checker does not answer, or as a value of another type.
 func (c Config) warnings() []string {
 	answers, replays := c.answers()
 	types := slices.Sorted(maps.Keys(answers))
-	guard := c.Guard.withDefaults()
-	out := append(c.unread(), c.unfound()...)
+	guard, shown := c.Guard.withDefaults(), c.shown()
+	out := slices.Concat(c.unread(), c.unfound(), c.unseen(guard, shown))
 	for _, e := range c.Extract {
 		if guard.Types[e.Type].Optional {
 			continue // a check passes without it
@@ -48,8 +50,12 @@ func (c Config) warnings() []string {
 		if attributes == nil {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-			seen := cmp.Or(e.Attributes[name].Type, entity.KindText)
+		found := e.Attributes
+		if len(found) == 0 && len(shown[e.Type]) == 0 {
+			found = map[string]AttributeConfig{safety.Exists: {Type: entity.KindBool}}
+		}
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			seen := cmp.Or(found[name].Type, entity.KindText)
 			now, answered := attributes(name)
 			switch {
 			case !answered && !guard.optional(e.Type, name):
@@ -114,11 +120,59 @@ func (c Config) unfound() []string {
 		if slices.Contains(types, typ) {
 			continue
 		}
-		w := fmt.Sprintf("guard.listed requires the type %q, which no rule finds: nothing of it is checked but what tools declare", typ)
+		w := fmt.Sprintf("guard.listed requires the type %q, which no rule finds: every check fails unless a tool declares one", typ)
 		if near := closest(typ, types); near != "" {
 			w += fmt.Sprintf("; did you mean %q?", near)
 		}
 		out = append(out, w)
 	}
 	return out
+}
+
+// unseen says which rules name what no rule shows in a result: nobody can compare it. It
+// needs a guard with its defaults.
+func (c Config) unseen(guard GuardConfig, shown map[string]map[string]bool) []string {
+	var out []string
+	for _, e := range c.Extract {
+		t := guard.Types[e.Type]
+		if e.shows() || t.Optional || t.Unseen == safety.UnseenAllow || !guard.requires(e) {
+			continue
+		}
+		if shown[e.Type] == nil {
+			out = append(out, fmt.Sprintf("rule %q names entities of type %q, which no rule shows in a result: an approval that rests on one fails its check unless a tool declares it; add a rule with in: result, or write unseen: allow for the type in guard.types", e.Name, e.Type))
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			if !shown[e.Type][name] && !guard.optional(e.Type, name) {
+				out = append(out, fmt.Sprintf("rule %q names the attribute %q of type %q, which no rule shows in a result: an approval that rests on one fails its check unless a tool declares it; add it to a rule with in: result, or, where only the plan has it, as a quantity, write optional: true for it in guard.drift", e.Name, name, e.Type))
+			}
+		}
+	}
+	return out
+}
+
+// shown returns the attributes that rules show in results, by type.
+func (c Config) shown() map[string]map[string]bool {
+	shown := make(map[string]map[string]bool)
+	for _, e := range c.Extract {
+		if !e.shows() {
+			continue
+		}
+		if shown[e.Type] == nil {
+			shown[e.Type] = make(map[string]bool)
+		}
+		for name := range e.Attributes {
+			shown[e.Type][name] = true
+		}
+	}
+	return shown
+}
+
+// shows reports whether what the rule finds was looked up, and is not only named.
+func (c *ExtractConfig) shows() bool { return c.readsResult() || c.Event == schema.ToolCompleted }
+
+// requires reports whether what a rule finds has to be unchanged.
+func (g GuardConfig) requires(e ExtractConfig) bool {
+	return e.In == graphsync.InAction || g.Require == safety.RequireEverything ||
+		g.Require == safety.RequireListed && slices.Contains(g.Listed, e.Type)
 }

@@ -33,7 +33,7 @@ func onlyArguments(o *options) {
 // What a pending request is about stands in its own arguments. It has to be unchanged
 // even if nothing else of the session names it, and whatever else is required.
 func TestW14ArgumentsOfTheRequestAreChecked(t *testing.T) {
-	for _, require := range []safety.Requirement{safety.RequireEvaluated, safety.RequireArguments} {
+	for _, require := range []safety.Requirement{safety.RequireEverything, safety.RequireNamed} {
 		t.Run(require.String(), func(t *testing.T) {
 			h := newHarness(t, onlyArguments, func(o *options) { o.cfg.Guard.Require = require })
 			id, _ := h.ask(sess)

@@ -22,7 +22,7 @@ import (
 
 // The results name the route by its id, the arguments by its name, and its price rises.
 func TestActionNamesWhatNobodySaw(t *testing.T) {
-	for _, require := range []safety.Requirement{safety.RequireArguments, safety.RequireEvaluated} {
+	for _, require := range []safety.Requirement{safety.RequireNamed, safety.RequireEverything} {
 		t.Run(require.String(), func(t *testing.T) {
 			h := newHarness(t, covered, func(o *options) {
 				o.cfg.Guard.Require = require
@@ -35,7 +35,7 @@ func TestActionNamesWhatNobodySaw(t *testing.T) {
 			got := h.answer(sess, id, true)
 			h.wantBought(0)
 			reason, says := safety.CodeDrift, ""
-			if require == safety.RequireArguments {
+			if require == safety.RequireNamed {
 				reason, says = safety.CodeCheckFailed, "only the arguments name it"
 			}
 			if got["reason"] != reason || !strings.Contains(fmt.Sprint(got["failures"]), says) {

@@ -45,8 +45,8 @@ type BudgetRule struct {
 	// LimitAttribute is the attribute with the amount, as it was seen and approved.
 	// Default: the value of the entity itself.
 	LimitAttribute string
-	// Evaluated sums every required entity of CostType, not only those of the action.
-	Evaluated bool
+	// Everything sums every required entity of CostType, not only those of the action.
+	Everything bool
 	// Severity is that of the alert, between 0 and 1.
 	Severity float64
 }
@@ -75,8 +75,8 @@ func (p Policy) validateBudgets() error {
 		if !fraction(b.Severity) {
 			wrong("severity is %v: it must be between 0 and 1", b.Severity)
 		}
-		if b.Evaluated && !p.requires(entity.Canonical{Type: b.CostType}, false) {
-			wrong("Evaluated sums every %q, but Require leaves them unchecked: list the type", b.CostType)
+		if b.Everything && !p.requires(entity.Canonical{Type: b.CostType}, false) {
+			wrong("Everything sums every %q, but Require leaves them unchecked: list the type", b.CostType)
 		}
 		if slices.Contains(p.Budgets[:i], b) {
 			wrong("it is there twice")
@@ -90,7 +90,7 @@ func (p Policy) budgetFields() []string {
 	sums := make([]string, len(p.Budgets))
 	for i, b := range p.Budgets {
 		sums[i] = digest(b.Tool, b.CostType, b.CostAttribute, b.QuantityAttribute, b.LimitType, b.LimitAttribute,
-			strconv.FormatBool(b.Evaluated), decimalText(b.Severity))
+			strconv.FormatBool(b.Everything), decimalText(b.Severity))
 	}
 	slices.Sort(sums)
 	return sums
@@ -131,7 +131,7 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 	counted := q.counted()
 	for i, t := range q.targets {
 		e := t.entity
-		if e.Type != b.CostType || !t.action && !b.Evaluated || !counted[i] {
+		if e.Type != b.CostType || !t.action && !b.Everything || !counted[i] {
 			continue
 		}
 		price := found[i].result.Now[b.CostAttribute]
@@ -211,7 +211,7 @@ func (q *inquiry) limit(b BudgetRule) (entity.Canonical, entity.Value, error) {
 // nothingBought says why there is nothing to sum.
 func (q *inquiry) nothingBought(b BudgetRule) error {
 	switch {
-	case b.Evaluated:
+	case b.Everything:
 		return fmt.Errorf("no %s was evaluated", b.CostType)
 	case q.decision == "":
 		return fmt.Errorf("there is no request whose arguments could name a %s", b.CostType)

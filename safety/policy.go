@@ -49,6 +49,9 @@ type TypePolicy struct {
 	// MinConfidence is the floor of the confidence of these entities. Nil means
 	// that of the policy.
 	MinConfidence *float64
+	// Unseen says what the check does with entities of this type, or attributes of them,
+	// that no reading shows. Default: it denies.
+	Unseen Unseen
 }
 
 // Policy says what counts as a change, what has to be unchanged, and how long things

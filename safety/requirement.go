@@ -18,17 +18,17 @@ type Requirement uint8
 
 // The requirements. The zero value requires most.
 const (
-	// RequireEvaluated requires everything that was evaluated before the decision.
-	RequireEvaluated Requirement = iota
-	// RequireArguments requires nothing else than the arguments.
-	RequireArguments
+	// RequireEverything requires everything that was evaluated before the decision.
+	RequireEverything Requirement = iota
+	// RequireNamed requires nothing else than the arguments.
+	RequireNamed
 	// RequireListed requires what was evaluated of the types in [Policy.Listed].
 	RequireListed
 )
 
-var requirementNames = []string{RequireEvaluated: "evaluated", RequireArguments: "arguments", RequireListed: "listed"}
+var requirementNames = []string{RequireEverything: "everything", RequireNamed: "named", RequireListed: "listed"}
 
-// String returns "arguments", "listed" or, for every other value, "evaluated".
+// String returns "named", "listed" or, for every other value, "everything".
 func (r Requirement) String() string { return nameOf(requirementNames, r) }
 
 // MarshalText encodes the requirement as its String.
@@ -42,7 +42,7 @@ func (r *Requirement) UnmarshalText(text []byte) error {
 func (p Policy) validateRequirement() error {
 	switch {
 	case int(p.Require) >= len(requirementNames):
-		return fmt.Errorf("Require is %d: use RequireEvaluated, RequireArguments or RequireListed", uint8(p.Require))
+		return fmt.Errorf("Require is %d: use RequireEverything, RequireNamed or RequireListed", uint8(p.Require))
 	case p.Require == RequireListed && len(p.Listed) == 0:
 		return errors.New("Listed is empty: RequireListed needs the entity types that are required")
 	case p.Require != RequireListed && len(p.Listed) > 0:
@@ -65,7 +65,7 @@ func ofAction(e entity.Canonical, decision string) bool {
 // requires reports whether e has to be checked; action, whether it is of the action.
 func (p Policy) requires(e entity.Canonical, action bool) bool {
 	switch p.Require {
-	case RequireArguments:
+	case RequireNamed:
 		return action
 	case RequireListed:
 		return action || slices.Contains(p.Listed, e.Type)
@@ -76,7 +76,7 @@ func (p Policy) requires(e entity.Canonical, action bool) bool {
 
 // required returns the entities that have to be checked for the decision.
 func (p Policy) required(entities []entity.Canonical, decision string) []entity.Canonical {
-	if p.Require == RequireEvaluated {
+	if p.Require == RequireEverything {
 		return entities
 	}
 	return slices.DeleteFunc(slices.Clone(entities), func(e entity.Canonical) bool {
@@ -87,11 +87,11 @@ func (p Policy) required(entities []entity.Canonical, decision string) []entity.
 // noEntities says why there is nothing to check.
 func (q *inquiry) noEntities(p Policy) Failure {
 	switch {
-	case p.Require == RequireEvaluated:
+	case p.Require == RequireEverything:
 		return fail(ReasonNoEntities, "there is no entity to check")
 	case q.decision == "":
 		return fail(ReasonNoEntities, "there is no request, and so no arguments whose entities could be checked")
-	case p.Require == RequireArguments:
+	case p.Require == RequireNamed:
 		return fail(ReasonNoEntities, "the arguments of %s name no entity: add a rule with in: action that finds it", q.tool)
 	default:
 		return fail(ReasonNoEntities, "the arguments of %s name no entity, and none of the listed types %q was evaluated: add a rule with in: action, or list the types that count",

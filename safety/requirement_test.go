@@ -56,9 +56,9 @@ func TestRequire(t *testing.T) {
 		asked   []string // shown to the approver
 		checked []string // with what was found later
 	}{
-		{safety.RequireEvaluated, nil, []string{"line", "other", "audience", "earlier", "named"},
+		{safety.RequireEverything, nil, []string{"line", "other", "audience", "earlier", "named"},
 			[]string{"line", "other", "audience", "earlier", "named", "late line", "late other"}},
-		{safety.RequireArguments, nil, []string{"line"}, []string{"line", "late line"}},
+		{safety.RequireNamed, nil, []string{"line"}, []string{"line", "late line"}},
 		{safety.RequireListed, []string{"Targeting"}, []string{"line", "audience"}, []string{"line", "audience", "late line"}},
 		{safety.RequireListed, []string{"Product"}, []string{"line", "other", "earlier", "named"},
 			[]string{"line", "other", "earlier", "named", "late line", "late other"}},
@@ -114,8 +114,8 @@ func TestRequireNothingFound(t *testing.T) {
 		listed  []string
 		want    string
 	}{
-		{safety.RequireEvaluated, nil, ""},
-		{safety.RequireArguments, nil, "the arguments of provision_campaign name no entity: add a rule with in: action"},
+		{safety.RequireEverything, nil, ""},
+		{safety.RequireNamed, nil, "the arguments of provision_campaign name no entity: add a rule with in: action"},
 		{safety.RequireListed, []string{"Room"}, `none of the listed types ["Room"] was evaluated`},
 	} {
 		b := newBench(t, func(cfg *safety.GuardConfig) {
@@ -169,18 +169,18 @@ func TestNameInArgumentsOnly(t *testing.T) {
 		seen    []entity.Canonical
 		safe    bool
 	}{
-		{"an id in the results", safety.RequireArguments, nil, action(nil), []entity.Canonical{other(entity.SourceRule)}, false},
-		{"with a quantity", safety.RequireArguments, nil, action(quantity), []entity.Canonical{other(entity.SourceRule)}, false},
-		{"declared", safety.RequireArguments, nil, action(nil), []entity.Canonical{other(entity.SourceDeclared)}, false},
+		{"an id in the results", safety.RequireNamed, nil, action(nil), []entity.Canonical{other(entity.SourceRule)}, false},
+		{"with a quantity", safety.RequireNamed, nil, action(quantity), []entity.Canonical{other(entity.SourceRule)}, false},
+		{"declared", safety.RequireNamed, nil, action(nil), []entity.Canonical{other(entity.SourceDeclared)}, false},
 		{"not listed", safety.RequireListed, []string{"Budget"}, action(nil), []entity.Canonical{other(entity.SourceRule)}, false},
 		{"listed", safety.RequireListed, []string{"Product"}, action(nil), []entity.Canonical{other(entity.SourceRule)}, true},
-		{"evaluated", safety.RequireEvaluated, nil, action(nil), []entity.Canonical{other(entity.SourceRule)}, true},
-		{"the same name", safety.RequireArguments, nil, bought("Product", "Strava", values{"price": usd("$1")}, nil), []entity.Canonical{other(entity.SourceRule)}, true},
-		{"the same name, nothing seen", safety.RequireArguments, nil, bought("Product", "Strava", nil, nil), []entity.Canonical{other(entity.SourceRule)}, true},
-		{"the price in the arguments", safety.RequireArguments, nil, action(values{"price": usd("$1")}), []entity.Canonical{other(entity.SourceRule)}, true},
-		{"nothing seen", safety.RequireArguments, nil, action(nil), nil, true},
-		{"of another action", safety.RequireArguments, nil, action(nil), []entity.Canonical{other(entity.SourceAction)}, true},
-		{"of another type", safety.RequireArguments, nil, action(nil), []entity.Canonical{thing("Targeting", "p-17", values{"reach": number(1)})}, true},
+		{"evaluated", safety.RequireEverything, nil, action(nil), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"the same name", safety.RequireNamed, nil, bought("Product", "Strava", values{"price": usd("$1")}, nil), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"the same name, nothing seen", safety.RequireNamed, nil, bought("Product", "Strava", nil, nil), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"the price in the arguments", safety.RequireNamed, nil, action(values{"price": usd("$1")}), []entity.Canonical{other(entity.SourceRule)}, true},
+		{"nothing seen", safety.RequireNamed, nil, action(nil), nil, true},
+		{"of another action", safety.RequireNamed, nil, action(nil), []entity.Canonical{other(entity.SourceAction)}, true},
+		{"of another type", safety.RequireNamed, nil, action(nil), []entity.Canonical{thing("Targeting", "p-17", values{"reach": number(1)})}, true},
 	} {
 		b := newBench(t, func(cfg *safety.GuardConfig) {
 			cfg.Policy.Require, cfg.Policy.Listed = test.require, test.listed

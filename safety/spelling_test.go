@@ -38,7 +38,7 @@ func spelt(values ...string) entity.Canonical {
 
 // A source may tell things apart that differ in their spelling alone.
 func TestEachSpellingIsChecked(t *testing.T) {
-	for _, require := range []safety.Requirement{safety.RequireEvaluated, safety.RequireArguments} {
+	for _, require := range []safety.Requirement{safety.RequireEverything, safety.RequireNamed} {
 		for _, moved := range []string{"", "a1", "A1"} {
 			var mu sync.Mutex
 			var asked []string
@@ -91,7 +91,7 @@ func TestBudgetOfSpellings(t *testing.T) {
 		"the other is the last": {[]string{"A1"}, true, ""},
 	} {
 		b := newBench(t, func(cfg *safety.GuardConfig) {
-			rule := safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 0.5, Evaluated: test.evaluated}
+			rule := safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 0.5, Everything: test.evaluated}
 			within(rule)(cfg)
 			cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Tolerance: safety.Tolerance{Percent: 50}}
 			cfg.Checkers["Product"] = safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
@@ -206,7 +206,7 @@ func TestSpellingsInASum(t *testing.T) {
 		"looked at under one name only": {seenAs("ab"), true, false, "$12"},
 	} {
 		b := newBench(t, func(cfg *safety.GuardConfig) {
-			within(safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 0.5, Evaluated: test.evaluated})(cfg)
+			within(safety.BudgetRule{CostType: "Product", CostAttribute: "price", LimitType: "Budget", LimitAttribute: "amount", Severity: 0.5, Everything: test.evaluated})(cfg)
 			cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Tolerance: safety.Tolerance{Percent: 50}}
 			cfg.Checkers["Product"] = safety.CheckerFunc(func(_ context.Context, e entity.Canonical) (safety.State, error) {
 				return safety.State{AsOf: epoch, Attributes: values{"price": usd(map[string]string{"ab": "$12", "Ab": "$11", "AB": "$10"}[e.Value])}}, nil
