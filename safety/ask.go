@@ -28,8 +28,8 @@ type Request struct {
 	Answer       string
 	After        string
 	// TraceID and SpanID are the place of the request in the record.
-	TraceID      string
-	SpanID       string
+	TraceID string
+	SpanID  string
 	// Requester is who asked. Default: the user of the session.
 	Requester string
 	// Args are the arguments of the call; see [ArgsDigest].
