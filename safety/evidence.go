@@ -42,6 +42,10 @@ type Decision struct {
 	// UpTo is the number of the last row that counts; 0 counts all. [Guard.Ask] sets it to
 	// the watermark of the first snapshot.
 	UpTo int64 `json:"up_to,omitempty"`
+	// Tool is the tool that is called, Args its arguments, as the JSON that has the digest
+	// which is approved. What they name is read from here.
+	Tool string `json:"tool,omitempty"`
+	Args []byte `json:"args,omitempty"`
 }
 
 // Expected says which rule shows an attribute of a type, and in the results of which tool.
