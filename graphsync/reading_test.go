@@ -1,0 +1,140 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// What the same call was given is no reading of its result, by its typed value.
+func TestEchoes(t *testing.T) {
+	rule := func(change func(*graphsync.AttributeRule)) []graphsync.Rule {
+		price := graphsync.AttributeRule{Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}
+		if change != nil {
+			change(&price)
+		}
+		return []graphsync.Rule{{Name: "r", Tool: "plan", Type: "Product", Value: "$.name", Attributes: map[string]graphsync.AttributeRule{
+			"price": price, "availability": {Path: "$.is_free", Kind: entity.KindBool, Optional: true},
+		}}}
+	}
+	lookedUp := rule(func(a *graphsync.AttributeRule) { a.LookedUp = true })
+	tests := []struct {
+		name   string
+		rules  []graphsync.Rule
+		args   any
+		result m
+		want   []string
+	}{
+		{"nothing in common", rule(nil), m{"name": "x"}, m{"name": "x", "price": 40}, nil},
+		{"the same number", rule(nil), m{"price": 40}, m{"name": "x", "price": 40}, []string{"price"}},
+		{"under another name, deep", rule(nil), m{"plan": []any{m{"cost": 40.0}}}, m{"name": "x", "price": 40}, []string{"price"}},
+		{"spelled as money", rule(nil), m{"text": "$40.00"}, m{"name": "x", "price": 40}, []string{"price"}},
+		{"inside of a text", rule(nil), m{"text": "for $40 at most"}, m{"name": "x", "price": 40}, nil},
+		{"another number", rule(nil), m{"price": 41}, m{"name": "x", "price": 40}, nil},
+		{"another currency", rule(nil), m{"price": "40 EUR"}, m{"name": "x", "price": 40}, nil},
+		{"looked up", lookedUp, m{"price": 40}, m{"name": "x", "price": 40}, nil},
+		{"a boolean of another name", rule(nil), m{"only_new": true}, m{"name": "x", "price": 40, "is_free": true}, nil},
+		{"a boolean of the attribute's name", rule(nil), m{"availability": true}, m{"name": "x", "price": 40, "is_free": true}, []string{"availability"}},
+		{"a boolean of the name in the result", rule(nil), m{"is_free": true}, m{"name": "x", "price": 40, "is_free": true}, []string{"availability"}},
+		{"no arguments", rule(nil), nil, m{"name": "x", "price": 40}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := &recorder{t: t, run: "1"}
+			r.tool("T", "A", "c1=plan", test.args, test.result)
+			found := compile(t, test.rules).Extract(r.rows)
+			if len(found.Failed) > 0 || len(found.Entities) != 1 {
+				t.Fatalf("found %v, failed %v", found.Entities, found.Failed)
+			}
+			diff(t, "echoes", test.want, found.Entities[0].Echoes)
+		})
+	}
+}
+
+// Only results are readings: not arguments, and not what a user or an agent says.
+func TestSources(t *testing.T) {
+	content := func(event string) []graphsync.Rule {
+		return []graphsync.Rule{{Name: "r", In: graphsync.InContent, Event: event, Type: "Thing", Value: "$.v"}}
+	}
+	tool := func(in graphsync.In) []graphsync.Rule {
+		return []graphsync.Rule{{Name: "r", In: in, Tool: "t", Type: "Thing", Value: "$.v"}}
+	}
+	result := m{"tool": "t", "result": m{"v": "x"}}
+	tests := []struct {
+		name    string
+		rules   []graphsync.Rule
+		event   string
+		content any
+		attrs   m
+		want    entity.Source
+	}{
+		{"result", tool(graphsync.InResult), schema.ToolCompleted, result, nil, entity.SourceRule},
+		{"arguments", tool(graphsync.InArgs), schema.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceClaim},
+		{"action", tool(graphsync.InAction), schema.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceAction},
+		{"result of an agent", tool(graphsync.InResult), schema.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "SUB_AGENT"}, nil, entity.SourceClaim},
+		{"result of a remote agent", tool(graphsync.InResult), schema.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "A2A"}, nil, entity.SourceClaim},
+		{"user", content(schema.UserMessageReceived), schema.UserMessageReceived, m{"v": "x"}, nil, entity.SourceClaim},
+		{"answer", content(schema.AgentResponse), schema.AgentResponse, m{"v": "x"}, nil, entity.SourceClaim},
+		{"model", content(schema.LLMResponse), schema.LLMResponse, m{"v": "x"}, nil, entity.SourceClaim},
+		{"state", content(schema.StateDelta), schema.StateDelta, m{"v": "x"}, nil, entity.SourceClaim},
+		{"remote agent", content(schema.A2AInteraction), schema.A2AInteraction, m{"v": "x"}, nil, entity.SourceClaim},
+		{"node", content(schema.NodeOutput), schema.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/find@1"}}, entity.SourceRule},
+		{"node that is an agent", content(schema.NodeOutput), schema.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/root@1"}}, entity.SourceClaim},
+		{"input that was taken", content(schema.HITLInputRequestCompleted), schema.HITLInputRequestCompleted, m{"v": "x"}, m{"adk.accepted": true}, entity.SourceRule},
+		{"input that was not", content(schema.HITLInputRequestCompleted), schema.HITLInputRequestCompleted, m{"v": "x"}, nil, entity.SourceClaim},
+		{"declared", nil, schema.ToolCompleted, result, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceDeclared},
+		{"declared and failed", nil, schema.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceClaim},
+		{"refused for drift", nil, schema.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}, "adk.drift": true}, entity.SourceDeclared},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := &recorder{t: t, run: "1"}
+			r.add(test.event, "root", "T", "A", test.content, test.attrs)
+			found := compile(t, test.rules).Extract(r.rows)
+			if len(found.Failed) > 0 || len(found.Entities) != 1 {
+				t.Fatalf("found %v, failed %v", found.Entities, found.Failed)
+			}
+			if got := found.Entities[0].Source; got != test.want {
+				t.Errorf("source %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A look-up may answer without the name of the thing: then it was asked for by it.
+func TestValueFromArguments(t *testing.T) {
+	rules := []graphsync.Rule{{Name: "r", Tool: "price_of", Type: "Product", ValueArgs: "$.id", Attributes: map[string]graphsync.AttributeRule{
+		"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"},
+	}}}
+	for _, test := range []struct {
+		args any
+		want string
+	}{
+		{m{"id": "sku-1"}, "sku-1 $40"},
+		{m{"id": 7}, "7 $40"},
+		{m{"id": []any{"a", "b"}}, "failed"},
+		{m{}, "failed"},
+		{nil, "failed"},
+	} {
+		r := &recorder{t: t, run: "1"}
+		attrs := m{}
+		if test.args != nil {
+			attrs["adk.args"] = test.args
+		}
+		r.end("T", "A", "c1=price_of", m{"price": 40}, attrs)
+		found := compile(t, rules).Extract(r.rows)
+		got := "failed"
+		for _, e := range found.Entities {
+			got = fmt.Sprint(e.Value, " ", e.Attributes["price"])
+		}
+		if got != test.want || (test.want == "failed") != (len(found.Failed) == 1) {
+			t.Errorf("arguments %v: %s, failed %v; want %s", test.args, got, found.Failed, test.want)
+		}
+	}
+}
