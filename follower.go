@@ -57,7 +57,7 @@ func follow(ctx context.Context, j *journal.Journal, of *graphsync.Evidence, gra
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f.cancel = cancel
-	f.stop = j.Outbox().Changed(f.wake)
+	f.stop = j.Changed(f.wake)
 	go f.run(run)
 	return f, nil
 }

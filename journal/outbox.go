@@ -177,14 +177,15 @@ func (o *Outbox) Forget(ctx context.Context) error {
 	return nil
 }
 
+// Changed is [Journal.Changed].
+func (o *Outbox) Changed(ch chan<- struct{}) (stop func()) { return o.journal.Changed(ch) }
+
 // Changed makes the journal send to ch after each transaction of this process that
 // stored rows, until stop is called; once stop has returned nothing is sent any more. It
 // does not wait for the receiver: what ch has no room for is left out, so a channel with
 // room for one loses no news. Rows of other processes send nothing; who wants those too
 // looks from time to time.
-func (o *Outbox) Changed(ch chan<- struct{}) (stop func()) {
-	return o.journal.w.listeners.add(ch)
-}
+func (j *Journal) Changed(ch chan<- struct{}) (stop func()) { return j.w.listeners.add(ch) }
 
 // write runs fn in a transaction that survives what a row survives.
 func (o *Outbox) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
