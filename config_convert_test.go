@@ -70,12 +70,12 @@ func TestExample(t *testing.T) {
 journal: {x: 1, retention: {x: 1}}
 record: {x: 1, redact: {x: 1}, artifacts: {x: 1}}
 guard: {x: 1, drift: {price: {x: 1, tolerance: {x: 1}}}, types: {T: {x: 1}}, budgets: [{x: 1, cost: {x: 1}, limit: {x: 1}}]}
-extract: [{x: 1, attributes: {a: {x: 1}}}]
+extract: [{x: 1, value: {x: 1}, attributes: {a: {x: 1}}}]
 checkers: [{x: 1, http: {x: 1, attributes: {a: {x: 1}}}, sql: {x: 1, attributes: {a: {x: 1}}}, replay: {x: 1}}]
 bigquery: {x: 1, stream: {x: 1}, graph: {x: 1}, extract: {x: 1}}
 `), nil)
 	lists := regexp.MustCompile(`nown keys: (.*)`).FindAllStringSubmatch(err.Error(), -1)
-	if len(lists) != 25 {
+	if len(lists) != 26 {
 		t.Fatalf("%d mappings: %v", len(lists), err)
 	}
 	for _, list := range lists {
