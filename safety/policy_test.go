@@ -154,8 +154,9 @@ func TestPolicyVersion(t *testing.T) {
 			ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}})(p)
 			p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.5}
 		},
+		"type unseen":  ofType(safety.TypePolicy{Unseen: safety.UnseenAllow}),
 		"another type": func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"U": {Optional: true}} },
-		"arguments":    func(p *safety.Policy) { p.Require = safety.RequireNamed },
+		"named":        func(p *safety.Policy) { p.Require = safety.RequireNamed },
 		"listed":       func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T"} },
 		"listed two":   func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T", "U"} },
 		"budget":       func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits} },
