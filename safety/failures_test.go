@@ -111,14 +111,14 @@ var failures = []struct {
 	{"unreadable record", safety.ReasonStore, nil, func(b *bench) { b.record.err = errors.New("disk") }},
 	{"record that panics", safety.ReasonStore, func(cfg *safety.GuardConfig) { cfg.Evidence = (*record)(nil) }, nil},
 	{"a budget rule without a budget", safety.ReasonPolicy, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Evaluated: true}}
+		cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Everything: true}}
 	}, nil},
 	{"nothing but optional entities", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
 		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Optional: true}}
 		delete(cfg.Checkers, "Product")
 	}, nil},
 	{"no arguments without a request", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Require = safety.RequireArguments
+		cfg.Policy.Require = safety.RequireNamed
 	}, nil},
 	{"clock that stops working", safety.ReasonClock, func(cfg *safety.GuardConfig) {
 		cfg.Now = clockOf(epoch, epoch, time.Time{})

@@ -400,7 +400,7 @@ func TestNamesOfValues(t *testing.T) {
 	}
 	for want, v := range map[string]value{
 		"either": safety.Either, "rise": safety.Rise, "fall": safety.Fall, "block": safety.Block, "warn": safety.Warn,
-		"evaluated": safety.RequireEvaluated, "arguments": safety.RequireArguments, "listed": safety.RequireListed,
+		"evaluated": safety.RequireEverything, "arguments": safety.RequireNamed, "listed": safety.RequireListed,
 	} {
 		if text, err := v.MarshalText(); v.String() != want || string(text) != want || err != nil {
 			t.Errorf("%v is %q, %v; want %q", v, text, err, want)
