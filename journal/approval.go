@@ -40,7 +40,7 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 func (r *approvalRow) bind(b *binder) {
 	b.text(r.ID, r.Session.App, r.Session.User, r.Session.ID)
 	b.optional(r.ConfirmationID)
-	b.text(r.CallID, r.Tool, r.Agent, r.InvocationID, r.RunID, r.DecisionNode, r.TraceID, r.SpanID, r.ArgsDigest)
+	b.text(r.CallID, r.Tool, r.Agent, r.InvocationID, r.RunID, r.DecisionNode, r.Answer, r.After, r.TraceID, r.SpanID, r.ArgsDigest)
 	b.json(r.Args, r.entities)
 	b.text(r.Fingerprint, r.PolicyVersion)
 	b.json(r.receipt, r.gaps)
@@ -67,7 +67,8 @@ func bindState(b *binder, a safety.Approval) {
 	b.time(a.UpdatedAt)
 }
 
-// scanApproval reads a row of select_approval.sql or select_approvals.sql.
+// scanApproval reads a row of select_approval.sql or select_approvals.sql, or one of
+// select_approval_state.sql, which leaves out what can be long.
 func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 	a := safety.Approval{
 		ID:              stmt.ColumnText(0),
@@ -79,26 +80,31 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		InvocationID:    stmt.ColumnText(8),
 		RunID:           stmt.ColumnText(9),
 		DecisionNode:    stmt.ColumnText(10),
-		TraceID:         stmt.ColumnText(11),
-		SpanID:          stmt.ColumnText(12),
-		ArgsDigest:      stmt.ColumnText(13),
-		Args:            columnJSON(stmt, 14),
-		Fingerprint:     stmt.ColumnText(16),
-		PolicyVersion:   stmt.ColumnText(17),
-		Requester:       stmt.ColumnText(20),
-		RequestedAt:     columnTime(stmt, 21),
-		ExpiresAt:       columnTime(stmt, 22),
-		State:           safety.ApprovalState(stmt.ColumnText(23)),
-		Approver:        stmt.ColumnText(24),
-		DecidedAt:       columnTime(stmt, 25),
-		PermitNonce:     stmt.ColumnText(26),
-		PermitRun:       stmt.ColumnText(27),
-		PermitExpiresAt: columnTime(stmt, 28),
-		Verdict:         stmt.ColumnText(29),
-		Report:          columnJSON(stmt, 30),
-		UpdatedAt:       columnTime(stmt, 31),
+		Answer:          stmt.ColumnText(11),
+		After:           stmt.ColumnText(12),
+		TraceID:         stmt.ColumnText(13),
+		SpanID:          stmt.ColumnText(14),
+		ArgsDigest:      stmt.ColumnText(15),
+		Args:            columnJSON(stmt, 16),
+		Fingerprint:     stmt.ColumnText(18),
+		PolicyVersion:   stmt.ColumnText(19),
+		Requester:       stmt.ColumnText(22),
+		RequestedAt:     columnTime(stmt, 23),
+		ExpiresAt:       columnTime(stmt, 24),
+		State:           safety.ApprovalState(stmt.ColumnText(25)),
+		Approver:        stmt.ColumnText(26),
+		DecidedAt:       columnTime(stmt, 27),
+		PermitNonce:     stmt.ColumnText(28),
+		PermitRun:       stmt.ColumnText(29),
+		PermitExpiresAt: columnTime(stmt, 30),
+		Verdict:         stmt.ColumnText(31),
+		Report:          columnJSON(stmt, 32),
+		UpdatedAt:       columnTime(stmt, 33),
 	}
-	for col, dst := range map[int]any{15: &a.Entities, 18: &a.Receipt, 19: &a.Gaps} {
+	for col, dst := range map[int]any{17: &a.Entities, 20: &a.Receipt, 21: &a.Gaps} {
+		if stmt.ColumnIsNull(col) {
+			continue // left out: none of them is NULL in the table
+		}
 		if err := json.Unmarshal(columnJSON(stmt, col), dst); err != nil {
 			return safety.Approval{}, fmt.Errorf("approval %s is damaged: %w", a.ID, err)
 		}

@@ -80,6 +80,9 @@ func FuzzApproval(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if a, err = j.Ledger().Get(t.Context(), a.ID); err != nil {
+			t.Fatal(err)
+		}
 		name := columns[int(column)%len(columns)]
 		err = sqlitex.ExecuteTransient(conn, fmt.Sprintf("UPDATE approvals SET %s = ? WHERE id = ?", name), &sqlitex.ExecOptions{Args: []any{value, a.ID}})
 		if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint {

@@ -202,21 +202,29 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkTransition measures one durable step of an approval.
+// BenchmarkTransition measures one durable step of an approval, by the readings that it
+// rests on.
 func BenchmarkTransition(b *testing.B) {
-	j := openJournal(b, nil)
-	l := j.Ledger()
-	a := ledgertest.Pending(1)
-	if err := l.Create(b.Context(), a); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		_, err := l.Transition(b.Context(), safety.Transition{
-			ID: a.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StatePending, At: testTime,
+	for _, readings := range []int{1, 10_000} {
+		b.Run(fmt.Sprint(readings), func(b *testing.B) {
+			l := openJournal(b, nil).Ledger()
+			a := ledgertest.Pending(1)
+			for len(a.Entities[0].Seen) < readings {
+				a.Entities[0].Seen = append(a.Entities[0].Seen, a.Entities[0].Seen[0])
+			}
+			if err := l.Create(b.Context(), a); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := l.Transition(b.Context(), safety.Transition{
+					ID: a.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StatePending, At: testTime,
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 

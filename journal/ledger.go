@@ -44,7 +44,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 // Attach names the confirmation of a pending approval, once.
 func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), func(conn *sqlite.Conn) error {
-		a, err := getApproval(conn, id)
+		a, err := getApproval(conn, selectApprovalStateSQL, id)
 		if err != nil {
 			return err
 		}
@@ -60,11 +60,12 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 }
 
 // Transition changes an approval in one immediate transaction: no other process
-// can change it between the test and the change.
+// can change it between the test and the change. It neither reads nor returns what can be
+// long: arguments, entities, gaps and report.
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
 	var moved safety.Approval
 	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), func(conn *sqlite.Conn) error {
-		a, err := getApproval(conn, t.ID)
+		a, err := getApproval(conn, selectApprovalStateSQL, t.ID)
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 // Get returns the approval with the id.
 func (l *ledger) Get(ctx context.Context, id string) (a safety.Approval, err error) {
 	err = l.j.read(ctx, fmt.Sprintf("approval %q", id), func(conn *sqlite.Conn) error {
-		a, err = getApproval(conn, id)
+		a, err = getApproval(conn, selectApprovalSQL, id)
 		return err
 	})
 	return a, err
@@ -195,10 +196,10 @@ func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
 	})
 }
 
-// getApproval reads one approval; ErrNotFound if there is none.
-func getApproval(conn *sqlite.Conn, id string) (a safety.Approval, err error) {
+// getApproval reads one approval by a statement; ErrNotFound if there is none.
+func getApproval(conn *sqlite.Conn, text, id string) (a safety.Approval, err error) {
 	found := false
-	err = query(conn, selectApprovalSQL, func(b *binder) { b.text(id) }, func(stmt *sqlite.Stmt) error {
+	err = query(conn, text, func(b *binder) { b.text(id) }, func(stmt *sqlite.Stmt) error {
 		found = true
 		a, err = scanApproval(stmt)
 		return err

@@ -4,9 +4,11 @@
 package journal_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,10 +37,13 @@ func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 	if err := l.Create(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	a, err := l.Transition(t.Context(), safety.Transition{
+	_, err := l.Transition(t.Context(), safety.Transition{
 		ID: a.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved,
 		At: a.RequestedAt.Add(time.Second), Actor: "ana", Set: safety.Update{Approver: "ana", Verdict: "safe", Report: []byte(`{"v":1}`)},
 	})
+	if err == nil {
+		a, err = l.Get(t.Context(), a.ID)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,5 +199,52 @@ func TestDamagedApprovalIsAnError(t *testing.T) {
 		if err == nil || got.ID != "" {
 			t.Errorf("damaged %s: got %+v, %v", column, got, err)
 		}
+	}
+}
+
+// TestStepsOfALargeApprovalAreSmall counts the bytes that the steps of an approval allocate
+// which rests on 10,000 readings.
+func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
+	const limit = 64 << 10
+	j := openJournal(t, nil)
+	a := ledgertest.Pending(1)
+	seen := a.Entities[0].Seen[0]
+	for range 10_000 {
+		a.Entities[0].Seen = append(a.Entities[0].Seen, seen)
+	}
+	a.Report = bytes.Repeat([]byte("1"), 1<<20)
+	if err := j.Ledger().Create(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	to := func(to safety.ApprovalState, set safety.Update) func(safety.Ledger) error {
+		return func(l safety.Ledger) error {
+			from := []safety.ApprovalState{safety.StatePending, safety.StateApproved}
+			_, err := l.Transition(t.Context(), safety.Transition{ID: a.ID, From: from, To: to, At: a.RequestedAt, Actor: "ana", Set: set})
+			return err
+		}
+	}
+	for _, step := range []struct {
+		name string
+		do   func(safety.Ledger) error
+	}{
+		{"first", to(safety.StatePending, safety.Update{})}, // prepares the statements
+		{"attach", func(l safety.Ledger) error { return l.Attach(t.Context(), a.ID, "confirmation") }},
+		{"check", to(safety.StatePending, safety.Update{Verdict: "check_failed"})},
+		{"approve", to(safety.StateApproved, safety.Update{Approver: "ana", Verdict: "safe"})},
+		{"permit", to(safety.StatePermitted, safety.Update{PermitNonce: "n", PermitExpiresAt: a.ExpiresAt})},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := step.do(j.Ledger()); err != nil {
+			t.Fatal(step.name, err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n >= limit && step.name != "first" {
+			t.Errorf("%s allocates %d bytes, want less than %d", step.name, n, limit)
+		}
+	}
+	got, err := j.Ledger().Get(t.Context(), a.ID)
+	if err != nil || len(got.Entities[0].Seen) != len(a.Entities[0].Seen) || !bytes.Equal(got.Report, a.Report) || got.State != safety.StatePermitted {
+		t.Errorf("%v: state %s, %d readings, a report of %d bytes", err, got.State, len(got.Entities[0].Seen), len(got.Report))
 	}
 }

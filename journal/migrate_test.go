@@ -76,6 +76,7 @@ func TestOldVersions(t *testing.T) {
 		"version 4":                {"testdata/v4.db", 3},
 		"version 5":                {"testdata/v5.db", 3},
 		"version 6":                {"testdata/v6.db", 3},
+		"version 7":                {"testdata/v7.db", 3},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	if err == nil {
 		t.Fatal("a newer file was opened")
 	}
-	for _, want := range []string{path, "version 99", "up to 6", "upgrade the program"} {
+	for _, want := range []string{path, "version 99", "up to 7", "upgrade the program"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}

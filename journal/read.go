@@ -45,14 +45,24 @@ func (j *Journal) Events(ctx context.Context, s schema.Session) ([]schema.Event,
 // EventsAfter returns the rows of s whose Seq is greater than seq, in order.
 func (j *Journal) EventsAfter(ctx context.Context, s schema.Session, seq int64) ([]schema.Event, error) {
 	var events []schema.Event
-	err := j.read(ctx, "read events", func(conn *sqlite.Conn) error {
-		return query(conn, selectEventsSQL, func(b *binder) {
-			b.session(s)
-			b.integer(seq)
-		}, func(stmt *sqlite.Stmt) error {
-			events = append(events, scanEvent(stmt, s))
-			return nil
-		})
+	err := j.read(ctx, "read events", func(conn *sqlite.Conn) (err error) {
+		events, err = readEvents(conn, s, seq, noLimit)
+		return err
+	})
+	return events, err
+}
+
+// noLimit is the limit of a statement that returns, or removes, all rows.
+const noLimit = -1
+
+// readEvents returns the rows of s after seq, in order, at most limit.
+func readEvents(conn *sqlite.Conn, s schema.Session, seq int64, limit int) (events []schema.Event, err error) {
+	err = query(conn, selectEventsSQL, func(b *binder) {
+		b.session(s)
+		b.integer(seq, int64(limit))
+	}, func(stmt *sqlite.Stmt) error {
+		events = append(events, scanEvent(stmt, s))
+		return nil
 	})
 	return events, err
 }

@@ -42,7 +42,7 @@ func readUsage(conn *sqlite.Conn) (u usage, err error) {
 // whose removal has begun, and of another. The zero time excludes all.
 type cutoff struct{ begun, untouched time.Time }
 
-// removal is a session to remove: its rows up to the number to, and its graph.
+// removal is a session to remove: its rows up to the number to, its graph and its evidence.
 type removal struct {
 	session schema.Session
 	to      int64
@@ -108,11 +108,14 @@ func removeStep(conn *sqlite.Conn, before cutoff) (step removalStep, err error) 
 	if err != nil || !all {
 		return step, err
 	}
-	step.finished, err = next.removeGraph(conn, stepRows-rows)
-	if err != nil || !step.finished {
+	left, err := next.removeGraph(conn, stepRows-rows)
+	if err == nil && left > 0 {
+		left, err = removeEvidence(conn, next.session, left)
+	}
+	if step.finished = left > 0; err != nil || !step.finished {
 		return step, err
 	}
-	for _, text := range []string{removeReceiptSQL, removeAgentsSQL, finishRemovalSQL} {
+	for _, text := range []string{removeReceiptSQL, removeChildrenSQL, removeProgressSQL, removeAgentsSQL, finishRemovalSQL} {
 		if err := exec(conn, text, func(b *binder) { b.session(next.session) }); err != nil {
 			return step, err
 		}
@@ -146,22 +149,22 @@ func (r removal) removeRows(conn *sqlite.Conn) (rows int64, all bool, err error)
 	return rows, rows == seen && seen < stepRows, err
 }
 
-// removeGraph removes at most limit rows of the graph and reports whether these were
-// all.
-func (r removal) removeGraph(conn *sqlite.Conn, limit int64) (all bool, err error) {
+// removeGraph removes at most limit rows of the graph and returns how many it may remove
+// beyond them.
+func (r removal) removeGraph(conn *sqlite.Conn, limit int64) (left int64, err error) {
 	for _, text := range []string{removeEntitiesSQL, removeEdgesSQL, removeNodesSQL} {
 		err := exec(conn, text, func(b *binder) {
 			b.session(r.session)
 			b.integer(limit)
 		})
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 		if limit -= int64(conn.Changes()); limit <= 0 {
-			return false, nil
+			return 0, nil
 		}
 	}
-	return true, nil
+	return limit, nil
 }
 
 // removedRows returns how many rows of s were removed, and the number up to which

@@ -35,12 +35,13 @@ const (
 // Retention says which sessions are removed from a journal. The zero value keeps
 // everything.
 //
-// A session is removed as a whole, with its graph; only its approvals stay. One with
+// A session is removed as a whole, with its graph and its evidence; only its approvals stay. One with
 // an approval that is pending, approved or permitted is not touched until the approval
 // has expired for as long as a row would have kept the session, one with an approval
 // that is executing, and so in doubt, never, nor is one that was active within MinIdle.
 // Nor is one that is not replicated: with a row that an [Outbox] has not acknowledged, or
-// that is a dead letter. When a removed session goes on, [Journal.Gaps] tells that its
+// that is a dead letter. The session of an agent that ran as a tool of another session
+// stays as long as that one, see [Journal.Evidence]. When a removed session goes on, [Journal.Gaps] tells that its
 // beginning is gone, and no approval can rest on it.
 type Retention struct {
 	// MaxAge is how old the newest row of a session may become. Default 0: any age.

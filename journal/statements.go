@@ -40,6 +40,8 @@ var (
 	attachApprovalSQL string
 	//go:embed sql/select_approval.sql
 	selectApprovalSQL string
+	//go:embed sql/select_approval_state.sql
+	selectApprovalStateSQL string
 	//go:embed sql/select_approvals.sql
 	selectApprovalsSQL string
 	//go:embed sql/insert_history.sql

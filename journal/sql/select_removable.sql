@@ -2,7 +2,8 @@
 -- conditions for the removal of a session stand here and nowhere else. ?1 selects the
 -- sessions whose removal has begun, or has not; ?2 is the time before which the last row
 -- has to be. A request that was never answered keeps its session until it expired before
--- that time; an action that has begun and not ended keeps it for ever. ?3 selects the
+-- that time; an action that has begun and not ended keeps it for ever. The session of an
+-- agent that ran as a tool of another session stays as long as that one. ?3 selects the
 -- sessions that every destination has, or, instead, those that one of them lacks a row
 -- of or has refused one of: all that they wait for is replication. ?4 is how many to
 -- return.
@@ -26,6 +27,14 @@ WHERE (s.events > 0 OR s.removing = 1)
     WHERE a.app_name = s.app_name AND a.user_id = s.user_id AND a.session_id = s.session_id
       AND a.state NOT IN ('rejected', 'expired', 'blocked', 'executed', 'failed')
       AND (a.state = 'executing' OR a.expires_at IS NULL OR a.expires_at >= ?2)
+  )
+  AND NOT EXISTS (
+    SELECT 1 FROM evidence_children AS c
+    CROSS JOIN evidence_sessions AS e ON e.id = c.session
+    CROSS JOIN sessions AS p ON p.app_name = e.app_name AND p.user_id = e.user_id AND p.session_id = e.session_id
+    WHERE c.app_name = s.app_name AND c.user_id = s.user_id AND c.session_id = s.session_id
+      AND p.removing = 0 AND p.events > 0
+      AND (p.app_name, p.user_id, p.session_id) <> (s.app_name, s.user_id, s.session_id)
   )
 ORDER BY s.last_time
 LIMIT ?4

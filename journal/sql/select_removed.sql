@@ -1,2 +1,2 @@
-SELECT removed, removed_to FROM sessions
+SELECT removed, removed_to, removing FROM sessions
 WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3

@@ -1,0 +1,189 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// evidenceReader reads inside of one transaction. Each statement finds what it returns by
+// an index, so none takes longer for all else that the session has.
+type evidenceReader struct {
+	conn     *sqlite.Conn // nil after the end of the transaction
+	session  schema.Session
+	id       int64
+	progress graphsync.Progress
+}
+
+var errViewEnded = errors.New("the evidence is read after the end of View")
+
+func (r *evidenceReader) query(text string, bind func(*binder), scan func(*sqlite.Stmt) error) error {
+	if r.conn == nil {
+		return errViewEnded
+	}
+	return query(r.conn, text, bind, scan)
+}
+
+// texts returns the first column of a statement.
+func (r *evidenceReader) texts(text string, bind func(*binder)) (list []string, err error) {
+	err = r.query(text, bind, func(stmt *sqlite.Stmt) error {
+		list = append(list, stmt.ColumnText(0))
+		return nil
+	})
+	return list, err
+}
+
+// Progress returns how far the session was extracted.
+func (r *evidenceReader) Progress() (graphsync.Progress, error) { return r.progress, nil }
+
+// LastRow returns the number of the last row, 0 if there is none.
+func (r *evidenceReader) LastRow() (seq int64, err error) {
+	err = r.query(selectLastRowSQL, func(b *binder) { b.session(r.session) }, func(stmt *sqlite.Stmt) error {
+		seq = stmt.ColumnInt64(0)
+		return nil
+	})
+	return seq, err
+}
+
+// Rows returns the rows after a number, in order, at most limit.
+func (r *evidenceReader) Rows(after int64, limit int) ([]schema.Event, error) {
+	if r.conn == nil {
+		return nil, errViewEnded
+	}
+	return readEvents(r.conn, r.session, after, limit)
+}
+
+// Row returns the row with an event id, of any session.
+func (r *evidenceReader) Row(eventID string) (e schema.Event, found bool, err error) {
+	err = r.query(selectRowSQL, func(b *binder) { b.text(eventID) }, func(stmt *sqlite.Stmt) error {
+		found = true
+		e = scanEvent(stmt, schema.Session{App: stmt.ColumnText(18), User: stmt.ColumnText(19), ID: stmt.ColumnText(20)})
+		return nil
+	})
+	return e, found, err
+}
+
+// Results returns the results with a call id and a digest, in order.
+func (r *evidenceReader) Results(callID, digest string) ([]graphsync.Result, error) {
+	return r.results(selectResultsSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(callID, digest)
+	})
+}
+
+// ResultsOfRun returns the results of a run up to a row, in order.
+func (r *evidenceReader) ResultsOfRun(run string, upTo int64) ([]graphsync.Result, error) {
+	return r.results(selectResultsOfRunSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(run)
+		b.integer(upTo)
+	})
+}
+
+func (r *evidenceReader) results(text string, bind func(*binder)) (list []graphsync.Result, err error) {
+	err = r.query(text, bind, func(stmt *sqlite.Stmt) error {
+		list = append(list, graphsync.Result{
+			Number:  stmt.ColumnInt64(0),
+			Row:     stmt.ColumnInt64(1),
+			Start:   stmt.ColumnInt64(2),
+			EventID: stmt.ColumnText(3),
+			RunID:   stmt.ColumnText(4),
+			CallID:  stmt.ColumnText(5),
+			Digest:  stmt.ColumnText(6),
+		})
+		return nil
+	})
+	return list, err
+}
+
+// ModelCalls returns the calls of models with a name, in order.
+func (r *evidenceReader) ModelCalls(name string) (list []graphsync.ModelCall, err error) {
+	err = r.query(selectCallsSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(name)
+	}, func(stmt *sqlite.Stmt) error {
+		c := graphsync.ModelCall{Row: stmt.ColumnInt64(0), EventID: stmt.ColumnText(1)}
+		var bounds []int64
+		err := errors.Join(json.Unmarshal(columnJSON(stmt, 2), &bounds), json.Unmarshal(columnJSON(stmt, 3), &c.Names))
+		if err == nil && len(bounds)%2 != 0 {
+			err = errors.New("an interval has no end")
+		}
+		if err != nil {
+			return fmt.Errorf("the call of a model in row %d is damaged: %w", c.Row, err)
+		}
+		for i := 0; i < len(bounds); i += 2 {
+			c.Read = append(c.Read, graphsync.Span{First: bounds[i], Last: bounds[i+1]})
+		}
+		list = append(list, c)
+		return nil
+	})
+	return list, err
+}
+
+// Keys returns the keys of things after a key, in order, at most limit.
+func (r *evidenceReader) Keys(after string, upTo int64, limit int) ([]string, error) {
+	return r.texts(selectKeysSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(after)
+		b.integer(upTo, int64(limit))
+	})
+}
+
+// Attributes returns the names of the attributes of a thing, in order.
+func (r *evidenceReader) Attributes(key string) ([]string, error) {
+	return r.texts(selectAttributesSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(key)
+	})
+}
+
+// Sightings returns sightings of an attribute of a thing, the latest first.
+func (r *evidenceReader) Sightings(key, attribute string, readings bool, upTo int64, skip, limit int) (list []graphsync.Sighting, err error) {
+	err = r.query(selectSightingsSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(key, attribute)
+		b.boolean(readings)
+		b.integer(upTo, int64(skip), int64(limit))
+	}, func(stmt *sqlite.Stmt) error {
+		s, err := scanSighting(stmt, key)
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// OpenRuns returns the runs with missing rows or without an end, in the order in which they
+// were first stored.
+func (r *evidenceReader) OpenRuns() (list []graphsync.Run, err error) {
+	err = r.query(selectOpenRunsSQL, func(b *binder) { b.integer(r.id) }, func(stmt *sqlite.Stmt) error {
+		run := graphsync.Run{
+			ID:        stmt.ColumnText(0),
+			Turn:      stmt.ColumnText(1),
+			Started:   columnTime(stmt, 2),
+			Completed: stmt.ColumnBool(3),
+			Expected:  stmt.ColumnInt64(4),
+			Stored:    stmt.ColumnInt64(5),
+		}
+		err := json.Unmarshal(columnJSON(stmt, 6), &run.Turns)
+		list = append(list, run)
+		return err
+	})
+	return list, err
+}
+
+// RunsOfTurn returns the ids of the runs of a turn, in the order in which they were first
+// stored.
+func (r *evidenceReader) RunsOfTurn(turn string) ([]string, error) {
+	return r.texts(selectRunsOfTurnSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(turn)
+	})
+}

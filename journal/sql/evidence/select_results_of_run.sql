@@ -1,0 +1,4 @@
+SELECT number, seq, start_seq, event_id, run_id, call_id, digest
+FROM evidence_results
+WHERE session = ?1 AND run_id = ?2 AND seq <= ?3
+ORDER BY seq, number
