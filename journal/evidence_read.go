@@ -79,6 +79,18 @@ func (r *evidenceReader) Results(callID, digest string) ([]graphsync.Result, err
 	})
 }
 
+// Result returns the result that a row brought.
+func (r *evidenceReader) Result(eventID string) (graphsync.Result, bool, error) {
+	list, err := r.results(selectResultSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(eventID)
+	})
+	if err != nil || len(list) == 0 {
+		return graphsync.Result{}, false, err
+	}
+	return list[0], true, nil
+}
+
 // ResultsOfRun returns the results of a run up to a row, in order.
 func (r *evidenceReader) ResultsOfRun(run string, upTo int64) ([]graphsync.Result, error) {
 	return r.results(selectResultsOfRunSQL, func(b *binder) {
@@ -105,11 +117,24 @@ func (r *evidenceReader) results(text string, bind func(*binder)) (list []graphs
 }
 
 // ModelCalls returns the calls of models with a name, in order.
-func (r *evidenceReader) ModelCalls(name string) (list []graphsync.ModelCall, err error) {
-	err = r.query(selectCallsSQL, func(b *binder) {
+func (r *evidenceReader) ModelCalls(name string) ([]graphsync.ModelCall, error) {
+	return r.calls(selectCallsSQL, func(b *binder) {
 		b.integer(r.id)
 		b.text(name)
-	}, func(stmt *sqlite.Stmt) error {
+	})
+}
+
+// LastModelCall returns the call of a model with the greatest row.
+func (r *evidenceReader) LastModelCall() (graphsync.ModelCall, bool, error) {
+	list, err := r.calls(selectLastCallSQL, func(b *binder) { b.integer(r.id) })
+	if err != nil || len(list) == 0 {
+		return graphsync.ModelCall{}, false, err
+	}
+	return list[0], true, nil
+}
+
+func (r *evidenceReader) calls(text string, bind func(*binder)) (list []graphsync.ModelCall, err error) {
+	err = r.query(text, bind, func(stmt *sqlite.Stmt) error {
 		c := graphsync.ModelCall{Row: stmt.ColumnInt64(0), EventID: stmt.ColumnText(1)}
 		var bounds []int64
 		err := errors.Join(json.Unmarshal(columnJSON(stmt, 2), &bounds), json.Unmarshal(columnJSON(stmt, 3), &c.Names))
@@ -160,6 +185,28 @@ func (r *evidenceReader) Sightings(key, attribute string, readings bool, upTo in
 	return list, err
 }
 
+// FirstOfRun returns the number of the first row of a run, 0 if it is not known.
+func (r *evidenceReader) FirstOfRun(run string) (first int64, err error) {
+	err = r.query(selectFirstRowSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(run)
+	}, func(stmt *sqlite.Stmt) error {
+		first = stmt.ColumnInt64(0)
+		return nil
+	})
+	return first, err
+}
+
+// Found returns what models found in rows of the session.
+func (r *evidenceReader) Found() (list []graphsync.Sighting, err error) {
+	err = r.query(selectFoundSQL, func(b *binder) { b.session(r.session) }, func(stmt *sqlite.Stmt) error {
+		e, err := scanEntity(stmt)
+		list = append(list, graphsync.Sighting{Entity: e, Key: e.Identity(), Row: stmt.ColumnInt64(11)})
+		return err
+	})
+	return list, err
+}
+
 // OpenRuns returns the runs with missing rows or without an end, in the order in which they
 // were first stored.
 func (r *evidenceReader) OpenRuns() (list []graphsync.Run, err error) {
@@ -172,7 +219,8 @@ func (r *evidenceReader) OpenRuns() (list []graphsync.Run, err error) {
 			Expected:  stmt.ColumnInt64(4),
 			Stored:    stmt.ColumnInt64(5),
 		}
-		err := json.Unmarshal(columnJSON(stmt, 6), &run.Turns)
+		run.First = stmt.ColumnInt64(6)
+		err := json.Unmarshal(columnJSON(stmt, 7), &run.Turns)
 		list = append(list, run)
 		return err
 	})

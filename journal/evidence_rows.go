@@ -267,6 +267,7 @@ func (a *advance) storeRuns(conn *sqlite.Conn) error {
 			b.integer(a.id)
 			b.text(r.ID, r.Turn)
 			b.time(r.Started)
+			b.integer(r.First)
 			b.boolean(r.Completed)
 			b.integer(r.Expected, r.Stored)
 		}, func(stmt *sqlite.Stmt) error {

@@ -46,6 +46,14 @@ var (
 	selectRowSQL string
 	//go:embed sql/evidence/select_results.sql
 	selectResultsSQL string
+	//go:embed sql/evidence/select_result.sql
+	selectResultSQL string
+	//go:embed sql/evidence/select_last_call.sql
+	selectLastCallSQL string
+	//go:embed sql/evidence/select_first_row.sql
+	selectFirstRowSQL string
+	//go:embed sql/evidence/select_found.sql
+	selectFoundSQL string
 	//go:embed sql/evidence/select_results_of_run.sql
 	selectResultsOfRunSQL string
 	//go:embed sql/evidence/select_calls.sql

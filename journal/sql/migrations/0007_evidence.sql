@@ -112,6 +112,7 @@ CREATE TABLE evidence_runs (
   run_id     TEXT NOT NULL,
   turn       TEXT NOT NULL,
   started    INTEGER,
+  first_seq  INTEGER NOT NULL,
   completed  INTEGER NOT NULL,
   expected   INTEGER NOT NULL,
   stored     INTEGER NOT NULL,
@@ -119,6 +120,9 @@ CREATE TABLE evidence_runs (
 ) STRICT;
 
 CREATE INDEX evidence_runs_open ON evidence_runs (session, id) WHERE completed = 0 OR stored < expected;
+
+-- What models found is looked for by itself.
+CREATE INDEX extracted_biz_nodes_model ON extracted_biz_nodes (app_name, user_id, session_id) WHERE source = 'model';
 
 -- The turns of runs, in the order of id.
 CREATE TABLE evidence_turns (
