@@ -36,7 +36,7 @@ func (in *Instance) evidence() *evidence {
 }
 
 // Collect implements [safety.Evidence].
-func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
+func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision safety.Decision) (safety.Snapshot, error) {
 	g, receipt, err := ev.sync.Update(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
@@ -68,12 +68,12 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, decision stri
 	if len(receipt.Errors) > 0 {
 		snapshot.Receipt.Error = receipt.Errors[0]
 	}
-	if decision == "" {
+	if decision.Node == "" {
 		snapshot.Entities = g.Canonical()
 		return snapshot, nil
 	}
 	// Without the limit that Why has: what led to the decision long ago is checked too.
-	if snapshot.Entities, err = g.RestsOn(decision); err != nil {
+	if snapshot.Entities, err = g.RestsOn(decision.Node); err != nil {
 		return safety.Snapshot{}, err
 	}
 	return snapshot, nil

@@ -23,7 +23,7 @@ import (
 // snapshot is evidence that never changes.
 type snapshot safety.Snapshot
 
-func (s snapshot) Collect(context.Context, safety.Session, string) (safety.Snapshot, error) {
+func (s snapshot) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot(s), nil
 }
 

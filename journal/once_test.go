@@ -33,7 +33,7 @@ var onceRuns = rounds(500, 60)
 // unchangedWorld is a record and a world in which nothing happens.
 type unchangedWorld struct{ a safety.Approval }
 
-func (w unchangedWorld) Collect(context.Context, safety.Session, string) (safety.Snapshot, error) {
+func (w unchangedWorld) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot{Entities: w.a.Entities, Receipt: w.a.Receipt}, nil
 }
 

@@ -119,7 +119,7 @@ func (b *benchmark) durable(ctx context.Context) ([]measurement, error) {
 // benchRecord says what a request of benchApproval rests on.
 type benchRecord struct{ safety.Approval }
 
-func (r benchRecord) Collect(context.Context, safety.Session, string) (safety.Snapshot, error) {
+func (r benchRecord) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
 	return safety.Snapshot{Entities: r.Entities, Receipt: r.Receipt}, nil
 }
 
