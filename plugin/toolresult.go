@@ -80,7 +80,10 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *run, c *call, args map[s
 			d.Any("response", args)
 			d.Close('}')
 		},
-		adk:   func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
+		adk: func(d jsonenc.Doc) {
+			d.OptStr("function_call_id", c.id)
+			d.OptStr("answer_of", r.history.rowOf(c.id, c.agent, c.branch))
+		},
 		attrs: func(d jsonenc.Doc) { d.Str("source_tool", c.name) },
 	})
 }
