@@ -81,10 +81,10 @@ type record struct {
 	seen []string // decisions asked for
 }
 
-func (r *record) Collect(_ context.Context, _ safety.Session, decision safety.Decision) (safety.Snapshot, error) {
+func (r *record) Collect(_ context.Context, _ safety.Session, decision string) (safety.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen = append(r.seen, decision.Node)
+	r.seen = append(r.seen, decision)
 	return r.snap, r.err
 }
 

@@ -111,7 +111,7 @@ func (f faulty) History(ctx context.Context, id string) ([]safety.Step, error) {
 	return inject(f.faults, ctx, "History", func() ([]safety.Step, error) { return f.ledger.History(ctx, id) })
 }
 
-func (f faulty) Collect(ctx context.Context, s safety.Session, decision safety.Decision) (safety.Snapshot, error) {
+func (f faulty) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
 	return inject(f.faults, ctx, "Collect", func() (safety.Snapshot, error) { return f.evidence.Collect(ctx, s, decision) })
 }
 

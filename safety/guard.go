@@ -159,7 +159,7 @@ func rescueReport(r *Report, err *error) {
 // collect reads the record.
 func (g *Guard) collect(ctx context.Context, s Session, decision string) (Snapshot, error) {
 	snap, err := bounded(ctx, g.policy.Deadline, func(ctx context.Context) (Snapshot, error) {
-		return g.evidence.Collect(ctx, s, Decision{Node: decision})
+		return g.evidence.Collect(ctx, s, decision)
 	})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("reading the record of session %q: %w", s.ID, err)
