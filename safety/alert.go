@@ -28,6 +28,9 @@ const (
 	ReasonStaleAnswer      = "stale_answer"      // an answer older than Policy.MaxAge
 	ReasonFutureAnswer     = "future_answer"     // an answer from the future
 	ReasonMissingAttribute = "missing_attribute" // an attribute that was seen is not in the answer
+	ReasonNothingSeen      = "nothing_seen"      // nothing on record shows it: it is only claimed
+	ReasonNotRead          = "not_read"          // the model that asked had read none of its values
+	ReasonArgumentDiffers  = "argument_differs"  // the arguments of the action say otherwise than what was read
 	ReasonMissingEntity    = "missing_entity"    // the entity is not in the answer of its source any more
 	ReasonTypeMismatch     = "type_mismatch"     // an attribute of another kind than was seen
 	ReasonNothingCompared  = "nothing_compared"  // no attribute could be compared
@@ -52,9 +55,9 @@ type Alert struct {
 	// Attribute is the attribute that changed; "cost" for a budget.
 	Attribute string    `json:"attribute"`
 	Drift     DriftType `json:"drift_type"`
-	// Before is the value that was seen, After the value now, both as shown:
-	// "$40,000". Before is "not seen" where the attribute was not seen, and "not
-	// known" where it is not known what the plan cost.
+	// Before is the value that was read and does not hold, the latest of several, After
+	// the value now, both as shown: "$40,000". Before is "not seen" where the attribute was
+	// not read, and "not known" where it is not known what the plan cost.
 	Before string `json:"before"`
 	After  string `json:"after"`
 	// ChangePercent is the relative change of a number or an amount of money
@@ -122,12 +125,6 @@ func recommend(d DriftType, typ, value, before, after string) string {
 	default:
 		return fmt.Sprintf("Read %s again, plan with %s instead of %s, and ask for approval of the new plan.", subject, after, before)
 	}
-}
-
-// recommendAnew is what to do about the change of a thing that the plan leaves out.
-func recommendAnew(typ, value, before, after string) string {
-	return fmt.Sprintf("%s was looked at for this plan, which leaves it out, and is %s instead of %s: look it up again, plan anew, and ask for approval of the new plan.",
-		oneLine(typ+" "+value), oneLine(after), oneLine(before))
 }
 
 const maxDetail = 500

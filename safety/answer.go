@@ -285,7 +285,7 @@ func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, e
 // move changes the state of a in the ledger, from the one that a has unless t lists
 // others, and stores the report with it. An answer
 // of the ledger that is not what was asked for is an error. On an error a is returned
-// as it was.
+// as it was. What the ledger need not give back is that of a.
 func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (Approval, error) {
 	now, err := g.now()
 	if err != nil {
@@ -310,6 +310,10 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 	}
 	if moved.ID != a.ID || moved.State != t.To || (t.Set.PermitNonce != "" && moved.PermitNonce != t.Set.PermitNonce) {
 		return a, fmt.Errorf("safety: changing approval %s to %s: the ledger gave back approval %q in state %q", a.ID, t.To, moved.ID, moved.State)
+	}
+	moved.Args, moved.Entities, moved.Gaps, moved.Report = a.Args, a.Entities, a.Gaps, a.Report
+	if t.Set.Report != nil {
+		moved.Report = t.Set.Report
 	}
 	return moved, nil
 }

@@ -5,6 +5,7 @@ package safety
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,16 +84,18 @@ type Approval struct {
 	Agent        string
 	InvocationID string
 	RunID        string
-	// DecisionNode is the key of the asking node in the graph, TraceID and SpanID
-	// the place of the request in the record.
+	// DecisionNode, Answer and After name the step that asked, as in [Decision], TraceID
+	// and SpanID the place of the request in the record.
 	DecisionNode string
+	Answer       string
+	After        string
 	TraceID      string
 	SpanID       string
 	// Args is the canonical JSON of the call's arguments, ArgsDigest its digest.
 	ArgsDigest string
 	Args       []byte
-	// Entities are what the request rests on, with the values seen;
-	// Fingerprint is their [Fingerprint].
+	// Entities are what the request rests on, as [Snapshot] has them: with the readings
+	// that count. Fingerprint is their [Fingerprint].
 	Entities    []entity.Canonical
 	Fingerprint string
 	// PolicyVersion is the version of the policy at the time of the request.
@@ -126,6 +129,11 @@ type Approval struct {
 // package: a person has to look, and a repetition needs a new request.
 func (a Approval) InDoubt() bool { return a.State == StateExecuting }
 
+// decision names the step that asked, and how much of the record it rests on.
+func (a Approval) decision() Decision {
+	return Decision{Node: a.DecisionNode, Answer: a.Answer, Run: a.RunID, After: a.After, UpTo: a.Receipt.Watermark}
+}
+
 // Clone returns a copy that shares nothing with a.
 func (a Approval) Clone() Approval {
 	a.Args = bytes.Clone(a.Args)
@@ -146,7 +154,8 @@ func (a Approval) Clone() Approval {
 //	}
 //
 // The age is that at the time of the request. Warnings say what will make the
-// check fail: no entities, an incomplete record. The map is the caller's.
+// check fail: no entities, an incomplete record, what nothing has shown. The map is the
+// caller's.
 func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
@@ -166,9 +175,25 @@ func (a Approval) Shown() map[string]any {
 	for _, f := range problems(a.Receipt, a.Gaps) {
 		warnings = append(warnings, "The record of the session is incomplete; the request cannot be approved: "+f.Detail+".")
 	}
+	for _, e := range a.Entities {
+		if !shown(e) {
+			warnings = append(warnings, unshown(e, ""))
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+			if values, _ := readings(e, name); len(values) == 0 {
+				warnings = append(warnings, unshown(e, name+" of "))
+			}
+		}
+	}
 	return map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"entities": entities, "warnings": warnings,
 	}
+}
+
+// unshown warns of what is only claimed. Whether a policy lets it pass is not known here.
+func unshown(e entity.Canonical, what string) string {
+	return oneLine("Nothing has shown " + what + e.Type + " " + e.Value + ": unless the policy lets that pass, the request cannot be approved.")
 }

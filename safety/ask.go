@@ -21,11 +21,15 @@ type Request struct {
 	// Agent and InvocationID name who asks.
 	Agent        string
 	InvocationID string
-	// DecisionNode is the key of the asking node in the graph, TraceID and SpanID
-	// the place of the request in the record.
+	// DecisionNode is the key of the asking node in the graph. Answer is the event id of
+	// the row that ended the model call which asked; "" if no model did: then After is
+	// that of the last row of the run before the asking step began. See [Decision].
 	DecisionNode string
-	TraceID      string
-	SpanID       string
+	Answer       string
+	After        string
+	// TraceID and SpanID are the place of the request in the record.
+	TraceID string
+	SpanID  string
 	// Requester is who asked. Default: the user of the session.
 	Requester string
 	// Args are the arguments of the call; see [ArgsDigest].
@@ -57,7 +61,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
 	}
-	snap, err := g.collect(ctx, r.Session, r.DecisionNode)
+	snap, err := g.collect(ctx, r.Session, Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After})
 	if err != nil {
 		return a, fmt.Errorf("safety: %w", err)
 	}
@@ -73,7 +77,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	a = Approval{
 		ID: randomID(), Session: r.Session,
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
-		DecisionNode: r.DecisionNode, TraceID: r.TraceID, SpanID: r.SpanID,
+		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical,
 		Entities: required, Fingerprint: Fingerprint(required),
 		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),

@@ -42,11 +42,58 @@ func number[T int | int64 | float64](x T) entity.Value {
 
 type values = map[string]entity.Value
 
-// thing is one entity as the record has it.
+// thing is one entity as the record has it: a tool showed it, and who asked had read it.
 func thing(typ, value string, attributes values) entity.Canonical {
-	return entity.Canonicalize([]entity.Entity{{
-		Type: typ, Value: value, Attributes: attributes, Confidence: 0.95, Source: entity.SourceRule, SeenAt: epoch.Add(-10 * time.Second),
-	}})[0]
+	return sighted(typ, value, entity.Entity{Attributes: attributes, Source: entity.SourceRule})
+}
+
+// bought is an entity that was read and then named in the arguments of the action that
+// asks in bench.request.
+func bought(typ, value string, attributes, arguments values) entity.Canonical {
+	return sighted(typ, value,
+		entity.Entity{Attributes: attributes, Source: entity.SourceRule, TechNode: "node-0"},
+		entity.Entity{Attributes: arguments, Source: entity.SourceAction, TechNode: "node-1"},
+	)
+}
+
+// sighted is what [safety.Snapshot] makes of sightings of one thing that all count, ten
+// seconds old and less. A model that asks had read the readings.
+func sighted(typ, value string, seen ...entity.Entity) entity.Canonical {
+	for i := range seen {
+		e := &seen[i]
+		e.Type, e.Value, e.Confidence, e.SeenAt = typ, value, 0.95, epoch.Add(time.Duration(i-10)*time.Second)
+		e.Read = e.Source.Reading()
+	}
+	return snapshotted(seen...)
+}
+
+// snapshotted is what [safety.Snapshot] makes of sightings as they are.
+func snapshotted(seen ...entity.Entity) entity.Canonical {
+	seen = slices.Clone(seen)
+	for i := range seen {
+		if len(seen[i].Attributes) == 0 {
+			seen[i].Attributes = values{safety.Exists: entity.Bool(true)}
+		}
+	}
+	c := entity.Canonicalize(seen)[0]
+	c.Key = seen[0].Identity()
+	claimed, read := values{}, values{}
+	for _, s := range c.Seen {
+		for name, v := range s.Attributes {
+			if s.Source.Reading() && !slices.Contains(s.Echoes, name) {
+				read[name] = v
+			} else {
+				claimed[name] = v
+			}
+		}
+	}
+	c.Attributes = claimed
+	maps.Copy(c.Attributes, read)
+	if _, exists := read[safety.Exists]; len(read) > 1 || !exists && len(read) > 0 {
+		delete(c.Attributes, safety.Exists)
+	}
+	c.Seen = slices.DeleteFunc(c.Seen, func(s entity.Entity) bool { return !s.Source.Reading() && s.Source != entity.SourceAction })
+	return c
 }
 
 var (
@@ -78,13 +125,13 @@ type record struct {
 	mu   sync.Mutex
 	snap safety.Snapshot
 	err  error
-	seen []string // decisions asked for
+	seen []safety.Decision // asked for
 }
 
-func (r *record) Collect(_ context.Context, _ safety.Session, decision string) (safety.Snapshot, error) {
+func (r *record) Collect(_ context.Context, _ safety.Session, d safety.Decision) (safety.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen = append(r.seen, decision)
+	r.seen = append(r.seen, d)
 	return r.snap, r.err
 }
 
@@ -143,6 +190,10 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 	entities = slices.Clone(entities) // tests share them and may spoil what they get
 	for i := range entities {
 		entities[i].Attributes = maps.Clone(entities[i].Attributes)
+		entities[i].Seen = slices.Clone(entities[i].Seen)
+		for j := range entities[i].Seen {
+			entities[i].Seen[j].Attributes = maps.Clone(entities[i].Seen[j].Attributes)
+		}
 	}
 	c := &clock{now: epoch}
 	b := &bench{
@@ -180,7 +231,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 func (b *bench) request() safety.Request {
 	return safety.Request{
 		Session: nike, CallID: "call-1", Tool: "provision_campaign", Agent: "media_planner", InvocationID: "inv-1", RunID: "run-1",
-		DecisionNode: "node-1", TraceID: "trace-1", SpanID: "span-1", Args: b.args,
+		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1", Args: b.args,
 	}
 }
 

@@ -37,16 +37,17 @@ type BudgetRule struct {
 	// answers counts. Required.
 	CostAttribute string
 	// QuantityAttribute is the attribute that says how many are bought; what the
-	// action says counts, or else what was seen. Default: one of each.
+	// action says counts, or else what was read. Default: one of each.
 	QuantityAttribute string
 	// LimitType is the type of the budget: the one in the arguments of the action,
-	// or else the one that was evaluated. Required.
+	// or else the only one that is required. Required.
 	LimitType string
-	// LimitAttribute is the attribute with the amount, as it was seen and approved.
+	// LimitAttribute is the attribute with the amount, as it was read and approved; what
+	// is only claimed is no limit, unless the policy lets the unseen pass.
 	// Default: the value of the entity itself.
 	LimitAttribute string
-	// Evaluated sums every required entity of CostType, not only those of the action.
-	Evaluated bool
+	// Everything sums every required entity of CostType, not only those of the action.
+	Everything bool
 	// Severity is that of the alert, between 0 and 1.
 	Severity float64
 }
@@ -75,8 +76,8 @@ func (p Policy) validateBudgets() error {
 		if !fraction(b.Severity) {
 			wrong("severity is %v: it must be between 0 and 1", b.Severity)
 		}
-		if b.Evaluated && !p.requires(entity.Canonical{Type: b.CostType}, false) {
-			wrong("Evaluated sums every %q, but Require leaves them unchecked: list the type", b.CostType)
+		if b.Everything && !p.requires(entity.Canonical{Type: b.CostType}, false) {
+			wrong("Everything sums every %q, but Require leaves them unchecked: list the type", b.CostType)
 		}
 		if slices.Contains(p.Budgets[:i], b) {
 			wrong("it is there twice")
@@ -90,7 +91,7 @@ func (p Policy) budgetFields() []string {
 	sums := make([]string, len(p.Budgets))
 	for i, b := range p.Budgets {
 		sums[i] = digest(b.Tool, b.CostType, b.CostAttribute, b.QuantityAttribute, b.LimitType, b.LimitAttribute,
-			strconv.FormatBool(b.Evaluated), decimalText(b.Severity))
+			strconv.FormatBool(b.Everything), decimalText(b.Severity))
 	}
 	slices.Sort(sums)
 	return sums
@@ -108,7 +109,7 @@ func (q *inquiry) checkBudgets(p Policy, found []examined) (alerts []Alert, fail
 		if !b.appliesTo(q.tool) {
 			continue
 		}
-		alert, err := q.checkBudget(b, found)
+		alert, err := q.checkBudget(p, b, found)
 		switch {
 		case err != nil:
 			failures = append(failures, fail(ReasonPolicy, "it cannot be shown that what the plan costs now fits its %s: %v", b.LimitType, err))
@@ -121,24 +122,23 @@ func (q *inquiry) checkBudgets(p Policy, found []examined) (alerts []Alert, fail
 
 // checkBudget returns an alert if the plan costs more than its budget, and an error
 // if that cannot be said.
-func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
-	budget, limit, err := q.limit(b)
+func (q *inquiry) checkBudget(p Policy, b BudgetRule, found []examined) (*Alert, error) {
+	budget, limit, err := q.limit(p, b)
 	if err != nil {
 		return nil, err
 	}
 	var now, approved sum
 	var unknown error // what was approved cost something unknown
-	counted := q.counted()
 	for i, t := range q.targets {
 		e := t.entity
-		if e.Type != b.CostType || !t.action && !b.Evaluated || !counted[i] {
+		if e.Type != b.CostType || !t.action && !b.Everything {
 			continue
 		}
 		price := found[i].result.Now[b.CostAttribute]
 		if !found[i].read || price.IsZero() {
 			return nil, fmt.Errorf("the present %s of %s %s could not be read", b.CostAttribute, e.Type, e.Value)
 		}
-		times, err := t.quantity(b.QuantityAttribute, q.decision)
+		times, err := t.quantity(b.QuantityAttribute, q.decision.Node)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 			return nil, fmt.Errorf("%s of %s %s is %w", b.CostAttribute, e.Type, e.Value, err)
 		}
 		if !t.unseen && unknown == nil {
-			unknown = approved.add(e.Attributes[b.CostAttribute], times)
+			unknown = approved.add(latest(e, b.CostAttribute), times)
 		}
 	}
 	if now.total == nil {
@@ -175,20 +175,19 @@ func (q *inquiry) checkBudget(b BudgetRule, found []examined) (*Alert, error) {
 }
 
 // limit returns the budget that was approved, and its amount.
-func (q *inquiry) limit(b BudgetRule) (entity.Canonical, entity.Value, error) {
-	var named, evaluated []entity.Canonical
-	counted := q.counted()
-	for i, t := range q.targets {
+func (q *inquiry) limit(p Policy, b BudgetRule) (entity.Canonical, entity.Value, error) {
+	var named, others []entity.Canonical
+	for _, t := range q.targets {
 		switch {
-		case t.entity.Type != b.LimitType || t.unseen || !counted[i]:
+		case t.entity.Type != b.LimitType || t.unseen:
 		case t.action:
 			named = append(named, t.entity)
 		default:
-			evaluated = append(evaluated, t.entity)
+			others = append(others, t.entity)
 		}
 	}
 	if len(named) == 0 {
-		named = evaluated
+		named = others
 	}
 	switch len(named) {
 	case 0:
@@ -198,9 +197,13 @@ func (q *inquiry) limit(b BudgetRule) (entity.Canonical, entity.Value, error) {
 		return entity.Canonical{}, entity.Value{}, fmt.Errorf("%d entities are a %s: name the one that counts in the arguments of the action", len(named), b.LimitType)
 	}
 	e := named[0]
-	limit, what := e.Norm, "its value"
+	limit, what, read := e.Norm, "its value", shown(e)
 	if b.LimitAttribute != "" {
-		limit, what = e.Attributes[b.LimitAttribute], b.LimitAttribute
+		values, _ := readings(e, b.LimitAttribute)
+		limit, what, read = e.Attributes[b.LimitAttribute], b.LimitAttribute, len(values) > 0
+	}
+	if !read && !limit.IsZero() && p.Types[e.Type].Unseen != UnseenAllow {
+		return entity.Canonical{}, entity.Value{}, fmt.Errorf("nothing has shown %s of %s %s", what, e.Type, e.Value)
 	}
 	if _, isNumber := limit.Rat(); !isNumber {
 		return entity.Canonical{}, entity.Value{}, fmt.Errorf("%s of %s %s is %w", what, e.Type, e.Value, errNoNumber(limit))
@@ -211,23 +214,23 @@ func (q *inquiry) limit(b BudgetRule) (entity.Canonical, entity.Value, error) {
 // nothingBought says why there is nothing to sum.
 func (q *inquiry) nothingBought(b BudgetRule) error {
 	switch {
-	case b.Evaluated:
-		return fmt.Errorf("no %s was evaluated", b.CostType)
-	case q.decision == "":
+	case b.Everything:
+		return fmt.Errorf("no %s was found", b.CostType)
+	case q.decision.Node == "":
 		return fmt.Errorf("there is no request whose arguments could name a %s", b.CostType)
 	default:
 		return fmt.Errorf("the arguments of %s name no %s: add a rule with in: action that finds it", q.tool, b.CostType)
 	}
 }
 
-// quantity returns how many are bought: the attribute as the action says it, or else as
-// it was seen; without one, as often as the action names it.
-func (t target) quantity(name, decision string) (*big.Rat, error) {
+// quantity returns how many are bought: the attribute as the action at the node says it,
+// or else as it was read; without one, as often as the action names it.
+func (t target) quantity(name, node string) (*big.Rat, error) {
 	e := t.entity
-	v := e.Attributes[name]
+	v := latest(e, name)
 	var named int64
 	for _, s := range e.Seen {
-		if s.Source != entity.SourceAction || s.TechNode != decision || t.spelled && s.Value != e.Value {
+		if !saidBy(s, node) {
 			continue
 		}
 		named += 1 + int64(s.Repeats)

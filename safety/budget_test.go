@@ -101,10 +101,10 @@ func TestBudgetSums(t *testing.T) {
 		before   string                  // "" for safe
 		after    string
 	}{
-		{name: "everything evaluated", change: func(b *safety.BudgetRule) { b.Evaluated = true }, entities: plan(),
+		{name: "everything", change: func(b *safety.BudgetRule) { b.Everything = true }, entities: plan(),
 			before: "$280,000", after: "$280,000"},
 		{name: "quantities of the action", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			budget, bought("Product", "P", values{"price": usd("$0.10"), "quantity": number(1)}, values{"quantity": number(2000001)}),
+			budget, bought("Product", "P", values{"price": usd("$0.10")}, values{"quantity": number(2000001)}),
 		}, before: "$200,000.10", after: "$200,000.10"},
 		{name: "named twice", entities: []entity.Canonical{
 			budget, sighted("Product", "P",
@@ -113,19 +113,21 @@ func TestBudgetSums(t *testing.T) {
 		}, before: "$200,002", after: "$200,002"},
 		{name: "named twice by another action", entities: []entity.Canonical{
 			budget, sighted("Product", "P",
+				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceRule, TechNode: "node-0"},
 				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceAction, TechNode: "node-0", Repeats: 1},
 				entity.Entity{Source: entity.SourceAction, TechNode: "node-1"}),
 		}},
 		{name: "quantities that fit", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			budget, bought("Product", "P", values{"price": usd("$0.10"), "quantity": number(9000000)}, values{"quantity": number(2000000)}),
+			budget, bought("Product", "P", values{"price": usd("$0.10")}, values{"quantity": number(2000000)}),
 		}},
-		{name: "quantity that was seen", change: func(b *safety.BudgetRule) { b.QuantityAttribute, b.Evaluated = "quantity", true }, entities: []entity.Canonical{
+		{name: "quantity that was seen", change: func(b *safety.BudgetRule) { b.QuantityAttribute, b.Everything = "quantity", true }, entities: []entity.Canonical{
 			budget, thing("Product", "P", values{"price": usd("$1"), "quantity": number(1.5)}),
 		}, now: map[string]entity.Value{"P": usd("$133,334")}, before: "$1.50", after: "$200,001"},
 		{name: "quantities of this action, not of another", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" },
 			entities: []entity.Canonical{
 				thing("Budget", "b", values{"amount": usd("$2")}),
 				sighted("Product", "P",
+					entity.Entity{Source: entity.SourceRule, TechNode: "node-0", Attributes: values{"price": usd("$1")}},
 					entity.Entity{Source: entity.SourceAction, TechNode: "node-1", Attributes: values{"price": usd("$1"), "quantity": number(3)}},
 					entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"quantity": number(1)}}),
 			}, before: "$3", after: "$3"},
@@ -161,7 +163,10 @@ func TestBudgetSums(t *testing.T) {
 			if test.change != nil {
 				test.change(&rule)
 			}
-			b := newBench(t, within(rule), test.entities...)
+			b := newBench(t, func(cfg *safety.GuardConfig) {
+				within(rule)(cfg)
+				cfg.Policy.Rules["quantity"] = safety.Rule{Drift: safety.Changed, Optional: true}
+			}, test.entities...)
 			b.ask()
 			for name, v := range test.now {
 				b.world.put(find(t, b, name), "price", v)
@@ -236,7 +241,7 @@ func TestBudgetTool(t *testing.T) {
 		}
 	}
 	rule := fits
-	rule.Evaluated = true
+	rule.Everything = true
 	wantDrift(t, newBench(t, within(rule), plan()...).check(), safety.BudgetExceeded)
 }
 
@@ -296,7 +301,7 @@ func TestBudgetCannotBeEvaluated(t *testing.T) {
 		{"two budgets of the action", nil, nil, []entity.Canonical{
 			fine, bought("Budget", "a", budget.Attributes, nil), bought("Budget", "b", budget.Attributes, nil),
 		}, "2 entities are a Budget"},
-		{"a budget that is not required", func(cfg *safety.GuardConfig) { cfg.Policy.Require = safety.RequireArguments }, nil,
+		{"a budget that is not required", func(cfg *safety.GuardConfig) { cfg.Policy.Require = safety.RequireNamed }, nil,
 			[]entity.Canonical{fine, budget}, "and require it"},
 		{"a budget without the attribute", nil, nil, []entity.Canonical{fine, thing("Budget", "b", values{"x": usd("$5")})}, "amount of Budget b is not known"},
 		{"a budget without a value", nil, func(b *safety.BudgetRule) { b.LimitAttribute = "" }, []entity.Canonical{fine, budget},
@@ -317,7 +322,7 @@ func TestBudgetCannotBeEvaluated(t *testing.T) {
 		{"of an earlier action", nil, nil, []entity.Canonical{
 			budget, sighted("Product", "P", entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"price": usd("$5")}}),
 		}, "name no Product"},
-		{"nothing evaluated", nil, func(b *safety.BudgetRule) { b.Evaluated = true }, []entity.Canonical{budget}, "no Product was evaluated"},
+		{"nothing of all", nil, func(b *safety.BudgetRule) { b.Everything = true }, []entity.Canonical{budget}, "no Product was found"},
 		{"a price in words", nil, nil, []entity.Canonical{budget, line(values{"price": entity.Text("5")}, nil)},
 			"price of Product P is a text where a number is expected"},
 		{"a negative price", nil, nil, []entity.Canonical{budget, line(values{"price": usd("-$5")}, nil)}, "price of Product P is negative: -$5"},
@@ -375,7 +380,7 @@ func TestBudgetCannotBeEvaluated(t *testing.T) {
 // A rule that cannot be evaluated does not hide what another finds.
 func TestBudgetRules(t *testing.T) {
 	all, broken := fits, fits
-	all.Evaluated, broken.LimitType = true, "Nothing"
+	all.Everything, broken.LimitType = true, "Nothing"
 	b := newBench(t, within(broken, all), plan()...)
 	b.ask()
 	r := b.check()

@@ -57,40 +57,6 @@ type target struct {
 	entity entity.Canonical
 	unseen bool
 	action bool // it stands in the arguments of the action
-	// spelled says that the entity has several spellings, of which this is one, again
-	// that it is not the first.
-	spelled, again bool
-	// passedOver says that the action names others of its type, and not this one.
-	passedOver bool
-	// instead names what was seen, is not required, and may be what the action means.
-	instead string
-	// later holds the attributes that the record has gained since the request, if any.
-	later map[string]entity.Value
-	seen  []entity.Entity // with those of later
-}
-
-// learn takes over what the record says of the entity beyond what it said when the
-// request was asked. What was shown then stays as it was.
-func (t *target) learn(now entity.Canonical) {
-	for name, v := range now.Attributes {
-		if !t.entity.Attributes[name].IsZero() {
-			continue
-		}
-		if t.later == nil {
-			t.later, t.seen = make(map[string]entity.Value), now.Seen
-		}
-		t.later[name] = v
-	}
-}
-
-// known returns the entity with everything that is to be compared.
-func (t target) known() entity.Canonical {
-	e := t.entity
-	if len(t.later) > 0 {
-		e.Seen, e.Attributes = t.seen, maps.Clone(t.later)
-		maps.Copy(e.Attributes, t.entity.Attributes)
-	}
-	return e
 }
 
 // inquiry is one check of a session: what to look at and what is known to be wrong
@@ -99,9 +65,10 @@ type inquiry struct {
 	session    Session
 	approvalID string
 	tool       string             // whose call is checked, and
-	decision   string             // its node; "" without a request
-	seen       []entity.Canonical // what is to be unchanged, as it was seen
-	targets    []target           // with each spelling of that, and what was not seen then
+	decision   Decision           // the step that asked; none without a request
+	record     Snapshot           // as it is now
+	seen       []entity.Canonical // what is to be unchanged, as it was when it was asked
+	targets    []target           // that, and what was not seen then
 	failures   []Failure
 	started    time.Time
 }
@@ -118,7 +85,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	for range min(g.policy.Parallel, len(q.targets)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
-				found[i] = g.examine(ctx, q.targets[i], q.started)
+				found[i] = g.examine(ctx, &q, q.targets[i])
 			}
 		})
 	}
@@ -131,9 +98,12 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	if !named(q.session) {
 		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))
 	}
+	unlisted := q.unlisted(g.policy.Policy)
 	switch {
 	case len(found) == 0:
 		r.failures = append(r.failures, q.noEntities(g.policy.Policy))
+	case len(unlisted) > 0:
+		r.failures = append(r.failures, unlisted...)
 	case !slices.ContainsFunc(found, func(x examined) bool { return x.result.Outcome != EntitySkipped }):
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
@@ -156,14 +126,14 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		r.failures = append(r.failures, x.failures...)
 	}
 	r.alerts = append(r.alerts, exceeded...)
-	r.preconditions = preconditions(q.targets, found)
+	r.preconditions, r.drifted = preconditions(q.targets, found), drifted(q.targets, found)
 	return r
 }
 
 // examine checks one entity. What is wrong with it beforehand does not keep the
 // checker from being asked: a change is worth knowing in any case.
-func (g *Guard) examine(ctx context.Context, t target, started time.Time) examined {
-	e := t.known()
+func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
+	e, started := t.entity, q.started
 	x := examined{result: EntityResult{
 		Type: e.Type, Value: e.Value, Seen: maps.Clone(e.Attributes), SeenAt: writable(e.LastSeen), Unseen: t.unseen,
 	}}
@@ -179,10 +149,9 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 	case e.LastSeen.After(started.Add(g.policy.ClockSkew)):
 		x.fail(failOf(e, ReasonNotSeen, "it is said to have been seen at %s, after the check began", stamp(e.LastSeen)))
 	}
-
-	if t.instead != "" {
-		x.fail(failOf(e, ReasonNothingCompared, "only the arguments name it: nothing that was seen could be compared, as of %q, which is not required; have the rules name a thing by the same value everywhere, or look this one up first", oneLine(t.instead)))
-	}
+	rests := q.basis(g.policy, t)
+	x.failures = append(x.failures, rests.failures...)
+	x.result.Waived = rests.waived
 
 	checker, optional := g.checkers[e.Type], g.policy.Types[e.Type].Optional
 	if checker == nil {
@@ -196,7 +165,7 @@ func (g *Guard) examine(ctx context.Context, t target, started time.Time) examin
 		now, clockErr := g.now()
 		y := examined{result: EntityResult{Origins: origins(state.Origins)}}
 		if err == nil || len(state.Attributes) > 0 {
-			y.accept(g.policy, e, state, t.passedOver, started, now)
+			y.accept(g.policy, e, rests, state, started, now)
 		}
 		if clockErr != nil {
 			y.fail(failOf(e, ReasonClock, "%v", clockErr))

@@ -44,9 +44,9 @@ func (x *examined) settle(optional bool) {
 	}
 }
 
-// accept records an answer and compares it with what was seen. now is the time the
-// answer arrived, started the time the check began; for passedOver see compare.
-func (x *examined) accept(b rulebook, e entity.Canonical, s State, passedOver bool, started, now time.Time) {
+// accept records an answer and compares it with what the entity rests on. now is the time
+// the answer arrived, started the time the check began.
+func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, started, now time.Time) {
 	x.result.AsOf, x.result.Version = writable(s.AsOf), s.Version
 	x.result.Now = maps.Clone(s.Attributes)
 	switch {
@@ -62,64 +62,97 @@ func (x *examined) accept(b rulebook, e entity.Canonical, s State, passedOver bo
 			stamp(s.AsOf), b.ClockSkew, stamp(now)))
 	default:
 		x.read = true
-		x.compare(b, e, x.result.Now, passedOver)
+		x.compare(b, e, rests, x.result.Now)
 	}
 }
 
-// compare holds every attribute that was seen against the answer, and availability
-// in any case: what is not to be had is an alert even if that was seen, unless the plan
-// passed the thing over, which may have been for that.
-func (x *examined) compare(b rulebook, e entity.Canonical, answer map[string]entity.Value, passedOver bool) {
+// compare holds every attribute that was read against the answer, and in any case whether
+// the thing is there and to be had: if not, that is an alert even if it was read so.
+func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, answer map[string]entity.Value) {
 	compared := 0
-	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
-		seen, now, r := e.Attributes[name], answer[name], b.rule(e.Type, name)
+	for _, a := range rests.attributes {
+		now := answer[a.name]
+		if a.name == Exists && now.IsZero() && says(answer) {
+			now = entity.Bool(true)
+		}
 		switch {
-		case now.IsZero() && r.Optional:
-		case now.IsZero():
-			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer", name, show(name, seen)))
-		case seen.Kind() != now.Kind() || seen.Currency() != now.Currency() && (seen.Currency() == "" || now.Currency() == ""):
-			remedy := ""
-			if seen.Kind() == now.Kind() {
-				remedy = "; give the one without a currency its currency, where it is read"
-			}
-			x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s", name, kindOf(seen), kindOf(now), remedy))
-			if isFalse(name, now) {
-				x.alert(e, name, r, passedOver, show(name, seen), show(name, now), nil)
-			}
-		default:
-			compared++
-			if !r.covers(seen, now) || isFalse(name, now) && !(passedOver && isFalse(name, seen)) {
-				x.alert(e, name, r, passedOver, show(name, seen), show(name, now), changePercent(seen, now))
-			}
+		case !now.IsZero():
+			compared += x.compareOne(e, a, now)
+		case !a.rule.Optional:
+			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s", a.name, show(a.name, a.values[0]), a.doubt(0, "; ")))
 		}
 	}
-	if now := answer[availability]; !now.IsZero() && e.Attributes[availability].IsZero() {
-		_, isBool := now.AsBool()
-		switch {
-		case !isBool:
-			x.fail(failOf(e, ReasonTypeMismatch, "availability is a %s where a boolean is expected", now.Kind()))
-		case isFalse(availability, now):
-			x.alert(e, availability, b.rule(e.Type, availability), passedOver, "not seen", show(availability, now), nil)
-			compared++
-		default:
-			compared++
+	for _, name := range [...]string{availability, Exists} {
+		now := answer[name]
+		if now.IsZero() || slices.ContainsFunc(rests.attributes, func(a attribute) bool { return a.name == name }) {
+			continue
+		}
+		if _, isBool := now.AsBool(); !isBool {
+			x.fail(failOf(e, ReasonTypeMismatch, "%s is a %s where a boolean is expected", name, now.Kind()))
+			continue
+		}
+		compared++
+		if isFalse(name, now) {
+			x.alert(e, attribute{name: name, rule: b.rule(e.Type, name)}, "not seen", now, nil, "")
 		}
 	}
-	if compared == 0 {
+	if compared == 0 && (len(rests.attributes) > 0 || len(rests.failures) == 0) {
 		x.fail(failOf(e, ReasonNothingCompared, "no attribute could be compared"))
 	}
 }
 
-func (x *examined) alert(e entity.Canonical, name string, r Rule, passedOver bool, before, after string, percent *float64) {
-	advice := recommend(r.Drift, e.Type, e.Value, before, after)
-	if passedOver {
-		advice = recommendAnew(e.Type, e.Value, before, after)
+// compareOne holds every value of an attribute against the one it has now, and returns 1 if
+// all could be compared. What does not hold is one alert, about the latest value.
+func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value) (compared int) {
+	odd := slices.IndexFunc(a.values, func(v entity.Value) bool { return unlike(v, now) })
+	moved := slices.IndexFunc(a.values, func(v entity.Value) bool { return !unlike(v, now) && !a.rule.covers(v, now) })
+	if odd >= 0 {
+		seen, remedy := a.values[odd], ""
+		if seen.Kind() == now.Kind() {
+			remedy = "; give the one without a currency its currency, where it is read"
+		}
+		x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s%s",
+			a.name, kindOf(seen), kindOf(now), remedy, a.doubt(odd, "; ")))
+	}
+	if moved < 0 && isFalse(a.name, now) {
+		moved = max(odd, 0)
+	}
+	if moved >= 0 {
+		seen := a.values[moved]
+		x.alert(e, a, show(a.name, seen), now, changePercent(seen, now), a.doubt(moved, " "))
+	}
+	if odd >= 0 {
+		return 0
+	}
+	return 1
+}
+
+func (x *examined) alert(e entity.Canonical, a attribute, before string, now entity.Value, percent *float64, doubt string) {
+	after, advice := show(a.name, now), a.rule.Drift
+	if a.name == Exists {
+		advice = InventoryDepleted
 	}
 	x.alerts = append(x.alerts, Alert{
-		EntityType: e.Type, Entity: e.Value, Attribute: name, Drift: r.Drift,
-		Before: before, After: after, ChangePercent: percent, Severity: r.Severity, Effect: r.Effect,
-		Recommendation: advice,
+		EntityType: e.Type, Entity: e.Value, Attribute: a.name, Drift: a.rule.Drift,
+		Before: before, After: after, ChangePercent: percent, Severity: a.rule.Severity, Effect: a.rule.Effect,
+		Recommendation: recommend(advice, e.Type, e.Value, before, after) + doubt,
 	})
+}
+
+// unlike reports whether two values cannot be compared.
+func unlike(a, b entity.Value) bool {
+	return a.Kind() != b.Kind() || a.Currency() != b.Currency() && (a.Currency() == "" || b.Currency() == "")
+}
+
+// says reports whether an answer has a value of any attribute, and so of a thing that is
+// there.
+func says(answer map[string]entity.Value) bool {
+	for _, v := range answer {
+		if !v.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // changePercent returns the relative change of a number in percent, rounded to two
@@ -127,7 +160,7 @@ func (x *examined) alert(e entity.Canonical, name string, r Rule, passedOver boo
 func changePercent(seen, now entity.Value) *float64 {
 	a, isNumber := seen.Rat()
 	b, _ := now.Rat()
-	if !isNumber || a.Sign() == 0 || seen.Currency() != now.Currency() {
+	if !isNumber || a.Sign() == 0 || seen.Kind() != now.Kind() || seen.Currency() != now.Currency() {
 		return nil
 	}
 	b.Sub(b, a).Quo(b, a.Abs(a)).Mul(b, big.NewRat(100, 1))
@@ -135,10 +168,10 @@ func changePercent(seen, now entity.Value) *float64 {
 	return new(percent)
 }
 
-// isFalse reports whether the attribute says that the thing is not to be had.
+// isFalse reports whether the attribute says that the thing is not there, or not to be had.
 func isFalse(name string, v entity.Value) bool {
 	b, isBool := v.AsBool()
-	return name == availability && isBool && !b
+	return (name == availability || name == Exists) && isBool && !b
 }
 
 // show displays a value; availability reads as a word.

@@ -13,8 +13,9 @@
 //	Done     how the effect ended
 //
 // A check asks a [Checker] for the present state of every entity and compares it,
-// attribute by attribute, with the values seen. Its [Report] is safe, drift or
-// check_failed.
+// attribute by attribute, with the values that were read: every reading that the record
+// says counts has to hold. What a person, a model or the arguments of a call say is no
+// reading. Its [Report] is safe, drift or check_failed.
 //
 // # What denies
 //
@@ -22,12 +23,15 @@
 // missing, late, malformed or broken denies.
 //
 //	what goes wrong                                  reason or code       effect
-//	no entity to check                               no_entities          check fails
+//	no entity to check, or none of a listed type     no_entities          check fails
 //	no checker for a type                            no_checker           check fails
 //	only the agent's process can ask                 needs_agent          check fails, optional or not
 //	an entity without type, value or key             invalid_entity       check fails
 //	confidence under the floor                       low_confidence       check fails
 //	seen at an unknown time, or in the future        not_seen             check fails
+//	nothing on record shows it, or an attribute      nothing_seen         check fails
+//	the model that asked had read none of its values not_read             check fails
+//	the arguments differ from what was read          argument_differs     check fails
 //	checker: error                                   error                check fails
 //	checker: panic, end of its goroutine             panic                check fails
 //	checker: no answer in time                       timeout              check fails, call abandoned
@@ -39,7 +43,8 @@
 //	                                                 type_mismatch
 //	answer: the entity is gone from its source       missing_entity       check fails
 //	answer: nothing to compare                       nothing_compared     check fails
-//	answer: an attribute changed, or not available   an alert             drift: blocked for good
+//	answer: a reading does not hold, or what was     an alert             drift: blocked for good
+//	read is not there, or not to be had
 //	a plan that costs more than its budget           an alert             drift: blocked for good
 //	record: rows missing, truncated, fewer, none     incomplete_record    check fails
 //	record: rows that could not be extracted         extraction_failed    check fails
@@ -62,8 +67,9 @@
 //	any other dependency panics                      internal             refused
 //
 // A [Policy] decides what counts as a change, which entities have to be checked, which
-// types are optional, and what is worth no more than a warning. Warnings are recorded
-// and shown and never enter the verdict.
+// types are optional, which may rest on what nothing has shown, and what is worth no more
+// than a warning. Warnings and what was waived are recorded and shown and never enter the
+// verdict.
 //
 // A check that fails may be made again: the approval stays where it was. Drift is
 // final, and so is a rejection.

@@ -61,7 +61,8 @@ type Snapshot struct {
 	// node of the decision). Attributes has each attribute that any sighting before the
 	// decision has: by the latest reading that counts, or, if no reading of it counts, by
 	// the latest sighting. What is seen or named without attributes has the attribute
-	// [Exists], true, unless a reading of another attribute counts.
+	// [Exists], true, unless a reading of another attribute counts; a sighting without
+	// attributes has it in Seen too.
 	Entities []entity.Canonical
 	// Asked says that a model asked, so that it must have read what it names.
 	Asked bool

@@ -96,10 +96,13 @@ var failures = []struct {
 	{"text for an availability nobody saw", safety.ReasonTypeMismatch,
 		answering(safety.State{Attributes: values{"availability": entity.Text("false"), "price": usd("$40,000")}, AsOf: epoch}, nil),
 		func(b *bench) { delete(b.record.snap.Entities[0].Attributes, "availability") }},
-	{"nothing compared", safety.ReasonNothingCompared, nil, func(b *bench) {
-		b.record.snap.Entities[0].Attributes = nil
-		b.world.states[strava.Key] = safety.State{Attributes: values{"price": usd("$1")}}
+	{"nothing compared", safety.ReasonNothingCompared, func(cfg *safety.GuardConfig) {
+		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Optional: true}
+	}, func(b *bench) {
+		b.record.snap.Entities = []entity.Canonical{thing("Product", strava.Value, values{"price": usd("$40,000")})}
+		b.world.states[strava.Key] = safety.State{Attributes: values{"reach": number(1)}}
 	}},
+	{"nothing seen", safety.ReasonNothingSeen, nil, func(b *bench) { b.record.snap.Entities[0].Attributes = nil }},
 	{"no rows", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.RowsRead = 0 }},
 	{"no watermark", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Watermark = 0 }},
 	{"no receipt", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt = safety.Receipt{} }},
@@ -111,14 +114,14 @@ var failures = []struct {
 	{"unreadable record", safety.ReasonStore, nil, func(b *bench) { b.record.err = errors.New("disk") }},
 	{"record that panics", safety.ReasonStore, func(cfg *safety.GuardConfig) { cfg.Evidence = (*record)(nil) }, nil},
 	{"a budget rule without a budget", safety.ReasonPolicy, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Evaluated: true}}
+		cfg.Policy.Budgets = []safety.BudgetRule{{CostType: "Product", CostAttribute: "price", LimitType: "Budget", Everything: true}}
 	}, nil},
 	{"nothing but optional entities", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
 		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Optional: true}}
 		delete(cfg.Checkers, "Product")
 	}, nil},
 	{"no arguments without a request", safety.ReasonNoEntities, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Require = safety.RequireArguments
+		cfg.Policy.Require = safety.RequireNamed
 	}, nil},
 	{"clock that stops working", safety.ReasonClock, func(cfg *safety.GuardConfig) {
 		cfg.Now = clockOf(epoch, epoch, time.Time{})
@@ -178,6 +181,8 @@ func TestEveryReasonIsTested(t *testing.T) {
 		safety.ReasonSession:       true, // TestW03UnknownSessionDenies
 		safety.ReasonRulesChanged:  true, // TestW09OtherRulesDeny
 		safety.ReasonPolicyChanged: true, // TestOtherPolicyDenies
+		// TestBasis
+		safety.ReasonNotRead: true, safety.ReasonArgumentDiffers: true,
 	}
 	for _, f := range failures {
 		tested[f.reason] = true

@@ -111,8 +111,8 @@ func (f faulty) History(ctx context.Context, id string) ([]safety.Step, error) {
 	return inject(f.faults, ctx, "History", func() ([]safety.Step, error) { return f.ledger.History(ctx, id) })
 }
 
-func (f faulty) Collect(ctx context.Context, s safety.Session, decision string) (safety.Snapshot, error) {
-	return inject(f.faults, ctx, "Collect", func() (safety.Snapshot, error) { return f.evidence.Collect(ctx, s, decision) })
+func (f faulty) Collect(ctx context.Context, s safety.Session, d safety.Decision) (safety.Snapshot, error) {
+	return inject(f.faults, ctx, "Collect", func() (safety.Snapshot, error) { return f.evidence.Collect(ctx, s, d) })
 }
 
 func (f faulty) Check(ctx context.Context, e entity.Canonical) (safety.State, error) {

@@ -52,6 +52,7 @@ func cloneEntity(e entity.Canonical) entity.Canonical {
 	e.Seen = slices.Clone(e.Seen)
 	for i := range e.Seen {
 		e.Seen[i].Attributes = maps.Clone(e.Seen[i].Attributes)
+		e.Seen[i].Echoes = slices.Clone(e.Seen[i].Echoes)
 	}
 	return e
 }

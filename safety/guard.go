@@ -157,9 +157,9 @@ func rescueReport(r *Report, err *error) {
 }
 
 // collect reads the record.
-func (g *Guard) collect(ctx context.Context, s Session, decision string) (Snapshot, error) {
+func (g *Guard) collect(ctx context.Context, s Session, d Decision) (Snapshot, error) {
 	snap, err := bounded(ctx, g.policy.Deadline, func(ctx context.Context) (Snapshot, error) {
-		return g.evidence.Collect(ctx, s, decision)
+		return g.evidence.Collect(ctx, s, d)
 	})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("reading the record of session %q: %w", s.ID, err)

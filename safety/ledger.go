@@ -28,6 +28,9 @@ var (
 // are called concurrently, also from several processes where the store allows it.
 // An Approval that goes in or comes out shares nothing with what is stored.
 //
+// What Attach and Transition decide follows from the fields of the state alone, never from
+// Args, Entities, Gaps and Report, so that an implementation need not read those there.
+//
 // Package ledgertest has the tests every implementation must pass.
 type Ledger interface {
 	// Create stores a new approval. ErrConflict if it is not pending or has no
@@ -49,7 +52,9 @@ type Ledger interface {
 	List(ctx context.Context, s Session) ([]Approval, error)
 	// Transition changes an approval as [Transition.Apply] says, as one atomic
 	// compare-and-set, and adds [Transition.Step] to its history in the same transaction.
-	// It returns the approval as it is then.
+	// It returns the approval as it is then; Args, Entities, Gaps and Report may be empty
+	// in what it returns. Of these a transition changes none but the Report, and that one
+	// only if Set has one.
 	Transition(ctx context.Context, t Transition) (Approval, error)
 	// History returns what happened to an approval, oldest first: its creation
 	// ([Approval.FirstStep]), then its transitions. ErrNotFound if there is no such approval. Steps are
@@ -123,8 +128,10 @@ type Transition struct {
 
 // Apply returns a as it is after the transition, or why the transition must not
 // happen: [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. It is the one place
-// that decides; an implementation of [Ledger] calls it inside its transaction. The
-// result shares nothing with a but its frozen parts.
+// that decides; an implementation of [Ledger] calls it inside its transaction. It does not
+// look at Args, Entities, Gaps and Report, so that a may lack them: the result has those
+// of a then, but for a Report in Set. The result shares nothing with a but its frozen
+// parts.
 func (t Transition) Apply(a Approval) (Approval, error) {
 	switch {
 	case t.ID == "" || a.ID != t.ID:

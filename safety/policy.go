@@ -49,6 +49,34 @@ type TypePolicy struct {
 	// MinConfidence is the floor of the confidence of these entities. Nil means
 	// that of the policy.
 	MinConfidence *float64
+	// Unseen says what comes of entities of this type that nothing on record has shown.
+	// Default: their check fails.
+	Unseen Unseen
+}
+
+// Unseen says what comes of an entity, or an attribute, that is only claimed: that the
+// arguments of a call, a person or a model say, and no result shows.
+type Unseen uint8
+
+// What comes of claims. The zero value denies.
+const (
+	UnseenDeny Unseen = iota
+	// UnseenAllow compares what the arguments of the action say with the world, as if it
+	// had been read. The report says so.
+	UnseenAllow
+)
+
+var unseenNames = []string{UnseenDeny: "deny", UnseenAllow: "allow"}
+
+// String returns "allow" or, for every other value, "deny".
+func (u Unseen) String() string { return nameOf(unseenNames, u) }
+
+// MarshalText encodes it as its String.
+func (u Unseen) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText reads what String writes. Anything else is an error.
+func (u *Unseen) UnmarshalText(text []byte) error {
+	return readName(u, "rule for the unseen", unseenNames, text)
 }
 
 // Policy says what counts as a change, what has to be unchanged, and how long things
@@ -63,7 +91,7 @@ type Policy struct {
 	// Types holds what is different for the entities of a type.
 	Types map[string]TypePolicy
 	// Require says which entities have to be checked. Default: everything that
-	// was evaluated before the decision.
+	// was recorded before the decision.
 	Require Requirement
 	// Listed are the entity types that are required with [RequireListed]; it must
 	// be empty otherwise.
@@ -149,6 +177,9 @@ func (p Policy) Validate() error {
 		if t.MinConfidence != nil && !fraction(*t.MinConfidence) {
 			errs = append(errs, fmt.Errorf("%sMinConfidence is %v: it must be between 0 and 1", of, *t.MinConfidence))
 		}
+		if int(t.Unseen) >= len(unseenNames) {
+			errs = append(errs, fmt.Errorf("%sUnseen is %d: use UnseenDeny or UnseenAllow", of, uint8(t.Unseen)))
+		}
 		rules(of, t.Rules)
 	}
 	errs = append(errs, p.validateRequirement(), p.validateBudgets())
@@ -167,7 +198,7 @@ func (p Policy) Version() string {
 		return ""
 	}
 	fields := []string{
-		"policy v2", p.MaxAge.String(), p.ClockSkew.String(), p.Timeout.String(), p.Deadline.String(),
+		"policy v3", p.MaxAge.String(), p.ClockSkew.String(), p.Timeout.String(), p.Deadline.String(),
 		strconv.Itoa(p.Parallel), decimalText(p.MinConfidence), p.RequestLifetime.String(), p.Require.String(),
 	}
 	listed := slices.Compact(slices.Sorted(slices.Values(p.Listed)))
@@ -212,6 +243,9 @@ func (p Policy) ruleFields() []string {
 		}
 		if t := p.Types[typ]; t.Optional {
 			fields = append(fields, "optional", typ)
+		}
+		if u := p.Types[typ].Unseen; u != UnseenDeny {
+			fields = append(fields, "unseen", typ, u.String())
 		}
 		if d := p.maxAge(typ); d != p.MaxAge {
 			fields = append(fields, "max age", typ, d.String())

@@ -22,7 +22,7 @@ type EntityResult struct {
 	Value string `json:"value"`
 	// Outcome is what the comparison came to.
 	Outcome EntityOutcome `json:"outcome"`
-	// Seen holds the attributes that were seen, Now those of the answer.
+	// Seen holds the attributes that were seen or claimed, Now those of the answer.
 	Seen map[string]entity.Value `json:"seen,omitempty"`
 	Now  map[string]entity.Value `json:"now,omitempty"`
 	// SeenAt is when the entity was last seen, AsOf when the answer was true.
@@ -38,6 +38,8 @@ type EntityResult struct {
 	Origins []Origin `json:"origins,omitempty"`
 	// Skipped says why an optional entity could not be checked.
 	Skipped []Failure `json:"skipped,omitempty"`
+	// Waived says what nothing on record has shown, where the policy lets that pass.
+	Waived []Failure `json:"waived,omitempty"`
 }
 
 // Report is the result of one world-change check. Reports are made by this
@@ -59,12 +61,13 @@ type Report struct {
 	failures    []Failure
 	// preconditions are what an effect after this check may insist on.
 	preconditions []Precondition
+	drifted       []entity.Entity
 }
 
 // Verdict derives the verdict: Drift when at least one alert blocks; Safe when the
 // session is named, at least one entity was compared, every entity that is not
 // optional was compared and is unchanged but for what the policy only warns of, and
-// nothing failed; CheckFailed in every other case.
+// nothing failed that the policy does not waive; CheckFailed in every other case.
 func (r Report) Verdict() Verdict {
 	switch {
 	case slices.ContainsFunc(r.alerts, Alert.blocks) || r.StaleEntities() > 0:
@@ -112,7 +115,38 @@ func (r Report) Entities() []EntityResult {
 	for i := range out {
 		out[i].Seen, out[i].Now = maps.Clone(out[i].Seen), maps.Clone(out[i].Now)
 		out[i].Skipped = slices.Clone(out[i].Skipped)
+		out[i].Waived = slices.Clone(out[i].Waived)
 		out[i].Origins = slices.Clone(out[i].Origins)
+	}
+	return out
+}
+
+// Drifted returns the entities that have changed, each with the present values of those
+// attributes whose change blocks: readings of the check itself, for a record of what is
+// known now. Only type, value, norm and attributes are set. They are the caller's.
+func (r Report) Drifted() []entity.Entity {
+	out := slices.Clone(r.drifted)
+	for i := range out {
+		out[i].Attributes = maps.Clone(out[i].Attributes)
+	}
+	return out
+}
+
+// drifted returns what the answers say of what changed. An answer beside an error, and one
+// without the attribute, says nothing.
+func drifted(targets []target, found []examined) []entity.Entity {
+	var out []entity.Entity
+	for i, x := range found {
+		now := make(map[string]entity.Value)
+		for _, a := range x.alerts {
+			if v := x.result.Now[a.Attribute]; a.blocks() && x.read && !v.IsZero() {
+				now[a.Attribute] = v
+			}
+		}
+		if len(now) > 0 {
+			e := targets[i].entity
+			out = append(out, entity.Entity{Type: e.Type, Value: e.Value, Norm: e.Norm, Attributes: now})
+		}
 	}
 	return out
 }
@@ -165,7 +199,8 @@ func (r Report) PolicyVersion() string { return r.policy }
 //
 // Every failure is a line of its own, "  CHECK FAILED     : " and the reason,
 // before the alerts; "  Skipped          : " and the reason is an optional entity that
-// could not be checked. Warnings follow the alerts and end in "(warning)". The text is
+// could not be checked; "  Waived           : " is what nothing has shown, which the policy
+// lets pass. Warnings follow the alerts and end in "(warning)". The text is
 // for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
@@ -182,6 +217,9 @@ func (r Report) Summary() string {
 	for _, e := range r.results {
 		for _, f := range e.Skipped {
 			fmt.Fprintf(&b, "  Skipped          : %s\n", f)
+		}
+		for _, f := range e.Waived {
+			fmt.Fprintf(&b, "  Waived           : %s\n", f)
 		}
 	}
 	for _, a := range append(r.Alerts(), r.Warnings()...) {
@@ -220,7 +258,8 @@ func signed(p float64) string {
 //	  "entities": [{"type", "value", "outcome": "unchanged|warned|changed|skipped|failed",
 //	    "seen": {name: value}, "now": {name: value}, "seen_at", "as_of",
 //	    "unseen": bool, "version",
-//	    "origins": [{"kind", "name", "call", "latency_ms"}], "skipped": [as failures]}],
+//	    "origins": [{"kind", "name", "call", "latency_ms"}], "skipped": [as failures],
+//	    "waived": [as failures]}],
 //	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
 //	    "change_percent", "severity", "effect": "block", "recommendation"}],
 //	  "warnings": [as alerts, with "effect": "warn"],

@@ -129,7 +129,7 @@ func TestDeadlineCoversTheRecord(t *testing.T) {
 
 type evidenceFunc func(context.Context) (safety.Snapshot, error)
 
-func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ string) (safety.Snapshot, error) {
+func (f evidenceFunc) Collect(ctx context.Context, _ safety.Session, _ safety.Decision) (safety.Snapshot, error) {
 	return f(ctx)
 }
 

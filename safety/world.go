@@ -6,6 +6,7 @@ package safety
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,14 +23,13 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
 	defer cancel()
 
-	q.tool, q.decision = a.Tool, a.DecisionNode
-
+	q.tool, q.decision = a.Tool, a.decision()
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
 	}
 	if a.PolicyVersion != g.version {
-		q.blame(fail(ReasonPolicyChanged, "the request was asked under another policy; ask again"))
+		q.blame(fail(ReasonPolicyChanged, "the request was asked under another policy, or by another version; ask again"))
 	}
 	begun := a.RequestedAt
 	if a.DecidedAt.After(begun) {
@@ -39,7 +39,8 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		q.blame(fail(ReasonClock, "the check began at %s, before the request or its approval at %s", stamp(q.started), stamp(begun)))
 	}
 
-	snap, err := g.collect(ctx, a.Session, a.DecisionNode)
+	snap, err := g.collect(ctx, a.Session, q.decision)
+	q.record = snap
 	later := make(map[string]entity.Canonical, len(snap.Entities))
 	for _, e := range snap.Entities {
 		later[e.Key] = e
@@ -62,12 +63,10 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		q.blame(fail(ReasonRulesChanged, "the request was asked under other extraction rules; ask again"))
 	}
 	for _, e := range snap.Entities {
-		if !known[e.Key] && g.policy.requires(e, ofAction(e, q.decision)) {
+		if !known[e.Key] && g.policy.requires(e, ofAction(e, q.decision.Node)) {
 			q.require(e, entity.Canonical{}, true)
 		}
 	}
-	q.match(g.policy, snap.Entities)
-	q.passOver()
 	return g.inspect(ctx, caller, q), nil
 }
 
@@ -81,13 +80,14 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
 	defer cancel()
 
-	snap, err := g.collect(ctx, s, "")
+	snap, err := g.collect(ctx, s, Decision{})
+	q.record = snap
 	if err != nil {
 		q.blame(fail(ReasonStore, "%v", err))
 		return g.inspect(ctx, caller, q), nil
 	}
 	q.blame(problems(snap.Receipt, snap.Gaps)...)
-	for _, e := range g.policy.required(snap.Entities, q.decision) {
+	for _, e := range g.policy.required(snap.Entities, "") {
 		q.require(e, entity.Canonical{}, false)
 	}
 	return g.inspect(ctx, caller, q), nil
@@ -96,6 +96,38 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
 	started, err := g.now()
 	return inquiry{session: s, approvalID: approvalID, started: started}, err
+}
+
+// require adds e to what is checked, of which the record says later what it did not say
+// when the request was asked: nothing, if it is empty.
+func (q *inquiry) require(e, later entity.Canonical, unseen bool) {
+	if !unseen {
+		q.seen = append(q.seen, e)
+	}
+	e = grown(e, later)
+	q.targets = append(q.targets, target{entity: e, unseen: unseen, action: ofAction(e, q.decision.Node)})
+}
+
+// grown returns e with what the record says of it beyond that. What was shown when the
+// request was asked stays as it was.
+func grown(e, later entity.Canonical) entity.Canonical {
+	e = cloneEntity(e)
+	for name, v := range later.Attributes {
+		if _, had := e.Attributes[name]; !had {
+			e.Attributes[name] = v
+		}
+	}
+	had := e.Seen
+	for i, s := range later.Seen {
+		same := func(o entity.Entity) bool {
+			return o.EventID == s.EventID && o.Source == s.Source && o.TechNode == s.TechNode && maps.Equal(o.Attributes, s.Attributes)
+		}
+		// They mostly have one order, so that the first look finds it.
+		if (i >= len(had) || !same(had[i])) && !slices.ContainsFunc(had, same) {
+			e.Seen = append(e.Seen, s)
+		}
+	}
+	return e
 }
 
 // blame adds failures of the whole check, each once: what was wrong with the record

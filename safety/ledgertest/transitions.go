@@ -124,7 +124,7 @@ func testTransitionSets(t *testing.T, l safety.Ledger) {
 		if err != nil {
 			t.Fatalf("to %s: %v", tr.To, err)
 		}
-		same(t, "Transition to "+string(tr.To), want, got)
+		returned(t, "Transition to "+string(tr.To), want, got)
 		if got, err = l.Get(ctx, want.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func testTransitionTimes(t *testing.T, l safety.Ledger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "Get after the transition", moved, got)
+	returned(t, "the transition before Get", got, moved)
 	steps, err := l.History(ctx, a.ID)
 	if err != nil || steps[len(steps)-1].At != exact {
 		t.Errorf("history %+v, error %v; want the last step at %v", steps, err, exact)

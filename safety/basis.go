@@ -1,0 +1,159 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// readings returns the values that were read of an attribute, each once and the latest
+// first, and whether the step that decided had read one of them. What only repeats the
+// arguments of its call is none.
+func readings(e entity.Canonical, name string) (values []entity.Value, read bool) {
+	known := make(map[entity.Value]bool)
+	for _, s := range slices.Backward(e.Seen) {
+		v, has := s.Attributes[name]
+		if !has || !s.Source.Reading() || slices.Contains(s.Echoes, name) {
+			continue
+		}
+		read = read || s.Read
+		if !known[v] {
+			known[v] = true
+			values = append(values, v)
+		}
+	}
+	return values, read
+}
+
+// latest returns the value that was read last; the zero value if none was.
+func latest(e entity.Canonical, name string) entity.Value {
+	values, _ := readings(e, name)
+	return append(values, entity.Value{})[0]
+}
+
+// shown reports whether any attribute of e was read.
+func shown(e entity.Canonical) bool {
+	for name := range e.Attributes {
+		if values, _ := readings(e, name); len(values) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// attribute is one that is compared, with every value that has to hold, the latest first.
+type attribute struct {
+	name   string
+	rule   Rule
+	values []entity.Value
+}
+
+// doubt says, after sep, that the i-th value and another cannot both be true; "" if they
+// can.
+func (a attribute) doubt(i int, sep string) string {
+	v := a.values[i]
+	for _, other := range a.values {
+		if unlike(v, other) || !a.rule.covers(v, other) && !a.rule.covers(other, v) {
+			return oneLine(fmt.Sprintf("%s%s was read as %s and as %s: read it again before asking.", sep, a.name, show(a.name, v), show(a.name, other)))
+		}
+	}
+	return ""
+}
+
+// basis is what the check of one entity rests on.
+type basis struct {
+	attributes []attribute
+	failures   []Failure
+	waived     []Failure
+}
+
+// basis finds out what was read of an entity, and what had to be read and was not.
+func (q *inquiry) basis(b rulebook, t target) basis {
+	var out basis
+	e := t.entity
+	seen, lacks := shown(e), &out.failures
+	if b.Types[e.Type].Unseen == UnseenAllow {
+		lacks = &out.waived
+	}
+	if !seen {
+		*lacks = append(*lacks, failOf(e, ReasonNothingSeen, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+		a := attribute{name: name, rule: b.rule(e.Type, name)}
+		values, read := readings(e, name)
+		said := q.said(e, name)
+		switch {
+		case len(values) == 0 && (a.rule.Optional || lacks == &out.failures && !seen):
+			continue
+		case len(values) == 0:
+			if seen {
+				*lacks = append(*lacks, failOf(e, ReasonNothingSeen, "nothing on record shows %s: %s", name, q.expected(e.Type, name)))
+			}
+			if lacks == &out.failures {
+				continue
+			}
+			if values = said; len(said) == 0 {
+				values = []entity.Value{e.Attributes[name]}
+			}
+		default:
+			if q.record.Asked && t.action && !read && !a.rule.Optional {
+				out.failures = append(out.failures, failOf(e, ReasonNotRead, "%s is %s on record, and the model that asked had not read it: read it, then ask again", name, show(name, values[0])))
+			}
+			for _, v := range said {
+				if unlike(values[0], v) || !a.rule.covers(values[0], v) {
+					out.failures = append(out.failures, failOf(e, ReasonArgumentDiffers, "%s is %s in the arguments and was read as %s", name, show(name, v), show(name, values[0])))
+				}
+			}
+			if was := e.Attributes[name]; !slices.Contains(values, was) {
+				values = append(values, was) // what the approver saw has to hold in any case
+			}
+		}
+		a.values = values
+		out.attributes = append(out.attributes, a)
+	}
+	return out
+}
+
+// said returns the values that the arguments of the action give an attribute.
+func (q *inquiry) said(e entity.Canonical, name string) (values []entity.Value) {
+	for _, s := range e.Seen {
+		if v := s.Attributes[name]; saidBy(s, q.decision.Node) && !v.IsZero() && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// expected says what would have shown an attribute; of [Exists], anything of the type.
+func (q *inquiry) expected(typ, name string) string {
+	var ways []string
+	for _, x := range q.record.Expected {
+		way := fmt.Sprintf("rule %q in the results of %q", x.Rule, x.Tool)
+		if x.Type == typ && (name == Exists || x.Attribute == name) && !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	if len(ways) == 0 {
+		return "no rule of the configuration shows it"
+	}
+	return strings.Join(ways, ", or ") + " should have"
+}
+
+// otherSpelling names what was read and differs from e in its spelling alone.
+func (q *inquiry) otherSpelling(e entity.Canonical) string {
+	folded := func(c entity.Canonical) string {
+		return entity.Entity{Type: c.Type, Value: c.Value, Norm: c.Norm}.CanonicalKey()
+	}
+	for _, other := range q.record.Entities {
+		if other.Key != e.Key && folded(other) == folded(e) && shown(other) {
+			return fmt.Sprintf("; %q was read: name it by exactly that", other.Value)
+		}
+	}
+	return ""
+}
