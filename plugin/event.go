@@ -36,6 +36,9 @@ func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*s
 	}
 	rec.noteCalls(r, ev)
 	s := source{Event: ev, run: r, span: r.rootSpan}
+	if ev.Branch != "" || strings.Count(s.path(), "/") > 1 { // a node inside of another
+		r.branched.Store(true)
+	}
 	if a := r.agent(ev.Author, ev.Branch); a != nil {
 		s.span, s.parent = a.id, a.parent
 		rec.shortCircuited(ctx, r, a, ev)

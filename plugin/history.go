@@ -289,19 +289,20 @@ func excluded(c *genai.Content) bool {
 }
 
 // rowOf returns the row of the model call whose answer asked for the call of an id, the
-// latest one of the agent on the branch; "" where no model is known to have asked.
-func (h *history) rowOf(call, agent, branch string) string {
+// latest one of the agent on the branch, and whether there is such an answer. The row is
+// "" where this process did not record it.
+func (h *history) rowOf(call, agent, branch string) (row string, asked bool) {
 	if h == nil {
-		return ""
+		return "", false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, i := range slices.Backward(h.asked[call]) {
 		if a := &h.answers[i]; a.author == agent && a.branch == branch {
-			return a.row.String()
+			return a.row.String(), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // name returns what the record calls the model call of an answer by: its row, where this

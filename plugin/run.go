@@ -99,8 +99,8 @@ type run struct {
 	stored map[storedKey]string
 	// history is the run's copy of the session, to match requests of models with.
 	history *history
-	// branched says that not all steps of the run came one after the other, output is the
-	// last row of a node's output.
+	// branched says that steps of the run may have gone on at once, output is the row of the
+	// last output of a node.
 	branched atomic.Bool
 	output   atomic.Pointer[rowID]
 	// answers holds what became of the answers this run brought, by call id.
@@ -189,6 +189,8 @@ type call struct {
 	// refused says why the call did not run, refusal the same as the model is told.
 	refused string
 	refusal *safety.Refusal
+	// repeated says that the call was refused as an earlier one was, without a check.
+	repeated bool
 	tool    tool.Tool
 	// failed is the error of the tool, which another plugin may turn into a result, digest
 	// that of the arguments that were approved, where the gate consumed the permit.

@@ -130,6 +130,9 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	c.done = true
 	entities, child := c.entities, c.child
 	r.mu.Unlock()
+	if c.refusal != nil && !c.repeated {
+		entities = rec.drifted(entities, c.refusal.Report)
+	}
 
 	now := rec.now()
 	kind := "" // of the error in a result
