@@ -266,7 +266,7 @@ func TestAgentToolIsRecorded(t *testing.T) {
 				t.Errorf("%s: attributes.adk.parent = %v, want %v", x.EventType, got, parent)
 			}
 		}
-		child := map[string]any{"app_name": e.AppName, "session_id": e.SessionID, "run_id": e.RunID}
+		child := map[string]any{"app_name": e.AppName, "user_id": e.UserID, "session_id": e.SessionID, "run_id": e.RunID}
 		if diff := cmp.Diff(any(child), attribute(t, call, "adk", "child_session")); diff != "" {
 			t.Errorf("attributes.adk.child_session mismatch (-want +got):\n%s", diff)
 		}

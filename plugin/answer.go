@@ -59,6 +59,7 @@ func (rec *Recorder) resumed(ctx agent.InvocationContext, r *run, fr *genai.Func
 		content: func(d jsonenc.Doc) { responseContent(d, fr) },
 		adk: func(d jsonenc.Doc) {
 			pairKeys(d, pauseOf(fr.Name), fr.ID)
+			d.Str("result", rec.digest(fr.Response).String())
 			rec.waitedFor(ctx, d, fr.ID)
 		},
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // ErrNoCall is returned by RecordEntity outside of a tool call that is recorded.
@@ -50,24 +51,7 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	w := rec.writers.Get().(*jsonenc.Writer)
 	defer rec.writers.Put(w)
 	w.Reset()
-	d := w.Doc(100)
-	d.Open('{')
-	d.Str("type", e.Type)
-	d.Str("value", e.Value)
-	if !e.Norm.IsZero() {
-		d.Any("norm", e.Norm)
-	}
-	if len(e.Attributes) > 0 {
-		d.Key("attributes")
-		d.Open('{')
-		for _, name := range names {
-			d.Any(name, e.Attributes[name])
-		}
-		d.Close('}')
-	}
-	d.OptStr("artifact_uri", e.ArtifactURI)
-	d.Any("confidence", e.Confidence)
-	d.Close('}')
+	writeEntity(w.Doc(100), e, names)
 	if again == nil {
 		rec.tally(w)
 	}
@@ -93,6 +77,67 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	}
 	c.entities = append(c.entities, w.Bytes()...)
 	return nil
+}
+
+// writeEntity writes an entity with the named attributes.
+func writeEntity(d jsonenc.Doc, e entity.Entity, names []string) {
+	d.Open('{')
+	d.Str("type", e.Type)
+	d.Str("value", e.Value)
+	if !e.Norm.IsZero() {
+		d.Any("norm", e.Norm)
+	}
+	if len(names) > 0 {
+		d.Key("attributes")
+		d.Open('{')
+		for _, name := range names {
+			d.Any(name, e.Attributes[name])
+		}
+		d.Close('}')
+	}
+	d.OptStr("artifact_uri", e.ArtifactURI)
+	d.Any("confidence", e.Confidence)
+	d.Close('}')
+}
+
+// shownAlerts is how many alerts of a report a refusal tells the model.
+const shownAlerts = 50
+
+// drifted adds to the declared entities those that a check found changed, with the values
+// that the refusal tells the model: it has read them then, and may plan with them.
+func (rec *Recorder) drifted(declared []byte, report safety.Report) []byte {
+	changed := report.Drifted()
+	if len(changed) == 0 {
+		return declared
+	}
+	type attribute struct{ typ, value, name string }
+	told := make(map[attribute]bool)
+	alerts := report.Alerts()
+	for _, a := range alerts[:min(len(alerts), shownAlerts)] {
+		told[attribute{a.EntityType, a.Entity, a.Attribute}] = true
+	}
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	for _, e := range changed {
+		names := slices.Sorted(maps.Keys(e.Attributes))
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return !told[attribute{e.Type, e.Value, name}] || rec.redactor.Secret(name)
+		})
+		if len(names) == 0 {
+			continue
+		}
+		e.Confidence = 1
+		w.Reset()
+		writeEntity(w.Doc(100), e, names)
+		if w.Truncated() || len(declared)+w.Len() > maxDeclared {
+			continue // what is cut is another entity
+		}
+		if len(declared) > 0 {
+			declared = append(declared, ',')
+		}
+		declared = append(declared, w.Bytes()...)
+	}
+	return declared
 }
 
 // maxDeclared bounds the entities that one call declares, in bytes. They stand in the

@@ -36,13 +36,18 @@ func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*s
 	}
 	rec.noteCalls(r, ev)
 	s := source{Event: ev, run: r, span: r.rootSpan}
+	if ev.Branch != "" || strings.Count(s.path(), "/") > 1 { // a node inside of another
+		r.branched.Store(true)
+	}
 	if a := r.agent(ev.Author, ev.Branch); a != nil {
 		s.span, s.parent = a.id, a.parent
 		rec.shortCircuited(ctx, r, a, ev)
+		s.answer = rec.answerOf(r, a, ev)
 		r.passed(a, ev)
 	} else {
 		r.passed(nil, ev)
 	}
+	rec.rewritten(ctx, &s, r.history.add(ev, s.answer))
 	rec.stateDelta(ctx, &s)
 	rec.savedByEvent(ctx, &s)
 	rec.transfer(ctx, &s)
@@ -96,6 +101,7 @@ func (rec *Recorder) finalAnswer(ctx context.Context, s *source) {
 			d.Str("response", "text: '"+text+"'")
 			d.Close('}')
 		},
+		adk: func(d jsonenc.Doc) { d.OptStr("answer_of", s.answer.String()) },
 		attrs: func(d jsonenc.Doc) {
 			if rec.full(schema.AgentResponse) {
 				d.Str("response_text", text)

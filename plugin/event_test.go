@@ -15,8 +15,9 @@ import (
 	"google.golang.org/adk/v2/tool"
 )
 
-// Most events are no rows. They must not cost more than looking at them.
-func TestEventsWithoutRowsAllocateNothing(t *testing.T) {
+// Most events are no rows. They must not cost more than looking at them, and remembering
+// what the next requests hold of them.
+func TestEventsWithoutRowsAllocateLittle(t *testing.T) {
 	if raceEnabled {
 		t.Log("the race detector allocates; counted without it")
 		return
@@ -42,8 +43,8 @@ func TestEventsWithoutRowsAllocateNothing(t *testing.T) {
 			if rows := rec.Stats().Rows - before; rows != 0 {
 				t.Errorf("%s: %d rows, want none", name, rows)
 			}
-			if got != 0 {
-				t.Errorf("%s: %v allocations, want none", name, got)
+			if goal := map[string]float64{"a call": 8, "a result": 2}[name]; got > goal {
+				t.Errorf("%s: %v allocations, want at most %v", name, got, goal)
 			}
 		}
 	})

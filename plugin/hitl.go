@@ -91,11 +91,32 @@ func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]a
 	}
 	ctx, cancel := detached(ctx, askTimeout)
 	defer cancel()
+	answer, after := r.decided(c.id, c.agent, c.branch)
 	return rec.guard.Ask(ctx, safety.Request{
 		Session: r.session, CallID: c.id, Tool: c.name, Agent: c.agent,
 		InvocationID: r.invocation, RunID: r.id, TraceID: r.traceID, SpanID: c.span, Args: args,
-		DecisionNode: graphsync.TechNodeKey(r.session, r.traceID, c.span),
+		DecisionNode: graphsync.TechNodeKey(r.session, r.traceID, c.span), Answer: answer, After: after,
 	})
+}
+
+// decided returns the row of the model call whose answer asked for a call; where no model
+// did, the row behind which the asking step began.
+func (r *run) decided(call, agent, branch string) (answer, after string) {
+	if row, asked := r.history.rowOf(call, agent, branch); asked {
+		return row, ""
+	}
+	return "", r.behind()
+}
+
+// behind returns the row behind which the step began that goes on in the run: that of the
+// last output of a node, if one step came after the other so far. Else nobody can tell,
+// and it is the start of the run.
+func (r *run) behind() string {
+	output := r.output.Load()
+	if output == nil || r.branched.Load() {
+		return ""
+	}
+	return output.String()
 }
 
 // withdraw takes the request back and returns what the model is told instead.

@@ -16,6 +16,32 @@ const (
 	spanIDLen  = 16
 )
 
+// rowID is the event id of a row, kept without the row. The zero rowID is none.
+type rowID [eventIDLen / 2]byte
+
+func (id *rowID) set(event string) {
+	if *id = (rowID{}); len(event) == eventIDLen {
+		var digits [eventIDLen]byte
+		copy(digits[:], event)
+		_, _ = hex.Decode(id[:], digits[:])
+	}
+}
+
+// digits returns the id as it stands in the row.
+func (id *rowID) digits() (d [eventIDLen]byte) {
+	hex.Encode(d[:], id[:])
+	return d
+}
+
+// String returns the id as it stands in the row, "" for none.
+func (id *rowID) String() string {
+	if *id == (rowID{}) {
+		return ""
+	}
+	d := id.digits()
+	return string(d[:])
+}
+
 func newSpanID() string {
 	var b [8]byte
 	fill(b[:])

@@ -86,6 +86,9 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		// callback that saw it.
 		rec.introduce(ctx, r)
 	}
+	if s := ctx.Session(); s != nil && !r.live {
+		r.history = newHistory(rec, r.session, s.Events())
+	}
 	if r.live {
 		// It may still fail to start, and no callback would tell.
 		r.rest(rec.now())

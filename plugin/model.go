@@ -33,7 +33,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 		a = &agentSpan{agentKey: agentKey{name, branch}, id: r.rootSpan}
 	}
 	rec.endLLM(ctx, r, a)
-	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now()}
+	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now(), request: req, who: readerOf(ctx)}
 	l.cached = req.Config != nil && req.Config.CachedContent != ""
 	if !r.startLLM(l) {
 		return nil, nil
@@ -176,7 +176,7 @@ func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmE
 	case l == nil && a.lastLLM != nil && !resp.Partial:
 		// A model that gives several answers to one request. Each is a row, and
 		// only the first one ends the span of the request.
-		l = &llmSpan{id: newSpanID(), agent: a, started: a.lastLLM.started}
+		l = &llmSpan{id: newSpanID(), agent: a, started: a.lastLLM.started, first: a.lastLLM}
 	}
 	if !resp.Partial {
 		a.llm = nil
@@ -248,6 +248,10 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *
 		typ: schema.LLMResponse, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
 		timed: true, total: now.Sub(l.started), message: resp.ErrorMessage, model: l.span,
 	}
+	var list *readList
+	if !resp.Partial {
+		list = rec.read(r, l)
+	}
 	b := body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
@@ -271,6 +275,7 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *
 			if resp.Partial {
 				d.Bool("partial", true)
 			}
+			list.write(d)
 		},
 		parts: func(d jsonenc.Doc) { rec.parts(d, r, l.id, resp.Content, outputs) },
 		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp, rec.full(schema.LLMResponse)) },
@@ -287,7 +292,9 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *
 	if l.err != nil {
 		r.recovered(l)
 	}
-	rec.emit(ctx, r, x, b)
+	if out := rec.emit(ctx, r, x, b); !resp.Partial {
+		rec.wrote(r, l, list, out.event)
+	}
 }
 
 // responseAttributes writes what the contract's content of an answer lacks. full

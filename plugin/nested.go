@@ -82,6 +82,7 @@ func (c *childRun) link(d jsonenc.Doc) {
 	d.Key("child_session")
 	d.Open('{')
 	d.Str("app_name", c.session.App)
+	d.OptStr("user_id", c.session.User)
 	d.Str("session_id", c.session.ID)
 	d.Str("run_id", c.id)
 	d.Close('}')

@@ -138,7 +138,10 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 		return
 	}
 	if s.Output != nil && !s.NodeInfo.MessageAsOutput {
-		rec.emitFrom(ctx, s, s.nodeRow(schema.NodeOutput), body{content: func(d jsonenc.Doc) { d.Value(s.Output) }})
+		out := rec.emitFrom(ctx, s, s.nodeRow(schema.NodeOutput), body{content: func(d jsonenc.Doc) { d.Value(s.Output) }})
+		row := new(rowID)
+		row.set(out.event)
+		s.run.output.Store(row)
 		s.run.endNode(s.path())
 	}
 	if s.ErrorCode != "" && !modelReason(s.ErrorCode) {

@@ -99,6 +99,9 @@ type Recorder struct {
 	writers  sync.Pool
 	states   *states
 	prompts  *prompts
+	// conversations holds what models have read, answerRows the rows of their answers.
+	conversations *conversations
+	answerRows    *answerRows
 	// rootNames holds the root agent of each application, as far as it is known.
 	rootNames *lru.Cache[string, string]
 
@@ -152,6 +155,12 @@ func New(cfg Config) (*Recorder, error) {
 		return nil, err
 	}
 	if rec.prompts, err = newPrompts(); err != nil {
+		return nil, err
+	}
+	if rec.conversations, err = newConversations(); err != nil {
+		return nil, err
+	}
+	if rec.answerRows, err = newAnswerRows(); err != nil {
 		return nil, err
 	}
 	if rec.rootNames, err = lru.New[string, string](knownApps); err != nil {

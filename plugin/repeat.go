@@ -90,5 +90,6 @@ func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[strin
 		rec.log.Warn("contextgraph: the run ends, because its model does nothing but repeat a refused call", "tool", c.name, "repeats", maxRepeats)
 		actions.SkipSummarization = true
 	}
+	c.repeated = true
 	return rec.refuse(c, &refusal)
 }

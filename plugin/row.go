@@ -65,6 +65,9 @@ type written struct {
 // emit encodes the row on the caller's goroutine, because ADK's maps may change
 // once the callback returned, and hands it to the sink.
 func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
+	if x.branch != "" && !r.branched.Load() {
+		r.branched.Store(true)
+	}
 	p := rec.policies[x.typ]
 	if rec.sink == nil || p.skip {
 		rec.counters.skipped.Add(1)

@@ -11,9 +11,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -87,11 +89,20 @@ type run struct {
 	calls   map[*session.EventActions]*call
 	// streaming are the calls whose stream is being read.
 	streaming map[*session.EventActions]bool
+	// finished holds the calls that ended, by call id, until the event with the response
+	// passes.
+	finished map[string][]*call
 	// asked holds the calls that asked for an approval, by call id, until the
 	// event that carries the confirmation id passes.
 	asked map[string]*call
 	// stored says where the bytes of parts stand that this run has brought.
 	stored map[storedKey]string
+	// history is the run's copy of the session, to match requests of models with.
+	history *history
+	// branched says that steps of the run may have gone on at once, output is the row of the
+	// last output of a node.
+	branched atomic.Bool
+	output   atomic.Pointer[rowID]
 	// answers holds what became of the answers this run brought, by call id.
 	answers map[string]answered
 	// refused holds the calls of this run that did not run.
@@ -124,9 +135,11 @@ type agentSpan struct {
 	// active says that something happened inside, delegated that an agent inside ended
 	// a task, after which this one begins anew without an end.
 	active, delegated bool
-	// llm is the model call that is open, lastLLM the last one.
-	llm     *llmSpan
-	lastLLM *llmSpan
+	// llm is the model call that is open, lastLLM the last one. answered is the row of the
+	// last answer until its event passes.
+	llm      *llmSpan
+	lastLLM  *llmSpan
+	answered rowID
 }
 
 // llmSpan is one model call.
@@ -143,6 +156,12 @@ type llmSpan struct {
 	around trace.SpanContext
 	// span is ADK's own of the call, where a SpanProcessor told of it.
 	span *modelSpan
+	// request is that of the call until it was answered, who made it.
+	request *model.LLMRequest
+	who     reader
+	// row is that of the answer, first the call that it is a further answer to.
+	row   rowID
+	first *llmSpan
 }
 
 // call is one call of a tool.
@@ -156,14 +175,22 @@ type call struct {
 	live         bool
 	origin       string
 	// replay is the digest of the arguments, if the call can be repeated with them.
-	replay   string
-	done     bool
-	entities []byte
-	approval safety.Approval
-	permit   *safety.Permit
+	replay string
+	done   bool
+	// startRow and endRow are the rows that began and ended the call, result is the digest
+	// of the response that the latter tells of, tracked says that the run remembers it
+	// until the event with the response passes.
+	startRow, endRow rowID
+	result           jsonenc.Digest
+	tracked          bool
+	entities         []byte
+	approval         safety.Approval
+	permit           *safety.Permit
 	// refused says why the call did not run, refusal the same as the model is told.
 	refused string
 	refusal *safety.Refusal
+	// repeated says that the call was refused as an earlier one was, without a check.
+	repeated bool
 	tool    tool.Tool
 	// failed is the error of the tool, which another plugin may turn into a result, digest
 	// that of the arguments that were approved, where the gate consumed the permit.

@@ -18,6 +18,8 @@ type source struct {
 	run *run
 	// span is that of the activation of the event's author, or the root span.
 	span, parent string
+	// answer is the row of the model call whose answer the event is.
+	answer rowID
 	// inputs are the requests for an input that are on record.
 	inputs []inputRequest
 }

@@ -31,7 +31,7 @@ func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[
 	c.origin = originOf(t, args)
 	var note string
 	note, c.replay = rec.replayNote(t, args)
-	c.span = rec.emit(ctx, r, row{
+	out := rec.emit(ctx, r, row{
 		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, parent: c.parent, at: c.started,
 	}, body{
 		content: func(d jsonenc.Doc) { toolContent(d, c, "args", args) },
@@ -39,7 +39,9 @@ func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[
 			d.OptStr("function_call_id", c.id)
 			d.OptStr("replay", note)
 		},
-	}).span
+	})
+	c.span = out.span
+	c.startRow.set(out.event)
 	if !r.startCall(ctx, c) {
 		rec.endTool(ctx, r, c, nil, nil, errUnfinished)
 	}
@@ -50,6 +52,15 @@ func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
 	d.Open('{')
 	d.Str("tool", c.name)
 	d.Any(key, payload)
+	d.Str("tool_origin", c.origin)
+	d.Close('}')
+}
+
+// resultContent is toolContent for a result, and notes its digest.
+func resultContent(d jsonenc.Doc, c *call, response map[string]any, sum *resultSum) {
+	d.Open('{')
+	d.Str("tool", c.name)
+	sum.digest, sum.known = d.Digested("result", response)
 	d.Str("tool_origin", c.origin)
 	d.Close('}')
 }
@@ -119,14 +130,20 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	c.done = true
 	entities, child := c.entities, c.child
 	r.mu.Unlock()
+	if c.refusal != nil && !c.repeated {
+		entities = rec.drifted(entities, c.refusal.Report)
+	}
 
 	now := rec.now()
 	kind := "" // of the error in a result
 	completed := false
 	note := ""
-	if !errors.Is(err, errUnfinished) {
+	unfinished := errors.Is(err, errUnfinished)
+	if !unfinished {
 		note = c.replayEnd(args)
 	}
+	response := c.response(result, err)
+	var sum resultSum
 	x := row{
 		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
 		timed: true, total: now.Sub(c.started),
@@ -134,6 +151,14 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	b := body{
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("function_call_id", c.id)
+			if c.startRow != (rowID{}) {
+				id := c.startRow.digits()
+				d.ID("started", id[:])
+			}
+			if !unfinished {
+				c.result = rec.resultDigest(response, sum)
+				d.ID("result", c.result[:])
+			}
 			d.OptStr("replay", note)
 			child.link(d)
 		},
@@ -147,14 +172,14 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 			d.OptStr("error_type", kind)
 		},
 	}
-	switch unfinished := errors.Is(err, errUnfinished); {
+	switch {
 	case !unfinished && c.refused != "": // an unfinished call may still write it
 		x.typ, x.failed, x.message = schema.ToolError, true, c.refused
 		b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
 	case errors.Is(err, tool.ErrConfirmationRequired), errors.Is(err, tool.ErrConfirmationRejected):
 		// Asking and being told no are not failures; the Python plugin writes
 		// both as results.
-		b.content = func(d jsonenc.Doc) { toolContent(d, c, "result", map[string]any{"error": err.Error()}) }
+		b.content = func(d jsonenc.Doc) { resultContent(d, c, response, &sum) }
 	case err != nil:
 		x.typ, x.failed, x.message = schema.ToolError, true, err.Error()
 		b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
@@ -164,10 +189,13 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 			b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
 			break
 		}
-		b.content = func(d jsonenc.Doc) { toolContent(d, c, "result", result) }
+		b.content = func(d jsonenc.Doc) { resultContent(d, c, response, &sum) }
 		completed = true
 	}
-	rec.emit(ctx, r, x, b)
+	out := rec.emit(ctx, r, x, b)
+	if !unfinished {
+		r.finish(c, out.event)
+	}
 	if completed {
 		rec.answeredBy(ctx, r, c, args)
 	}

@@ -74,13 +74,17 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *run, c *call, args map[s
 	if a := r.agent(c.agent, c.branch); a != nil {
 		x.span, x.parent = a.id, a.parent
 	}
+	answer, _ := r.history.rowOf(c.id, c.agent, c.branch)
 	rec.emit(ctx, r, x, body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
 			d.Any("response", args)
 			d.Close('}')
 		},
-		adk:   func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
+		adk: func(d jsonenc.Doc) {
+			d.OptStr("function_call_id", c.id)
+			d.OptStr("answer_of", answer)
+		},
 		attrs: func(d jsonenc.Doc) { d.Str("source_tool", c.name) },
 	})
 }

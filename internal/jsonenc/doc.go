@@ -66,6 +66,14 @@ func (d Doc) OptStr(k, v string) {
 	}
 }
 
+// ID writes a key and an id, which is trusted to need no escapes.
+func (d Doc) ID(k string, id []byte) {
+	d.Key(k)
+	d.w.buf = append(d.w.buf, '"')
+	d.w.buf = append(d.w.buf, id...)
+	d.w.buf = append(d.w.buf, '"')
+}
+
 // Int writes a key and an integer.
 func (d Doc) Int(k string, v int64) {
 	d.Key(k)

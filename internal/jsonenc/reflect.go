@@ -33,6 +33,7 @@ func contain[T any](f func() (T, error)) (v T, err error) {
 // in the order of their names, secrets are redacted, bytes are left out, and
 // what cannot be encoded does not spoil what is around it.
 func (w *Writer) foreign(v any) {
+	w.odd = true
 	from, depth, values, texts := len(w.buf), w.depth, len(w.values.members), len(w.texts.members)
 	if _, err := contain(func() (any, error) { w.reflected(reflect.ValueOf(v)); return nil, nil }); err != nil {
 		w.buf, w.depth, w.binary = w.buf[:from], depth, nil

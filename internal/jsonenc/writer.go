@@ -100,6 +100,10 @@ type Writer struct {
 	cleaner   cleaner
 	truncated bool
 	repaired  int
+	// odd says that a value was written that encoding/json may write otherwise.
+	odd bool
+	// normal is where a digest is made of what numbers must be changed in.
+	normal []byte
 }
 
 // NewWriter returns a Writer with the given limits and the built-in rules of what
@@ -113,7 +117,7 @@ func (w *Writer) Reset() {
 	w.texts.reset()
 	w.nodes, w.depth, w.end, w.binary = 0, 0, 0, nil
 	w.cleaner.reset()
-	w.truncated, w.repaired = false, 0
+	w.truncated, w.repaired, w.odd = false, 0, false
 }
 
 // Bytes returns what was written. It is valid until the next call.
@@ -181,10 +185,12 @@ func (w *Writer) value(v any) {
 	case uint64:
 		w.buf = strconv.AppendUint(w.buf, v, 10)
 	case []byte:
+		w.odd = true
 		w.mark(MarkBinary)
 	case json.Number:
 		w.number(v)
 	case time.Time:
+		w.odd = true
 		w.buf = append(w.buf, '"')
 		w.buf = v.UTC().AppendFormat(w.buf, time.RFC3339Nano)
 		w.buf = append(w.buf, '"')
@@ -230,6 +236,7 @@ func (w *Writer) enough() bool {
 
 // error writes the text of an error. Error of a nil pointer panics, mostly.
 func (w *Writer) error(v error) {
+	w.odd = true
 	text, err := contain(func() (string, error) { return v.Error(), nil })
 	if err != nil {
 		w.unserializable()

@@ -3,7 +3,7 @@
 
 package schema
 
-// Values of the event_type column: the 28 names of the Python plugin and the two of
+// Values of the event_type column: the 28 names of the Python plugin and the three of
 // our own at the end.
 const (
 	UserMessageReceived  = "USER_MESSAGE_RECEIVED"
@@ -28,7 +28,6 @@ const (
 	NodeOutput           = "NODE_OUTPUT"
 	NodeError            = "NODE_ERROR"
 	A2AInteraction       = "A2A_INTERACTION"
-	ToolResultRewritten  = "TOOL_RESULT_REWRITTEN"
 
 	HITLConfirmationRequest          = "HITL_CONFIRMATION_REQUEST"
 	HITLConfirmationRequestCompleted = "HITL_CONFIRMATION_REQUEST_COMPLETED"
@@ -41,6 +40,9 @@ const (
 	WorldChangeCheck = "WORLD_CHANGE_CHECK"
 	// ArtifactDelta is a new version of an artifact.
 	ArtifactDelta = "ARTIFACT_DELTA"
+	// ToolResultRewritten is a result of a tool that models read otherwise than the row
+	// says that ended the call.
+	ToolResultRewritten = "TOOL_RESULT_REWRITTEN"
 )
 
 // EventTypes returns every value that the event_type column can have, in the order
@@ -54,7 +56,7 @@ func EventTypes() []string {
 		HITLConfirmationRequest, HITLConfirmationRequestCompleted,
 		HITLCredentialRequest, HITLCredentialRequestCompleted,
 		HITLInputRequest, HITLInputRequestCompleted,
-		WorldChangeCheck, ArtifactDelta,
+		WorldChangeCheck, ArtifactDelta, ToolResultRewritten,
 	}
 }
 
@@ -74,7 +76,7 @@ func Evidence(eventType string) (rows, content bool) {
 	switch eventType {
 	case UserMessageReceived, ToolStarting, ToolCompleted, ToolError:
 		return true, true
-	case AgentStarting, AgentCompleted, AgentError, LLMRequest, LLMResponse, LLMError:
+	case AgentStarting, AgentCompleted, AgentError, LLMRequest, LLMResponse, LLMError, ToolResultRewritten:
 		return true, false
 	}
 	return false, false

@@ -184,7 +184,7 @@ func completed() schema.Event {
 		Timestamp: 1, EventID: hex32, EventType: schema.ToolCompleted, Agent: "root", SessionID: "s", InvocationID: "i", UserID: "u",
 		TraceID: hex32, SpanID: hex16, Status: schema.StatusOK,
 		Content: []byte(`{"tool":"search","result":{"n":1},"tool_origin":"LOCAL"}`),
-		Attributes: []byte(`{"adk":{"schema_version":"1","app_name":"a","function_call_id":"c"},"root_agent_name":"root",
+		Attributes: []byte(`{"adk":{"schema_version":"1","app_name":"a","function_call_id":"c","result":"0123456789abcdef"},"root_agent_name":"root",
 			"session_metadata":{"session_id":"s","app_name":"a","user_id":"u"},"entities":[{"type":"T","value":"v","confidence":1}]}`),
 		LatencyMS: []byte(`{"total_ms":3}`),
 	}
@@ -255,12 +255,12 @@ func TestCheckTellsProducersApart(t *testing.T) {
 	if got := shapes(t).Check(&e, contract.Python); len(got) != 0 {
 		t.Errorf("findings in a row of the Python plugin: %v", got)
 	}
-	if got := shapes(t).Check(&e, contract.Ours); len(got) != 2 {
-		t.Errorf("findings = %v, want the call id that is missing and the key that ADK for Go does not have", got)
+	if got := shapes(t).Check(&e, contract.Ours); len(got) != 3 {
+		t.Errorf("findings = %v, want the call id and the digest that are missing and the key that ADK for Go does not have", got)
 	}
 	e = completed()
-	if got := shapes(t).Check(&e, contract.Python); len(got) != 2 {
-		t.Errorf("findings = %v, want the call id and the entities", got)
+	if got := shapes(t).Check(&e, contract.Python); len(got) != 3 {
+		t.Errorf("findings = %v, want the call id, the digest and the entities", got)
 	}
 	e.EventType = schema.WorldChangeCheck
 	if got := shapes(t).Check(&e, contract.Python); len(got) != 1 {

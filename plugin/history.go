@@ -1,0 +1,321 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// history is an index of the run's own copy of the session: of what the requests of its
+// models are made. A run never sees what another run adds to the session meanwhile, so
+// neither does its history. It is read once before the run begins, because later reading
+// would race with the run, and then each event is added as it passes.
+//
+// It costs one pass over the events at the start of each run, and about 150 bytes for each
+// result and each answer, less than the copy of the session itself. It holds no texts and
+// no values, only their hashes.
+type history struct {
+	rec     *Recorder
+	session schema.Session
+
+	mu        sync.Mutex
+	at        int32 // of the next event
+	responses []pastResponse
+	answers   []pastAnswer
+	// byValue finds responses, byCall all with a call id; both in order.
+	byValue map[valueKey][]int32
+	byCall  map[string][]int32
+	// said finds answers by the hash of what requests hold of them, asked by the ids of the
+	// calls that they ask for, given by what else brings them into a request: the output of
+	// a node, the input of a delegate. All are in order.
+	said, given map[uint64][]int32
+	asked       map[string][]int32
+	// args are the digests of the arguments, by call id.
+	args map[string]jsonenc.Digest
+	// user are the hashes of what users said.
+	user map[uint64]bool
+}
+
+// valueKey is what a request shows of a result.
+type valueKey struct {
+	tool   string
+	digest jsonenc.Digest
+}
+
+// place is where in the session an event stands.
+type place struct {
+	at                    int32
+	author, branch, scope string
+}
+
+// visible reports whether a request on the branch and in the scope is made of the event.
+// It is ADK's rule.
+func (p *place) visible(branch, scope string) bool {
+	return p.scope == scope && (branch == "" || above(p.branch, branch))
+}
+
+// pastResponse is a function response in the session.
+type pastResponse struct {
+	place
+	tool, call string
+	digest     jsonenc.Digest
+}
+
+// pastAnswer is what an agent said.
+type pastAnswer struct {
+	place
+	event string
+	calls []string
+	// row is that of the model call which gave it, where this process recorded it.
+	row rowID
+}
+
+// maxPast bounds how many events of a session a history begins with, the latest ones.
+const maxPast = 100_000
+
+var historySeed = maphash.MakeSeed()
+
+func newHistory(rec *Recorder, s schema.Session, events session.Events) *history {
+	h := &history{
+		rec: rec, session: s,
+		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
+		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32),
+		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool),
+	}
+	if events == nil {
+		return h
+	}
+	skip, rows := events.Len()-maxPast, rec.answerRows.of(s)
+	for ev := range events.All() {
+		if skip--; skip >= 0 || ev == nil || ev.LLMResponse.Partial {
+			continue
+		}
+		h.add(ev, rows[hashOf("event", ev.ID)])
+	}
+	return h
+}
+
+// add takes an event in. row is that of the model call whose answer it is. It returns the
+// responses that the event holds.
+func (h *history) add(ev *session.Event, row rowID) []pastResponse {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := place{at: h.at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
+	h.at++
+	first := len(h.responses)
+	for _, fr := range responses(ev.Content) {
+		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.rec.digest(fr.Response)})
+	}
+	switch {
+	case ev.Author == genai.RoleUser:
+		for text := range texts(ev.Content) {
+			h.user[hashOf("text", text)] = true
+		}
+	case ev.Content != nil && !excluded(ev.Content):
+		h.addAnswer(p, ev, row)
+	}
+	if ev.Output != nil {
+		h.addOutput(ev)
+	}
+	return slices.Clone(h.responses[first:])
+}
+
+func (h *history) addResponse(r pastResponse) {
+	i, key := int32(len(h.responses)), valueKey{r.tool, r.digest}
+	h.responses = append(h.responses, r)
+	h.byValue[key] = append(h.byValue[key], i)
+	h.byCall[r.call] = append(h.byCall[r.call], i)
+}
+
+// addAnswer takes in what an agent says in an event.
+func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
+	i := int32(len(h.answers))
+	a := pastAnswer{place: p, event: ev.ID, row: row}
+	var keys []uint64
+	for _, part := range ev.Content.Parts {
+		switch {
+		case part == nil:
+		case part.Text != "":
+			keys = append(keys, hashOf("said", ev.Author, part.Text))
+		case part.FunctionCall != nil:
+			fc := part.FunctionCall
+			digest := h.rec.digest(fc.Args)
+			a.calls = append(a.calls, fc.ID)
+			h.args[fc.ID] = digest
+			h.asked[fc.ID] = append(h.asked[fc.ID], i)
+			keys = append(keys, hashOf("called", ev.Author, fc.Name, digest.String()))
+			if len(fc.Args) > 0 {
+				// A delegate begins with the arguments of the call that made it one.
+				index(h.given, hashOf("value", digest.String()), i)
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	h.answers = append(h.answers, a)
+	for _, key := range append(keys, h.shape(ev.Content)) {
+		index(h.said, key, i)
+	}
+	if text := answerText(ev.Content); text != "" {
+		for _, key := range h.forms(text) {
+			index(h.given, key, i)
+		}
+	}
+}
+
+// addOutput takes in the output of an agent that ended its task: it is that of the answer
+// which asked for the end.
+func (h *history) addOutput(ev *session.Event) {
+	for _, fr := range responses(ev.Content) {
+		asked := h.asked[fr.ID]
+		if fr.Name != finishTask || len(asked) == 0 {
+			continue
+		}
+		i := asked[len(asked)-1]
+		if text, ok := ev.Output.(string); ok {
+			for _, key := range h.forms(text) {
+				index(h.given, key, i)
+			}
+			continue
+		}
+		index(h.given, hashOf("value", h.rec.digest(ev.Output).String()), i)
+	}
+}
+
+// index adds i to a list in order, once.
+func index(m map[uint64][]int32, key uint64, i int32) {
+	if list := m[key]; len(list) == 0 || list[len(list)-1] != i {
+		m[key] = append(list, i)
+	}
+}
+
+// shape hashes what of an answer comes back in the model's own role, without the ids of
+// calls, which may be left out there.
+func (h *history) shape(c *genai.Content) uint64 {
+	var parts []string
+	for _, part := range c.Parts {
+		switch {
+		case part == nil:
+		case part.Text != "":
+			parts = append(parts, "text", part.Text)
+		case part.FunctionCall != nil:
+			parts = append(parts, "call", part.FunctionCall.Name, h.rec.digest(part.FunctionCall.Args).String())
+		}
+	}
+	return hashOf("shape", parts...)
+}
+
+// forms returns the keys under which a text may come back: as it is, and as the JSON value
+// that it is.
+func (h *history) forms(text string) []uint64 {
+	keys := []uint64{hashOf("text", text)}
+	if v, ok := valueOf(text); ok {
+		keys = append(keys, hashOf("value", h.rec.digest(v).String()))
+	}
+	return keys
+}
+
+// hashOf hashes texts of a kind. Two hashes that are equal by chance, at odds of one to
+// 2^64, would have a request read what it did not.
+func hashOf(kind string, parts ...string) uint64 {
+	var m maphash.Hash
+	m.SetSeed(historySeed)
+	_, _ = m.WriteString(kind)
+	var size [8]byte
+	for _, p := range parts {
+		for i, n := 0, len(p); i < len(size); i, n = i+1, n>>8 {
+			size[i] = byte(n)
+		}
+		_, _ = m.Write(size[:])
+		_, _ = m.WriteString(p)
+	}
+	return m.Sum64()
+}
+
+// valueOf returns the JSON object or list that a text is.
+func valueOf(text string) (v any, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] != '{' && text[0] != '[' {
+		return nil, false
+	}
+	return decodeJSON(text)
+}
+
+// answerText returns the text of an answer as nodes and delegates hand it on.
+func answerText(c *genai.Content) string {
+	if c == nil || c.Role == genai.RoleUser {
+		return ""
+	}
+	var b strings.Builder
+	for _, p := range c.Parts {
+		if p != nil && p.Text != "" && !p.Thought {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// excluded reports whether ADK leaves a content out of all requests, or whether it is the
+// result of a tool.
+func excluded(c *genai.Content) bool {
+	for _, p := range c.Parts {
+		switch {
+		case p == nil:
+		case p.FunctionCall != nil:
+			if name := p.FunctionCall.Name; name == toolconfirmation.FunctionCallName || name == credentialCallName {
+				return true
+			}
+		case p.FunctionResponse != nil:
+			return true
+		}
+	}
+	return false
+}
+
+// rowOf returns the row of the model call whose answer asked for the call of an id, the
+// latest one of the agent on the branch, and whether there is such an answer. The row is
+// "" where this process did not record it.
+func (h *history) rowOf(call, agent, branch string) (row string, asked bool) {
+	if h == nil {
+		return "", false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, i := range slices.Backward(h.asked[call]) {
+		if a := &h.answers[i]; a.author == agent && a.branch == branch {
+			return a.row.String(), true
+		}
+	}
+	return "", false
+}
+
+// name returns what the record calls the model call of an answer by: its row, where this
+// process wrote it, else the id of a call that no other answer asks for, else the event.
+func (h *history) name(i int32) string {
+	a := &h.answers[i]
+	if row := a.row.String(); row != "" {
+		return "r:" + row
+	}
+	for _, id := range a.calls {
+		if id != "" && len(h.asked[id]) == 1 {
+			return "c:" + id
+		}
+	}
+	return "e:" + a.event
+}

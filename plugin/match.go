@@ -1,0 +1,362 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"google.golang.org/genai"
+)
+
+// reader is whose request is matched.
+type reader struct{ agent, branch, scope string }
+
+// held is what of a history the contents of a request hold.
+type held struct {
+	// responses and answers are indexes into those of the history.
+	responses, answers map[int32]bool
+	unmatched          int
+}
+
+// shown is a result in a request.
+type shown struct {
+	valueKey
+	// author is that of a result which the request shows as a text, "" in a part of its own.
+	author string
+	// id is that of the call; "" where the request leaves it out.
+	id string
+}
+
+// matcher finds in a history what a request holds. What it cannot tell for sure it does
+// not count as held: then the gate takes the model to know less than it does, and more
+// must hold.
+type matcher struct {
+	h   *history
+	who reader
+	held
+	shown []shown
+	// called counts the calls in the request, by tool and arguments; ids are theirs.
+	called map[valueKey]int
+	ids    []string
+	// said counts what may be an answer, by its hash, given is what somebody handed on.
+	said  map[uint64]int
+	given []uint64
+}
+
+// match returns what the contents hold. It costs one pass over them, in which each result
+// and each call is encoded and hashed once, and for each a look at those of the same value.
+func (h *history) match(contents []*genai.Content, who reader) held {
+	if h == nil {
+		return held{}
+	}
+	m := &matcher{
+		h: h, who: who, held: held{responses: make(map[int32]bool), answers: make(map[int32]bool)},
+		called: make(map[valueKey]int), said: make(map[uint64]int),
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range contents {
+		if c != nil {
+			m.content(c)
+		}
+	}
+	m.results()
+	m.delegates()
+	m.words()
+	return m.held
+}
+
+func (m *matcher) content(c *genai.Content) {
+	asks := false
+	for _, part := range c.Parts {
+		switch {
+		case part == nil:
+		case part.FunctionResponse != nil:
+			fr := part.FunctionResponse
+			m.shown = append(m.shown, shown{valueKey: valueKey{fr.Name, m.h.rec.digest(fr.Response)}, id: fr.ID})
+		case part.FunctionCall != nil:
+			fc := part.FunctionCall
+			asks = true
+			m.called[valueKey{fc.Name, m.h.rec.digest(fc.Args)}]++
+			if fc.ID != "" {
+				m.ids = append(m.ids, fc.ID)
+			}
+		case part.Text != "" && c.Role != genai.RoleModel:
+			m.text(part.Text)
+		}
+	}
+	if c.Role == genai.RoleModel || asks {
+		m.said[m.h.shape(c)]++
+	}
+}
+
+// text looks at a text that is not the model's own: ADK writes what other agents said, and
+// what their tools returned, as texts.
+func (m *matcher) text(text string) {
+	if author, rest, ok := foreign(text); ok {
+		if said, ok := strings.CutPrefix(rest, "said: "); ok {
+			m.said[hashOf("said", author, said)]++
+			return
+		}
+		if tool, args, ok := cutTool(rest, "called tool `", "` with parameters: "); ok {
+			if v, ok := decodeJSON(args); ok {
+				key := valueKey{tool, m.h.rec.digest(v)}
+				m.called[key]++
+				m.said[hashOf("called", author, tool, key.digest.String())]++
+				return
+			}
+		}
+		if tool, result, ok := cutTool(rest, "`", "` tool returned result: "); ok {
+			if v, ok := decodeJSON(result); ok {
+				m.shown = append(m.shown, shown{valueKey: valueKey{tool, m.h.rec.digest(v)}, author: author})
+				return
+			}
+		}
+	}
+	if !m.h.user[hashOf("text", text)] {
+		m.handed(text)
+	}
+}
+
+// handed looks at a text that no user sent: the input of a node or a delegate.
+func (m *matcher) handed(text string) {
+	keys := m.h.forms(text)
+	for _, key := range keys {
+		if len(m.h.given[key]) > 0 {
+			m.given = append(m.given, key)
+			return
+		}
+	}
+	v, _ := valueOf(text)
+	members, _ := v.(map[string]any) // as of a node that joins others
+	for _, member := range members {
+		key := hashOf("value", m.h.rec.digest(member).String())
+		if s, ok := member.(string); ok {
+			key = hashOf("text", s)
+		}
+		m.given = append(m.given, key)
+	}
+}
+
+// foreign splits "[author] rest".
+func foreign(text string) (author, rest string, ok bool) {
+	if !strings.HasPrefix(text, "[") {
+		return "", "", false
+	}
+	return strings.Cut(text[1:], "] ")
+}
+
+// cutTool splits "<before>tool<between>rest".
+func cutTool(text, before, between string) (tool, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, before)
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(text, between)
+}
+
+func decodeJSON(text string) (v any, ok bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil, false
+	}
+	_, err := d.Token()
+	return v, errors.Is(err, io.EOF)
+}
+
+// texts yields the texts of a content.
+func texts(c *genai.Content) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if c == nil {
+			return
+		}
+		for _, p := range c.Parts {
+			if p != nil && p.Text != "" && !yield(p.Text) {
+				return
+			}
+		}
+	}
+}
+
+// results matches the results that the request shows.
+func (m *matcher) results() {
+	times := make(map[shown]int)
+	var order []shown
+	for _, s := range m.shown {
+		if times[s]++; times[s] == 1 {
+			order = append(order, s)
+		}
+	}
+	for _, s := range order {
+		found := m.candidates(s)
+		if s.id != "" {
+			found = found[max(0, len(found)-1):]
+		} else if len(found) > times[s] {
+			found = m.narrow(s, found, times[s])
+		}
+		for _, i := range found {
+			m.responses[i] = true
+		}
+		if s.id != "" {
+			if len(found) == 0 {
+				m.unmatched += times[s]
+			}
+		} else if n := times[s] - len(found); n > 0 {
+			m.unmatched += n
+		}
+	}
+}
+
+// candidates returns the responses that a shown result may be, in order, of each call the
+// latest.
+func (m *matcher) candidates(s shown) []int32 {
+	var found []int32
+	for _, i := range m.h.byValue[s.valueKey] {
+		r := &m.h.responses[i]
+		switch {
+		case !r.visible(m.who.branch, m.who.scope):
+		case s.id != "" && r.call != s.id:
+		case s.author != "" && r.author != s.author:
+		case s.author == "" && s.id == "" && !m.isLast(i):
+			// Of several responses to one call ADK shows the last.
+		default:
+			found = slices.DeleteFunc(found, func(j int32) bool { return m.h.responses[j].call == r.call })
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// isLast reports whether no later response to the same call can be seen.
+func (m *matcher) isLast(i int32) bool {
+	for _, j := range slices.Backward(m.h.byCall[m.h.responses[i].call]) {
+		if j == i {
+			return true
+		}
+		if r := &m.h.responses[j]; r.tool == m.h.responses[i].tool && r.visible(m.who.branch, m.who.scope) {
+			return false
+		}
+	}
+	return true
+}
+
+// narrow chooses among more calls with the same result than the request shows: those whose
+// arguments the request shows. Where these are still too many they must be calls with the
+// same arguments, the latest of which count; else none does.
+func (m *matcher) narrow(s shown, found []int32, times int) []int32 {
+	args := func(i int32) valueKey { return valueKey{s.tool, m.h.args[m.h.responses[i].call]} }
+	found = slices.DeleteFunc(found, func(i int32) bool { return m.called[args(i)] == 0 })
+	if len(found) <= times {
+		return found
+	}
+	for _, i := range found[1:] {
+		if args(i) != args(found[0]) {
+			return nil
+		}
+	}
+	return found[len(found)-times:]
+}
+
+// words matches what the request holds of answers.
+func (m *matcher) words() {
+	for _, id := range m.ids {
+		m.latest(m.h.asked[id], 1)
+	}
+	for key, times := range m.said {
+		m.latest(m.h.said[key], times)
+	}
+	for _, key := range m.given {
+		m.handedOn(m.h.given[key])
+	}
+}
+
+// latest takes answers as held: all that can be seen, if the request holds that many, else
+// the latest; of these only such as come behind a result that the request holds too, for a
+// callback may have left out the later ones.
+func (m *matcher) latest(list []int32, times int) {
+	var found []int32
+	for _, i := range list {
+		if m.h.answers[i].visible(m.who.branch, m.who.scope) {
+			found = append(found, i)
+		}
+	}
+	all := len(found) <= times
+	for _, i := range found[max(0, len(found)-times):] {
+		if all || m.behindHeld(i) {
+			m.answers[i] = true
+		}
+	}
+}
+
+// behindHeld reports whether the request holds the last result before an answer, or
+// another to the same call, or there is none.
+func (m *matcher) behindHeld(i int32) bool {
+	all := m.h.responses
+	at := m.h.answers[i].at
+	for j := sort.Search(len(all), func(j int) bool { return all[j].at >= at }) - 1; j >= 0; j-- {
+		if !all[j].visible(m.who.branch, m.who.scope) {
+			continue
+		}
+		return slices.ContainsFunc(m.h.byCall[all[j].call], func(k int32) bool { return m.responses[k] })
+	}
+	return true
+}
+
+// handedOn takes the answer as held whose words are the input of a node or a delegate: the
+// latest one, unless several agents said the same.
+func (m *matcher) handedOn(list []int32) {
+	if len(list) == 0 {
+		return
+	}
+	last := list[len(list)-1]
+	for _, i := range list {
+		if m.h.answers[i].author != m.h.answers[last].author {
+			return
+		}
+	}
+	m.answers[last] = true
+}
+
+// delegates takes the last answer of each delegate as held whose result the request holds.
+// The record has no row of a task's result: the delegate's answer stands for it.
+func (m *matcher) delegates() {
+	answers := m.h.answers
+	for _, i := range slices.Sorted(maps.Keys(m.responses)) {
+		r := &m.h.responses[i]
+		asked := m.h.asked[r.call]
+		if r.call == "" || len(asked) == 0 {
+			continue
+		}
+		began := answers[asked[len(asked)-1]].at
+		scoped, own := int32(-1), int32(-1)
+		branches := make(map[string]bool)
+		end := sort.Search(len(answers), func(j int) bool { return answers[j].at >= r.at })
+		for j := int32(end) - 1; j >= 0 && answers[j].at > began; j-- {
+			switch a := &answers[j]; {
+			case a.scope == r.call:
+				scoped = max(scoped, j)
+			case a.author == r.tool && a.branch != r.branch && above(r.branch, a.branch):
+				branches[a.branch] = true
+				own = max(own, j)
+			}
+		}
+		switch {
+		case scoped >= 0:
+			m.answers[scoped] = true
+			if r.author == genai.RoleUser {
+				delete(m.responses, i)
+			}
+		case len(branches) == 1:
+			m.answers[own] = true
+		}
+	}
+}

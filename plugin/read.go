@@ -1,0 +1,261 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// knownAnswers bounds of how many answers of a session the recorder remembers the row.
+const knownAnswers = 256
+
+// answerRows remembers the rows of model calls by the events that their answers became, of
+// each session the latest. A run that begins later knows by it what its history holds.
+type answerRows struct {
+	mu       sync.Mutex
+	sessions *lru.Cache[schema.Session, []answerRow]
+}
+
+type answerRow struct {
+	event uint64 // a hash of its id
+	row   rowID
+}
+
+func newAnswerRows() (*answerRows, error) {
+	sessions, err := lru.New[schema.Session, []answerRow](knownSessions)
+	return &answerRows{sessions: sessions}, err
+}
+
+func (a *answerRows) add(s schema.Session, event string, row rowID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rows, _ := a.sessions.Get(s)
+	if len(rows) == knownAnswers {
+		rows = append(rows[:0], rows[1:]...)
+	}
+	a.sessions.Add(s, append(rows, answerRow{hashOf("event", event), row}))
+}
+
+// of returns the rows of a session.
+func (a *answerRows) of(s schema.Session) map[uint64]rowID {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rows, _ := a.sessions.Get(s)
+	m := make(map[uint64]rowID, len(rows))
+	for _, r := range rows {
+		m[r.event] = r.row
+	}
+	return m
+}
+
+// conversationKey names what one agent on one branch and in one scope of a session sends
+// to its model.
+type conversationKey struct {
+	session              schema.Session
+	agent, branch, scope string
+}
+
+// conversation is what the last call of a model in a conversation has read, as far as rows
+// list it: the row that ended the call, and what this row and those that it names list.
+type conversation struct {
+	row  rowID
+	read map[uint64]bool
+}
+
+// conversations remembers them, so that a row lists only what is new. What is forgotten is
+// listed once more. A conversation is never changed.
+type conversations struct {
+	mu   sync.Mutex
+	last *lru.Cache[conversationKey, *conversation]
+}
+
+func newConversations() (*conversations, error) {
+	last, err := lru.New[conversationKey, *conversation](knownSessions)
+	return &conversations{last: last}, err
+}
+
+// readerOf returns whose request it is.
+func readerOf(ctx agent.Context) reader {
+	who := reader{agent: ctx.AgentName(), branch: ctx.Branch()}
+	// The context of a callback hides the scope; what it wraps does not.
+	if ic := ctx.WithICDelta(nil); ic != nil {
+		who.scope = ic.IsolationScope()
+	}
+	return who
+}
+
+// readList is what a row says that a call of a model had read.
+type readList struct {
+	results   map[string]string
+	answers   []string
+	unmatched int
+	cut       bool
+
+	key  conversationKey
+	read map[uint64]bool
+}
+
+// maxRead bounds what one row lists, in bytes.
+const maxRead = 32 << 10
+
+// read returns what the model had read when it gave the answer of l, nil where nothing is
+// known. The request is looked at again, because callbacks may have changed it since it was
+// recorded. Of several answers to one request those behind the first name the first.
+func (rec *Recorder) read(r *run, l *llmSpan) *readList {
+	if l.first != nil && l.first.row != (rowID{}) {
+		return &readList{answers: []string{"r:" + l.first.row.String()}}
+	}
+	if l.request == nil || r.history == nil {
+		return nil
+	}
+	h := r.history
+	out := &readList{key: conversationKey{r.session, l.who.agent, l.who.branch, l.who.scope}}
+	got := h.match(l.request.Contents, l.who)
+	out.unmatched, l.request = got.unmatched, nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rec.conversations.mu.Lock()
+	defer rec.conversations.mu.Unlock()
+	before, _ := rec.conversations.last.Get(out.key)
+	base := int32(-1)
+	if before != nil {
+		for i := range got.answers {
+			if h.answers[i].row == before.row {
+				base = i
+			}
+		}
+	}
+	if base >= 0 {
+		out.read = maps.Clone(before.read)
+	} else {
+		out.read = make(map[uint64]bool)
+	}
+	out.list(h, got, base)
+	return out
+}
+
+// entry is something that a call has read, at its place in the session.
+type entry struct {
+	at       int32
+	hash     uint64
+	call     string // of a result
+	digest   string
+	name     string // of an answer
+	response bool
+}
+
+// list takes what is new, the newest first, behind the answer that stands for the rest.
+func (l *readList) list(h *history, got held, base int32) {
+	var entries []entry
+	for i := range got.responses {
+		r := &h.responses[i]
+		digest := r.digest.String()
+		entries = append(entries, entry{at: r.at, hash: hashOf("result", r.call, digest), call: r.call, digest: digest, response: true})
+	}
+	for i := range got.answers {
+		if i != base {
+			a := &h.answers[i]
+			entries = append(entries, entry{at: a.at, hash: hashOf("answer", a.event), name: h.name(i)})
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.call, b.call), cmp.Compare(a.digest, b.digest))
+	})
+	size := 0
+	if base >= 0 {
+		a := &h.answers[base]
+		l.answers = append(l.answers, h.name(base))
+		l.read[hashOf("answer", a.event)] = true
+	}
+	for _, e := range entries {
+		if l.read[e.hash] {
+			continue
+		}
+		if size += len(e.call) + len(e.digest) + len(e.name) + len(`"":"",`); size > maxRead {
+			l.cut = true
+			break
+		}
+		switch {
+		case !e.response:
+			l.answers = append(l.answers, e.name)
+		case l.results[e.call] != "":
+			l.unmatched++ // a row has one result for each id, the newest
+			continue
+		default:
+			if l.results == nil {
+				l.results = make(map[string]string)
+			}
+			l.results[e.call] = e.digest
+		}
+		l.read[e.hash] = true
+	}
+}
+
+// write writes attributes.adk.read.
+func (l *readList) write(d jsonenc.Doc) {
+	if l == nil || len(l.results) == 0 && len(l.answers) == 0 && l.unmatched == 0 {
+		return
+	}
+	d.Key("read")
+	d.Open('{')
+	if len(l.results) > 0 {
+		d.Any("results", l.results)
+	}
+	if len(l.answers) > 0 {
+		d.Any("answers", l.answers)
+	}
+	if l.unmatched > 0 {
+		d.Int("unmatched", int64(l.unmatched))
+	}
+	if l.cut {
+		d.Bool("cut", true)
+	}
+	d.Close('}')
+}
+
+// wrote remembers the row of an answer and what it lists, by which later rows name it.
+func (rec *Recorder) wrote(r *run, l *llmSpan, list *readList, event string) {
+	r.mu.Lock()
+	l.row.set(event)
+	l.agent.answered = l.row
+	r.mu.Unlock()
+	if list == nil || list.read == nil {
+		return
+	}
+	rec.conversations.mu.Lock()
+	defer rec.conversations.mu.Unlock()
+	if event == "" {
+		rec.conversations.last.Remove(list.key) // a row that is not there lists nothing
+		return
+	}
+	rec.conversations.last.Add(list.key, &conversation{row: l.row, read: list.read})
+}
+
+// answerOf returns the row of the model call whose answer an event is, "" for any other
+// event, and remembers it.
+func (rec *Recorder) answerOf(r *run, a *agentSpan, ev *session.Event) (row rowID) {
+	if ev.Content == nil || ev.Content.Role == genai.RoleUser || len(responses(ev.Content)) > 0 {
+		return row
+	}
+	r.mu.Lock()
+	row, a.answered = a.answered, rowID{}
+	r.mu.Unlock()
+	if row != (rowID{}) {
+		rec.answerRows.add(r.session, ev.ID, row)
+	}
+	return row
+}

@@ -1,0 +1,141 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// resultSum is the digest of a response where it is known from writing it.
+type resultSum struct {
+	digest jsonenc.Digest
+	known  bool
+}
+
+// noResult is the digest of a response without members: stored as JSON it is the same as
+// none.
+var noResult = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any{})
+
+// response returns what ADK makes the response of the call, unless a callback behind the
+// recorder changes it.
+func (c *call) response(result map[string]any, err error) map[string]any {
+	if err != nil {
+		return map[string]any{"error": err.Error()}
+	}
+	if _, stream := c.tool.(*protectedStream); stream && c.refused != "" {
+		return map[string]any{"error": refusalText(result)} // of a stream ADK takes no other
+	}
+	return result
+}
+
+// resultDigest returns the digest of a response. It costs a pass over it where writing it
+// did not give the digest.
+func (rec *Recorder) resultDigest(response map[string]any, sum resultSum) jsonenc.Digest {
+	switch {
+	case len(response) == 0:
+		return noResult
+	case sum.known:
+		return sum.digest
+	}
+	return rec.digest(response)
+}
+
+// digest returns the digest of a value.
+func (rec *Recorder) digest(v any) jsonenc.Digest {
+	if m, ok := v.(map[string]any); ok && len(m) == 0 {
+		return noResult
+	}
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	return w.Digest(v)
+}
+
+// maxFinished bounds how many calls of one id wait for the event with their responses.
+const maxFinished = 16
+
+// finish remembers the row that ended the call until the event with the response passes.
+func (r *run) finish(c *call, event string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.endRow.set(event)
+	if c.tracked || event == "" {
+		return
+	}
+	c.tracked = true
+	if r.finished == nil {
+		r.finished = make(map[string][]*call)
+	}
+	list := r.finished[c.id]
+	if len(list) == maxFinished {
+		copy(list, list[1:])
+		list = list[:len(list)-1]
+	}
+	r.finished[c.id] = append(list, c)
+}
+
+// rewritten writes a row for each response in the event that is another one than the row
+// tells of that ended its call: a callback behind the recorder changed it. The models read
+// the event. past are the responses as the history of the run has them.
+func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastResponse) {
+	if len(past) == 0 {
+		return
+	}
+	type change struct {
+		of     *call
+		digest jsonenc.Digest
+	}
+	var changes []change
+	r := s.run
+	r.mu.Lock()
+	// Two calls of one answer may have one id. Those that fit are taken first.
+	var others []*pastResponse
+	for i := range past {
+		p := &past[i]
+		if r.takeFinished(p.call, func(c *call) bool { return c.name == p.tool && c.result == p.digest }) == nil {
+			others = append(others, p)
+		}
+	}
+	for _, p := range others {
+		if c := r.takeFinished(p.call, func(c *call) bool { return c.name == p.tool }); c != nil {
+			changes = append(changes, change{c, p.digest})
+		}
+	}
+	r.mu.Unlock()
+	for _, x := range changes {
+		rec.emitFrom(ctx, s, row{
+			typ: schema.ToolResultRewritten, agent: x.of.agent, branch: x.of.branch, span: x.of.span, parent: x.of.parent,
+		}, body{
+			content: func(d jsonenc.Doc) {
+				d.Open('{')
+				d.Str("tool", x.of.name)
+				d.Close('}')
+			},
+			adk: func(d jsonenc.Doc) {
+				d.OptStr("function_call_id", x.of.id)
+				d.Str("of", x.of.endRow.String())
+				d.Str("result", x.digest.String())
+			},
+		})
+	}
+}
+
+// takeFinished takes a call with the id off those that wait for their response.
+func (r *run) takeFinished(id string, fits func(*call) bool) *call {
+	list := r.finished[id]
+	for i, c := range list {
+		if !fits(c) {
+			continue
+		}
+		if len(list) == 1 {
+			delete(r.finished, id)
+		} else {
+			r.finished[id] = append(list[:i:i], list[i+1:]...)
+		}
+		return c
+	}
+	return nil
+}
