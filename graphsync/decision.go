@@ -169,5 +169,5 @@ type Decision struct {
 	// Tool is the tool that is called, Args its arguments, as JSON. What they name is read
 	// from here, by the rules with in: action, and from no row.
 	Tool string
-	Args []byte
+	Args string
 }

@@ -365,9 +365,6 @@ func (sel *selector) latest(key, name string, readings bool, f func(Sighting) bo
 }
 
 // asContent returns the content of the row that begins a call.
-func asContent(tool string, args []byte) ([]byte, error) {
-	if len(args) == 0 {
-		args = []byte("{}")
-	}
-	return json.Marshal(map[string]any{"tool": tool, "args": json.RawMessage(args)})
+func asContent(tool, args string) ([]byte, error) {
+	return json.Marshal(map[string]any{"tool": tool, "args": json.RawMessage(cmp.Or(args, "{}"))})
 }

@@ -196,7 +196,7 @@ func TestSelect(t *testing.T) {
 		}, []string{"a price $52*"}},
 		{"what the request names is read from the request", func(r *recorder) graphsync.Decision {
 			r.find("c1", "d1", item("a", 40))
-			d := graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil, "c2").EventID, Node: "n", Tool: "buy", Args: []byte(`{"items":[{"name":"b"}]}`)}
+			d := graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil, "c2").EventID, Node: "n", Tool: "buy", Args: `{"items":[{"name":"b"}]}`}
 			r.start("Tc2", "A", "c2=buy", items(m{"name": "the usual"}))
 			return d
 		}, []string{"a price $40*", "b named"}},

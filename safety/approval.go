@@ -131,7 +131,7 @@ func (a Approval) InDoubt() bool { return a.State == StateExecuting }
 
 // decision names the step that asked, and how much of the record it rests on.
 func (a Approval) decision() Decision {
-	return Decision{Node: a.DecisionNode, Answer: a.Answer, Run: a.RunID, After: a.After, UpTo: a.Receipt.Watermark, Tool: a.Tool, Args: a.Args}
+	return Decision{Node: a.DecisionNode, Answer: a.Answer, Run: a.RunID, After: a.After, UpTo: a.Receipt.Watermark, Tool: a.Tool, Args: string(a.Args)}
 }
 
 // Clone returns a copy that shares nothing with a.

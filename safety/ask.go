@@ -61,7 +61,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
 	}
-	snap, err := g.collect(ctx, r.Session, Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: canonical})
+	snap, err := g.collect(ctx, r.Session, Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: string(canonical)})
 	if err != nil {
 		return a, fmt.Errorf("safety: %w", err)
 	}

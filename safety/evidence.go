@@ -45,7 +45,7 @@ type Decision struct {
 	// Tool is the tool that is called, Args its arguments, as the JSON that has the digest
 	// which is approved. What they name is read from here.
 	Tool string `json:"tool,omitempty"`
-	Args []byte `json:"args,omitempty"`
+	Args string `json:"args,omitempty"`
 }
 
 // Expected says which rule shows an attribute of a type, and in the results of which tool.
