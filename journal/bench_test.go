@@ -245,3 +245,42 @@ func BenchmarkEvents(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAdvance measures one batch of 100 sightings of things that were seen before, with
+// two attributes each.
+func BenchmarkAdvance(b *testing.B) {
+	j := openJournal(b, nil)
+	ev, from := j.Evidence(), int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		a := step(from, from+100)
+		for i := range int64(100) {
+			a.Sightings = append(a.Sightings, sighted(fmt.Sprint("P", i), from+i+1, entity.SourceRule, "price", "reach"))
+		}
+		from += 100
+		if err := ev.Advance(b.Context(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLatestReading measures the look at the latest reading of an attribute, by the
+// readings of it that there are.
+func BenchmarkLatestReading(b *testing.B) {
+	for _, n := range []int64{10, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			j := openJournal(b, nil)
+			long(b, j, n)
+			key := sighted("A", 1, entity.SourceRule).Key
+			b.ReportAllocs()
+			for b.Loop() {
+				list := read(b, j, func(r graphsync.EvidenceReader) ([]graphsync.Sighting, error) {
+					return r.Sightings(key, "price", true, n, 0, 1)
+				})
+				if len(list) != 1 {
+					b.Fatal(list)
+				}
+			}
+		})
+	}
+}

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package journal is the durable local log: one SQLite file that holds every event
-// row, the graph derived from it and the approvals ledger. Everything that decides
-// or reports reads from here; the network is never asked.
+// row, the graph and the evidence that are derived from the rows, and the approvals ledger.
+// Everything that decides or reports reads from here; the network is never asked.
 //
 // # Delivery
 //
@@ -40,14 +40,25 @@
 // accepted are those stored, found to be duplicates, queued or counted as lost:
 // [Stats.Unaccounted] is 0.
 //
+// # Evidence
+//
+// What the rows of a session show is stored once for each row, by thing and attribute:
+// [Journal.Evidence]. A decision asks for the latest reading of an attribute, for the
+// results that a model had read, for the runs that are open; each is found by an index, so
+// that it takes no longer in a long session. Evidence is made from rows and can be made
+// again. It is therefore as durable as rows are, and when the rules change that it was made
+// by, it is made anew. Who extracts compares and sets how far the session was extracted,
+// so that processes which do it side by side store each row once.
+//
 // # Retention
 //
 // A journal keeps everything unless [Config.Retention] bounds its age or its size.
 // Then whole sessions are removed in the background, in steps of some milliseconds.
 // A session with an open approval that has not expired, with a row of the last
-// [MinIdle], or that is not replicated, stays. So does the approvals ledger: it is the
-// record of who allowed what. Of a removed session the journal remembers how many rows
-// it had, and [Journal.Gaps] tells, so that no approval rests on a record whose
+// [MinIdle], or that is not replicated, stays, and so does the session of an agent that ran
+// as a tool of a session which stays. So does the approvals ledger: it is the record of who
+// allowed what. Of a removed session the journal remembers how many rows it had, and
+// [Journal.Gaps] tells, so that no approval rests on a record whose
 // beginning is gone.
 //
 // # Replication
@@ -64,5 +75,6 @@
 // Other processes may open the same file, to read it or to answer an approval. The
 // file is in WAL mode, which needs a local file system. Every ledger transition is
 // one immediate transaction with a compare-and-set, so of two processes that want
-// the same permit exactly one gets it.
+// the same permit exactly one gets it. A step of an approval reads and writes its state
+// alone, and not all that it rests on.
 package journal

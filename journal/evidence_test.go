@@ -571,3 +571,30 @@ func TestEvidenceReadsRows(t *testing.T) {
 		return nil
 	})
 }
+
+// TestDamagedEvidenceIsAnError puts something else where the lists of evidence are.
+func TestDamagedEvidenceIsAnError(t *testing.T) {
+	price := func(r graphsync.EvidenceReader) error {
+		_, err := r.Sightings("Product:text:P1", "price", true, 9, 0, 1)
+		return err
+	}
+	calls := func(r graphsync.EvidenceReader) error {
+		_, err := r.ModelCalls("r:1")
+		return err
+	}
+	for statement, look := range map[string]func(r graphsync.EvidenceReader) error{
+		"UPDATE evidence_sightings SET norm = '{'":        price,
+		"UPDATE evidence_sightings SET attributes = '[]'": price,
+		"UPDATE evidence_sightings SET echoes = '{}'":     price,
+		"UPDATE evidence_calls SET results = '[1]'":       calls,
+		"UPDATE evidence_calls SET results = '{'":         calls,
+	} {
+		j := openJournal(t, nil)
+		extracted(t, j, filled(0, 1))
+		view(t, j, look)
+		alter(t, j, statement)
+		if err := j.Evidence().View(t.Context(), testSession, look); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: %v, want it said", statement, err)
+		}
+	}
+}
