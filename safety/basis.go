@@ -107,7 +107,7 @@ func (q *inquiry) basis(b rulebook, t target) basis {
 			}
 			for _, v := range said {
 				if unlike(values[0], v) || !a.rule.covers(values[0], v) {
-					out.failures = append(out.failures, failOf(e, ReasonArgumentDiffers, "%s is %s in the arguments and was read as %s", name, show(name, v), show(name, values[0])))
+					out.failures = append(out.failures, failOf(e, ReasonArgumentDiffers, "%s is %s in the arguments and was read as %s: plan with what was read, then ask again", name, show(name, v), show(name, values[0])))
 				}
 			}
 			if was := e.Attributes[name]; !slices.Contains(values, was) {
@@ -142,7 +142,7 @@ func (q *inquiry) expected(typ, name string) string {
 	if len(ways) == 0 {
 		return "no rule of the configuration shows it"
 	}
-	return strings.Join(ways, ", or ") + " should have"
+	return strings.Join(ways, ", or ") + " should have; look it up, then ask again"
 }
 
 // otherSpelling names what was read and differs from e in its spelling alone.

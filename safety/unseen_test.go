@@ -210,6 +210,12 @@ func TestDrifted(t *testing.T) {
 
 // What the record shows of a thing beyond what it showed to the approver has to hold too.
 func TestReadingThatTheRequestLacks(t *testing.T) {
+	b := newBench(t, nil, item(readAt("$10")))
+	b.record.snap.Entities[0].Attributes, b.record.snap.Entities[0].Seen = nil, nil
+	b.ask()
+	b.record.snap.Entities[0] = item(readAt("$10"))
+	b.world.states[b.record.snap.Entities[0].Key] = safety.State{Attributes: values{"price": usd("$12")}}
+	wantDrift(t, b.check(), safety.PriceChanged)
 	for _, test := range []struct {
 		name  string
 		later entity.Canonical
