@@ -12,21 +12,16 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// readings returns the values that were read of an attribute, each once and the latest
-// first, and whether the step that decided had read one of them. What only repeats the
-// arguments of its call is none.
+// readings returns the values that were read of an attribute, the latest first, and whether
+// the step that decided had read one of them. What only repeats the arguments of its call
+// is none.
 func readings(e entity.Canonical, name string) (values []entity.Value, read bool) {
-	known := make(map[entity.Value]bool)
 	for _, s := range slices.Backward(e.Seen) {
 		v, has := s.Attributes[name]
 		if !has || !s.Source.Reading() || slices.Contains(s.Echoes, name) {
 			continue
 		}
-		read = read || s.Read
-		if !known[v] {
-			known[v] = true
-			values = append(values, v)
-		}
+		values, read = append(values, v), read || s.Read
 	}
 	return values, read
 }

@@ -137,6 +137,8 @@ func TestBasis(t *testing.T) {
 		{name: "read by the model that asked", seen: item(readAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
 		{name: "not read by the model that asked", seen: item(unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")},
 			want: []string{"not_read: price is $10 on record, and the model that asked had not read it: read it, then ask again"}},
+		{name: "not read, and not in the answer", seen: item(unreadAt("$10"), inArgs(nil)), asked: true, now: values{"reach": number(1)},
+			want: []string{"not_read: ...", "missing_attribute: ...", "nothing_compared: ..."}},
 		{name: "one of two read", seen: item(unreadAt("$10"), readAt("$10"), unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
 		{name: "not read, and no model asked", seen: item(unreadAt("$10"), inArgs(nil)), now: values{"price": usd("$10")}},
 		{name: "not read, and optional", change: optional("price"), seen: item(unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
@@ -181,6 +183,8 @@ func TestBasis(t *testing.T) {
 		{name: "sold out where a number was read", seen: item(saidBy(entity.SourceRule, values{"availability": number(3)})), now: values{"availability": entity.Bool(false)},
 			want: []string{"type_mismatch: ...", "nothing_compared: ...", "3 -> unavailable: Replace ..."}},
 		{name: "available and sold out where a number was read too", seen: item(saidBy(entity.SourceRule, values{"availability": entity.Bool(true)}), saidBy(entity.SourceRule, values{"availability": number(3)})),
+			now: values{"availability": entity.Bool(false)}, want: []string{"type_mismatch: ...", "nothing_compared: ...", "available -> unavailable: Replace ... as available and as 3: read it again before asking."}},
+		{name: "and the number was read first", seen: item(saidBy(entity.SourceRule, values{"availability": number(3)}), saidBy(entity.SourceRule, values{"availability": entity.Bool(true)})),
 			now: values{"availability": entity.Bool(false)}, want: []string{"type_mismatch: ...", "nothing_compared: ...", "available -> unavailable: Replace ... as available and as 3: read it again before asking."}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -233,6 +233,8 @@ func TestReadingThatTheRequestLacks(t *testing.T) {
 		{"the same row, another price", item(readAt("$9"), inArgs(values{"quantity": number(2)})), []string{"$9 -> $10: ..."}},
 		{"another attribute", item(readAt("$10"), inArgs(values{"quantity": number(2)}), entity.Entity{Source: entity.SourceDeclared, Attributes: values{"reach": number(1)}}),
 			[]string{"missing_attribute: reach ..."}},
+		{"named once more", item(readAt("$10"), inArgs(values{"quantity": number(2)}), inArgs(values{"quantity": number(2)})),
+			[]string{"policy: ... the action names Product x 2 times: it has to name it once, with its quantity"}},
 		{"what was read is now a claim", item(saidBy(entity.SourceClaim, values{"price": usd("$7")}), inArgs(values{"quantity": number(2)})), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
