@@ -112,7 +112,7 @@ func (q *inquiry) require(e, later entity.Canonical, unseen bool) {
 // request was asked stays as it was.
 func grown(e, later entity.Canonical) entity.Canonical {
 	had := e.Seen
-	e = cloneEntity(e)
+	e.Attributes, e.Seen = maps.Clone(e.Attributes), slices.Clip(e.Seen)
 	for name, v := range later.Attributes {
 		if _, has := e.Attributes[name]; has {
 			continue
