@@ -210,6 +210,12 @@ func TestDrifted(t *testing.T) {
 
 // What the record shows of a thing beyond what it showed to the approver has to hold too.
 func TestReadingThatTheRequestLacks(t *testing.T) {
+	b := newBench(t, nil, item(readAt("$10")))
+	b.record.snap.Entities[0].Attributes, b.record.snap.Entities[0].Seen = nil, nil
+	b.ask()
+	b.record.snap.Entities[0] = item(readAt("$10"))
+	b.world.states[b.record.snap.Entities[0].Key] = safety.State{Attributes: values{"price": usd("$12")}}
+	wantDrift(t, b.check(), safety.PriceChanged)
 	for _, test := range []struct {
 		name  string
 		later entity.Canonical
@@ -227,6 +233,8 @@ func TestReadingThatTheRequestLacks(t *testing.T) {
 		{"the same row, another price", item(readAt("$9"), inArgs(values{"quantity": number(2)})), []string{"$9 -> $10: ..."}},
 		{"another attribute", item(readAt("$10"), inArgs(values{"quantity": number(2)}), entity.Entity{Source: entity.SourceDeclared, Attributes: values{"reach": number(1)}}),
 			[]string{"missing_attribute: reach ..."}},
+		{"named once more", item(readAt("$10"), inArgs(values{"quantity": number(2)}), inArgs(values{"quantity": number(2)})),
+			[]string{"policy: ... the action names Product x 2 times: it has to name it once, with its quantity"}},
 		{"what was read is now a claim", item(saidBy(entity.SourceClaim, values{"price": usd("$7")}), inArgs(values{"quantity": number(2)})), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
