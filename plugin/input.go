@@ -104,7 +104,7 @@ func (rec *Recorder) askInput(ctx context.Context, s *source, in inputRequest) e
 		Session: r.session, CallID: fc.ID, Tool: inputTool, Agent: s.Author,
 		InvocationID: r.invocation, RunID: r.id, TraceID: r.traceID, SpanID: in.span,
 		DecisionNode: graphsync.TechNodeKey(r.session, r.traceID, in.span), Answer: answer, After: after,
-		Args:         map[string]any{"node": s.name(), "message": fc.Args["message"], "payload": plain(fc.Args["payload"])},
+		Args: map[string]any{"node": s.name(), "message": fc.Args["message"], "payload": plain(fc.Args["payload"])},
 	})
 	if err == nil {
 		err = rec.guard.Attach(ctx, approval.ID, fc.ID)

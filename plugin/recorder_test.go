@@ -64,7 +64,7 @@ func (m *memory) of(typ string) (out []schema.Event) {
 	return out
 }
 
-func attribute(t *testing.T, e schema.Event, path ...string) any {
+func attribute(t testing.TB, e schema.Event, path ...string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(e.Attributes, &v); err != nil {

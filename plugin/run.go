@@ -191,7 +191,7 @@ type call struct {
 	refusal *safety.Refusal
 	// repeated says that the call was refused as an earlier one was, without a check.
 	repeated bool
-	tool    tool.Tool
+	tool     tool.Tool
 	// failed is the error of the tool, which another plugin may turn into a result, digest
 	// that of the arguments that were approved, where the gate consumed the permit.
 	failed error
