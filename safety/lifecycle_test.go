@@ -101,7 +101,7 @@ func TestLifecycle(t *testing.T) {
 	if want := []safety.Stage{safety.StageAnswer, safety.StageExecute}; !slices.Equal(b.stages, want) {
 		t.Errorf("reports at %v, want %v", b.stages, want)
 	}
-	asked := safety.Decision{Node: "node-1", Answer: "answer-1", Run: "run-1", After: "after-1"}
+	asked := safety.Decision{Node: "node-1", Answer: "answer-1", Run: "run-1", After: "after-1", Tool: "provision_campaign", Args: `{"campaign":"summer","total":200000}`}
 	checked := asked
 	checked.UpTo = 12
 	if want := []safety.Decision{asked, checked, checked}; !slices.Equal(b.record.seen, want) {
