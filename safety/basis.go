@@ -12,21 +12,16 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// readings returns the values that were read of an attribute, each once and the latest
-// first, and whether the step that decided had read one of them. What only repeats the
-// arguments of its call is none.
+// readings returns the values that were read of an attribute, the latest first, and whether
+// the step that decided had read one of them. What only repeats the arguments of its call
+// is none.
 func readings(e entity.Canonical, name string) (values []entity.Value, read bool) {
-	known := make(map[entity.Value]bool)
 	for _, s := range slices.Backward(e.Seen) {
 		v, has := s.Attributes[name]
 		if !has || !s.Source.Reading() || slices.Contains(s.Echoes, name) {
 			continue
 		}
-		read = read || s.Read
-		if !known[v] {
-			known[v] = true
-			values = append(values, v)
-		}
+		values, read = append(values, v), read || s.Read
 	}
 	return values, read
 }
@@ -77,47 +72,53 @@ type basis struct {
 func (q *inquiry) basis(b rulebook, t target) basis {
 	var out basis
 	e := t.entity
-	seen, lacks := shown(e), &out.failures
-	if b.Types[e.Type].Unseen == UnseenAllow {
-		lacks = &out.waived
+	seen, allowed := shown(e), b.Types[e.Type].Unseen == UnseenAllow
+	lack := func(format string, args ...any) {
+		f := failOf(e, ReasonNothingSeen, format, args...)
+		if allowed {
+			out.waived = append(out.waived, f)
+		} else {
+			out.failures = append(out.failures, f)
+		}
 	}
 	if !seen {
-		*lacks = append(*lacks, failOf(e, ReasonNothingSeen, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e)))
+		lack("nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		a := attribute{name: name, rule: b.rule(e.Type, name)}
 		values, read := readings(e, name)
-		said := q.said(e, name)
-		switch {
-		case len(values) == 0 && (a.rule.Optional || lacks == &out.failures && !seen):
-			continue
-		case len(values) == 0:
-			if seen {
-				*lacks = append(*lacks, failOf(e, ReasonNothingSeen, "nothing on record shows %s: %s", name, q.expected(e.Type, name)))
-			}
-			if lacks == &out.failures {
-				continue
-			}
-			if values = said; len(said) == 0 {
-				values = []entity.Value{e.Attributes[name]}
-			}
-		default:
+		if len(values) > 0 {
+			a.values = values
 			if q.record.Asked && t.action && !read && !a.rule.Optional {
 				out.failures = append(out.failures, failOf(e, ReasonNotRead, "%s is %s on record, and the model that asked had not read it: read it, then ask again", name, show(name, values[0])))
 			}
-			for _, v := range said {
-				if unlike(values[0], v) || !a.rule.covers(values[0], v) {
-					out.failures = append(out.failures, failOf(e, ReasonArgumentDiffers, "%s is %s in the arguments and was read as %s", name, show(name, v), show(name, values[0])))
-				}
+			out.failures = append(out.failures, q.otherwise(e, a)...)
+		} else {
+			if seen && !a.rule.Optional {
+				lack("nothing on record shows %s: %s", name, q.expected(e.Type, name))
 			}
-			if was := e.Attributes[name]; !slices.Contains(values, was) {
-				values = append(values, was) // what the approver saw has to hold in any case
+			if a.rule.Optional || !allowed {
+				continue
 			}
+			a.values = q.said(e, name)
 		}
-		a.values = values
+		// What the approver saw has to hold in any case.
+		if was := e.Attributes[name]; !slices.Contains(a.values, was) {
+			a.values = append(a.values, was)
+		}
 		out.attributes = append(out.attributes, a)
 	}
 	return out
+}
+
+// otherwise says what the arguments of the action say otherwise than the latest reading.
+func (q *inquiry) otherwise(e entity.Canonical, a attribute) (failures []Failure) {
+	for _, v := range q.said(e, a.name) {
+		if was := a.values[0]; unlike(was, v) || !a.rule.covers(was, v) {
+			failures = append(failures, failOf(e, ReasonArgumentDiffers, "%s is %s in the arguments and was read as %s: plan with what was read, then ask again", a.name, show(a.name, v), show(a.name, was)))
+		}
+	}
+	return failures
 }
 
 // said returns the values that the arguments of the action give an attribute.
@@ -142,7 +143,7 @@ func (q *inquiry) expected(typ, name string) string {
 	if len(ways) == 0 {
 		return "no rule of the configuration shows it"
 	}
-	return strings.Join(ways, ", or ") + " should have"
+	return strings.Join(ways, ", or ") + " should have; look it up, then ask again"
 }
 
 // otherSpelling names what was read and differs from e in its spelling alone.

@@ -166,7 +166,7 @@ func TestSmallPercentages(t *testing.T) {
 }
 
 func TestFirstValueWithoutAName(t *testing.T) {
-	if got := safety.Direction(3).String() + " " + safety.Effect(2).String() + " " + safety.Requirement(3).String(); got != "either block evaluated" {
+	if got := safety.Direction(3).String() + " " + safety.Effect(2).String() + " " + safety.Requirement(3).String() + " " + safety.Unseen(2).String(); got != "either block everything deny" {
 		t.Errorf("got %s", got)
 	}
 }

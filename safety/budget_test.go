@@ -101,10 +101,10 @@ func TestBudgetSums(t *testing.T) {
 		before   string                  // "" for safe
 		after    string
 	}{
-		{name: "everything evaluated", change: func(b *safety.BudgetRule) { b.Everything = true }, entities: plan(),
+		{name: "everything", change: func(b *safety.BudgetRule) { b.Everything = true }, entities: plan(),
 			before: "$280,000", after: "$280,000"},
 		{name: "quantities of the action", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			budget, bought("Product", "P", values{"price": usd("$0.10"), "quantity": number(1)}, values{"quantity": number(2000001)}),
+			budget, bought("Product", "P", values{"price": usd("$0.10")}, values{"quantity": number(2000001)}),
 		}, before: "$200,000.10", after: "$200,000.10"},
 		{name: "named twice", entities: []entity.Canonical{
 			budget, sighted("Product", "P",
@@ -113,11 +113,12 @@ func TestBudgetSums(t *testing.T) {
 		}, before: "$200,002", after: "$200,002"},
 		{name: "named twice by another action", entities: []entity.Canonical{
 			budget, sighted("Product", "P",
+				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceRule, TechNode: "node-0"},
 				entity.Entity{Attributes: values{"price": usd("$100,001")}, Source: entity.SourceAction, TechNode: "node-0", Repeats: 1},
 				entity.Entity{Source: entity.SourceAction, TechNode: "node-1"}),
 		}},
 		{name: "quantities that fit", change: func(b *safety.BudgetRule) { b.QuantityAttribute = "quantity" }, entities: []entity.Canonical{
-			budget, bought("Product", "P", values{"price": usd("$0.10"), "quantity": number(9000000)}, values{"quantity": number(2000000)}),
+			budget, bought("Product", "P", values{"price": usd("$0.10")}, values{"quantity": number(2000000)}),
 		}},
 		{name: "quantity that was seen", change: func(b *safety.BudgetRule) { b.QuantityAttribute, b.Everything = "quantity", true }, entities: []entity.Canonical{
 			budget, thing("Product", "P", values{"price": usd("$1"), "quantity": number(1.5)}),
@@ -126,6 +127,7 @@ func TestBudgetSums(t *testing.T) {
 			entities: []entity.Canonical{
 				thing("Budget", "b", values{"amount": usd("$2")}),
 				sighted("Product", "P",
+					entity.Entity{Source: entity.SourceRule, TechNode: "node-0", Attributes: values{"price": usd("$1")}},
 					entity.Entity{Source: entity.SourceAction, TechNode: "node-1", Attributes: values{"price": usd("$1"), "quantity": number(3)}},
 					entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"quantity": number(1)}}),
 			}, before: "$3", after: "$3"},
@@ -161,7 +163,10 @@ func TestBudgetSums(t *testing.T) {
 			if test.change != nil {
 				test.change(&rule)
 			}
-			b := newBench(t, within(rule), test.entities...)
+			b := newBench(t, func(cfg *safety.GuardConfig) {
+				within(rule)(cfg)
+				cfg.Policy.Rules["quantity"] = safety.Rule{Drift: safety.Changed, Optional: true}
+			}, test.entities...)
 			b.ask()
 			for name, v := range test.now {
 				b.world.put(find(t, b, name), "price", v)
@@ -213,55 +218,6 @@ func TestBudgetUnseen(t *testing.T) {
 	wantDrift(t, r, safety.BudgetExceeded)
 	if a := r.Alerts()[0]; a.After != "$280,000" {
 		t.Errorf("%+v", a)
-	}
-}
-
-// A rule of other tools is not for this one; without a request every rule is.
-func TestBudgetTool(t *testing.T) {
-	for tool, want := range map[string]bool{"": true, "provision_campaign": true, "provision_*": true, "pause_*": false, "provision": false} {
-		rule := fits
-		rule.Tool = tool
-		b := newBench(t, within(rule), plan()...)
-		r := b.check()
-		wantFailure(t, r, safety.ReasonPolicy)
-		if f := r.Failures()[0]; !strings.Contains(f.Detail, "there is no request whose arguments could name a Product") {
-			t.Errorf("%s", f)
-		}
-		b.ask()
-		b.world.put(find(t, b, "Hulu"), "price", usd("$80,000"))
-		b.world.put(find(t, b, "Strava"), "price", usd("$52,000"))
-		found := slices.ContainsFunc(b.check().Alerts(), func(a safety.Alert) bool { return a.Drift == safety.BudgetExceeded })
-		if found != want {
-			t.Errorf("rule of %q: found %t, want %t", tool, found, want)
-		}
-	}
-	rule := fits
-	rule.Everything = true
-	wantDrift(t, newBench(t, within(rule), plan()...).check(), safety.BudgetExceeded)
-}
-
-// The name of a tool is not a path.
-func TestBudgetToolWithASlash(t *testing.T) {
-	rule := fits
-	rule.Tool = "ads/*"
-	b := newBench(t, within(rule), plan()...)
-	r := b.request()
-	r.Tool = "ads/campaigns/provision"
-	a, err := b.guard.Ask(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.guard.Attach(t.Context(), a.ID, "conf-1"); err != nil {
-		t.Fatal(err)
-	}
-	b.world.put(find(t, b, "Hulu"), "price", usd("$80,000"))
-	b.world.put(find(t, b, "Strava"), "price", usd("$52,000"))
-	out, err := b.guard.Answer(t.Context(), safety.Answer{Session: nike, ConfirmationID: "conf-1", Confirmed: true, RunID: "run-2"})
-	if err != nil || out.Accepted || out.Reason != safety.CodeDrift {
-		t.Fatalf("outcome %+v, %v", out, err)
-	}
-	if !slices.ContainsFunc(out.Report.Alerts(), func(a safety.Alert) bool { return a.Drift == safety.BudgetExceeded }) {
-		t.Errorf("alerts %v, want that the budget is exceeded", out.Report.Alerts())
 	}
 }
 
@@ -317,7 +273,7 @@ func TestBudgetCannotBeEvaluated(t *testing.T) {
 		{"of an earlier action", nil, nil, []entity.Canonical{
 			budget, sighted("Product", "P", entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"price": usd("$5")}}),
 		}, "name no Product"},
-		{"nothing evaluated", nil, func(b *safety.BudgetRule) { b.Everything = true }, []entity.Canonical{budget}, "no Product was evaluated"},
+		{"nothing of all", nil, func(b *safety.BudgetRule) { b.Everything = true }, []entity.Canonical{budget}, "no Product was found"},
 		{"a price in words", nil, nil, []entity.Canonical{budget, line(values{"price": entity.Text("5")}, nil)},
 			"price of Product P is a text where a number is expected"},
 		{"a negative price", nil, nil, []entity.Canonical{budget, line(values{"price": usd("-$5")}, nil)}, "price of Product P is negative: -$5"},

@@ -16,9 +16,10 @@ import (
 // State is what a checker knows about one entity now. The zero State says nothing,
 // which fails the check.
 type State struct {
-	// Attributes holds the values now. Every attribute that was seen must be
-	// there, with the same kind. An entity of which no attribute was seen can
-	// still be checked by its boolean attribute "availability".
+	// Attributes holds the values now. Every attribute that was read must be
+	// there, with the same kind. An entity that was seen without attributes is
+	// confirmed by any attribute, or by [Exists]. That Exists or "availability" is
+	// false is an alert for any entity.
 	Attributes map[string]entity.Value
 	// AsOf is when this was true: the time of the read at the source, not of the
 	// last change. It is required.

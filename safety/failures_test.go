@@ -96,10 +96,13 @@ var failures = []struct {
 	{"text for an availability nobody saw", safety.ReasonTypeMismatch,
 		answering(safety.State{Attributes: values{"availability": entity.Text("false"), "price": usd("$40,000")}, AsOf: epoch}, nil),
 		func(b *bench) { delete(b.record.snap.Entities[0].Attributes, "availability") }},
-	{"nothing compared", safety.ReasonNothingCompared, nil, func(b *bench) {
-		b.record.snap.Entities[0].Attributes = nil
-		b.world.states[strava.Key] = safety.State{Attributes: values{"price": usd("$1")}}
+	{"nothing compared", safety.ReasonNothingCompared, func(cfg *safety.GuardConfig) {
+		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Optional: true}
+	}, func(b *bench) {
+		b.record.snap.Entities = []entity.Canonical{thing("Product", strava.Value, values{"price": usd("$40,000")})}
+		b.world.states[strava.Key] = safety.State{Attributes: values{"reach": number(1)}}
 	}},
+	{"nothing seen", safety.ReasonNothingSeen, nil, func(b *bench) { b.record.snap.Entities[0].Attributes = nil }},
 	{"no rows", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.RowsRead = 0 }},
 	{"no watermark", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Watermark = 0 }},
 	{"no receipt", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt = safety.Receipt{} }},
@@ -178,6 +181,8 @@ func TestEveryReasonIsTested(t *testing.T) {
 		safety.ReasonSession:       true, // TestW03UnknownSessionDenies
 		safety.ReasonRulesChanged:  true, // TestW09OtherRulesDeny
 		safety.ReasonPolicyChanged: true, // TestOtherPolicyDenies
+		// TestBasis
+		safety.ReasonNotRead: true, safety.ReasonArgumentDiffers: true,
 	}
 	for _, f := range failures {
 		tested[f.reason] = true

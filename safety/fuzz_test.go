@@ -121,20 +121,43 @@ func (r plainRule) holds(name string, seen, now plain) (holds, counted bool) {
 	return seen == now || free, true
 }
 
+// plainSight is what the record has of one attribute.
+type plainSight struct {
+	read    []plain
+	claimed bool // it is there, also if it was not read
+}
+
 // proven is what a check comes to, said again in as few words as possible: all that was
-// seen is in a fresh answer and holds, and something was compared.
-func proven(rules map[string]plainRule, seen, now map[string]plain) bool {
-	compared := 0
-	for name, p := range seen {
-		holds, counted := rules[name].holds(name, p, now[name])
-		if !holds {
+// read is in a fresh answer and holds, and something was compared.
+func proven(rules map[string]plainRule, seen map[string]plainSight, now map[string]plain) bool {
+	compared, shown := 0, false
+	for name, sight := range seen {
+		shown = shown || len(sight.read) > 0
+		if len(sight.read) == 0 && !rules[name].optional {
 			return false
 		}
-		if counted {
-			compared++
+		for _, p := range sight.read {
+			holds, counted := rules[name].holds(name, p, now[name])
+			if !holds {
+				return false
+			}
+			if counted {
+				compared++
+			}
 		}
 	}
-	if p := now["availability"]; p.kind != 0 && seen["availability"].kind == 0 {
+	if len(seen) == 0 { // it was seen, and nothing of it: then its source must say anything
+		shown = true
+		for _, p := range now {
+			if p.kind != 0 {
+				compared++
+			}
+		}
+	}
+	if !shown {
+		return false
+	}
+	if p := now["availability"]; p.kind != 0 && len(seen["availability"].read) == 0 {
 		if p.kind != 'b' || p.n == 0 && !rules["availability"].warn {
 			return false
 		}
@@ -171,23 +194,54 @@ func FuzzCheckerAnswer(f *testing.F) {
 	names := []string{"price", "availability", "audience", "starts"}
 	f.Fuzz(func(t *testing.T, data []byte, age int64, how uint8, version string) {
 		d := &dice{data}
-		rules, seen, now := map[string]plainRule{}, map[string]plain{}, map[string]plain{}
-		e := thing("Product", "P", nil)
-		e.Attributes = values{}
+		rules, seen, now := map[string]plainRule{}, map[string]plainSight{}, map[string]plain{}
+		first, later := entity.Entity{Source: entity.SourceRule, Attributes: values{}}, entity.Entity{Source: entity.SourceDeclared, Attributes: values{}}
+		claim := entity.Entity{Source: entity.SourceAction, TechNode: "node-1", Attributes: values{}}
 		answer := values{}
 		for _, name := range names {
 			rules[name] = d.rule()
-			if p := d.plain(); p.kind != 0 {
-				seen[name], e.Attributes[name] = p, p.value()
+			p := d.plain()
+			if p.kind != 0 {
+				seen[name] = plainSight{[]plain{p}, true}
+				first.Attributes[name] = p.value()
 			}
 			switch d.next(3) {
 			case 0: // as it was
-				now[name], answer[name] = seen[name], seen[name].value()
+				now[name], answer[name] = p, p.value()
 			case 1:
 				p := d.plain()
 				now[name], answer[name] = p, p.value()
 			}
 		}
+		for _, name := range names {
+			if !seen[name].claimed {
+				continue
+			}
+			switch d.next(5) {
+			case 1: // read again
+				if p := d.plain(); p.kind != 0 {
+					seen[name] = plainSight{append(seen[name].read, p), true}
+					later.Attributes[name] = p.value()
+				}
+			case 2: // an echo
+				seen[name] = plainSight{claimed: true}
+				first.Echoes = append(first.Echoes, name)
+			case 3: // only the arguments have it
+				seen[name] = plainSight{claimed: true}
+				claim.Attributes[name] = first.Attributes[name]
+				delete(first.Attributes, name)
+			}
+		}
+		var sightings []entity.Entity
+		for _, s := range []entity.Entity{first, later, claim} {
+			if len(s.Attributes) > 0 {
+				sightings = append(sightings, s)
+			}
+		}
+		if len(sightings) == 0 {
+			sightings = []entity.Entity{first}
+		}
+		e := sighted("Product", "P", sightings...)
 		asOf := epoch.Add(time.Duration(age))
 		fresh := age >= -int64(30*time.Second) && age <= int64(2*time.Second)
 		check := func(context.Context, entity.Canonical) (safety.State, error) {

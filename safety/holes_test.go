@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,9 +136,9 @@ func TestW08LostEntityIsChecked(t *testing.T) {
 // values that were shown stay those that count.
 func TestLateAttributeIsChecked(t *testing.T) {
 	b := newBench(t, nil, strava).approved()
-	late := strava
-	late.Attributes = maps.Clone(strava.Attributes)
-	late.Attributes["reach"], late.Attributes["price"] = number(9), usd("$1")
+	late := sighted("Product", strava.Value, entity.Entity{Source: entity.SourceRule, Attributes: strava.Attributes},
+		entity.Entity{Source: entity.SourceRule, Attributes: values{"reach": number(9)}})
+	late.Attributes["price"] = usd("$1")
 	b.record.snap.Entities = []entity.Canonical{late}
 	_, r, err := b.permit()
 	wantRefusal(t, err, safety.CodeCheckFailed)
@@ -231,18 +230,18 @@ func TestW19LowConfidenceDenies(t *testing.T) {
 	})
 }
 
-// The same thing seen in many spans is checked once, against the latest values.
+// The same thing seen in many spans is checked once, against all values that count.
 func TestW20OneThingIsCheckedOnce(t *testing.T) {
 	var seen []entity.Entity
 	for i := range 10 {
-		seen = append(seen, entity.Entity{
-			Type: "Product", Value: "Strava", Confidence: 0.9, SeenAt: epoch.Add(time.Duration(i-10) * time.Second), Attributes: values{"price": number(i)},
-		})
+		seen = append(seen, entity.Entity{Source: entity.SourceRule, Attributes: values{"price": number(100 + i)}})
 	}
-	b := newBench(t, nil, entity.Canonicalize(seen)...)
+	b := newBench(t, func(cfg *safety.GuardConfig) {
+		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Tolerance: safety.Tolerance{Absolute: 9}}
+	}, sighted("Product", "Strava", seen...))
 	r := b.check()
 	wantSafe(t, r)
-	if b.world.calls != 1 || r.TotalEntities() != 1 || !r.Entities()[0].Seen["price"].Equal(number(9)) {
+	if b.world.calls != 1 || r.TotalEntities() != 1 || !r.Entities()[0].Seen["price"].Equal(number(109)) {
 		t.Errorf("%d checks of %d entities, seen %v", b.world.calls, r.TotalEntities(), r.Entities()[0].Seen)
 	}
 	// Twice under one key, with answers that differ: the stricter one counts.

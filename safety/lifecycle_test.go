@@ -21,7 +21,7 @@ func TestLifecycle(t *testing.T) {
 	a := b.ask()
 	want := safety.Approval{
 		ID: a.ID, Session: nike, CallID: "call-1", Tool: "provision_campaign", Agent: "media_planner", InvocationID: "inv-1", RunID: "run-1",
-		DecisionNode: "node-1", TraceID: "trace-1", SpanID: "span-1",
+		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1",
 		ArgsDigest: a.ArgsDigest, Args: []byte(`{"campaign":"summer","total":200000}`),
 		Entities: []entity.Canonical{yahoo, strava, budget}, Fingerprint: safety.Fingerprint([]entity.Canonical{budget, strava, yahoo}),
 		PolicyVersion: safety.DefaultPolicy().Version(), Receipt: safety.Receipt{Watermark: 12, RowsRead: 10, Version: "rules"},
@@ -41,6 +41,10 @@ func TestLifecycle(t *testing.T) {
 		!out.Approval.DecidedAt.Equal(epoch.Add(time.Hour)) || out.Approval.Verdict != "safe" ||
 		out.Report.ApprovalID() != a.ID || out.Report.Fingerprint() != a.Fingerprint || out.Report.PolicyVersion() != a.PolicyVersion {
 		t.Errorf("Answer: %+v", out)
+	}
+	// The ledger gives back less than that.
+	if out.Approval.Args == nil || len(out.Approval.Entities) != 3 {
+		t.Errorf("%d entities, arguments %s", len(out.Approval.Entities), out.Approval.Args)
 	}
 	if stored := string(out.Approval.Report); !strings.Contains(stored, out.Report.ID()) {
 		t.Errorf("stored report %s is not report %s", stored, out.Report.ID())
@@ -97,8 +101,11 @@ func TestLifecycle(t *testing.T) {
 	if want := []safety.Stage{safety.StageAnswer, safety.StageExecute}; !slices.Equal(b.stages, want) {
 		t.Errorf("reports at %v, want %v", b.stages, want)
 	}
-	if want := []string{"node-1", "node-1", "node-1"}; !slices.Equal(b.record.seen, want) {
-		t.Errorf("record read for %q, want %q", b.record.seen, want)
+	asked := safety.Decision{Node: "node-1", Answer: "answer-1", Run: "run-1", After: "after-1"}
+	checked := asked
+	checked.UpTo = 12
+	if want := []safety.Decision{asked, checked, checked}; !slices.Equal(b.record.seen, want) {
+		t.Errorf("record read for %+v, want %+v", b.record.seen, want)
 	}
 }
 

@@ -328,7 +328,7 @@ func TestSlowCheckGivesNoTime(t *testing.T) {
 func TestUnseenEntities(t *testing.T) {
 	b := newBench(t, nil, strava, budget).approved()
 	late := thing("Product", "ESPN Video Pre-roll", fine)
-	b.record.snap.Entities = []entity.Canonical{thing("Budget", "$200,000", values{"amount": usd("$1")}), late} // strava is gone, the budget was seen anew
+	b.record.snap.Entities = []entity.Canonical{budget, late} // strava is gone
 	b.world.states[late.Key] = safety.State{Attributes: fine}
 	b.record.snap.Receipt.RowsRead++
 	_, r, err := b.permit()

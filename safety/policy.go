@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The attribute that has a meaning of its own: an answer that it is false is an
-// alert whether or not it was seen.
+// An attribute with a meaning of its own, as [Exists] has one: an answer that it is false
+// is an alert whether or not it was seen.
 const availability = "availability"
 
 // Other is the key in [Policy.Rules] of the rule for attributes without one.

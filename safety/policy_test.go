@@ -70,6 +70,7 @@ func TestPolicyValidate(t *testing.T) {
 		{`type "T": MaxAge is -1ns`, ofType("T", safety.TypePolicy{MaxAge: -1})},
 		{`type "T": MinConfidence is NaN`, ofType("T", safety.TypePolicy{MinConfidence: new(math.NaN())})},
 		{`type "T": rule "a": drift type ""`, ofType("T", safety.TypePolicy{Rules: map[string]safety.Rule{"a": {}}})},
+		{`type "T": Unseen is 2: use UnseenDeny or UnseenAllow`, ofType("T", safety.TypePolicy{Unseen: 2})},
 		{"Require is 3", func(p *safety.Policy) { p.Require = 3 }},
 		{"Listed is empty", func(p *safety.Policy) { p.Require = safety.RequireListed }},
 		{`Listed has ["T"]: it is for RequireListed only`, func(p *safety.Policy) { p.Listed = []string{"T"} }},
@@ -82,7 +83,7 @@ func TestPolicyValidate(t *testing.T) {
 		{`budget 0: LimitAttribute "A b"`, budgets(with(func(b *safety.BudgetRule) { b.LimitAttribute = "A b" }))},
 		{"budget 0: severity is 2", budgets(with(func(b *safety.BudgetRule) { b.Severity = 2 }))},
 		{"budget 1: it is there twice", budgets(fits, fits)},
-		{`budget 0: Evaluated sums every "Product"`, func(p *safety.Policy) {
+		{`budget 0: Everything sums every "Product"`, func(p *safety.Policy) {
 			budgets(with(func(b *safety.BudgetRule) { b.Everything = true }))(p)
 			p.Require, p.Listed = safety.RequireListed, []string{"Budget"}
 		}},
@@ -153,8 +154,9 @@ func TestPolicyVersion(t *testing.T) {
 			ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}})(p)
 			p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.5}
 		},
+		"type unseen":  ofType(safety.TypePolicy{Unseen: safety.UnseenAllow}),
 		"another type": func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"U": {Optional: true}} },
-		"arguments":    func(p *safety.Policy) { p.Require = safety.RequireNamed },
+		"named":        func(p *safety.Policy) { p.Require = safety.RequireNamed },
 		"listed":       func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T"} },
 		"listed two":   func(p *safety.Policy) { p.Require, p.Listed = safety.RequireListed, []string{"T", "U"} },
 		"budget":       func(p *safety.Policy) { p.Budgets = []safety.BudgetRule{fits} },

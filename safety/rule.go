@@ -106,7 +106,8 @@ type Rule struct {
 	// Effect is what a change leads to. Default: it blocks. It is for changes
 	// only: an attribute that is missing or of another kind fails the check.
 	Effect Effect
-	// Optional allows the attribute to be missing in the answer; it is then not
+	// Optional allows the attribute to be missing in the answer, or to be one that nothing
+	// on record shows, such as a quantity that only the plan has; it is then not
 	// compared. An entity of which nothing is compared fails its check.
 	Optional bool
 }

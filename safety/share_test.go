@@ -26,8 +26,7 @@ func sharing(b *bench, call func(context.Context) (map[string]entity.Value, erro
 
 // One call answers for all entities of a check; the next check makes its own.
 func TestShareOncePerCheck(t *testing.T) {
-	same := yahoo
-	same.Attributes = strava.Attributes
+	same := thing("Product", yahoo.Value, strava.Attributes)
 	var calls atomic.Int64
 	var b *bench
 	var ids []string

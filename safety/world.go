@@ -111,13 +111,17 @@ func (q *inquiry) require(e, later entity.Canonical, unseen bool) {
 // grown returns e with what the record says of it beyond that. What was shown when the
 // request was asked stays as it was.
 func grown(e, later entity.Canonical) entity.Canonical {
-	e = cloneEntity(e)
-	for name, v := range later.Attributes {
-		if _, had := e.Attributes[name]; !had {
-			e.Attributes[name] = v
-		}
-	}
 	had := e.Seen
+	e.Attributes, e.Seen = maps.Clone(e.Attributes), slices.Clip(e.Seen)
+	for name, v := range later.Attributes {
+		if _, has := e.Attributes[name]; has {
+			continue
+		}
+		if e.Attributes == nil {
+			e.Attributes = make(map[string]entity.Value)
+		}
+		e.Attributes[name] = v
+	}
 	for i, s := range later.Seen {
 		same := func(o entity.Entity) bool {
 			return o.EventID == s.EventID && o.Source == s.Source && o.TechNode == s.TechNode && maps.Equal(o.Attributes, s.Attributes)

@@ -1,0 +1,224 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// The sightings of the tests: what a tool showed and the model that asks had read, what
+// it had not read, what repeats the arguments of its call, what somebody says, and what
+// stands in the arguments of the action.
+func readAt(v string) entity.Entity {
+	e := unreadAt(v)
+	e.Read = true
+	return e
+}
+
+func unreadAt(v string) entity.Entity {
+	return entity.Entity{Source: entity.SourceRule, Attributes: values{"price": usd(v)}}
+}
+
+func echoAt(v string) entity.Entity {
+	e := readAt(v)
+	e.Echoes = []string{"price"}
+	return e
+}
+
+func saidBy(source entity.Source, attributes values) entity.Entity {
+	return entity.Entity{Source: source, Attributes: attributes, TechNode: "node-1"}
+}
+
+func inArgs(attributes values) entity.Entity { return saidBy(entity.SourceAction, attributes) }
+
+// item is the product x with the sightings, as they are.
+func item(seen ...entity.Entity) entity.Canonical { return called("x", seen...) }
+
+func called(value string, seen ...entity.Entity) entity.Canonical {
+	list := slices.Clone(seen)
+	for i := range list {
+		e := &list[i]
+		e.Type, e.Value, e.Confidence, e.SeenAt, e.EventID = "Product", value, 1, epoch, fmt.Sprint("event-", i)
+	}
+	return snapshotted(list...)
+}
+
+var priceRules = []safety.Expected{
+	{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search"},
+	{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search"},
+	{Type: "Product", Attribute: "reach", Rule: "audience", Tool: "look_up"},
+	{Type: "Product", Rule: "names", Tool: "list"},
+	{Type: "Budget", Attribute: "price", Rule: "money", Tool: "budget"},
+}
+
+// TestBasis says which values count, and what is missing where none does.
+func TestBasis(t *testing.T) {
+	optional := func(name string) func(*safety.GuardConfig) {
+		return func(cfg *safety.GuardConfig) {
+			cfg.Policy.Rules[name] = safety.Rule{Drift: safety.Changed, Optional: true}
+		}
+	}
+	tolerant := func(cfg *safety.GuardConfig) {
+		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Tolerance: safety.Tolerance{Percent: 10}}
+	}
+	none := item(inArgs(nil))
+	for _, test := range []struct {
+		name   string
+		change func(*safety.GuardConfig)
+		seen   entity.Canonical
+		others []entity.Canonical
+		asked  bool
+		rules  []safety.Expected
+		now    values
+		// What comes of it: "" for safe, else reason: detail of the failures, and before
+		// -> after: recommendation of the alerts, of which each begins and ends so.
+		want []string
+	}{
+		{name: "one reading", seen: item(unreadAt("$10")), now: values{"price": usd("$10")}},
+		{name: "one reading that does not hold", seen: item(readAt("$10")), now: values{"price": usd("$12")},
+			want: []string{"$10 -> $12: Plan again ... ask for approval of the new plan."}},
+		{name: "two readings, of which the later holds", seen: item(readAt("$10"), readAt("$12")), now: values{"price": usd("$12")},
+			want: []string{"$10 -> $12: Plan again ... price was read as $10 and as $12: read it again before asking."}},
+		{name: "two readings, of which the earlier holds", seen: item(readAt("$12"), readAt("$10")), now: values{"price": usd("$12")},
+			want: []string{"$10 -> $12: Plan again ... price was read as $10 and as $12: read it again before asking."}},
+		{name: "two readings, of which none holds", seen: item(readAt("$10"), readAt("$12")), now: values{"price": usd("$14")},
+			want: []string{"$12 -> $14: Plan again ... price was read as $12 and as $10: read it again before asking."}},
+		{name: "two readings that can both be true", change: tolerant, seen: item(readAt("$10"), readAt("$10.50")), now: values{"price": usd("$10.90")}},
+		{name: "two like readings that do not hold", change: tolerant, seen: item(readAt("$10"), readAt("$10.50")), now: values{"price": usd("$19")},
+			want: []string{"$10.50 -> $19: Plan again ... approval of the new plan."}},
+		{name: "the same reading three times", seen: item(readAt("$10"), readAt("$12"), readAt("$10")), now: values{"price": usd("$10")},
+			want: []string{"$12 -> $10: Plan again ... price was read as $12 and as $10: read it again before asking."}},
+		{name: "one covers the other", change: func(cfg *safety.GuardConfig) {
+			cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Direction: safety.Rise}
+		}, seen: item(readAt("$12"), readAt("$10")), now: values{"price": usd("$11")}, want: []string{"$10 -> $11: Plan again ... approval of the new plan."}},
+		{name: "readings of two kinds", seen: item(readAt("$10"), entity.Entity{Source: entity.SourceDeclared, Attributes: values{"price": number(10)}}), now: values{"price": usd("$10")},
+			want: []string{"type_mismatch: price was seen as number and is now money in USD ... ; price was read as 10 and as $10: read it again before asking.", "nothing_compared: no attribute could be compared"}},
+		{name: "readings of two kinds, and a change", seen: item(readAt("$10"), entity.Entity{Source: entity.SourceDeclared, Attributes: values{"price": number(10)}}), now: values{"price": usd("$11")},
+			want: []string{"type_mismatch: price was seen as number ... read it again before asking.", "nothing_compared: ...", "$10 -> $11: Plan again ... price was read as $10 and as 10: read it again before asking."}},
+		{name: "readings that differ of what is not in the answer", seen: item(readAt("$10"), readAt("$12")), now: values{"reach": number(1)},
+			want: []string{"missing_attribute: price was seen as $12 and is not in the answer; price was read as $12 and as $10: read it again before asking.", "nothing_compared: ..."}},
+
+		{name: "an echo", seen: item(echoAt("$10"), inArgs(nil)), now: values{"price": usd("$10")}, rules: priceRules,
+			want: []string{`nothing_seen: nothing on record shows it: rule "offers" in the results of "search", or rule "audience" in the results of "look_up", or rule "names" in the results of "list" should have; look it up, then ask again`}},
+		{name: "an echo of what was read", seen: item(readAt("$10"), echoAt("$99")), now: values{"price": usd("$10")}},
+		{name: "an echo of one attribute", seen: item(entity.Entity{Source: entity.SourceRule, Echoes: []string{"id"}, Attributes: values{"id": entity.Text("7"), "price": usd("$10")}}),
+			now: values{"id": entity.Text("7"), "price": usd("$10")}, rules: priceRules,
+			want: []string{"nothing_seen: nothing on record shows id: no rule of the configuration shows it"}},
+		{name: "a claim", seen: item(saidBy(entity.SourceClaim, values{"price": usd("$10")})), now: values{"price": usd("$10")},
+			want: []string{"nothing_seen: nothing on record shows it: no rule of the configuration shows it"}},
+		{name: "what a model found", seen: item(saidBy(entity.SourceModel, values{"price": usd("$10")})), now: values{"price": usd("$10")},
+			want: []string{"nothing_seen: nothing on record shows it: ..."}},
+		{name: "the arguments alone", seen: none, now: values{"availability": entity.Bool(true)},
+			want: []string{"nothing_seen: nothing on record shows it: ..."}},
+		{name: "the arguments alone, and it is gone", seen: none, now: values{"availability": entity.Bool(false)},
+			want: []string{"nothing_seen: ...", "not seen -> unavailable: Replace ..."}},
+		{name: "a price that only the arguments have", seen: item(entity.Entity{Source: entity.SourceRule, Attributes: values{"reach": number(1)}}, inArgs(values{"price": usd("$10")})),
+			now: values{"price": usd("$10"), "reach": number(1)}, rules: priceRules,
+			want: []string{`nothing_seen: nothing on record shows price: rule "offers" in the results of "search" should have; look it up, then ask again`}},
+		{name: "a quantity that only the arguments have", change: optional("quantity"), seen: item(readAt("$10"), inArgs(values{"quantity": number(3)})),
+			asked: true, now: values{"price": usd("$10"), "quantity": number(900)}},
+		{name: "nothing but a quantity", change: optional("quantity"), seen: item(inArgs(values{"quantity": number(3)})), now: values{"price": usd("$10")},
+			want: []string{"nothing_seen: ..."}},
+
+		{name: "another spelling", seen: none, others: []entity.Canonical{called("X", readAt("$10"))}, now: values{"price": usd("$10")},
+			want: []string{`nothing_seen: nothing on record shows it: ... ; "X" was read: name it by exactly that`}},
+		{name: "another spelling that nobody read", seen: none, others: []entity.Canonical{called("X", echoAt("$10"))}, now: values{"price": usd("$10")},
+			want: []string{"nothing_seen: nothing on record shows it: no rule of the configuration shows it", "nothing_seen: ..."}},
+		{name: "another thing", seen: none, others: []entity.Canonical{called("y", readAt("$10"))}, now: values{"price": usd("$10")},
+			want: []string{"nothing_seen: nothing on record shows it: no rule of the configuration shows it"}},
+
+		{name: "read by the model that asked", seen: item(readAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
+		{name: "not read by the model that asked", seen: item(unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")},
+			want: []string{"not_read: price is $10 on record, and the model that asked had not read it: read it, then ask again"}},
+		{name: "not read, and not in the answer", seen: item(unreadAt("$10"), inArgs(nil)), asked: true, now: values{"reach": number(1)},
+			want: []string{"not_read: ...", "missing_attribute: ...", "nothing_compared: ..."}},
+		{name: "one of two read", seen: item(unreadAt("$10"), readAt("$10"), unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
+		{name: "not read, and no model asked", seen: item(unreadAt("$10"), inArgs(nil)), now: values{"price": usd("$10")}},
+		{name: "not read, and optional", change: optional("price"), seen: item(unreadAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")}},
+		{name: "not read, and not named", seen: item(unreadAt("$10")), asked: true, now: values{"price": usd("$10")}},
+		{name: "not read, not named, and changed", seen: item(unreadAt("$10")), asked: true, now: values{"price": usd("$12")},
+			want: []string{"$10 -> $12: ..."}},
+		{name: "an echo that was read", seen: item(unreadAt("$10"), echoAt("$10"), inArgs(nil)), asked: true, now: values{"price": usd("$10")},
+			want: []string{"not_read: ..."}},
+
+		{name: "the arguments say the same", seen: item(readAt("$10"), inArgs(values{"price": usd("$10")})), now: values{"price": usd("$10")}},
+		{name: "the arguments differ", seen: item(readAt("$10"), inArgs(values{"price": usd("$9")})), now: values{"price": usd("$10")},
+			want: []string{"argument_differs: price is $9 in the arguments and was read as $10: plan with what was read, then ask again"}},
+		{name: "the arguments differ within the tolerance", change: tolerant, seen: item(readAt("$10"), inArgs(values{"price": usd("$9")})), now: values{"price": usd("$10")}},
+		{name: "the arguments differ from an earlier reading", change: tolerant, seen: item(readAt("$8"), readAt("$8.80"), inArgs(values{"price": usd("$9.60")})), now: values{"price": usd("$8")}},
+		{name: "the arguments differ in kind", seen: item(readAt("$10"), inArgs(values{"price": number(10)})), now: values{"price": usd("$10")},
+			want: []string{"argument_differs: price is 10 in the arguments and was read as $10: ..."}},
+		{name: "the arguments say two things", seen: item(readAt("$10"), inArgs(values{"price": usd("$10")}), inArgs(values{"price": usd("$9")}), inArgs(values{"price": usd("$9")})), now: values{"price": usd("$10")},
+			want: []string{"argument_differs: price is $9 ..."}},
+		{name: "those of another action differ", seen: item(readAt("$10"), entity.Entity{Source: entity.SourceAction, TechNode: "node-0", Attributes: values{"price": usd("$9")}}), now: values{"price": usd("$10")}},
+		{name: "what a person says differs", seen: item(readAt("$10"), saidBy(entity.SourceClaim, values{"price": usd("$9")})), now: values{"price": usd("$10")}},
+		{name: "an optional attribute that was read differs", change: optional("price"), seen: item(readAt("$10"), inArgs(values{"price": usd("$9")})), now: values{"price": usd("$10")},
+			want: []string{"argument_differs: ..."}},
+
+		{name: "it exists", seen: item(saidBy(entity.SourceRule, nil)), now: values{"exists": entity.Bool(true)}},
+		{name: "its source knows it", seen: item(saidBy(entity.SourceRule, nil)), now: values{"reach": number(3)}},
+		{name: "its source knows nothing", seen: item(saidBy(entity.SourceRule, nil)), now: values{"reach": {}},
+			want: []string{"missing_attribute: exists was seen as true and is not in the answer", "nothing_compared: ..."}},
+		{name: "it does not exist", seen: item(saidBy(entity.SourceRule, nil)), now: values{"exists": entity.Bool(false)},
+			want: []string{"true -> false: Replace Product x ..."}},
+		{name: "it does not exist, as was read", seen: item(saidBy(entity.SourceRule, values{"exists": entity.Bool(false)})), now: values{"exists": entity.Bool(false)},
+			want: []string{"false -> false: Replace Product x ..."}},
+		{name: "what did not exist does", seen: item(saidBy(entity.SourceRule, values{"exists": entity.Bool(false)})), now: values{"reach": number(3)},
+			want: []string{"false -> true: ..."}},
+		{name: "what has a price does not exist", seen: item(readAt("$10")), now: values{"price": usd("$10"), "exists": entity.Bool(false)},
+			want: []string{"not seen -> false: Replace Product x ..."}},
+		{name: "a text says that it exists", seen: item(saidBy(entity.SourceRule, nil)), now: values{"exists": entity.Text("true")},
+			want: []string{"type_mismatch: exists was seen as boolean and is now text ...", "nothing_compared: ..."}},
+		{name: "a text says that what has a price exists", seen: item(readAt("$10")), now: values{"price": usd("$10"), "exists": entity.Text("true")},
+			want: []string{"type_mismatch: exists is a text where a boolean is expected"}},
+		{name: "sold out, as was read", seen: item(saidBy(entity.SourceRule, values{"availability": entity.Bool(false)})), now: values{"availability": entity.Bool(false)},
+			want: []string{"unavailable -> unavailable: Replace ..."}},
+		{name: "sold out where a number was read", seen: item(saidBy(entity.SourceRule, values{"availability": number(3)})), now: values{"availability": entity.Bool(false)},
+			want: []string{"type_mismatch: ...", "nothing_compared: ...", "3 -> unavailable: Replace ..."}},
+		{name: "available and sold out where a number was read too", seen: item(saidBy(entity.SourceRule, values{"availability": entity.Bool(true)}), saidBy(entity.SourceRule, values{"availability": number(3)})),
+			now: values{"availability": entity.Bool(false)}, want: []string{"type_mismatch: ...", "nothing_compared: ...", "available -> unavailable: Replace ... as available and as 3: read it again before asking."}},
+		{name: "and the number was read first", seen: item(saidBy(entity.SourceRule, values{"availability": number(3)}), saidBy(entity.SourceRule, values{"availability": entity.Bool(true)})),
+			now: values{"availability": entity.Bool(false)}, want: []string{"type_mismatch: ...", "nothing_compared: ...", "available -> unavailable: Replace ... as available and as 3: read it again before asking."}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, test.change, append([]entity.Canonical{test.seen}, test.others...)...)
+			b.record.snap.Asked, b.record.snap.Expected = test.asked, test.rules
+			b.world.states[test.seen.Key] = safety.State{Attributes: test.now}
+			b.ask()
+			said(t, b.check(), test.want...)
+		})
+	}
+}
+
+// said compares the failures and the alerts of a report with what they are to say; "..."
+// stands for the rest, or what is between.
+func said(t *testing.T, r safety.Report, want ...string) {
+	t.Helper()
+	var got []string
+	for _, f := range r.Failures() {
+		got = append(got, f.Reason+": "+f.Detail)
+	}
+	for _, a := range r.Alerts() {
+		got = append(got, a.Before+" -> "+a.After+": "+a.Recommendation)
+	}
+	match := func(text, pattern string) bool {
+		head, tail, open := strings.Cut(pattern, "...")
+		if !open {
+			return text == pattern
+		}
+		return strings.HasPrefix(text, strings.TrimSpace(head)) && strings.HasSuffix(text, strings.TrimSpace(tail))
+	}
+	if !slices.EqualFunc(got, want, match) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if r.IsSafeToApprove() != (len(want) == 0) {
+		t.Errorf("safe %t\n%s", r.IsSafeToApprove(), r.Summary())
+	}
+}
