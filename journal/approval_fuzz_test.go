@@ -47,6 +47,7 @@ func FuzzApproval(f *testing.F) {
 	conn := connect(f, j.Path(), sqlite.OpenReadWrite)
 	policy := safety.DefaultPolicy()
 	pending := ledgertest.Pending(0)
+	allRead(&pending)
 	now := pending.RequestedAt.Add(time.Minute)
 	receipt := safety.Receipt{Watermark: 9, RowsRead: 7, Version: "rules"}
 	guard, err := safety.NewGuard(safety.GuardConfig{
@@ -64,6 +65,7 @@ func FuzzApproval(f *testing.F) {
 		n++
 		args := map[string]any{"n": float64(n)}
 		a := ledgertest.Pending(n)
+		allRead(&a)
 		a.ArgsDigest, a.Args, err = safety.ArgsDigest(args)
 		if err != nil {
 			t.Fatal(err)

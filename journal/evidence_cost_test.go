@@ -95,7 +95,7 @@ func long(tb testing.TB, j *journal.Journal, n int64) {
 // TestEvidenceCostsTheSameHoweverLong counts the rows that SQLite visits for each look at a
 // short session and at one with 10,000 sightings of one thing.
 func TestEvidenceCostsTheSameHoweverLong(t *testing.T) {
-	const short, wide = 10, 10_000
+	short, wide := int64(10), int64(rounds(10_000, 1_000))
 	costs := make(map[int64]map[string]int)
 	for _, n := range []int64{short, wide} {
 		j := openJournal(t, nil)

@@ -35,7 +35,7 @@ func TestRetentionRemovesEvidence(t *testing.T) {
 	want := sizes(t, j)
 	appendAll(t, j, aged(named("old"), "r", 3, 2*day)...)
 	flush(t, j)
-	extracted(t, j, of(named("old"), filled(0, 600)))
+	extracted(t, j, of(named("old"), filled(0, 300)))
 	sweep(t, j, journal.Retention{MaxAge: day})
 	if d := cmp.Diff(want, sizes(t, j)); d != "" {
 		t.Errorf("what is left differs (-want +got):\n%s", d)
@@ -149,8 +149,8 @@ func TestRetentionFailsMidwayInEvidence(t *testing.T) {
 	j := openJournal(t, nil)
 	appendAll(t, j, aged(testSession, "r", 3, 2*day)...)
 	flush(t, j)
-	extracted(t, j, filled(0, 600))
-	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON evidence_sightings WHEN OLD.seq = 500 BEGIN SELECT raise(ABORT, 'broken'); END")
+	extracted(t, j, filled(0, 300))
+	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON evidence_sightings WHEN OLD.seq = 280 BEGIN SELECT raise(ABORT, 'broken'); END")
 	if err := j.Sweep(t.Context(), journal.Retention{MaxAge: day}, sweepTime); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Fatalf("the sweep ended with %v", err)
 	}
@@ -161,7 +161,7 @@ func TestRetentionFailsMidwayInEvidence(t *testing.T) {
 	// The session goes on meanwhile, and is extracted further.
 	appendAll(t, j, aged(testSession, "r2", 1, time.Minute)...)
 	flush(t, j)
-	extracted(t, j, filled(600, 1))
+	extracted(t, j, filled(300, 1))
 	alter(t, j, "DROP TRIGGER broken")
 	if err := j.Sweep(t.Context(), journal.Retention{MaxAge: day}, sweepTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)

@@ -598,3 +598,23 @@ func TestDamagedEvidenceIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfRowsInAnyOrder finds a thing from its first row on, wherever that stands.
+func TestKeysOfRowsInAnyOrder(t *testing.T) {
+	j := openJournal(t, nil)
+	keys := func(upTo int64) int {
+		return len(read(t, j, func(r graphsync.EvidenceReader) ([]string, error) { return r.Keys("", upTo, 9) }))
+	}
+	a := step(0, 9)
+	a.Sightings = []graphsync.Sighting{sighted("A", 9, entity.SourceRule), sighted("A", 4, entity.SourceRule)}
+	extracted(t, j, a)
+	if before, after := keys(3), keys(4); before != 0 || after != 1 {
+		t.Errorf("%d keys up to row 3 and %d up to row 4, want 0 and 1", before, after)
+	}
+	b := step(9, 10)
+	b.Sightings = []graphsync.Sighting{sighted("A", 2, entity.SourceRule)}
+	extracted(t, j, b)
+	if before, after := keys(1), keys(2); before != 0 || after != 1 {
+		t.Errorf("%d keys up to row 1 and %d up to row 2, want 0 and 1", before, after)
+	}
+}

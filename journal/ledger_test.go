@@ -209,10 +209,10 @@ func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
 	j := openJournal(t, nil)
 	a := ledgertest.Pending(1)
 	seen := a.Entities[0].Seen[0]
-	for range 10_000 {
+	for range rounds(10_000, 1_000) {
 		a.Entities[0].Seen = append(a.Entities[0].Seen, seen)
 	}
-	a.Report = bytes.Repeat([]byte("1"), 1<<20)
+	a.Report = bytes.Repeat([]byte("1"), 1<<18)
 	if err := j.Ledger().Create(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}

@@ -58,8 +58,19 @@ func onceApproval() (safety.Approval, error) {
 		return a, err
 	}
 	a.ConfirmationID, a.ArgsDigest, a.Args = "conf", sum, canonical
+	allRead(&a)
 	a.PolicyVersion, a.Receipt, a.Gaps = oncePolicy().Version(), safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}, nil
 	return a, nil
+}
+
+// allRead makes readings of all that was seen.
+func allRead(a *safety.Approval) {
+	for i := range a.Entities {
+		for j := range a.Entities[i].Seen {
+			a.Entities[i].Seen[j].Echoes = nil
+		}
+	}
+	a.Fingerprint = safety.Fingerprint(a.Entities)
 }
 
 // carryOut lets many runs answer and carry out the one approval, each by itself. Each
