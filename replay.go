@@ -68,7 +68,7 @@ type (
 
 // replayed is what a repeated call gave.
 type replayed struct {
-	found []entity.Canonical
+	found map[string]entity.Entity
 	at    time.Time // when it began
 	took  time.Duration
 }
@@ -182,55 +182,46 @@ func (r *replayChecker) admit(ctx context.Context, c graphsync.Call) error {
 
 // compare takes what a repeated call says of e into state.
 func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *safety.State) error {
-	others := 0
+	now, shown := again.found[e.Key]
+	if !shown {
+		return again.gone(e, s)
+	}
+	if len(now.Attributes) == 0 {
+		now.Attributes = map[string]entity.Value{safety.Exists: entity.Bool(true)}
+	}
 	var errs []error
-	for _, now := range again.found {
-		if now.Key != e.Key {
-			if now.Type == e.Type {
-				others++
-			}
+	for _, name := range slices.Sorted(maps.Keys(now.Attributes)) {
+		v := now.Attributes[name]
+		// What was seen in another call is asked for there.
+		if _, seen := e.Attributes[name]; seen {
 			continue
 		}
-		// Of what is spelled in several ways, each is a thing of its own.
-		same := slices.DeleteFunc(slices.Clone(now.Seen), func(s entity.Entity) bool { return s.Value != e.Value })
-		if len(same) > 0 {
-			now = entity.Canonicalize(same)[0]
-		} else if s.Named && spelledOtherwise(e) {
-			others++ // it is gone, and what is left has its name but for the spelling
-			continue
+		if other := state.Attributes[name]; !other.IsZero() && !other.Equal(v) {
+			errs = append(errs, fmt.Errorf("the repeated calls do not say the same of %s", name))
 		}
-		for _, name := range slices.Sorted(maps.Keys(now.Attributes)) {
-			v := now.Attributes[name]
-			// What was seen in another call is asked for there.
-			if _, seen := e.Attributes[name]; seen {
-				continue
-			}
-			if other := state.Attributes[name]; !other.IsZero() && !other.Equal(v) {
-				errs = append(errs, fmt.Errorf("the repeated calls do not say the same of %s", name))
-			}
+		state.Attributes[name] = v
+	}
+	for _, name := range s.Attributes {
+		if v := now.Attributes[name]; !v.IsZero() {
 			state.Attributes[name] = v
 		}
-		for _, name := range s.Attributes {
-			if v := now.Attributes[name]; !v.IsZero() {
-				state.Attributes[name] = v
-			}
-		}
-		if len(e.Attributes) == 0 && len(now.Attributes) == 0 {
-			// Its value is all that was seen of it, and that is the same.
-			state.Attributes["availability"] = entity.Bool(true)
-		}
-		return errors.Join(errs...)
 	}
-	gone := fmt.Errorf("%s was called again with the same arguments and does not show it any more", s.Call.Tool)
-	if others > 0 {
-		gone = fmt.Errorf("%s was called again with the same arguments: %d other %s entities are in its result, this one is gone from it", s.Call.Tool, others, e.Type)
-	}
-	return &safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: gone}
+	return errors.Join(errs...)
 }
 
-// spelledOtherwise reports whether e is one of several spellings on record.
-func spelledOtherwise(e entity.Canonical) bool {
-	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source != entity.SourceModel && s.Value != e.Value })
+// gone says that a repeated call does not show e any more.
+func (again replayed) gone(e entity.Canonical, s graphsync.Source) error {
+	others := 0
+	for _, o := range again.found {
+		if o.Type == e.Type {
+			others++
+		}
+	}
+	err := fmt.Errorf("%s was called again with the same arguments and does not show it any more", s.Call.Tool)
+	if others > 0 {
+		err = fmt.Errorf("%s was called again with the same arguments: %d other %s entities are in its result, this one is gone from it", s.Call.Tool, others, e.Type)
+	}
+	return &safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: err}
 }
 
 // now reads the clock.

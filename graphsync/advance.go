@@ -20,6 +20,9 @@ import (
 type Evidence struct {
 	store   EvidenceStore
 	extract *Extractor
+	// busy has one call of this process at a time extract the rows of a session: the others
+	// would make the same of them, and give way.
+	busy busy
 }
 
 // NewEvidence returns the evidence in a store. A nil Extractor finds declared entities only.
@@ -49,6 +52,11 @@ func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int) er
 	if depth > maxNested {
 		return errNested
 	}
+	release, err := ev.busy.acquire(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer release()
 	begun := make(map[string]*schema.Event)
 	for {
 		b := &batch{ev: ev, session: s, begun: begun}

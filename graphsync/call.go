@@ -182,13 +182,20 @@ func replayOf(row *schema.Event) (id, replay string, err error) {
 	return attributes.ADK.ID, attributes.ADK.Replay, err
 }
 
-// Found returns what the rules and the declarations find in one row, each thing once: the
-// row of a call that was repeated is read as that of the first one was. A row that fails
-// is an error.
-func (x *Extractor) Found(row schema.Event) ([]entity.Canonical, error) {
-	extraction := x.Extract([]schema.Event{row})
-	if len(extraction.Failed) > 0 {
-		return nil, extraction.Failed[0].Err
+// Found returns what the rules and the declarations find in one row, by the
+// [entity.Entity.Identity]: the row of a call that was repeated is read as that of the
+// first one was. A row that fails is an error.
+func (x *Extractor) Found(row schema.Event) (map[string]entity.Entity, error) {
+	read, err := x.row(&row, nil)
+	if err != nil {
+		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}
 	}
-	return entity.Canonicalize(extraction.Entities), nil
+	out := make(map[string]entity.Entity)
+	for _, e := range finished(&row, read.entities) {
+		if old, known := out[e.Identity()]; known {
+			e = merged(old, e)
+		}
+		out[e.Identity()] = e
+	}
+	return out, nil
 }

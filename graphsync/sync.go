@@ -6,7 +6,6 @@ package graphsync
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -70,13 +69,12 @@ type Syncer struct {
 	store   Store
 	extract *Extractor
 
-	mu   sync.Mutex
-	busy map[schema.Session]chan struct{}
+	busy busy
 }
 
 // NewSyncer returns a Syncer. A nil Extractor finds declared entities only.
 func NewSyncer(store Store, x *Extractor) *Syncer {
-	return &Syncer{store: store, extract: x, busy: make(map[schema.Session]chan struct{})}
+	return &Syncer{store: store, extract: x}
 }
 
 // Sync flushes the store, extracts the entities of a session, publishes them with
@@ -84,7 +82,7 @@ func NewSyncer(store Store, x *Extractor) *Syncer {
 // a model or kept from rows that cannot be read now. Rows that could not be read
 // are no error: the receipt counts them. It reads the whole session.
 func (s *Syncer) Sync(ctx context.Context, session schema.Session) (*Graph, Receipt, error) {
-	release, err := s.acquire(ctx, session)
+	release, err := s.busy.acquire(ctx, session)
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("sync session %s: %w", session.ID, err)
 	}
@@ -144,29 +142,4 @@ func (x *Extraction) receipt(version string) Receipt {
 		r.Errors = append(r.Errors, x.Failed[i].Error())
 	}
 	return r
-}
-
-// acquire waits until no other call works on the session, or until ctx is done.
-func (s *Syncer) acquire(ctx context.Context, session schema.Session) (release func(), err error) {
-	for {
-		s.mu.Lock()
-		other, busy := s.busy[session]
-		if !busy {
-			mine := make(chan struct{})
-			s.busy[session] = mine
-			s.mu.Unlock()
-			return func() {
-				s.mu.Lock()
-				delete(s.busy, session)
-				s.mu.Unlock()
-				close(mine)
-			}, nil
-		}
-		s.mu.Unlock()
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }

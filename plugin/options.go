@@ -90,10 +90,11 @@ type Offloader interface {
 }
 
 // Required reports whether rows of the type are always written, whole: without
-// them nobody could tell whether the record of a run and of an approval is complete.
+// them nobody could tell whether the record of a run and of an approval is complete, or
+// whether a result is what models read.
 func Required(eventType string) bool {
 	switch eventType {
-	case schema.InvocationStarting, schema.InvocationCompleted, schema.InvocationError:
+	case schema.InvocationStarting, schema.InvocationCompleted, schema.InvocationError, schema.ToolResultRewritten:
 		return true
 	}
 	return schema.IsApproval(eventType)

@@ -76,7 +76,7 @@ func Evidence(eventType string) (rows, content bool) {
 	switch eventType {
 	case UserMessageReceived, ToolStarting, ToolCompleted, ToolError:
 		return true, true
-	case AgentStarting, AgentCompleted, AgentError, LLMRequest, LLMResponse, LLMError, ToolResultRewritten:
+	case AgentStarting, AgentCompleted, AgentError, LLMRequest, LLMResponse, LLMError:
 		return true, false
 	}
 	return false, false
