@@ -54,7 +54,9 @@ type Instance struct {
 	rec     *cgplugin.Recorder
 	journal *journal.Journal
 	sync    *graphsync.Syncer
-	guard   *safety.Guard
+	// of is what the rows show, and what decisions rest on.
+	of    *graphsync.Evidence
+	guard *safety.Guard
 	// follower extracts rows in the background; nil when recording is off.
 	follower *follower
 	// parts stores large and binary parts; nil when they are not kept.
@@ -134,13 +136,13 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	}
 	in.journal = j
 	in.sync = graphsync.NewSyncer(j, extractor)
-	of := graphsync.NewEvidence(j.Evidence(), extractor)
+	in.of = graphsync.NewEvidence(j.Evidence(), extractor)
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
-		Ledger: j.Ledger(), Evidence: in.evidence(of, extractor), Checkers: checkers, Policy: policy,
+		Ledger: j.Ledger(), Evidence: in.evidence(extractor), Checkers: checkers, Policy: policy,
 		Authorizer: in.cfg.Authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.cfg.Now,
 	})
 	if err == nil {
-		in.follower, err = follow(ctx, j, of, in.sync, in.log)
+		in.follower, err = follow(ctx, j, in.of, in.sync, in.log)
 	}
 	if err == nil {
 		in.parts, err = in.cfg.openParts(ctx, in.log)

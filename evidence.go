@@ -29,9 +29,9 @@ type evidence struct {
 }
 
 // evidence returns that of the process which records.
-func (in *Instance) evidence(of *graphsync.Evidence, x *graphsync.Extractor) *evidence {
+func (in *Instance) evidence(x *graphsync.Extractor) *evidence {
 	return &evidence{
-		of: of, journal: in.journal, expected: expectedOf(x),
+		of: in.of, journal: in.journal, expected: expectedOf(x),
 		// The recorder is made after the guard.
 		live:  func(s Session) []string { return in.rec.LiveRuns(s) },
 		turns: func(ctx context.Context, s Session) cgplugin.Turns { return in.rec.Turns(ctx, s) },

@@ -54,7 +54,6 @@ type replayChecker struct {
 
 // Keys of what the entities of one check share.
 type (
-	recordKey struct{}
 	budgetKey struct{ checker *replayChecker }
 	admitKey  struct {
 		checker *replayChecker
@@ -94,14 +93,7 @@ func (r *replayChecker) Check(ctx context.Context, e entity.Canonical) (safety.S
 	if err := whole(e); err != nil {
 		return safety.State{}, err
 	}
-	calls, err := safety.Share(ctx, recordKey{}, func(ctx context.Context) (*graphsync.Calls, error) {
-		rows, err := r.in.journal.Events(ctx, session)
-		return graphsync.NewCalls(rows), err
-	})
-	if err != nil {
-		return safety.State{}, fmt.Errorf("reading the recorded calls: %w", err)
-	}
-	sources, err := calls.Sources(e)
+	sources, err := r.in.of.Sources(ctx, session, e)
 	if err != nil {
 		return safety.State{}, fmt.Errorf("no call can be repeated for it: %w", err)
 	}
@@ -186,12 +178,11 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 	if !shown {
 		return again.gone(e, s)
 	}
-	if len(now.Attributes) == 0 {
-		now.Attributes = map[string]entity.Value{safety.Exists: entity.Bool(true)}
-	}
+	present := map[string]entity.Value{safety.Exists: entity.Bool(true)}
+	maps.Copy(present, now.Attributes)
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(now.Attributes)) {
-		v := now.Attributes[name]
+	for _, name := range slices.Sorted(maps.Keys(present)) {
+		v := present[name]
 		// What was seen in another call is asked for there.
 		if _, seen := e.Attributes[name]; seen {
 			continue
@@ -202,7 +193,7 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 		state.Attributes[name] = v
 	}
 	for _, name := range s.Attributes {
-		if v := now.Attributes[name]; !v.IsZero() {
+		if v := present[name]; !v.IsZero() {
 			state.Attributes[name] = v
 		}
 	}
