@@ -183,9 +183,11 @@ type call struct {
 	startRow, endRow rowID
 	result           jsonenc.Digest
 	tracked          bool
-	entities         []byte
-	approval         safety.Approval
-	permit           *safety.Permit
+	// args is the digest of the arguments that the call began with.
+	args     digestOf
+	entities []byte
+	approval safety.Approval
+	permit   *safety.Permit
 	// refused says why the call did not run, refusal the same as the model is told.
 	refused string
 	refusal *safety.Refusal
