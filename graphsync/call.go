@@ -23,6 +23,8 @@ type Call struct {
 	ID, Tool, Agent string
 	// Args are its arguments, if it can be repeated.
 	Args map[string]any
+	// State is what it read of the session's state, as JSON, by key.
+	State map[string]json.RawMessage
 	// Problem says why the call cannot be repeated with the same arguments; "" if it can.
 	Problem string
 }
@@ -144,12 +146,12 @@ func (c *Calls) call(node string) Call {
 		Args map[string]any `json:"args"`
 	}
 	contentErr := json.Unmarshal(row.Content, &content)
-	id, replay, attributesErr := replayOf(row)
+	id, replay, _, attributesErr := replayOf(row)
 	out.Tool, out.ID = content.Tool, id
 	var ended string
 	var endedErr error
 	if row := c.ended[node]; row != nil && len(row.Attributes) > 0 {
-		_, ended, endedErr = replayOf(row)
+		_, ended, out.State, endedErr = replayOf(row)
 	}
 	switch err := cmp.Or(contentErr, attributesErr, endedErr); {
 	case err != nil:
@@ -171,15 +173,16 @@ func (c *Calls) call(node string) Call {
 }
 
 // replayOf reads what the row of a call says of its repetition.
-func replayOf(row *schema.Event) (id, replay string, err error) {
+func replayOf(row *schema.Event) (id, replay string, state map[string]json.RawMessage, err error) {
 	var attributes struct {
 		ADK struct {
-			ID     string `json:"function_call_id"`
-			Replay string `json:"replay"`
+			ID     string                     `json:"function_call_id"`
+			Replay string                     `json:"replay"`
+			State  map[string]json.RawMessage `json:"state"`
 		} `json:"adk"`
 	}
 	err = json.Unmarshal(row.Attributes, &attributes)
-	return attributes.ADK.ID, attributes.ADK.Replay, err
+	return attributes.ADK.ID, attributes.ADK.Replay, attributes.ADK.State, err
 }
 
 // Found returns what the rules and the declarations find in one row, each thing once: the

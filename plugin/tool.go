@@ -28,7 +28,7 @@ func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]
 
 func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[string]any) *call {
 	c := r.newCall(ctx, t, rec.now())
-	c.origin = originOf(t, args)
+	c.origin = originOf(bare(t), args)
 	var note string
 	note, c.replay = rec.replayNote(t, args)
 	out := rec.emit(ctx, r, row{
@@ -129,7 +129,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 		return
 	}
 	c.done = true
-	entities, child := c.entities, c.child
+	entities, child, state := c.entities, c.child, c.state // the call reads no more
 	r.mu.Unlock()
 	if c.refusal != nil && !c.repeated {
 		entities = rec.drifted(entities, c.refusal.Report)
@@ -164,6 +164,9 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 			d.OptStr("replay", note)
 			child.link(d)
 			rec.argsAtEnd(d, c, args, asks, completed)
+			if completed && len(state) > 0 {
+				d.Any("state", state)
+			}
 		},
 		attrs: func(d jsonenc.Doc) {
 			if len(entities) > 0 {
