@@ -45,7 +45,7 @@ func (mk *market) Collect(_ context.Context, _ safety.Session, d safety.Decision
 		Source: entity.SourceRule, Confidence: 1, Read: true, SeenAt: time.Now(),
 	}
 	return safety.Snapshot{
-		Entities: []entity.Canonical{{Key: e.Identity(), Type: e.Type, Value: e.Value, Attributes: e.Attributes, Confidence: 1, Seen: []entity.Entity{e}}},
+		Entities: []entity.Canonical{{Key: e.Identity(), Type: e.Type, Value: e.Value, Attributes: e.Attributes, Confidence: 1, FirstSeen: e.SeenAt, LastSeen: e.SeenAt, Seen: []entity.Entity{e}}},
 		Asked:    d.Answer != "", Receipt: safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"},
 	}, nil
 }
