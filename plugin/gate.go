@@ -62,6 +62,9 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	// name: another tool may have the same one.
 	_, c.inner = rec.behind(t)
 	c.gated = true
+	if err := clearKeys(args); err != nil {
+		return rec.deny(c, name, safety.CodeInvalid, err.Error()), nil
+	}
 
 	confirmation := ctx.ToolConfirmation()
 	if confirmation == nil {

@@ -68,6 +68,11 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 			}
 		}
 	}()
+	if enforced {
+		if err = clearKeys(args); err != nil {
+			return nil
+		}
+	}
 	var approval safety.Approval
 	if approval, err = rec.ask(ctx, r, c, args); err != nil {
 		return nil

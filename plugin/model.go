@@ -26,6 +26,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 	if r == nil {
 		return nil, nil
 	}
+	rec.observeReads(req)
 	name, branch := ctx.AgentName(), ctx.Branch()
 	a := r.agent(name, branch)
 	if a == nil {

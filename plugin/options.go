@@ -54,6 +54,10 @@ type Options struct {
 	// TOOL_ERROR with that message; nil leaves it what it is. A panic is contained.
 	// It runs on the callback's goroutine, for several calls at once.
 	Classify func(t tool.Tool, args, result map[string]any) error
+	// ArgsAtEnd says of which tools the row that ends a call well holds the arguments too,
+	// as they were at its end. A rule reads there what a result lacks. Default none. It
+	// runs on the callback's goroutine, for several calls at once.
+	ArgsAtEnd func(tool string) bool
 	// PromptDelta writes only the messages of a prompt that the earlier request of
 	// the same session, agent and branch did not hold, and a reference to its row.
 	PromptDelta bool

@@ -180,6 +180,9 @@ func (g *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 	if p, ok := self.(*protected); ok && p.run == nil {
 		return nil, nil, rec.deny(c, name, CodeUnsupported, "nothing in this process runs this kind of tool"), nil
 	}
+	if err := clearKeys(args); err != nil {
+		return nil, nil, rec.deny(c, name, safety.CodeInvalid, err.Error()), nil
+	}
 	confirmation := ctx.ToolConfirmation()
 	if confirmation == nil {
 		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {

@@ -114,8 +114,11 @@ type Recorder struct {
 
 	mu        sync.Mutex
 	protected map[string]bool
-	// replayable holds the tools that a check may call again, by name.
+	// replayable holds the tools that a check may call again, by name, observers what sees
+	// their calls. replays says that there are any.
 	replayable map[string]tool.Tool
+	observers  map[string]*observed
+	replays    atomic.Bool
 
 	counters counters
 	closed   atomic.Bool

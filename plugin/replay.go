@@ -53,6 +53,13 @@ func (rec *Recorder) Replayable(t tool.Tool) (tool.Tool, error) {
 		rec.replayable = make(map[string]tool.Tool)
 	}
 	rec.replayable[name] = t
+	if o := newObserved(rec, t); o != nil {
+		if rec.observers == nil {
+			rec.observers = make(map[string]*observed)
+		}
+		rec.observers[name] = o
+		rec.replays.Store(true)
+	}
 	return t, nil
 }
 
@@ -75,7 +82,7 @@ func (rec *Recorder) replayNote(t tool.Tool, args map[string]any) (note, digest 
 	rec.mu.Lock()
 	registered, ok := rec.replayable[t.Name()]
 	rec.mu.Unlock()
-	if !ok || !sameTool(registered, t) {
+	if !ok || !sameTool(registered, bare(t)) {
 		return "", ""
 	}
 	if !rec.full(schema.ToolStarting) {
@@ -139,11 +146,14 @@ func (rec *Recorder) Replay(ctx context.Context, s schema.Session, c graphsync.C
 	if err != nil {
 		return schema.Event{}, err
 	}
-	p := &replay{ctx: ctx, session: s, agent: c.Agent, run: runOf(ctx)}
+	p := &replay{ctx: ctx, session: s, agent: c.Agent, run: runOf(ctx), rec: rec, state: c.State}
 	defer p.end()
 	actions := &session.EventActions{}
 	result, err := t.(runnable).Run(agent.NewToolContext(p.context(), "", actions, nil), args)
+	differed := p.differed()
 	switch tried := p.tried(actions); {
+	case differed != "":
+		return schema.Event{}, errors.New(differed)
 	case tried != "":
 		return schema.Event{}, errors.New(tried + ", which a repeated call must not")
 	case ctx.Err() != nil:

@@ -5,9 +5,11 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"sync"
 	"time"
 
@@ -65,9 +67,14 @@ type replay struct {
 	// run is the run that the check is made in; nil outside of any.
 	run agent.InvocationContext
 
+	// rec compares values; state is what the first call read of the session's, as JSON.
+	rec   *Recorder
+	state map[string]json.RawMessage
+
 	mu       sync.Mutex
 	over     bool
 	broken   string
+	differs  string
 	entities []byte
 }
 
@@ -251,6 +258,11 @@ func (s replayState) Get(key string) (any, error) {
 		return nil, err
 	}
 	v, err := state.Get(key)
+	if err == nil || errors.Is(err, session.ErrStateKeyNotExist) {
+		if err := s.p.reads(key, v); err != nil {
+			return nil, err
+		}
+	}
 	return copied(v), err
 }
 
@@ -261,10 +273,15 @@ func (s replayState) All() iter.Seq2[string, any] {
 		if err != nil {
 			return
 		}
+		missing := maps.Clone(s.p.state)
 		for k, v := range state.All() {
-			if !yield(k, copied(v)) {
+			delete(missing, k)
+			if s.p.reads(k, v) != nil || !yield(k, copied(v)) {
 				return
 			}
+		}
+		for k := range missing {
+			_ = s.p.reads(k, nil)
 		}
 	}
 }

@@ -6,12 +6,14 @@ package plugin
 import (
 	"context"
 
+	"google.golang.org/adk/v2/agent"
+
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// resultSum is the digest of a response where it is known from writing it.
-type resultSum struct {
+// digestOf is the digest of a payload where it is known from writing it.
+type digestOf struct {
 	digest jsonenc.Digest
 	known  bool
 }
@@ -34,7 +36,7 @@ func (c *call) response(result map[string]any, err error) map[string]any {
 
 // resultDigest returns the digest of a response. It costs a pass over it where writing it
 // did not give the digest.
-func (rec *Recorder) resultDigest(response map[string]any, sum resultSum) jsonenc.Digest {
+func (rec *Recorder) resultDigest(response map[string]any, sum digestOf) jsonenc.Digest {
 	switch {
 	case len(response) == 0:
 		return noResult
@@ -53,6 +55,47 @@ func (rec *Recorder) digest(v any) jsonenc.Digest {
 	defer rec.writers.Put(w)
 	return w.Digest(v)
 }
+
+// asks reports whether the call asks for a confirmation.
+func (c *call) asks(ctx context.Context) bool {
+	tc, ok := ctx.(agent.Context)
+	if !ok {
+		return false // the run ended before the call did
+	}
+	actions := tc.Actions()
+	if actions == nil {
+		return false
+	}
+	_, ok = actions.RequestedToolConfirmations[c.id]
+	return ok
+}
+
+// argsAtEnd writes the arguments that the call ended with: where the options say so, and
+// where it asks for a confirmation with other arguments than the row has that began it. The
+// approval is about those that it ended with, so rules must read these.
+func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *call, args map[string]any, asks, completed bool) {
+	changed := asks && rec.full(schema.ToolStarting) && (!c.args.known || rec.digest(args) != rec.argsDigest(c))
+	if !changed && !(completed && rec.options.ArgsAtEnd != nil && rec.options.ArgsAtEnd(c.name)) {
+		return
+	}
+	if v, ok := rec.payload(schema.ToolStarting, args); ok {
+		d.Any("args", v)
+	}
+	if changed {
+		d.Bool("args_changed", true)
+	}
+}
+
+// argsDigest returns the digest of the arguments that the call began with.
+func (rec *Recorder) argsDigest(c *call) jsonenc.Digest {
+	if c.args.digest == nilDigest {
+		return noResult
+	}
+	return c.args.digest
+}
+
+// nilDigest is the digest of no map at all.
+var nilDigest = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any(nil))
 
 // maxFinished bounds how many calls of one id wait for the event with their responses.
 const maxFinished = 16

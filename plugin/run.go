@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,16 +177,21 @@ type call struct {
 	origin       string
 	// replay is the digest of the arguments, if the call can be repeated with them.
 	replay string
-	done   bool
+	// state is what a replayable call read of the session's, as JSON.
+	state     map[string]json.RawMessage
+	stateSize int
+	done      bool
 	// startRow and endRow are the rows that began and ended the call, result is the digest
 	// of the response that the latter tells of, tracked says that the run remembers it
 	// until the event with the response passes.
 	startRow, endRow rowID
 	result           jsonenc.Digest
 	tracked          bool
-	entities         []byte
-	approval         safety.Approval
-	permit           *safety.Permit
+	// args is the digest of the arguments that the call began with.
+	args     digestOf
+	entities []byte
+	approval safety.Approval
+	permit   *safety.Permit
 	// refused says why the call did not run, refusal the same as the model is told.
 	refused string
 	refusal *safety.Refusal
@@ -266,7 +272,7 @@ func (r *run) rest(now time.Time) { r.idle.Store(now.UnixNano()) }
 func (r *run) newCall(ctx agent.Context, t tool.Tool, now time.Time) *call {
 	c := &call{
 		id: ctx.FunctionCallID(), name: t.Name(), agent: ctx.AgentName(), branch: ctx.Branch(),
-		parent: r.rootSpan, started: now, live: r.live, tool: t,
+		parent: r.rootSpan, started: now, live: r.live, tool: bare(t),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,13 +28,13 @@ func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]
 
 func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[string]any) *call {
 	c := r.newCall(ctx, t, rec.now())
-	c.origin = originOf(t, args)
+	c.origin = originOf(bare(t), args)
 	var note string
 	note, c.replay = rec.replayNote(t, args)
 	out := rec.emit(ctx, r, row{
 		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, parent: c.parent, at: c.started,
 	}, body{
-		content: func(d jsonenc.Doc) { toolContent(d, c, "args", args) },
+		content: func(d jsonenc.Doc) { c.args = digestedContent(d, c, "args", args) },
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("function_call_id", c.id)
 			d.OptStr("replay", note)
@@ -56,13 +56,14 @@ func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
 	d.Close('}')
 }
 
-// resultContent is toolContent for a result, and notes its digest.
-func resultContent(d jsonenc.Doc, c *call, response map[string]any, sum *resultSum) {
+// digestedContent is toolContent, and returns the digest of the payload.
+func digestedContent(d jsonenc.Doc, c *call, key string, payload map[string]any) (sum digestOf) {
 	d.Open('{')
 	d.Str("tool", c.name)
-	sum.digest, sum.known = d.Digested("result", response)
+	sum.digest, sum.known = d.Digested(key, payload)
 	d.Str("tool_origin", c.origin)
 	d.Close('}')
+	return sum
 }
 
 // onToolError records a call of a tool that does not exist, which fires only this
@@ -128,7 +129,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 		return
 	}
 	c.done = true
-	entities, child := c.entities, c.child
+	entities, child, state := c.entities, c.child, c.state // the call reads no more
 	r.mu.Unlock()
 	if c.refusal != nil && !c.repeated {
 		entities = rec.drifted(entities, c.refusal.Report)
@@ -143,7 +144,8 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 		note = c.replayEnd(args)
 	}
 	response := c.response(result, err)
-	var sum resultSum
+	var sum digestOf
+	asks := c.asks(ctx)
 	x := row{
 		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
 		timed: true, total: now.Sub(c.started),
@@ -161,6 +163,10 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 			}
 			d.OptStr("replay", note)
 			child.link(d)
+			rec.argsAtEnd(d, c, args, asks, completed)
+			if completed && len(state) > 0 {
+				d.Any("state", state)
+			}
 		},
 		attrs: func(d jsonenc.Doc) {
 			if len(entities) > 0 {
@@ -179,7 +185,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	case errors.Is(err, tool.ErrConfirmationRequired), errors.Is(err, tool.ErrConfirmationRejected):
 		// Asking and being told no are not failures; the Python plugin writes
 		// both as results.
-		b.content = func(d jsonenc.Doc) { resultContent(d, c, response, &sum) }
+		b.content = func(d jsonenc.Doc) { sum = digestedContent(d, c, "result", response) }
 	case err != nil:
 		x.typ, x.failed, x.message = schema.ToolError, true, err.Error()
 		b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
@@ -189,7 +195,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 			b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
 			break
 		}
-		b.content = func(d jsonenc.Doc) { resultContent(d, c, response, &sum) }
+		b.content = func(d jsonenc.Doc) { sum = digestedContent(d, c, "result", response) }
 		completed = true
 	}
 	out := rec.emit(ctx, r, x, b)

@@ -1,0 +1,118 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+)
+
+// The arguments that a request shows are on record where callbacks changed those that the
+// call began with.
+func TestArgumentsOfARequest(t *testing.T) {
+	alias := func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
+		args["item"] = "Superbowl"
+		return nil, nil
+	}
+	respelled := func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
+		args["n"] = 7.0
+		return nil, nil
+	}
+	for name, tt := range map[string]struct {
+		agents  llmagent.BeforeToolCallback
+		plugins llmagent.BeforeToolCallback
+		want    any
+	}{
+		"an agent's callback": {agents: alias, want: m{"item": "Superbowl", "n": 7.0}},
+		"another plugin":      {plugins: alias, want: m{"item": "Superbowl", "n": 7.0}},
+		"another spelling":    {agents: respelled},
+		"none":                {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			buy := functionTool(t, functiontool.Config{Name: "buy", Description: "buys", RequireConfirmation: true},
+				func(agent.Context, m) (map[string]any, error) { return m{}, nil })
+			cfg := llmagent.Config{
+				Name: "root", Tools: []tool.Tool{buy},
+				Model: script(adktest.Calls(call("c1", "buy", m{"item": "the usual", "n": 7})), adktest.Text("done")),
+			}
+			if tt.agents != nil {
+				cfg.BeforeToolCallbacks = []llmagent.BeforeToolCallback{tt.agents}
+			}
+			var others []*plugin.Plugin
+			if tt.plugins != nil {
+				others = append(others, refusing(t, plugin.Config{Name: "alias", BeforeToolCallback: tt.plugins}))
+			}
+			_, sink, r := recordedBeside(t, recorder.Options{}, llm(t, cfg), others...)
+			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+			e := one(t, sink, schema.ToolCompleted)
+			diff(t, "arguments", tt.want, attribute(t, e, "adk", "args"))
+			if got := attribute(t, e, "adk", "args_changed"); (got == true) != (tt.want != nil) {
+				t.Errorf("args_changed = %v", got)
+			}
+		})
+	}
+}
+
+// The options say of which tools the arguments stand in the row of the result.
+func TestArgumentsAtTheEnd(t *testing.T) {
+	change := func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
+		args["q"] = "changed"
+		return nil, nil
+	}
+	root := llm(t, llmagent.Config{
+		Name: "root", Tools: []tool.Tool{prices(t, "look", 1), prices(t, "search", 1)},
+		BeforeToolCallbacks: []llmagent.BeforeToolCallback{change},
+		Model:               script(adktest.Calls(call("c1", "look", m{"q": "x"}), call("c2", "search", m{"q": "x"})), adktest.Text("done")),
+	})
+	sink, r := recorded(t, recorder.Options{ArgsAtEnd: func(tool string) bool { return tool == "look" }}, root)
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	for _, e := range sink.of(schema.ToolCompleted) {
+		var want any
+		if strings.Contains(string(e.Content), `"look"`) {
+			want = m{"q": "changed"}
+		}
+		diff(t, string(e.Content), want, attribute(t, e, "adk", "args"))
+	}
+}
+
+// A guarded tool does not run with keys that it may take for one.
+func TestKeysThatFoldAlike(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args    m
+		refused string
+	}{
+		"distinct":        {m{"stock": 1, "stocks": m{"a": 1, "b": []any{m{"c": 1}}}}, ""},
+		"case":            {m{"stock": 1, "Stock": 2}, `"Stock" and "stock"`},
+		"kelvin":          {m{"stock": 1, "stoc\u212a": 2}, `"stock" and "stoc\u212a"`},
+		"long s":          {m{"size": 1, "\u017fize": 2}, `"size" and "\u017fize"`},
+		"inside":          {m{"order": m{"lines": []any{m{"n": 1}, m{"n": 1, "N": 2}}}}, `"N" and "n"`},
+		"other languages": {m{"straße": 1, "strasse": 2, "ı": 1, "i": 1}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sink := &memory{}
+			mdl := script(adktest.Calls(call("c1", "buy", tt.args)), adktest.Text("done"))
+			r := newRunner(t, recorder.Config{Sink: sink, Guard: unusedGuard(), Tools: []string{"buy"}},
+				llmagent.Config{Model: mdl, Tools: []tool.Tool{prices(t, "buy", 1)}})
+			events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+			result := fmt.Sprint(adktest.Responses(events, "buy"))
+			if got := strings.Contains(result, "which programs may take for one"); got != (tt.refused != "") || !strings.Contains(result, tt.refused) {
+				t.Errorf("result %s, want a refusal that names %s", result, tt.refused)
+			}
+			if len(adktest.Confirmations(events)) != 0 && tt.refused != "" {
+				t.Error("somebody was asked")
+			}
+		})
+	}
+}
