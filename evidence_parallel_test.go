@@ -20,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // scripted is a model that gives its answers one after the other, and a text once it has
@@ -205,7 +206,8 @@ func TestDynamicChildren(t *testing.T) {
 		}
 		// A run that is resumed runs all children again, so the answer does not reach buy.
 		report, err := h.cg.Check(t.Context(), key(sess))
-		if err != nil || report.IsSafeToApprove() == refused {
+		// The child that asked was given its task alone, so it had not read the price.
+		if err != nil || report.IsSafeToApprove() || !refused && !strings.Contains(report.Summary(), safety.ReasonNotRead) {
 			t.Errorf("error %v, and the report says\n%s", err, report.Summary())
 		}
 	})

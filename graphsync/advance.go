@@ -195,7 +195,7 @@ func (b *batch) row(e *schema.Event) error {
 		}
 		return nil
 	}
-	for _, found := range finished(e, read.entities) {
+	for _, found := range bySource(e, read.entities) {
 		b.see(Sighting{Entity: found, Row: e.Seq}, result)
 	}
 	for _, s := range b.children[e.EventID] {
@@ -343,10 +343,33 @@ func endsReading(e *schema.Event, attrs rowEvidence) bool {
 
 // finished gives the entities of a row their place, each type and value once.
 func finished(e *schema.Event, found []entity.Entity) []entity.Entity {
+	return mergeRow(placed(e, found))
+}
+
+// bySource is finished, but keeps apart what different sources say: of a result that models
+// read otherwise only what the tool declared is a reading.
+func bySource(e *schema.Event, found []entity.Entity) (out []entity.Entity) {
+	found = placed(e, found)
+	for len(found) > 0 {
+		source := found[0].Source
+		var same, others []entity.Entity
+		for _, en := range found {
+			if en.Source == source {
+				same = append(same, en)
+			} else {
+				others = append(others, en)
+			}
+		}
+		out, found = append(out, mergeRow(same)...), others
+	}
+	return out
+}
+
+func placed(e *schema.Event, found []entity.Entity) []entity.Entity {
 	node := RowNodeKey(e)
 	for i := range found {
 		en := &found[i]
 		en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, eventTime(e)
 	}
-	return mergeRow(found)
+	return found
 }

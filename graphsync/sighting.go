@@ -213,8 +213,8 @@ func mergeRow(es []entity.Entity) []entity.Entity {
 }
 
 // merged returns the entity that two sightings in one span make. The later one
-// wins, except that a model never replaces what an exact source gave, and that an
-// entity of the action stays one.
+// wins, except that a model never replaces what an exact source gave, that an echo never
+// replaces what was looked up, and that an entity of the action stays one.
 func merged(earlier, later entity.Entity) entity.Entity {
 	if later.Source == entity.SourceModel && earlier.Source != entity.SourceModel {
 		earlier, later = later, earlier
@@ -227,8 +227,25 @@ func merged(earlier, later entity.Entity) entity.Entity {
 		out.Norm = earlier.Norm
 	}
 	if len(earlier.Attributes) > 0 {
-		out.Attributes = maps.Clone(earlier.Attributes)
-		maps.Copy(out.Attributes, later.Attributes)
+		out.Attributes, out.Echoes = maps.Clone(later.Attributes), slices.Clone(later.Echoes)
+		if out.Attributes == nil {
+			out.Attributes = make(map[string]entity.Value, len(earlier.Attributes))
+		}
+		for name, v := range earlier.Attributes {
+			_, again := later.Attributes[name]
+			echo, echoed := slices.Contains(earlier.Echoes, name), slices.Contains(later.Echoes, name)
+			switch {
+			case again && (echo || !echoed):
+			case again:
+				out.Attributes[name] = v
+				out.Echoes = slices.DeleteFunc(out.Echoes, func(e string) bool { return e == name })
+			default:
+				if out.Attributes[name] = v; echo {
+					out.Echoes = append(out.Echoes, name)
+				}
+			}
+		}
+		slices.Sort(out.Echoes)
 	}
 	if out.ArtifactURI == "" {
 		out.ArtifactURI = earlier.ArtifactURI

@@ -104,11 +104,12 @@ func writeEntity(d jsonenc.Doc, e entity.Entity, names []string) {
 const shownAlerts = 50
 
 // drifted adds to the declared entities those that a check found changed, with the values
-// that the refusal tells the model: it has read them then, and may plan with them.
-func (rec *Recorder) drifted(declared []byte, report safety.Report) []byte {
+// that the refusal tells the model: it has read them then, and may plan with them. It
+// reports whether there were any.
+func (rec *Recorder) drifted(declared []byte, report safety.Report) (entities []byte, added bool) {
 	changed := report.Drifted()
 	if len(changed) == 0 {
-		return declared
+		return declared, false
 	}
 	type attribute struct{ typ, value, name string }
 	told := make(map[attribute]bool)
@@ -135,9 +136,9 @@ func (rec *Recorder) drifted(declared []byte, report safety.Report) []byte {
 		if len(declared) > 0 {
 			declared = append(declared, ',')
 		}
-		declared = append(declared, w.Bytes()...)
+		declared, added = append(declared, w.Bytes()...), true
 	}
-	return declared
+	return declared, added
 }
 
 // maxDeclared bounds the entities that one call declares, in bytes. They stand in the

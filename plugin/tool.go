@@ -131,8 +131,9 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	c.done = true
 	entities, child, state := c.entities, c.child, c.state // the call reads no more
 	r.mu.Unlock()
+	drift := false
 	if c.refusal != nil && !c.repeated {
-		entities = rec.drifted(entities, c.refusal.Report)
+		entities, drift = rec.drifted(entities, c.refusal.Report)
 	}
 
 	now := rec.now()
@@ -153,6 +154,9 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	b := body{
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("function_call_id", c.id)
+			if drift {
+				d.Bool("drift", true)
+			}
 			if c.startRow != (rowID{}) {
 				id := c.startRow.digits()
 				d.ID("started", id[:])
