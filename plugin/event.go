@@ -47,7 +47,7 @@ func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*s
 	} else {
 		r.passed(nil, ev)
 	}
-	rec.rewritten(ctx, &s, r.history.add(ev, s.answer))
+	rec.rewritten(ctx, &s, r.history.add(ev, s.answer, !r.branched.Load()))
 	rec.stateDelta(ctx, &s)
 	rec.savedByEvent(ctx, &s)
 	rec.transfer(ctx, &s)

@@ -30,8 +30,10 @@ type history struct {
 	rec     *Recorder
 	session schema.Session
 
-	mu        sync.Mutex
-	at        int32 // of the next event
+	mu sync.Mutex
+	at int32 // of the next event
+	// began is the number of answers that there were when the run began.
+	began     int32
 	responses []pastResponse
 	answers   []pastAnswer
 	// byValue finds responses, byCall all with a call id; both in order.
@@ -102,14 +104,16 @@ func newHistory(rec *Recorder, s schema.Session, events session.Events) *history
 		if skip--; skip >= 0 || ev == nil || ev.LLMResponse.Partial {
 			continue
 		}
-		h.add(ev, rows[hashOf("event", ev.ID)])
+		h.add(ev, rows[hashOf("event", ev.ID)], false)
 	}
+	h.began = int32(len(h.answers))
 	return h
 }
 
-// add takes an event in. row is that of the model call whose answer it is. It returns the
-// responses that the event holds.
-func (h *history) add(ev *session.Event, row rowID) []pastResponse {
+// add takes an event in. row is that of the model call whose answer it is, alone says that
+// one step of the run came after the other so far. It returns the responses that the event
+// holds.
+func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 	if h == nil {
 		return nil
 	}
@@ -130,7 +134,7 @@ func (h *history) add(ev *session.Event, row rowID) []pastResponse {
 		h.addAnswer(p, ev, row)
 	}
 	if ev.Output != nil {
-		h.addOutput(ev)
+		h.addOutput(ev, alone)
 	}
 	return slices.Clone(h.responses[first:])
 }
@@ -179,22 +183,28 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 	}
 }
 
-// addOutput takes in the output of an agent that ended its task: it is that of the answer
-// which asked for the end.
-func (h *history) addOutput(ev *session.Event) {
+// addOutput takes in the output of a node. That of an agent which ended its task is that of
+// the answer which asked for the end. Where one step came after the other, that of a node
+// without a model is made of the last answer of the run.
+func (h *history) addOutput(ev *session.Event, alone bool) {
+	i := int32(len(h.answers)) - 1
+	if i < h.began || !alone {
+		i = -1
+	}
 	for _, fr := range responses(ev.Content) {
-		asked := h.asked[fr.ID]
-		if fr.Name != finishTask || len(asked) == 0 {
-			continue
+		if asked := h.asked[fr.ID]; fr.Name == finishTask && len(asked) > 0 {
+			i = asked[len(asked)-1]
 		}
-		i := asked[len(asked)-1]
-		if text, ok := ev.Output.(string); ok {
-			for _, key := range h.forms(text) {
-				index(h.given, key, i)
-			}
-			continue
-		}
-		index(h.given, hashOf("value", h.rec.digest(ev.Output).String()), i)
+	}
+	if i < 0 {
+		return
+	}
+	keys := []uint64{hashOf("value", h.rec.digest(ev.Output).String())}
+	if text, ok := ev.Output.(string); ok {
+		keys = h.forms(text)
+	}
+	for _, key := range keys {
+		index(h.given, key, i)
 	}
 }
 

@@ -31,7 +31,7 @@ func (d Doc) Digested(k string, v any) (sum Digest, ok bool) {
 	d.Key(k)
 	w := d.w
 	from, cut, odd := len(w.buf), w.truncated, w.odd
-	w.truncated, w.odd = false, false
+	w.truncated, w.odd, w.spelled = false, false, false
 	w.value(v)
 	if ok = !w.truncated && !w.odd; ok {
 		sum = w.sum(from)
@@ -62,6 +62,19 @@ func (w *Writer) Digest(v any) Digest {
 // sum returns the digest of what was written behind from.
 func (w *Writer) sum(from int) (s Digest) {
 	b := w.buf[from:]
+	if w.spelled {
+		b = w.normalized(b)
+	}
+	hash := sha256.Sum256(b)
+	const digits = "0123456789abcdef"
+	for i, c := range hash[:len(s)/2] {
+		s[2*i], s[2*i+1] = digits[c>>4], digits[c&0xf]
+	}
+	return s
+}
+
+// normalized returns JSON with its numbers in their normal form.
+func (w *Writer) normalized(b []byte) []byte {
 	w.normal = w.normal[:0]
 	done := 0
 	for i := 0; i < len(b); {
@@ -80,16 +93,8 @@ func (w *Writer) sum(from int) (s Digest) {
 			i++
 		}
 	}
-	if done > 0 {
-		w.normal = append(w.normal, b[done:]...)
-		b = w.normal
-	}
-	hash := sha256.Sum256(b)
-	const digits = "0123456789abcdef"
-	for i, c := range hash[:len(s)/2] {
-		s[2*i], s[2*i+1] = digits[c>>4], digits[c&0xf]
-	}
-	return s
+	w.normal = append(w.normal, b[done:]...)
+	return w.normal
 }
 
 // stringEnd returns the place behind the string that begins at i.
@@ -115,7 +120,7 @@ const maxDecimals = 32
 
 // numberEnd returns the place behind the number that begins at i, and whether it is
 // written in its normal form.
-func numberEnd(b []byte, i int) (end int, normal bool) {
+func numberEnd[T []byte | json.Number](b T, i int) (end int, normal bool) {
 	start, point, exponent := i, -1, false
 	if b[i] == '-' {
 		i++
@@ -139,7 +144,7 @@ func numberEnd(b []byte, i int) (end int, normal bool) {
 
 // isNormal reports whether a number is in its normal form. point is where its point
 // stands, negative for none.
-func isNormal(n []byte, point int, exponent bool) bool {
+func isNormal[T []byte | json.Number](n T, point int, exponent bool) bool {
 	switch {
 	case exponent:
 		return false

@@ -102,6 +102,8 @@ type Writer struct {
 	repaired  int
 	// odd says that a value was written that encoding/json may write otherwise.
 	odd bool
+	// spelled says that a number was written that is not in its normal form.
+	spelled bool
 	// normal is where a digest is made of what numbers must be changed in.
 	normal []byte
 }
@@ -117,7 +119,7 @@ func (w *Writer) Reset() {
 	w.texts.reset()
 	w.nodes, w.depth, w.end, w.binary = 0, 0, 0, nil
 	w.cleaner.reset()
-	w.truncated, w.repaired, w.odd = false, 0, false
+	w.truncated, w.repaired, w.odd, w.spelled = false, 0, false, false
 }
 
 // Bytes returns what was written. It is valid until the next call.
@@ -288,8 +290,9 @@ func (w *Writer) float(f float64, bits int) {
 	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		format = 'e'
+		format, w.spelled = 'e', true
 	}
+	w.spelled = w.spelled || f == 0 // the negative zero
 	w.buf = strconv.AppendFloat(w.buf, f, format, -1, bits)
 }
 
@@ -330,6 +333,9 @@ func (w *Writer) number(n json.Number) {
 	if len(n) > maxNumber && len(w.buf)+len(n) > w.end {
 		w.mark(MarkTruncated)
 		return
+	}
+	if _, normal := numberEnd(n, 0); !normal {
+		w.spelled = true
 	}
 	w.buf = append(w.buf, n...)
 }
