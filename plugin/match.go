@@ -219,21 +219,24 @@ func (m *matcher) results() {
 // candidates returns the responses that a shown result may be, in order, of each call the
 // latest.
 func (m *matcher) candidates(s shown) []int32 {
-	var found []int32
-	for _, i := range m.h.byValue[s.valueKey] {
+	list := m.h.byValue[s.valueKey]
+	if s.id != "" {
+		list = m.h.byCall[s.id] // which are few, where many calls gave the same
+	}
+	latest := make(map[string]int32, len(list)) // by call
+	for _, i := range list {
 		r := &m.h.responses[i]
 		switch {
 		case !r.visible(m.who.branch, m.who.scope):
-		case s.id != "" && r.call != s.id:
+		case (valueKey{r.tool, r.digest}) != s.valueKey:
 		case s.author != "" && r.author != s.author:
 		case s.author == "" && s.id == "" && !m.isLast(i):
 			// Of several responses to one call ADK shows the last.
 		default:
-			found = slices.DeleteFunc(found, func(j int32) bool { return m.h.responses[j].call == r.call })
-			found = append(found, i)
+			latest[r.call] = i
 		}
 	}
-	return found
+	return slices.Sorted(maps.Values(latest))
 }
 
 // isLast reports whether no later response to the same call can be seen.
