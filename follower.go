@@ -5,33 +5,41 @@ package contextgraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/journal"
 )
 
-// followPause is the least time between two rounds of the follower: rows that come within
-// it are extracted together.
-const followPause = 200 * time.Millisecond
-
-// followPage bounds the sessions that one look at the journal lists.
-const followPage = 200
+const (
+	// followPause is the least time between two rounds of the follower: rows that come
+	// within it are extracted together.
+	followPause = 200 * time.Millisecond
+	// graphDelay is how long a graph is left alone after its session asked for something:
+	// the answer often comes soon, and a graph is made as a whole.
+	graphDelay = 2 * time.Second
+	// followTimeout bounds the work on one session.
+	followTimeout = time.Minute
+	// followPage bounds the sessions that one look at the journal lists.
+	followPage = 200
+)
 
 // follower extracts rows after they were committed, and syncs the graphs of sessions that
-// asked for an approval. It has a goroutine of its own. Nobody waits for it: whoever needs
-// the evidence of a session catches up first.
+// asked for an approval. It has a goroutine of its own, which is the only user of seen.
+// Nobody waits for it: whoever needs the evidence of a session catches up first.
 type follower struct {
 	journal *journal.Journal
 	of      *graphsync.Evidence
 	graphs  *graphsync.Syncer
-	log     *slog.Logger
+	log     *slog.Logger // one line per kind and minute
 
-	mu    sync.Mutex
-	asked map[Session]bool
+	mu  sync.Mutex
+	due map[Session]time.Time // when the graph of a session is to be synced
 
 	wake   chan struct{}
 	cancel context.CancelFunc
@@ -45,7 +53,7 @@ type follower struct {
 // are extracted when somebody asks for them.
 func follow(ctx context.Context, j *journal.Journal, of *graphsync.Evidence, graphs *graphsync.Syncer, log *slog.Logger) (*follower, error) {
 	f := &follower{
-		journal: j, of: of, graphs: graphs, log: log, asked: make(map[Session]bool),
+		journal: j, of: of, graphs: graphs, log: slog.New(ratelog.NewHandler(log.Handler(), 0, nil)), due: make(map[Session]time.Time),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	newest, err := j.Sessions(ctx, journal.SessionsQuery{Limit: 1})
@@ -62,13 +70,13 @@ func follow(ctx context.Context, j *journal.Journal, of *graphsync.Evidence, gra
 	return f, nil
 }
 
-// sync has the graph of a session brought up to date.
+// sync has the graph of a session brought up to date, soon.
 func (f *follower) sync(s Session) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
-	f.asked[s] = true
+	f.due[s] = time.Now().Add(graphDelay)
 	f.mu.Unlock()
 	select {
 	case f.wake <- struct{}{}:
@@ -76,72 +84,106 @@ func (f *follower) sync(s Session) {
 	}
 }
 
-// close ends the goroutine and waits for it.
-func (f *follower) close() {
+// close ends the goroutine and waits for it, until ctx ends.
+func (f *follower) close(ctx context.Context) {
 	if f == nil {
 		return
 	}
 	f.stop()
 	f.cancel()
-	<-f.done
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+	}
 }
 
 func (f *follower) run(ctx context.Context) {
 	defer close(f.done)
-	pause := time.NewTimer(0)
-	defer pause.Stop()
+	next := time.NewTimer(followPause)
+	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-f.wake:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(followPause):
+			}
+		case <-next.C:
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-pause.C:
+		wait := f.round(ctx)
+		next.Stop()
+		if wait > 0 {
+			next.Reset(wait)
 		}
-		if err := f.round(ctx); err != nil && ctx.Err() == nil {
-			f.log.Warn("contextgraph: rows could not be extracted in the background; whoever asks for an approval extracts them", "error", err)
-		}
-		pause.Reset(followPause)
 	}
 }
 
-// round does what there is to do.
-func (f *follower) round(ctx context.Context) (err error) {
+// round does what there is to do, and returns the time until there is a graph to be synced;
+// 0 if there is none.
+func (f *follower) round(ctx context.Context) time.Duration {
+	if err := f.extract(ctx); err != nil && ctx.Err() == nil {
+		f.log.Warn("contextgraph: rows could not be extracted in the background; the next request for an approval of their session extracts them", "error", err)
+	}
+	now := time.Now()
+	var ready []Session
+	var wait time.Duration
+	f.mu.Lock()
+	for s, at := range f.due {
+		if left := at.Sub(now); left <= 0 {
+			ready = append(ready, s)
+			delete(f.due, s)
+		} else if wait == 0 || left < wait {
+			wait = left
+		}
+	}
+	f.mu.Unlock()
+	for _, s := range ready {
+		err := f.each(ctx, s, func(ctx context.Context, s Session) error {
+			_, _, err := f.graphs.Sync(ctx, s)
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			f.log.Warn("contextgraph: the graph of a session could not be synced in the background; whoever looks at it syncs it", "session", s.ID, "error", err)
+		}
+	}
+	return wait
+}
+
+// extract brings the evidence of the sessions up to date that have new rows.
+func (f *follower) extract(ctx context.Context) (err error) {
+	newest, before := f.seen, int64(0)
+	for more := true; more; {
+		list, listErr := f.journal.Sessions(ctx, journal.SessionsQuery{Limit: followPage, Before: before})
+		if listErr != nil {
+			return errors.Join(err, listErr)
+		}
+		more = len(list) == followPage
+		for _, s := range list {
+			if s.LastSeq <= f.seen || ctx.Err() != nil {
+				more = false
+				break
+			}
+			newest, before = max(newest, s.LastSeq), s.LastSeq
+			if e := f.each(ctx, s.Session, f.of.Follow); e != nil && err == nil {
+				err = e
+			}
+		}
+	}
+	f.seen = newest
+	return err
+}
+
+// each works on one session for a bounded time. A panic is an error.
+func (f *follower) each(ctx context.Context, s Session, do func(context.Context, Session) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error: %v", p)
 		}
 	}()
-	newest, before := f.seen, int64(0)
-	for more := true; more; {
-		list, err := f.journal.Sessions(ctx, journal.SessionsQuery{Limit: followPage, Before: before})
-		if err != nil {
-			return err
-		}
-		more = len(list) == followPage
-		for _, s := range list {
-			if s.LastSeq <= f.seen {
-				more = false
-				break
-			}
-			newest, before = max(newest, s.LastSeq), s.LastSeq
-			if err := f.of.CatchUp(ctx, s.Session); err != nil {
-				return err
-			}
-		}
-	}
-	f.seen = newest
-	f.mu.Lock()
-	asked := f.asked
-	f.asked = make(map[Session]bool)
-	f.mu.Unlock()
-	for s := range asked {
-		if _, _, err := f.graphs.Sync(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, followTimeout)
+	defer cancel()
+	return do(ctx, s)
 }

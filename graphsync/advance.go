@@ -42,13 +42,23 @@ var errNested = fmt.Errorf("agents run as tools more than %d deep", maxNested)
 // CatchUp extracts the stored rows of a session that were not extracted. A row that cannot
 // be read is no error: the progress counts it.
 func (ev *Evidence) CatchUp(ctx context.Context, s schema.Session) error {
-	if err := ev.catchUp(ctx, s, 0); err != nil {
+	return ev.advance(ctx, s, false)
+}
+
+// Follow is CatchUp, but leaves a session alone that other rules extracted: two processes
+// with rules of their own would else extract it in turns, for ever.
+func (ev *Evidence) Follow(ctx context.Context, s schema.Session) error {
+	return ev.advance(ctx, s, true)
+}
+
+func (ev *Evidence) advance(ctx context.Context, s schema.Session, follow bool) error {
+	if err := ev.catchUp(ctx, s, follow, 0); err != nil {
 		return fmt.Errorf("extract the rows of session %s: %w", s.ID, err)
 	}
 	return nil
 }
 
-func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int) error {
+func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, follow bool, depth int) error {
 	if depth > maxNested {
 		return errNested
 	}
@@ -59,7 +69,7 @@ func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int) er
 	defer release()
 	begun := make(map[string]*schema.Event)
 	for {
-		b := &batch{ev: ev, session: s, begun: begun}
+		b := &batch{ev: ev, session: s, follow: follow, begun: begun}
 		if err := ev.store.View(ctx, s, b.read); err != nil {
 			return err
 		}
@@ -86,6 +96,7 @@ func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int) er
 type batch struct {
 	ev      *Evidence
 	session schema.Session
+	follow  bool // see [Evidence.Follow]
 	reader  EvidenceReader
 	rows    []schema.Event
 	out     Advance
@@ -103,6 +114,9 @@ func (b *batch) read(r EvidenceReader) error {
 		return err
 	}
 	if version := b.ev.extract.Version(); p.Version != version {
+		if b.follow && p.Version != "" {
+			return nil
+		}
 		p = Progress{Version: version}
 	}
 	b.out = Advance{Session: b.session, From: p.Watermark, To: p, Names: make(map[string]string), Rewritten: make(map[string]string)}
@@ -123,7 +137,7 @@ func (b *batch) nested(ctx context.Context, depth int) error {
 		if !ok || child == b.session {
 			continue
 		}
-		if err := b.ev.catchUp(ctx, child, depth+1); err != nil {
+		if err := b.ev.catchUp(ctx, child, b.follow, depth+1); err != nil {
 			return fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)
 		}
 		err := b.ev.store.View(ctx, child, func(r EvidenceReader) (err error) {
