@@ -219,7 +219,7 @@ func (m *matcher) results() {
 // candidates returns the responses that a shown result may be, in order, of each call the
 // latest.
 func (m *matcher) candidates(s shown) []int32 {
-	var found []int32
+	var found, own []int32
 	for _, i := range m.h.byValue[s.valueKey] {
 		r := &m.h.responses[i]
 		switch {
@@ -229,9 +229,15 @@ func (m *matcher) candidates(s shown) []int32 {
 		case s.author == "" && s.id == "" && !m.isLast(i):
 			// Of several responses to one call ADK shows the last.
 		default:
-			found = slices.DeleteFunc(found, func(j int32) bool { return m.h.responses[j].call == r.call })
-			found = append(found, i)
+			sameCall := func(j int32) bool { return m.h.responses[j].call == r.call }
+			found = append(slices.DeleteFunc(found, sameCall), i)
+			if r.author == m.who.agent || r.author == genai.RoleUser {
+				own = append(slices.DeleteFunc(own, sameCall), i)
+			}
 		}
+	}
+	if s.author == "" && len(own) > 0 {
+		return own // results of others ADK shows as texts
 	}
 	return found
 }
