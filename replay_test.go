@@ -317,7 +317,10 @@ func TestReplayReadsState(t *testing.T) {
 			if err := ctx.State().Set("region", map[string]any{"name": "eu", "codes": []any{"de"}}); err != nil {
 				return nil, err
 			}
-			return items(item), nil
+			for range ctx.ReadonlyState().All() { // what a repeated call reads must be on record
+			}
+			_, err := ctx.State().Get("region")
+			return items(item), err
 		}
 	})
 	v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) { return read(ctx) })

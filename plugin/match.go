@@ -223,7 +223,7 @@ func (m *matcher) candidates(s shown) []int32 {
 	if s.id != "" {
 		list = m.h.byCall[s.id] // which are few, where many calls gave the same
 	}
-	latest := make(map[string]int32, len(list)) // by call
+	found, own := make(map[string]int32, len(list)), make(map[string]int32) // by call
 	for _, i := range list {
 		r := &m.h.responses[i]
 		switch {
@@ -233,10 +233,16 @@ func (m *matcher) candidates(s shown) []int32 {
 		case s.author == "" && s.id == "" && !m.isLast(i):
 			// Of several responses to one call ADK shows the last.
 		default:
-			latest[r.call] = i
+			found[r.call] = i
+			if r.author == m.who.agent || r.author == genai.RoleUser {
+				own[r.call] = i
+			}
 		}
 	}
-	return slices.Sorted(maps.Values(latest))
+	if s.author == "" && len(own) > 0 {
+		found = own // results of others ADK shows as texts
+	}
+	return slices.Sorted(maps.Values(found))
 }
 
 // isLast reports whether no later response to the same call can be seen.

@@ -22,7 +22,9 @@ import (
 )
 
 // Replayable registers t as a tool that only reads and can be called again at any time,
-// and returns it as it is. The error says why a tool cannot be one.
+// and returns it as it is. The keys of the session's state that its calls read are recorded,
+// and a repeated call that reads another value, or another key, fails. The error says why a
+// tool cannot be one.
 func (rec *Recorder) Replayable(t tool.Tool) (tool.Tool, error) {
 	if t == nil {
 		return nil, errors.New("contextgraph: replayable: the tool is nil")
