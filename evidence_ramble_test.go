@@ -47,7 +47,8 @@ type ramble struct {
 	points   []*point
 	asks     []*ask
 	readings []reading
-	refusals map[string]int // the serial by approval
+	refusals map[string]int  // the serial by approval
+	handed   map[string]bool // things that the root had read when it handed over
 }
 
 var (
@@ -354,6 +355,10 @@ func (r *ramble) decide(p *point, last bool) *model.LLMResponse {
 		buy()
 	case pick < 8 && p.agent == "root":
 		r.say("run %d hands over", run.number)
+		latest, _ := r.shown(p.req)
+		for thing := range latest {
+			r.handed[thing] = true
+		}
 		run.children, run.batch[p.agent] = 2, 2 // the hand-over is a tool; no model call follows it
 		run.need += 3
 		return adktest.Call("transfer_to_agent", map[string]any{"agent_name": "both"})

@@ -322,6 +322,7 @@ type rowEvidence struct {
 		AnswerOf       string `json:"answer_of"`
 		SourceEventID  string `json:"source_event_id"`
 		Read           struct {
+			Base      string            `json:"base"`
 			Results   map[string]string `json:"results"`
 			Answers   []string          `json:"answers"`
 			Unmatched int               `json:"unmatched"`

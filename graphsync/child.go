@@ -38,7 +38,7 @@ func basisOfLast(r EvidenceReader) ([]Sighting, error) {
 		return nil, err
 	}
 	if sel.everything = !ok; ok {
-		sel.read = last.Read
+		sel.read, sel.own = last.Read, last.Own
 	}
 	var out []Sighting
 	for after, more := "", true; more; {

@@ -60,8 +60,10 @@ type ModelCall struct {
 	// Names are what later requests call it by: "r:" and its EventID, "c:" and the id of a
 	// call that it asked for.
 	Names []string
-	// Read are the results that it had read, by Result.Number, in order and apart.
-	Read []Span
+	// Read are the results that it had read, by Result.Number, in order and apart. Own are
+	// those of them that its own requests showed; the others it knew by the answers of calls
+	// that had read them.
+	Read, Own []Span
 }
 
 // Sighting is one thing that one row shows or names.

@@ -18,15 +18,19 @@ func (b *batch) modelCall(e *schema.Event, attrs rowEvidence) error {
 		}
 	}
 	b.out.To.Unmatched += attrs.ADK.Read.Unmatched
-	for _, name := range attrs.ADK.Read.Answers {
-		spans, ok, err := b.readBy(name)
+	if base := attrs.ADK.Read.Base; base != "" {
+		before, err := b.callNamed(base)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			b.out.To.Unmatched++
+		c.Read, c.Own = before.Read, before.Own
+	}
+	for _, name := range attrs.ADK.Read.Answers {
+		before, err := b.callNamed(name)
+		if err != nil {
+			return err
 		}
-		c.Read = union(c.Read, spans)
+		c.Read = union(c.Read, before.Read)
 	}
 	for _, callID := range sortedKeys(attrs.ADK.Read.Results) {
 		n, err := b.resultOf(callID, attrs.ADK.Read.Results[callID])
@@ -37,8 +41,9 @@ func (b *batch) modelCall(e *schema.Event, attrs rowEvidence) error {
 			b.out.To.Unmatched++
 			continue
 		}
-		c.Read = union(c.Read, []Span{{n, n}})
+		c.Own = union(c.Own, []Span{{n, n}})
 	}
+	c.Read = union(c.Read, c.Own)
 	b.out.Calls = append(b.out.Calls, c)
 	return nil
 }
@@ -79,18 +84,18 @@ func (b *batch) resultOf(callID, digest string) (int64, error) {
 	return last, nil
 }
 
-// readBy returns what the model call with a name had read; false if none or several have
-// the name.
-func (b *batch) readBy(name string) ([]Span, bool, error) {
+// callNamed returns the model call with a name. If none or several have it, that is counted,
+// and the call had read nothing.
+func (b *batch) callNamed(name string) (ModelCall, error) {
 	calls, err := b.reader.ModelCalls(name)
 	if err != nil {
-		return nil, false, err
+		return ModelCall{}, err
 	}
 	if id, ok := b.out.Names[name]; ok {
 		name = "r:" + id
 		more, err := b.reader.ModelCalls(name)
 		if err != nil {
-			return nil, false, err
+			return ModelCall{}, err
 		}
 		calls = append(calls, more...)
 	}
@@ -100,7 +105,8 @@ func (b *batch) readBy(name string) ([]Span, bool, error) {
 		}
 	}
 	if len(calls) != 1 {
-		return nil, false, nil
+		b.out.To.Unmatched++
+		return ModelCall{}, nil
 	}
-	return calls[0].Read, true, nil
+	return calls[0], nil
 }

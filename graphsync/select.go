@@ -89,9 +89,9 @@ type selector struct {
 	d        Decision
 	excluded func(row int64) bool
 	upTo     int64
-	// read are the results that the deciding step had read; everything says that it counts
-	// as having read all, where no step decided.
-	read       []Span
+	// read are the results that the deciding step had read, own those that its own requests
+	// showed; everything says that it counts as having read all, where no step decided.
+	read, own  []Span
 	everything bool
 	named      map[string][]entity.Entity // by key
 	found      map[string][]Sighting      // by a model, by key
@@ -200,7 +200,7 @@ func (sel *selector) reads() error {
 		sel.out.Asked = true
 		calls, err := sel.r.ModelCalls("r:" + d.Answer)
 		if err == nil && len(calls) == 1 {
-			sel.read = calls[0].Read
+			sel.read, sel.own = calls[0].Read, calls[0].Own
 		}
 		return err
 	case d.Run != "":
@@ -214,6 +214,7 @@ func (sel *selector) reads() error {
 		for _, r := range results {
 			sel.read = union(sel.read, []Span{{r.Number, r.Number}})
 		}
+		sel.own = sel.read
 		return err
 	default:
 		sel.everything = true
@@ -309,24 +310,38 @@ func (sel *selector) attribute(c *canonical, key, name string) error {
 
 // readings returns the readings of an attribute that count, the latest last: of those that
 // say the same the latest that was read, or else the latest, and the very latest of all.
+//
+// What the requests of the deciding step showed themselves is superseded only by what they
+// showed too: what the step knows by the words of others may be news that it never saw.
 func (sel *selector) readings(key, name string) ([]Sighting, error) {
 	var list []Sighting
-	var from int64 // what was recorded before is superseded
+	var own, any int64 // what was recorded before is superseded, if it was shown, and if not
+	superseded := func(s Sighting) bool {
+		if sel.shown(s) {
+			return s.Row < own
+		}
+		return s.Row < any
+	}
 	err := sel.latest(key, name, true, func(s Sighting) bool {
-		if s.Row < from {
+		if s.Row < own || s.Row < any && len(sel.own) == 0 {
 			return false
 		}
 		s.Read = sel.everything || s.Result != 0 && holds(sel.read, s.Result)
 		if s.Read {
-			from = max(from, s.Start)
+			any = max(any, s.Start)
+			if sel.shown(s) {
+				own = max(own, s.Start)
+			}
 		}
-		list = append(list, s)
+		if !superseded(s) {
+			list = append(list, s)
+		}
 		return true
 	})
 	said := make(map[entity.Value]int) // index in out
 	var out []Sighting
 	for _, s := range list {
-		if s.Row < from {
+		if superseded(s) {
 			continue
 		}
 		at, known := said[s.Attributes[name]]
@@ -343,6 +358,11 @@ func (sel *selector) readings(key, name string) ([]Sighting, error) {
 	}
 	slices.SortStableFunc(out, func(a, b Sighting) int { return cmp.Compare(a.Row, b.Row) })
 	return out, err
+}
+
+// shown reports whether the requests of the deciding step showed a sighting.
+func (sel *selector) shown(s Sighting) bool {
+	return sel.everything || s.Result != 0 && holds(sel.own, s.Result)
 }
 
 // latest calls f with the sightings of an attribute, the latest first, until f returns

@@ -148,6 +148,20 @@ func TestSelect(t *testing.T) {
 			r.decide("L1", []string{"c2=d2"}, nil, "c3")
 			return graphsync.Decision{Answer: r.decide("L2", nil, []string{"c:c3"}).EventID}
 		}, []string{"a price $52*"}},
+		{"what the requests showed is not superseded by what only others had read", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			r.find("c2", "d2", item("a", 52))
+			other := r.decide("L1", []string{"c1=d1", "c2=d2"}, nil, "c3").EventID
+			return graphsync.Decision{Answer: r.decide("L2", []string{"c1=d1"}, []string{"r:" + other}).EventID}
+		}, []string{"a price $40*", "a price $52*"}},
+		{"but by what the requests showed before", func(r *recorder) graphsync.Decision {
+			r.find("c1", "d1", item("a", 40))
+			first := r.decide("L1", []string{"c1=d1"}, nil, "c2").EventID
+			r.find("c2", "d2", item("a", 52))
+			last := r.decide("L2", []string{"c2=d2"}, nil)
+			last.Attributes = r.json(m{"adk": m{"read": m{"base": "r:" + first, "results": m{"c2": "d2"}}}})
+			return graphsync.Decision{Answer: last.EventID}
+		}, []string{"a price $52*"}},
 		{"two answers to one call say nothing", func(r *recorder) graphsync.Decision {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))

@@ -136,16 +136,11 @@ func (r *evidenceReader) LastModelCall() (graphsync.ModelCall, bool, error) {
 func (r *evidenceReader) calls(text string, bind func(*binder)) (list []graphsync.ModelCall, err error) {
 	err = r.query(text, bind, func(stmt *sqlite.Stmt) error {
 		c := graphsync.ModelCall{Row: stmt.ColumnInt64(0), EventID: stmt.ColumnText(1)}
-		var bounds []int64
-		err := errors.Join(json.Unmarshal(columnJSON(stmt, 2), &bounds), json.Unmarshal(columnJSON(stmt, 3), &c.Names))
-		if err == nil && len(bounds)%2 != 0 {
-			err = errors.New("an interval has no end")
-		}
-		if err != nil {
+		var readErr, ownErr error
+		c.Read, readErr = decodeSpans(columnJSON(stmt, 2))
+		c.Own, ownErr = decodeSpans(columnJSON(stmt, 3))
+		if err := errors.Join(readErr, ownErr, json.Unmarshal(columnJSON(stmt, 4), &c.Names)); err != nil {
 			return fmt.Errorf("the call of a model in row %d is damaged: %w", c.Row, err)
-		}
-		for i := 0; i < len(bounds); i += 2 {
-			c.Read = append(c.Read, graphsync.Span{First: bounds[i], Last: bounds[i+1]})
 		}
 		list = append(list, c)
 		return nil

@@ -5,9 +5,11 @@ package journal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"zombiezen.com/go/sqlite"
 
@@ -40,6 +42,7 @@ type callRow struct {
 	seq     int64
 	names   []string
 	results []byte
+	own     []byte
 }
 
 // sightingRow is a sighting with its lists as JSON, and with the attributes it is found by.
@@ -64,15 +67,7 @@ func encodeAdvance(a graphsync.Advance) (*advance, error) {
 		out.runs[i].Turns = slices.Clone(out.runs[i].Turns)
 	}
 	for _, c := range a.Calls {
-		bounds := make([]int64, 0, 2*len(c.Read))
-		for _, s := range c.Read {
-			bounds = append(bounds, s.First, s.Last)
-		}
-		results, err := json.Marshal(bounds)
-		if err != nil {
-			return nil, err
-		}
-		out.calls = append(out.calls, callRow{c.EventID, c.Row, slices.Clone(c.Names), results})
+		out.calls = append(out.calls, callRow{c.EventID, c.Row, slices.Clone(c.Names), encodeSpans(c.Read), encodeSpans(c.Own)})
 	}
 	for _, s := range a.Sightings {
 		row, err := encodeSighting(s)
@@ -82,6 +77,33 @@ func encodeAdvance(a graphsync.Advance) (*advance, error) {
 		out.sightings = append(out.sightings, row)
 	}
 	return out, nil
+}
+
+// encodeSpans returns the bounds of intervals as a JSON array.
+func encodeSpans(spans []graphsync.Span) []byte {
+	out := []byte{'['}
+	for i, s := range spans {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(append(strconv.AppendInt(out, s.First, 10), ','), s.Last, 10)
+	}
+	return append(out, ']')
+}
+
+// decodeSpans reads what encodeSpans writes.
+func decodeSpans(data []byte) (spans []graphsync.Span, err error) {
+	var bounds []int64
+	if err := json.Unmarshal(data, &bounds); err != nil {
+		return nil, err
+	}
+	if len(bounds)%2 != 0 {
+		return nil, errors.New("an interval has no end")
+	}
+	for i := 0; i < len(bounds); i += 2 {
+		spans = append(spans, graphsync.Span{First: bounds[i], Last: bounds[i+1]})
+	}
+	return spans, nil
 }
 
 func encodeSighting(s graphsync.Sighting) (sightingRow, error) {
@@ -130,7 +152,7 @@ func (a *advance) storeCalls(conn *sqlite.Conn) error {
 		err := exec(conn, insertCallSQL, func(b *binder) {
 			b.integer(a.id, c.seq)
 			b.text(c.eventID)
-			b.json(c.results)
+			b.json(c.results, c.own)
 		})
 		if err != nil {
 			return fmt.Errorf("call of a model %s: %w", c.eventID, err)

@@ -101,6 +101,9 @@ func (m *matcher) content(c *genai.Content) {
 // text looks at a text that is not the model's own: ADK writes what other agents said, and
 // what their tools returned, as texts.
 func (m *matcher) text(text string) {
+	if m.h.user[hashOf("text", text)] {
+		return // a user quotes an agent, which brings nothing of what the agent had read
+	}
 	if author, rest, ok := foreign(text); ok {
 		if said, ok := strings.CutPrefix(rest, "said: "); ok {
 			m.said[hashOf("said", author, said)]++
@@ -121,9 +124,7 @@ func (m *matcher) text(text string) {
 			}
 		}
 	}
-	if !m.h.user[hashOf("text", text)] {
-		m.handed(text)
-	}
+	m.handed(text)
 }
 
 // handed looks at a text that no user sent: the input of a node or a delegate.

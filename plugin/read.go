@@ -100,7 +100,10 @@ func readerOf(ctx agent.Context) reader {
 
 // readList is what a row says that a call of a model had read.
 type readList struct {
-	results   map[string]string
+	results map[string]string
+	// base is the answer of the conversation before, which stands for what it lists; "" if
+	// all is listed. answers are others.
+	base      string
 	answers   []string
 	unmatched int
 	cut       bool
@@ -117,7 +120,7 @@ const maxRead = 32 << 10
 // recorded. Of several answers to one request those behind the first name the first.
 func (rec *Recorder) read(r *run, l *llmSpan) *readList {
 	if l.first != nil && l.first.row != (rowID{}) {
-		return &readList{answers: []string{"r:" + l.first.row.String()}}
+		return &readList{base: "r:" + l.first.row.String()}
 	}
 	if l.request == nil || r.history == nil {
 		return nil
@@ -178,7 +181,7 @@ func (l *readList) list(h *history, got held, base int32) {
 	size := 0
 	if base >= 0 {
 		a := &h.answers[base]
-		l.answers = append(l.answers, h.name(base))
+		l.base = h.name(base)
 		l.read[hashOf("answer", a.event)] = true
 	}
 	for _, e := range entries {
@@ -207,11 +210,12 @@ func (l *readList) list(h *history, got held, base int32) {
 
 // write writes attributes.adk.read.
 func (l *readList) write(d jsonenc.Doc) {
-	if l == nil || len(l.results) == 0 && len(l.answers) == 0 && l.unmatched == 0 {
+	if l == nil || len(l.results) == 0 && len(l.answers) == 0 && l.base == "" && l.unmatched == 0 {
 		return
 	}
 	d.Key("read")
 	d.Open('{')
+	d.OptStr("base", l.base)
 	if len(l.results) > 0 {
 		d.Any("results", l.results)
 	}

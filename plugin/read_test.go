@@ -113,8 +113,7 @@ func (rs *readings) read(t testing.TB, row string, seen map[string]bool) map[str
 	for id, digest := range results {
 		out[id+" "+digest.(string)] = true
 	}
-	answers, _ := read["answers"].([]any)
-	for _, name := range answers {
+	for _, name := range named(read) {
 		to, ok := rs.names[name.(string)]
 		if !ok {
 			t.Errorf("the answer %s is not on record", name)
@@ -122,6 +121,15 @@ func (rs *readings) read(t testing.TB, row string, seen map[string]bool) map[str
 		maps.Copy(out, rs.read(t, to, seen))
 	}
 	return out
+}
+
+// named returns the answers that a list of what was read names, the base first.
+func named(read map[string]any) (names []any) {
+	if base := read["base"]; base != nil {
+		names = append(names, base)
+	}
+	answers, _ := read["answers"].([]any)
+	return append(names, answers...)
 }
 
 // calls returns the contents of the rows that the nth model call had read, in order.
@@ -245,9 +253,8 @@ func TestCallIDsUsedAgain(t *testing.T) {
 	adktest.Run(t, r, "u", "s", adktest.UserText("again"))
 	rs := readingsOf(t, sink.rows)
 	diff(t, "what the last call had read", []string{`{"price":40000}`, `{"price":52000}`}, rs.calls(t, 3))
-	last := attribute(t, rs.rows[rs.order[3]], "adk", "read", "answers").([]any)
-	if last[0] != "r:"+rs.order[2] {
-		t.Errorf("answers = %v, want that of %s first", last, rs.order[2])
+	if base := attribute(t, rs.rows[rs.order[3]], "adk", "read", "base"); base != "r:"+rs.order[2] {
+		t.Errorf("base = %v, want the answer of %s", base, rs.order[2])
 	}
 }
 
@@ -270,7 +277,7 @@ func TestReadsAreDifferences(t *testing.T) {
 	for n, id := range rs.order {
 		read, _ := attribute(t, rs.rows[id], "adk", "read").(map[string]any)
 		results, _ := read["results"].(map[string]any)
-		answers, _ := read["answers"].([]any)
+		answers := named(read)
 		if len(results) > 1 || len(answers) > 1 || n > 0 && len(answers) != 1 {
 			t.Errorf("row %d lists %d results and %d answers, want one", n, len(results), len(answers))
 		}

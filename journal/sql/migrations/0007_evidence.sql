@@ -38,12 +38,14 @@ CREATE INDEX evidence_results_run ON evidence_results (session, run_id, seq);
 CREATE INDEX evidence_results_event ON evidence_results (session, event_id);
 
 -- Calls of models that ended with the row seq. results are the numbers of the results that
--- the model had read: intervals, the first and the last of each, in one JSON array.
+-- the model had read, own of those that its own requests showed: intervals, the first and
+-- the last of each, in one JSON array.
 CREATE TABLE evidence_calls (
   session  INTEGER NOT NULL REFERENCES evidence_sessions (id),
   seq      INTEGER NOT NULL,
   event_id TEXT NOT NULL,
   results  TEXT NOT NULL,
+  own      TEXT NOT NULL,
   PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
 
