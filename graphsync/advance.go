@@ -188,6 +188,9 @@ func (b *batch) row(e *schema.Event) error {
 			b.out.Names["e:"+attrs.ADK.SourceEventID] = attrs.ADK.AnswerOf
 		}
 	case schema.ToolResultRewritten:
+		if i, known := slices.BinarySearch(p.Rewritten, toolName(e.Content)); !known {
+			p.Rewritten = slices.Insert(slices.Clip(p.Rewritten), i, toolName(e.Content))
+		}
 		b.rewritten(attrs.ADK.Of, attrs.ADK.Result)
 	}
 	start, err := b.started(e, attrs)

@@ -33,6 +33,9 @@ type Progress struct {
 	Results int64
 	// Unmatched counts what requests of models held and no row on record explains.
 	Unmatched int
+	// Rewritten are the tools whose results models read otherwise than the record has them,
+	// sorted.
+	Rewritten []string
 }
 
 // Result is a tool call that ended.

@@ -63,7 +63,7 @@ func TestJournalOfTheDemo(t *testing.T) {
 			}
 			err = j.Evidence().View(t.Context(), s, func(r graphsync.EvidenceReader) error {
 				p, err := r.Progress()
-				if err != nil || p != (graphsync.Progress{}) {
+				if err != nil || !cmp.Equal(p, graphsync.Progress{}) {
 					t.Errorf("progress %+v, %v, want none", p, err)
 				}
 				if last, err := r.LastRow(); err != nil || last != rows[len(rows)-1].Seq {

@@ -5,6 +5,7 @@ package journal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -72,7 +73,7 @@ func getProgress(conn *sqlite.Conn, s schema.Session) (id int64, p graphsync.Pro
 			Results:   stmt.ColumnInt64(7),
 			Unmatched: stmt.ColumnInt(8),
 		}
-		return nil
+		return json.Unmarshal(columnJSON(stmt, 9), &p.Rewritten)
 	})
 	return id, p, err
 }
@@ -131,6 +132,7 @@ func (a *advance) begin(conn *sqlite.Conn) error {
 		b.integer(a.to.Watermark, int64(a.to.Rows), int64(a.to.Failed), int64(a.to.Truncated))
 		b.text(a.to.Error, a.to.Version)
 		b.integer(a.to.Results, int64(a.to.Unmatched))
+		b.json(a.tools)
 	}, func(stmt *sqlite.Stmt) error {
 		a.id = stmt.ColumnInt64(0)
 		return nil

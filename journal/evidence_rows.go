@@ -31,6 +31,7 @@ type advance struct {
 	rewritten map[string]string
 	runs      []graphsync.Run
 	children  []schema.Session
+	tools     []byte // of to.Rewritten
 
 	// id is the number of the session in the tables, set by begin.
 	id int64
@@ -62,6 +63,10 @@ func encodeAdvance(a graphsync.Advance) (*advance, error) {
 	out := &advance{
 		session: a.Session, from: a.From, to: a.To, results: slices.Clone(a.Results),
 		names: maps.Clone(a.Names), rewritten: maps.Clone(a.Rewritten), runs: slices.Clone(a.Runs), children: slices.Clone(a.Children),
+	}
+	var err error
+	if out.tools, err = json.Marshal(append([]string{}, a.To.Rewritten...)); err != nil {
+		return nil, err
 	}
 	for i := range out.runs {
 		out.runs[i].Turns = slices.Clone(out.runs[i].Turns)

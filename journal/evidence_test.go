@@ -72,7 +72,7 @@ func TestEvidenceComesBackAsItWas(t *testing.T) {
 	full.Read = true // never stored
 	bare := graphsync.Sighting{Entity: entity.Entity{Type: "T", Value: "b", Source: entity.SourceClaim}, Key: "T:text:b", Row: 6}
 	a := step(0, 7)
-	a.To = graphsync.Progress{Watermark: 7, Rows: 7, Failed: 1, Truncated: 2, Error: "row 3", Version: "v1", Results: 2, Unmatched: 3}
+	a.To = graphsync.Progress{Watermark: 7, Rows: 7, Failed: 1, Truncated: 2, Error: "row 3", Version: "v1", Results: 2, Unmatched: 3, Rewritten: []string{"look", "search"}}
 	a.Results = []graphsync.Result{
 		{Number: 1, Row: 5, Start: 4, EventID: "e-5", RunID: "r", CallID: "c", Digest: "d"},
 		{Number: 2, Row: 6, EventID: "e-6", RunID: "r", CallID: "c"},
@@ -550,7 +550,7 @@ func TestEvidenceReadsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	view(t, j, func(r graphsync.EvidenceReader) error {
-		if p, err := r.Progress(); err != nil || p != (graphsync.Progress{}) {
+		if p, err := r.Progress(); err != nil || !cmp.Equal(p, graphsync.Progress{}) {
 			t.Errorf("progress %+v, %v, want none", p, err)
 		}
 		if last, err := r.LastRow(); last != 4 || err != nil {

@@ -29,6 +29,7 @@ const (
 	ReasonFutureAnswer     = "future_answer"     // an answer from the future
 	ReasonMissingAttribute = "missing_attribute" // an attribute that was seen is not in the answer
 	ReasonNothingSeen      = "nothing_seen"      // nothing on record shows it: it is only claimed
+	ReasonResultRewritten  = "result_rewritten"  // only results show it that models read otherwise
 	ReasonNotRead          = "not_read"          // the model that asked had read none of its values
 	ReasonArgumentDiffers  = "argument_differs"  // the arguments of the action say otherwise than what was read
 	ReasonMissingEntity    = "missing_entity"    // the entity is not in the answer of its source any more

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -73,8 +74,11 @@ func (q *inquiry) basis(b rulebook, t target) basis {
 	var out basis
 	e := t.entity
 	seen, allowed := shown(e), b.Types[e.Type].Unseen == UnseenAllow
-	lack := func(format string, args ...any) {
+	lack := func(name, format string, args ...any) {
 		f := failOf(e, ReasonNothingSeen, format, args...)
+		if tools := q.rewritten(e.Type, name); tools != "" {
+			f = failOf(e, ReasonResultRewritten, "a callback changed what %s answered before a model read it, so it is not known what the model read: have the tool declare what it looked up, with RecordEntity", tools)
+		}
 		if allowed {
 			out.waived = append(out.waived, f)
 		} else {
@@ -82,7 +86,7 @@ func (q *inquiry) basis(b rulebook, t target) basis {
 		}
 	}
 	if !seen {
-		lack("nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
+		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		a := attribute{name: name, rule: b.rule(e.Type, name)}
@@ -95,7 +99,7 @@ func (q *inquiry) basis(b rulebook, t target) basis {
 			out.failures = append(out.failures, q.otherwise(e, a)...)
 		} else {
 			if seen && !a.rule.Optional {
-				lack("nothing on record shows %s: %s", name, q.expected(e.Type, name))
+				lack(name, "nothing on record shows %s: %s", name, q.expected(e.Type, name))
 			}
 			if a.rule.Optional || !allowed {
 				continue
@@ -144,6 +148,19 @@ func (q *inquiry) expected(typ, name string) string {
 		return "no rule of the configuration shows it"
 	}
 	return strings.Join(ways, ", or ") + " should have; look it up, then ask again"
+}
+
+// rewritten names the tools that would have shown an attribute and whose results a callback
+// changed; of [Exists], anything of the type. It is "" if there are none.
+func (q *inquiry) rewritten(typ, name string) string {
+	var tools []string
+	for _, x := range q.record.Expected {
+		if tool := strconv.Quote(x.Tool); x.Type == typ && (name == Exists || x.Attribute == name) &&
+			slices.Contains(q.record.Rewritten, x.Tool) && !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
+		}
+	}
+	return strings.Join(tools, " and ")
 }
 
 // otherSpelling names what was read and differs from e in its spelling alone.

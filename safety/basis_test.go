@@ -76,7 +76,9 @@ func TestBasis(t *testing.T) {
 		others []entity.Canonical
 		asked  bool
 		rules  []safety.Expected
-		now    values
+		// rewritten are the tools whose results a callback changed.
+		rewritten []string
+		now       values
 		// What comes of it: "" for safe, else reason: detail of the failures, and before
 		// -> after: recommendation of the alerts, of which each begins and ends so.
 		want []string
@@ -113,6 +115,12 @@ func TestBasis(t *testing.T) {
 			want: []string{"nothing_seen: nothing on record shows id: no rule of the configuration shows it"}},
 		{name: "a claim", seen: item(saidBy(entity.SourceClaim, values{"price": usd("$10")})), now: values{"price": usd("$10")},
 			want: []string{"nothing_seen: nothing on record shows it: no rule of the configuration shows it"}},
+		{name: "a result that was rewritten", seen: item(saidBy(entity.SourceClaim, values{"price": usd("$10")})), now: values{"price": usd("$10")},
+			rules: priceRules, rewritten: []string{"budget", "list", "search"},
+			want: []string{`result_rewritten: a callback changed what "search" and "list" answered before a model read it, ... with RecordEntity`}},
+		{name: "an attribute of a result that was rewritten", seen: item(entity.Entity{Source: entity.SourceRule, Attributes: values{"reach": number(1)}}, inArgs(values{"price": usd("$10")})),
+			now: values{"price": usd("$10"), "reach": number(1)}, rules: priceRules, rewritten: []string{"look_up", "search"},
+			want: []string{`result_rewritten: a callback changed what "search" answered ...`}},
 		{name: "what a model found", seen: item(saidBy(entity.SourceModel, values{"price": usd("$10")})), now: values{"price": usd("$10")},
 			want: []string{"nothing_seen: nothing on record shows it: ..."}},
 		{name: "the arguments alone", seen: none, now: values{"availability": entity.Bool(true)},
@@ -189,7 +197,7 @@ func TestBasis(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t, test.change, append([]entity.Canonical{test.seen}, test.others...)...)
-			b.record.snap.Asked, b.record.snap.Expected = test.asked, test.rules
+			b.record.snap.Asked, b.record.snap.Expected, b.record.snap.Rewritten = test.asked, test.rules, test.rewritten
 			b.world.states[test.seen.Key] = safety.State{Attributes: test.now}
 			b.ask()
 			said(t, b.check(), test.want...)

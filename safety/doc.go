@@ -30,6 +30,7 @@
 //	confidence under the floor                       low_confidence       check fails
 //	seen at an unknown time, or in the future        not_seen             check fails
 //	nothing on record shows it, or an attribute      nothing_seen         check fails
+//	only results show it that models read otherwise  result_rewritten     check fails
 //	the model that asked had read none of its values not_read             check fails
 //	the arguments differ from what was read          argument_differs     check fails
 //	checker: error                                   error                check fails

@@ -72,6 +72,9 @@ type Snapshot struct {
 	Asked bool
 	// Expected are the rules that show attributes, for the failure that nothing was seen.
 	Expected []Expected
+	// Rewritten are the tools whose results a callback changed before a model read them: the
+	// record does not say what the model read.
+	Rewritten []string
 	// Receipt says from what they were extracted.
 	Receipt Receipt
 	// Gaps names, for people, what is missing from the record: rows that were

@@ -3,6 +3,7 @@
 -- agent_events and can be made again.
 
 -- How far the rows of a session were extracted. The tables below name the session by id.
+-- rewritten is a JSON array of the tools whose results models read otherwise.
 CREATE TABLE evidence_sessions (
   id         INTEGER PRIMARY KEY,
   app_name   TEXT NOT NULL,
@@ -16,6 +17,7 @@ CREATE TABLE evidence_sessions (
   version    TEXT NOT NULL,
   results    INTEGER NOT NULL,
   unmatched  INTEGER NOT NULL,
+  rewritten  TEXT NOT NULL,
   UNIQUE (app_name, user_id, session_id)
 ) STRICT;
 
