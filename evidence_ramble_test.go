@@ -48,7 +48,7 @@ type ramble struct {
 	asks     []*ask
 	readings []reading
 	refusals map[string]int  // the serial by approval
-	handed   map[string]bool // things that the root had read when it handed over
+	known    map[string]bool // agent and thing: what a prompt of the agent has shown
 }
 
 var (
@@ -331,6 +331,10 @@ func (r *ramble) goOn(p *point, last bool) {
 func (r *ramble) decide(p *point, last bool) *model.LLMResponse {
 	run := p.run
 	run.calls[p.agent]++
+	latest, _ := r.shown(p.req)
+	for thing := range latest {
+		r.known[p.agent+" "+thing] = true
+	}
 	pick := r.rng.IntN(10)
 	var calls []*genai.FunctionCall
 	search := func() {
@@ -355,10 +359,6 @@ func (r *ramble) decide(p *point, last bool) *model.LLMResponse {
 		buy()
 	case pick < 8 && p.agent == "root":
 		r.say("run %d hands over", run.number)
-		latest, _ := r.shown(p.req)
-		for thing := range latest {
-			r.handed[thing] = true
-		}
 		run.children, run.batch[p.agent] = 2, 2 // the hand-over is a tool; no model call follows it
 		run.need += 3
 		return adktest.Call("transfer_to_agent", map[string]any{"agent_name": "both"})

@@ -351,7 +351,7 @@ func TestAdvanceComparesAndSets(t *testing.T) {
 			if !tt.moved {
 				want = tt.next.To
 			}
-			if got := read(t, j, graphsync.EvidenceReader.Progress); got != want {
+			if got := read(t, j, graphsync.EvidenceReader.Progress); !cmp.Equal(got, want) {
 				t.Errorf("progress %+v, want %+v", got, want)
 			}
 			keys := read(t, j, func(r graphsync.EvidenceReader) ([]string, error) { return r.Keys("", 99, 9) })

@@ -102,6 +102,10 @@ var failures = []struct {
 		b.record.snap.Entities = []entity.Canonical{thing("Product", strava.Value, values{"price": usd("$40,000")})}
 		b.world.states[strava.Key] = safety.State{Attributes: values{"reach": number(1)}}
 	}},
+	{"result rewritten", safety.ReasonResultRewritten, nil, func(b *bench) {
+		b.record.snap.Entities[0].Attributes = nil
+		b.record.snap.Expected, b.record.snap.Rewritten = []safety.Expected{{Type: "Product", Rule: "r", Tool: "search"}}, []string{"search"}
+	}},
 	{"nothing seen", safety.ReasonNothingSeen, nil, func(b *bench) { b.record.snap.Entities[0].Attributes = nil }},
 	{"no rows", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.RowsRead = 0 }},
 	{"no watermark", safety.ReasonIncompleteRecord, nil, func(b *bench) { b.record.snap.Receipt.Watermark = 0 }},
