@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -104,20 +105,25 @@ func TestCheckFailedAnswerTooOld(t *testing.T) {
 
 func TestCheckFailedRowsLostBeforeTheRequest(t *testing.T) {
 	h := newHarness(t)
-	// A first turn, one row of which is then lost behind the journal's back.
-	h.ask(sess)
-	h.rows(sess)
+	// The file takes a row of the first turn for stored, and does not have it.
 	conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	err = sqlitex.ExecuteTransient(conn, `DELETE FROM agent_events WHERE event_type = 'TOOL_COMPLETED' AND content LIKE '%"search"%'`, nil)
+	err = sqlitex.ExecuteScript(conn, `CREATE TRIGGER lose BEFORE INSERT ON agent_events
+		WHEN new.event_type = 'TOOL_COMPLETED' AND new.content LIKE '%"search"%'
+		BEGIN SELECT RAISE(IGNORE); END;`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if conn.Changes() == 0 {
-		t.Fatal("no row was removed")
+	h.ask(sess)
+	rows := h.rows(sess)
+	if len(rowsOf(rows, schema.ToolStarting)) != 2 || len(rowsOf(rows, schema.ToolCompleted)) != 1 {
+		t.Fatal("no row was lost")
+	}
+	if err := sqlitex.ExecuteTransient(conn, `DROP TRIGGER lose`, nil); err != nil {
+		t.Fatal(err)
 	}
 	events := adktest.Run(t, h.runner, user, sess, adktest.UserText("buy another route"))
 	calls := adktest.Confirmations(events)

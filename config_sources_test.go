@@ -165,6 +165,7 @@ func TestSourceWarnings(t *testing.T) {
 	}
 	replay := CheckerConfig{Type: "Product", Replay: &ReplayCheckerConfig{Tool: "search"}}
 	columns := CheckerConfig{Type: "Product", SQL: &SQLCheckerConfig{Attributes: map[string]ColumnConfig{"reach": {Column: "reach"}}}}
+	exists := CheckerConfig{Type: "Product", SQL: &SQLCheckerConfig{Attributes: map[string]ColumnConfig{"exists": {Column: "listed"}}}}
 	for name, test := range map[string]struct {
 		checker CheckerConfig
 		rule    ExtractConfig
@@ -176,7 +177,8 @@ func TestSourceWarnings(t *testing.T) {
 		"another tool":   {replay, rule(ExtractConfig{Tool: "look"}), nil, "reads the result of look, and only search is called again"},
 		"code wins":      {replay, rule(ExtractConfig{Tool: "look"}), map[string]safety.Checker{"Product": safety.CheckerFunc(nil)}, ""},
 		"column missing": {columns, rule(ExtractConfig{Attributes: one}), nil, `finds the attribute "price" of type "Product", which its checker does not answer`},
-		"no attributes":  {columns, rule(ExtractConfig{}), nil, `finds the attribute "exists" of type "Product", which its checker does not answer`},
+		"no attributes":  {columns, rule(ExtractConfig{}), nil, ""},
+		"exists as text": {exists, rule(ExtractConfig{}), nil, `"exists" of type "Product" as boolean, and its checker answers it as text`},
 		"again, found":   {replay, rule(ExtractConfig{}), nil, ""},
 		"column there":   {columns, rule(ExtractConfig{Attributes: map[string]AttributeConfig{"reach": {Path: "$.reach"}}}), nil, ""},
 	} {

@@ -58,6 +58,7 @@ func (c Config) warnings() []string {
 			seen := cmp.Or(found[name].Type, entity.KindText)
 			now, answered := attributes(name)
 			switch {
+			case !answered && name == safety.Exists: // whatever else it answers confirms it
 			case !answered && !guard.optional(e.Type, name):
 				out = append(out, fmt.Sprintf("rule %q finds the attribute %q of type %q, which its checker does not answer: an approval that rests on one fails its check; have the checker answer it, or, where only the plan has it, as a quantity, write optional: true for it in guard.drift", e.Name, name, e.Type))
 			case answered && now != seen:

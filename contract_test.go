@@ -448,10 +448,9 @@ func (n *normaliser) value(key string, v any) any {
 			v[i] = n.value("", v[i])
 		}
 	case map[string]any:
-		// Ids of calls may be keys, and were seen before.
 		named := make(map[string]any, len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			named[n.text(k)] = v[k]
+			named[n.text(k)] = v[k] // the list of what a model had read has ids for keys
 		}
 		for _, k := range slices.Sorted(maps.Keys(named)) {
 			named[k] = n.value(k, named[k])

@@ -30,26 +30,36 @@ func onlyArguments(o *options) {
 	o.search = func(agent.Context, searchArgs) (map[string]any, error) { return map[string]any{"items": []any{}}, nil }
 }
 
-// What a pending request is about stands in its own arguments. It has to be unchanged
-// even if nothing else of the session names it, and whatever else is required.
+// unseenAllowed lets products pass that no result shows.
+func unseenAllowed(o *options) {
+	o.cfg.Guard.Types = map[string]contextgraph.TypeConfig{"Product": {Unseen: safety.UnseenAllow}}
+}
+
+// What a pending request is about stands in its own arguments. It has to be shown by a
+// result, unless the policy lets it go unseen, and not be sold out even then, whatever else
+// is required.
 func TestW14ArgumentsOfTheRequestAreChecked(t *testing.T) {
 	for _, require := range []safety.Requirement{safety.RequireEverything, safety.RequireNamed} {
 		t.Run(require.String(), func(t *testing.T) {
-			h := newHarness(t, onlyArguments, func(o *options) { o.cfg.Guard.Require = require })
+			h := newHarness(t, onlyArguments, unseenAllowed, func(o *options) { o.cfg.Guard.Require = require })
 			id, _ := h.ask(sess)
 			a := h.approvals(sess)[0]
 			if len(a.Entities) != 1 || a.Entities[0].Value != "Strava Sponsored Routes" || a.Entities[0].Seen[0].Source != entity.SourceAction {
 				t.Fatalf("the request rests on %+v, want what its arguments name", a.Entities)
 			}
 			h.world.set("$40,000", false)
-			if got := h.answer(sess, id, true); got["status"] != "blocked" {
+			if got := h.answer(sess, id, true); got["status"] != "blocked" || got["reason"] != safety.CodeDrift {
 				t.Errorf("buy answered %v, want it blocked", got)
 			}
 			h.wantBought(0)
 		})
+		t.Run("nothing was seen, "+require.String(), func(t *testing.T) {
+			h := newHarness(t, onlyArguments, func(o *options) { o.cfg.Guard.Require = require })
+			wantCheckFailed(t, h, safety.ReasonNothingSeen)
+		})
 	}
-	t.Run("unchanged", func(t *testing.T) {
-		h := newHarness(t, onlyArguments)
+	t.Run("unchanged, and may go unseen", func(t *testing.T) {
+		h := newHarness(t, onlyArguments, unseenAllowed)
 		id, _ := h.ask(sess)
 		h.answer(sess, id, true)
 		h.wantBought(1)
@@ -102,35 +112,63 @@ func delegated(t *testing.T, opts ...option) *harness {
 }
 
 // What an agent in another session found is not evidence here: a decision that rests on
-// nothing else is denied. What it answered is, if a rule reads it.
+// nothing else is denied. What an agent had read that this session called with AgentTool is;
+// what that agent answered is not, even if a rule reads it.
 func TestW16WhatAnotherSessionFoundApprovesNothing(t *testing.T) {
-	h := delegated(t)
-	wantCheckFailed(t, h, safety.ReasonNoEntities)
-	started := 0
-	sessions, err := h.cg.Journal().Sessions(t.Context(), journal.SessionsQuery{})
-	if err != nil {
-		t.Fatal(err)
+	for guard, test := range map[string]struct {
+		opt    option
+		reason string
+	}{
+		"protected": {func(*options) {}, safety.ReasonNoEntities},
+		"covered":   {covered, safety.ReasonNothingSeen},
+	} {
+		t.Run("of the same user, "+guard, func(t *testing.T) {
+			h := newHarness(t, newMarket(t).open, searchThenBuy().model, test.opt)
+			adktest.Run(t, h.runner, user, "s2", adktest.UserText("find"))
+			h.wantRefused(h.settle(h.say("buy it"), nil), test.reason)
+		})
 	}
-	for _, s := range sessions {
-		rows, err := h.cg.Journal().Events(t.Context(), s.Session)
+	t.Run("of an agent that was called", func(t *testing.T) {
+		h := delegated(t)
+		id, _ := h.ask(sess)
+		if got := h.answer(sess, id, true); got["status"] != "bought" {
+			t.Errorf("buy answered %v, want it bought: the planner had read what it is", got)
+		}
+		h.wantBought(1)
+		started := 0
+		sessions, err := h.cg.Journal().Sessions(t.Context(), journal.SessionsQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		started += len(rowsOf(rows, schema.InvocationStarting))
-	}
-	if len(sessions) < 2 || started < 3 {
-		t.Errorf("%d sessions with %d runs on record, want the planner's among them", len(sessions), started)
-	}
-
-	h = delegated(t, func(o *options) {
-		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "planned", Tool: "planner", Type: "Product", Value: "$.result"})
+		for _, s := range sessions {
+			rows, err := h.cg.Journal().Events(t.Context(), s.Session)
+			if err != nil {
+				t.Fatal(err)
+			}
+			started += len(rowsOf(rows, schema.InvocationStarting))
+		}
+		if len(sessions) != 2 || started < 3 {
+			t.Errorf("%d sessions with %d runs on record, want the planner's among them", len(sessions), started)
+		}
 	})
-	id, _ := h.ask(sess)
-	h.world.set("$40,000", false)
-	if got := h.answer(sess, id, true); got["status"] != "blocked" {
-		t.Errorf("buy answered %v, want it blocked", got)
+	words := func(o *options) {
+		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "planned", Tool: "planner", Type: "Product", Value: "$.result"})
 	}
-	h.wantBought(0)
+	for name, opt := range map[string]option{"changed since": func(*options) {}, "changed since, with a rule over its words": words} {
+		t.Run(name, func(t *testing.T) {
+			h := delegated(t, opt)
+			id, _ := h.ask(sess)
+			h.world.set("$40,000", false)
+			if got := h.answer(sess, id, true); got["status"] != "blocked" || got["reason"] != safety.CodeDrift {
+				t.Errorf("buy answered %v, want it blocked", got)
+			}
+			h.wantBought(0)
+		})
+	}
+	t.Run("its words alone", func(t *testing.T) {
+		h := delegated(t, words, func(o *options) { o.cfg.Extract = o.cfg.Extract[1:] })
+		wantCheckFailed(t, h, safety.ReasonNothingSeen)
+	})
 }
 
 // A run of the session that is under way in another process has no end on record yet.

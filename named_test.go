@@ -34,12 +34,13 @@ func TestActionNamesWhatNobodySaw(t *testing.T) {
 			h.world.set("$52,000", true)
 			got := h.answer(sess, id, true)
 			h.wantBought(0)
-			reason, says := safety.CodeDrift, ""
+			reason := safety.CodeDrift // of what the results name
 			if require == safety.RequireNamed {
-				reason, says = safety.CodeCheckFailed, "only the arguments name it"
+				reason = safety.CodeCheckFailed
 			}
-			if got["reason"] != reason || !strings.Contains(fmt.Sprint(got["failures"]), says) {
-				t.Errorf("buy answered %v, want %s", got, reason)
+			failures := fmt.Sprint(got["failures"])
+			if got["reason"] != reason || !strings.Contains(failures, nothingSeen) || !strings.Contains(failures, "nothing on record shows it") {
+				t.Errorf("buy answered %v, want %s, and that nothing shows what the arguments name", got, reason)
 			}
 		})
 	}

@@ -212,8 +212,9 @@ func TestReplayOfArgumentsThatACallbackChanged(t *testing.T) {
 	}
 }
 
-// Two things of one list that differ in their spelling alone are two.
-func TestReplayOfSpellings(t *testing.T) {
+// A repeated call has to show the very name that was read. Two things of one list that differ
+// in their spelling alone are two.
+func TestReplayGoesByExactNames(t *testing.T) {
 	list := func(first, second string) map[string]any {
 		return map[string]any{"items": []any{
 			map[string]any{"name": item, "price": first, "available": true},
@@ -294,7 +295,8 @@ func TestReplayOnlyReads(t *testing.T) {
 	}
 }
 
-// A repeated call reads the state of the session as the first one did.
+// A repeated call reads the state of the session as the first one did. What it does to what it
+// reads is done to nothing.
 func TestReplayReadsState(t *testing.T) {
 	read := func(ctx agent.Context) (map[string]any, error) {
 		region, err := ctx.State().Get("region")
@@ -309,30 +311,51 @@ func TestReplayReadsState(t *testing.T) {
 		if m["name"] != "eu" || n == 0 {
 			return nil, fmt.Errorf("region %v of %d values", region, n)
 		}
-		m["name"] = "us"
-		return items(item), nil
+		return m, nil
 	}
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
-		o.search = func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
-			if err := ctx.State().Set("region", map[string]any{"name": "eu", "codes": []any{"de"}}); err != nil {
+	newReader := func(t *testing.T, first func(agent.Context) error) *inventory {
+		v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
+			o.search = func(ctx agent.Context, _ searchArgs) (map[string]any, error) { return items(item), first(ctx) }
+		})
+		v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) {
+			region, err := read(ctx)
+			if err != nil {
 				return nil, err
 			}
-			for range ctx.ReadonlyState().All() { // what a repeated call reads must be on record
-			}
-			_, err := ctx.State().Get("region")
-			return items(item), err
+			region["name"] = "us"
+			return items(item), nil
+		})
+		_, err := v.sessions.Create(t.Context(), &session.CreateRequest{AppName: app, UserID: user, SessionID: sess, State: map[string]any{
+			"region": map[string]any{"name": "eu", "codes": []any{"de"}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	t.Run("what the first call read", func(t *testing.T) {
+		v := newReader(t, func(ctx agent.Context) error { _, err := read(ctx); return err })
+		id, _ := v.ask(sess)
+
+		// Outside of a run nobody knows the state, which is no reason to guess.
+		report, err := v.cg.Check(t.Context(), key(sess))
+		if err != nil || !report.CheckFailed() || !strings.Contains(report.Summary(), "reads the state of the session, which is at hand only while its agent runs") {
+			t.Errorf("error %v\n%s", err, report.Summary())
+		}
+		v.answer(sess, id, true)
+		v.wantBought(1)
+	})
+	t.Run("what the first call did not read", func(t *testing.T) {
+		v := newReader(t, func(agent.Context) error { return nil })
+		id, _ := v.ask(sess)
+		if got := v.answer(sess, id, true); got["reason"] != safety.CodeCheckFailed {
+			t.Errorf("buy answered %v, want a check that failed", got)
+		}
+		v.wantBought(0)
+		if report := string(v.approvals(sess)[0].Report); !strings.Contains(report, `was not recorded when the tool was called first`) {
+			t.Errorf("report %s", report)
 		}
 	})
-	v.search(func(ctx agent.Context, _ searchArgs) (map[string]any, error) { return read(ctx) })
-	id, _ := v.ask(sess)
-
-	// Outside of a run nobody knows the state, which is no reason to guess.
-	report, err := v.cg.Check(t.Context(), key(sess))
-	if err != nil || !report.CheckFailed() || !strings.Contains(report.Summary(), "reads the state of the session, which is at hand only while its agent runs") {
-		t.Errorf("error %v\n%s", err, report.Summary())
-	}
-	v.answer(sess, id, true)
-	v.wantBought(1)
 }
 
 // Outside of a run the tool is called all the same, if its arguments are all it needs.
@@ -375,7 +398,7 @@ func TestReplayGone(t *testing.T) {
 		"another form":    {map[string]any{"items": []any{map[string]any{"title": item}}}, "value $.name"},
 		"too large":       {map[string]any{"items": strings.Repeat("x", 2_000_000)}, "larger than what is recorded"},
 		"without a price": {map[string]any{"items": []any{map[string]any{"name": item, "available": true}}}, "price $.price"},
-		"spelt otherwise": {items("  strava sponsored ROUTES "), ""},
+		"spelt otherwise": {items("  strava sponsored ROUTES "), "1 other Product entities are in its result, this one is gone from it"},
 		"among others":    {items("one", item, "two"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -571,6 +594,33 @@ func TestReplayOfValues(t *testing.T) {
 	}
 }
 
+// A look-up whose result lacks the name of the thing is repeated with the name in its
+// arguments.
+func TestReplayOfValuesFromArguments(t *testing.T) {
+	price := atomic.Pointer[string]{}
+	price.Store(new("$40,000"))
+	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, covered, func(o *options) {
+		o.cfg.Extract[0].Each, o.cfg.Extract[0].Value, o.cfg.Extract[0].ValueArgs = "$", "", "$.query"
+		o.search = func(agent.Context, searchArgs) (map[string]any, error) {
+			return map[string]any{"price": *price.Load(), "available": true}, nil
+		}
+		o.answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if adktest.LastResponse(req) == nil {
+				return adktest.Call("search", map[string]any{"query": item}), nil
+			}
+			return shopper(req)
+		}
+	})
+	v.ask(sess)
+	if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || !r.IsSafeToApprove() || r.TotalEntities() != 1 {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+	price.Store(new("$52,000"))
+	if r, err := v.cg.Check(t.Context(), key(sess)); err != nil || r.Verdict() != safety.Drift {
+		t.Errorf("error %v\n%s", err, r.Summary())
+	}
+}
+
 // A call whose row does not hold its arguments exactly cannot be repeated.
 func TestReplayNeedsTheArguments(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -650,7 +700,8 @@ func TestReplayCannotRunGuardedTools(t *testing.T) {
 	}
 }
 
-// What an entity has from another place than the result of a tool cannot be asked again.
+// What names a thing anywhere but in the result of a tool shows nothing, and there is no call
+// to be asked again.
 func TestReplayOfArguments(t *testing.T) {
 	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *options) {
 		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{
@@ -663,9 +714,16 @@ func TestReplayOfArguments(t *testing.T) {
 	if err != nil || r.IsSafeToApprove() {
 		t.Fatalf("error %v\n%s", err, r.Summary())
 	}
-	for _, want := range []string{"query stands in the arguments of a call", "it was never seen in the result of a tool"} {
-		if !strings.Contains(r.Summary(), want) {
-			t.Errorf("want %q:\n%s", want, r.Summary())
+	for _, want := range []struct{ value, reason, detail string }{
+		{"routes", safety.ReasonNothingSeen, `rule "found" in the results of "search" should have`},
+		{"routes", safety.ReasonError, "it was never seen in the result of a tool"},
+		{"buy a route", safety.ReasonNothingSeen, `rule "found" in the results of "search" should have`},
+		{"buy a route", safety.ReasonError, "it was never seen in the result of a tool"},
+	} {
+		if !slices.ContainsFunc(r.Failures(), func(f safety.Failure) bool {
+			return f.Entity == want.value && f.Reason == want.reason && strings.Contains(f.Detail, want.detail)
+		}) {
+			t.Errorf("want %v:\n%s", want, r.Summary())
 		}
 	}
 }

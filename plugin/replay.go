@@ -189,13 +189,29 @@ func (rec *Recorder) replayed(s schema.Session, t tool.Tool, c graphsync.Call, a
 		}
 		row.Content = bytes.Clone(w.Bytes())
 	}
-	if cut || w.Truncated() {
+	atEnd, whole := rec.replayedArgs(c.Tool, args)
+	if cut || w.Truncated() || !whole {
 		return schema.Event{}, errors.New("its result is larger than what is recorded of one (record.max_row, record.max_string)")
 	}
-	if len(entities) > 0 {
-		row.Attributes = append(append([]byte(`{"entities":[`), entities...), "]}"...)
-	}
+	row.Attributes = slices.Concat([]byte(`{"adk":{`), atEnd, []byte(`},"entities":[`), entities, []byte(`]}`))
 	return row, nil
+}
+
+// replayedArgs returns the member with the arguments at the end of a repeated call, where
+// the first one has it, and false if they were cut.
+func (rec *Recorder) replayedArgs(tool string, args map[string]any) ([]byte, bool) {
+	if rec.options.ArgsAtEnd == nil || !rec.options.ArgsAtEnd(tool) {
+		return nil, true
+	}
+	v, ok := rec.payload(schema.ToolStarting, args)
+	if !ok {
+		return nil, true
+	}
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	w.Reset()
+	w.Doc(attributesShare).Any("args", v)
+	return bytes.Clone(w.Bytes()), !w.Truncated()
 }
 
 // replays writes the repeated calls that a report rests on, each once.

@@ -97,5 +97,9 @@ func ownViews() []ownView {
 			content("artifact", "STRING"), content("version", "INT64"), content("uri", "STRING"),
 			adk("function_call_id", "STRING"), value("source_event_id", "STRING", "attributes", "$.source_event_id"),
 		}},
+		{"tool_result_rewritten", []contract.Column{
+			value("tool_name", "STRING", "content", "$.tool"), adk("function_call_id", "STRING"),
+			value("ended_event_id", "STRING", "attributes", "$.adk.of"), value("result_digest", "STRING", "attributes", "$.adk.result"),
+		}},
 	}
 }

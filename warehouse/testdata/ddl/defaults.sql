@@ -1216,6 +1216,38 @@ WHERE event_type = 'ARTIFACT_DELTA'
 QUALIFY event_id IS NULL
   OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
 
+CREATE OR REPLACE VIEW `my-project.agents.v_tool_result_rewritten`
+OPTIONS (
+  description = "The rows TOOL_RESULT_REWRITTEN of agent_events, each once.",
+  labels = [('contextgraph_digest', '6309b2c2808e1044e88f54a7e9d6b27d')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.of') AS ended_event_id,
+  JSON_VALUE(attributes, '$.adk.result') AS result_digest,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `my-project.agents.agent_events`
+WHERE event_type = 'TOOL_RESULT_REWRITTEN'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
 CREATE OR REPLACE PROPERTY GRAPH `my-project.agents.agent_context_graph`
 NODE TABLES (
   `my-project.agents.tech_nodes` AS TechNode
@@ -1265,5 +1297,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'd7911ffddede1de63faee926f04e65e6'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '9a3e75b2bbc9c6ea5d757d3b1bda294a'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
 

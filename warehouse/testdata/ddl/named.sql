@@ -1216,6 +1216,38 @@ WHERE event_type = 'ARTIFACT_DELTA'
 QUALIFY event_id IS NULL
   OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
 
+CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_result_rewritten`
+OPTIONS (
+  description = "The rows TOOL_RESULT_REWRITTEN of events, each once.",
+  labels = [('contextgraph_digest', 'c105edb90b15f690576aa07dc7c527ec')]
+)
+AS
+SELECT
+  timestamp,
+  event_id,
+  event_type,
+  agent,
+  session_id,
+  invocation_id,
+  user_id,
+  trace_id,
+  span_id,
+  parent_span_id,
+  status,
+  error_message,
+  is_truncated,
+  JSON_VALUE(content, '$.tool') AS tool_name,
+  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  JSON_VALUE(attributes, '$.adk.of') AS ended_event_id,
+  JSON_VALUE(attributes, '$.adk.result') AS result_digest,
+  JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
+  JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
+  COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
+FROM `example.com:my-project.Agents_2.events`
+WHERE event_type = 'TOOL_RESULT_REWRITTEN'
+QUALIFY event_id IS NULL
+  OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
+
 CREATE OR REPLACE PROPERTY GRAPH `example.com:my-project.Agents_2.why`
 NODE TABLES (
   `example.com:my-project.Agents_2.tech_nodes` AS TechNode
@@ -1265,5 +1297,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `example.com:my-project.Agents_2.events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '73ac982b80479816d18cd8f232541ca8'), ('contextgraph_graph', 'e6543216ee8a3eae2cc4086a205710ef'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'bf1f4a7eaf0918c9c63c6d7b110712f7'), ('contextgraph_graph', 'e6543216ee8a3eae2cc4086a205710ef'), ('contextgraph_schema_version', '1')]);
 
