@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -198,7 +199,7 @@ func (sel *selector) reads() error {
 	switch d := sel.d; {
 	case d.Answer != "":
 		sel.out.Asked = true
-		calls, err := sel.r.ModelCalls("r:" + d.Answer)
+		calls, err := sel.r.ModelCalls(answerName(d.Answer))
 		if err == nil && len(calls) == 1 {
 			sel.read = calls[0].Read
 		}
@@ -219,6 +220,14 @@ func (sel *selector) reads() error {
 		sel.everything = true
 		return nil
 	}
+}
+
+// answerName returns the name of the model call that a [Decision] names.
+func answerName(answer string) string {
+	if strings.HasPrefix(answer, "c:") || strings.HasPrefix(answer, "e:") {
+		return answer
+	}
+	return "r:" + answer
 }
 
 // named returns what the arguments of the action name.
