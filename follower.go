@@ -5,6 +5,7 @@ package contextgraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -117,9 +118,9 @@ func (f *follower) round(ctx context.Context) (err error) {
 	}()
 	newest, before := f.seen, int64(0)
 	for more := true; more; {
-		list, err := f.journal.Sessions(ctx, journal.SessionsQuery{Limit: followPage, Before: before})
-		if err != nil {
-			return err
+		list, e := f.journal.Sessions(ctx, journal.SessionsQuery{Limit: followPage, Before: before})
+		if e != nil {
+			return errors.Join(err, e)
 		}
 		more = len(list) == followPage
 		for _, s := range list {
@@ -128,8 +129,10 @@ func (f *follower) round(ctx context.Context) (err error) {
 				break
 			}
 			newest, before = max(newest, s.LastSeq), s.LastSeq
-			if err := f.of.CatchUp(ctx, s.Session); err != nil {
-				return err
+			// One that fails does not keep the others: whoever needs it says why.
+			err = errors.Join(err, f.of.Follow(ctx, s.Session))
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 		}
 	}
@@ -139,9 +142,8 @@ func (f *follower) round(ctx context.Context) (err error) {
 	f.asked = make(map[Session]bool)
 	f.mu.Unlock()
 	for s := range asked {
-		if _, _, err := f.graphs.Sync(ctx, s); err != nil {
-			return err
-		}
+		_, _, e := f.graphs.Sync(ctx, s)
+		err = errors.Join(err, e)
 	}
-	return nil
+	return err
 }

@@ -62,7 +62,7 @@ func (ev *Evidence) Select(ctx context.Context, s schema.Session, d Decision, tu
 		excluded = func(int64) bool { return false }
 	}
 	for {
-		sel := selector{d: d, x: ev.extract, excluded: excluded}
+		sel := selector{ev: ev, d: d, x: ev.extract, excluded: excluded}
 		err := ev.store.Flush(ctx)
 		if err == nil {
 			err = ev.CatchUp(ctx, s)
@@ -85,6 +85,7 @@ func (ev *Evidence) Select(ctx context.Context, s schema.Session, d Decision, tu
 
 // selector selects at one moment.
 type selector struct {
+	ev       *Evidence
 	r        EvidenceReader
 	x        *Extractor
 	d        Decision
@@ -146,18 +147,11 @@ func (sel *selector) all(s schema.Session, turns []string) error {
 
 // begin finds what the deciding step had read, and what the action names.
 func (sel *selector) begin() error {
-	p, err := sel.r.Progress()
+	p, err := sel.ev.upToDate(sel.r)
 	if err != nil {
 		return err
 	}
-	last, err := sel.r.LastRow()
-	if err != nil {
-		return err
-	}
-	if p.Watermark < last || last > 0 && p.Version != sel.x.Version() {
-		return errBehind
-	}
-	p.Version = sel.x.Version()
+	last := p.Watermark
 	sel.out.Progress = p
 	if sel.upTo = sel.d.UpTo; sel.upTo == 0 {
 		sel.upTo = math.MaxInt64
