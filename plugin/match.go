@@ -99,8 +99,11 @@ func (m *matcher) content(c *genai.Content) {
 }
 
 // text looks at a text that is not the model's own: ADK writes what other agents said, and
-// what their tools returned, as texts.
+// what their tools returned, as texts. A user may write the same.
 func (m *matcher) text(text string) {
+	if m.h.user[hashOf("text", text)] {
+		return
+	}
 	if author, rest, ok := foreign(text); ok {
 		if said, ok := strings.CutPrefix(rest, "said: "); ok {
 			m.said[hashOf("said", author, said)]++
@@ -121,9 +124,7 @@ func (m *matcher) text(text string) {
 			}
 		}
 	}
-	if !m.h.user[hashOf("text", text)] {
-		m.handed(text)
-	}
+	m.handed(text)
 }
 
 // handed looks at a text that no user sent: the input of a node or a delegate.
