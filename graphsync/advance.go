@@ -4,11 +4,14 @@
 package graphsync
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -42,39 +45,49 @@ var errNested = fmt.Errorf("agents run as tools more than %d deep", maxNested)
 // CatchUp extracts the stored rows of a session that were not extracted. A row that cannot
 // be read is no error: the progress counts it.
 func (ev *Evidence) CatchUp(ctx context.Context, s schema.Session) error {
-	return ev.advance(ctx, s, false)
+	return ev.extractAll(ctx, s, false)
 }
 
-// Follow is CatchUp, but leaves a session alone that other rules extracted: two processes
-// with rules of their own would else extract it in turns, for ever.
+// Follow is CatchUp for whoever extracts before anybody asks. Where other rules extracted
+// last it does nothing: another process that goes by them would only take it back, and the
+// two would go on like that.
 func (ev *Evidence) Follow(ctx context.Context, s schema.Session) error {
-	return ev.advance(ctx, s, true)
+	return ev.extractAll(ctx, s, true)
 }
 
-func (ev *Evidence) advance(ctx context.Context, s schema.Session, follow bool) error {
-	if err := ev.catchUp(ctx, s, follow, 0); err != nil {
+func (ev *Evidence) extractAll(ctx context.Context, s schema.Session, yield bool) error {
+	if err := ev.catchUp(ctx, s, 0, yield); err != nil {
 		return fmt.Errorf("extract the rows of session %s: %w", s.ID, err)
 	}
 	return nil
 }
 
-func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, follow bool, depth int) error {
+func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int, yield bool) error {
 	if depth > maxNested {
 		return errNested
 	}
-	release, err := ev.busy.acquire(ctx, s)
-	if err != nil {
-		return err
+	if depth == 0 { // who holds one session and waits for another might wait for ever
+		release, err := ev.busy.acquire(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
-	defer release()
 	begun := make(map[string]*schema.Event)
-	for {
-		b := &batch{ev: ev, session: s, follow: follow, begun: begun}
+	for anew := 0; ; {
+		b := &batch{ev: ev, session: s, begun: begun}
 		if err := ev.store.View(ctx, s, b.read); err != nil {
 			return err
 		}
-		if len(b.rows) == 0 {
+		if len(b.rows) == 0 || yield && b.anew {
 			return nil
+		}
+		if b.anew {
+			if anew++; anew > 1 { // somebody who goes by other rules is at it too
+				if err := pause(ctx, anew); err != nil {
+					return err
+				}
+			}
 		}
 		if err := b.nested(ctx, depth); err != nil {
 			return err
@@ -92,18 +105,35 @@ func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, follow bool, 
 	}
 }
 
+// longestPause bounds how long an extraction waits for another one.
+const longestPause = time.Second
+
+// pause waits at random, and on the average twice as long each time, so that one of two
+// comes to an end.
+func pause(ctx context.Context, times int) error {
+	t := time.NewTimer(rand.N(min(time.Millisecond<<min(times, 10), longestPause)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // batch makes an [Advance] from the next rows of a session.
 type batch struct {
 	ev      *Evidence
 	session schema.Session
-	follow  bool // see [Evidence.Follow]
 	reader  EvidenceReader
 	rows    []schema.Event
 	out     Advance
+	// anew says that other rules extracted what is stored.
+	anew bool
 	// begun are the rows that began calls, by the key of their span, for rows that do not
 	// name theirs. children is what agents that ran as tools rest on, by the row of the tool.
 	begun    map[string]*schema.Event
-	children map[string][]Sighting
+	children map[string]basisOfChild
 	runs     map[string]*Run
 }
 
@@ -114,9 +144,7 @@ func (b *batch) read(r EvidenceReader) error {
 		return err
 	}
 	if version := b.ev.extract.Version(); p.Version != version {
-		if b.follow && p.Version != "" {
-			return nil
-		}
+		b.anew = p.Watermark > 0
 		p = Progress{Version: version}
 	}
 	b.out = Advance{Session: b.session, From: p.Watermark, To: p, Names: make(map[string]string), Rewritten: make(map[string]string)}
@@ -127,7 +155,7 @@ func (b *batch) read(r EvidenceReader) error {
 // nested brings the sessions of agents that ran as tools up to date, and takes what they
 // rest on.
 func (b *batch) nested(ctx context.Context, depth int) error {
-	b.children = make(map[string][]Sighting)
+	b.children = make(map[string]basisOfChild)
 	for i := range b.rows {
 		e := &b.rows[i]
 		if e.EventType != schema.ToolCompleted {
@@ -137,16 +165,11 @@ func (b *batch) nested(ctx context.Context, depth int) error {
 		if !ok || child == b.session {
 			continue
 		}
-		if err := b.ev.catchUp(ctx, child, b.follow, depth+1); err != nil {
+		basis, err := b.ev.basisOfChild(ctx, child, depth+1)
+		if err != nil {
 			return fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)
 		}
-		err := b.ev.store.View(ctx, child, func(r EvidenceReader) (err error) {
-			b.children[e.EventID], err = basisOfLast(r)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+		b.children[e.EventID] = basis
 		b.out.Children = append(b.out.Children, child)
 	}
 	return nil
@@ -215,11 +238,12 @@ func (b *batch) row(e *schema.Event) error {
 	for _, found := range bySource(e, read.entities) {
 		b.see(Sighting{Entity: found, Row: e.Seq}, result)
 	}
-	for _, s := range b.children[e.EventID] {
-		if result != nil {
+	if child, ran := b.children[e.EventID]; ran && result != nil {
+		for _, s := range child.sightings {
 			s.Result = result.Number
 			b.out.Sightings = append(b.out.Sightings, s)
 		}
+		p.Failed, p.Truncated, p.Error = p.Failed+child.failed, p.Truncated+child.truncated, cmp.Or(p.Error, child.err)
 	}
 	return nil
 }

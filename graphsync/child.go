@@ -4,7 +4,11 @@
 package graphsync
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -27,6 +31,64 @@ func childSession(e *schema.Event) (schema.Session, bool) {
 	}
 	c := a.ADK.Child
 	return schema.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
+}
+
+// basisOfChild is what an agent that ran as a tool rests on, and what of its record nobody
+// can tell, which fails the checks of its caller as it would fail its own.
+type basisOfChild struct {
+	sightings         []Sighting
+	failed, truncated int
+	err               string
+}
+
+// basisOfChild brings the session of an agent that ran as a tool up to date and takes what
+// it rests on.
+func (ev *Evidence) basisOfChild(ctx context.Context, child schema.Session, depth int) (basisOfChild, error) {
+	for {
+		if err := ev.catchUp(ctx, child, depth, false); err != nil {
+			return basisOfChild{}, err
+		}
+		var out basisOfChild
+		err := ev.store.View(ctx, child, func(r EvidenceReader) (err error) {
+			out, err = ev.lookAtChild(r, child)
+			return err
+		})
+		if !errors.Is(err, errBehind) || ctx.Err() != nil {
+			return out, err
+		}
+	}
+}
+
+func (ev *Evidence) lookAtChild(r EvidenceReader, child schema.Session) (out basisOfChild, err error) {
+	p, err := ev.upToDate(r)
+	if err != nil {
+		return out, err
+	}
+	out.failed, out.truncated, out.err = p.Failed, p.Truncated, p.Error
+	open, err := r.OpenRuns()
+	if err != nil {
+		return out, err
+	}
+	if len(open) > 0 {
+		out.failed += len(open)
+		out.err = cmp.Or(out.err, fmt.Sprintf("the record of session %s, which ran as a tool, has gaps", child.ID))
+	}
+	out.sightings, err = basisOfLast(r)
+	return out, err
+}
+
+// upToDate returns the progress of a session, or errBehind.
+func (ev *Evidence) upToDate(r EvidenceReader) (Progress, error) {
+	p, err := r.Progress()
+	if err != nil {
+		return p, err
+	}
+	last, err := r.LastRow()
+	if err == nil && (p.Watermark < last || last > 0 && p.Version != ev.extract.Version()) {
+		err = errBehind
+	}
+	p.Version = ev.extract.Version()
+	return p, err
 }
 
 // basisOfLast returns the readings that the last model call of a session rests on, as

@@ -163,8 +163,9 @@ type EvidenceReader interface {
 type Decision struct {
 	// Node is the key of the asking node.
 	Node string
-	// Answer is the event id of the row that ended the model call which asked; "" if no
-	// model did.
+	// Answer is the event id of the row that ended the model call which asked, or another
+	// name of the call: "c:" and the id of a call that it asked for, "e:" and the id of its
+	// event. It is "" if no model asked.
 	Answer string
 	// Run is the run that asked. After is the event id of its last row before the asking
 	// step began, where no model asked; "" is the start of the run.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -61,7 +62,7 @@ func (ev *Evidence) Select(ctx context.Context, s schema.Session, d Decision, tu
 		excluded = func(int64) bool { return false }
 	}
 	for {
-		sel := selector{d: d, x: ev.extract, excluded: excluded}
+		sel := selector{ev: ev, d: d, x: ev.extract, excluded: excluded}
 		err := ev.store.Flush(ctx)
 		if err == nil {
 			err = ev.CatchUp(ctx, s)
@@ -84,6 +85,7 @@ func (ev *Evidence) Select(ctx context.Context, s schema.Session, d Decision, tu
 
 // selector selects at one moment.
 type selector struct {
+	ev       *Evidence
 	r        EvidenceReader
 	x        *Extractor
 	d        Decision
@@ -145,18 +147,11 @@ func (sel *selector) all(s schema.Session, turns []string) error {
 
 // begin finds what the deciding step had read, and what the action names.
 func (sel *selector) begin() error {
-	p, err := sel.r.Progress()
+	p, err := sel.ev.upToDate(sel.r)
 	if err != nil {
 		return err
 	}
-	last, err := sel.r.LastRow()
-	if err != nil {
-		return err
-	}
-	if p.Watermark < last || last > 0 && p.Version != sel.x.Version() {
-		return errBehind
-	}
-	p.Version = sel.x.Version()
+	last := p.Watermark
 	sel.out.Progress = p
 	if sel.upTo = sel.d.UpTo; sel.upTo == 0 {
 		sel.upTo = math.MaxInt64
@@ -198,7 +193,7 @@ func (sel *selector) reads() error {
 	switch d := sel.d; {
 	case d.Answer != "":
 		sel.out.Asked = true
-		calls, err := sel.r.ModelCalls("r:" + d.Answer)
+		calls, err := sel.r.ModelCalls(answerName(d.Answer))
 		if err == nil && len(calls) == 1 {
 			sel.read, sel.own = calls[0].Read, calls[0].Own
 		}
@@ -220,6 +215,14 @@ func (sel *selector) reads() error {
 		sel.everything = true
 		return nil
 	}
+}
+
+// answerName returns the name of the model call that a [Decision] names.
+func answerName(answer string) string {
+	if strings.HasPrefix(answer, "c:") || strings.HasPrefix(answer, "e:") {
+		return answer
+	}
+	return "r:" + answer
 }
 
 // named returns what the arguments of the action name.

@@ -44,6 +44,9 @@ type history struct {
 	// a node, the input of a delegate. All are in order.
 	said, given map[uint64][]int32
 	asked       map[string][]int32
+	// unseen are the answers that ADK leaves out of requests, by the ids of the calls that
+	// they ask for.
+	unseen map[string][]pastAnswer
 	// args are the digests of the arguments, by call id.
 	args map[string]jsonenc.Digest
 	// user are the hashes of what users said.
@@ -93,7 +96,7 @@ func newHistory(rec *Recorder, s schema.Session, events session.Events) *history
 	h := &history{
 		rec: rec, session: s,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
-		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32),
+		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string][]pastAnswer),
 		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool),
 	}
 	if events == nil {
@@ -132,6 +135,8 @@ func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 		}
 	case ev.Content != nil && !excluded(ev.Content):
 		h.addAnswer(p, ev, row)
+	case ev.Content != nil:
+		h.addUnseen(p, ev, row)
 	}
 	if ev.Output != nil {
 		h.addOutput(ev, alone)
@@ -179,6 +184,15 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 	if text := answerText(ev.Content); text != "" {
 		for _, key := range h.forms(text) {
 			index(h.given, key, i)
+		}
+	}
+}
+
+// addUnseen takes in an answer that no request will hold: ADK runs what it asks for.
+func (h *history) addUnseen(p place, ev *session.Event, row rowID) {
+	for _, part := range ev.Content.Parts {
+		if part != nil && part.FunctionCall != nil {
+			h.unseen[part.FunctionCall.ID] = append(h.unseen[part.FunctionCall.ID], pastAnswer{place: p, event: ev.ID, row: row})
 		}
 	}
 }
@@ -298,32 +312,62 @@ func excluded(c *genai.Content) bool {
 	return false
 }
 
-// rowOf returns the row of the model call whose answer asked for the call of an id, the
-// latest one of the agent on the branch, and whether there is such an answer. The row is
-// "" where this process did not record it.
-func (h *history) rowOf(call, agent, branch string) (row string, asked bool) {
+// askedBy returns the answer that asked for the call of an id, the latest one of the agent
+// on the branch; nil if none did.
+func (h *history) askedBy(call, agent, branch string) (by *pastAnswer) {
+	for _, i := range h.asked[call] {
+		if a := &h.answers[i]; a.author == agent && a.branch == branch {
+			by = a
+		}
+	}
+	for i := range h.unseen[call] {
+		if a := &h.unseen[call][i]; a.author == agent && a.branch == branch && (by == nil || a.at > by.at) {
+			by = a
+		}
+	}
+	return by
+}
+
+// rowOf returns the row of the model call whose answer asked for a call, "" where this
+// process did not record it.
+func (h *history) rowOf(call, agent, branch string) string {
 	if h == nil {
-		return "", false
+		return ""
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, i := range slices.Backward(h.asked[call]) {
-		if a := &h.answers[i]; a.author == agent && a.branch == branch {
-			return a.row.String(), true
-		}
+	if by := h.askedBy(call, agent, branch); by != nil {
+		return by.row.String()
 	}
-	return "", false
+	return ""
 }
 
-// name returns what the record calls the model call of an answer by: its row, where this
-// process wrote it, else the id of a call that no other answer asks for, else the event.
-func (h *history) name(i int32) string {
-	a := &h.answers[i]
+// decider returns the model call whose answer asked for a call, "" if none did: its row,
+// or another name where this process did not record it. An event that asks by itself, own,
+// is no answer of a model unless it has a row.
+func (h *history) decider(call, agent, branch, own string) string {
+	if h == nil {
+		return ""
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if by := h.askedBy(call, agent, branch); by != nil && (by.row != (rowID{}) || by.event != own) {
+		return strings.TrimPrefix(h.nameOf(by), "r:")
+	}
+	return ""
+}
+
+// name returns what the record calls the model call of an answer by.
+func (h *history) name(i int32) string { return h.nameOf(&h.answers[i]) }
+
+// nameOf names the model call of an answer: by its row, where this process wrote it, else
+// by the id of a call that no other answer asks for, else by the event.
+func (h *history) nameOf(a *pastAnswer) string {
 	if row := a.row.String(); row != "" {
 		return "r:" + row
 	}
 	for _, id := range a.calls {
-		if id != "" && len(h.asked[id]) == 1 {
+		if id != "" && len(h.asked[id])+len(h.unseen[id]) == 1 {
 			return "c:" + id
 		}
 	}

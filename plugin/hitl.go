@@ -96,7 +96,10 @@ func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]a
 	}
 	ctx, cancel := detached(ctx, askTimeout)
 	defer cancel()
-	answer, after := r.decided(c.id, c.agent, c.branch)
+	answer, after := r.decided(c.id, c.agent, c.branch, "")
+	if answer == "" {
+		return safety.Approval{}, errors.New("no answer of a model is on record that asked for this call")
+	}
 	return rec.guard.Ask(ctx, safety.Request{
 		Session: r.session, CallID: c.id, Tool: c.name, Agent: c.agent,
 		InvocationID: r.invocation, RunID: r.id, TraceID: r.traceID, SpanID: c.span, Args: args,
@@ -104,11 +107,12 @@ func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]a
 	})
 }
 
-// decided returns the row of the model call whose answer asked for a call; where no model
-// did, the row behind which the asking step began.
-func (r *run) decided(call, agent, branch string) (answer, after string) {
-	if row, asked := r.history.rowOf(call, agent, branch); asked {
-		return row, ""
+// decided returns the model call whose answer asked for a call; where no model did, the row
+// behind which the asking step began. own is the id of the event that asks by itself, if one
+// does.
+func (r *run) decided(call, agent, branch, own string) (answer, after string) {
+	if answer = r.history.decider(call, agent, branch, own); answer != "" {
+		return answer, ""
 	}
 	return "", r.behind()
 }

@@ -96,10 +96,7 @@ func (rec *Recorder) askInput(ctx context.Context, s *source, in inputRequest) e
 	}
 	ctx, cancel := detached(ctx, askTimeout)
 	defer cancel()
-	answer, after := r.decided(fc.ID, s.Author, s.Branch)
-	if answer == "" {
-		after = r.behind() // the event asks by itself
-	}
+	answer, after := r.decided(fc.ID, s.Author, s.Branch, s.ID)
 	approval, err := rec.guard.Ask(ctx, safety.Request{
 		Session: r.session, CallID: fc.ID, Tool: inputTool, Agent: s.Author,
 		InvocationID: r.invocation, RunID: r.id, TraceID: r.traceID, SpanID: in.span,

@@ -99,7 +99,7 @@ func (m *matcher) content(c *genai.Content) {
 }
 
 // text looks at a text that is not the model's own: ADK writes what other agents said, and
-// what their tools returned, as texts.
+// what their tools returned, as texts. A user may write the same.
 func (m *matcher) text(text string) {
 	if m.h.user[hashOf("text", text)] {
 		return // a user quotes an agent, which brings nothing of what the agent had read

@@ -193,7 +193,7 @@ func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmE
 // model: AfterModel does not fire then, only the event passes.
 func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *run, a *agentSpan, ev *session.Event) {
 	switch {
-	case ev.Content != nil && ev.Content.Role == genai.RoleUser:
+	case ev.Content != nil && !answers(ev.Content):
 		return // a tool's result
 	case ev.Content == nil && ev.ErrorCode == "" && ev.ErrorMessage == "":
 		return // a change of state
@@ -201,6 +201,17 @@ func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *run, a *agen
 	if l := r.takeLLM(a); l != nil {
 		rec.llmResponse(ctx, r, l, &ev.LLMResponse, rec.now(), true)
 	}
+}
+
+// answers reports whether a content is what a model says, and not the result of a tool.
+// Whatever else it holds and whatever its role, ADK runs the calls that it asks for.
+func answers(c *genai.Content) bool {
+	for _, p := range c.Parts {
+		if p != nil && p.FunctionCall != nil {
+			return true
+		}
+	}
+	return c.Role != genai.RoleUser && len(responses(c)) == 0
 }
 
 // endLLM ends the model call that is still open in a: the model failed, or it gave

@@ -11,8 +11,6 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"google.golang.org/genai"
-
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
 
@@ -252,7 +250,7 @@ func (rec *Recorder) wrote(r *run, l *llmSpan, list *readList, event string) {
 // answerOf returns the row of the model call whose answer an event is, "" for any other
 // event, and remembers it.
 func (rec *Recorder) answerOf(r *run, a *agentSpan, ev *session.Event) (row rowID) {
-	if ev.Content == nil || ev.Content.Role == genai.RoleUser || len(responses(ev.Content)) > 0 {
+	if ev.Content == nil || !answers(ev.Content) {
 		return row
 	}
 	r.mu.Lock()

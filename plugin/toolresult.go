@@ -74,7 +74,7 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *run, c *call, args map[s
 	if a := r.agent(c.agent, c.branch); a != nil {
 		x.span, x.parent = a.id, a.parent
 	}
-	answer, _ := r.history.rowOf(c.id, c.agent, c.branch)
+	answer := r.history.rowOf(c.id, c.agent, c.branch)
 	rec.emit(ctx, r, x, body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
