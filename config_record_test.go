@@ -192,7 +192,7 @@ func TestGate(t *testing.T) {
 		reads    = Config{Extract: byRule.Extract[:1]}
 		evidence = []string{
 			"USER_MESSAGE_RECEIVED", "AGENT_STARTING", "AGENT_COMPLETED", "AGENT_ERROR", "LLM_REQUEST", "LLM_RESPONSE", "LLM_ERROR",
-			"TOOL_STARTING", "TOOL_COMPLETED", "TOOL_ERROR", "TOOL_RESULT_REWRITTEN",
+			"TOOL_STARTING", "TOOL_COMPLETED", "TOOL_ERROR",
 		}
 		contents = []string{"USER_MESSAGE_RECEIVED", "TOOL_STARTING", "TOOL_COMPLETED", "TOOL_ERROR"}
 		always   = []string{
