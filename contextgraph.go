@@ -343,7 +343,7 @@ func (in *Instance) shut(ctx context.Context) (err error) {
 	}
 	sending.Wait()
 	err = errors.Join(err, drained)
-	in.follower.close()
+	in.follower.close(ctx)
 	if in.journal != nil {
 		err = errors.Join(err, in.journal.Close(ctx))
 	}

@@ -5,8 +5,11 @@ package contextgraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,14 +79,18 @@ func (f *follower) sync(s Session) {
 	}
 }
 
-// close ends the goroutine and waits for it.
-func (f *follower) close() {
+// close ends the goroutine, waits for it, and publishes the graphs that it had not come to:
+// nobody may ask for them before another process reads the journal.
+func (f *follower) close(ctx context.Context) {
 	if f == nil {
 		return
 	}
 	f.stop()
 	f.cancel()
 	<-f.done
+	if err := f.publish(ctx); err != nil {
+		f.log.Warn("contextgraph: the graph of a session could not be published; its next request or contextgraph sync does", "error", err)
+	}
 }
 
 func (f *follower) run(ctx context.Context) {
@@ -134,14 +141,34 @@ func (f *follower) round(ctx context.Context) (err error) {
 		}
 	}
 	f.seen = newest
+	return f.publish(ctx)
+}
+
+// publish syncs the graphs that were asked for. One that fails is asked for still.
+func (f *follower) publish(ctx context.Context) (err error) {
 	f.mu.Lock()
-	asked := f.asked
-	f.asked = make(map[Session]bool)
+	asked := slices.Collect(maps.Keys(f.asked))
 	f.mu.Unlock()
-	for s := range asked {
-		if _, _, err := f.graphs.Sync(ctx, s); err != nil {
-			return err
+	for _, s := range asked {
+		f.mu.Lock()
+		delete(f.asked, s) // what asks from now on may have rows that this time misses
+		f.mu.Unlock()
+		if failed := f.graph(ctx, s); failed != nil {
+			f.mu.Lock()
+			f.asked[s] = true
+			f.mu.Unlock()
+			err = errors.Join(err, failed)
 		}
 	}
-	return nil
+	return err
+}
+
+func (f *follower) graph(ctx context.Context, s Session) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("graph of session %s: internal error: %v", s.ID, p)
+		}
+	}()
+	_, _, err = f.graphs.Sync(ctx, s)
+	return err
 }
