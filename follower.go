@@ -84,7 +84,8 @@ func (f *follower) sync(s Session) {
 	}
 }
 
-// close ends the goroutine and waits for it, until ctx ends.
+// close ends the goroutine, and publishes the graphs that it had not come to: nobody may ask
+// for them before another process reads the journal. It takes no longer than ctx.
 func (f *follower) close(ctx context.Context) {
 	if f == nil {
 		return
@@ -93,6 +94,7 @@ func (f *follower) close(ctx context.Context) {
 	f.cancel()
 	select {
 	case <-f.done:
+		f.publish(ctx, time.Now().Add(graphDelay))
 	case <-ctx.Done():
 	}
 }
@@ -127,7 +129,11 @@ func (f *follower) round(ctx context.Context) time.Duration {
 	if err := f.extract(ctx); err != nil && ctx.Err() == nil {
 		f.log.Warn("contextgraph: rows could not be extracted in the background; the next request for an approval of their session extracts them", "error", err)
 	}
-	now := time.Now()
+	return f.publish(ctx, time.Now())
+}
+
+// publish syncs the graphs that are due by now, and returns the time until the next one is.
+func (f *follower) publish(ctx context.Context, now time.Time) time.Duration {
 	var ready []Session
 	var wait time.Duration
 	f.mu.Lock()
@@ -145,8 +151,12 @@ func (f *follower) round(ctx context.Context) time.Duration {
 			_, _, err := f.graphs.Sync(ctx, s)
 			return err
 		})
-		if err != nil && ctx.Err() == nil {
-			f.log.Warn("contextgraph: the graph of a session could not be synced in the background; whoever looks at it syncs it", "session", s.ID, "error", err)
+		if err != nil && ctx.Err() != nil {
+			f.mu.Lock()
+			f.due[s] = now // for close
+			f.mu.Unlock()
+		} else if err != nil {
+			f.log.Warn("contextgraph: the graph of a session could not be published; its next request or contextgraph sync does", "session", s.ID, "error", err)
 		}
 	}
 	return wait

@@ -99,8 +99,14 @@ func benchApproval(n int, policy string) safety.Approval {
 func benchThings(seen time.Time) []entity.Canonical {
 	out := make([]entity.Canonical, benchEntities)
 	for i := range out {
-		e := entity.Entity{Type: "Product", Value: fmt.Sprint("Placement ", i), Attributes: map[string]entity.Value{"availability": entity.Bool(true)}}
-		out[i] = entity.Canonical{Key: e.CanonicalKey(), Type: e.Type, Value: e.Value, Attributes: e.Attributes, Confidence: 1, FirstSeen: seen, LastSeen: seen}
+		e := entity.Entity{
+			Type: "Product", Value: fmt.Sprint("Placement ", i), Attributes: map[string]entity.Value{"availability": entity.Bool(true)},
+			Confidence: 1, Source: entity.SourceDeclared, SeenAt: seen,
+		}
+		out[i] = entity.Canonical{
+			Key: e.Identity(), Type: e.Type, Value: e.Value, Attributes: e.Attributes, Confidence: 1,
+			FirstSeen: seen, LastSeen: seen, Seen: []entity.Entity{e},
+		}
 	}
 	return out
 }
