@@ -346,6 +346,7 @@ type rowEvidence struct {
 		Of             string `json:"of"`
 		Partial        bool   `json:"partial"`
 		Accepted       bool   `json:"accepted"`
+		Joins          bool   `json:"joins"`
 		AnswerOf       string `json:"answer_of"`
 		SourceEventID  string `json:"source_event_id"`
 		Read           struct {

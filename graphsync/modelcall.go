@@ -4,6 +4,8 @@
 package graphsync
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -49,28 +51,23 @@ func (b *batch) modelCall(e *schema.Event, attrs rowEvidence) error {
 }
 
 // resultOf returns the number of the latest result with a call id and a digest, 0 if there
-// is none. Of several the latest counts: they are one call's, and say the same.
+// is none. Models that give calls no ids of their own use one again: of several results the
+// latest counts if they are of calls with the same arguments. Otherwise nobody can tell which
+// of them was read, and none counts.
 func (b *batch) resultOf(callID, digest string) (int64, error) {
-	for _, r := range slices.Backward(b.out.Results) {
-		if r.CallID == callID && r.Digest == digest && digest != "" {
-			return r.Number, nil
-		}
-	}
 	if digest == "" {
 		return 0, nil
 	}
-	var last int64
 	stored, err := b.reader.Results(callID, digest)
 	if err != nil {
 		return 0, err
 	}
-	for _, r := range stored {
-		if now, changed := b.out.Rewritten[r.EventID]; !changed || now == digest {
-			last = r.Number
-		}
-	}
+	list := slices.DeleteFunc(stored, func(r Result) bool {
+		now, changed := b.out.Rewritten[r.EventID]
+		return changed && now != digest
+	})
 	for id, now := range b.out.Rewritten {
-		if now != digest {
+		if now != digest || slices.ContainsFunc(list, func(r Result) bool { return r.EventID == id }) {
 			continue
 		}
 		r, ok, err := b.reader.Result(id)
@@ -78,10 +75,44 @@ func (b *batch) resultOf(callID, digest string) (int64, error) {
 			return 0, err
 		}
 		if ok && r.CallID == callID {
-			last = max(last, r.Number)
+			list = append(list, r)
 		}
 	}
-	return last, nil
+	for _, r := range b.out.Results {
+		if r.CallID == callID && r.Digest == digest {
+			list = append(list, r)
+		}
+	}
+	if len(list) == 0 {
+		return 0, nil
+	}
+	last := slices.MaxFunc(list, func(a, b Result) int { return cmp.Compare(a.Number, b.Number) })
+	if len(list) == 1 {
+		return last.Number, nil
+	}
+	begun, err := b.beginning(last)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range list {
+		if other, err := b.beginning(r); err != nil || !bytes.Equal(other, begun) {
+			return 0, err
+		}
+	}
+	return last.Number, nil
+}
+
+// beginning returns the content of the row that began the call of a result: its tool and its
+// arguments; nil if it is not known.
+func (b *batch) beginning(r Result) ([]byte, error) {
+	if r.Start == 0 {
+		return nil, nil
+	}
+	rows, err := b.reader.Rows(r.Start-1, 1)
+	if err != nil || len(rows) == 0 || rows[0].Seq != r.Start {
+		return nil, err
+	}
+	return rows[0].Content, nil
 }
 
 // callNamed returns the model call with a name. If none or several have it, that is counted,

@@ -53,8 +53,9 @@ func (d *documents) shows(e *schema.Event, c *compiled) bool {
 	case schema.ToolCompleted:
 		return c.In != InArgs && e.Status != schema.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
 	case schema.NodeOutput:
-		node := workflowNode(evidenceAttributes(e.Attributes).ADK.Node.Path)
-		return node != "" && node != e.Agent
+		a := evidenceAttributes(e.Attributes).ADK
+		node := workflowNode(a.Node.Path)
+		return node != "" && node != e.Agent && !a.Joins
 	case schema.HITLInputRequestCompleted:
 		return evidenceAttributes(e.Attributes).ADK.Accepted
 	}

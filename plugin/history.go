@@ -49,8 +49,9 @@ type history struct {
 	unseen map[string][]pastAnswer
 	// args are the digests of the arguments, by call id.
 	args map[string]jsonenc.Digest
-	// user are the hashes of what users said.
-	user map[uint64]bool
+	// user are the hashes of what users said, words those of what agents said, with their
+	// names, as nodes hand it on.
+	user, words map[uint64]bool
 }
 
 // valueKey is what a request shows of a result.
@@ -97,7 +98,7 @@ func newHistory(rec *Recorder, s schema.Session, events session.Events) *history
 		rec: rec, session: s,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
 		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string][]pastAnswer),
-		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool),
+		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
 	}
 	if events == nil {
 		return h
@@ -185,6 +186,7 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 		for _, key := range h.forms(text) {
 			index(h.given, key, i)
 		}
+		h.addWords(ev.Author, text)
 	}
 }
 
@@ -208,6 +210,7 @@ func (h *history) addOutput(ev *session.Event, alone bool) {
 	for _, fr := range responses(ev.Content) {
 		if asked := h.asked[fr.ID]; fr.Name == finishTask && len(asked) > 0 {
 			i = asked[len(asked)-1]
+			h.addWords(ev.Author, ev.Output)
 		}
 	}
 	if i < 0 {

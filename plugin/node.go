@@ -138,7 +138,14 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 		return
 	}
 	if s.Output != nil && !s.NodeInfo.MessageAsOutput {
-		out := rec.emitFrom(ctx, s, s.nodeRow(schema.NodeOutput), body{content: func(d jsonenc.Doc) { d.Value(s.Output) }})
+		out := rec.emitFrom(ctx, s, s.nodeRow(schema.NodeOutput), body{
+			content: func(d jsonenc.Doc) { d.Value(s.Output) },
+			adk: func(d jsonenc.Doc) {
+				if s.run.history.joins(s.Output) {
+					d.Bool("joins", true)
+				}
+			},
+		})
 		row := new(rowID)
 		row.set(out.event)
 		s.run.output.Store(row)

@@ -1,0 +1,58 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"testing"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/workflow"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// What agents say is no reading where a node of ADK's joins it either.
+func TestJoinedWordsAreNoReading(t *testing.T) {
+	m := newMarket(t)
+	w := &reviewed{harness: newHarness(t, m.open, guardedInputs("review"), func(o *options) {
+		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{
+			Name: "output", Event: schema.NodeOutput, Type: "Product", Value: "$.name", Each: "$..items[*]",
+			Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
+		})
+	})}
+	writer := func(name string) workflow.Node {
+		n, err := workflow.NewAgentNode(mustAgent(t, llmagent.Config{Name: name,
+			OutputSchema: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"items": {Type: genai.TypeArray,
+				Items: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"name": {Type: genai.TypeString}, "price": {Type: genai.TypeString}}}}}},
+			Model: scripted(says(`{"items":[{"name":"Strava Sponsored Routes","price":"$40,000"}]}`))}), workflow.NodeConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	left, right, join := writer("left"), writer("right"), workflow.NewJoinNode("join")
+	review := workflow.NewEmittingFunctionNode("review", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
+		if err := emit(workflow.NewRequestInputEvent(ctx, session.RequestInput{InterruptID: "review-1", Message: "Buy it?"})); err != nil {
+			return nil, err
+		}
+		return nil, workflow.ErrNodeInterrupted
+	}, workflow.NodeConfig{})
+	buy := function("buy", func(agent.Context, any) (string, error) {
+		w.bought.Add(1)
+		return "bought", nil
+	})
+	serveWorkflow(t, w.harness, workflow.NewEdgeBuilder().AddFanOut(workflow.Start, left, right).AddFanIn(join, left, right).
+		Add(join, review).Add(review, buy).Build(), func(*runner.Config) {})
+	w.askInput()
+	w.wantTurnedAway(reply("review-1", "yes"), safety.CodeCheckFailed)
+	w.wantBought(0)
+}
