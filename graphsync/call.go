@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -45,6 +46,10 @@ func (ev *Evidence) Sources(ctx context.Context, s schema.Session, e entity.Cano
 			if id == "" {
 				continue
 			}
+			id, err := lookUp(r, e.Key, name, id)
+			if err != nil {
+				return err
+			}
 			from := given[id]
 			if from == nil {
 				call, err := callOf(r, s, id)
@@ -76,6 +81,35 @@ func latestReading(e entity.Canonical, name string) (eventID string) {
 		}
 	}
 	return eventID
+}
+
+// lookUp returns the event of the latest result that shows an attribute where the reading
+// that counts is what a refusal told: a refused call looks nothing up, so that another one
+// is to be repeated. It may be superseded; what it gives is the present all the same.
+func lookUp(r EvidenceReader, key, attribute, eventID string) (string, error) {
+	row, ok, err := r.Row(eventID)
+	if err != nil || !ok || row.EventType != schema.ToolError {
+		return eventID, err
+	}
+	if attribute == Exists {
+		attribute = ""
+	}
+	for skip, limit := 0, sightingsAtOnce; ; skip += limit {
+		list, err := r.Sightings(key, attribute, true, math.MaxInt64, skip, limit)
+		if err != nil {
+			return "", err
+		}
+		for _, s := range list {
+			if row, ok, err := r.Row(s.EventID); err != nil {
+				return "", err
+			} else if ok && row.EventType == schema.ToolCompleted {
+				return s.EventID, nil
+			}
+		}
+		if len(list) < limit {
+			return eventID, nil
+		}
+	}
 }
 
 // callOf reads the call that the row with an event id ended.

@@ -92,6 +92,26 @@ func TestCallsOfAnEntity(t *testing.T) {
 	}
 }
 
+// What a refusal told is read, and looked up by the call that showed the thing before.
+func TestCallBehindARefusal(t *testing.T) {
+	r := &recorder{t: t}
+	r.turn("1", "R")
+	r.ready("T1", "c1=query_ad_inventory", m{"page": 1}, placements("Reels"))
+	started := r.start("T2", "P", "c2=provision_campaign", m{"budget": 7})
+	r.add(schema.ToolError, "", "T2", "P", m{"tool": "provision_campaign", "args": m{"budget": 7}}, m{
+		"function_call_id": "c2", "adk.started": started.EventID, "adk.drift": true,
+		"entities": []any{m{"type": "Product", "value": "Reels", "attributes": m{"price": m{"kind": "money", "value": "52000", "currency": "USD"}}}},
+	})
+	seen, ev := r.seen(callRules())
+	if now := seen["Reels"].Attributes["price"].String(); now != "$52,000" {
+		t.Fatalf("the latest price read is %s, want that of the refusal", now)
+	}
+	got, err := ev.Sources(t.Context(), testSession, seen["Reels"])
+	if err != nil || len(got) != 1 || got[0].Call.ID != "c1" || !slices.Equal(got[0].Attributes, []string{"availability", "price"}) {
+		t.Errorf("sources %+v, %v; want the call that found it", got, err)
+	}
+}
+
 func byCall() cmp.Option {
 	return cmp.Transformer("byCall", func(in []graphsync.Source) map[string]graphsync.Source {
 		out := make(map[string]graphsync.Source, len(in))

@@ -309,7 +309,7 @@ func TestSelectNestedSession(t *testing.T) {
 	for range len(c.rows) {
 		r.add(schema.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
 	}
-	start := r.start2("T", "A", "c9=researcher", m{"request": "find a"})
+	start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
 	r.add(schema.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
 		m{"function_call_id": "c9", "adk.started": start.EventID, "adk.result": "d9",
 			"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
@@ -320,11 +320,4 @@ func TestSelectNestedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, "readings", []string{"a price $52*", "b price $9*"}, tell(sel.Entities))
-}
-
-// start2 is start, and returns the row.
-func (r *recorder) start2(span, parent, call string, args any) *schema.Event {
-	r.start(span, parent, call, args)
-	e := r.rows[len(r.rows)-1]
-	return &e
 }

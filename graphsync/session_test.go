@@ -99,9 +99,9 @@ func (r *recorder) llm(span, parent string, calls ...string) {
 	r.add(schema.LLMResponse, "", span, parent, m{"response": "..."}, attrs)
 }
 
-func (r *recorder) start(span, parent, call string, args any) {
+func (r *recorder) start(span, parent, call string, args any) schema.Event {
 	id, tool, _ := strings.Cut(call, "=")
-	r.add(schema.ToolStarting, "", span, parent, m{"tool": tool, "args": args}, m{"function_call_id": id})
+	return *r.add(schema.ToolStarting, "", span, parent, m{"tool": tool, "args": args}, m{"function_call_id": id})
 }
 
 func (r *recorder) end(span, parent, call string, result any, attrs m) *schema.Event {
