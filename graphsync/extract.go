@@ -119,6 +119,11 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 			return read, err
 		}
 		read.entities = declared
+		asked, err := x.asked(e)
+		if err != nil {
+			return read, err
+		}
+		read.entities = append(read.entities, asked...)
 	}
 	if x == nil || len(x.byEvent[e.EventType]) == 0 {
 		return read, nil

@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -161,20 +162,43 @@ func (c *compiled) lastName(a compiledAttribute) string {
 	return string(name)
 }
 
-// argsAtEnd returns the arguments that a call had when it ended.
-func argsAtEnd(e *schema.Event) (any, error) {
+// asked finds what a request for an approval names where a callback changed the arguments
+// of the call after the row that began it.
+func (x *Extractor) asked(e *schema.Event) ([]entity.Entity, error) {
+	if !bytes.Contains(e.Attributes, []byte(`"args_changed"`)) {
+		return nil, nil
+	}
+	args, err := argsOf(e)
+	if err != nil || args == nil {
+		return nil, err
+	}
+	return x.named(Decision{Tool: toolName(e.Content), Args: string(args)})
+}
+
+// argsOf returns the arguments in the row that ended a call, nil if it has none.
+func argsOf(e *schema.Event) (json.RawMessage, error) {
 	var a struct {
 		ADK struct {
 			Args json.RawMessage `json:"args"`
 		} `json:"adk"`
 	}
-	if len(e.Attributes) > 0 {
-		if err := json.Unmarshal(e.Attributes, &a); err != nil {
-			return nil, fmt.Errorf("attributes are not a JSON object: %w", err)
-		}
+	if len(e.Attributes) == 0 {
+		return nil, nil
 	}
-	if a.ADK.Args == nil {
-		return nil, errors.New("the row lacks the arguments at the end of the call: it was recorded before the configuration had this rule")
+	if err := json.Unmarshal(e.Attributes, &a); err != nil {
+		return nil, fmt.Errorf("attributes are not a JSON object: %w", err)
 	}
-	return decode(a.ADK.Args)
+	return a.ADK.Args, nil
+}
+
+// argsAtEnd returns the arguments that a call had when it ended.
+func argsAtEnd(e *schema.Event) (any, error) {
+	args, err := argsOf(e)
+	if err == nil && args == nil {
+		err = errors.New("the row lacks the arguments at the end of the call: it was recorded before the configuration had this rule")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decode(args)
 }

@@ -107,6 +107,25 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// Where a callback changed the arguments of a call that asks, the request names what the
+// changed ones say.
+func TestChangedArgumentsAreRead(t *testing.T) {
+	rules := []graphsync.Rule{{Name: "r", In: graphsync.InAction, Tool: "buy", Type: "Product", Value: "$.item"}}
+	r := &recorder{t: t, run: "1"}
+	r.start("T", "A", "c1=buy", m{"item": "the usual"})
+	r.end("T", "A", "c1=buy", m{"error": "requires confirmation"}, m{"adk.args_changed": true, "adk.args": m{"item": "Superbowl"}})
+	r.end("U", "A", "c2=buy", m{"error": "requires confirmation"}, m{"adk.args_changed": true, "adk.args": m{}})
+	found := compile(t, rules).Extract(r.rows)
+	var got []string
+	for _, e := range found.Entities {
+		got = append(got, string(e.Source)+" "+e.Value)
+	}
+	diff(t, "entities", []string{"action the usual", "action Superbowl"}, got)
+	if len(found.Failed) != 1 {
+		t.Errorf("failed %v, want the row whose arguments name nothing", found.Failed)
+	}
+}
+
 // A look-up may answer without the name of the thing: then it was asked for by it.
 func TestValueFromArguments(t *testing.T) {
 	rules := []graphsync.Rule{{Name: "r", Tool: "price_of", Type: "Product", ValueArgs: "$.id", Attributes: map[string]graphsync.AttributeRule{
