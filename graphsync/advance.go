@@ -310,11 +310,15 @@ func (b *batch) started(e *schema.Event, attrs rowEvidence) (*schema.Event, erro
 	if attrs.ADK.Started == "" {
 		return b.begun[RowNodeKey(e)], nil
 	}
+	begun := func(o *schema.Event) bool { return o.EventType == schema.ToolStarting && o.Seq < e.Seq }
 	if i := slices.IndexFunc(b.rows, func(o schema.Event) bool { return o.EventID == attrs.ADK.Started }); i >= 0 {
-		return &b.rows[i], nil
+		if begun(&b.rows[i]) {
+			return &b.rows[i], nil
+		}
+		return nil, nil
 	}
 	row, ok, err := b.reader.Row(attrs.ADK.Started)
-	if err != nil || !ok || row.Session() != e.Session() || row.EventType != schema.ToolStarting {
+	if err != nil || !ok || row.Session() != e.Session() || !begun(&row) {
 		return nil, err
 	}
 	return &row, nil
