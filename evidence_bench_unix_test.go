@@ -88,6 +88,10 @@ func searched(b *testing.B, spans int, opts ...option) *harness {
 	if err := h.cg.Flush(b.Context()); err != nil {
 		b.Fatal(err)
 	}
+	// Rows are extracted in the background, once each; a check waits for that.
+	if _, err := h.cg.Check(b.Context(), key(sess)); err != nil {
+		b.Fatal(err)
+	}
 	return h
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // The tests in this file are named after ways in which a world-change check can approve
-// by mistake, those that need a real run; docs/holes.md has all forty.
+// by mistake, those that need a real run; docs/holes.md has them all.
 
 // onlyArguments makes the arguments of the action all that a decision rests on.
 func onlyArguments(o *options) {

@@ -13,7 +13,7 @@ import (
 )
 
 // The tests in this file are named after ways in which a world-change check can approve
-// by mistake; docs/holes.md has all forty.
+// by mistake; docs/holes.md has them all.
 
 // Every type of event that there is can be read. A row of a type that nobody knows stands
 // in the graph, and is read like any other by a rule that names its type.

@@ -152,6 +152,18 @@ func (h *history) addResponse(r pastResponse) {
 	h.byCall[r.call] = append(h.byCall[r.call], i)
 }
 
+// times returns how many responses before the i-th are equal to it and to the same call id:
+// a model that uses an id again reads again.
+func (h *history) times(i int32) (n int) {
+	r := &h.responses[i]
+	for _, j := range h.byCall[r.call] {
+		if other := &h.responses[j]; j < i && other.tool == r.tool && other.digest == r.digest {
+			n++
+		}
+	}
+	return n
+}
+
 // addAnswer takes in what an agent says in an event.
 func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 	i := int32(len(h.answers))

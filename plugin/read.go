@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -165,7 +166,9 @@ func (l *readList) list(h *history, got held, base int32) {
 	for i := range got.responses {
 		r := &h.responses[i]
 		digest := r.digest.String()
-		entries = append(entries, entry{at: r.at, hash: hashOf("result", r.call, digest), call: r.call, digest: digest, response: true})
+		e := entry{at: r.at, call: r.call, digest: digest, response: true}
+		e.hash = hashOf("result", r.call, digest, strconv.Itoa(h.times(i)))
+		entries = append(entries, e)
 	}
 	for i := range got.answers {
 		if i != base {

@@ -258,6 +258,21 @@ func TestCallIDsUsedAgain(t *testing.T) {
 	}
 }
 
+// A value that comes back under an id that was used before was read again, and is listed.
+func TestValueReadAgainUnderOneID(t *testing.T) {
+	search := func() *model.LLMResponse { return adktest.Calls(call("c1", "search", nil)) }
+	mdl := script(search(), search(), search(), adktest.Text("done"))
+	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000, 40000)))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	rs := readingsOf(t, sink.rows)
+	for n, id := range rs.order[1:] {
+		read, _ := attribute(t, rs.rows[id], "adk", "read").(map[string]any)
+		if results, _ := read["results"].(map[string]any); len(results) != 1 {
+			t.Errorf("model call %d lists %v, want the result before it", n+1, read)
+		}
+	}
+}
+
 // A row lists only what the call had not read that it names.
 func TestReadsAreDifferences(t *testing.T) {
 	var answers []*model.LLMResponse
