@@ -122,7 +122,7 @@ func TestGraph(t *testing.T) {
 	p.click("#panel-graph .cv-tools button", "Fit")
 	p.click(`#panel-graph .gn-entity`, "Strava Sponsored Routes")
 	p.wait(`!document.getElementById("cg-detail").hidden && location.hash.includes("entity=")`)
-	p.shows("#cg-detail", "Strava Sponsored Routes", "Product", "Latest values seen", "$40,000", "Confidence", "Approvals that rest on it", "provision_campaign", "Seen")
+	p.shows("#cg-detail", "Strava Sponsored Routes", "Product", "Latest values seen", "$52,000", "Confidence", "Approvals that rest on it", "provision_campaign", "Seen")
 	// To a step that saw it, and from there back.
 	p.click("#cg-detail .refs .reflink", "query_ad_inventory")
 	p.wait(`location.hash.includes("span=")`)

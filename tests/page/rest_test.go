@@ -64,6 +64,7 @@ func newBank(t *testing.T) *bank {
 	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(`
 extract:
   - {name: invoice, tool: pay, in: action, type: Invoice, value: $.to, attributes: {amount: {path: $.amount, type: money, currency: USD}}}
+guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 `), nil)
 	if err != nil {
 		t.Fatal(err)
