@@ -91,6 +91,7 @@ func TestGuardOverMCP(t *testing.T) {
 	for name, w := range ways {
 		t.Run(name, func(t *testing.T) {
 			var shop mcpShop
+			w.guard.Types = map[string]contextgraph.TypeConfig{"Item": {Unseen: safety.UnseenAllow}} // no tool shows one
 			cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
 				Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond},
 				Guard:   w.guard,

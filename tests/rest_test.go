@@ -72,6 +72,7 @@ func newBank(t *testing.T) *bank {
 	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(`
 extract:
   - {name: invoice, tool: pay, in: action, type: Invoice, value: $.to, attributes: {amount: {path: $.amount, type: money, currency: USD}}}
+guard: {types: {Invoice: {unseen: allow}}} # no tool shows one
 `), nil)
 	if err != nil {
 		t.Fatal(err)
