@@ -216,7 +216,8 @@ func (in *Instance) Run(ctx context.Context, r *runner.Runner, userID, sessionID
 // AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
 // the same tool, but what the agent does is recorded, below the tool call and in a
 // session of its own, and guarded tools inside are denied rather than run unguarded:
-// nobody can be asked there.
+// nobody can be asked there. What the agent had read counts as read by its caller; of an
+// agent that a tool of the host's runs several times in one call, the last run counts.
 func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 	return in.rec.AgentTool(a, cfg)
 }
