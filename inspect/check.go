@@ -31,6 +31,7 @@ type reported struct {
 		AsOf    time.Time               `json:"as_of"`
 		Unseen  bool                    `json:"unseen"`
 		Skipped []safety.Failure        `json:"skipped"`
+		Waived  []safety.Failure        `json:"waived"`
 	} `json:"entities"`
 	Alerts   []safety.Alert   `json:"alerts"`
 	Warnings []safety.Alert   `json:"warnings"`
@@ -63,7 +64,8 @@ func (c *reported) fill(k *Check) {
 	}
 }
 
-// reasons says why entities could not be checked, by type and value.
+// reasons says why entities could not be checked, or what the policy let pass, by type and
+// value.
 func (c *reported) reasons() map[[2]string]string {
 	why := make(map[[2]string]string)
 	add := func(list []safety.Failure) {
@@ -75,6 +77,7 @@ func (c *reported) reasons() map[[2]string]string {
 	}
 	for _, e := range c.Entities {
 		add(e.Skipped)
+		add(e.Waived)
 	}
 	add(c.Failures)
 	return why

@@ -125,6 +125,9 @@ func (s *script) checks(stage, verdict, parent string) *script {
 		report["alerts"] = []m{{"entity_type": "Product", "entity": "Strava", "attribute": "price", "drift_type": "price_changed", "before": "$40,000", "after": "$52,000", "severity": 0.7, "effect": "block"}}
 		report["entities"].([]m)[0]["outcome"] = "changed"
 		report["entities"].([]m)[0]["now"] = m{"price": m{"kind": "money", "value": "52000", "currency": "USD"}}
+	case "waived":
+		verdict, report["verdict"] = "safe", "safe"
+		report["entities"].([]m)[0]["waived"] = []m{{"entity_type": "Product", "entity": "Strava", "reason": "nothing_seen", "detail": "nothing on record shows it"}}
 	case "check_failed":
 		report["failures"] = []m{{"entity_type": "Product", "entity": "Strava", "reason": "timeout", "detail": "no answer"}}
 		report["entities"].([]m)[0]["outcome"] = "failed"

@@ -277,6 +277,15 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// TestWaived says of what is unchanged that the policy let it pass unseen.
+func TestWaived(t *testing.T) {
+	s := newScript(t).asks().answers("r2", m{"confirmed": true, "accepted": true}).checks("answer", "waived", "root-r2").over("r2")
+	e := s.see(at(60)).Approvals[0].Entities[0]
+	if e.Outcome != "unchanged" || e.Reason != "nothing on record shows it" {
+		t.Errorf("outcome %q, reason %q, want what no tool showed", e.Outcome, e.Reason)
+	}
+}
+
 // TestRested holds what a human saw against what the checks found.
 func TestRested(t *testing.T) {
 	s := newScript(t).asks().answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").over("r2")
