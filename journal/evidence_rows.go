@@ -65,7 +65,7 @@ func encodeAdvance(a graphsync.Advance) (*advance, error) {
 		names: maps.Clone(a.Names), rewritten: maps.Clone(a.Rewritten), runs: slices.Clone(a.Runs), children: slices.Clone(a.Children),
 	}
 	var err error
-	if out.tools, err = json.Marshal(append([]string{}, a.To.Rewritten...)); err != nil {
+	if out.tools, err = json.Marshal(a.To.Rewritten); err != nil {
 		return nil, err
 	}
 	for i := range out.runs {
