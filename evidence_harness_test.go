@@ -29,11 +29,11 @@ import (
 
 // Reasons of failures that say what is wrong with the evidence.
 const (
-	nothingSeen     = "nothing_seen"
-	notRead         = "not_read"
-	argumentDiffers = "argument_differs"
-	resultRewritten = "result_rewritten"
-	priceChanged    = "price_changed"
+	nothingSeen     = safety.ReasonNothingSeen
+	notRead         = safety.ReasonNotRead
+	argumentDiffers = safety.ReasonArgumentDiffers
+	resultRewritten = safety.ReasonResultRewritten
+	priceChanged    = string(safety.PriceChanged)
 )
 
 // market is a world of several products and a budget.
