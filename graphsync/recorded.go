@@ -39,6 +39,7 @@ func NewRecorded(source RowSource) *Recorded {
 type recorded struct {
 	source   *Recorded
 	rows     []schema.Event // numbered
+	index    map[string]int // row by event id
 	found    []Sighting
 	progress Progress
 	results  []Result
@@ -71,15 +72,14 @@ func (m *Recorded) open(ctx context.Context, s schema.Session) (*recorded, error
 	if err != nil {
 		return nil, err
 	}
-	r := &recorded{source: m}
+	r := &recorded{source: m, index: make(map[string]int)}
 	r.reset()
-	number := make(map[string]int64)
 	for i, e := range inOrder(rows) {
 		row := *e
 		if row.Seq == 0 {
 			row.Seq = int64(i) + 1
 		}
-		number[row.EventID] = row.Seq
+		r.index[row.EventID] = len(r.rows)
 		r.rows = append(r.rows, row)
 	}
 	entities, err := m.source.Entities(ctx, s)
@@ -87,8 +87,8 @@ func (m *Recorded) open(ctx context.Context, s schema.Session) (*recorded, error
 		return nil, err
 	}
 	for _, e := range entities {
-		if e.Source == entity.SourceModel && number[e.EventID] > 0 {
-			r.found = append(r.found, Sighting{Entity: e, Key: e.Identity(), Row: number[e.EventID]})
+		if i, known := r.index[e.EventID]; known && e.Source == entity.SourceModel {
+			r.found = append(r.found, Sighting{Entity: e, Key: e.Identity(), Row: r.rows[i].Seq})
 		}
 	}
 	m.sessions[s] = r
@@ -211,9 +211,9 @@ func (r *recorded) Rows(after int64, limit int) ([]schema.Event, error) {
 
 // Row implements [EvidenceReader].
 func (r *recorded) Row(eventID string) (schema.Event, bool, error) {
-	for _, other := range append([]*recorded{r}, slices.Collect(maps.Values(r.source.sessions))...) {
-		if i := slices.IndexFunc(other.rows, func(e schema.Event) bool { return e.EventID == eventID }); i >= 0 && eventID != "" {
-			return other.rows[i], true, nil
+	for _, of := range append([]*recorded{r}, slices.Collect(maps.Values(r.source.sessions))...) {
+		if i, known := of.index[eventID]; known && eventID != "" {
+			return of.rows[i], true, nil
 		}
 	}
 	return schema.Event{}, false, nil
