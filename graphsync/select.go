@@ -318,20 +318,20 @@ func (sel *selector) attribute(c *canonical, key, name string) error {
 // showed too: what the step knows by the words of others may be news that it never saw.
 func (sel *selector) readings(key, name string) ([]Sighting, error) {
 	var list []Sighting
-	var own, any int64 // what was recorded before is superseded, if it was shown, and if not
+	var own, known int64 // what was recorded before is superseded, if it was shown, and if not
 	superseded := func(s Sighting) bool {
 		if sel.shown(s) {
 			return s.Row < own
 		}
-		return s.Row < any
+		return s.Row < known
 	}
 	err := sel.latest(key, name, true, func(s Sighting) bool {
-		if s.Row < own || s.Row < any && len(sel.own) == 0 {
+		if s.Row < own || s.Row < known && len(sel.own) == 0 {
 			return false
 		}
 		s.Read = sel.everything || s.Result != 0 && holds(sel.read, s.Result)
 		if s.Read {
-			any = max(any, s.Start)
+			known = max(known, s.Start)
 			if sel.shown(s) {
 				own = max(own, s.Start)
 			}
