@@ -52,6 +52,7 @@ func processorTime(b *testing.B) time.Duration {
 // the commits, which are counted: what they cost is a matter of SQLite and of the disk.
 func BenchmarkGate(b *testing.B) {
 	world := unchangedWorld{ledgertest.Pending(1)}
+	allRead(&world.a)
 	world.a.Receipt.Failed, world.a.Receipt.Truncated = 0, 0
 	for i := range world.a.Entities {
 		world.a.Entities[i].LastSeen = time.Now().Add(-time.Minute)
