@@ -172,7 +172,7 @@ func (r *ramble) answer(a *ask) (ran, must bool) {
 				r.t.Errorf("seed of %s: %s was bought while %s costs %s, and the prompt shows %s", r.session, a.thing, thing, r.world[thing], last.price)
 			}
 		}
-	case must:
+	case must && err == nil: // else ADK ended the run, as it does when two agents of one node have output
 		r.t.Errorf("seed of %s: %s was refused although all holds (%v): %s", r.session, a.thing, err, encoded(result))
 	}
 	r.flush(run.server)
