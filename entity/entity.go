@@ -39,6 +39,9 @@ const (
 // other only names the thing.
 func (s Source) Reading() bool { return s == SourceDeclared || s == SourceRule }
 
+// Exists is the attribute of what was seen, or named, without any: true.
+const Exists = "exists"
+
 // Limits of the texts of an Entity, in bytes.
 const (
 	MaxType  = 256

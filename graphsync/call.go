@@ -91,7 +91,7 @@ func lookUp(r EvidenceReader, key, attribute, eventID string) (string, error) {
 	if err != nil || !ok || row.EventType != schema.ToolError {
 		return eventID, err
 	}
-	if attribute == Exists {
+	if attribute == entity.Exists {
 		attribute = ""
 	}
 	for skip, limit := 0, sightingsAtOnce; ; skip += limit {

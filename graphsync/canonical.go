@@ -28,7 +28,7 @@ type canonical struct {
 func (c *canonical) read(name string, e entity.Entity) {
 	value := e.Attributes[name]
 	if name == "" {
-		name, value = Exists, entity.Bool(true)
+		name, value = entity.Exists, entity.Bool(true)
 	}
 	if c.attributes == nil {
 		c.attributes, c.at = make(map[string]entity.Value), make(map[string]time.Time)
@@ -101,7 +101,7 @@ func (c *canonical) entity() entity.Canonical {
 		case name == "" && len(c.attributes) > 0:
 			continue
 		case name == "":
-			name, value = Exists, entity.Bool(true)
+			name, value = entity.Exists, entity.Bool(true)
 		}
 		if _, read := c.attributes[name]; !read {
 			out.Attributes[name], out.AttributeSeenAt[name] = value, e.SeenAt

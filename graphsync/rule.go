@@ -161,9 +161,6 @@ func Compile(rules []Rule) (*Extractor, error) {
 	return x, nil
 }
 
-// exists is the attribute of what was seen without any attribute.
-const exists = "exists"
-
 func compileRule(r Rule, fail func(field string, err error)) *compiled {
 	path := func(field, s string) *jsonpath.Path {
 		p, err := jsonpath.Parse(s)
@@ -232,7 +229,7 @@ func compileRule(r Rule, fail func(field string, err error)) *compiled {
 			fail(field, errors.New("use lower-case letters, digits and '_', a letter first"))
 		}
 		checkKind(field+".type", field+".currency", a.Kind, a.Currency, fail)
-		if name == exists && a.Kind != entity.KindBool {
+		if name == entity.Exists && a.Kind != entity.KindBool {
 			fail(field+".type", errors.New("it is what a sighting without attributes has, true: use boolean, or another name"))
 		}
 		if a.LookedUp && r.In != InResult {

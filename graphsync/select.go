@@ -18,9 +18,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// Exists is the attribute of what was seen, or named, without any.
-const Exists = "exists"
-
 // Selection is what a decision rests on.
 type Selection struct {
 	// Entities are the things that the session recorded before the decision, by type and

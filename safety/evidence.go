@@ -110,7 +110,7 @@ func problems(r Receipt, gaps []string) []Failure {
 }
 
 // Exists is the attribute of what was seen, or named, without any attribute.
-const Exists = "exists"
+const Exists = entity.Exists
 
 // Evidence reads the record of a session. Collect must return only when every row
 // recorded before the call is durable and has been extracted from. Entities recorded
