@@ -243,6 +243,8 @@ func (m llm) GenerateContent(_ context.Context, req *model.LLMRequest, stream bo
 	}
 }
 
+// llmAgent returns an agent with its mode set: the first runs of a runner would else set it, all
+// at once.
 func llmAgent(name string, m model.LLM) agent.Agent {
 	work := must(functiontool.New(functiontool.Config{Name: "work"}, func(_ agent.Context, a struct {
 		N int `json:"n"`
@@ -252,7 +254,7 @@ func llmAgent(name string, m model.LLM) agent.Agent {
 		}
 		return map[string]any{"n": a.N}, nil
 	}))
-	return must(llmagent.New(llmagent.Config{Name: name, Description: "works", Model: m, Tools: []tool.Tool{work}}))
+	return must(llmagent.New(llmagent.Config{Mode: llmagent.ModeChat, Name: name, Description: "works", Model: m, Tools: []tool.Tool{work}}))
 }
 
 func TestSpansLeadToRows(t *testing.T) {
