@@ -157,9 +157,9 @@ func (c Config) checkReplays(p *problems, root keyPath) {
 	}
 }
 
-// unanswered says what of a rule a checker that repeats calls cannot answer, or
-// returns "". What a rule over anything else than a result finds is asked for where a
-// result showed it.
+// unanswered says which part of a rule a checker that repeats calls cannot answer, or
+// returns "". A rule that reads no result needs no answer of its own: the checker repeats
+// the call whose result showed the entity.
 func (c *ReplayCheckerConfig) unanswered(e ExtractConfig) string {
 	if e.readsResult() && c.Tool != "" && c.Tool != e.Tool {
 		return "reads the result of " + e.Tool + ", and only " + c.Tool + " is called again"

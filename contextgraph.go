@@ -216,8 +216,8 @@ func (in *Instance) Run(ctx context.Context, r *runner.Runner, userID, sessionID
 // AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
 // the same tool, but what the agent does is recorded, below the tool call and in a
 // session of its own, and guarded tools inside are denied rather than run unguarded:
-// nobody can be asked there. What the agent had read counts as read by its caller; of an
-// agent that a tool of the host's runs several times in one call, the last run counts.
+// nobody can be asked there. The results that the agent read count as read by its caller.
+// Where a tool of the host runs the agent several times in one call, the last run counts.
 func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 	return in.rec.AgentTool(a, cfg)
 }
