@@ -58,7 +58,7 @@ func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Sessio
 		return RecordedCheck{}, err
 	}
 	ev := &evidence{
-		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor),
+		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor, cfg.places()), places: cfg.places(),
 		// No run is known to be under way here: one without its end is a gap.
 		live:  func(Session) []string { return nil },
 		turns: func(context.Context, Session) cgplugin.Turns { return cgplugin.Turns{} },

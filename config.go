@@ -251,6 +251,15 @@ type ExtractConfig struct {
 	// Confidence is how sure the rule is, greater than 0 and at most 1.
 	// Defaults to 1.
 	Confidence float64
+	// Alternatives says that the entries of a result are there to choose from. An entity
+	// then does not count if the action does not name it, only such rules have shown it,
+	// and each result that shows it also shows, by the same rule, an entry that the action
+	// names. It is for the result of a tool. Defaults to false.
+	Alternatives bool
+	// Place is where the rule stands, as file and line: "contextgraph.yaml:12". What is
+	// blocked because of the rule names it. [ParseConfig] sets it; a rule written in Go has
+	// none.
+	Place string
 }
 
 // AttributeConfig says where an attribute stands and what it is.

@@ -222,7 +222,7 @@ func (c *ExtractConfig) rule() graphsync.Rule {
 	r := graphsync.Rule{
 		Name: c.Name, Tool: c.Tool, In: c.In, Event: c.Event, Each: c.Each,
 		Type: c.Type, Value: c.Value, ValueArgs: c.ValueArgs, ValueKind: c.ValueType, Currency: c.Currency,
-		ArtifactURI: c.ArtifactURI, Confidence: c.Confidence,
+		ArtifactURI: c.ArtifactURI, Confidence: c.Confidence, Alternatives: c.Alternatives,
 	}
 	if len(c.Attributes) > 0 {
 		r.Attributes = make(map[string]graphsync.AttributeRule, len(c.Attributes))

@@ -4,6 +4,9 @@
 package contextgraph
 
 import (
+	"fmt"
+	"path/filepath"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -115,8 +118,10 @@ func (d *decoder) extract(c *ExtractConfig) decodeFunc {
 		{"attributes", entries(d, &c.Attributes, d.extracted)},
 		{"artifact_uri", text(d, &c.ArtifactURI)},
 		{"confidence", d.confidence(&c.Confidence)},
+		{"alternatives", d.boolean(func(v bool) { c.Alternatives = v })},
 	})
 	return func(k keyPath, n *yaml.Node) {
+		c.Place = fmt.Sprintf("%s:%d", filepath.Base(d.file), n.Line)
 		rule(k, n)
 		// In a Config this is the zero value, which goes with an event.
 		if c.Event != "" && c.In == graphsync.InResult && hasKey(n, "in") {

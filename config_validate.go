@@ -216,6 +216,9 @@ func (c *ExtractConfig) check(p *problems, k keyPath) {
 		checkPath(p, k.field("artifact_uri"), c.ArtifactURI)
 	}
 	unit(p, k.field("confidence"), c.Confidence)
+	if c.Alternatives && !c.readsResult() {
+		p.add(k.field("alternatives"), "the rule does not read a result, which shows what there is to choose from", "remove it, or write in: result")
+	}
 }
 
 // readsResult reports whether the rule reads the result of a tool.

@@ -28,7 +28,7 @@ func (c Config) warnings() []string {
 	answers, replays := c.answers()
 	types := slices.Sorted(maps.Keys(answers))
 	guard, shown := c.Guard.withDefaults(), c.shown()
-	out := slices.Concat(c.unread(), c.unfound(), c.unseen(guard, shown))
+	out := slices.Concat(c.unread(), c.unfound(), c.unseen(guard, shown), c.unchosen())
 	for _, e := range c.Extract {
 		if guard.Types[e.Type].Optional {
 			continue // a check passes without it
@@ -147,6 +147,18 @@ func (c Config) unseen(guard GuardConfig, shown map[string]map[string]bool) []st
 			if !shown[e.Type][name] && !guard.optional(e.Type, name) {
 				out = append(out, fmt.Sprintf("rule %q names the attribute %q of type %q, which no rule shows in a result: an approval that rests on one fails its check unless a tool declares it; add it to a rule with in: result, or, where only the plan has it, as a quantity, write optional: true for it in guard.drift", e.Name, name, e.Type))
 			}
+		}
+	}
+	return out
+}
+
+// unchosen says which alternatives no action can choose from.
+func (c Config) unchosen() []string {
+	var out []string
+	for _, e := range c.Extract {
+		named := slices.ContainsFunc(c.Extract, func(o ExtractConfig) bool { return o.In == graphsync.InAction && o.Tool != "" && o.Type == e.Type })
+		if e.Alternatives && !named {
+			out = append(out, fmt.Sprintf("rule %q says alternatives, and no rule with in: action finds the type %q: every entry counts, because no action names any; add such a rule over the tool that takes the chosen one", e.Name, e.Type))
 		}
 	}
 	return out

@@ -19,6 +19,7 @@ type evidence struct {
 	of       *graphsync.Evidence
 	journal  *journal.Journal
 	expected []safety.Expected
+	places   map[string]string // of the rules
 	// live names the runs of a session that are under way, turns what its own events tell of
 	// its turns, and lost, in sentences, what this process knows to be missing.
 	live  func(Session) []string
@@ -31,7 +32,7 @@ type evidence struct {
 // evidence returns that of the process which records.
 func (in *Instance) evidence(x *graphsync.Extractor) *evidence {
 	return &evidence{
-		of: in.of, journal: in.journal, expected: expectedOf(x),
+		of: in.of, journal: in.journal, expected: expectedOf(x, in.cfg.places()), places: in.cfg.places(),
 		// The recorder is made after the guard.
 		live:  func(s Session) []string { return in.rec.LiveRuns(s) },
 		turns: func(ctx context.Context, s Session) cgplugin.Turns { return in.rec.Turns(ctx, s) },
@@ -40,11 +41,43 @@ func (in *Instance) evidence(x *graphsync.Extractor) *evidence {
 	}
 }
 
-// expectedOf says which rules show what, for the failure that nothing was seen.
-func expectedOf(x *graphsync.Extractor) []safety.Expected {
+// places returns where the rules stand, by their names.
+func (c Config) places() map[string]string {
+	places := make(map[string]string, len(c.Extract))
+	for _, e := range c.Extract {
+		places[e.Name] = e.Place
+	}
+	return places
+}
+
+// expectedOf says which rules show what, for what is wrong with it.
+func expectedOf(x *graphsync.Extractor, places map[string]string) []safety.Expected {
 	var out []safety.Expected
 	for _, s := range x.Shows() {
-		out = append(out, safety.Expected{Type: s.Type, Attribute: s.Attribute, Rule: s.Rule, Tool: s.Tool})
+		out = append(out, safety.Expected{Type: s.Type, Attribute: s.Attribute, Rule: s.Rule, Tool: s.Tool, Place: places[s.Rule]})
+	}
+	return out
+}
+
+// notChosen returns what is told of the things that a decision did not choose.
+func notChosen(n graphsync.NotChosen) safety.NotChosen {
+	out := safety.NotChosen{Total: n.Total}
+	for _, e := range n.Entities {
+		out.Entities = append(out.Entities, safety.Alternative{Type: e.Type, Value: e.Value, Seen: e.Attributes, SeenAt: e.LastSeen})
+	}
+	return out
+}
+
+// counted returns why things count that are no alternatives.
+func (ev *evidence) counted(why map[string]graphsync.Counted) map[string]safety.Counted {
+	out := make(map[string]safety.Counted, len(why))
+	for key, c := range why {
+		counts := safety.Counted{Row: c.Row}
+		if r := c.Rule; r != nil {
+			counts.Rule, counts.Place = r.Name, ev.places[r.Name]
+			counts.Result, counts.Alternatives = r.In == graphsync.InResult, r.Alternatives
+		}
+		out[key] = counts
 	}
 	return out
 }
@@ -72,7 +105,8 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	}
 	p := sel.Progress
 	return safety.Snapshot{
-		Entities: sel.Entities, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
+		Entities: sel.Entities, NotChosen: notChosen(sel.NotChosen), Counted: ev.counted(sel.Counted),
+		Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.lost()),
 		Receipt: safety.Receipt{
 			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version,

@@ -177,7 +177,7 @@ func (b *batch) nested(ctx context.Context, depth int) error {
 // build extracts the rows.
 func (b *batch) build(r EvidenceReader) error {
 	b.reader, b.runs = r, make(map[string]*Run)
-	b.out.Results, b.out.Calls, b.out.Sightings, b.out.Runs = nil, nil, nil, nil
+	b.out.Results, b.out.Calls, b.out.Sightings, b.out.Choices, b.out.Runs = nil, nil, nil, nil, nil
 	for i := range b.rows {
 		if err := b.row(&b.rows[i]); err != nil {
 			return err
@@ -237,10 +237,21 @@ func (b *batch) row(e *schema.Event) error {
 	for _, found := range bySource(e, read.entities) {
 		b.see(Sighting{Entity: found, Row: e.Seq}, result)
 	}
+	for _, c := range read.choices {
+		c.Row = e.Seq
+		if result != nil {
+			c.Result = result.Number
+		}
+		b.out.Choices = append(b.out.Choices, c)
+	}
 	if child, ran := b.children[e.EventID]; ran && result != nil {
 		for _, s := range child.sightings {
 			s.Result = result.Number
 			b.out.Sightings = append(b.out.Sightings, s)
+		}
+		for _, c := range child.choices {
+			c.Result = result.Number
+			b.out.Choices = append(b.out.Choices, c)
 		}
 		p.Failed, p.Truncated, p.Error = p.Failed+child.failed, p.Truncated+child.truncated, cmp.Or(p.Error, child.err)
 	}
@@ -336,6 +347,11 @@ func (b *batch) rewritten(eventID, digest string) {
 	for j := range b.out.Sightings {
 		if s := &b.out.Sightings[j]; s.Result == b.out.Results[i].Number && s.Source == entity.SourceRule {
 			s.Source = entity.SourceClaim
+		}
+	}
+	for j := range b.out.Choices {
+		if c := &b.out.Choices[j]; c.Result == b.out.Results[i].Number {
+			c.Reading = false
 		}
 	}
 }

@@ -37,6 +37,7 @@ func childSession(e *schema.Event) (schema.Session, bool) {
 // can tell, which fails the checks of its caller as it would fail its own.
 type basisOfChild struct {
 	sightings         []Sighting
+	choices           []Choice
 	failed, truncated int
 	err               string
 }
@@ -73,7 +74,9 @@ func (ev *Evidence) lookAtChild(r EvidenceReader, child schema.Session) (out bas
 		out.failed += len(open)
 		out.err = cmp.Or(out.err, fmt.Sprintf("the record of session %s, which ran as a tool, has gaps", child.ID))
 	}
-	out.sightings, err = basisOfLast(r)
+	if out.sightings, err = basisOfLast(r); err == nil && ev.extract.choosing() {
+		out.choices, err = choicesOfAll(ev.extract, r)
+	}
 	return out, err
 }
 
@@ -103,22 +106,12 @@ func basisOfLast(r EvidenceReader) ([]Sighting, error) {
 		sel.read, sel.own = last.Read, last.Own
 	}
 	var out []Sighting
-	for after, more := "", true; more; {
-		keys, err := r.Keys(after, sel.upTo, keysAtOnce)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range keys {
-			found, err := sel.basis(key)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, found...)
-			after = key
-		}
-		more = len(keys) == keysAtOnce
-	}
-	return out, nil
+	err = sel.keys(func(key string) error {
+		found, err := sel.basis(key)
+		out = append(out, found...)
+		return err
+	})
+	return out, err
 }
 
 // basis returns the readings that count of one thing, each with one attribute.

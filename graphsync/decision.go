@@ -81,6 +81,22 @@ type Sighting struct {
 	Result int64
 }
 
+// Choice is a sighting of a thing by one rule, of a type that a rule with [Rule.Alternatives]
+// finds. What the action of a decision names is no Choice, nor what the gate itself was told
+// when it refused a call because the world had changed.
+type Choice struct {
+	// Key is the [entity.Entity.Identity], Row the number of the row.
+	Key string
+	Row int64
+	// Result is the Number of the result that shows it; 0 where none does.
+	Result int64
+	// Rule is the number of the rule, from 1 in the order of the rules; 0 where none found
+	// it.
+	Rule int
+	// Reading says that the rule shows it there, and does not only name it.
+	Reading bool
+}
+
 // Advance is what a batch of rows adds to the evidence of a session.
 type Advance struct {
 	Session schema.Session
@@ -89,15 +105,17 @@ type Advance struct {
 	// the session is removed first.
 	From int64
 	To   Progress
-	// Results, Calls and Sightings are added.
+	// Results, Calls, Sightings and Choices are added. Choices that differ in Reading alone
+	// are one, and a Reading if one of them is.
 	Results   []Result
 	Calls     []ModelCall
 	Sightings []Sighting
+	Choices   []Choice
 	// Names adds names to model calls: the EventID of the call by name.
 	Names map[string]string
 	// Rewritten says which results models read otherwise than the row says: the digest that
 	// they read by the EventID of the result. Sightings of such a result are no readings,
-	// except those of [entity.SourceDeclared].
+	// except those of [entity.SourceDeclared], and neither are its Choices.
 	Rewritten map[string]string
 	// Runs are added to what is stored of them: Turns that are new, Started and First the
 	// earlier, Completed if either is, Expected the greater, Stored the sum.
@@ -149,6 +167,9 @@ type EvidenceReader interface {
 	// Sightings returns the sightings of an attribute of a thing up to a row, the latest
 	// first, at most limit after the first skip: readings of it, or those that are none.
 	Sightings(key, attribute string, readings bool, upTo int64, skip, limit int) ([]Sighting, error)
+	// Choices returns those of a thing up to a row, in order of row, result and rule: at most
+	// limit, after the first skip.
+	Choices(key string, upTo int64, skip, limit int) ([]Choice, error)
 	// Found returns what a model found in rows of the session, of [entity.SourceModel], each
 	// with the number of its row.
 	Found() ([]Sighting, error)

@@ -24,11 +24,11 @@ type declaration struct {
 }
 
 // declaredEntities reads what a tool declared in the attributes of its row, and what the
-// recorder says of the present in the row of a call that it refused for drift. What a tool
-// declared before it failed is no reading.
-func declaredEntities(e *schema.Event) ([]entity.Entity, error) {
+// recorder says of the present in the row of a call that it refused for drift: then refused
+// is true. What a tool declared before it failed is no reading.
+func declaredEntities(e *schema.Event) (list []entity.Entity, refused bool, err error) {
 	if e.Attributes == nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	var row struct {
 		Entities json.RawMessage `json:"entities"`
@@ -37,33 +37,36 @@ func declaredEntities(e *schema.Event) ([]entity.Entity, error) {
 		} `json:"adk"`
 	}
 	if err := json.Unmarshal(e.Attributes, &row); err != nil {
-		return nil, fmt.Errorf("attributes are not a JSON object: %w", err)
+		return nil, false, fmt.Errorf("attributes are not a JSON object: %w", err)
 	}
 	if row.Entities == nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(row.Entities))
 	dec.DisallowUnknownFields()
-	var list []declaration
-	if err := dec.Decode(&list); err != nil {
-		return nil, fmt.Errorf("declared entities: %w", err)
+	var declared []declaration
+	if err := dec.Decode(&declared); err != nil {
+		return nil, false, fmt.Errorf("declared entities: %w", err)
 	}
 	source := entity.SourceDeclared
-	if e.EventType == schema.ToolError && !row.ADK.Drift {
-		source = entity.SourceClaim
+	if e.EventType == schema.ToolError {
+		if refused = row.ADK.Drift; !refused {
+			source = entity.SourceClaim
+		}
 	}
-	out, first := make([]entity.Entity, len(list)), make(map[thing]entity.Entity)
-	for i, d := range list {
-		out[i] = entity.Entity{
+	list = make([]entity.Entity, len(declared))
+	first := make(map[thing]entity.Entity)
+	for i, d := range declared {
+		list[i] = entity.Entity{
 			Type: d.Type, Value: d.Value, Norm: d.Norm, Attributes: d.Attributes, ArtifactURI: d.ArtifactURI,
 			Confidence: 1, Source: source,
 		}
 		if d.Confidence != nil {
-			out[i].Confidence = *d.Confidence
+			list[i].Confidence = *d.Confidence
 		}
-		if err := cmp.Or(out[i].Validate(), agree(first, out[i])); err != nil {
-			return nil, fmt.Errorf("declared entity %d: %w", i+1, err)
+		if err := cmp.Or(list[i].Validate(), agree(first, list[i])); err != nil {
+			return nil, false, fmt.Errorf("declared entity %d: %w", i+1, err)
 		}
 	}
-	return out, nil
+	return list, refused, nil
 }

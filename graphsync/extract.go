@@ -106,6 +106,8 @@ type rowRead struct {
 	relevant bool
 	// rule that failed, for the error.
 	rule string
+	// choices are the sightings of types that a rule with Alternatives finds.
+	choices []Choice
 }
 
 // row finds the entities of a row. started is the row that began the call which e ends;
@@ -113,12 +115,15 @@ type rowRead struct {
 func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 	var read rowRead
 	if isTool(e.EventType) {
-		declared, err := declaredEntities(e)
+		declared, refused, err := declaredEntities(e)
 		read.relevant = err != nil || len(declared) > 0
 		if err != nil {
 			return read, err
 		}
 		read.entities = declared
+		if !refused {
+			read.choices = x.choose(read.choices, nil, declared)
+		}
 		asked, err := x.asked(e)
 		if err != nil {
 			return read, err
@@ -141,6 +146,7 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 			if err == nil {
 				err = docs.classify(e, c, found)
 			}
+			read.choices = x.choose(read.choices, c, found)
 			read.entities = append(read.entities, found...)
 		}
 		if err != nil {
@@ -277,26 +283,6 @@ func (c *compiled) apply(row *schema.Event, doc any, marked bool, named mentions
 		out = append(out, e)
 	}
 	return out, nil
-}
-
-// agree adds e to the things of a row that one source gave. One that is there with another
-// value of an attribute is two things under one name: one of them would not be checked.
-// An action may want a thing several times, in different numbers.
-func agree(first map[thing]entity.Entity, e entity.Entity) error {
-	other, known := first[thingOf(e)]
-	if !known {
-		first[thingOf(e)] = e
-		return nil
-	}
-	first[thingOf(e)] = merged(other, e)
-	for _, name := range sortedKeys(e.Attributes) {
-		v := other.Attributes[name]
-		if !v.IsZero() && !v.Equal(e.Attributes[name]) && (e.Source != entity.SourceAction || v.Kind() != entity.KindNumber) {
-			return fmt.Errorf("%s %s has the %s %s here and %s before: the value has to name one thing",
-				e.Type, e.Value, name, e.Attributes[name], v)
-		}
-	}
-	return nil
 }
 
 var errHidden = errors.New("it looks into what was redacted or left out when it was recorded")

@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,6 +161,32 @@ func (c *compiled) lastName(a compiledAttribute) string {
 	}
 	name, _ := selectors[0].(spec.Name)
 	return string(name)
+}
+
+// named returns what the arguments of the action name.
+func (x *Extractor) named(d Decision) ([]entity.Entity, error) {
+	if d.Tool == "" || x == nil {
+		return nil, nil
+	}
+	content, err := asContent(d.Tool, d.Args)
+	if err != nil {
+		return nil, err
+	}
+	row := schema.Event{EventType: schema.ToolStarting, Content: content, Status: schema.StatusOK}
+	read, err := x.row(&row, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
+	}
+	found := slices.DeleteFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
+	for i := range found {
+		found[i].TechNode = d.Node
+	}
+	return mergeRow(found), nil
+}
+
+// asContent returns the content of the row that begins a call.
+func asContent(tool, args string) ([]byte, error) {
+	return json.Marshal(map[string]any{"tool": tool, "args": json.RawMessage(cmp.Or(args, "{}"))})
 }
 
 // asked finds what a request for an approval names where a callback changed the arguments

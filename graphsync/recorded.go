@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -46,6 +47,7 @@ type recorded struct {
 	calls    []ModelCall
 	// sightings are those of each thing by attribute, in order.
 	sightings map[string]map[string][]Sighting
+	choices   map[string][]Choice // by key, in order
 	runs      map[string]*Run
 }
 
@@ -97,7 +99,7 @@ func (m *Recorded) open(ctx context.Context, s schema.Session) (*recorded, error
 
 func (r *recorded) reset() {
 	r.progress, r.results, r.calls = Progress{}, nil, nil
-	r.sightings, r.runs = make(map[string]map[string][]Sighting), make(map[string]*Run)
+	r.sightings, r.choices, r.runs = make(map[string]map[string][]Sighting), make(map[string][]Choice), make(map[string]*Run)
 }
 
 // Advance implements [EvidenceStore].
@@ -125,6 +127,9 @@ func (m *Recorded) Advance(ctx context.Context, a Advance) error {
 	}
 	for _, s := range a.Sightings {
 		r.add(s)
+	}
+	for _, c := range a.Choices {
+		r.choose(c)
 	}
 	for id, digest := range a.Rewritten {
 		r.rewrite(id, digest)
@@ -155,12 +160,31 @@ func (r *recorded) add(s Sighting) {
 	}
 }
 
+func (r *recorded) choose(c Choice) {
+	list := r.choices[c.Key]
+	i, known := slices.BinarySearchFunc(list, c, func(a, b Choice) int {
+		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Rule, b.Rule))
+	})
+	if known {
+		list[i].Reading = list[i].Reading || c.Reading
+		return
+	}
+	r.choices[c.Key] = slices.Insert(list, i, c)
+}
+
 func (r *recorded) rewrite(eventID, digest string) {
 	for i := range r.results {
 		if r.results[i].EventID != eventID {
 			continue
 		}
 		r.results[i].Digest = digest
+		for _, list := range r.choices {
+			for j := range list {
+				if list[j].Result == r.results[i].Number {
+					list[j].Reading = false
+				}
+			}
+		}
 		for _, byName := range r.sightings {
 			for _, list := range byName {
 				for j := range list {
@@ -299,6 +323,19 @@ func (r *recorded) Sightings(key, attribute string, readings bool, upTo int64, s
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// Choices implements [EvidenceReader].
+func (r *recorded) Choices(key string, upTo int64, skip, limit int) ([]Choice, error) {
+	list := r.choices[key]
+	end, _ := slices.BinarySearchFunc(list, upTo, func(c Choice, upTo int64) int {
+		if c.Row <= upTo {
+			return -1
+		}
+		return 1
+	})
+	skip = min(skip, end)
+	return slices.Clone(list[skip:min(skip+limit, end)]), nil
 }
 
 // Found implements [EvidenceReader].

@@ -87,6 +87,11 @@ type Rule struct {
 	ArtifactURI string
 	// Confidence of what the rule finds, 0..1; 0 means the default of 1.
 	Confidence float64
+	// Alternatives says that the entries of a result are there to choose from: an entity
+	// that only such rules show counts for nothing if the action does not name it and each
+	// result that shows it also shows, by the same rule, an entry that the action names.
+	// See [Evidence.Select]. It is for InResult.
+	Alternatives bool
 }
 
 // AttributeRule says where one attribute stands in an object.
@@ -111,11 +116,16 @@ type AttributeRule struct {
 // A nil Extractor has no rules and finds declared entities only.
 type Extractor struct {
 	byEvent map[string][]*compiled
+	// rules are all of them in their order: the place of one, from 1, is its number. choices
+	// are the types that a rule with Alternatives finds.
+	rules   []*compiled
+	choices map[string]bool
 	version string
 }
 
 type compiled struct {
 	Rule
+	number                int
 	source                entity.Source
 	each, value, artifact *jsonpath.Path
 	valueArgs             *jsonpath.Path // of the arguments; value is nil then
@@ -132,7 +142,7 @@ type compiledAttribute struct {
 // Compile checks rules and makes an Extractor of them. Its error joins everything
 // that is wrong, each named by rule and field.
 func Compile(rules []Rule) (*Extractor, error) {
-	x := &Extractor{byEvent: make(map[string][]*compiled)}
+	x := &Extractor{byEvent: make(map[string][]*compiled), choices: make(map[string]bool)}
 	names := make(map[string]bool)
 	var errs []error
 	normal := make([]Rule, len(rules))
@@ -150,7 +160,11 @@ func Compile(rules []Rule) (*Extractor, error) {
 		}
 		names[r.Name] = true
 		c := compileRule(r, fail)
-		normal[i] = c.Rule
+		normal[i], c.number = c.Rule, i+1
+		x.rules = append(x.rules, c)
+		if c.Alternatives {
+			x.choices[c.Type] = true
+		}
 		event := c.event()
 		x.byEvent[event] = append(x.byEvent[event], c)
 	}
@@ -185,6 +199,9 @@ func compileRule(r Rule, fail func(field string, err error)) *compiled {
 		fail("tool", errors.New("name the tool whose rows are read"))
 	case r.In != InContent && r.Event != "":
 		fail("event", fmt.Errorf("a rule over the %s of a tool has no event", r.In))
+	}
+	if r.Alternatives && r.In != InResult {
+		fail("alternatives", fmt.Errorf("a rule over the %s shows nothing to choose from: leave it out, or read the result", r.In))
 	}
 	switch r.In {
 	case InAction:
@@ -289,7 +306,7 @@ func rulesVersion(rules []Rule) string {
 	fields := []string{extractionFormat}
 	for _, r := range rules {
 		fields = append(fields, r.Name, r.In.String(), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueArgs, r.ValueKind.String(),
-			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.Itoa(len(r.Attributes)))
+			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.Itoa(len(r.Attributes)))
 		for _, name := range sortedKeys(r.Attributes) {
 			a := r.Attributes[name]
 			fields = append(fields, name, a.Path, a.Kind.String(), a.Currency, strconv.FormatBool(a.Optional), strconv.FormatBool(a.LookedUp))

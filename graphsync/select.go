@@ -6,7 +6,6 @@ package graphsync
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -28,6 +27,11 @@ type Selection struct {
 	// action name, with the node of the decision. Attributes holds each attribute that any
 	// sighting has: by the latest reading that counts, or else by the latest sighting.
 	Entities []entity.Canonical
+	// NotChosen are things that were recorded before the decision and do not count, because
+	// it chose others. Counted says of things that the action does not name, by key, why they
+	// count although rules with [Rule.Alternatives] find their type.
+	NotChosen NotChosen
+	Counted   map[string]Counted
 	// Asked says that a model asked.
 	Asked bool
 	// Progress is that of the extraction which the selection was made from.
@@ -51,8 +55,15 @@ var errBehind = errors.New("rows were recorded in between, or other rules extrac
 // turns are those for which RunsOf is to be filled. Rows that excluded reports count as
 // never recorded; nil excludes none.
 //
-// Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent. A
-// reading is superseded by one of the same attribute that the deciding step had read, if
+// Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent, with
+// one exception. A thing was not chosen, and does not count, if the action does not name it,
+// every sighting of it comes from rules with [Rule.Alternatives], and each of those rows also
+// shows, by the same rule and as a reading, an entry that the action names. Two sightings are
+// not looked at for this: the arguments of other actions, which count for nothing here, and
+// what the check was told when it refused a call for drift, which only repeats what counted by
+// other sightings. What an agent saw that ran as a tool is looked at in its own rows.
+//
+// A reading is superseded by one of the same attribute that the deciding step had read, if
 // the call that gave it began after the first was recorded. All others count.
 func (ev *Evidence) Select(ctx context.Context, s schema.Session, d Decision, turns []string, excluded func(row int64) bool) (Selection, error) {
 	if excluded == nil {
@@ -93,6 +104,7 @@ type selector struct {
 	read, own  []Span
 	everything bool
 	named      map[string][]entity.Entity // by key
+	shows      map[entry]bool             // where rules show what the action names
 	found      map[string][]Sighting      // by a model, by key
 	now        time.Time                  // of the last row that counts
 	out        Selection
@@ -102,18 +114,8 @@ func (sel *selector) all(s schema.Session, turns []string) error {
 	if err := sel.begin(); err != nil {
 		return err
 	}
-	for after, more := "", true; more; {
-		keys, err := sel.r.Keys(after, sel.upTo, keysAtOnce)
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if err := sel.thing(key); err != nil {
-				return err
-			}
-			after = key
-		}
-		more = len(keys) == keysAtOnce
+	if err := sel.keys(sel.thing); err != nil {
+		return err
 	}
 	// What is left was found by a model, or is named by the action alone.
 	for _, key := range sortedKeys(sel.found) {
@@ -138,6 +140,24 @@ func (sel *selector) all(s schema.Session, turns []string) error {
 		if sel.out.RunsOf[turn], err = sel.r.RunsOfTurn(turn); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// keys calls f with the keys of all things, in order.
+func (sel *selector) keys(f func(key string) error) error {
+	for after, more := "", true; more; {
+		keys, err := sel.r.Keys(after, sel.upTo, keysAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if err := f(key); err != nil {
+				return err
+			}
+			after = key
+		}
+		more = len(keys) == keysAtOnce
 	}
 	return nil
 }
@@ -175,14 +195,17 @@ func (sel *selector) begin() error {
 	if err != nil {
 		sel.out.Progress.Failed++
 		sel.out.Progress.Error = cmp.Or(sel.out.Progress.Error, err.Error())
-		return nil
 	}
 	sel.named = make(map[string][]entity.Entity)
 	for _, e := range named {
 		e.SeenAt = sel.now
 		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
 	}
-	return nil
+	if !sel.x.choosing() {
+		return nil
+	}
+	sel.out.Counted = make(map[string]Counted)
+	return sel.chosen()
 }
 
 // reads finds the results that the deciding step had read.
@@ -222,29 +245,17 @@ func answerName(answer string) string {
 	return "r:" + answer
 }
 
-// named returns what the arguments of the action name.
-func (x *Extractor) named(d Decision) ([]entity.Entity, error) {
-	if d.Tool == "" || x == nil {
-		return nil, nil
-	}
-	content, err := asContent(d.Tool, d.Args)
-	if err != nil {
-		return nil, err
-	}
-	row := schema.Event{EventType: schema.ToolStarting, Content: content, Status: schema.StatusOK}
-	read, err := x.row(&row, nil)
-	if err != nil {
-		return nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
-	}
-	found := slices.DeleteFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
-	for i := range found {
-		found[i].TechNode = d.Node
-	}
-	return mergeRow(found), nil
-}
-
 // thing selects what counts of one thing.
 func (sel *selector) thing(key string) error {
+	left, err := sel.notChosen(key)
+	if err != nil {
+		return err
+	}
+	if left {
+		if sel.out.NotChosen.Total++; sel.out.NotChosen.Total > maxNotChosen {
+			return nil
+		}
+	}
 	c := canonical{key: key}
 	names, err := sel.r.Attributes(key)
 	if err != nil {
@@ -266,7 +277,10 @@ func (sel *selector) thing(key string) error {
 	c.name(sel.named[key])
 	delete(sel.named, key)
 	delete(sel.found, key)
-	if c.counts() {
+	switch {
+	case left:
+		sel.out.NotChosen.Entities = append(sel.out.NotChosen.Entities, c.entity())
+	case c.counts():
 		sel.out.Entities = append(sel.out.Entities, c.entity())
 	}
 	return nil
@@ -382,9 +396,4 @@ func (sel *selector) latest(key, name string, readings bool, f func(Sighting) bo
 			return nil
 		}
 	}
-}
-
-// asContent returns the content of the row that begins a call.
-func asContent(tool, args string) ([]byte, error) {
-	return json.Marshal(map[string]any{"tool": tool, "args": json.RawMessage(cmp.Or(args, "{}"))})
 }

@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"sort"
@@ -210,6 +211,26 @@ func mergeRow(es []entity.Entity) []entity.Entity {
 		out = append(out, e)
 	}
 	return out
+}
+
+// agree adds e to the things of a row that one source gave. One that is there with another
+// value of an attribute is two things under one name: one of them would not be checked.
+// An action may want a thing several times, in different numbers.
+func agree(first map[thing]entity.Entity, e entity.Entity) error {
+	other, known := first[thingOf(e)]
+	if !known {
+		first[thingOf(e)] = e
+		return nil
+	}
+	first[thingOf(e)] = merged(other, e)
+	for _, name := range sortedKeys(e.Attributes) {
+		v := other.Attributes[name]
+		if !v.IsZero() && !v.Equal(e.Attributes[name]) && (e.Source != entity.SourceAction || v.Kind() != entity.KindNumber) {
+			return fmt.Errorf("%s %s has the %s %s here and %s before: the value has to name one thing",
+				e.Type, e.Value, name, e.Attributes[name], v)
+		}
+	}
+	return nil
 }
 
 // merged returns the entity that two sightings in one span make. The later one

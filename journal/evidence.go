@@ -97,7 +97,7 @@ func (a *advance) store(conn *sqlite.Conn) error {
 	if err := a.begin(conn); err != nil {
 		return err
 	}
-	for _, part := range []func(*sqlite.Conn) error{a.storeResults, a.storeCalls, a.storeSightings, a.rewrite, a.storeRuns, a.storeChildren} {
+	for _, part := range []func(*sqlite.Conn) error{a.storeResults, a.storeCalls, a.storeSightings, a.storeChoices, a.rewrite, a.storeRuns, a.storeChildren} {
 		if err := part(conn); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func removedUpTo(conn *sqlite.Conn, s schema.Session) (to int64, err error) {
 // with progress and children, and returns how many it may remove beyond them.
 func removeEvidence(conn *sqlite.Conn, s schema.Session, limit int64) (left int64, err error) {
 	for _, text := range []string{
-		removeSeenSQL, removeSightingsSQL, removeAttributesSQL, removeNamesSQL, removeCallsSQL, removeResultsSQL, removeTurnsSQL, removeRunsSQL,
+		removeChoicesSQL, removeSeenSQL, removeSightingsSQL, removeAttributesSQL, removeNamesSQL, removeCallsSQL, removeResultsSQL, removeTurnsSQL, removeRunsSQL,
 	} {
 		err := exec(conn, text, func(b *binder) {
 			b.session(s)

@@ -180,6 +180,21 @@ func (r *evidenceReader) Sightings(key, attribute string, readings bool, upTo in
 	return list, err
 }
 
+// Choices returns the choices of a thing, in order.
+func (r *evidenceReader) Choices(key string, upTo int64, skip, limit int) (list []graphsync.Choice, err error) {
+	err = r.query(selectChoicesSQL, func(b *binder) {
+		b.integer(r.id)
+		b.text(key)
+		b.integer(upTo, int64(skip), int64(limit))
+	}, func(stmt *sqlite.Stmt) error {
+		list = append(list, graphsync.Choice{
+			Key: key, Row: stmt.ColumnInt64(0), Result: stmt.ColumnInt64(1), Rule: stmt.ColumnInt(2), Reading: stmt.ColumnBool(3),
+		})
+		return nil
+	})
+	return list, err
+}
+
 // FirstOfRun returns the number of the first row of a run, 0 if it is not known.
 func (r *evidenceReader) FirstOfRun(run string) (first int64, err error) {
 	err = r.query(selectFirstRowSQL, func(b *binder) {

@@ -27,6 +27,7 @@ type advance struct {
 	results   []graphsync.Result
 	calls     []callRow
 	sightings []sightingRow
+	choices   []graphsync.Choice
 	names     map[string]string
 	rewritten map[string]string
 	runs      []graphsync.Run
@@ -61,7 +62,7 @@ type seenAttribute struct {
 
 func encodeAdvance(a graphsync.Advance) (*advance, error) {
 	out := &advance{
-		session: a.Session, from: a.From, to: a.To, results: slices.Clone(a.Results),
+		session: a.Session, from: a.From, to: a.To, results: slices.Clone(a.Results), choices: slices.Clone(a.Choices),
 		names: maps.Clone(a.Names), rewritten: maps.Clone(a.Rewritten), runs: slices.Clone(a.Runs), children: slices.Clone(a.Children),
 	}
 	var err error
@@ -216,6 +217,21 @@ func (a *advance) storeSightings(conn *sqlite.Conn) error {
 	return nil
 }
 
+func (a *advance) storeChoices(conn *sqlite.Conn) error {
+	for _, c := range a.choices {
+		err := exec(conn, insertChoiceSQL, func(b *binder) {
+			b.integer(a.id)
+			b.text(c.Key)
+			b.integer(c.Row, c.Result, int64(c.Rule))
+			b.boolean(c.Reading)
+		})
+		if err != nil {
+			return fmt.Errorf("choice of %s in row %d: %w", c.Key, c.Row, err)
+		}
+	}
+	return nil
+}
+
 // bind sets the parameters of insert_sighting.sql.
 func (r *sightingRow) bind(b *binder, session int64) {
 	b.integer(session)
@@ -277,7 +293,7 @@ func (a *advance) rewrite(conn *sqlite.Conn) error {
 			return err
 		}
 		for _, number := range results {
-			for _, text := range []string{rewriteSeenSQL, rewriteSightingsSQL} {
+			for _, text := range []string{rewriteSeenSQL, rewriteSightingsSQL, rewriteChoicesSQL} {
 				if err := exec(conn, text, func(b *binder) { b.integer(a.id, number) }); err != nil {
 					return err
 				}

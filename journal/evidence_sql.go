@@ -33,6 +33,10 @@ var (
 	insertSightingSQL string
 	//go:embed sql/evidence/insert_seen.sql
 	insertSeenSQL string
+	//go:embed sql/evidence/insert_choice.sql
+	insertChoiceSQL string
+	//go:embed sql/evidence/rewrite_choices.sql
+	rewriteChoicesSQL string
 	//go:embed sql/evidence/upsert_run.sql
 	upsertRunSQL string
 	//go:embed sql/evidence/insert_turn.sql
@@ -64,11 +68,15 @@ var (
 	selectAttributesSQL string
 	//go:embed sql/evidence/select_sightings.sql
 	selectSightingsSQL string
+	//go:embed sql/evidence/select_choices.sql
+	selectChoicesSQL string
 	//go:embed sql/evidence/select_open_runs.sql
 	selectOpenRunsSQL string
 	//go:embed sql/evidence/select_runs_of_turn.sql
 	selectRunsOfTurnSQL string
 
+	//go:embed sql/evidence/remove_choices.sql
+	removeChoicesSQL string
 	//go:embed sql/evidence/remove_seen.sql
 	removeSeenSQL string
 	//go:embed sql/evidence/remove_sightings.sql

@@ -139,10 +139,7 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) > maxDetail {
-		s = strings.ToValidUTF8(s[:maxDetail-len("…")], "") + "…"
-	}
-	return s
+	return clip(s, maxDetail)
 }
 
 // selectAlerts returns copies of the alerts that block, or of those that warn.

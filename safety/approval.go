@@ -98,6 +98,8 @@ type Approval struct {
 	// that count. Fingerprint is their [Fingerprint].
 	Entities    []entity.Canonical
 	Fingerprint string
+	// NotChosen is that of the snapshot. It is no part of what is approved.
+	NotChosen NotChosen
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
 	// Receipt and Gaps are those of the snapshot.
@@ -138,6 +140,7 @@ func (a Approval) decision() Decision {
 func (a Approval) Clone() Approval {
 	a.Args = bytes.Clone(a.Args)
 	a.Entities = cloneEntities(a.Entities)
+	a.NotChosen = a.NotChosen.clone()
 	a.Gaps = slices.Clone(a.Gaps)
 	a.Report = bytes.Clone(a.Report)
 	return a
@@ -150,7 +153,9 @@ func (a Approval) Clone() Approval {
 //	  "requested_at", "expires_at": RFC 3339,
 //	  "entities": [{"type", "value", "attributes": {name: text}, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
-//	  "warnings": [text]
+//	  "warnings": [text],
+//	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
+//	    "age"}]}, absent where there is none
 //	}
 //
 // The age is that at the time of the request. Warnings say what will make the
@@ -186,11 +191,15 @@ func (a Approval) Shown() map[string]any {
 			}
 		}
 	}
-	return map[string]any{
+	out := map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"entities": entities, "warnings": warnings,
 	}
+	if a.NotChosen.Total > 0 {
+		out["not_chosen"] = a.NotChosen.shown(a.RequestedAt)
+	}
+	return out
 }
 
 // unshown warns of what is only claimed. Whether a policy lets it pass is not known here.

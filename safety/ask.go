@@ -79,7 +79,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical,
-		Entities: required, Fingerprint: Fingerprint(required),
+		Entities: required, Fingerprint: Fingerprint(required), NotChosen: snap.NotChosen.clone(),
 		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: r.Requester, RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,

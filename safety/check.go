@@ -86,6 +86,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(found)); i = next.Add(1) - 1 {
 				found[i] = g.examine(ctx, &q, q.targets[i])
+				q.advise(q.targets[i], &found[i])
 			}
 		})
 	}
@@ -94,6 +95,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	r := Report{
 		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
 		policy: g.version, started: q.started, total: len(found), failures: q.failures,
+		notChosen: q.record.NotChosen.without(q.targets),
 	}
 	if !named(q.session) {
 		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))

@@ -50,9 +50,10 @@ type Decision struct {
 }
 
 // Expected says which rule shows an attribute of a type, and in the results of which tool.
-// An empty Attribute stands for a rule without attributes.
+// An empty Attribute stands for a rule without attributes. Place is where the rule stands,
+// as file and line ("contextgraph.yaml:12"); "" for a rule written in Go.
 type Expected struct {
-	Type, Attribute, Rule, Tool string
+	Type, Attribute, Rule, Tool, Place string
 }
 
 // Snapshot is what the record of a session says a decision rests on.
@@ -69,6 +70,11 @@ type Snapshot struct {
 	// [Exists], true, unless a reading of another attribute counts; a sighting without
 	// attributes has it in Seen too.
 	Entities []entity.Canonical
+	// NotChosen is what was recorded before the decision and does not count, because it was
+	// a choice of which the action names other entries. Counted says of entities by Key why
+	// they are no such alternatives, where rules with alternatives find their type.
+	NotChosen NotChosen
+	Counted   map[string]Counted
 	// Asked says that a model asked, so that it must have read what it names.
 	Asked bool
 	// Expected are the rules that show attributes, for the failure that nothing was seen.

@@ -59,6 +59,7 @@ type Report struct {
 	results     []EntityResult
 	alerts      []Alert
 	failures    []Failure
+	notChosen   NotChosen
 	// preconditions are what an effect after this check may insist on.
 	preconditions []Precondition
 	drifted       []entity.Entity
@@ -120,6 +121,9 @@ func (r Report) Entities() []EntityResult {
 	}
 	return out
 }
+
+// NotChosen returns what was there to choose and does not count. It is the caller's.
+func (r Report) NotChosen() NotChosen { return r.notChosen.clone() }
 
 // Drifted returns the entities that have changed, each with the present values of those
 // attributes whose change blocks: readings of the check itself, for a record of what is
@@ -200,7 +204,8 @@ func (r Report) PolicyVersion() string { return r.policy }
 // Every failure is a line of its own, "  CHECK FAILED     : " and the reason,
 // before the alerts; "  Skipped          : " and the reason is an optional entity that
 // could not be checked; "  Waived           : " is what nothing has shown, which the policy
-// lets pass. Warnings follow the alerts and end in "(warning)". The text is
+// lets pass; "  Not chosen       : " names what was there to choose and does not count.
+// Warnings follow the alerts and end in "(warning)". The text is
 // for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
@@ -221,6 +226,9 @@ func (r Report) Summary() string {
 		for _, f := range e.Waived {
 			fmt.Fprintf(&b, "  Waived           : %s\n", f)
 		}
+	}
+	if r.notChosen.Total > 0 {
+		fmt.Fprintf(&b, "  Not chosen       : %s\n", r.notChosen)
 	}
 	for _, a := range append(r.Alerts(), r.Warnings()...) {
 		fmt.Fprintf(&b, "  [%s] %s: %s: %s -> %s", a.Drift, oneLine(a.EntityType), oneLine(a.Entity), oneLine(a.Before), oneLine(a.After))
@@ -263,7 +271,9 @@ func signed(p float64) string {
 //	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
 //	    "change_percent", "severity", "effect": "block", "recommendation"}],
 //	  "warnings": [as alerts, with "effect": "warn"],
-//	  "failures": [{"entity_type", "entity", "reason", "detail"}]
+//	  "failures": [{"entity_type", "entity", "reason", "detail"}],
+//	  "not_chosen": {"total": int, "entities": [{"type", "value", "seen": {name: value},
+//	    "seen_at"}]}, absent where there is none
 //	}
 //
 // Values are those of [entity.Value]. There is no UnmarshalJSON, and decoding into
@@ -286,9 +296,11 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Alerts        []Alert        `json:"alerts"`
 		Warnings      []Alert        `json:"warnings"`
 		Failures      []Failure      `json:"failures"`
+		NotChosen     NotChosen      `json:"not_chosen,omitzero"`
 	}{
 		r.id, r.approvalID, r.session, r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
 		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),
 		append([]EntityResult{}, r.results...), append([]Alert{}, r.Alerts()...), append([]Alert{}, r.Warnings()...), append([]Failure{}, r.failures...),
+		r.notChosen,
 	})
 }

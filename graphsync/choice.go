@@ -1,0 +1,170 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"math"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// NotChosen is what a decision had to choose from and did not choose.
+type NotChosen struct {
+	// Total counts the things.
+	Total int
+	// Entities are the first of them, at most [maxNotChosen], as [Selection.Entities] would
+	// have them.
+	Entities []entity.Canonical
+}
+
+// Counted says why a thing counts that the action does not name, although rules with
+// [Rule.Alternatives] find its type.
+type Counted struct {
+	// Row is the number of a row that shows or names it.
+	Row int64
+	// Rule found it there; nil says that none did, but a tool or a model.
+	Rule *Rule
+}
+
+// maxNotChosen bounds what is told of the things that were not chosen: it is for people.
+const maxNotChosen = 20
+
+// choose adds what rule c found, or none if c is nil, of the types that are to choose from.
+// What an action names is read from the action.
+func (x *Extractor) choose(list []Choice, c *compiled, found []entity.Entity) []Choice {
+	if x == nil || c != nil && c.In == InAction {
+		return list
+	}
+	for _, e := range found {
+		if !x.choices[e.Type] {
+			continue
+		}
+		n := Choice{Key: e.Identity()}
+		if c != nil {
+			n.Rule, n.Reading = c.number, reads(e)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// reads reports whether a sighting is a reading of anything.
+func reads(e entity.Entity) bool {
+	if !e.Source.Reading() {
+		return false
+	}
+	for name := range e.Attributes {
+		if !slices.Contains(e.Echoes, name) {
+			return true
+		}
+	}
+	return len(e.Attributes) == 0
+}
+
+// entry is a place where a rule finds things to choose from. The rows of an agent that ran
+// as a tool are told apart by the result that brought them.
+type entry struct {
+	row, result int64
+	rule        int
+}
+
+func (c Choice) entry() entry { return entry{c.Row, c.Result, c.Rule} }
+
+// rule returns the rule with a number; nil if none has it.
+func (x *Extractor) rule(number int) *Rule {
+	if number < 1 || number > len(x.rules) {
+		return nil
+	}
+	return &x.rules[number-1].Rule
+}
+
+// choosing reports whether any rule says that there is something to choose.
+func (x *Extractor) choosing() bool { return x != nil && len(x.choices) > 0 }
+
+// chosen finds where rules show what the action names.
+func (sel *selector) chosen() error {
+	sel.shows = make(map[entry]bool)
+	for _, key := range sortedKeys(sel.named) {
+		err := sel.choices(key, func(c Choice) bool {
+			if c.Reading {
+				sel.shows[c.entry()] = true
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notChosen reports whether a thing was there to choose and was not chosen: the action does
+// not name it, every sighting of it is of a rule with Alternatives, and each of those rows
+// also shows, by the same rule, an entry that the action names.
+func (sel *selector) notChosen(key string) (bool, error) {
+	if !sel.x.choosing() || len(sel.named[key]) > 0 {
+		return false, nil
+	}
+	var against *Counted
+	if found := sel.found[key]; len(found) > 0 && sel.x.choices[found[0].Type] {
+		against = &Counted{Row: found[0].Row}
+	}
+	seen := false
+	err := sel.choices(key, func(c Choice) bool {
+		seen = true
+		if rule := sel.x.rule(c.Rule); against == nil && (rule == nil || !rule.Alternatives || !sel.shows[c.entry()]) {
+			against = &Counted{Row: c.Row, Rule: rule}
+		}
+		return against == nil
+	})
+	if against != nil {
+		sel.out.Counted[key] = *against
+	}
+	return seen && against == nil, err
+}
+
+// choices calls f with the choices of a thing, in order, until f returns false.
+func (sel *selector) choices(key string, f func(Choice) bool) error {
+	for skip, limit := 0, choicesAtOnce; ; skip, limit = skip+limit, min(limit*8, 4096) {
+		list, err := sel.r.Choices(key, sel.upTo, skip, limit)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if !sel.excluded(c.Row) && !f(c) {
+				return nil
+			}
+		}
+		if len(list) < limit {
+			return nil
+		}
+	}
+}
+
+// choicesAtOnce is how many choices are read first.
+const choicesAtOnce = 64
+
+// choicesOfAll returns the choices of a session, for the session of whoever called its
+// agent. What models found in it is there too.
+func choicesOfAll(x *Extractor, r EvidenceReader) ([]Choice, error) {
+	var out []Choice
+	sel := selector{r: r, excluded: func(int64) bool { return false }, upTo: math.MaxInt64}
+	err := sel.keys(func(key string) error {
+		return sel.choices(key, func(c Choice) bool {
+			out = append(out, c)
+			return true
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.Found()
+	for _, s := range found {
+		if x.choices[s.Type] {
+			out = append(out, Choice{Key: s.Identity(), Row: s.Row})
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,193 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// Alternative is an entity that was there to choose, as it was read last.
+type Alternative struct {
+	Type  string                  `json:"type"`
+	Value string                  `json:"value"`
+	Seen  map[string]entity.Value `json:"seen,omitempty"`
+	// SeenAt is when it was last seen.
+	SeenAt time.Time `json:"seen_at,omitzero"`
+}
+
+// NotChosen is what a decision had to choose from and did not choose. None of it counts: it
+// is not checked, has no part in a budget, in a fingerprint or in a verdict, and is no entity
+// of a listed type.
+type NotChosen struct {
+	// Total counts the entities. Entities has the first of them, by type and key: at most
+	// as many as [Evidence] gives.
+	Total    int           `json:"total"`
+	Entities []Alternative `json:"entities,omitempty"`
+}
+
+// clone returns a copy that shares nothing with n.
+func (n NotChosen) clone() NotChosen {
+	n.Entities = slices.Clone(n.Entities)
+	for i := range n.Entities {
+		a := &n.Entities[i]
+		a.Seen, a.SeenAt = maps.Clone(a.Seen), writable(a.SeenAt)
+	}
+	return n
+}
+
+// String names the first five in one line: "Hotel Plaza, Hotel Ritz and 3 more".
+func (n NotChosen) String() string {
+	var names []string
+	for _, a := range n.Entities[:min(len(n.Entities), 5)] {
+		names = append(names, oneLine(a.Type+" "+a.Value))
+	}
+	text := strings.Join(names, ", ")
+	switch more := n.Total - len(names); {
+	case more <= 0:
+		return text
+	case text == "":
+		return fmt.Sprint(more)
+	default:
+		return fmt.Sprintf("%s and %d more", text, more)
+	}
+}
+
+// shown is what a person is shown of it; ages are those at a time.
+func (n NotChosen) shown(at time.Time) map[string]any {
+	list := make([]any, 0, len(n.Entities))
+	for _, a := range n.Entities {
+		attributes := make(map[string]any, len(a.Seen))
+		for name, v := range a.Seen {
+			attributes[name] = show(name, v)
+		}
+		list = append(list, map[string]any{
+			"type": a.Type, "value": a.Value, "attributes": attributes,
+			"seen_at": stamp(a.SeenAt), "age": at.Sub(a.SeenAt).Round(time.Second).String(),
+		})
+	}
+	return map[string]any{"total": n.Total, "entities": list}
+}
+
+// without returns n without what is checked all the same: what counted when the request was
+// asked stays required.
+func (n NotChosen) without(targets []target) NotChosen {
+	n = n.clone()
+	n.Entities = slices.DeleteFunc(n.Entities, func(a Alternative) bool {
+		checked := slices.ContainsFunc(targets, func(t target) bool { return t.entity.Type == a.Type && t.entity.Value == a.Value })
+		if checked {
+			n.Total--
+		}
+		return checked
+	})
+	if len(n.Entities) == 0 {
+		n.Entities = nil
+	}
+	return n
+}
+
+// Counted says why an entity counts that the action does not name, although its type is one
+// that rules with alternatives find.
+type Counted struct {
+	// Row is the number of a row that shows or names it. Rule found it there; it is "" if no
+	// rule did, but a tool or a model. Place is where the rule stands, as in [Expected].
+	Row         int64
+	Rule, Place string
+	// Result says that the rule reads the result of a tool, Alternatives that it says
+	// alternatives: then the row shows nothing by this rule that the action names.
+	Result, Alternatives bool
+}
+
+// advise says, in all that is wrong with an entity that the action does not name, what keeps
+// it from being a mere alternative.
+func (q *inquiry) advise(t target, x *examined) {
+	remedy := q.remedy(t)
+	if remedy == "" {
+		return
+	}
+	for i := range x.alerts {
+		if x.alerts[i].blocks() {
+			x.alerts[i].Recommendation += " " + remedy
+		}
+	}
+	for i := range x.failures {
+		// The remedy is not what is cut off.
+		x.failures[i].Detail = clip(x.failures[i].Detail, maxDetail-len("; ")-len(remedy)) + "; " + remedy
+	}
+}
+
+// remedy says, in a sentence, why an entity counts that the action does not name and that
+// rules over results show, and what may be done about it. It is "" for any other entity.
+func (q *inquiry) remedy(t target) string {
+	e, tool := t.entity, quoted(q.tool)
+	counted, listed := q.record.Counted[e.Key]
+	byRule := slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source == entity.SourceRule })
+	if t.action || q.decision.Node == "" || !listed && !byRule {
+		return ""
+	}
+	rules := q.rulesOf(e.Type)
+	if listed && counted.Result {
+		rules = ruleAt(counted.Rule, counted.Place)
+	}
+	write := fmt.Sprintf("if the entries of %s are only a choice, write alternatives: true there.", rules)
+	switch {
+	case !listed && rules == "":
+		return ""
+	case !slices.ContainsFunc(q.targets, func(o target) bool { return o.action && o.entity.Type == e.Type }):
+		if listed && (counted.Alternatives || !counted.Result) {
+			write = "what it names can be told from the alternatives then."
+		}
+		return fmt.Sprintf("%s does not name it, nor any other %s: add a rule with in: action that finds those in its arguments; %s", tool, clip(oneLine(e.Type), 40), write)
+	case !listed:
+		return fmt.Sprintf("%s does not name it: %s", tool, write)
+	case counted.Alternatives:
+		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: row %d shows nothing by this rule that %s names.", tool, rules, counted.Row, tool)
+	case counted.Result:
+		return fmt.Sprintf("%s does not name it, and it counts because of row %d: %s", tool, counted.Row, write)
+	case counted.Rule != "":
+		return fmt.Sprintf("%s does not name it, and it counts because %s names it in row %d.", tool, ruleAt(counted.Rule, counted.Place), counted.Row)
+	default:
+		return fmt.Sprintf("%s does not name it, and it counts because row %d has it by the word of a tool or a model.", tool, counted.Row)
+	}
+}
+
+// rulesOf names the first two rules over results of tools that show a type, with their
+// places, and counts the others.
+func (q *inquiry) rulesOf(typ string) string {
+	var rules []string
+	for _, x := range q.record.Expected {
+		if rule := ruleAt(x.Rule, x.Place); x.Type == typ && x.Tool != "" && !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
+		}
+	}
+	text := strings.Join(rules[:min(len(rules), 2)], " or ")
+	if more := len(rules) - 2; more > 0 {
+		text += fmt.Sprintf(" or %s", count(more, "more rule"))
+	}
+	return text
+}
+
+// ruleAt names a rule and its place.
+func ruleAt(rule, place string) string {
+	text := "rule " + quoted(rule)
+	if place != "" {
+		text += " (" + clip(oneLine(place), 60) + ")"
+	}
+	return text
+}
+
+func quoted(s string) string { return `"` + clip(oneLine(s), 40) + `"` }
+
+// clip cuts a text to at most n bytes.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max(0, n-len("…"))], "") + "…"
+}
