@@ -16,7 +16,7 @@ import (
 // approvalRow is an approval with its lists as JSON.
 type approvalRow struct {
 	safety.Approval
-	entities, receipt, gaps []byte
+	entities, receipt, gaps, notChosen []byte
 }
 
 func encodeApproval(a safety.Approval) (*approvalRow, error) {
@@ -33,6 +33,9 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 	if r.gaps, err = json.Marshal(a.Gaps); err != nil {
 		return nil, fmt.Errorf("gaps: %w", err)
 	}
+	if r.notChosen, err = json.Marshal(a.NotChosen); err != nil {
+		return nil, fmt.Errorf("not chosen: %w", err)
+	}
 	return r, nil
 }
 
@@ -47,6 +50,7 @@ func (r *approvalRow) bind(b *binder) {
 	b.text(r.Requester)
 	b.time(r.RequestedAt, r.ExpiresAt)
 	bindState(b, r.Approval)
+	b.json(r.notChosen)
 }
 
 // bindUpdate sets the parameters of update_approval.sql.
@@ -101,7 +105,7 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		Report:          columnJSON(stmt, 32),
 		UpdatedAt:       columnTime(stmt, 33),
 	}
-	for col, dst := range map[int]any{17: &a.Entities, 20: &a.Receipt, 21: &a.Gaps} {
+	for col, dst := range map[int]any{17: &a.Entities, 20: &a.Receipt, 21: &a.Gaps, 34: &a.NotChosen} {
 		if stmt.ColumnIsNull(col) {
 			continue // left out: none of them is NULL in the table
 		}

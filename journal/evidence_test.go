@@ -283,6 +283,58 @@ func TestRewrittenResultIsNoReading(t *testing.T) {
 	}
 }
 
+// TestChoicesComeBackInOrder reads the choices of a thing, each once, up to a row.
+func TestChoicesComeBackInOrder(t *testing.T) {
+	j := openJournal(t, nil)
+	choice := func(key string, row, result int64, rule int, reading bool) graphsync.Choice {
+		return graphsync.Choice{Key: key, Row: row, Result: result, Rule: rule, Reading: reading}
+	}
+	a := step(0, 5)
+	for n := range int64(3) {
+		a.Results = append(a.Results, graphsync.Result{Number: n + 1, Row: n + 1, EventID: fmt.Sprint("e-", n+1)})
+	}
+	a.Choices = []graphsync.Choice{
+		choice("a", 3, 3, 2, true), choice("a", 3, 3, 1, false), choice("a", 3, 3, 1, true), choice("a", 3, 3, 1, false),
+		choice("a", 1, 1, 1, true), choice("a", 1, 2, 1, true), choice("b", 2, 2, 1, true),
+	}
+	a.Rewritten = map[string]string{"e-1": "x"}
+	extracted(t, j, a)
+	b := step(5, 6)
+	b.Choices = []graphsync.Choice{choice("a", 2, 0, 0, false), choice("a", 1, 2, 1, false)}
+	extracted(t, j, b)
+	all := []graphsync.Choice{
+		choice("a", 1, 1, 1, false), choice("a", 1, 2, 1, true), choice("a", 2, 0, 0, false), choice("a", 3, 3, 1, true), choice("a", 3, 3, 2, true),
+	}
+	for name, tt := range map[string]struct {
+		upTo        int64
+		skip, limit int
+		want        []graphsync.Choice
+	}{
+		"all":              {9, 0, 9, all},
+		"up to a row":      {2, 0, 9, all[:3]},
+		"at most":          {9, 0, 2, all[:2]},
+		"after the first":  {9, 3, 9, all[3:]},
+		"beyond the last":  {9, 5, 9, nil},
+		"before the first": {0, 0, 9, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := read(t, j, func(r graphsync.EvidenceReader) ([]graphsync.Choice, error) { return r.Choices("a", tt.upTo, tt.skip, tt.limit) })
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("choices differ (-want +got):\n%s", d)
+			}
+		})
+	}
+	// The second result is rewritten in a later batch.
+	c := step(6, 7)
+	c.Rewritten = map[string]string{"e-2": "y", "e-3": "y"}
+	extracted(t, j, c)
+	for _, got := range read(t, j, func(r graphsync.EvidenceReader) ([]graphsync.Choice, error) { return r.Choices("a", 9, 0, 9) }) {
+		if got.Reading {
+			t.Errorf("%+v is a reading of a result that models read otherwise", got)
+		}
+	}
+}
+
 func TestRunsAddUp(t *testing.T) {
 	j := openJournal(t, nil)
 	a := step(0, 1)
@@ -373,6 +425,7 @@ func filled(from int64, n int) graphsync.Advance {
 		s := sighted(fmt.Sprint("P", row), row, entity.SourceRule, "price", "reach")
 		s.Result = row
 		a.Sightings = append(a.Sightings, s)
+		a.Choices = append(a.Choices, graphsync.Choice{Key: s.Key, Row: row, Result: row, Rule: 1, Reading: true})
 		a.Results = append(a.Results, graphsync.Result{Number: row, Row: row, EventID: fmt.Sprint("e-", row), RunID: "r", CallID: "c"})
 		a.Calls = append(a.Calls, graphsync.ModelCall{EventID: fmt.Sprint("m-", row), Row: row, Names: []string{fmt.Sprint("r:", row)}})
 		run, turn := fmt.Sprint("r", row), fmt.Sprint("t", row)
@@ -385,6 +438,7 @@ func filled(from int64, n int) graphsync.Advance {
 // evidenceTables are those with rows of a session.
 var evidenceTables = []string{
 	"evidence_results", "evidence_calls", "evidence_names", "evidence_attributes", "evidence_sightings", "evidence_seen",
+	"evidence_choices",
 	"evidence_runs", "evidence_turns", "evidence_children", "evidence_sessions",
 }
 

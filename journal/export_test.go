@@ -91,6 +91,7 @@ func EvidenceSQL() map[string]string {
 		"select_row": selectRowSQL, "select_results": selectResultsSQL, "select_results_of_run": selectResultsOfRunSQL,
 		"select_calls": selectCallsSQL, "select_keys": selectKeysSQL, "select_attributes": selectAttributesSQL,
 		"select_sightings": selectSightingsSQL, "select_open_runs": selectOpenRunsSQL, "select_runs_of_turn": selectRunsOfTurnSQL,
+		"insert_choice": insertChoiceSQL, "rewrite_choices": rewriteChoicesSQL, "select_choices": selectChoicesSQL, "remove_choices": removeChoicesSQL,
 		"remove_seen": removeSeenSQL, "remove_sightings": removeSightingsSQL, "remove_attributes": removeAttributesSQL,
 		"remove_names": removeNamesSQL, "remove_calls": removeCallsSQL, "remove_results": removeResultsSQL, "remove_turns": removeTurnsSQL,
 		"remove_runs": removeRunsSQL, "remove_children": removeChildrenSQL, "remove_progress": removeProgressSQL,

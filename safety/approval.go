@@ -98,7 +98,7 @@ type Approval struct {
 	// that count. Fingerprint is their [Fingerprint].
 	Entities    []entity.Canonical
 	Fingerprint string
-	// NotChosen is that of the snapshot. It is no part of what is approved.
+	// NotChosen is that of the snapshot: no part of what is approved.
 	NotChosen NotChosen
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string

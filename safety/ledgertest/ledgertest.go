@@ -69,6 +69,7 @@ func Pending(n int) safety.Approval {
 		DecisionNode: "node", Answer: "answer", After: "after", TraceID: "trace", SpanID: "span",
 		ArgsDigest: "digest", Args: args, Entities: es, Fingerprint: safety.Fingerprint(es), PolicyVersion: "policy",
 		Receipt: safety.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
+		NotChosen: safety.NotChosen{Total: 7, Entities: []safety.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
 		Requester: "ana", RequestedAt: asked, ExpiresAt: asked.Add(time.Hour),
 		State: safety.StatePending, UpdatedAt: asked,
 	}
@@ -90,7 +91,7 @@ func returned(t *testing.T, what string, want, got safety.Approval) {
 		want.Args = nil
 	}
 	if len(got.Entities) == 0 {
-		want.Entities = nil
+		want.Entities, want.NotChosen = nil, safety.NotChosen{}
 	}
 	if len(got.Gaps) == 0 {
 		want.Gaps = nil
@@ -272,6 +273,7 @@ func testIsolation(t *testing.T, l safety.Ledger) {
 		a.Gaps[0] = "spoilt"
 		a.Entities[0].Attributes["price"] = entity.Text("spoilt")
 		a.Entities[0].Seen[0].Attributes["price"] = entity.Text("spoilt")
+		a.NotChosen.Entities[0].Seen["price"] = entity.Text("spoilt")
 	}
 	spoil(a)
 	for range 2 {
