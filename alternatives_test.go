@@ -1,0 +1,309 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/tool"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// other is a product that is listed beside item, and that nobody buys unless a test says so.
+const other = "Superbowl Spot"
+
+// choosing makes the rule over the results of search one of alternatives.
+func choosing(o *options) { o.cfg.Extract[0].Alternatives = true }
+
+// twoProducts is a market whose search lists two products.
+func twoProducts(t testing.TB) *market {
+	m := newMarket(t)
+	m.set(other, "$9,000")
+	return m
+}
+
+func (m *market) otherRises() { m.set(other, "$19,000") }
+
+// searchesFor has the model look for one product, by its name.
+func searchesFor(name string) func(*model.LLMRequest) *model.LLMResponse {
+	return calls("search", map[string]any{"query": name})
+}
+
+// notChosen returns what the report of the last approval says of it.
+func (h *harness) notChosen() (n safety.NotChosen) {
+	h.t.Helper()
+	var report struct {
+		NotChosen safety.NotChosen `json:"not_chosen"`
+	}
+	if err := json.Unmarshal([]byte(h.report()), &report); err != nil {
+		h.t.Fatal(err)
+	}
+	return report.NotChosen
+}
+
+// What a result lists beside the chosen entry does not count, if the rule says so; the
+// request and the report name it.
+func TestAlternativeDoesNotCount(t *testing.T) {
+	for name, test := range map[string]struct {
+		opt     option
+		change  func(*market)
+		refused bool
+	}{
+		"another changes":                       {choosing, (*market).otherRises, false},
+		"the chosen one changes":                {choosing, (*market).rise, true},
+		"another changes, without alternatives": {func(*options) {}, (*market).otherRises, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			h := newHarness(t, covered, m.open, searchThenBuy().model, test.opt)
+			h.say("find")
+			got := h.settle(h.say("buy it"), func() { test.change(m) })
+			h.want(test.refused, got, priceChanged)
+			a := h.approvals(sess)[0]
+			if !h.choosing() {
+				if a.NotChosen.Total != 0 || a.Shown()["not_chosen"] != nil || strings.Contains(h.report(), "not_chosen") {
+					t.Errorf("something was not chosen: %+v", a.NotChosen)
+				}
+				return
+			}
+			for what, n := range map[string]safety.NotChosen{"approval": a.NotChosen, "report": h.notChosen()} {
+				if n.Total != 1 || len(n.Entities) != 1 || n.Entities[0].Value != other || n.Entities[0].Seen["price"] != money(t, "$9,000") {
+					t.Errorf("the %s does not name what was not chosen: %+v", what, n)
+				}
+			}
+			if text := encoded(a.Shown()["not_chosen"]); !strings.Contains(text, other) || !strings.Contains(text, "$9,000") {
+				t.Errorf("the request does not show what was not chosen: %s", text)
+			}
+			if len(a.Entities) != 1 {
+				t.Errorf("%d entities count, want the chosen one", len(a.Entities))
+			}
+		})
+	}
+}
+
+// choosing reports whether any approval of the session left something out.
+func (h *harness) choosing() bool {
+	return h.approvals(sess)[0].NotChosen.Total > 0
+}
+
+// The attacks and accidents that must not take an entity out of the check.
+func TestWhatIsNoAlternative(t *testing.T) {
+	type setup struct {
+		m *market
+		s script
+		o *options
+	}
+	rule := func(o *options, change func(*contextgraph.ExtractConfig)) {
+		r := o.cfg.Extract[0]
+		r.Name = "also"
+		change(&r)
+		o.cfg.Extract = append(o.cfg.Extract, r)
+	}
+	for name, test := range map[string]struct {
+		set   func(setup)
+		turns []string
+		want  string // in what the refusal says
+	}{
+		"a list without the chosen entry": {func(x setup) {
+			x.s["look"] = searchesFor(other)
+		}, []string{"find", "look"}, `says alternatives: row `},
+		"a second rule over the same result does not say so": {func(x setup) {
+			rule(x.o, func(r *contextgraph.ExtractConfig) { r.Alternatives = false })
+		}, []string{"find"}, `write alternatives: true there`},
+		"the entry that the action names is shown by another rule": {func(x setup) {
+			x.o.cfg.Extract[0].Each = "$.items[1:]"
+			rule(x.o, func(r *contextgraph.ExtractConfig) { r.Each = "$.items[0]" })
+		}, []string{"find"}, `says alternatives: row `},
+		"the user names it": {func(x setup) {
+			rule(x.o, func(r *contextgraph.ExtractConfig) {
+				*r = contextgraph.ExtractConfig{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
+			})
+			x.s[other] = says("A fine one.")
+		}, []string{"find", other}, `because rule "said" names it in row `},
+		"a tool is called with it": {func(x setup) {
+			rule(x.o, func(r *contextgraph.ExtractConfig) {
+				*r = contextgraph.ExtractConfig{Name: "asked", Tool: "search", In: 1, Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
+			})
+			x.s["look"] = searchesFor(other)
+			search := x.o.search
+			x.o.search = func(ctx agent.Context, a searchArgs) (map[string]any, error) { return search(ctx, searchArgs{}) }
+		}, []string{"find", "look"}, `because rule "asked" names it in row `},
+		"a callback rewrites the result": {func(x setup) {
+			x.o.beforeTool = append(x.o.beforeTool, func(ctx agent.Context, tl tool.Tool, args map[string]any) (map[string]any, error) { return nil, nil })
+			x.s["find"] = searches
+			x.o.search = func(ctx agent.Context, a searchArgs) (map[string]any, error) {
+				found, err := x.m.search(ctx, a)
+				return found, err
+			}
+			x.s["look"] = searchesFor(other)
+		}, []string{"find", "look"}, `says alternatives: row `},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			s := searchThenBuy()
+			h := newHarness(t, covered, m.open, s.model, choosing, func(o *options) { test.set(setup{m, s, o}) })
+			for _, text := range test.turns {
+				h.say(text)
+			}
+			got := h.settle(h.say("buy it"), m.otherRises)
+			h.wantRefused(got, priceChanged)
+			if text := got["alerts"].([]any)[0].(map[string]any)["recommendation"].(string); !strings.Contains(text, test.want) {
+				t.Errorf("the alert does not say %q: %s", test.want, text)
+			}
+		})
+	}
+}
+
+// A block by an entity that the action does not name says which rule shows it, where the
+// rule stands, and what to write there.
+func TestBlockNamesTheRuleOfAnAlternative(t *testing.T) {
+	const list = `
+extract:
+  - name: offers
+    tool: search
+    each: $.items[*]
+    type: Product
+    value: $.name
+    attributes:
+      price: {path: $.price, type: money, currency: USD}
+`
+	const bought = `
+  - {name: bought, tool: buy, in: action, type: Product, value: $.item}
+`
+	for name, test := range map[string]struct {
+		text, want string
+	}{
+		"a rule of a file":       {list + bought, `"buy" does not name it: if the entries of rule "offers" (test.yaml:3) are only a choice, write alternatives: true there.`},
+		"no rule for the action": {list, `"buy" does not name it, nor any other Product: add a rule with in: action that finds those in its arguments; if the entries of rule "offers" (test.yaml:3) are only a choice, write alternatives: true there.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			h := newHarness(t, listed, m.open, searchThenBuy().model, func(o *options) { o.cfg.Extract = nil }, configured(t, test.text))
+			h.say("find")
+			got := h.settle(h.say("buy it"), m.otherRises)
+			h.wantRefused(got, priceChanged)
+			if text := got["alerts"].([]any)[0].(map[string]any)["recommendation"].(string); !strings.HasSuffix(text, " "+test.want) {
+				t.Errorf("the alert does not end in %q: %s", test.want, text)
+			}
+		})
+	}
+	t.Run("a failure says it too", func(t *testing.T) {
+		m := twoProducts(t)
+		h := newHarness(t, covered, m.open, searchThenBuy().model, func(o *options) {
+			o.cfg.CheckFuncs["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+				if e.Value == other {
+					return safety.State{}, context.DeadlineExceeded
+				}
+				return m.check(ctx, e)
+			})
+		})
+		h.say("find")
+		got := h.settle(h.say("buy it"), nil)
+		h.wantRefused(got, safety.ReasonTimeout)
+		const want = `"buy" does not name it: if the entries of rule "found" are only a choice, write alternatives: true there.`
+		if text := got["failures"].([]any)[0].(map[string]any)["detail"].(string); !strings.HasSuffix(text, want) {
+			t.Errorf("the failure does not end in %q: %s", want, text)
+		}
+	})
+}
+
+// A plan whose choice is gone can be replaced by another entry of the same list: what the
+// refusal told of the first choice, and that another call named it, does not make it count.
+func TestAnotherChoiceAfterARefusal(t *testing.T) {
+	for name, change := range map[string]func(*market){
+		"the new choice holds": nil, "the new choice changes": (*market).otherRises,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			s := searchThenBuy()
+			s["buy the other"] = calls("buy", map[string]any{"item": other, "count": 1})
+			h := newHarness(t, covered, m.open, s.model, choosing)
+			h.say("find")
+			h.wantRefused(h.settle(h.say("buy it"), m.rise), priceChanged)
+			got := h.settle(h.say("buy the other"), func() {
+				if change != nil {
+					change(m)
+				}
+			})
+			h.want(change != nil, got, priceChanged)
+			if n := h.notChosen(); n.Total != 1 || n.Entities[0].Value != item || n.Entities[0].Seen["price"] != money(t, "$80,000") {
+				t.Errorf("the first choice is not named with its present price: %+v", n)
+			}
+		})
+	}
+}
+
+// An agent that runs as a tool lists what its caller chooses from.
+func TestAlternativesOfAnAgentTool(t *testing.T) {
+	for name, test := range map[string]struct {
+		model   *[]func(*model.LLMRequest) *model.LLMResponse
+		opt     option
+		refused bool
+	}{
+		"a list":                           {&[]func(*model.LLMRequest) *model.LLMResponse{searches, says("Two.")}, func(*options) {}, false},
+		"and a list without the chosen":    {&[]func(*model.LLMRequest) *model.LLMResponse{searchesFor(other), searches, says("Two.")}, func(*options) {}, true},
+		"what it was asked for counts too": {&[]func(*model.LLMRequest) *model.LLMResponse{searches, says("Two.")}, func(o *options) {
+			o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			h := newHarness(t, covered, m.open, choosing, test.opt)
+			planner := mustAgent(t, llmagent.Config{Name: "planner", Description: "plans", Tools: h.tools[:1], Model: scripted(*test.model...)})
+			h.serve(root(t, scripted(calls("planner", map[string]any{"request": other}), buys, says("Done.")), h.cg.AgentTool(planner, nil), h.tools[1]))
+			h.want(test.refused, h.settle(h.say("buy"), m.otherRises), priceChanged)
+			if n := h.notChosen(); (n.Total == 0) != test.refused {
+				t.Errorf("not chosen: %+v", n)
+			}
+		})
+	}
+}
+
+// What was not chosen is not there for a budget over everything, nor for a listed type.
+func TestNotChosenIsNotThere(t *testing.T) {
+	t.Run("a budget sums what counts", func(t *testing.T) {
+		for name, test := range map[string]struct {
+			opt     option
+			refused bool
+		}{"with alternatives": {choosing, false}, "without": {func(*options) {}, true}} {
+			t.Run(name, func(t *testing.T) {
+				m := twoProducts(t)
+				m.mu.Lock()
+				m.budget = "$45,000"
+				m.mu.Unlock()
+				s := searchThenBuy()
+				s["budget"], s["<budget"] = calls("budget", map[string]any{"query": "x"}), says("Enough.")
+				h := newHarness(t, covered, m.open, s.model, test.opt, func(o *options) {
+					o.cfg.Guard.Budgets = []contextgraph.BudgetConfig{{
+						Cost: contextgraph.CostConfig{Type: "Product", Attribute: "price"}, Limit: contextgraph.LimitConfig{Type: "Budget", Attribute: "amount"}, Everything: true,
+					}}
+				})
+				h.say("find")
+				h.say("budget")
+				h.want(test.refused, h.settle(h.say("buy it"), nil))
+			})
+		}
+	})
+	t.Run("a listed type needs one that counts", func(t *testing.T) {
+		// What is bought is of the type Offer; the list shows products, of which it names none.
+		m := twoProducts(t)
+		h := newHarness(t, m.open, listed, searchThenBuy().model, required(t, "listed", "Product"), func(o *options) {
+			o.cfg.Extract[0].Alternatives, o.cfg.Extract[0].Type = true, "Offer"
+			o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "bought", Tool: "buy", In: 2, Type: "Offer", Value: "$.item"})
+			o.cfg.CheckFuncs["Offer"] = safety.CheckerFunc(m.check)
+		})
+		h.say("find")
+		got := h.settle(h.say("buy it"), nil)
+		h.wantRefused(got, safety.ReasonNoEntities)
+	})
+}
