@@ -72,7 +72,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	}
 	p := sel.Progress
 	return safety.Snapshot{
-		Entities: sel.Entities, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
+		Entities: sel.Entities, Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.lost()),
 		Receipt: safety.Receipt{
 			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version,

@@ -172,7 +172,8 @@ func (x *Extractor) asked(e *schema.Event) ([]entity.Entity, error) {
 	if err != nil || args == nil {
 		return nil, err
 	}
-	return x.named(Decision{Tool: toolName(e.Content), Args: string(args)})
+	named, _, err := x.named(Decision{Tool: toolName(e.Content), Args: string(args)})
+	return named, err
 }
 
 // argsOf returns the arguments in the row that ended a call, nil if it has none.

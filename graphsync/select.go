@@ -28,6 +28,9 @@ type Selection struct {
 	// action name, with the node of the decision. Attributes holds each attribute that any
 	// sighting has: by the latest reading that counts, or else by the latest sighting.
 	Entities []entity.Canonical
+	// Places says where the arguments of the action name things: by Key the normalized paths
+	// of the nodes that rules found them in.
+	Places map[string][]string
 	// Asked says that a model asked.
 	Asked bool
 	// Progress is that of the extraction which the selection was made from.
@@ -171,13 +174,13 @@ func (sel *selector) begin() error {
 			sel.found[s.Identity()] = append(sel.found[s.Identity()], s)
 		}
 	}
-	named, err := sel.x.named(sel.d)
+	named, places, err := sel.x.named(sel.d)
 	if err != nil {
 		sel.out.Progress.Failed++
 		sel.out.Progress.Error = cmp.Or(sel.out.Progress.Error, err.Error())
 		return nil
 	}
-	sel.named = make(map[string][]entity.Entity)
+	sel.named, sel.out.Places = make(map[string][]entity.Entity), places
 	for _, e := range named {
 		e.SeenAt = sel.now
 		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)
@@ -220,27 +223,6 @@ func answerName(answer string) string {
 		return answer
 	}
 	return "r:" + answer
-}
-
-// named returns what the arguments of the action name.
-func (x *Extractor) named(d Decision) ([]entity.Entity, error) {
-	if d.Tool == "" || x == nil {
-		return nil, nil
-	}
-	content, err := asContent(d.Tool, d.Args)
-	if err != nil {
-		return nil, err
-	}
-	row := schema.Event{EventType: schema.ToolStarting, Content: content, Status: schema.StatusOK}
-	read, err := x.row(&row, nil)
-	if err != nil {
-		return nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
-	}
-	found := slices.DeleteFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
-	for i := range found {
-		found[i].TechNode = d.Node
-	}
-	return mergeRow(found), nil
 }
 
 // thing selects what counts of one thing.
