@@ -188,6 +188,15 @@ type DriftConfig struct {
 	// Direction is which way a number, an amount or a time has to move to be a
 	// change. Defaults to [safety.Either].
 	Direction safety.Direction
+	// AtLeast, AtMost, OneOf and Equals are conditions: the attribute is unchanged if its
+	// present value meets it, whatever was read; what was read has to have met it too. At
+	// most one of them may be set, without Tolerance and Direction, and only in
+	// [TypeConfig.Drift] under the name of an attribute. The value is a text, a number or a
+	// boolean; OneOf is a list of them ([]any). A text that is "$" or begins with "$." or "$["
+	// is a JSONPath that takes the value from the arguments which are approved: see
+	// [safety.Condition]. AtLeast and AtMost are for numbers, money and times. Default to
+	// none.
+	AtLeast, AtMost, OneOf, Equals any
 	// Effect is what a change leads to: with [safety.Warn] it is recorded and shown,
 	// and does not enter the verdict. Defaults to [safety.Block].
 	Effect safety.Effect

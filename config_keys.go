@@ -99,6 +99,10 @@ func (d *decoder) drift(c *DriftConfig) decodeFunc {
 			{"absolute", d.number(func(v float64) { c.Tolerance.Absolute = v })},
 		})},
 		{"direction", d.named(&c.Direction, "a direction", "either", "rise", "fall")},
+		{"at_least", d.operand(&c.AtLeast, false)},
+		{"at_most", d.operand(&c.AtMost, false)},
+		{"one_of", d.operand(&c.OneOf, true)},
+		{"equals", d.operand(&c.Equals, false)},
 		{"effect", d.named(&c.Effect, "an effect", "block", "warn")},
 		{"optional", d.boolean(func(v bool) { c.Optional = v })},
 	})

@@ -138,7 +138,7 @@ func (d *decoder) budget(c *BudgetConfig) decodeFunc {
 // checkPolicy reports what is wrong with what counts as a change, and with what has
 // to be unchanged.
 func (c *GuardConfig) checkPolicy(p *problems, k keyPath) {
-	checkDrift(p, k.field("drift"), c.Drift)
+	checkDrift(p, k.field("drift"), "", c.Drift)
 	types := k.field("types")
 	for _, typ := range slices.Sorted(maps.Keys(c.Types)) {
 		at, t := types.entry(typ), c.Types[typ]
@@ -150,7 +150,7 @@ func (c *GuardConfig) checkPolicy(p *problems, k keyPath) {
 		if t.Unseen > safety.UnseenAllow {
 			p.add(at.field("unseen"), strconv.Itoa(int(t.Unseen))+" is not an answer to what is unseen", oneOf("deny", "allow"))
 		}
-		checkDrift(p, at.field("drift"), t.Drift)
+		checkDrift(p, at.field("drift"), typ, t.Drift)
 	}
 
 	require, listed := k.field("require"), k.field("listed")
@@ -176,7 +176,8 @@ func (c *GuardConfig) checkPolicy(p *problems, k keyPath) {
 	}
 }
 
-func checkDrift(p *problems, k keyPath, drift map[string]DriftConfig) {
+// checkDrift checks the entries for the entities of a type, for all if typ is "".
+func checkDrift(p *problems, k keyPath, typ string, drift map[string]DriftConfig) {
 	for _, attribute := range slices.Sorted(maps.Keys(drift)) {
 		at, d := k.entry(attribute), drift[attribute]
 		if attribute != safety.Other {
@@ -201,6 +202,7 @@ func checkDrift(p *problems, k keyPath, drift map[string]DriftConfig) {
 		if d.Effect > safety.Warn {
 			p.add(at.field("effect"), strconv.Itoa(int(d.Effect))+" is not an effect", oneOf("block", "warn"))
 		}
+		d.checkCondition(p, at, typ, attribute)
 	}
 }
 
@@ -305,7 +307,7 @@ func driftRules(drift map[string]DriftConfig) map[string]safety.Rule {
 	for attribute, d := range drift {
 		rules[attribute] = safety.Rule{
 			Drift: d.Type, Severity: *d.Severity, Direction: d.Direction, Effect: d.Effect, Optional: d.Optional,
-			Tolerance: safety.Tolerance{Absolute: d.Tolerance.Absolute, Percent: d.Tolerance.Percent},
+			Tolerance: safety.Tolerance{Absolute: d.Tolerance.Absolute, Percent: d.Tolerance.Percent}, Condition: d.condition(),
 		}
 	}
 	return rules

@@ -5,6 +5,7 @@ package contextgraph_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -197,6 +198,13 @@ func TestParseConfigFull(t *testing.T) {
 					"price": {Direction: safety.Rise}, "*": {Type: "moved"},
 				}},
 				"Budget": {Unseen: safety.UnseenAllow},
+				"Cluster": {Drift: map[string]contextgraph.DriftConfig{
+					"free":  {AtLeast: "$.cpus", Effect: safety.Warn, Optional: true, Type: "full", Severity: new(0.7)},
+					"price": {AtMost: "$50"},
+					"state": {OneOf: []any{"ready", json.Number("2.50"), true}},
+					"zones": {OneOf: "$['zones']"},
+					"open":  {Equals: true},
+				}},
 			},
 			Require: safety.RequireListed,
 			Listed:  []string{"Product", "Budget"},

@@ -61,6 +61,7 @@ func (c Config) check(p *problems) {
 	c.checkReplays(p, root)
 	c.checkGate(p, root)
 	c.checkAction(p, root)
+	c.checkConditions(p, root)
 	c.checkBigQuery(p, root.field("bigquery"))
 	funcs := keyPath{file: "CheckFuncs", code: "Config.CheckFuncs"}
 	for _, name := range slices.Sorted(maps.Keys(c.CheckFuncs)) {

@@ -28,7 +28,7 @@ func (c Config) warnings() []string {
 	answers, replays := c.answers()
 	types := slices.Sorted(maps.Keys(answers))
 	guard, shown := c.Guard.withDefaults(), c.shown()
-	out := slices.Concat(c.unread(), c.unfound(), c.unseen(guard, shown), c.unchosen())
+	out := slices.Concat(c.unread(), c.unfound(), c.unseen(guard, shown), c.unchosen(), c.unmet(guard, shown))
 	for _, e := range c.Extract {
 		if guard.Types[e.Type].Optional {
 			continue // a check passes without it

@@ -106,7 +106,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	p := sel.Progress
 	return safety.Snapshot{
 		Entities: sel.Entities, NotChosen: notChosen(sel.NotChosen), Counted: ev.counted(sel.Counted),
-		Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
+		Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.lost()),
 		Receipt: safety.Receipt{
 			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version,

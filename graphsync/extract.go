@@ -102,6 +102,8 @@ func eventTime(e *schema.Event) time.Time { return time.UnixMicro(e.Timestamp).U
 // rowRead is what one row gave.
 type rowRead struct {
 	entities []entity.Entity
+	// named says where the arguments of an action name them.
+	named mentions
 	// relevant: a rule or a declaration concerns the row.
 	relevant bool
 	// rule that failed, for the error.
@@ -134,7 +136,7 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 		return read, nil
 	}
 	docs := documents{marked: jsonenc.Marked(string(e.Content)), started: started}
-	named := make(mentions)
+	read.named = make(mentions)
 	for _, c := range x.byEvent[e.EventType] {
 		doc, applies, err := docs.of(e, c)
 		if applies || err != nil {
@@ -142,7 +144,7 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 		}
 		if err == nil && applies {
 			var found []entity.Entity
-			found, err = c.apply(e, doc, docs.marked, named)
+			found, err = c.apply(e, doc, docs.marked, read.named)
 			if err == nil {
 				err = docs.classify(e, c, found)
 			}
@@ -156,20 +158,9 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 	}
 	for i := range read.entities {
 		e := &read.entities[i]
-		e.Repeats = max(0, len(named[thingOf(*e)])-1)
+		e.Repeats = max(0, len(read.named[thingOf(*e)].values)-1)
 	}
 	return read, nil
-}
-
-// mentions are the places at which the arguments of an action name things. Two rules may
-// read one place, which is then one mention.
-type mentions map[thing]map[string]bool
-
-func (m mentions) add(e entity.Entity, place string) {
-	if m[thingOf(e)] == nil {
-		m[thingOf(e)] = make(map[string]bool)
-	}
-	m[thingOf(e)][place] = true
 }
 
 // documents decodes the content of one row, each part at most once.
@@ -277,7 +268,7 @@ func (c *compiled) apply(row *schema.Event, doc any, marked bool, named mentions
 		if c.In == InAction {
 			// There is one: the entity has its value from it.
 			for _, value := range c.value.SelectLocated(object.Node) {
-				named.add(e, object.Path.Pointer()+value.Path.Pointer())
+				named.add(e, object.Path.String(), object.Path.Pointer()+value.Path.Pointer())
 			}
 		}
 		out = append(out, e)

@@ -163,27 +163,6 @@ func (c *compiled) lastName(a compiledAttribute) string {
 	return string(name)
 }
 
-// named returns what the arguments of the action name.
-func (x *Extractor) named(d Decision) ([]entity.Entity, error) {
-	if d.Tool == "" || x == nil {
-		return nil, nil
-	}
-	content, err := asContent(d.Tool, d.Args)
-	if err != nil {
-		return nil, err
-	}
-	row := schema.Event{EventType: schema.ToolStarting, Content: content, Status: schema.StatusOK}
-	read, err := x.row(&row, nil)
-	if err != nil {
-		return nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)
-	}
-	found := slices.DeleteFunc(read.entities, func(e entity.Entity) bool { return e.Source != entity.SourceAction })
-	for i := range found {
-		found[i].TechNode = d.Node
-	}
-	return mergeRow(found), nil
-}
-
 // asContent returns the content of the row that begins a call.
 func asContent(tool, args string) ([]byte, error) {
 	return json.Marshal(map[string]any{"tool": tool, "args": json.RawMessage(cmp.Or(args, "{}"))})
@@ -199,7 +178,8 @@ func (x *Extractor) asked(e *schema.Event) ([]entity.Entity, error) {
 	if err != nil || args == nil {
 		return nil, err
 	}
-	return x.named(Decision{Tool: toolName(e.Content), Args: string(args)})
+	named, _, err := x.named(Decision{Tool: toolName(e.Content), Args: string(args)})
+	return named, err
 }
 
 // argsOf returns the arguments in the row that ended a call, nil if it has none.

@@ -27,11 +27,12 @@ type Selection struct {
 	// action name, with the node of the decision. Attributes holds each attribute that any
 	// sighting has: by the latest reading that counts, or else by the latest sighting.
 	Entities []entity.Canonical
-	// NotChosen are things that were recorded before the decision and do not count, because
-	// it chose others. Counted says of things that the action does not name, by key, why they
-	// count although rules with [Rule.Alternatives] find their type.
+	// NotChosen are things that do not count because the decision chose others. Counted says, by
+	// Key, why things count that the action does not name, although [Rule.Alternatives] find them.
 	NotChosen NotChosen
 	Counted   map[string]Counted
+	// Places has, by Key, the normalized paths of the nodes in which the action names things.
+	Places map[string][]string
 	// Asked says that a model asked.
 	Asked bool
 	// Progress is that of the extraction which the selection was made from.
@@ -191,12 +192,12 @@ func (sel *selector) begin() error {
 			sel.found[s.Identity()] = append(sel.found[s.Identity()], s)
 		}
 	}
-	named, err := sel.x.named(sel.d)
+	named, places, err := sel.x.named(sel.d)
 	if err != nil {
 		sel.out.Progress.Failed++
 		sel.out.Progress.Error = cmp.Or(sel.out.Progress.Error, err.Error())
 	}
-	sel.named = make(map[string][]entity.Entity)
+	sel.named, sel.out.Places = make(map[string][]entity.Entity), places
 	for _, e := range named {
 		e.SeenAt = sel.now
 		sel.named[e.Identity()] = append(sel.named[e.Identity()], e)

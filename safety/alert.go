@@ -32,6 +32,7 @@ const (
 	ReasonResultRewritten  = "result_rewritten"  // only results show it that models read otherwise
 	ReasonNotRead          = "not_read"          // the model that asked had read none of its values
 	ReasonArgumentDiffers  = "argument_differs"  // the arguments of the action say otherwise than what was read
+	ReasonConditionUnmet   = "condition_unmet"   // what was read does not meet the condition of the policy
 	ReasonMissingEntity    = "missing_entity"    // the entity is not in the answer of its source any more
 	ReasonTypeMismatch     = "type_mismatch"     // an attribute of another kind than was seen
 	ReasonNothingCompared  = "nothing_compared"  // no attribute could be compared
@@ -61,6 +62,9 @@ type Alert struct {
 	// not read, and "not known" where it is not known what the plan cost.
 	Before string `json:"before"`
 	After  string `json:"after"`
+	// Condition is what After has to meet, in words: "at least 8"; "" where the policy has
+	// no condition.
+	Condition string `json:"condition,omitempty"`
 	// ChangePercent is the relative change of a number or an amount of money
 	// in percent of the value seen; nil for other kinds, for a value seen of
 	// zero and between currencies.
@@ -126,6 +130,12 @@ func recommend(d DriftType, typ, value, before, after string) string {
 	default:
 		return fmt.Sprintf("Read %s again, plan with %s instead of %s, and ask for approval of the new plan.", subject, after, before)
 	}
+}
+
+// recommendMeeting gives the advice of an alert about an attribute with a condition.
+func recommendMeeting(name, typ, value, after, condition string) string {
+	return fmt.Sprintf("%s is %s now, and has to be %s: plan with one that meets that, and ask for approval of the new plan.",
+		oneLine(name+" of "+typ+" "+value), oneLine(after), condition)
 }
 
 const maxDetail = 500

@@ -100,6 +100,8 @@ type Approval struct {
 	Fingerprint string
 	// NotChosen is that of the snapshot: no part of what is approved.
 	NotChosen NotChosen
+	// Needs are the conditions of the policy on the Entities, by key and attribute.
+	Needs map[string]map[string]Need
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
 	// Receipt and Gaps are those of the snapshot.
@@ -141,6 +143,10 @@ func (a Approval) Clone() Approval {
 	a.Args = bytes.Clone(a.Args)
 	a.Entities = cloneEntities(a.Entities)
 	a.NotChosen = a.NotChosen.clone()
+	a.Needs = maps.Clone(a.Needs)
+	for key, needs := range a.Needs {
+		a.Needs[key] = maps.Clone(needs)
+	}
 	a.Gaps = slices.Clone(a.Gaps)
 	a.Report = bytes.Clone(a.Report)
 	return a
@@ -151,7 +157,8 @@ func (a Approval) Clone() Approval {
 //	{
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
 //	  "requested_at", "expires_at": RFC 3339,
-//	  "entities": [{"type", "value", "attributes": {name: text}, "confidence": number,
+//	  "entities": [{"type", "value", "attributes": {name: text},
+//	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
 //	  "warnings": [text],
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
@@ -159,7 +166,8 @@ func (a Approval) Clone() Approval {
 //	}
 //
 // The age is that at the time of the request. Warnings say what will make the
-// check fail: no entities, an incomplete record, what nothing has shown. The map is the
+// check fail: no entities, an incomplete record, what nothing has shown, a condition that is
+// not met or cannot be evaluated. The map is the
 // caller's.
 func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
@@ -168,10 +176,14 @@ func (a Approval) Shown() map[string]any {
 		for name, v := range e.Attributes {
 			attributes[name] = show(name, v)
 		}
-		entities = append(entities, map[string]any{
+		entry := map[string]any{
 			"type": e.Type, "value": e.Value, "attributes": attributes, "confidence": e.Confidence,
 			"seen_at": stamp(e.LastSeen), "age": a.RequestedAt.Sub(e.LastSeen).Round(time.Second).String(),
-		})
+		}
+		if conditions := a.conditions(e.Key); len(conditions) > 0 {
+			entry["conditions"] = conditions
+		}
+		entities = append(entities, entry)
 	}
 	warnings := []any{}
 	if len(a.Entities) == 0 {
@@ -191,6 +203,13 @@ func (a Approval) Shown() map[string]any {
 			}
 		}
 	}
+	for _, e := range a.Entities {
+		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
+			if n := a.Needs[e.Key][name]; n.Problem != "" {
+				warnings = append(warnings, oneLine("The request cannot be approved as it is: "+e.Type+" "+e.Value+": "+n.Problem+"."))
+			}
+		}
+	}
 	out := map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
@@ -198,6 +217,15 @@ func (a Approval) Shown() map[string]any {
 	}
 	if a.NotChosen.Total > 0 {
 		out["not_chosen"] = a.NotChosen.shown(a.RequestedAt)
+	}
+	return out
+}
+
+// conditions returns what the attributes of an entity have to meet, in words.
+func (a Approval) conditions(key string) map[string]any {
+	out := make(map[string]any, len(a.Needs[key]))
+	for name, n := range a.Needs[key] {
+		out[name] = n.Condition
 	}
 	return out
 }

@@ -61,11 +61,14 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
 	}
-	snap, err := g.collect(ctx, r.Session, Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: string(canonical)})
+	d := Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: string(canonical)}
+	snap, err := g.collect(ctx, r.Session, d)
 	if err != nil {
 		return a, fmt.Errorf("safety: %w", err)
 	}
 	required := g.policy.required(snap.Entities, r.DecisionNode)
+	q := inquiry{record: snap, recorded: true}
+	q.acts(r.Tool, d)
 	now, err := g.now()
 	if err != nil {
 		return a, err
@@ -79,7 +82,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
 		DecisionNode: r.DecisionNode, Answer: r.Answer, After: r.After, TraceID: r.TraceID, SpanID: r.SpanID,
 		ArgsDigest: sum, Args: canonical,
-		Entities: required, Fingerprint: Fingerprint(required), NotChosen: snap.NotChosen.clone(),
+		Entities: required, Fingerprint: Fingerprint(required), NotChosen: snap.NotChosen.clone(), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
 		Requester: r.Requester, RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,

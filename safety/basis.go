@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,14 +49,30 @@ type attribute struct {
 	name   string
 	rule   Rule
 	values []entity.Value
+	demand demand
+}
+
+// covers reports whether now counts as unchanged: with a condition if it meets that, and
+// else as the rule says. Values of one kind are expected.
+func (a attribute) covers(seen, now entity.Value) bool {
+	if a.demand.phrase != "" {
+		return a.demand.met(now)
+	}
+	return a.rule.covers(seen, now)
+}
+
+// unlike reports whether two values cannot be compared. What a condition orders is of one
+// currency.
+func (a attribute) unlike(seen, now entity.Value) bool {
+	return unlike(seen, now) || a.rule.Condition.Operator.ordered() && seen.Currency() != now.Currency()
 }
 
 // doubt says, after sep, that the i-th value and another cannot both be true; "" if they
-// can.
+// can. Two that meet a condition can: it holds with either.
 func (a attribute) doubt(i int, sep string) string {
 	v := a.values[i]
 	for _, other := range a.values {
-		if unlike(v, other) || !a.rule.covers(v, other) && !a.rule.covers(other, v) {
+		if unlike(v, other) || a.demand.phrase == "" && !a.rule.covers(v, other) && !a.rule.covers(other, v) {
 			return oneLine(fmt.Sprintf("%s%s was read as %s and as %s: read it again before asking.", sep, a.name, show(a.name, v), show(a.name, other)))
 		}
 	}
@@ -67,10 +84,14 @@ type basis struct {
 	attributes []attribute
 	failures   []Failure
 	waived     []Failure
+	// conditions are those of the attributes, in words; broken says that one of them cannot
+	// be evaluated, or was not met by what was read.
+	conditions map[string]string
+	broken     bool
 }
 
 // basis finds out what was read of an entity, and what had to be read and was not.
-func (q *inquiry) basis(b rulebook, t target) basis {
+func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	var out basis
 	e := t.entity
 	seen, allowed := shown(e), b.Types[e.Type].Unseen == UnseenAllow
@@ -88,37 +109,62 @@ func (q *inquiry) basis(b rulebook, t target) basis {
 	if !seen {
 		lack(Exists, "nothing on record shows it: %s%s", q.expected(e.Type, Exists), q.otherSpelling(e))
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+	names := slices.AppendSeq(b.conditioned(e.Type), maps.Keys(e.Attributes))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		a := attribute{name: name, rule: b.rule(e.Type, name)}
 		values, read := readings(e, name)
-		if len(values) > 0 {
+		was, known := e.Attributes[name]
+		switch {
+		case len(values) > 0:
 			a.values = values
 			if q.record.Asked && t.action && !read && !a.rule.Optional {
 				out.failures = append(out.failures, failOf(e, ReasonNotRead, "%s is %s on record, and the model that asked had not read it: read it, then ask again", name, show(name, values[0])))
 			}
-			out.failures = append(out.failures, q.otherwise(e, a)...)
-		} else {
-			if seen && !a.rule.Optional {
+		case a.rule.Optional:
+			continue
+		case !known:
+			// There is no value of which kind the condition could be, whatever may be unseen.
+			out.failures = append(out.failures, failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e.Type, name)))
+			continue
+		default:
+			if seen {
 				lack(name, "nothing on record shows %s: %s", name, q.expected(e.Type, name))
 			}
-			if a.rule.Optional || !allowed {
+			if !allowed {
 				continue
 			}
 			a.values = q.said(e, name)
 		}
 		// What the approver saw has to hold in any case.
-		if was := e.Attributes[name]; !slices.Contains(a.values, was) {
+		if known && !slices.Contains(a.values, was) {
 			a.values = append(a.values, was)
+		}
+		if a.demand = q.demand(ctx, b, e, a); a.demand.phrase != "" {
+			if out.conditions == nil {
+				out.conditions = make(map[string]string)
+			}
+			out.conditions[name] = a.demand.phrase
+			out.broken = out.broken || len(a.demand.failures) > 0
+			out.failures = append(out.failures, a.demand.failures...)
+		}
+		if len(values) > 0 {
+			out.failures = append(out.failures, q.otherwise(e, a)...)
 		}
 		out.attributes = append(out.attributes, a)
 	}
 	return out
 }
 
-// otherwise says what the arguments of the action say otherwise than the latest reading.
+// otherwise says what the arguments of the action say otherwise than the latest reading;
+// where there is a condition, what of them does not meet it.
 func (q *inquiry) otherwise(e entity.Canonical, a attribute) (failures []Failure) {
 	for _, v := range q.said(e, a.name) {
-		if was := a.values[0]; unlike(was, v) || !a.rule.covers(was, v) {
+		switch was := a.values[0]; {
+		case !unlike(was, v) && a.covers(was, v):
+		case a.demand.phrase != "":
+			failures = append(failures, failOf(e, ReasonArgumentDiffers, "%s is %s in the arguments, was read as %s and has to be %s: plan with one that meets that, then ask again", a.name, show(a.name, v), show(a.name, was), a.demand.phrase))
+		default:
 			failures = append(failures, failOf(e, ReasonArgumentDiffers, "%s is %s in the arguments and was read as %s: plan with what was read, then ask again", a.name, show(a.name, v), show(a.name, was)))
 		}
 	}

@@ -64,11 +64,13 @@ type target struct {
 type inquiry struct {
 	session    Session
 	approvalID string
-	tool       string             // whose call is checked, and
-	decision   Decision           // the step that asked; none without a request
-	record     Snapshot           // as it is now
-	seen       []entity.Canonical // what is to be unchanged, as it was when it was asked
-	targets    []target           // that, and what was not seen then
+	tool       string              // whose call is checked, and
+	decision   Decision            // the step that asked; none without a request
+	record     Snapshot            // as it is now
+	recorded   bool                // it could be read
+	arguments  func() (any, error) // those of the action, decoded once
+	seen       []entity.Canonical  // what is to be unchanged, as it was when it was asked
+	targets    []target            // that, and what was not seen then
 	failures   []Failure
 	started    time.Time
 }
@@ -151,11 +153,13 @@ func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 	case e.LastSeen.After(started.Add(g.policy.ClockSkew)):
 		x.fail(failOf(e, ReasonNotSeen, "it is said to have been seen at %s, after the check began", stamp(e.LastSeen)))
 	}
-	rests := q.basis(g.policy, t)
+	rests := q.basis(ctx, g.policy, t)
 	x.failures = append(x.failures, rests.failures...)
-	x.result.Waived = rests.waived
+	x.result.Waived, x.result.Conditions = rests.waived, rests.conditions
 
-	checker, optional := g.checkers[e.Type], g.policy.Types[e.Type].Optional
+	// That a source is away may be forgiven. What is wrong with a condition may not: the
+	// arguments, which a model writes, could leave out what it is taken from.
+	checker, optional := g.checkers[e.Type], g.policy.Types[e.Type].Optional && !rests.broken
 	if checker == nil {
 		x.fail(failOf(e, ReasonNoChecker, "no checker is registered for the type %q", e.Type))
 		x.settle(optional)

@@ -104,11 +104,11 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, answer m
 // compareOne holds every value of an attribute against the one it has now, and returns 1 if
 // all could be compared. What does not hold is one alert, about the latest value.
 func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value) (compared int) {
-	odd := slices.IndexFunc(a.values, func(v entity.Value) bool { return unlike(v, now) })
-	moved := slices.IndexFunc(a.values, func(v entity.Value) bool { return !unlike(v, now) && !a.rule.covers(v, now) })
+	odd := slices.IndexFunc(a.values, func(v entity.Value) bool { return a.unlike(v, now) })
+	moved := slices.IndexFunc(a.values, func(v entity.Value) bool { return !unlike(v, now) && !a.covers(v, now) })
 	if odd >= 0 {
 		seen, remedy := a.values[odd], ""
-		if seen.Kind() == now.Kind() {
+		if seen.Kind() == now.Kind() && (seen.Currency() == "" || now.Currency() == "") {
 			remedy = "; give the one without a currency its currency, where it is read"
 		}
 		x.fail(failOf(e, ReasonTypeMismatch, "%s was seen as %s and is now %s, which cannot be compared%s%s",
@@ -132,10 +132,14 @@ func (x *examined) alert(e entity.Canonical, a attribute, before string, now ent
 	if a.name == Exists {
 		advice = InventoryDepleted
 	}
+	recommendation := recommend(advice, e.Type, e.Value, before, after)
+	if a.demand.phrase != "" && !isFalse(a.name, now) {
+		recommendation = recommendMeeting(a.name, e.Type, e.Value, after, a.demand.phrase)
+	}
 	x.alerts = append(x.alerts, Alert{
 		EntityType: e.Type, Entity: e.Value, Attribute: a.name, Drift: a.rule.Drift,
-		Before: before, After: after, ChangePercent: percent, Severity: a.rule.Severity, Effect: a.rule.Effect,
-		Recommendation: recommend(advice, e.Type, e.Value, before, after) + doubt,
+		Before: before, After: after, Condition: a.demand.phrase, ChangePercent: percent, Severity: a.rule.Severity, Effect: a.rule.Effect,
+		Recommendation: recommendation + doubt,
 	})
 }
 

@@ -75,6 +75,9 @@ type Snapshot struct {
 	// they are no such alternatives, where rules with alternatives find their type.
 	NotChosen NotChosen
 	Counted   map[string]Counted
+	// Places says where the arguments of the action name entities: by Key the normalized
+	// paths (RFC 9535) of the nodes in which rules found them, for the paths of conditions.
+	Places map[string][]string
 	// Asked says that a model asked, so that it must have read what it names.
 	Asked bool
 	// Expected are the rules that show attributes, for the failure that nothing was seen.

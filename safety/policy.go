@@ -162,6 +162,9 @@ func (p Policy) Validate() error {
 			if err := rules[name].validate(); err != nil {
 				errs = append(errs, fmt.Errorf("%srule %q: %w", of, name, err))
 			}
+			if rules[name].Condition != (Condition{}) && (of == "" || name == Other) {
+				errs = append(errs, fmt.Errorf("%srule %q: a condition is for one attribute of one type: put it into the Rules of a TypePolicy, under the name of the attribute", of, name))
+			}
 		}
 	}
 	rules("", p.Rules)

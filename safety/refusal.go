@@ -55,7 +55,7 @@ func (r *Refusal) Unwrap() error {
 //	  "status": "blocked", "reason": code, "message": text,
 //	  "tool", "approval_id", "verdict": text, absent where there is none,
 //	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
-//	    "change_percent", "severity", "recommendation"}],
+//	    "condition", "change_percent", "severity", "recommendation"}],
 //	  "warnings": as alerts, what the policy only warns of; absent where there is none,
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
 //	  "omitted": {"alerts", "warnings", "failures": how many}, absent where there is none,
@@ -118,6 +118,9 @@ func alertList(alerts []Alert) []any {
 		alert := map[string]any{
 			"entity_type": a.EntityType, "entity": a.Entity, "attribute": a.Attribute, "drift_type": string(a.Drift),
 			"before": a.Before, "after": a.After, "severity": a.Severity, "recommendation": a.Recommendation,
+		}
+		if a.Condition != "" {
+			alert["condition"] = a.Condition
 		}
 		if a.ChangePercent != nil {
 			alert["change_percent"] = *a.ChangePercent

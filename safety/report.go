@@ -25,6 +25,9 @@ type EntityResult struct {
 	// Seen holds the attributes that were seen or claimed, Now those of the answer.
 	Seen map[string]entity.Value `json:"seen,omitempty"`
 	Now  map[string]entity.Value `json:"now,omitempty"`
+	// Conditions are what attributes have to meet, in words: "at least 8". An attribute
+	// without one is compared with what was seen.
+	Conditions map[string]string `json:"conditions,omitempty"`
 	// SeenAt is when the entity was last seen, AsOf when the answer was true.
 	SeenAt time.Time `json:"seen_at,omitzero"`
 	AsOf   time.Time `json:"as_of,omitzero"`
@@ -115,6 +118,7 @@ func (r Report) Entities() []EntityResult {
 	out := slices.Clone(r.results)
 	for i := range out {
 		out[i].Seen, out[i].Now = maps.Clone(out[i].Seen), maps.Clone(out[i].Now)
+		out[i].Conditions = maps.Clone(out[i].Conditions)
 		out[i].Skipped = slices.Clone(out[i].Skipped)
 		out[i].Waived = slices.Clone(out[i].Waived)
 		out[i].Origins = slices.Clone(out[i].Origins)
@@ -204,9 +208,9 @@ func (r Report) PolicyVersion() string { return r.policy }
 // Every failure is a line of its own, "  CHECK FAILED     : " and the reason,
 // before the alerts; "  Skipped          : " and the reason is an optional entity that
 // could not be checked; "  Waived           : " is what nothing has shown, which the policy
-// lets pass; "  Not chosen       : " names what was there to choose and does not count.
-// Warnings follow the alerts and end in "(warning)". The text is
-// for reading; programs use the methods or the JSON.
+// lets pass; "  Not chosen       : " names what was there to choose and does not count. A condition
+// follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings follow the
+// alerts and end in "(warning)". The text is for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "World Change Report - Session: %s\n", oneLine(r.session.ID))
@@ -232,6 +236,9 @@ func (r Report) Summary() string {
 	}
 	for _, a := range append(r.Alerts(), r.Warnings()...) {
 		fmt.Fprintf(&b, "  [%s] %s: %s: %s -> %s", a.Drift, oneLine(a.EntityType), oneLine(a.Entity), oneLine(a.Before), oneLine(a.After))
+		if a.Condition != "" {
+			fmt.Fprintf(&b, ", %s needed", a.Condition)
+		}
 		if a.ChangePercent != nil {
 			fmt.Fprintf(&b, " (%s%%)", signed(*a.ChangePercent))
 		}
@@ -264,12 +271,12 @@ func signed(p float64) string {
 //	  "started_at", "checked_at": RFC 3339, UTC,
 //	  "total_entities": int, "stale_entities": int,
 //	  "entities": [{"type", "value", "outcome": "unchanged|warned|changed|skipped|failed",
-//	    "seen": {name: value}, "now": {name: value}, "seen_at", "as_of",
+//	    "seen": {name: value}, "now": {name: value}, "conditions": {name: text}, "seen_at", "as_of",
 //	    "unseen": bool, "version",
 //	    "origins": [{"kind", "name", "call", "latency_ms"}], "skipped": [as failures],
 //	    "waived": [as failures]}],
 //	  "alerts": [{"entity_type", "entity", "attribute", "drift_type", "before", "after",
-//	    "change_percent", "severity", "effect": "block", "recommendation"}],
+//	    "condition": text, absent where there is none, "change_percent", "severity", "effect": "block", "recommendation"}],
 //	  "warnings": [as alerts, with "effect": "warn"],
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "seen": {name: value},

@@ -103,6 +103,10 @@ type Rule struct {
 	Tolerance Tolerance
 	// Direction is which way a change has to go to be one. Default: either.
 	Direction Direction
+	// Condition is what the present value has to meet, whatever was read. It is for the rules
+	// of one attribute of one type ([TypePolicy.Rules]), without Tolerance and Direction.
+	// Default: none, the present value is compared with what was read.
+	Condition Condition
 	// Effect is what a change leads to. Default: it blocks. It is for changes
 	// only: an attribute that is missing or of another kind fails the check.
 	Effect Effect
@@ -127,6 +131,12 @@ func (r Rule) validate() error {
 	if int(r.Direction) >= len(directionNames) {
 		errs = append(errs, fmt.Errorf("direction is %d: use Either, Rise or Fall", uint8(r.Direction)))
 	}
+	if err := r.Condition.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("condition: %w", err))
+	}
+	if r.Condition != (Condition{}) && (r.Tolerance != (Tolerance{}) || r.Direction != Either) {
+		errs = append(errs, errors.New("condition beside a tolerance or a direction: keep one of them"))
+	}
 	if int(r.Effect) >= len(effectNames) {
 		errs = append(errs, fmt.Errorf("effect is %d: use Block or Warn", uint8(r.Effect)))
 	}
@@ -139,10 +149,10 @@ func amount(f float64) bool { return f >= 0 && !math.IsInf(f, 1) }
 
 // fields are everything in the rule as text, for a digest.
 func (r Rule) fields() []string {
-	return []string{
+	return append([]string{
 		string(r.Drift), decimalText(r.Severity), decimalText(r.Tolerance.Absolute), decimalText(r.Tolerance.Percent),
 		r.Direction.String(), r.Effect.String(), strconv.FormatBool(r.Optional),
-	}
+	}, r.Condition.fields()...)
 }
 
 // covers reports whether now counts as unchanged. Values of one kind are expected.

@@ -5,9 +5,12 @@ package safety
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -23,7 +26,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	ctx, cancel := context.WithTimeout(caller, g.policy.Deadline)
 	defer cancel()
 
-	q.tool, q.decision = a.Tool, a.decision()
+	q.acts(a.Tool, a.decision())
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))
@@ -39,8 +42,11 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 		q.blame(fail(ReasonClock, "the check began at %s, before the request or its approval at %s", stamp(q.started), stamp(begun)))
 	}
 
+	if sum := sha256.Sum256(a.Args); hex.EncodeToString(sum[:]) != a.ArgsDigest {
+		q.blame(fail(ReasonIncompleteRecord, "the arguments of the request are not those it was asked with"))
+	}
 	snap, err := g.collect(ctx, a.Session, q.decision)
-	q.record = snap
+	q.record, q.recorded = snap, err == nil
 	later := make(map[string]entity.Canonical, len(snap.Entities))
 	for _, e := range snap.Entities {
 		later[e.Key] = e
@@ -81,7 +87,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	defer cancel()
 
 	snap, err := g.collect(ctx, s, Decision{})
-	q.record = snap
+	q.record, q.recorded = snap, err == nil
 	if err != nil {
 		q.blame(fail(ReasonStore, "%v", err))
 		return g.inspect(ctx, caller, q), nil
@@ -96,6 +102,12 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
 	started, err := g.now()
 	return inquiry{session: s, approvalID: approvalID, started: started}, err
+}
+
+// acts sets the action that is checked.
+func (q *inquiry) acts(tool string, d Decision) {
+	q.tool, q.decision = tool, d
+	q.arguments = sync.OnceValues(func() (any, error) { return decodeJSON([]byte(d.Args)) })
 }
 
 // require adds e to what is checked, of which the record says later what it did not say

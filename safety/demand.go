@@ -1,0 +1,183 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/theory/jsonpath"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// Need is a condition on one attribute of one entity as it was when approval was asked for.
+type Need struct {
+	// Condition says it in words, with the values that it came to: "at least 8".
+	Condition string `json:"condition"`
+	// Problem says why a check will fail because of it: it cannot be evaluated, or what was
+	// read does not meet it. It is "" if neither is so.
+	Problem string `json:"problem,omitempty"`
+}
+
+// demand is what a condition comes to for one attribute of one entity.
+type demand struct {
+	// phrase says it in words; it is "" for an attribute without a condition.
+	phrase string
+	bounds []bound
+	// failures say that it cannot be evaluated, or which reading did not meet it.
+	failures []Failure
+}
+
+// met reports whether a value meets all that the demand could find out.
+func (d demand) met(v entity.Value) bool {
+	return !slices.ContainsFunc(d.bounds, func(b bound) bool { return !b.met(v) })
+}
+
+// conditioned returns the attributes of a type that have a condition, in order.
+func (b rulebook) conditioned(typ string) []string {
+	rules := b.Types[typ].Rules
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(rules)), func(name string) bool {
+		return rules[name].Condition == (Condition{})
+	})
+}
+
+// demand finds out what the condition of an attribute comes to, and holds every value of it
+// against that which has to hold, the latest first.
+func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a attribute) (d demand) {
+	c := a.rule.Condition
+	if c == (Condition{}) {
+		return d
+	}
+	sets, err := q.values(ctx, b, e, c)
+	var phrases []string
+	known := make(map[string]bool)
+	for _, values := range sets {
+		var said string
+		if len(a.values) == 0 {
+			said = c.Operator.phrase(texts(values)...)
+		} else if bound, badly := c.Operator.bind(values, a.values[0]); badly == nil {
+			d.bounds, said = append(d.bounds, bound), bound.phrase(a.name)
+		} else {
+			said, err = c.Operator.phrase(texts(values)...), errors.Join(err, badly)
+		}
+		if !known[said] {
+			known[said], phrases = true, append(phrases, said)
+		}
+	}
+	if d.phrase = oneLine(strings.Join(phrases, " and ")); len(phrases) == 0 {
+		d.phrase = oneLine(c.Operator.phrase(c.Path))
+	}
+	if err != nil {
+		d.failures = append(d.failures, failOf(e, ReasonPolicy, "%s has to be %s, which cannot be evaluated: %v", a.name, d.phrase, err))
+	}
+	for _, v := range a.values {
+		if !d.met(v) {
+			d.failures = append(d.failures, failOf(e, ReasonConditionUnmet,
+				"%s is %s on record, and has to be %s: plan with one that meets that, or read it again, then ask again", a.name, show(a.name, v), d.phrase))
+		}
+	}
+	return d
+}
+
+func texts(values []any) (out []string) {
+	for _, v := range values {
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
+}
+
+// values returns the values of a condition, one list for each place that gives some.
+func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c Condition) ([][]any, error) {
+	if c.Path == "" {
+		values, err := c.literal()
+		return [][]any{values}, err
+	}
+	if q.decision.Args == "" {
+		return nil, fmt.Errorf("there is no request, and so no arguments that %s could be read from; it can be checked when a tool asks for approval", c.Path)
+	}
+	starts := q.record.Places[e.Key]
+	switch {
+	case !q.recorded:
+		return nil, errors.New("the record could not be read, which says where the action names the entity")
+	case len(starts) == 0 && ofAction(e, q.decision.Node):
+		return nil, errors.New("the record does not say where the action names the entity")
+	case len(starts) == 0:
+		starts = []string{"$"}
+	}
+	// Paths come from the configuration; what they walk through may be large.
+	return bounded(ctx, b.Timeout, func(context.Context) (sets [][]any, err error) {
+		document, err := q.arguments()
+		if err != nil {
+			return nil, fmt.Errorf("the arguments cannot be read: %w", err)
+		}
+		path, err := jsonpath.Parse(c.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, start := range starts {
+			values, err := selected(document, start, path, c.Operator)
+			if err != nil {
+				return nil, fmt.Errorf("%s from %s in the arguments: %w; have the call say it there, or change the path in guard.types.%s.drift", c.Path, start, err, e.Type)
+			}
+			sets = append(sets, values)
+		}
+		return sets, nil
+	})
+}
+
+// selected returns the values that a path selects from the node at start.
+func selected(document any, start string, path *jsonpath.Path, o Operator) ([]any, error) {
+	from, err := jsonpath.Parse(start)
+	if err != nil {
+		return nil, err
+	}
+	node, err := selectOne(from, document)
+	if err != nil {
+		return nil, err
+	}
+	v, err := selectOne(path, node)
+	switch {
+	case err != nil:
+		return nil, err
+	case v == nil:
+		return nil, errors.New("it selects nothing, or null")
+	default:
+		return o.values(v)
+	}
+}
+
+// needs returns what the conditions of the policy come to for the entities of a request,
+// nil without any.
+func (q *inquiry) needs(ctx context.Context, b rulebook, entities []entity.Canonical) map[string]map[string]Need {
+	var out map[string]map[string]Need
+	for _, e := range entities {
+		for _, name := range b.conditioned(e.Type) {
+			a := attribute{name: name, rule: b.rule(e.Type, name)}
+			if a.values, _ = readings(e, name); len(a.values) == 0 && a.rule.Optional {
+				continue
+			}
+			if len(a.values) == 0 {
+				a.values = q.said(e, name)
+			}
+			d := q.demand(ctx, b, e, a)
+			n := Need{Condition: d.phrase}
+			if len(d.failures) > 0 {
+				n.Problem = d.failures[0].Detail
+			}
+			if out == nil {
+				out = make(map[string]map[string]Need)
+			}
+			if out[e.Key] == nil {
+				out[e.Key] = make(map[string]Need)
+			}
+			out[e.Key][name] = n
+		}
+	}
+	return out
+}
