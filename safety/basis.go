@@ -56,7 +56,7 @@ type attribute struct {
 // else as the rule says. Values of one kind are expected.
 func (a attribute) covers(seen, now entity.Value) bool {
 	if a.demand.phrase != "" {
-		return a.demand.met(now)
+		return seen.Equal(now) || a.demand.met(now)
 	}
 	return a.rule.covers(seen, now)
 }
