@@ -250,8 +250,8 @@ func TestAlternativesOfAnAgentTool(t *testing.T) {
 		opt     option
 		refused bool
 	}{
-		"a list":                           {&[]func(*model.LLMRequest) *model.LLMResponse{searches, says("Two.")}, func(*options) {}, false},
-		"and a list without the chosen":    {&[]func(*model.LLMRequest) *model.LLMResponse{searchesFor(other), searches, says("Two.")}, func(*options) {}, true},
+		"a list":                        {&[]func(*model.LLMRequest) *model.LLMResponse{searches, says("Two.")}, func(*options) {}, false},
+		"and a list without the chosen": {&[]func(*model.LLMRequest) *model.LLMResponse{searchesFor(other), searches, says("Two.")}, func(*options) {}, true},
 		"what it was asked for counts too": {&[]func(*model.LLMRequest) *model.LLMResponse{searches, says("Two.")}, func(o *options) {
 			o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"})
 		}, true},

@@ -52,7 +52,15 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []schema.Event) {
 		case 0, 1:
 			e.EventType, e.Content = schema.ToolStarting, text(map[string]any{"tool": "find", "args": product})
 		case 2, 3, 4:
-			e.EventType, e.Content = schema.ToolCompleted, text(map[string]any{"tool": "find", "result": product})
+			name := "find"
+			if rnd.IntN(2) == 0 {
+				name = "list"
+			}
+			if rnd.IntN(3) > 0 {
+				product["offers"] = offers(rnd)
+				product["others"] = offers(rnd)
+			}
+			e.EventType, e.Content = schema.ToolCompleted, text(map[string]any{"tool": name, "result": product})
 			adk["started"], adk["result"] = anyRow(), pick("d")
 			if rnd.IntN(10) == 0 {
 				adk["child_session"] = map[string]any{"app_name": app, "user_id": user, "session_id": "child"}
@@ -95,6 +103,10 @@ func TestBothStoresSelectTheSame(t *testing.T) {
 	x, err := graphsync.Compile([]graphsync.Rule{
 		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
 		{Name: "wanted", Tool: "find", In: graphsync.InArgs, Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
+		{Name: "others", Tool: "list", Each: "$.others[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
+		{Name: "offer", Tool: "find", Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
+		{Name: "taken", Tool: "take", In: graphsync.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +120,12 @@ func TestBothStoresSelectTheSame(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	left := 0
+	defer func() {
+		if left < 20 {
+			t.Errorf("only %d things were not chosen: the test shows little of them", left)
+		}
+	}()
 	for seed := range uint64(40) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		rows := scribble(t, rnd, 30+rnd.IntN(60))
@@ -145,12 +163,16 @@ func TestBothStoresSelectTheSame(t *testing.T) {
 				case 1:
 					d.Run, d.After = of.RunID, of.EventID
 				}
+				if rnd.IntN(3) > 0 {
+					d.Tool, d.Args = "take", encoded(map[string]any{"offers": offers(rnd)})
+				}
 				if numbered, err := j.Events(t.Context(), s); err == nil && len(numbered) > 0 && rnd.IntN(2) == 0 {
 					d.UpTo = numbered[rnd.IntN(len(numbered))].Seq
 				}
 				memory := graphsync.NewEvidence(graphsync.NewRecorded(j), x)
 				want, err := memory.Select(t.Context(), s, d, []string{"i1"}, nil)
 				got, err2 := stored.Select(t.Context(), s, d, []string{"i1"}, nil)
+				left += want.NotChosen.Total
 				if (err == nil) != (err2 == nil) {
 					t.Fatalf("seed %d: in memory %v, in the journal %v", seed, err, err2)
 				}
@@ -165,6 +187,15 @@ func TestBothStoresSelectTheSame(t *testing.T) {
 }
 
 // ofSeed puts the ids of rows in attributes behind those of a seed.
+// offers lists a few things, each once.
+func offers(rnd *rand.Rand) []any {
+	list := []any{}
+	for _, n := range rnd.Perm(4)[:rnd.IntN(4)] {
+		list = append(list, map[string]any{"name": fmt.Sprint("O", n), "price": rnd.IntN(2)})
+	}
+	return list
+}
+
 func ofSeed(attributes []byte, seed uint64) []byte {
 	var doc map[string]any
 	if json.Unmarshal(attributes, &doc) != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// counting is a store that counts the sightings which a selection reads.
+// counting is a store that counts the sightings and the choices which a selection reads.
 type counting struct {
 	graphsync.EvidenceStore
-	read *int
+	read, choices *int
 }
 
 func (c counting) View(ctx context.Context, s schema.Session, f func(graphsync.EvidenceReader) error) error {
-	return c.EvidenceStore.View(ctx, s, func(r graphsync.EvidenceReader) error { return f(countingReader{r, c.read}) })
+	return c.EvidenceStore.View(ctx, s, func(r graphsync.EvidenceReader) error { return f(countingReader{r, c}) })
 }
 
 type countingReader struct {
 	graphsync.EvidenceReader
-	read *int
+	counting
 }
 
 func (c countingReader) Sightings(key, attribute string, readings bool, upTo int64, skip, limit int) ([]graphsync.Sighting, error) {
@@ -33,16 +33,26 @@ func (c countingReader) Sightings(key, attribute string, readings bool, upTo int
 	return list, err
 }
 
+func (c countingReader) Choices(key string, upTo int64, skip, limit int) ([]graphsync.Choice, error) {
+	list, err := c.EvidenceReader.Choices(key, upTo, skip, limit)
+	*c.choices += len(list)
+	return list, err
+}
+
 // A thing that every step of a session shows costs as much after 3,000 steps as after ten,
-// and an approval keeps the reading that counts, not every one.
+// and an approval keeps the reading that counts, not every one. Of what is there to choose
+// from, only the rows are looked at, as numbers.
 func TestSelectionDoesNotGrow(t *testing.T) {
-	cost := func(steps int) (read, kept int) {
+	plain := priceRules()
+	choosing := priceRules()
+	choosing[0].Alternatives = true
+	cost := func(steps int, rules []graphsync.Rule, d graphsync.Decision) (read, choices, kept int) {
 		r := &recorder{t: t, run: "1"}
 		base := ""
 		var answer string
 		for i := range steps {
 			call, digest := fmt.Sprint("c", i), fmt.Sprint("d", i)
-			r.find(call, digest, item("a", 40+i%2))
+			r.find(call, digest, item("a", 40+i%2), item("b", i%2))
 			read := m{"results": m{call: digest}}
 			if base != "" {
 				read["base"] = base
@@ -51,16 +61,29 @@ func TestSelectionDoesNotGrow(t *testing.T) {
 			base = "r:" + answer
 		}
 		store := graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}})
-		ev := graphsync.NewEvidence(counting{store, &read}, compile(t, priceRules()))
-		sel, err := ev.Select(t.Context(), testSession, graphsync.Decision{Answer: answer}, nil, nil)
-		if err != nil || len(sel.Entities) != 1 {
+		ev := graphsync.NewEvidence(counting{store, &read, &choices}, compile(t, rules))
+		d.Answer = answer
+		sel, err := ev.Select(t.Context(), testSession, d, nil, nil)
+		if err != nil || len(sel.Entities)+sel.NotChosen.Total != 2 {
 			t.Fatalf("%v, %v", sel.Entities, err)
 		}
-		return read, len(sel.Entities[0].Seen)
+		return read, choices, len(sel.Entities[0].Seen)
 	}
-	fewRead, fewKept := cost(10)
-	manyRead, manyKept := cost(3_000)
-	if manyRead > 2*fewRead || manyKept != fewKept {
-		t.Errorf("with 10 steps %d sightings are read and %d kept, with 3,000 %d and %d", fewRead, fewKept, manyRead, manyKept)
+	for name, test := range map[string]struct {
+		rules []graphsync.Rule
+		d     graphsync.Decision
+		most  int // of the choices that 3,000 steps read
+	}{
+		"nothing to choose from": {plain, buying("a"), 0},
+		"the other of each list": {choosing, buying("a"), 2 * 3_000},
+		"nothing is chosen":      {choosing, buying(), 2 * 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fewRead, _, fewKept := cost(10, test.rules, test.d)
+			manyRead, choices, manyKept := cost(3_000, test.rules, test.d)
+			if manyRead > 2*fewRead || manyKept != fewKept || choices > test.most {
+				t.Errorf("with 10 steps %d sightings are read and %d kept, with 3,000 %d and %d, and %d choices", fewRead, fewKept, manyRead, manyKept, choices)
+			}
+		})
 	}
 }

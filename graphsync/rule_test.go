@@ -56,6 +56,10 @@ func TestCompileErrors(t *testing.T) {
 			attribute("price", graphsync.AttributeRule{Path: "$.p", LookedUp: true})(r)
 			r.In = graphsync.InAction
 		}, `rule "r": attributes.price.looked_up: `},
+		{"alternatives in an action", func(r *graphsync.Rule) { r.In, r.Alternatives = graphsync.InAction, true }, `rule "r": alternatives: a rule over the action shows nothing`},
+		{"alternatives in a content", func(r *graphsync.Rule) {
+			r.In, r.Tool, r.Event, r.Alternatives = graphsync.InContent, "", "X", true
+		}, `rule "r": alternatives: a rule over the content shows nothing`},
 		{"attribute currency", attribute("price", graphsync.AttributeRule{Path: "$.p", Kind: entity.KindMoney, Currency: "US"}), `rule "r": attributes.price.currency: `},
 	}
 	for _, tt := range tests {
@@ -92,6 +96,7 @@ func TestVersion(t *testing.T) {
 		func(r []graphsync.Rule) { r[0].Tool = "other" },
 		func(r []graphsync.Rule) { r[0].Value = "$.id" },
 		func(r []graphsync.Rule) { r[0].Confidence = 0.5 },
+		func(r []graphsync.Rule) { r[0].Alternatives = true },
 		func(r []graphsync.Rule) { r[1].Value, r[1].ValueArgs = "", r[1].Value },
 		func(r []graphsync.Rule) {
 			a := r[0].Attributes["price"]

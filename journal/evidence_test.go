@@ -318,7 +318,9 @@ func TestChoicesComeBackInOrder(t *testing.T) {
 		"before the first": {0, 0, 9, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := read(t, j, func(r graphsync.EvidenceReader) ([]graphsync.Choice, error) { return r.Choices("a", tt.upTo, tt.skip, tt.limit) })
+			got := read(t, j, func(r graphsync.EvidenceReader) ([]graphsync.Choice, error) {
+				return r.Choices("a", tt.upTo, tt.skip, tt.limit)
+			})
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("choices differ (-want +got):\n%s", d)
 			}

@@ -1,0 +1,437 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// choiceRules find products in lists, of which find has two, in the results of get, in what
+// users say, and in what buy buys.
+func choiceRules() []graphsync.Rule {
+	rules := priceRules()
+	rules[0].Alternatives = true
+	more, got := rules[0], rules[0]
+	more.Name, more.Each = "more", "$.more[*]"
+	got.Name, got.Tool, got.Each, got.Alternatives = "got", "get", "$", false
+	return append(rules, more, got,
+		graphsync.Rule{Name: "said", In: graphsync.InContent, Event: schema.UserMessageReceived, Type: "Product", Value: "$.name"},
+		graphsync.Rule{Name: "asked", Tool: "get", In: graphsync.InArgs, Each: "$.of[*]", Type: "Product", Value: "$.name"},
+	)
+}
+
+// buying is a decision that names products.
+func buying(names ...string) graphsync.Decision {
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf(`{"name":%q}`, name))
+	}
+	return graphsync.Decision{Node: "n", Tool: "buy", Args: `{"items":[` + strings.Join(list, ",") + `]}`}
+}
+
+// choose selects by the choiceRules.
+func choose(t *testing.T, r *recorder, d graphsync.Decision, found []entity.Entity, excluded ...int64) graphsync.Selection {
+	t.Helper()
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{map[schema.Session][]schema.Event{testSession: r.rows}, found}), compile(t, choiceRules()))
+	sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
+	if err != nil || sel.Progress.Failed > 0 {
+		t.Fatal(err, sel.Progress.Error)
+	}
+	return sel
+}
+
+func valuesOf(es []entity.Canonical) []string {
+	out := []string{}
+	for _, e := range es {
+		out = append(out, e.Value)
+	}
+	return out
+}
+
+// tool records a call of a tool that ended well.
+func (r *recorder) tooled(name string, args, result any, attrs m) *schema.Event {
+	span := fmt.Sprint("X", len(r.rows))
+	start := r.add(schema.ToolStarting, "", span, "A", m{"tool": name, "args": args}, nil)
+	all := m{"adk.started": start.EventID, "adk.result": "d" + span, "function_call_id": "c" + span}
+	for k, v := range attrs {
+		all[k] = v
+	}
+	return r.add(schema.ToolCompleted, "", span, "A", m{"tool": name, "result": result}, all)
+}
+
+// failed records a call of a tool that failed, or that the gate refused, and what the row
+// declares.
+func (r *recorder) failed(name string, drift bool, value string) *schema.Event {
+	span := fmt.Sprint("X", len(r.rows))
+	r.add(schema.ToolStarting, "", span, "A", m{"tool": name, "args": m{}}, nil)
+	e := r.add(schema.ToolError, "", span, "A", m{"tool": name, "args": m{}}, m{"adk.drift": drift, "entities": []m{declares(value)}})
+	e.Status = schema.StatusError
+	return e
+}
+
+func declares(value string) m { return m{"type": "Product", "value": value, "confidence": 1} }
+
+func TestNotChosen(t *testing.T) {
+	list := items(item("a", 40), item("b", 9), item("c", 7))
+	for name, test := range map[string]struct {
+		rows  func(r *recorder)
+		buys  []string
+		want  []string // not chosen
+		count string   // the rule that makes b count, and its row
+	}{
+		"a list":                      {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
+		"two are chosen":              {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"a", "c"}, []string{"b"}, ""},
+		"the action names nothing":    {func(r *recorder) { r.tooled("find", m{}, list, nil) }, nil, []string{}, "found 2"},
+		"only another spelling":       {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"A"}, []string{}, "found 2"},
+		"something that is not there": {func(r *recorder) { r.tooled("find", m{}, list, nil) }, []string{"x"}, []string{}, "found 2"},
+		"two lists": {func(r *recorder) {
+			r.tooled("find", m{}, list, nil)
+			r.tooled("find", m{}, items(item("a", 41), item("b", 8)), nil)
+		}, []string{"a"}, []string{"b", "c"}, ""},
+		"a second list without the chosen": {func(r *recorder) {
+			r.tooled("find", m{}, list, nil)
+			r.tooled("find", m{}, items(item("b", 9)), nil)
+		}, []string{"a"}, []string{"c"}, "found 4"},
+		"the chosen by another rule": {func(r *recorder) {
+			r.tooled("find", m{}, m{"items": []m{item("b", 9)}, "more": []m{item("a", 40)}}, nil)
+		}, []string{"a"}, []string{}, "found 2"},
+		"by both rules, the chosen by one": {func(r *recorder) {
+			r.tooled("find", m{}, m{"items": []m{item("a", 40), item("b", 9)}, "more": []m{item("b", 9)}}, nil)
+		}, []string{"a"}, []string{}, "more 2"},
+		"both lists of a row have the chosen": {func(r *recorder) {
+			r.tooled("find", m{}, m{"items": []m{item("a", 40), item("b", 9)}, "more": []m{item("a", 40), item("b", 9)}}, nil)
+		}, []string{"a"}, []string{"b"}, ""},
+		"a rule without alternatives": {func(r *recorder) {
+			r.tooled("find", m{}, list, nil)
+			r.tooled("get", m{}, item("b", 9), nil)
+		}, []string{"a"}, []string{"c"}, "got 4"},
+		"arguments": {func(r *recorder) {
+			r.tooled("find", m{}, list, nil)
+			r.tooled("get", m{"of": []m{{"name": "b"}}}, item("c", 9), nil)
+		}, []string{"a"}, []string{}, "asked 3"},
+		"a user": {func(r *recorder) {
+			r.add(schema.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
+			r.tooled("find", m{}, list, nil)
+		}, []string{"a"}, []string{"c"}, "said 1"},
+		"a tool declares it":        {func(r *recorder) { r.tooled("find", m{}, list, m{"entities": []m{declares("b")}}) }, []string{"a"}, []string{"c"}, " 2"},
+		"before it fails":           {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("get", false, "b") }, []string{"a"}, []string{"c"}, " 4"},
+		"a refusal for drift":       {func(r *recorder) { r.tooled("find", m{}, list, nil); r.failed("buy", true, "b") }, []string{"a"}, []string{"b", "c"}, ""},
+		"another action":            {func(r *recorder) { r.tooled("find", m{}, list, nil); r.tooled("buy", items(item("b", 9)), m{}, nil) }, []string{"a"}, []string{"b", "c"}, ""},
+		"an echo of the chosen":     {func(r *recorder) { r.tooled("find", m{"max": 40}, list, nil) }, []string{"a"}, []string{}, "found 2"},
+		"an echo of what is not":    {func(r *recorder) { r.tooled("find", m{"max": 9}, list, nil) }, []string{"a"}, []string{"b", "c"}, ""},
+		"the word of an agent":      {func(r *recorder) { r.agentSays(list) }, []string{"a"}, []string{}, "found 2"},
+		"another reading beside it": {func(r *recorder) { r.tooled("find", m{}, list, nil); r.agentSays(items(item("b", 9))) }, []string{"a"}, []string{"c"}, "found 4"},
+		"a rewritten result": {func(r *recorder) {
+			r.tooled("find", m{}, items(item("a", 40)), nil)
+			of := r.tooled("find", m{}, list, nil).EventID
+			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+		}, []string{"a"}, []string{}, "found 4"},
+		"one that is rewritten later": {func(r *recorder) {
+			of := r.tooled("find", m{}, list, nil).EventID
+			for range 600 {
+				r.add(schema.StateDelta, "", "A", "", nil, nil)
+			}
+			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+		}, []string{"a"}, []string{}, "found 2"},
+		"two groups in one row are one list": {func(r *recorder) {
+			r.tooled("find", m{}, m{"items": []m{item("a", 40), item("b", 9)}}, nil)
+		}, []string{"a"}, []string{"b"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{t: t, run: "1"}
+			test.rows(r)
+			sel := choose(t, r, buying(test.buys...), nil)
+			diff(t, "not chosen", test.want, valuesOf(sel.NotChosen.Entities))
+			if sel.NotChosen.Total != len(test.want) {
+				t.Errorf("the total is %d, want %d", sel.NotChosen.Total, len(test.want))
+			}
+			for _, e := range sel.Entities {
+				if slices.Contains(test.want, e.Value) {
+					t.Errorf("%s counts all the same", e.Value)
+				}
+			}
+			got := ""
+			if c, counted := sel.Counted["Product:text:b"]; counted {
+				rule := ""
+				if c.Rule != nil {
+					rule = c.Rule.Name
+				}
+				got = fmt.Sprint(rule, " ", c.Row)
+			}
+			if got != test.count {
+				t.Errorf("it counts because of %q, want %q", got, test.count)
+			}
+		})
+	}
+}
+
+// agentSays records the result of an agent that ran as the tool find, which no reading is.
+func (r *recorder) agentSays(result m) {
+	e := r.tooled("find", m{}, result, nil)
+	e.Content = r.json(m{"tool": "find", "result": result, "tool_origin": "A2A"})
+}
+
+// What a model found in a row makes a thing count, of a type that is to choose from.
+func TestFoundByAModelIsNoAlternative(t *testing.T) {
+	r := &recorder{t: t, run: "1"}
+	row := r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
+	found := []entity.Entity{{Type: "Product", Value: "b", Source: entity.SourceModel, Confidence: 1, EventID: row.EventID}, {Type: "Other", Value: "x", Source: entity.SourceModel, Confidence: 1, EventID: row.EventID}}
+	sel := choose(t, r, buying("a"), found)
+	if sel.NotChosen.Total != 0 || len(sel.Counted) != 1 || sel.Counted["Product:text:b"].Rule != nil {
+		t.Errorf("not chosen %+v, counted %+v", sel.NotChosen, sel.Counted)
+	}
+}
+
+// Rows that are excluded, or that came later, neither take out nor bring back.
+func TestNotChosenOfSomeRows(t *testing.T) {
+	r := &recorder{t: t, run: "1"}
+	first := r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil).Seq
+	second := r.tooled("find", m{}, items(item("b", 9)), nil).Seq
+	third := r.tooled("find", m{}, items(item("a", 40), item("c", 1)), nil).Seq
+	upTo := func(row int64) graphsync.Decision {
+		d := buying("a")
+		d.UpTo = row
+		return d
+	}
+	for name, test := range map[string]struct {
+		d        graphsync.Decision
+		excluded []int64
+		want     []string
+	}{
+		"all":                          {upTo(0), nil, []string{"c"}},
+		"before the second":            {upTo(first), nil, []string{"b"}},
+		"before the third":             {upTo(second), nil, []string{}},
+		"without the second":           {upTo(0), []int64{second}, []string{"b", "c"}},
+		"without the first and second": {upTo(0), []int64{first, second}, []string{"c"}},
+		"without the third":            {upTo(0), []int64{third}, []string{}},
+	} {
+		diff(t, name, test.want, valuesOf(choose(t, r, test.d, nil, test.excluded...).NotChosen.Entities))
+	}
+}
+
+// What is told of the things that were not chosen is bounded, their number is not.
+func TestNotChosenIsBounded(t *testing.T) {
+	r := &recorder{t: t, run: "1"}
+	list := []m{item("a", 1)}
+	for i := range 30 {
+		list = append(list, item(fmt.Sprintf("b%02d", i), i))
+	}
+	r.tooled("find", m{}, items(list...), nil)
+	sel := choose(t, r, buying("a"), nil)
+	if n := sel.NotChosen; n.Total != 30 || len(n.Entities) != 20 || n.Entities[19].Value != "b19" || len(sel.Entities) != 1 {
+		t.Errorf("%d, of which %q; %q count", n.Total, valuesOf(n.Entities), valuesOf(sel.Entities))
+	}
+	if price := sel.NotChosen.Entities[3].Attributes["price"]; price.String() != "$3" {
+		t.Errorf("the price is %v", price)
+	}
+}
+
+// Whatever a session has, a thing was not chosen exactly if the rule of Select says so. The
+// oracle says it word by word.
+func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
+	left := 0
+	for seed := range uint64(1500) {
+		random := rand.New(rand.NewPCG(seed, 12))
+		r := &recorder{t: t, run: "1"}
+		type sighting struct {
+			row     int64
+			rule    string // one with alternatives, or ""
+			name    string
+			reading bool
+		}
+		var all []sighting
+		var found []entity.Entity
+		name := func() string { return []string{"a", "b", "c", "d"}[random.IntN(4)] }
+		entries := func() (list []m, names []string) {
+			for range random.IntN(4) {
+				if n := name(); !slices.Contains(names, n) {
+					names = append(names, n)
+					list = append(list, item(n, int(n[0])))
+				}
+			}
+			return list, names
+		}
+		for range 1 + random.IntN(6) {
+			switch kind := random.IntN(14); kind {
+			default: // a list, two of them in one row at times
+				some, names := entries()
+				more, others := entries()
+				args, echo := m{}, ""
+				if random.IntN(5) == 0 {
+					echo = name()
+					args["price"] = int(echo[0])
+				}
+				e := r.tooled("find", args, m{"items": some, "more": more}, nil)
+				rewritten, words := random.IntN(8) == 0, random.IntN(8) == 0
+				if words {
+					e.Content = r.json(m{"tool": "find", "result": m{"items": some, "more": more}, "tool_origin": "SUB_AGENT"})
+				}
+				for rule, list := range map[string][]string{"found": names, "more": others} {
+					for _, n := range list {
+						all = append(all, sighting{e.Seq, rule, n, n != echo && !rewritten && !words})
+					}
+				}
+				if of := e.EventID; rewritten {
+					r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+				}
+			case 0:
+				n := name()
+				all = append(all, sighting{r.tooled("get", m{}, item(n, 1), nil).Seq, "", n, true})
+			case 1:
+				n := name()
+				all = append(all, sighting{r.add(schema.UserMessageReceived, "", "R", "", m{"name": n}, nil).Seq, "", n, false})
+			case 2:
+				n := name()
+				all = append(all, sighting{r.tooled("noop", m{}, m{}, m{"entities": []m{declares(n)}}).Seq, "", n, true})
+			case 3:
+				n := name()
+				all = append(all, sighting{r.failed("noop", false, n).Seq, "", n, false})
+			case 4:
+				r.failed("buy", true, name())
+			case 5:
+				r.tooled("buy", items(item(name(), 1)), m{}, nil)
+			case 6:
+				if len(r.rows) > 0 && random.IntN(3) == 0 {
+					e, n := r.rows[random.IntN(len(r.rows))], name()
+					found = append(found, entity.Entity{Type: "Product", Value: n, Source: entity.SourceModel, Confidence: 1, EventID: e.EventID})
+					all = append(all, sighting{e.Seq, "", n, false})
+				}
+			}
+		}
+		_, named := entries()
+		d := buying(named...)
+		if len(r.rows) > 0 && random.IntN(3) == 0 {
+			d.UpTo = r.rows[random.IntN(len(r.rows))].Seq
+		}
+		var excluded []int64
+		for _, s := range all {
+			if random.IntN(12) == 0 {
+				excluded = append(excluded, s.row)
+			}
+		}
+		before := slices.DeleteFunc(slices.Clone(all), func(s sighting) bool {
+			return d.UpTo > 0 && s.row > d.UpTo || slices.Contains(excluded, s.row)
+		})
+		chosenIn := func(row int64, rule string) bool {
+			return slices.ContainsFunc(before, func(s sighting) bool {
+				return s.row == row && s.rule == rule && s.reading && slices.Contains(named, s.name)
+			})
+		}
+		notChosen, counts := []string{}, []string{}
+		for _, n := range []string{"a", "b", "c", "d"} {
+			of := slices.DeleteFunc(slices.Clone(before), func(s sighting) bool { return s.name != n })
+			against := slices.ContainsFunc(of, func(s sighting) bool { return s.rule == "" || !chosenIn(s.row, s.rule) })
+			switch {
+			case slices.Contains(named, n):
+			case len(of) > 0 && !against:
+				notChosen = append(notChosen, n)
+			case len(of) > 0:
+				counts = append(counts, "Product:text:"+n)
+			}
+		}
+		sel := choose(t, r, d, found, excluded...)
+		diff(t, fmt.Sprint("seed ", seed), notChosen, valuesOf(sel.NotChosen.Entities))
+		why := []string{}
+		for key := range sel.Counted {
+			why = append(why, key)
+		}
+		slices.Sort(why)
+		diff(t, fmt.Sprint("seed ", seed, ", why they count"), counts, why)
+		for _, e := range sel.Entities {
+			if slices.Contains(notChosen, e.Value) {
+				t.Errorf("seed %d: %s counts all the same", seed, e.Value)
+			}
+		}
+		left += len(notChosen)
+	}
+	if left < 200 {
+		t.Errorf("only %d things were not chosen: the test shows little", left)
+	}
+}
+
+// What an agent that ran as a tool chose from is looked at in its own rows: all of them, and
+// not only those that its last step rests on.
+func TestNotChosenOfANestedSession(t *testing.T) {
+	child := schema.Session{App: "researcher", User: "u1", ID: "inner"}
+	for name, test := range map[string]struct {
+		rows  func(c *recorder)
+		own   func(r *recorder)
+		found string // by a model, in the session of the agent
+		want  []string
+	}{
+		"a list":                             {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) }, want: []string{"b"}},
+		"a model found another in it":        {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) }, found: "b"},
+		"a list that a later one supersedes": {rows: func(c *recorder) { c.find("c1", "d1", item("b", 8)); c.find("c2", "d2", item("a", 40), item("b", 9)) }},
+		"a user of the agent names it": {rows: func(c *recorder) {
+			c.add(schema.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
+			c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
+		}},
+		"an action of the agent names it": {rows: func(c *recorder) {
+			c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
+			c.tooled("buy", items(item("b", 9)), m{}, nil)
+		}, want: []string{"b"}},
+		"the caller read it as well": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) },
+			own: func(r *recorder) { r.tooled("find", m{}, items(item("b", 9)), nil) }},
+		"the result of the agent is rewritten": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) },
+			own: func(r *recorder) {
+				r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "researcher"}, m{"adk.of": r.rows[len(r.rows)-1].EventID, "adk.result": "x"})
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &recorder{t: t, run: "c"}
+			test.rows(c)
+			for _, call := range []string{"c1=d1", "c2=d2"} {
+				c.decide("L"+call, []string{call}, nil)
+			}
+			for i := range c.rows {
+				e := &c.rows[i]
+				e.SessionID, e.AppName, e.EventID = child.ID, child.App, "c"+e.EventID[1:]
+				e.Attributes = []byte(strings.ReplaceAll(string(e.Attributes), `"started":"0`, `"started":"c`))
+			}
+			r := &recorder{t: t, run: "1"}
+			for range len(c.rows) {
+				r.add(schema.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
+			}
+			r.tooled("researcher", m{}, m{"result": "a is fine"}, m{"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
+			if test.own != nil {
+				test.own(r)
+			}
+			source := foundIn{rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows, child: c.rows}}, child, nil}
+			if test.found != "" {
+				source.of = []entity.Entity{{Type: "Product", Value: test.found, Source: entity.SourceModel, Confidence: 1, EventID: c.rows[1].EventID}}
+			}
+			sel, err := graphsync.NewEvidence(graphsync.NewRecorded(source), compile(t, choiceRules())).Select(t.Context(), testSession, buying("a"), nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "not chosen", append([]string{}, test.want...), valuesOf(sel.NotChosen.Entities))
+			if n := len(sel.Entities) + sel.NotChosen.Total; n != 2 {
+				t.Errorf("%d things, want a and b", n)
+			}
+		})
+	}
+}
+
+// foundIn is rowsOf with what a model found in one session.
+type foundIn struct {
+	rowsOf
+	session schema.Session
+	of      []entity.Entity
+}
+
+func (s foundIn) Entities(_ context.Context, key schema.Session) ([]entity.Entity, error) {
+	if key == s.session {
+		return s.of, nil
+	}
+	return nil, nil
+}
