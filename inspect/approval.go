@@ -65,6 +65,8 @@ type Rested struct {
 	Confidence float64           `json:"confidence"`
 	Seen       map[string]string `json:"seen"`
 	SeenAt     time.Time         `json:"seen_at,omitzero"`
+	// Conditions are what attributes have to meet, in words: "at least 8".
+	Conditions map[string]string `json:"conditions,omitempty"`
 	// Now and AsOf are those of the last check that asked for it; Outcome is what the
 	// comparison came to (safety.EntityOutcome), "" when it was never checked.
 	Now     map[string]string `json:"now,omitempty"`

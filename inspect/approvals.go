@@ -124,6 +124,7 @@ type payload struct {
 			Type       string            `json:"type"`
 			Value      string            `json:"value"`
 			Attributes map[string]string `json:"attributes"`
+			Conditions map[string]string `json:"conditions"`
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
@@ -167,7 +168,7 @@ func (c *collector) request(r *row, at int, kind string) {
 	}
 	for _, e := range seen.Entities {
 		q.Entities = append(q.Entities, Rested{
-			Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: e.Attributes, SeenAt: clock(e.SeenAt),
+			Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: e.Attributes, SeenAt: clock(e.SeenAt), Conditions: e.Conditions,
 		})
 	}
 	if known := c.byID[q.ID]; q.ID != "" && known != nil {
@@ -250,13 +251,25 @@ func (c *collector) ledger(a *safety.Approval) {
 		q.Entities = nil
 		for _, e := range a.Entities {
 			q.Entities = append(q.Entities, Rested{
-				Key: e.Key, Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: shown(e.Attributes), SeenAt: clock(e.LastSeen),
+				Key: e.Key, Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: shown(e.Attributes), SeenAt: clock(e.LastSeen), Conditions: conditions(a.Needs[e.Key]),
 			})
 		}
 	}
 	if len(a.Report) > 0 {
 		q.addCheck(a.Report, Check{Row: -1, Stage: lastStage(a.State), At: clock(a.UpdatedAt), Verdict: a.Verdict})
 	}
+}
+
+// conditions returns what needs say, nil for none.
+func conditions(needs map[string]safety.Need) map[string]string {
+	if len(needs) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(needs))
+	for name, n := range needs {
+		out[name] = n.Condition
+	}
+	return out
 }
 
 // lastStage is what the last check of an approval in the state was made for, as far as the

@@ -27,6 +27,7 @@ type reported struct {
 		Outcome string                  `json:"outcome"`
 		Seen    map[string]entity.Value `json:"seen"`
 		Now     map[string]entity.Value `json:"now"`
+		Needs   map[string]string       `json:"conditions"`
 		SeenAt  time.Time               `json:"seen_at"`
 		AsOf    time.Time               `json:"as_of"`
 		Unseen  bool                    `json:"unseen"`
@@ -55,7 +56,7 @@ func (c *reported) fill(k *Check) {
 	for _, e := range c.Entities {
 		r := Rested{
 			Type: e.Type, Value: e.Value, Outcome: e.Outcome, Unseen: e.Unseen,
-			Seen: shown(e.Seen), SeenAt: clock(e.SeenAt), AsOf: clock(e.AsOf), Reason: why[[2]string{e.Type, e.Value}],
+			Seen: shown(e.Seen), SeenAt: clock(e.SeenAt), Conditions: e.Needs, AsOf: clock(e.AsOf), Reason: why[[2]string{e.Type, e.Value}],
 		}
 		if len(e.Now) > 0 {
 			r.Now = shown(e.Now)
@@ -101,11 +102,14 @@ func (q *request) rest() {
 				i = len(q.Entities)
 				at[thing(found.Type, found.Value)] = i
 				q.Entities = append(q.Entities, Rested{
-					Type: found.Type, Value: found.Value, Seen: found.Seen, SeenAt: found.SeenAt, Unseen: found.Unseen,
+					Type: found.Type, Value: found.Value, Seen: found.Seen, SeenAt: found.SeenAt, Conditions: found.Conditions, Unseen: found.Unseen,
 				})
 			}
 			e := &q.Entities[i]
 			found.Confidence = e.Confidence
+			if e.Conditions == nil {
+				e.Conditions = found.Conditions
+			}
 			e.Now, e.AsOf, e.Outcome, e.Reason = found.Now, found.AsOf, found.Outcome, found.Reason
 		}
 	}

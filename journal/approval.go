@@ -10,6 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -24,7 +25,7 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 	r := &approvalRow{Approval: a}
 	r.Args, r.Report = bytes.Clone(a.Args), bytes.Clone(a.Report)
 	var err error
-	if r.entities, err = json.Marshal(a.Entities); err != nil {
+	if r.entities, err = json.Marshal(withNeeds(a)); err != nil {
 		return nil, fmt.Errorf("entities: %w", err)
 	}
 	if r.receipt, err = json.Marshal(a.Receipt); err != nil {
@@ -37,6 +38,38 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 		return nil, fmt.Errorf("not chosen: %w", err)
 	}
 	return r, nil
+}
+
+// approvalEntity is an entity with what its attributes have to meet, as one element of the
+// column entities.
+type approvalEntity struct {
+	entity.Canonical
+	Needs map[string]safety.Need `json:",omitempty"`
+}
+
+func withNeeds(a safety.Approval) []approvalEntity {
+	out := make([]approvalEntity, len(a.Entities))
+	for i, e := range a.Entities {
+		out[i] = approvalEntity{e, a.Needs[e.Key]}
+	}
+	return out
+}
+
+// setEntities sets the entities with their needs.
+func setEntities(a *safety.Approval, list []approvalEntity) {
+	if list != nil {
+		a.Entities = make([]entity.Canonical, len(list))
+	}
+	for i, e := range list {
+		a.Entities[i] = e.Canonical
+		if len(e.Needs) == 0 {
+			continue
+		}
+		if a.Needs == nil {
+			a.Needs = make(map[string]map[string]safety.Need)
+		}
+		a.Needs[e.Key] = e.Needs
+	}
 }
 
 // bind sets the parameters of insert_approval.sql.
@@ -105,7 +138,8 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		Report:          columnJSON(stmt, 32),
 		UpdatedAt:       columnTime(stmt, 33),
 	}
-	for col, dst := range map[int]any{17: &a.Entities, 20: &a.Receipt, 21: &a.Gaps, 34: &a.NotChosen} {
+	var entities []approvalEntity
+	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 34: &a.NotChosen} {
 		if stmt.ColumnIsNull(col) {
 			continue // left out: none of them is NULL in the table
 		}
@@ -113,5 +147,6 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 			return safety.Approval{}, fmt.Errorf("approval %s is damaged: %w", a.ID, err)
 		}
 	}
+	setEntities(&a, entities)
 	return a, nil
 }

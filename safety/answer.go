@@ -311,7 +311,7 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 	if moved.ID != a.ID || moved.State != t.To || (t.Set.PermitNonce != "" && moved.PermitNonce != t.Set.PermitNonce) {
 		return a, fmt.Errorf("safety: changing approval %s to %s: the ledger gave back approval %q in state %q", a.ID, t.To, moved.ID, moved.State)
 	}
-	moved.Args, moved.Entities, moved.Gaps, moved.Report = a.Args, a.Entities, a.Gaps, a.Report
+	moved.Args, moved.Entities, moved.Needs, moved.Gaps, moved.Report = a.Args, a.Entities, a.Needs, a.Gaps, a.Report
 	if t.Set.Report != nil {
 		moved.Report = t.Set.Report
 	}

@@ -128,12 +128,10 @@ func (c *approvalCard) entities() {
 	c.columns([]string{"  TYPE", "VALUE", "ATTRIBUTE", "SEEN", "NOW", "AGE", "OUTCOME"})
 	for _, e := range c.p.Entities {
 		names := slices.Sorted(maps.Keys(e.Seen))
-		for name := range e.Now {
-			if _, ok := e.Seen[name]; !ok {
-				names = append(names, name)
-			}
-		}
+		names = slices.AppendSeq(names, maps.Keys(e.Now))
+		names = slices.AppendSeq(names, maps.Keys(e.Conditions))
 		slices.Sort(names)
+		names = slices.Compact(names)
 		if len(names) == 0 {
 			names = []string{""}
 		}
@@ -144,8 +142,12 @@ func (c *approvalCard) entities() {
 				outcome = outcomeCell(&e)
 			}
 			now := cell{text: "→ " + cmp.Or(e.Now[name], "-")}
-			if e.Now != nil && e.Now[name] != e.Seen[name] {
+			condition := e.Conditions[name]
+			if e.Now != nil && e.Now[name] != e.Seen[name] && (condition == "" || e.Outcome != safety.EntityUnchanged.String()) {
 				now.style = red
+			}
+			if condition != "" {
+				now.text += ", " + condition + " needed"
 			}
 			c.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), now, age, outcome)
 		}
@@ -221,8 +223,11 @@ func (c *approvalCard) checks() {
 
 func (c *approvalCard) alert(effect string, s style, l safety.Alert) {
 	change := ""
+	if l.Condition != "" {
+		change = ", " + l.Condition + " needed"
+	}
 	if l.ChangePercent != nil {
-		change = fmt.Sprintf(" (%+.1f%%)", *l.ChangePercent)
+		change += fmt.Sprintf(" (%+.1f%%)", *l.ChangePercent)
 	}
 	c.line("  ", c.paint(fmt.Sprintf("%-6s %.2f", effect, l.Severity), s), "  ",
 		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, change, l.Drift)})

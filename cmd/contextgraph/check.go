@@ -235,14 +235,17 @@ func (r *checked) table(t *table, now time.Time) {
 		t.line()
 		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", "AS OF"})
 		for _, e := range entities {
-			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen), attributes(e.Now), moment(e.AsOf))
+			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen, nil), attributes(e.Now, e.Conditions), moment(e.AsOf))
 		}
 	}
 	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
 		for _, al := range list {
 			change := ""
+			if al.Condition != "" {
+				change = ", " + al.Condition + " needed"
+			}
 			if al.ChangePercent != nil {
-				change = fmt.Sprintf(" (%+.4g%%)", *al.ChangePercent)
+				change += fmt.Sprintf(" (%+.4g%%)", *al.ChangePercent)
 			}
 			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, change, al.Severity)})
 		}
@@ -293,11 +296,15 @@ func alertChip(al safety.Alert) cell {
 	return cell{"≠ " + string(al.Drift), red}
 }
 
-// attributes puts values into a line.
-func attributes(values map[string]entity.Value) string {
+// attributes puts values into a line, each with what it has to meet.
+func attributes(values map[string]entity.Value, conditions map[string]string) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		words = append(words, name+" "+values[name].String())
+		word := name + " " + values[name].String()
+		if c := conditions[name]; c != "" {
+			word += " (" + c + " needed)"
+		}
+		words = append(words, word)
 	}
 	return strings.Join(words, ", ")
 }

@@ -68,6 +68,7 @@ func Pending(n int) safety.Approval {
 		CallID: fmt.Sprintf("call-%d", n), Tool: "provision", Agent: "buyer", InvocationID: "inv", RunID: fmt.Sprintf("run-%d", n),
 		DecisionNode: "node", Answer: "answer", After: "after", TraceID: "trace", SpanID: "span",
 		ArgsDigest: "digest", Args: args, Entities: es, Fingerprint: safety.Fingerprint(es), PolicyVersion: "policy",
+		Needs:   map[string]map[string]safety.Need{es[0].Key: {"price": {Condition: "at most $30,000", Problem: "it is $40,000"}}},
 		Receipt: safety.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
 		NotChosen: safety.NotChosen{Total: 7, Entities: []safety.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
 		Requester: "ana", RequestedAt: asked, ExpiresAt: asked.Add(time.Hour),
@@ -92,6 +93,9 @@ func returned(t *testing.T, what string, want, got safety.Approval) {
 	}
 	if len(got.Entities) == 0 {
 		want.Entities, want.NotChosen = nil, safety.NotChosen{}
+	}
+	if len(got.Needs) == 0 {
+		want.Needs = nil
 	}
 	if len(got.Gaps) == 0 {
 		want.Gaps = nil
@@ -271,6 +275,7 @@ func testIsolation(t *testing.T, l safety.Ledger) {
 	spoil := func(a safety.Approval) {
 		a.Args[0] = 'X'
 		a.Gaps[0] = "spoilt"
+		a.Needs[a.Entities[0].Key]["price"] = safety.Need{Condition: "spoilt"}
 		a.Entities[0].Attributes["price"] = entity.Text("spoilt")
 		a.Entities[0].Seen[0].Attributes["price"] = entity.Text("spoilt")
 		a.NotChosen.Entities[0].Seen["price"] = entity.Text("spoilt")

@@ -150,6 +150,7 @@
  * @property {number} confidence
  * @property {Record<string, string>|null} seen
  * @property {string} [seen_at]
+ * @property {Record<string, string>} [conditions]
  * @property {Record<string, string>|null} [now]
  * @property {string} [as_of]
  * @property {string} [outcome]
@@ -189,6 +190,7 @@
  * @property {string} drift_type
  * @property {string} before
  * @property {string} after
+ * @property {string} [condition]
  * @property {number} [change_percent]
  * @property {number} severity
  * @property {string} effect

@@ -100,6 +100,7 @@ const REASONS = {
   no_as_of: "The answer does not say when it was true.",
   stale_answer: "The answer is older than the policy allows.",
   future_answer: "The answer comes from the future.",
+  condition_unmet: "What was read does not meet a condition of the policy.",
   missing_attribute: "An attribute that was seen is not in the answer.",
   missing_entity: "Its source does not know it any more.",
   type_mismatch: "An attribute is of another kind than was seen.",
@@ -208,7 +209,7 @@ function alertList(app, alerts, none, failed) {
     const pct = a.change_percent;
     return h("li", { class: "alert sev-" + word },
       h("div", "alert-head", h("span", "sev", h("span", { class: "bar", "aria-hidden": "true" }, fillEl), h("span", "sev-text", a.severity.toFixed(2) + " " + word)), h("strong", {}, words(a.drift_type)), a.effect === "warn" && badge("does not block", "wait")),
-      h("div", "alert-what", h("span", "what-name", a.entity_type + " " + a.entity), h("span", "change", h("del", {}, a.before), icon("arrow"), h("span", "sr-only", "is now"), h("ins", {}, a.after), pct !== undefined && pct !== null && h("span", "pct", (pct > 0 ? "+" : "") + (Math.round(pct * 10) / 10) + "%"))),
+      h("div", "alert-what", h("span", "what-name", a.entity_type + " " + a.entity), h("span", "change", h("del", {}, a.before), icon("arrow"), h("span", "sr-only", "is now"), h("ins", {}, a.after), a.condition && h("span", "muted", a.condition + " needed"), pct !== undefined && pct !== null && h("span", "pct", (pct > 0 ? "+" : "") + (Math.round(pct * 10) / 10) + "%"))),
       h("p", "alert-do", a.recommendation));
   }));
 }
@@ -224,7 +225,7 @@ function entityTable(app, list) {
   const rank = (e) => -order.indexOf(e.outcome || "");
   const sorted = [...list].sort((a, b) => rank(a) - rank(b));
   chunked(body, sorted, (e) => {
-    const names = [...new Set([...Object.keys(e.seen || {}), ...Object.keys(e.now || {})])];
+    const names = [...new Set([...Object.keys(e.seen || {}), ...Object.keys(e.now || {}), ...Object.keys(e.conditions || {})])];
     const rows = Math.max(1, names.length);
     const age = millis(e.as_of) - millis(e.seen_at);
     const ageNow = Number.isNaN(age) || age < 0 ? "" : "checked " + fmtDuration(age) + " later";
@@ -232,13 +233,14 @@ function entityTable(app, list) {
       const n = names[i];
       const seen = n === undefined ? undefined : (e.seen || {})[n];
       const now = n === undefined ? undefined : (e.now || {})[n];
+      const condition = n === undefined ? undefined : (e.conditions || {})[n];
       const changed = e.now && n !== undefined && seen !== now && e.outcome !== "unchanged";
       return h("tr", { class: (i === 0 ? "first" : "") + (changed ? " changed" : "") },
         i === 0 && h("th", { scope: "rowgroup", rowspan: rows }, entityLink(app, e.key, e.type, e.value), e.unseen && h("div", {}, badge("not shown to the approver", "warn", "warning"))),
         i === 0 && h("td", { rowspan: rows }, outcomeMark(e.outcome), e.reason && h("div", "detail-text", words(e.reason))),
         h("td", "attr", n === undefined ? "–" : words(n)),
         h("td", {}, seen === undefined ? h("span", "none", "not seen") : changed ? h("del", {}, seen) : seen),
-        h("td", {}, now === undefined ? h("span", "none", e.outcome ? "no answer" : "–") : changed ? [h("ins", {}, now), h("span", "mark", icon("drift"), "changed")] : now),
+        h("td", {}, now === undefined ? h("span", "none", e.outcome ? "no answer" : "–") : changed ? [h("ins", {}, now), h("span", "mark", icon("drift"), "changed")] : now, condition && h("div", "detail-text", condition + " needed")),
         i === 0 && h("td", { rowspan: rows, class: "when" }, timeEl(e.seen_at, "ms"), ageNow && h("div", { class: "muted", title: "Compared with what was true at " + e.as_of }, ageNow)),
         sure && i === 0 && h("td", { rowspan: rows, class: "num" }, e.confidence > 0 ? e.confidence.toFixed(2) : "–"));
     });
