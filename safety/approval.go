@@ -103,6 +103,12 @@ type Approval struct {
 	// Receipt and Gaps are those of the snapshot.
 	Receipt Receipt
 	Gaps    []string
+	// Replaces is the id of the request that this one was asked in the place of, because
+	// the world had overtaken it; "" for none. Chain counts those before it that were
+	// replaced so, Difference is what changed since the last of them. See [Guard.Ask].
+	Replaces   string
+	Chain      int
+	Difference Difference
 	// Requester is who or what asked.
 	Requester   string
 	RequestedAt time.Time
@@ -139,6 +145,7 @@ func (a Approval) Clone() Approval {
 	a.Args = bytes.Clone(a.Args)
 	a.Entities = cloneEntities(a.Entities)
 	a.Gaps = slices.Clone(a.Gaps)
+	a.Difference = a.Difference.clone()
 	a.Report = bytes.Clone(a.Report)
 	return a
 }
@@ -150,7 +157,8 @@ func (a Approval) Clone() Approval {
 //	  "requested_at", "expires_at": RFC 3339,
 //	  "entities": [{"type", "value", "attributes": {name: text}, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
-//	  "warnings": [text]
+//	  "warnings": [text],
+//	  "replaces": id, "difference": see [Difference], absent where it replaces none
 //	}
 //
 // The age is that at the time of the request. Warnings say what will make the
@@ -186,11 +194,15 @@ func (a Approval) Shown() map[string]any {
 			}
 		}
 	}
-	return map[string]any{
+	out := map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"entities": entities, "warnings": warnings,
 	}
+	if a.Replaces != "" {
+		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()
+	}
+	return out
 }
 
 // unshown warns of what is only claimed. Whether a policy lets it pass is not known here.
