@@ -179,6 +179,7 @@ func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source,
 			d.OptStr("function_call_id", callID)
 			d.Str("confirmation_id", fc.ID)
 			d.OptStr("approval_id", approval.ID)
+			d.OptStr("replaces", approval.Replaces)
 			enforced, _ := rec.enforced(approval.Tool)
 			d.Bool("enforced", enforced)
 		},
