@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -99,13 +100,17 @@ type entityKey struct{ node, typ, value string }
 type entityRow struct {
 	entity.Entity
 	bizNodeID, canonicalKey, traceID string
+	linkType                         string
 	norm, attributes                 []byte
 	position                         int
 	digest                           int64
 }
 
 func encodeEntity(e entity.Entity, traceID string, position int) (entityRow, error) {
-	r := entityRow{Entity: e, bizNodeID: e.BizNodeID(), canonicalKey: e.CanonicalKey(), traceID: traceID, position: position}
+	r := entityRow{
+		Entity: e, bizNodeID: e.BizNodeID(), canonicalKey: e.CanonicalKey(), traceID: traceID,
+		linkType: strings.ToUpper(string(graphsync.LinkOf(e))), position: position,
+	}
 	var err error
 	if !e.Norm.IsZero() {
 		if r.norm, err = json.Marshal(e.Norm); err != nil {
@@ -119,7 +124,7 @@ func encodeEntity(e entity.Entity, traceID string, position int) (entityRow, err
 	}
 	r.Attributes = nil // the JSON has them; the map belongs to the caller
 	d := newDigest
-	d.text(r.canonicalKey, traceID, string(r.norm), string(r.attributes), e.ArtifactURI, string(e.Source), e.EventID)
+	d.text(r.canonicalKey, traceID, string(r.norm), string(r.attributes), e.ArtifactURI, string(e.Source), e.EventID, r.linkType)
 	d.real(e.Confidence)
 	d.time(e.SeenAt)
 	d.integer(int64(position))
