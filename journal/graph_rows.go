@@ -101,7 +101,7 @@ type entityRow struct {
 	entity.Entity
 	bizNodeID, canonicalKey, traceID string
 	linkType                         string
-	norm, attributes                 []byte
+	norm, attributes, echoes         []byte
 	position                         int
 	digest                           int64
 }
@@ -122,9 +122,14 @@ func encodeEntity(e entity.Entity, traceID string, position int) (entityRow, err
 			return r, err
 		}
 	}
-	r.Attributes = nil // the JSON has them; the map belongs to the caller
+	if len(e.Echoes) > 0 {
+		if r.echoes, err = json.Marshal(e.Echoes); err != nil {
+			return r, err
+		}
+	}
+	r.Attributes, r.Echoes = nil, nil // the JSON has them; they belong to the caller
 	d := newDigest
-	d.text(r.canonicalKey, traceID, string(r.norm), string(r.attributes), e.ArtifactURI, string(e.Source), e.EventID, r.linkType)
+	d.text(r.canonicalKey, traceID, string(r.norm), string(r.attributes), e.ArtifactURI, string(e.Source), e.EventID, r.linkType, string(r.echoes))
 	d.real(e.Confidence)
 	d.time(e.SeenAt)
 	d.integer(int64(position))
@@ -147,6 +152,7 @@ func (r *entityRow) bind(b *binder, p *publication) {
 	b.text(string(r.Source))
 	b.time(r.SeenAt)
 	b.integer(int64(r.position), r.digest)
+	b.json(r.echoes)
 }
 
 func scanNode(stmt *sqlite.Stmt, s schema.Session) (graphsync.TechNode, error) {
@@ -197,6 +203,11 @@ func scanEntity(stmt *sqlite.Stmt) (entity.Entity, error) {
 	}
 	if !stmt.ColumnIsNull(3) {
 		if err := json.Unmarshal(columnJSON(stmt, 3), &e.Attributes); err != nil {
+			return e, err
+		}
+	}
+	if !stmt.ColumnIsNull(11) {
+		if err := json.Unmarshal(columnJSON(stmt, 11), &e.Echoes); err != nil {
 			return e, err
 		}
 	}

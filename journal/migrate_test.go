@@ -77,6 +77,7 @@ func TestOldVersions(t *testing.T) {
 		"version 5":                {"testdata/v5.db", 3},
 		"version 6":                {"testdata/v6.db", 3},
 		"version 7":                {"testdata/v7.db", 3},
+		"version 8":                {"testdata/v8.db", 3},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
