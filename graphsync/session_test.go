@@ -205,7 +205,8 @@ func edges(g *graphsync.Graph, kind graphsync.EdgeKind) []string {
 	return out
 }
 
-// why returns the reasons as "type value hops: path".
+// why returns the reasons as "type value hops: path", with "(named)" or "(action)" before the
+// path where no result showed the thing.
 func why(t testing.TB, g *graphsync.Graph, decision string, opts ...graphsync.Option) []string {
 	t.Helper()
 	reasons, err := g.Why(decision, opts...)
@@ -216,6 +217,9 @@ func why(t testing.TB, g *graphsync.Graph, decision string, opts ...graphsync.Op
 	for _, r := range reasons {
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s %s %d:", r.Entity.Type, r.Entity.Value, r.Hops)
+		if r.Origin != graphsync.OriginResult {
+			fmt.Fprintf(&b, " (%s)", r.Origin)
+		}
 		for _, s := range r.Path {
 			fmt.Fprintf(&b, " %s", s.Node.SpanID)
 			switch s.Edge {

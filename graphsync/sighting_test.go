@@ -45,7 +45,10 @@ func TestSightings(t *testing.T) {
 	}{
 		"once":           {[]entity.Entity{seen(1, entity.SourceRule, "", "1")}, []string{"1s e1 rule price=1 "}},
 		"before, after":  {[]entity.Entity{seen(3, entity.SourceRule, "", "2"), seen(1, entity.SourceRule, "doc", "1")}, []string{"1s e1 rule price=1 doc", "3s e3 rule price=2 doc"}},
-		"twice in a row": {[]entity.Entity{seen(1, entity.SourceAction, ""), seen(1, entity.SourceRule, "", "1")}, []string{"1s e1 action price=1 "}},
+		"twice in a row": {[]entity.Entity{seen(1, entity.SourceAction, ""), seen(1, entity.SourceRule, "", "1")}, []string{"1s e1 rule price=1 "}},
+		"named, shown":   {[]entity.Entity{seen(1, entity.SourceAction, "", "9"), seen(3, entity.SourceRule, "", "1")}, []string{"1s e1 action price=9 ", "3s e3 rule price=1 "}},
+		"shown, claimed": {[]entity.Entity{seen(1, entity.SourceRule, "", "1"), seen(3, entity.SourceClaim, "doc", "9")}, []string{"1s e1 rule price=1 ", "3s e3 rule price=1 doc"}},
+		"named, claimed": {[]entity.Entity{seen(1, entity.SourceAction, "", "9"), seen(3, entity.SourceClaim, "", "8")}, []string{"1s e1 action price=9 ", "3s e3 action price=8 "}},
 		"a model later":  {[]entity.Entity{seen(1, entity.SourceRule, ""), seen(3, entity.SourceModel, "doc")}, []string{"1s e1 rule price= ", "3s e1 rule price= doc"}},
 		"a model first":  {[]entity.Entity{seen(1, entity.SourceModel, "doc"), seen(3, entity.SourceRule, "", "1")}, []string{"1s e1 model price= doc", "3s e3 rule price=1 doc"}},
 		"clock back":     {[]entity.Entity{seen(3, entity.SourceRule, "", "1"), seen(4, entity.SourceRule, "", "2")}, []string{"3s e3 rule price=1 ", "2.5s e4 rule price=2 "}},

@@ -6,6 +6,7 @@ package warehouse_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -100,6 +101,51 @@ func TestSightingsOfAStep(t *testing.T) {
 				t.Errorf("last evaluated after %v with %s, want %ds with %s", at, e.Attributes, c.last, c.now)
 			}
 		})
+	}
+}
+
+// The link says whether a step showed an entity or only named it, the row which of its
+// attributes nobody looked up.
+func TestLinksOfActionsAndResults(t *testing.T) {
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}}
+	x, err := graphsync.Compile([]graphsync.Rule{
+		{Name: "action", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "args", Tool: "find", In: graphsync.InArgs, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "result", Tool: "find", Type: "Product", Value: "$.id", Attributes: map[string]graphsync.AttributeRule{
+			"price": price["price"], "status": {Path: "$.status", Optional: true},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(n int, span, tool, args, result string) []schema.Event {
+		return []schema.Event{
+			eventAt(n, schema.ToolStarting, span, "a", `{"tool":"`+tool+`","args":`+args+`}`, `{}`),
+			eventAt(n+1, schema.ToolCompleted, span, "a", `{"tool":"`+tool+`","result":`+result+`}`, `{}`),
+		}
+	}
+	g, err := warehouse.GraphOfRows(rowsSession, slices.Concat(
+		call(1, "found", "find", `{}`, `{"id":"A","price":1,"status":"new"}`),
+		call(3, "repeated", "find", `{"id":"A","price":2}`, `{"id":"A","price":2}`),
+		call(5, "partly", "find", `{"id":"A","price":3}`, `{"id":"A","price":3,"status":"old"}`),
+		call(7, "bought", "buy", `{"id":"A","price":4}`, `{}`),
+	), x, warehouse.GraphOptions{Recorder: "j", ReadAt: rowsBegin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, e := range g.Entities {
+		line := fmt.Sprintf("%s %s %s %s", e.SpanID, e.Source, g.Links[i].LinkType, e.Echoes)
+		for _, s := range e.Sightings {
+			line += fmt.Sprintf(", before %s %s", s.Source, s.Echoes)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`found rule EVALUATED `, `repeated rule NAMED ["price"], before claim `, `partly rule EVALUATED ["price"], before claim `, `bought action NAMED `,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entities (-want +got):\n%s", diff)
 	}
 }
 

@@ -183,6 +183,7 @@ func placements(names ...string) m {
 
 func rules(t testing.TB) *graphsync.Extractor {
 	t.Helper()
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}}
 	x, err := graphsync.Compile([]graphsync.Rule{
 		{
 			Name: "placements", Tool: "query_ad_inventory", Each: "$.placements[*]", Type: "Product", Value: "$.name",
@@ -197,6 +198,8 @@ func rules(t testing.TB) *graphsync.Extractor {
 			Name: "budget", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget",
 			ValueKind: entity.KindMoney, Currency: "USD",
 		},
+		{Name: "bought", Tool: "provision_campaign", In: graphsync.InAction, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "asked", Tool: "query_ad_inventory", In: graphsync.InArgs, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -223,6 +226,26 @@ func delegate(t testing.TB, id string) *story {
 	s.llm("L4", "A2", "c5=provision_campaign")
 	s.ask("T3", "A2", "c5=provision_campaign", "H", "conf1", m{"budget": "$50,000"})
 	s.add(schema.InvocationCompleted, "root", "R", "", nil, nil)
+	return s
+}
+
+// named is a run in which arguments name products before and beside results: those that a
+// result had shown, at another price, one that a result repeated, and one that none did.
+func named(t testing.TB, id string) *story {
+	s := newStory(t, id)
+	s.turn("1", "R")
+	s.agent("root", "A", "R")
+	s.llm("L1", "A", "c1=query_ad_inventory")
+	s.tool("T1", "A", "c1=query_ad_inventory", m{}, placements("Instagram Reels", "Strava Routes"))
+	s.llm("L2", "A", "c2=query_ad_inventory")
+	s.tool("T2", "A", "c2=query_ad_inventory", offer("Instagram Reels", 50000), offer("Instagram Reels", 50000))
+	s.llm("L3", "A", "c3=query_ad_inventory")
+	s.tool("T3", "A", "c3=query_ad_inventory", offer("Podcasts", 7), m{})
+	s.llm("L4", "A", "c4=provision_campaign")
+	s.ask("T4", "A", "c4=provision_campaign", "H", "conf1", m{"budget": "$50,000", "placements": []any{
+		m{"name": "Instagram Reels", "price": 1}, m{"name": "Podcasts", "price": 2}, m{"name": "Nowhere", "price": 3},
+	}})
+	s.end("T4", "A", "c4=provision_campaign", m{"placements": []any{}})
 	return s
 }
 
