@@ -115,7 +115,8 @@ func readAsking(e *schema.Event) (asking, bool) {
 		ADK struct {
 			ConfirmationID scalar `json:"confirmation_id"`
 			InterruptID    scalar `json:"interrupt_id"`
-			CallID         scalar `json:"function_call_id"`
+			CallID         scalar `json:"call_id"`
+			FunctionCallID scalar `json:"function_call_id"`
 			Confirmed      scalar `json:"confirmed"`
 			Accepted       scalar `json:"accepted"`
 			WaitedMS       scalar `json:"waited_ms"`
@@ -132,7 +133,7 @@ func readAsking(e *schema.Event) (asking, bool) {
 	// What cannot be read stays empty; the row itself is in the table of events.
 	_ = json.Unmarshal(e.Attributes, &attrs)
 	_ = json.Unmarshal(e.Content, &content)
-	a.pair = firstOf(attrs.ADK.ConfirmationID, attrs.ADK.InterruptID, attrs.ADK.CallID, scalar{&e.EventID})
+	a.pair = firstOf(attrs.ADK.ConfirmationID, attrs.ADK.InterruptID, attrs.ADK.CallID, attrs.ADK.FunctionCallID, scalar{&e.EventID})
 	a.tool = firstOf(content.Args.Call.Name, content.Tool)
 	a.confirmed, a.accepted = attrs.ADK.Confirmed.bool(), attrs.ADK.Accepted.bool()
 	a.waited = attrs.ADK.WaitedMS.float()

@@ -16,6 +16,7 @@ WITH
       COALESCE(
         JSON_VALUE(attributes, '$.adk.confirmation_id'),
         JSON_VALUE(attributes, '$.adk.interrupt_id'),
+        JSON_VALUE(attributes, '$.adk.call_id'),
         JSON_VALUE(attributes, '$.adk.function_call_id'),
         event_id) AS pair,
       COALESCE(JSON_VALUE(content, '$.args.originalFunctionCall.name'), JSON_VALUE(content, '$.tool'), '') AS tool,
