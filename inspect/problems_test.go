@@ -165,8 +165,8 @@ func BenchmarkNew(b *testing.B) {
 		llm, tool, id := fmt.Sprintf("l%d", i), fmt.Sprintf("t%d", i), fmt.Sprintf("c%d-%d", i, i)
 		s.row(schema.LLMRequest, llm, "u", attributes(m{"model": "gemini"})).
 			row(schema.LLMResponse, llm, "u", content(m{"response": "call: look"}), attributes(m{"function_calls": []m{{"id": id, "name": "look"}}})).
-			row(schema.ToolStarting, tool, "u", content(m{"tool": "look"}), adk(m{"function_call_id": id})).
-			row(schema.ToolCompleted, tool, "u", content(m{"tool": "look", "result": m{"n": i}}), attributes(m{"adk": m{"function_call_id": id},
+			row(schema.ToolStarting, tool, "u", content(m{"tool": "look"}), adk(m{"call_id": id})).
+			row(schema.ToolCompleted, tool, "u", content(m{"tool": "look", "result": m{"n": i}}), attributes(m{"adk": m{"call_id": id},
 				"entities": []m{{"type": "Product", "value": fmt.Sprintf("p%d", i%100), "confidence": 1}}}))
 	}
 	s.asks()

@@ -365,7 +365,7 @@ func checkConfirmation(t *testing.T, rows []row, s scenario) {
 		t.Errorf("row %d: no confirmation_id: %s", request.Seq, request.Attributes)
 	}
 	for _, a := range answers {
-		for _, key := range []string{"confirmation_id", "function_call_id"} {
+		for _, key := range []string{"confirmation_id", "call_id"} {
 			if got, want := at(a.attributes, "adk", key), at(request.attributes, "adk", key); got != want {
 				t.Errorf("row %d: attributes.adk.%s = %v, want %v as requested", a.Seq, key, got, want)
 			}

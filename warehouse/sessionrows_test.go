@@ -134,12 +134,12 @@ func TestRequestsOfSteps(t *testing.T) {
 		{"pending", []schema.Event{eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k"`))},
 			map[string][]string{"h": {"CONFIRMATION k buyer buy 1s - - - -"}}},
 		{"answered, as the answer says", []schema.Event{
-			eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k","function_call_id":"c"`)),
+			eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k","call_id":"c"`)),
 			eventAt(4, answered, "root", "other", `{"tool":"x"}`, adk(`"confirmation_id":"k","confirmed":true,"accepted":false,"waited_ms":2500.5`)),
 		}, map[string][]string{"h": {"CONFIRMATION k buyer buy 1s 4s true false 2500.5"}}},
 		{"the time between the rows", []schema.Event{
-			eventAt(1, in, "h", "a", `{"tool":"ask_user"}`, adk(`"interrupt_id":"i","function_call_id":"c"`)),
-			eventAt(3, given, "root", "a", `{}`, adk(`"interrupt_id":"i","function_call_id":"d"`)),
+			eventAt(1, in, "h", "a", `{"tool":"ask_user"}`, adk(`"interrupt_id":"i","call_id":"c"`)),
+			eventAt(3, given, "root", "a", `{}`, adk(`"interrupt_id":"i","call_id":"d"`)),
 		}, map[string][]string{"h": {"INPUT i a ask_user 1s 3s - - 2000"}}},
 		{"first request, first answer", []schema.Event{
 			eventAt(5, answered, "r2", "a", `{}`, adk(`"confirmation_id":"k","confirmed":false`)),
@@ -150,22 +150,22 @@ func TestRequestsOfSteps(t *testing.T) {
 		{"an answer alone", []schema.Event{eventAt(4, answered, "root", "a", `{"tool":"buy"}`, adk(`"confirmation_id":"k","confirmed":true`))},
 			map[string][]string{"root": {"CONFIRMATION k a buy - 4s true - -"}}},
 		{"an answer of another kind", []schema.Event{
-			eventAt(1, ask, "h", "a", `{}`, adk(`"function_call_id":"c"`)),
-			eventAt(2, given, "root", "a", `{}`, adk(`"function_call_id":"c"`)),
+			eventAt(1, ask, "h", "a", `{}`, adk(`"call_id":"c"`)),
+			eventAt(2, given, "root", "a", `{}`, adk(`"call_id":"c"`)),
 		}, map[string][]string{"h": {"CONFIRMATION c a  1s - - - -"}, "root": {"INPUT c a  - 2s - - -"}}},
 		// The plugin for Python puts requests on the span of the agent, and knows calls only.
 		{"several on one span", []schema.Event{
 			eventAt(1, schema.AgentStarting, "agent", "root", `{}`, `{}`),
-			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation","args":{}}`, adk(`"function_call_id":"c1"`)),
+			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation","args":{}}`, adk(`"call_id":"c1"`)),
 			eventAt(3, schema.HITLCredentialRequest, "agent", "root", `{"tool":"adk_request_credential"}`, `{"adk":"lost"}`),
-			eventAt(4, ask, "agent", "sub", `"text"`, adk(`"function_call_id":"c2"`)),
-			eventAt(6, answered, "agent", "root", `{"tool":"adk_request_confirmation","result":{"confirmed":true}}`, adk(`"function_call_id":"c2"`)),
+			eventAt(4, ask, "agent", "sub", `"text"`, adk(`"call_id":"c2"`)),
+			eventAt(6, answered, "agent", "root", `{"tool":"adk_request_confirmation","result":{"confirmed":true}}`, adk(`"call_id":"c2"`)),
 		}, map[string][]string{"agent": {
 			"CONFIRMATION c1 root adk_request_confirmation 2s - - - -",
 			"CREDENTIAL e03 root adk_request_credential 3s - - - -",
 			"CONFIRMATION c2 sub  4s 6s - - 2000",
 		}}},
-		{"without a span", []schema.Event{eventAt(1, in, "", "a", `{}`, adk(`"interrupt_id":null,"function_call_id":7`))},
+		{"without a span", []schema.Event{eventAt(1, in, "", "a", `{}`, adk(`"interrupt_id":null,"call_id":7`))},
 			map[string][]string{"": {"INPUT 7 a  1s - - - -"}}},
 		{"values that are none", []schema.Event{
 			eventAt(1, ask, "h", "a", `{"tool":{}}`, adk(`"confirmation_id":"k"`)),
