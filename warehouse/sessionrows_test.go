@@ -4,8 +4,10 @@
 package warehouse_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -153,7 +155,27 @@ func TestRequestsOfSteps(t *testing.T) {
 			eventAt(1, ask, "h", "a", `{}`, adk(`"call_id":"c"`)),
 			eventAt(2, given, "root", "a", `{}`, adk(`"call_id":"c"`)),
 		}, map[string][]string{"h": {"CONFIRMATION c a  1s - - - -"}, "root": {"INPUT c a  - 2s - - -"}}},
-		// The plugin for Python puts requests on the span of the agent, and knows calls only.
+		// The plugin for Python puts requests on the span of the agent, and tells no ids.
+		{"without ids", []schema.Event{
+			eventAt(1, answered, "root", "root", `{}`, `{"adk":{"app_name":"x"}}`), // of a request that the record lacks
+			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation"}`, `{}`),
+			eventAt(3, in, "agent", "root", `{"tool":"adk_request_input"}`, `{}`),
+			eventAt(4, ask, "agent", "sub", `{"tool":"adk_request_confirmation"}`, adk(`"call_id":""`)),
+			eventAt(5, ask, "agent", "named", `{}`, adk(`"confirmation_id":"k"`)),
+			eventAt(6, answered, "root", "root", `{}`, `{}`),
+			eventAt(8, answered, "root", "root", `{}`, `{}`),
+			eventAt(9, answered, "root", "root", `{}`, `{}`),
+			eventAt(10, given, "root", "root", `{}`, `{}`),
+		}, map[string][]string{"agent": {
+			"CONFIRMATION e02 root adk_request_confirmation 2s 6s - - 4000",
+			"INPUT e03 root adk_request_input 3s 10s - - 7000",
+			"CONFIRMATION e04 sub adk_request_confirmation 4s 8s - - 4000",
+			"CONFIRMATION k named  5s - - - -",
+		}, "root": {
+			"CONFIRMATION e01 root  - 1s - - -",
+			"CONFIRMATION e09 root  - 9s - - -",
+		}}},
+		// Other recorders name the call alone.
 		{"several on one span", []schema.Event{
 			eventAt(1, schema.AgentStarting, "agent", "root", `{}`, `{}`),
 			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation","args":{}}`, adk(`"call_id":"c1"`)),
@@ -171,6 +193,13 @@ func TestRequestsOfSteps(t *testing.T) {
 			eventAt(1, ask, "h", "a", `{"tool":{}}`, adk(`"confirmation_id":"k"`)),
 			eventAt(2, answered, "root", "a", ``, adk(`"confirmation_id":"k","confirmed":"yes","accepted":[true],"waited_ms":"NaN"`)),
 		}, map[string][]string{"h": {"CONFIRMATION k a  1s 2s - - 1000"}}},
+	}
+	for _, c := range slices.Clone(cases) {
+		c.name, c.rows = c.name+", as it was named before", slices.Clone(c.rows)
+		for i := range c.rows {
+			c.rows[i].Attributes = bytes.ReplaceAll(c.rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
+		}
+		cases = append(cases, c)
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -203,6 +232,19 @@ func shown[T any](v *T) string {
 		return "-"
 	}
 	return fmt.Sprint(*v)
+}
+
+// A check names the call that it is about, under whichever name its row has it.
+func TestCallOfACheck(t *testing.T) {
+	for _, name := range []string{"call_id", "function_call_id"} {
+		g := rowsOf(t, []schema.Event{
+			eventAt(1, schema.ToolStarting, "tool", "a", `{"tool":"buy","args":{}}`, `{"adk":{"`+name+`":"c1"}}`),
+			eventAt(2, schema.WorldChangeCheck, "check", "a", `{}`, `{"adk":{"verdict":"safe","`+name+`":"c1"}}`),
+		})
+		if c := g.Checks[0]; c.CallID != "c1" || c.Tool != "buy" || g.Nodes[0].CallID != "c1" {
+			t.Errorf("%s: check of call %q of tool %q, step of call %q", name, c.CallID, c.Tool, g.Nodes[0].CallID)
+		}
+	}
 }
 
 // A check names the step of its row.
