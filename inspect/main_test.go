@@ -113,7 +113,7 @@ func (s *script) answers(run string, attrs m) *script {
 		keys[k] = v
 	}
 	return s.start(run).
-		row(schema.UserMessageReceived, "root-"+run, "", content(m{"text_summary": ""})).
+		row(schema.UserMessageReceived, "root-"+run, "", content(m{"text_summary": "Function response: adk_request_confirmation"})).
 		row(schema.HITLConfirmationRequestCompleted, "root-"+run, "", content(m{"tool": "adk_request_confirmation", "result": m{"confirmed": keys["confirmed"]}}), adk(keys))
 }
 

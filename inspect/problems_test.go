@@ -119,6 +119,16 @@ func TestSummary(t *testing.T) {
 		t.Errorf("summary (-want +got):\n%s", d)
 	}
 	long := newScript(t).start("r").row(schema.UserMessageReceived, "u", "", content(m{"text_summary": "\n \t" + strings.Repeat("ä ", 200) + "\nnext"}))
+	// What only answers calls is not what the session is about.
+	for text, want := range map[string]string{
+		"Function response: buy": "Buy ads", "Function response: a.b | Function response: mcp:c-d": "Buy ads",
+		"Function response: buy | and this": "Function response: buy | and this", "Function response: is what I want": "Function response: is what I want",
+	} {
+		s := newScript(t).start("r0").row(schema.UserMessageReceived, "u", "", content(m{"text_summary": text})).asks()
+		if title := s.see(at(60)).Title; title != want {
+			t.Errorf("title %q of a session that begins with %q, want %q", title, text, want)
+		}
+	}
 	if title := []rune(long.see(at(60)).Title); len(title) != 120 || title[119] != '…' {
 		t.Errorf("title of %d characters, want 120 with an ellipsis: %s", len(title), string(title))
 	}
