@@ -132,7 +132,7 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 		}
 		read.entities = append(read.entities, asked...)
 	}
-	if x == nil || len(x.byEvent[e.EventType]) == 0 {
+	if x == nil || len(x.byEvent[e.EventType]) == 0 || bringsResults(e) {
 		return read, nil
 	}
 	docs := documents{marked: jsonenc.Marked(string(e.Content)), started: started}

@@ -322,7 +322,7 @@ func (rec *Recorder) answerInput(ctx agent.InvocationContext, ictx context.Conte
 	}, body{
 		content: func(d jsonenc.Doc) { responseContent(d, in.response) },
 		adk: func(d jsonenc.Doc) {
-			pairKeys(d, pauseOf(inputTool), in.response.ID)
+			askKeys(d, pauseOf(inputTool), in.response.ID)
 			answerKeys(d, out)
 			d.Bool("accepted", out.Accepted)
 			d.Bool("enforced", true)

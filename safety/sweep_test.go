@@ -332,9 +332,6 @@ func TestSweepReasons(t *testing.T) {
 
 // TestSweepTwoErrors lets each two calls of the whole path fail.
 func TestSweepTwoErrors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("each pair of calls")
-	}
 	calls := sweep(t, nil).calls
 	for i := range calls {
 		for j := i + 1; j < len(calls)+6; j++ {

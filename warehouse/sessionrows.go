@@ -287,11 +287,11 @@ type checkReport struct {
 func worldChangeCheckRow(e *schema.Event, tools map[string]string, recorder string, at time.Time) WorldChangeCheckRow {
 	var attrs struct {
 		ADK struct {
+			schema.CallIDs
 			Verdict        string `json:"verdict"`
 			Stage          string `json:"stage"`
 			ApprovalID     string `json:"approval_id"`
 			ConfirmationID string `json:"confirmation_id"`
-			CallID         string `json:"function_call_id"`
 		} `json:"adk"`
 	}
 	if len(e.Attributes) > 0 {
@@ -301,7 +301,7 @@ func worldChangeCheckRow(e *schema.Event, tools map[string]string, recorder stri
 	r := WorldChangeCheckRow{
 		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: eventTime(e),
 		Verdict: attrs.ADK.Verdict, Stage: attrs.ADK.Stage, ApprovalID: attrs.ADK.ApprovalID,
-		ConfirmationID: attrs.ADK.ConfirmationID, CallID: attrs.ADK.CallID, Tool: tools[attrs.ADK.CallID],
+		ConfirmationID: attrs.ADK.ConfirmationID, CallID: attrs.ADK.CallID(), Tool: tools[attrs.ADK.CallID()],
 		Alerts: []AlertRow{}, Recorder: recorder, CreatedAt: at, NodeKey: graphsync.RowNodeKey(e),
 	}
 	var report checkReport

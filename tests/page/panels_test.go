@@ -248,6 +248,7 @@ func TestTrajectory(t *testing.T) {
 	p := openDemo(t, "s=nike&v=trajectory")
 	const v = "#panel-trajectory"
 	p.shows(v+" .toolbar", "49 rows")
+	p.shows(v+" .steps", "A message without text: it answers a request.")
 	p.click(v+" .chip.filter", "Errors only")
 	p.shows(v+" .toolbar", "1 of 49 rows")
 	p.shows(v+" .steps", "The world has changed", "Error")

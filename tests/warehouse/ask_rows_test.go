@@ -107,12 +107,12 @@ func (s *story) llm(span, parent string, calls ...string) {
 
 func (s *story) start(span, parent, call string, args any) {
 	id, tool, _ := strings.Cut(call, "=")
-	s.add(schema.ToolStarting, "planner", span, parent, m{"tool": tool, "args": args}, m{".function_call_id": id})
+	s.add(schema.ToolStarting, "planner", span, parent, m{"tool": tool, "args": args}, m{".call_id": id})
 }
 
 func (s *story) end(span, parent, call string, result any) {
 	id, tool, _ := strings.Cut(call, "=")
-	s.add(schema.ToolCompleted, "planner", span, parent, m{"tool": tool, "result": result}, m{".function_call_id": id})
+	s.add(schema.ToolCompleted, "planner", span, parent, m{"tool": tool, "result": result}, m{".call_id": id})
 }
 
 func (s *story) tool(span, parent, call string, args, result any) {
@@ -131,7 +131,7 @@ func (s *story) ask(span, parent, call, hitl, confirmation string, args any) {
 func (s *story) request(span, parent, call, tool, confirmation string, args any) {
 	s.add(schema.HITLConfirmationRequest, "planner", span, parent,
 		m{"tool": "adk_request_confirmation", "args": m{"originalFunctionCall": m{"id": call, "name": tool, "args": args}}},
-		m{".function_call_id": call, ".confirmation_id": confirmation, ".approval_id": "approval-" + confirmation})
+		m{".call_id": call, ".confirmation_id": confirmation, ".approval_id": "approval-" + confirmation})
 }
 
 // answer starts a run that answers a request, in the same invocation.
@@ -150,7 +150,7 @@ func (s *story) check(span, parent, confirmation, call, verdict string, alerts .
 	s.add(schema.WorldChangeCheck, "root", span, parent, m{
 		"verdict": verdict, "total_entities": 3, "stale_entities": stale, "alerts": append([]m{}, alerts...),
 		"entities": []m{{"outcome": "unchanged"}},
-	}, m{".verdict": verdict, ".stage": "answer", ".approval_id": "approval-" + confirmation, ".confirmation_id": confirmation, ".function_call_id": call})
+	}, m{".verdict": verdict, ".stage": "answer", ".approval_id": "approval-" + confirmation, ".confirmation_id": confirmation, ".call_id": call})
 }
 
 func (s *story) key(span string) string {

@@ -119,7 +119,7 @@ func (w *wander) work(name, parent string, depth int) {
 				span := w.name("T")
 				w.start(span, agent, call, m{})
 				if try == 0 {
-					e := w.add(schema.ToolError, "planner", span, agent, m{"tool": "query_ad_inventory"}, m{".function_call_id": strings.Split(call, "=")[0]})
+					e := w.add(schema.ToolError, "planner", span, agent, m{"tool": "query_ad_inventory"}, m{".call_id": strings.Split(call, "=")[0]})
 					e.Status, e.ErrorMessage = schema.StatusError, "timeout"
 					continue
 				}
