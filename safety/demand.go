@@ -152,6 +152,12 @@ func selected(document any, start string, path *jsonpath.Path, o Operator) ([]an
 	}
 }
 
+// unread is the failure of an entity of which nothing shows an attribute with a condition. It
+// is never waived: there is no value of which kind the condition could be.
+func (q *inquiry) unread(e entity.Canonical, name string) Failure {
+	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e.Type, name))
+}
+
 // needs returns what the conditions of the policy come to for the entities of a request,
 // nil without any.
 func (q *inquiry) needs(ctx context.Context, b rulebook, entities []entity.Canonical) map[string]map[string]Need {
@@ -166,6 +172,9 @@ func (q *inquiry) needs(ctx context.Context, b rulebook, entities []entity.Canon
 				a.values = q.said(e, name)
 			}
 			d := q.demand(ctx, b, e, a)
+			if len(a.values) == 0 {
+				d.failures = append(d.failures, q.unread(e, name))
+			}
 			n := Need{Condition: d.phrase}
 			if len(d.failures) > 0 {
 				n.Problem = d.failures[0].Detail
