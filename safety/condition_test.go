@@ -266,6 +266,19 @@ func TestConditionOfOtherArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	said(t, b.check(), "incomplete_record: the arguments of the request are not those it was asked with")
+
+	b.cfg.Ledger = spoilt{b.ledger, func(a *safety.Approval) { a.Args = []byte(`{"cpus":`) }}
+	if b.guard, err = safety.NewGuard(b.cfg); err != nil {
+		t.Fatal(err)
+	}
+	said(t, b.check(), "incomplete_record: ...", "policy: ... the arguments cannot be read: ...")
+}
+
+// Without a request there are no arguments.
+func TestConditionOfASession(t *testing.T) {
+	b := newBench(t, having("free", at(safety.AtLeast, "$.cpus")), free(64))
+	said(t, b.check(), "policy: free has to be at least $.cpus, which cannot be evaluated: there is no request, and so no arguments that $.cpus could be read from; it can be checked when a tool asks for approval")
+	said(t, newBench(t, having("free", literal(safety.AtLeast, "8")), free(64)).check())
 }
 
 // TestConditionIsTold holds every text in which a condition shows.
