@@ -236,6 +236,37 @@ func TestNotChosenIsBounded(t *testing.T) {
 	}
 }
 
+// One list among many that lacks the chosen entry is enough, wherever it stands.
+func TestOneListWithoutTheChosen(t *testing.T) {
+	for _, lacking := range []int{0, 63, 64, 65, 575, 576, 577, 699} {
+		r := &recorder{t: t, run: "1"}
+		for i := range 700 {
+			list := items(item("a", 40), item("b", 9))
+			if i == lacking {
+				list = items(item("b", 9))
+			}
+			r.tooled("find", m{}, list, nil)
+		}
+		if n := choose(t, r, buying("a"), nil).NotChosen.Total; n != 0 {
+			t.Errorf("the list %d lacks what was chosen, and %d things were not chosen", lacking, n)
+		}
+	}
+}
+
+// A rule without attributes shows that things are there.
+func TestNotChosenWithoutAttributes(t *testing.T) {
+	rules := choiceRules()
+	rules[0].Attributes = nil
+	r := &recorder{t: t, run: "1"}
+	r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(t, rules))
+	sel, err := ev.Select(t.Context(), testSession, buying("a"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "not chosen", []string{"b"}, valuesOf(sel.NotChosen.Entities))
+}
+
 // Whatever a session has, a thing was not chosen exactly if the rule of Select says so. The
 // oracle says it word by word.
 func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
