@@ -93,6 +93,8 @@ func TestHint(t *testing.T) {
 		}()...), "Buy. Not seen: C 0, C 1, C 2, C 3, C 4, and 2 more."},
 		{"the tool says what only we say", `Buy. rests  ON nothing "much"`, complete(version), `"Buy. rests  ON nothing 'much'". Rests on Version v1.9.0 passed.`},
 		{"the tool says that all was seen", "Buy. Not seen: nothing.", complete(version), `"Buy. Not seen: nothing.". Rests on Version v1.9.0 passed.`},
+		{"the tool opens a quote", `Say "yes`, complete(version), `"Say 'yes". Rests on Version v1.9.0 passed.`},
+		{"the tool quotes", `Say "yes" and "no"`, complete(version), `Say "yes" and "no". Rests on Version v1.9.0 passed.`},
 		{"the tool says that it replaces", "Replaces the request of noon", complete(version), `"Replaces the request of noon". Rests on Version v1.9.0 passed.`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
