@@ -66,17 +66,22 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 		return rec.deny(c, name, safety.CodeInvalid, err.Error()), nil
 	}
 
-	confirmation, again := ctx.ToolConfirmation(), false
+	confirmation, replaces := ctx.ToolConfirmation(), ""
 	if confirmation == nil {
 		var refusal map[string]any
-		if refusal, again = rec.repeated(ctx, r, c, args); refusal != nil {
+		if refusal, replaces = rec.repeated(ctx, r, c, args); refusal != nil {
 			return refusal, nil
 		}
 	}
 	switch {
-	case confirmation == nil && (always || again) && !c.inner:
-		// What was refused never runs unasked, whatever the tool would decide now.
-		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
+	case confirmation == nil && (always || replaces != "") && !c.inner:
+		// What was refused never runs unasked, whatever the tool would decide now. It is
+		// asked for as the tool did.
+		question, known := rec.questions.Get(replaces)
+		if !known {
+			question.Hint = approvalHint(name)
+		}
+		if err := ctx.RequestConfirmation(question.Hint, question.Payload); err != nil {
 			return rec.deny(c, name, CodeCannotAsk, err.Error()), nil
 		}
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)

@@ -50,7 +50,7 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 		rec.log.Warn("contextgraph: a confirmation was asked for inside of an agent that runs as a tool; nobody sees it and the call does not run", "tool", name)
 		return nil
 	}
-	enforced, _ := rec.enforced(name)
+	enforced, always := rec.enforced(name)
 	var err error
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,6 +76,9 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 	var approval safety.Approval
 	if approval, err = rec.ask(ctx, r, c, args, enforced); err != nil {
 		return nil
+	}
+	if enforced && !always {
+		rec.questions.Add(approval.ID, request)
 	}
 	if enforced {
 		request.Payload = withSummary(request.Payload, approval.Shown())

@@ -63,9 +63,9 @@ func (r *run) noteRefusal(c *call, args map[string]any, err error) {
 // repeated refuses a call that was refused in this run before, with the same agent, tool
 // and arguments, or that may not be asked for again because of what became of an earlier
 // request: nobody is asked again, and nothing is checked again. What the model can still do
-// is to change the call. It returns nil for any other call; again says that a new request
-// will replace one that ended by drift.
-func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[string]any) (refused map[string]any, again bool) {
+// is to change the call. It returns nil for any other call; replaces is
+// the approval that ended by drift and that a new request will replace, if there is one.
+func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[string]any) (refused map[string]any, replaces string) {
 	var before *safety.Refusal
 	repeats := 0
 	key, ok := keyOfCall(c, args)
@@ -83,7 +83,7 @@ func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[strin
 		replaces, err := rec.guard.Replaces(rctx, rec.requestOf(r, c, args))
 		switch {
 		case err == nil && (before == nil || replaces != ""):
-			return nil, replaces != ""
+			return nil, replaces
 		case err != nil && !errors.As(err, &refusal):
 			refusal = &safety.Refusal{Code: safety.CodeInternal, Tool: c.name, Message: err.Error()}
 		}
@@ -107,5 +107,5 @@ func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[strin
 		actions.SkipSummarization = true
 	}
 	c.repeated = true
-	return rec.refuse(c, refusal), false
+	return rec.refuse(c, refusal), ""
 }

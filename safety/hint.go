@@ -46,7 +46,7 @@ const (
 // whether the record is incomplete. If the text is too long, own is cut.
 //
 // A value that is not one plain word stands in quotes. So does own, if it says what only the
-// other sentences say.
+// other sentences say, or if its own quotes do not end.
 func (a Approval) Hint(own string) string {
 	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
@@ -60,16 +60,21 @@ func sentences(list ...string) string {
 // ownHint returns what the tool says in at most limit bytes.
 func ownHint(own string, limit int) string {
 	own = strings.TrimSpace(visible(own))
-	lower := strings.ToLower(strings.Join(strings.Fields(own), " "))
-	for _, begin := range [...]string{hintReplaces, hintRests, hintNotSeen} {
-		if strings.Contains(lower, strings.ToLower(begin)) {
-			return quoted(clip.Text(own, limit-len(`"".`))) + "."
+	if whole := clip.Text(own, limit-len(".")); !forges(own) && strings.Count(whole, `"`)%2 == 0 {
+		if whole == "" || strings.HasSuffix(whole, ".") {
+			return whole
 		}
+		return whole + "."
 	}
-	if own = clip.Text(own, limit-len(".")); own == "" || strings.HasSuffix(own, ".") {
-		return own
-	}
-	return own + "."
+	return quoted(clip.Text(own, limit-len(`"".`))) + "."
+}
+
+// forges reports whether a text says what only the sentences behind it say.
+func forges(own string) bool {
+	own = strings.ToLower(strings.Join(strings.Fields(own), " "))
+	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen}, func(begin string) bool {
+		return strings.Contains(own, strings.ToLower(begin))
+	})
 }
 
 // restsHint names what was seen of the entities.

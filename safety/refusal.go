@@ -143,9 +143,9 @@ func next(code string, last bool) string {
 	case CodeDrift, CodeBlocked:
 		return "Nothing was carried out, and this approval is void. Look at the alerts: they have the present values. If the plan is still right with these, make the same call again, and a person is asked again; read again first what the alerts do not show. If it is not, plan anew with the present values, and ask for approval of the new plan."
 	case CodeAsked:
-		return "Do not repeat this call: a person is being asked for it. Wait for the answer."
+		return "Do not repeat this call: a person is asked for it already. Wait for the answer, or plan anew and ask for approval of the new plan."
 	case CodeAskedTooOften:
-		return "Do not repeat this call with the same arguments: it stays blocked in this turn. Look at the alerts, read the changed data again, plan anew with the present values, and ask for approval of the new plan. Or report what keeps changing."
+		return "Do not repeat this call: with the same arguments it stays blocked in this turn. Look at the alerts, read the changed data again, plan anew with the present values, and ask for approval of the new plan. Or report what keeps changing."
 	case CodeRejected:
 		return "Do not repeat this call: a person rejected it. Ask what should be different before you plan again, and ask for approval of the new plan."
 	case CodeCheckFailed:
