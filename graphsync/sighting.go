@@ -195,8 +195,9 @@ func (g *Graph) Sightings() [][]Known {
 	return out
 }
 
-// joined is merged for the graph, where what one row showed stays shown: of a result that has
-// the thing without attributes, beside words that say some, it is that the thing exists.
+// joined is merged for the graph, where what a row showed stays shown. A result may show a
+// thing without attributes, and words of the span may say some: then the thing was shown to
+// exist.
 func joined(earlier, later entity.Entity) entity.Entity {
 	out := merged(earlier, later)
 	if !out.Shows() && (earlier.Shows() || later.Shows()) {
