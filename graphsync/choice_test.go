@@ -23,7 +23,7 @@ func choiceRules() []graphsync.Rule {
 	rules[0].Alternatives = true
 	more, got := rules[0], rules[0]
 	more.Name, more.Each = "more", "$.more[*]"
-	got.Name, got.Tool, got.Each, got.Alternatives = "got", "get", "$", false
+	got.Name, got.Tool, got.Alternatives = "got", "get", false
 	return append(rules, more, got,
 		graphsync.Rule{Name: "said", In: graphsync.InContent, Event: schema.UserMessageReceived, Type: "Product", Value: "$.name"},
 		graphsync.Rule{Name: "asked", Tool: "get", In: graphsync.InArgs, Each: "$.of[*]", Type: "Product", Value: "$.name"},
@@ -113,11 +113,11 @@ func TestNotChosen(t *testing.T) {
 		}, []string{"a"}, []string{"b"}, ""},
 		"a rule without alternatives": {func(r *recorder) {
 			r.tooled("find", m{}, list, nil)
-			r.tooled("get", m{}, item("b", 9), nil)
+			r.tooled("get", m{}, items(item("a", 40), item("b", 9)), nil)
 		}, []string{"a"}, []string{"c"}, "got 4"},
 		"arguments": {func(r *recorder) {
 			r.tooled("find", m{}, list, nil)
-			r.tooled("get", m{"of": []m{{"name": "b"}}}, item("c", 9), nil)
+			r.tooled("get", m{"of": []m{{"name": "b"}}}, items(item("c", 9)), nil)
 		}, []string{"a"}, []string{}, "asked 3"},
 		"a user": {func(r *recorder) {
 			r.add(schema.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
@@ -236,6 +236,37 @@ func TestNotChosenIsBounded(t *testing.T) {
 	}
 }
 
+// One list among many that lacks the chosen entry is enough, wherever it stands.
+func TestOneListWithoutTheChosen(t *testing.T) {
+	for _, lacking := range []int{0, 63, 64, 65, 575, 576, 577, 699} {
+		r := &recorder{t: t, run: "1"}
+		for i := range 700 {
+			list := items(item("a", 40), item("b", 9))
+			if i == lacking {
+				list = items(item("b", 9))
+			}
+			r.tooled("find", m{}, list, nil)
+		}
+		if n := choose(t, r, buying("a"), nil).NotChosen.Total; n != 0 {
+			t.Errorf("the list %d lacks what was chosen, and %d things were not chosen", lacking, n)
+		}
+	}
+}
+
+// A rule without attributes shows that things are there.
+func TestNotChosenWithoutAttributes(t *testing.T) {
+	rules := choiceRules()
+	rules[0].Attributes = nil
+	r := &recorder{t: t, run: "1"}
+	r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(t, rules))
+	sel, err := ev.Select(t.Context(), testSession, buying("a"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "not chosen", []string{"b"}, valuesOf(sel.NotChosen.Entities))
+}
+
 // Whatever a session has, a thing was not chosen exactly if the rule of Select says so. The
 // oracle says it word by word.
 func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
@@ -285,8 +316,11 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 					r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
 				}
 			case 0:
-				n := name()
-				all = append(all, sighting{r.tooled("get", m{}, item(n, 1), nil).Seq, "", n, true})
+				list, names := entries()
+				row := r.tooled("get", m{}, items(list...), nil).Seq
+				for _, n := range names {
+					all = append(all, sighting{row, "", n, true})
+				}
 			case 1:
 				n := name()
 				all = append(all, sighting{r.add(schema.UserMessageReceived, "", "R", "", m{"name": n}, nil).Seq, "", n, false})
@@ -365,8 +399,9 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 	child := schema.Session{App: "researcher", User: "u1", ID: "inner"}
 	for name, test := range map[string]struct {
 		rows  func(c *recorder)
-		own   func(r *recorder)
-		found string // by a model, in the session of the agent
+		first func(r *recorder) // before the agent
+		own   func(r *recorder) // after it
+		found string            // by a model, in the session of the agent
 		want  []string
 	}{
 		"a list":                             {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) }, want: []string{"b"}},
@@ -382,6 +417,8 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 		}, want: []string{"b"}},
 		"the caller read it as well": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) },
 			own: func(r *recorder) { r.tooled("find", m{}, items(item("b", 9)), nil) }},
+		"numbers that count in each session": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("b", 9)), nil) },
+			first: func(r *recorder) { r.tooled("find", m{}, items(item("a", 40)), nil) }},
 		"the result of the agent is rewritten": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) },
 			own: func(r *recorder) {
 				r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "researcher"}, m{"adk.of": r.rows[len(r.rows)-1].EventID, "adk.result": "x"})
@@ -399,7 +436,10 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 				e.Attributes = []byte(strings.ReplaceAll(string(e.Attributes), `"started":"0`, `"started":"c`))
 			}
 			r := &recorder{t: t, run: "1"}
-			for range len(c.rows) {
+			if test.first != nil {
+				test.first(r)
+			}
+			for range len(c.rows) - len(r.rows) {
 				r.add(schema.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
 			}
 			r.tooled("researcher", m{}, m{"result": "a is fine"}, m{"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})

@@ -45,6 +45,8 @@ type Approval struct {
 	Warnings []string `json:"warnings"`
 	// Entities are what it rests on: as the human saw it, and as the last check found it.
 	Entities []Rested `json:"entities"`
+	// NotChosen is what was there to choose from and does not count; nil if nothing was.
+	NotChosen *NotChosen `json:"not_chosen,omitempty"`
 	// Answers are the answers of humans in the order in which they came, Checks the checks.
 	Answers []Answer `json:"answers"`
 	Checks  []Check  `json:"checks"`
@@ -76,6 +78,21 @@ type Rested struct {
 	Unseen bool `json:"unseen,omitempty"`
 	// Reason says why it could not be checked.
 	Reason string `json:"reason,omitempty"`
+}
+
+// NotChosen is what a request had to choose from and did not choose. Entities are the first
+// of them, Total is how many there are.
+type NotChosen struct {
+	Total    int           `json:"total"`
+	Entities []Alternative `json:"entities"`
+}
+
+// Alternative is one of them, as it was read last.
+type Alternative struct {
+	Type   string            `json:"type"`
+	Value  string            `json:"value"`
+	Seen   map[string]string `json:"seen"`
+	SeenAt time.Time         `json:"seen_at,omitzero"`
 }
 
 // Answer is what a human said to a request, and what the guard made of it.

@@ -128,7 +128,16 @@ type payload struct {
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
-		Warnings []string `json:"warnings"`
+		Warnings  []string `json:"warnings"`
+		NotChosen struct {
+			Total    int `json:"total"`
+			Entities []struct {
+				Type       string            `json:"type"`
+				Value      string            `json:"value"`
+				Attributes map[string]string `json:"attributes"`
+				SeenAt     time.Time         `json:"seen_at"`
+			} `json:"entities"`
+		} `json:"not_chosen"`
 	} `json:"contextgraph"`
 }
 
@@ -170,6 +179,9 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.Entities = append(q.Entities, Rested{
 			Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: e.Attributes, SeenAt: clock(e.SeenAt), Conditions: e.Conditions,
 		})
+	}
+	for _, e := range seen.NotChosen.Entities {
+		q.notChosen(seen.NotChosen.Total, Alternative{Type: e.Type, Value: e.Value, Seen: e.Attributes, SeenAt: clock(e.SeenAt)})
 	}
 	if known := c.byID[q.ID]; q.ID != "" && known != nil {
 		return // the same request, shown once more
@@ -255,6 +267,12 @@ func (c *collector) ledger(a *safety.Approval) {
 			})
 		}
 	}
+	if len(a.NotChosen.Entities) > 0 {
+		q.NotChosen = nil
+		for _, e := range a.NotChosen.Entities {
+			q.notChosen(a.NotChosen.Total, Alternative{Type: e.Type, Value: e.Value, Seen: shown(e.Seen), SeenAt: clock(e.SeenAt)})
+		}
+	}
 	if len(a.Report) > 0 {
 		q.addCheck(a.Report, Check{Row: -1, Stage: lastStage(a.State), At: clock(a.UpdatedAt), Verdict: a.Verdict})
 	}
@@ -270,6 +288,14 @@ func conditions(needs map[string]safety.Need) map[string]string {
 		out[name] = n.Condition
 	}
 	return out
+}
+
+// notChosen adds one of the things that were not chosen.
+func (q *request) notChosen(total int, e Alternative) {
+	if q.NotChosen == nil {
+		q.NotChosen = &NotChosen{Total: total}
+	}
+	q.NotChosen.Entities = append(q.NotChosen.Entities, e)
 }
 
 // lastStage is what the last check of an approval in the state was made for, as far as the

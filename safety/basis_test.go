@@ -112,7 +112,7 @@ func TestBasis(t *testing.T) {
 		{name: "an echo of what was read", seen: item(readAt("$10"), echoAt("$99")), now: values{"price": usd("$10")}},
 		{name: "an echo of one attribute", seen: item(entity.Entity{Source: entity.SourceRule, Echoes: []string{"id"}, Attributes: values{"id": entity.Text("7"), "price": usd("$10")}}),
 			now: values{"id": entity.Text("7"), "price": usd("$10")}, rules: priceRules,
-			want: []string{"nothing_seen: nothing on record shows id: no rule of the configuration shows it"}},
+			want: []string{"nothing_seen: nothing on record shows id: no rule of the configuration shows it; ..."}},
 		{name: "a claim", seen: item(saidBy(entity.SourceClaim, values{"price": usd("$10")})), now: values{"price": usd("$10")},
 			want: []string{"nothing_seen: nothing on record shows it: no rule of the configuration shows it"}},
 		{name: "a result that was rewritten", seen: item(saidBy(entity.SourceClaim, values{"price": usd("$10")})), now: values{"price": usd("$10")},

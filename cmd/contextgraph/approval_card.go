@@ -55,6 +55,7 @@ func (c *approvalCard) write() {
 		c.fact("Warning", w)
 	}
 	c.entities()
+	c.notChosen()
 	c.checks()
 	c.decisions()
 	c.history()
@@ -151,6 +152,25 @@ func (c *approvalCard) entities() {
 			}
 			c.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), now, age, outcome)
 		}
+	}
+}
+
+// notChosen names what was there to choose from.
+func (c *approvalCard) notChosen() {
+	n := c.p.NotChosen
+	if n == nil {
+		return
+	}
+	c.section("Not chosen, and not checked")
+	for _, e := range n.Entities {
+		var seen []string
+		for _, name := range slices.Sorted(maps.Keys(e.Seen)) {
+			seen = append(seen, name+" "+e.Seen[name])
+		}
+		c.row(indented(e.Type), e.Value, cell{strings.Join(seen, ", "), dim})
+	}
+	if more := n.Total - len(n.Entities); more > 0 {
+		c.line("  ", cell{fmt.Sprintf("and %d more", more), dim})
 	}
 }
 

@@ -238,6 +238,9 @@ func (r *checked) table(t *table, now time.Time) {
 			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen, nil), attributes(e.Now, e.Conditions), moment(e.AsOf))
 		}
 	}
+	if n := r.Report.NotChosen(); n.Total > 0 {
+		t.line("not chosen ", cell{text: n.String() + ", which does not count"})
+	}
 	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
 		for _, al := range list {
 			change := ""
@@ -248,6 +251,7 @@ func (r *checked) table(t *table, now time.Time) {
 				change += fmt.Sprintf(" (%+.4g%%)", *al.ChangePercent)
 			}
 			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, change, al.Severity)})
+			t.line("  ", cell{al.Recommendation, dim})
 		}
 	}
 	for _, failure := range r.Report.Failures() {

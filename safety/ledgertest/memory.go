@@ -154,7 +154,7 @@ func (m *MemoryLedger) Transition(ctx context.Context, t safety.Transition) (saf
 	}
 	m.record(t.ID, t.Step(a.State))
 	*a = moved
-	moved.Args, moved.Entities, moved.Needs, moved.Gaps, moved.Report = nil, nil, nil, nil, nil
+	moved.Args, moved.Entities, moved.NotChosen, moved.Needs, moved.Gaps, moved.Report = nil, nil, safety.NotChosen{}, nil, nil, nil
 	return moved, nil
 }
 

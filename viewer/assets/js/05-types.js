@@ -137,6 +137,7 @@
  * @property {number} waited_ms
  * @property {string[]} warnings
  * @property {Rested[]} entities
+ * @property {NotChosen} [not_chosen]
  * @property {Answer[]} answers
  * @property {Check[]} checks
  * @property {Execution} [execution]
@@ -156,6 +157,10 @@
  * @property {string} [outcome]
  * @property {boolean} [unseen]
  * @property {string} [reason]
+ *
+ * @typedef {object} NotChosen
+ * @property {number} total
+ * @property {{type: string, value: string, seen: Record<string, string>|null, seen_at?: string}[]} entities
  *
  * @typedef {object} Answer
  * @property {string} at

@@ -158,7 +158,8 @@ function approvalCard(app, a, index) {
       h("section", "ap-args", h("div", "payload-head", h("h3", {}, "What was asked for"), a.args !== undefined && copyButton(() => pretty(a.args), "arguments")), a.args !== undefined ? jsonTree(a.args, JSON.stringify(a.args).length < 20000 ? 50 : 2) : h("p", "muted", "The record holds no arguments.")),
       h("section", {}, h("h3", {}, "Changes found", h("span", "count", String(alerts.length))), alertList(app, alerts, last ? "The last check found nothing changed." : "It has not been checked yet.", failed)),
     ),
-    h("section", {}, h("h3", {}, "What it rests on: seen → now", h("span", "count", String(a.entities.length))), entityTable(app, a.entities)),
+    h("section", {}, h("h3", {}, "What it rests on: seen → now", h("span", "count", String(a.entities.length))), entityTable(app, a.entities),
+      a.not_chosen && notChosen(a.not_chosen)),
     last && last.warnings.length > 0 && h("section", {}, h("h3", {}, "Warnings: changes that do not block"), alertList(app, last.warnings, "", false)),
     h("section", {}, h("h3", {}, "Checks", h("span", "count", String(a.checks.length))), checkList(app, a)),
     h("div", "ap-cols",
@@ -246,6 +247,15 @@ function entityTable(app, list) {
     });
   }, 60);
   return h("div", "table-wrap", h("table", "grid", h("thead", {}, h("tr", {}, ["Entity", "Outcome", "Attribute", "Seen", "Now", "Seen at", sure && "Confidence"].map((t) => t && h("th", { scope: "col" }, t)))), body));
+}
+
+/** What was there to choose from and does not count. @param {NotChosen} n */
+function notChosen(n) {
+  const more = n.total - n.entities.length;
+  return h("details", {}, h("summary", {}, icon("chevron"), "Not chosen, and not checked", h("span", "count", String(n.total))),
+    h("ul", {}, n.entities.map((e) => h("li", {}, e.type, " ", h("strong", {}, e.value), " ",
+      h("span", "muted", Object.entries(e.seen || {}).map(([name, value]) => words(name) + " " + value).join(", ")))),
+    more > 0 && h("li", "muted", "and " + more + " more")));
 }
 
 /** @param {App} app @param {Approval} a */

@@ -1,0 +1,265 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// alternative is a product that was not chosen.
+func alternative(value string) safety.Alternative {
+	return safety.Alternative{Type: "Product", Value: value, Seen: values{"price": usd("$9"), "availability": entity.Bool(true)}, SeenAt: epoch}
+}
+
+// chosen is the product that the action names, and other one that it does not.
+var (
+	chosen = called("chosen", readAt("$10"), inArgs(nil))
+	other  = called("other", readAt("$9"))
+)
+
+// What was not chosen is named by the request and the report, and enters neither the
+// fingerprint nor the verdict.
+func TestNotChosenIsNamed(t *testing.T) {
+	plain := newBench(t, nil, chosen)
+	plain.ask()
+	b := newBench(t, nil, chosen)
+	b.record.snap.NotChosen = safety.NotChosen{Total: 7, Entities: []safety.Alternative{alternative("a"), alternative("b")}}
+	a := b.ask()
+	if a.Fingerprint != plain.approval.Fingerprint || len(a.Entities) != 1 {
+		t.Errorf("the fingerprint is %s, want %s", a.Fingerprint, plain.approval.Fingerprint)
+	}
+	shown := map[string]any{"total": 7, "entities": []any{
+		map[string]any{"type": "Product", "value": "a", "attributes": map[string]any{"price": "$9", "availability": "available"}, "seen_at": "2026-01-19T11:00:13Z", "age": "0s"},
+		map[string]any{"type": "Product", "value": "b", "attributes": map[string]any{"price": "$9", "availability": "available"}, "seen_at": "2026-01-19T11:00:13Z", "age": "0s"},
+	}}
+	if diff := cmp.Diff(shown, a.Shown()["not_chosen"]); diff != "" {
+		t.Errorf("Shown (-want +got):\n%s", diff)
+	}
+	if _, named := plain.approval.Shown()["not_chosen"]; named {
+		t.Error("a request without alternatives shows some")
+	}
+	r := b.check()
+	wantSafe(t, r)
+	if diff := cmp.Diff(b.record.snap.NotChosen, r.NotChosen()); diff != "" {
+		t.Errorf("the report (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(r.Summary(), "  Not chosen       : Product a, Product b and 5 more\n") {
+		t.Errorf("the summary does not name them:\n%s", r.Summary())
+	}
+	var report struct {
+		NotChosen *safety.NotChosen `json:"not_chosen"`
+	}
+	if text, err := json.Marshal(r); err != nil || json.Unmarshal(text, &report) != nil || report.NotChosen == nil || report.NotChosen.Total != 7 {
+		t.Errorf("%v, %s", err, text)
+	}
+	report.NotChosen = nil
+	if text, err := json.Marshal(plain.check()); err != nil || json.Unmarshal(text, &report) != nil || report.NotChosen != nil {
+		t.Errorf("%v, %s", err, text)
+	}
+	// Nothing is shared with whoever gets it.
+	r.NotChosen().Entities[0].Seen["price"] = usd("$1")
+	b.record.snap.NotChosen.Entities[1].Value = "spoilt"
+	if got := r.NotChosen().Entities; got[0].Seen["price"] != usd("$9") || got[1].Value != "b" {
+		t.Errorf("the report is spoilt: %+v", got)
+	}
+}
+
+// A time that JSON cannot hold is none.
+func TestNotChosenAtNoTime(t *testing.T) {
+	b := newBench(t, nil, chosen)
+	late := alternative("a")
+	late.SeenAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	b.record.snap.NotChosen = safety.NotChosen{Total: 1, Entities: []safety.Alternative{late}}
+	if a := b.ask(); !a.NotChosen.Entities[0].SeenAt.IsZero() {
+		t.Errorf("it was seen at %v", a.NotChosen.Entities[0].SeenAt)
+	}
+	if _, err := json.Marshal(b.check()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNotChosenInALine(t *testing.T) {
+	var many []safety.Alternative
+	for i := range 6 {
+		many = append(many, alternative(fmt.Sprint("p", i)))
+	}
+	for want, n := range map[string]safety.NotChosen{
+		"":                       {},
+		"3":                      {Total: 3},
+		"Product p0":             {Total: 1, Entities: many[:1]},
+		"Product p0 and 1 more":  {Total: 2, Entities: many[:1]},
+		"Product p0, Product p1": {Total: 1, Entities: many[:2]},
+		"Product a b":            {Total: 1, Entities: []safety.Alternative{alternative("a\nb")}},
+		"Product p0, Product p1, Product p2, Product p3, Product p4":            {Total: 5, Entities: many[:5]},
+		"Product p0, Product p1, Product p2, Product p3, Product p4 and 1 more": {Total: 6, Entities: many},
+	} {
+		if got := n.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What counted when the request was asked is checked whatever a later selection says, and
+// the report does not name it as not chosen.
+func TestWhatCountedStaysRequired(t *testing.T) {
+	b := newBench(t, nil, chosen, other)
+	b.ask()
+	b.record.snap.Entities = b.record.snap.Entities[:1]
+	last := alternative("other")
+	b.record.snap.NotChosen = safety.NotChosen{Total: 1, Entities: []safety.Alternative{last}}
+	b.world.put(other, "price", usd("$19"))
+	r := b.check()
+	wantDrift(t, r, safety.PriceChanged)
+	if diff := cmp.Diff(safety.NotChosen{}, r.NotChosen()); diff != "" {
+		t.Errorf("what is checked was not chosen (-want +got):\n%s", diff)
+	}
+	of := last
+	of.Type = "Budget"
+	b.record.snap.NotChosen = safety.NotChosen{Total: 3, Entities: []safety.Alternative{last, alternative("a"), of}}
+	if n := b.check().NotChosen(); n.Total != 2 || len(n.Entities) != 2 || n.Entities[0].Value != "a" || n.Entities[1].Type != "Budget" {
+		t.Errorf("not chosen: %+v", n)
+	}
+}
+
+// What is wrong with an entity that the action does not name says what would keep it out,
+// or why that did not.
+func TestRemedyOfWhatIsNotNamed(t *testing.T) {
+	offers := safety.Expected{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search", Place: "c.yaml:12"}
+	named := `"provision_campaign" does not name it`
+	nor := named + `, nor any other Product: add a rule with in: action that finds those in its arguments; `
+	write := `if the entries of rule "offers" (c.yaml:12) are only a choice, write alternatives: true there.`
+	said := called("other", saidBy(entity.SourceClaim, values{"price": usd("$9")}), saidBy(entity.SourceDeclared, values{"price": usd("$9")}))
+	for name, test := range map[string]struct {
+		chosen, other entity.Canonical
+		rules         []safety.Expected
+		counted       *safety.Counted
+		want          string
+	}{
+		"a rule": {chosen, other, []safety.Expected{offers}, nil, named + ": " + write},
+		"a rule of a program": {chosen, other, []safety.Expected{{Type: "Product", Rule: "offers", Tool: "search"}}, nil,
+			named + `: if the entries of rule "offers" are only a choice, write alternatives: true there.`},
+		"its attributes are one rule": {chosen, other, []safety.Expected{offers, {Type: "Product", Attribute: "reach", Rule: "offers", Tool: "search", Place: "c.yaml:12"}}, nil, named + ": " + write},
+		"three rules": {chosen, other, priceRules[:4], nil,
+			named + `: if the entries of rule "offers" or rule "audience" or 1 more rule are only a choice, write alternatives: true there.`},
+		"four rules": {chosen, other, append([]safety.Expected{offers}, priceRules[:4]...), nil,
+			named + `: if the entries of rule "offers" (c.yaml:12) or rule "offers" or 2 more rules are only a choice, write alternatives: true there.`},
+		"no rule over a result":       {chosen, other, []safety.Expected{{Type: "Product", Rule: "rows"}}, nil, ""},
+		"only a rule of another type": {chosen, other, priceRules[4:], nil, ""},
+		"no rule shows it":            {chosen, said, []safety.Expected{offers}, nil, ""},
+		"the action names nothing":    {called("chosen", readAt("$10")), other, []safety.Expected{offers}, nil, nor + write},
+		"the action names another type": {snapshotted(entity.Entity{Type: "Budget", Value: "b", Confidence: 1, SeenAt: epoch, EventID: "e", Source: entity.SourceAction, TechNode: "node-1"}),
+			other, []safety.Expected{offers}, nil, nor + write},
+		"another sighting by a rule over results": {chosen, other, []safety.Expected{offers, {Type: "Product", Rule: "got", Tool: "get"}}, &safety.Counted{Row: 7, Rule: "got", Place: "c.yaml:20", Result: true},
+			named + `, and it counts because of row 7: if the entries of rule "got" (c.yaml:20) are only a choice, write alternatives: true there.`},
+		"another sighting in words": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said", Place: "c.yaml:20"},
+			named + `, and it counts because rule "said" (c.yaml:20) names it in row 7.`},
+		"another sighting by no rule": {chosen, said, []safety.Expected{offers}, &safety.Counted{Row: 7},
+			named + `, and it counts because row 7 has it by the word of a tool or a model.`},
+		"a row without the chosen": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
+			named + `, and it counts although rule "offers" (c.yaml:12) says alternatives: row 7 shows nothing by this rule that "provision_campaign" names.`},
+		"alternatives, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
+			nor + "what it names can be told from the alternatives then."},
+		"words, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said"},
+			nor + "what it names can be told from the alternatives then."},
+		"a result, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "got", Result: true},
+			nor + `if the entries of rule "got" are only a choice, write alternatives: true there.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, test.chosen, test.other)
+			b.record.snap.Expected = test.rules
+			if test.counted != nil {
+				b.record.snap.Counted = map[string]safety.Counted{test.other.Key: *test.counted}
+			}
+			b.world.states[test.other.Key] = safety.State{Attributes: values{"price": usd("$19"), "availability": entity.Text("x")}}
+			b.ask()
+			r := b.check()
+			if len(r.Alerts()) == 0 || len(r.Failures()) == 0 {
+				t.Fatalf("want an alert and a failure:\n%s", r.Summary())
+			}
+			for _, a := range r.Alerts() {
+				if got := a.Recommendation; test.want == "" && strings.Contains(got, named) || !strings.HasSuffix(got, test.want) || test.want != "" && a.Entity != "other" {
+					t.Errorf("the alert says %q, want %q at the end", got, test.want)
+				}
+			}
+			for _, f := range r.Failures() {
+				if got := f.Detail; f.Entity == "other" && (test.want == "" && strings.Contains(got, named) || test.want != "" && !strings.HasSuffix(got, "; "+test.want)) {
+					t.Errorf("the failure says %q, want %q at the end", got, test.want)
+				}
+			}
+		})
+	}
+}
+
+// A warning blocks nothing, what the action names needs no remedy, and a check without a
+// request has no action.
+func TestNoRemedy(t *testing.T) {
+	rules := []safety.Expected{{Type: "Product", Rule: "offers", Tool: "search"}}
+	changed := func(change func(*safety.GuardConfig)) *bench {
+		b := newBench(t, change, chosen, other)
+		b.record.snap.Expected = rules
+		b.world.put(other, "price", usd("$19"))
+		b.world.put(chosen, "price", usd("$20"))
+		return b
+	}
+	b := changed(nil)
+	b.ask()
+	for _, a := range b.check().Alerts() {
+		if strings.Contains(a.Recommendation, "alternatives") != (a.Entity == "other") {
+			t.Errorf("%s: %s", a.Entity, a.Recommendation)
+		}
+	}
+	for _, a := range changed(nil).check().Alerts() {
+		if strings.Contains(a.Recommendation, "alternatives") {
+			t.Errorf("without a request: %s", a.Recommendation)
+		}
+	}
+	b = changed(func(cfg *safety.GuardConfig) {
+		cfg.Policy.Rules["price"] = safety.Rule{Drift: safety.PriceChanged, Effect: safety.Warn}
+	})
+	b.ask()
+	for _, a := range b.check().Warnings() {
+		if strings.Contains(a.Recommendation, "alternatives") {
+			t.Errorf("a warning: %s", a.Recommendation)
+		}
+	}
+}
+
+// The remedy is whole, however long everything is that it names.
+func TestRemedyIsNotCutOff(t *testing.T) {
+	long := strings.Repeat("é\n", 400)
+	strange := called(long[:300], readAt("$9"))
+	for i := range strange.Seen {
+		strange.Seen[i].Type = long
+	}
+	strange.Type = long
+	b := newBench(t, nil, chosen, strange)
+	for i := range 3 {
+		b.record.snap.Expected = append(b.record.snap.Expected, safety.Expected{Type: long, Rule: fmt.Sprint(i, long), Tool: "search", Place: long})
+	}
+	b.world.states[strange.Key] = safety.State{Attributes: values{"price": entity.Text(long)}}
+	b.ask()
+	const end = " are only a choice, write alternatives: true there."
+	found := 0
+	for _, f := range b.check().Failures() {
+		if f.Entity == strange.Value {
+			found++
+			if !strings.HasSuffix(f.Detail, end) || len(f.Detail) > 500 || !utf8.ValidString(f.Detail) || strings.ContainsRune(f.Detail, '\n') {
+				t.Errorf("%d bytes: %q", len(f.Detail), f.Detail)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("nothing failed")
+	}
+}
