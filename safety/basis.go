@@ -124,8 +124,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 		case a.rule.Optional:
 			continue
 		case !known:
-			// There is no value of which kind the condition could be, whatever may be unseen.
-			out.failures = append(out.failures, failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e.Type, name)))
+			out.failures = append(out.failures, q.unread(e, name))
 			continue
 		default:
 			if seen {

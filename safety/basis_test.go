@@ -217,11 +217,17 @@ func said(t *testing.T, r safety.Report, want ...string) {
 		got = append(got, a.Before+" -> "+a.After+": "+a.Recommendation)
 	}
 	match := func(text, pattern string) bool {
-		head, tail, open := strings.Cut(pattern, "...")
+		head, rest, open := strings.Cut(pattern, "...")
 		if !open {
 			return text == pattern
 		}
-		return strings.HasPrefix(text, strings.TrimSpace(head)) && strings.HasSuffix(text, strings.TrimSpace(tail))
+		text, ok := strings.CutPrefix(text, strings.TrimSpace(head))
+		for open && ok {
+			if head, rest, open = strings.Cut(rest, "..."); open {
+				_, text, ok = strings.Cut(text, strings.TrimSpace(head))
+			}
+		}
+		return ok && strings.HasSuffix(text, strings.TrimSpace(head))
 	}
 	if !slices.EqualFunc(got, want, match) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -203,8 +203,11 @@ func (b bound) met(v entity.Value) bool {
 		if v.Equal(w) {
 			return true
 		}
-		way, ordered := movement(w, v)
-		return ordered && v.Kind() == w.Kind() && (b.operator == AtLeast && way > 0 || b.operator == AtMost && way < 0)
+		if v.Kind() != w.Kind() {
+			return false
+		}
+		way, _ := movement(w, v)
+		return b.operator == AtLeast && way > 0 || b.operator == AtMost && way < 0
 	})
 }
 

@@ -116,12 +116,8 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		if err != nil {
 			return nil, fmt.Errorf("the arguments cannot be read: %w", err)
 		}
-		path, err := jsonpath.Parse(c.Path)
-		if err != nil {
-			return nil, err
-		}
 		for _, start := range starts {
-			values, err := selected(document, start, path, c.Operator)
+			values, err := selected(document, start, c)
 			if err != nil {
 				return nil, fmt.Errorf("%s from %s in the arguments: %w; have the call say it there, or change the path in guard.types.%s.drift", c.Path, start, err, e.Type)
 			}
@@ -131,10 +127,11 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 	})
 }
 
-// selected returns the values that a path selects from the node at start.
-func selected(document any, start string, path *jsonpath.Path, o Operator) ([]any, error) {
+// selected returns the values that the path of a condition selects from the node at start.
+func selected(document any, start string, c Condition) ([]any, error) {
 	from, err := jsonpath.Parse(start)
-	if err != nil {
+	path, pathErr := jsonpath.Parse(c.Path)
+	if err = errors.Join(err, pathErr); err != nil {
 		return nil, err
 	}
 	node, err := selectOne(from, document)
@@ -148,8 +145,14 @@ func selected(document any, start string, path *jsonpath.Path, o Operator) ([]an
 	case v == nil:
 		return nil, errors.New("it selects nothing, or null")
 	default:
-		return o.values(v)
+		return c.Operator.values(v)
 	}
+}
+
+// unread is the failure of an entity of which nothing shows an attribute with a condition. It
+// is never waived: there is no value of which kind the condition could be.
+func (q *inquiry) unread(e entity.Canonical, name string) Failure {
+	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e.Type, name))
 }
 
 // needs returns what the conditions of the policy come to for the entities of a request,
@@ -166,6 +169,9 @@ func (q *inquiry) needs(ctx context.Context, b rulebook, entities []entity.Canon
 				a.values = q.said(e, name)
 			}
 			d := q.demand(ctx, b, e, a)
+			if len(a.values) == 0 {
+				d.failures = append(d.failures, q.unread(e, name))
+			}
 			n := Need{Condition: d.phrase}
 			if len(d.failures) > 0 {
 				n.Problem = d.failures[0].Detail

@@ -42,6 +42,9 @@ func TestPolicyValidate(t *testing.T) {
 		change(&b)
 		return b
 	}
+	condition := func(attribute string, c safety.Condition) func(*safety.Policy) {
+		return ofType("T", safety.TypePolicy{Rules: map[string]safety.Rule{attribute: {Drift: "x", Condition: c}}})
+	}
 	for _, test := range []struct {
 		want  string
 		spoil func(*safety.Policy)
@@ -66,6 +69,21 @@ func TestPolicyValidate(t *testing.T) {
 		{`"a": tolerance is +Inf`, rule("a", safety.Rule{Drift: "x", Tolerance: safety.Tolerance{Absolute: math.Inf(1)}})},
 		{`"a": direction is 3`, rule("a", safety.Rule{Drift: "x", Direction: 3})},
 		{`"a": effect is 2`, rule("a", safety.Rule{Drift: "x", Effect: 2})},
+		{`type "T": rule "a": condition: the operator is 0`, condition("a", safety.Condition{Literal: "8"})},
+		{`type "T": rule "a": condition: the operator is 5`, condition("a", safety.Condition{Operator: 5, Literal: "8"})},
+		{`condition: give either a literal or a path`, condition("a", safety.Condition{Operator: safety.AtLeast})},
+		{`condition: give either a literal or a path`, condition("a", safety.Condition{Operator: safety.AtLeast, Literal: "8", Path: "$"})},
+		{`condition: "cpus" is not an RFC 9535 JSONPath`, condition("a", safety.Condition{Operator: safety.AtLeast, Path: "cpus"})},
+		{`condition: it is not JSON`, condition("a", literal(safety.AtLeast, "plenty"))},
+		{`condition: it has a number that a float64 does not hold`, condition("a", literal(safety.AtLeast, "9007199254740993"))},
+		{`condition: an object is no value`, condition("a", literal(safety.Equals, `{"a": 1}`))},
+		{`condition: null is no value`, condition("a", literal(safety.Equals, "null"))},
+		{`condition: it is not a list`, condition("a", literal(safety.OneOf, "8"))},
+		{`condition: the list is empty`, condition("a", literal(safety.OneOf, "[]"))},
+		{`rule "*": a condition is for one attribute of one type`, condition("*", literal(safety.AtLeast, "8"))},
+		{`rule "a": a condition is for one attribute of one type`, rule("a", safety.Rule{Drift: "x", Condition: literal(safety.AtLeast, "8")})},
+		{`condition beside a tolerance or a direction`, ofType("T", safety.TypePolicy{Rules: map[string]safety.Rule{"a": {Drift: "x", Tolerance: safety.Tolerance{Percent: 1}, Condition: literal(safety.AtLeast, "8")}}})},
+		{`condition beside a tolerance or a direction`, ofType("T", safety.TypePolicy{Rules: map[string]safety.Rule{"a": {Drift: "x", Direction: safety.Fall, Condition: literal(safety.AtLeast, "8")}}})},
 		{`type "": a type has a name`, ofType("", safety.TypePolicy{})},
 		{`type "T": MaxAge is -1ns`, ofType("T", safety.TypePolicy{MaxAge: -1})},
 		{`type "T": MinConfidence is NaN`, ofType("T", safety.TypePolicy{MinConfidence: new(math.NaN())})},
@@ -116,6 +134,9 @@ func TestPolicyVersion(t *testing.T) {
 	ofType := func(r safety.TypePolicy) func(*safety.Policy) {
 		return func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": r} }
 	}
+	condition := func(c safety.Condition) func(*safety.Policy) {
+		return ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"cpm": {Drift: "changed", Severity: 0.5, Condition: c}}})
+	}
 	versions := map[string]string{safety.DefaultPolicy().Version(): "default"}
 	for name, change := range map[string]func(*safety.Policy){
 		"MaxAge":          func(p *safety.Policy) { p.MaxAge++ },
@@ -154,6 +175,13 @@ func TestPolicyVersion(t *testing.T) {
 			ofType(safety.TypePolicy{Rules: map[string]safety.Rule{"*": {Drift: "changed", Severity: 0.6}}})(p)
 			p.Rules["cpm"] = safety.Rule{Drift: "changed", Severity: 0.5}
 		},
+		"at least":     condition(literal(safety.AtLeast, "8")),
+		"at least 9":   condition(literal(safety.AtLeast, "9")),
+		"at most":      condition(literal(safety.AtMost, "8")),
+		"one of":       condition(literal(safety.OneOf, "[8]")),
+		"a path":       condition(at(safety.AtLeast, "$.a")),
+		"another path": condition(at(safety.AtLeast, "$.b")),
+		"the text":     condition(literal(safety.AtLeast, `"8"`)),
 		"type unseen":  ofType(safety.TypePolicy{Unseen: safety.UnseenAllow}),
 		"another type": func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"U": {Optional: true}} },
 		"named":        func(p *safety.Policy) { p.Require = safety.RequireNamed },
@@ -185,6 +213,11 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 	}{
 		{"defaults", func(p *safety.Policy) { p.Rules = nil }, func(*safety.Policy) {}},
 		{"a rule like that of all others", func(p *safety.Policy) { p.Rules["cpm"] = rule(0.5) }, func(*safety.Policy) {}},
+		{"a literal spelled otherwise", func(p *safety.Policy) {
+			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{"a": {Drift: "changed", Condition: literal(safety.OneOf, "[8.0, 1e1]")}}}}
+		}, func(p *safety.Policy) {
+			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{"a": {Drift: "changed", Condition: literal(safety.OneOf, "[8,10]")}}}}
+		}},
 		{"an empty type", func(p *safety.Policy) { p.Types = map[string]safety.TypePolicy{"T": {}} }, func(*safety.Policy) {}},
 		{"a type that spells out", func(p *safety.Policy) {
 			p.Types = map[string]safety.TypePolicy{"T": {
