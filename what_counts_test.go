@@ -90,9 +90,9 @@ func readPlans(t *testing.T, page string) (out []plan) {
 		}
 		for _, line := range strings.Split(body, "\n") {
 			switch cells := strings.Split(line, " | "); {
-			case strings.HasPrefix(line, "Checked: "):
+			case strings.HasPrefix(line, "- Checked: "):
 				p.checked = thingsOf(line)
-			case strings.HasPrefix(line, "Not checked: "):
+			case strings.HasPrefix(line, "- Not checked: "):
 				p.notChecked = thingsOf(line)
 			case strings.HasPrefix(line, "| ") && len(cells) == 3 && !strings.HasPrefix(line, "| after the request"):
 				p.rows = append(p.rows, planRow{strings.TrimPrefix(cells[0], "| "), cells[1]})

@@ -53,7 +53,8 @@ type attribute struct {
 }
 
 // covers reports whether now counts as unchanged: with a condition if it meets that, and
-// else as the rule says. Values of one kind are expected.
+// else as the rule says. What is as it was read has not changed: that it never met the condition
+// fails the check. Values of one kind are expected.
 func (a attribute) covers(seen, now entity.Value) bool {
 	if a.demand.phrase != "" {
 		return seen.Equal(now) || a.demand.met(now)

@@ -122,7 +122,8 @@ func TestCondition(t *testing.T) {
 		// The reading is required as before, and has to have met it.
 		{name: "a reading that did not meet it", change: having("free", atLeast8), seen: free(7), now: values{"free": number(64)},
 			want: []string{"condition_unmet: free is 7 on record, and has to be at least 8: plan with one that meets that, or read it again, then ask again"}},
-		{name: "neither met it", change: having("free", atLeast8), seen: free(7), now: values{"free": number(7)}, want: []string{"condition_unmet: ...", "7 -> 7: ... of the new plan."}},
+		{name: "neither met it", change: having("free", atLeast8), seen: free(7), now: values{"free": number(7)}, want: []string{"condition_unmet: ..."}},
+		{name: "neither met it, and it changed", change: having("free", atLeast8), seen: free(7), now: values{"free": number(6)}, want: []string{"condition_unmet: ...", "7 -> 6: ... of the new plan."}},
 		{name: "several readings met it", change: having("free", atLeast8), seen: free(9, 64, 8), now: values{"free": number(10)}},
 		{name: "one of several did not", change: having("free", atLeast8), seen: free(64, 7, 32), now: values{"free": number(10)}, want: []string{"condition_unmet: free is 7 on record...then ask again"}},
 		{name: "two readings and too little now", change: having("free", atLeast8), seen: free(64, 32), now: values{"free": number(1)}, want: []string{"32 -> 1: ... of the new plan."}},
