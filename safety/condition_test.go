@@ -114,6 +114,8 @@ func TestCondition(t *testing.T) {
 			want: []string{"policy: price has to be at most €50, which cannot be evaluated: money in EUR cannot be compared with money in USD"}},
 		{name: "now in another currency", change: having("price", literal(safety.AtMost, "50")), seen: item(readAt("$40")), now: values{"price": usd("€30")},
 			want: []string{"type_mismatch: price was seen as money in USD and is now money in EUR, which cannot be compared", "nothing_compared: ...", "$40 -> €30: ..."}},
+		{name: "now more in another currency", change: having("price", literal(safety.AtLeast, "30")), seen: item(readAt("$40")), now: values{"price": usd("€60")},
+			want: []string{"type_mismatch: ...", "nothing_compared: ...", "$40 -> €60: ..."}},
 		{name: "now without a currency", change: having("price", literal(safety.AtMost, "50")), seen: item(readAt("$40")), now: values{"price": must(entity.Money("40", ""))},
 			want: []string{"type_mismatch: ... give the one without a currency its currency, where it is read", "nothing_compared: ..."}},
 		{name: "exactly an amount, in another currency", change: having("price", literal(safety.OneOf, `["$40","€40"]`)), seen: item(readAt("$40")), now: values{"price": usd("€40")}},
