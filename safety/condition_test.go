@@ -114,6 +114,8 @@ func TestCondition(t *testing.T) {
 			want: []string{"policy: price has to be at most €50, which cannot be evaluated: money in EUR cannot be compared with money in USD"}},
 		{name: "now in another currency", change: having("price", literal(safety.AtMost, "50")), seen: item(readAt("$40")), now: values{"price": usd("€30")},
 			want: []string{"type_mismatch: price was seen as money in USD and is now money in EUR, which cannot be compared", "nothing_compared: ...", "$40 -> €30: ..."}},
+		{name: "now more in another currency", change: having("price", literal(safety.AtLeast, "30")), seen: item(readAt("$40")), now: values{"price": usd("€60")},
+			want: []string{"type_mismatch: ...", "nothing_compared: ...", "$40 -> €60: ..."}},
 		{name: "now without a currency", change: having("price", literal(safety.AtMost, "50")), seen: item(readAt("$40")), now: values{"price": must(entity.Money("40", ""))},
 			want: []string{"type_mismatch: ... give the one without a currency its currency, where it is read", "nothing_compared: ..."}},
 		{name: "exactly an amount, in another currency", change: having("price", literal(safety.OneOf, `["$40","€40"]`)), seen: item(readAt("$40")), now: values{"price": usd("€40")}},
@@ -160,6 +162,11 @@ func TestCondition(t *testing.T) {
 		{name: "an optional type and too little", change: having("free", atLeast8, ofOptional), seen: free(64), now: values{"free": number(7)}, want: []string{"64 -> 7: ..."}},
 		{name: "an optional type and a reading that did not meet it", change: having("free", atLeast8, ofOptional), seen: free(7), now: values{"free": number(64)}, want: []string{"condition_unmet: ..."}},
 		{name: "an optional type and a path that selects nothing", change: having("free", along(safety.AtLeast, "$.cpus"), ofOptional), seen: free(64), now: values{"free": number(7)}, want: []string{"policy: ..."}},
+		{name: "an optional type that lacks something else", change: having("free", atLeast8, ofOptional), seen: item(reading(values{"free": number(64), "reach": number(1)})), now: values{"free": number(64)},
+			want: []string{"no_entities: nothing is left to check: ..."}},
+		{name: "an optional type with two conditions, one not met by what was read", change: having("free", atLeast8, ofOptional, func(p *safety.Policy, _ *safety.Rule) {
+			p.Types["Product"].Rules["cores"] = safety.Rule{Drift: safety.Changed, Condition: atLeast8}
+		}), seen: item(reading(values{"free": number(64), "cores": number(7)})), now: values{"free": number(64), "cores": number(8)}, want: []string{"condition_unmet: cores is 7 on record..."}},
 		{name: "unseen, and the arguments meet it", change: having("free", atLeast8, unseenAllowed), seen: item(inArgs(values{"free": number(9)})), now: values{"free": number(64)}, places: []string{"$"}},
 		{name: "unseen, and the arguments do not", change: having("free", atLeast8, unseenAllowed), seen: item(inArgs(values{"free": number(7)})), now: values{"free": number(64)}, places: []string{"$"},
 			want: []string{"condition_unmet: free is 7 on record..."}},

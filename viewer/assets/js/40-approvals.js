@@ -234,7 +234,7 @@ function entityTable(app, list) {
       const n = names[i];
       const seen = n === undefined ? undefined : (e.seen || {})[n];
       const now = n === undefined ? undefined : (e.now || {})[n];
-      const condition = n === undefined ? undefined : (e.conditions || {})[n];
+      const condition = n !== undefined && Object.hasOwn(e.conditions || {}, n) ? (e.conditions || {})[n] : "";
       const changed = e.now && n !== undefined && seen !== now && e.outcome !== "unchanged";
       return h("tr", { class: (i === 0 ? "first" : "") + (changed ? " changed" : "") },
         i === 0 && h("th", { scope: "rowgroup", rowspan: rows }, entityLink(app, e.key, e.type, e.value), e.unseen && h("div", {}, badge("not shown to the approver", "warn", "warning"))),

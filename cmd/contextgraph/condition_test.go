@@ -1,0 +1,91 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
+)
+
+// oneCluster is the record of a session that read one cluster.
+type oneCluster struct{ seen entity.Entity }
+
+func (o oneCluster) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
+	e := entity.Canonicalize([]entity.Entity{o.seen})
+	return safety.Snapshot{Entities: e, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1}}, nil
+}
+
+// TestConditionsShow holds both ends of a check with a condition against what the commands
+// check and approvals print of them.
+func TestConditionsShow(t *testing.T) {
+	number := func(n int) entity.Value {
+		v, err := entity.Number(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, test := range []struct {
+		now         int
+		check, card []string
+	}{
+		{63, []string{"✓ unchanged  Cluster  eu-west  free 64  free 63 (at least 8 needed)"}, []string{"64  → 63, at least 8 needed"}},
+		{7, []string{"≠ changed  Cluster  eu-west  free 64  free 7 (at least 8 needed)", "free: 64 → 7, at least 8 needed (-89.06%), severity 0.50"},
+			[]string{"64  → 7, at least 8 needed", "free 64 → 7, at least 8 needed (-89.1%), changed"}},
+	} {
+		policy := safety.DefaultPolicy()
+		policy.Types = map[string]safety.TypePolicy{"Cluster": {Rules: map[string]safety.Rule{
+			"free": {Drift: safety.Changed, Severity: 0.5, Condition: safety.Condition{Operator: safety.AtLeast, Literal: "8"}},
+		}}}
+		guard, err := safety.NewGuard(safety.GuardConfig{
+			Ledger: new(ledgertest.MemoryLedger), Policy: policy,
+			Evidence: oneCluster{entity.Entity{
+				Type: "Cluster", Value: "eu-west", Source: entity.SourceRule, Confidence: 1, SeenAt: time.Now(), Attributes: map[string]entity.Value{"free": number(64)},
+			}},
+			Checkers: map[string]safety.Checker{"Cluster": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+				return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"free": number(test.now)}}, nil
+			})},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := guard.Check(t.Context(), safety.Session{App: "a", User: "u", ID: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab := new(table)
+		(&checked{RecordedCheck: contextgraph.RecordedCheck{Report: report}}).table(tab, demoNow)
+		holds(t, tab.String(), test.check)
+
+		r := report.Entities()[0]
+		tab = new(table)
+		(&approvalCard{tab, &inspect.Approval{
+			Entities: []inspect.Rested{{
+				Type: r.Type, Value: r.Value, Seen: map[string]string{"free": "64"}, Now: map[string]string{"free": r.Now["free"].String()},
+				Conditions: r.Conditions, Outcome: r.Outcome.String(),
+			}},
+			Checks: []inspect.Check{{Alerts: report.Alerts()}},
+		}, demoNow}).write()
+		holds(t, tab.String(), test.card)
+	}
+}
+
+// holds compares texts without counting the spaces between columns.
+func holds(t *testing.T, text string, want []string) {
+	t.Helper()
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, w := range want {
+		if !strings.Contains(flat, strings.Join(strings.Fields(w), " ")) {
+			t.Errorf("no %q in\n%s", w, text)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/theory/jsonpath"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// places selects what an action rests on and returns where it names things.
+func places(t *testing.T, args string, rules ...graphsync.Rule) map[string][]string {
+	t.Helper()
+	r := &recorder{t: t, run: "r1"}
+	r.find("c1", "d1", item("x", 1))
+	for i := range rules {
+		rules[i].Name, rules[i].Tool, rules[i].In, rules[i].Type = fmt.Sprint("r", i), "deploy", graphsync.InAction, "Cluster"
+	}
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(t, rules))
+	sel, err := ev.Select(t.Context(), testSession, graphsync.Decision{Node: "n", Tool: "deploy", Args: args}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, e := range sel.Entities {
+		if len(sel.Places[e.Key]) > 0 {
+			named++
+		}
+	}
+	if named != len(sel.Places) {
+		t.Errorf("%d things have a place, and %d are selected", len(sel.Places), named)
+	}
+	return sel.Places
+}
+
+// TestPlaces says where the arguments of an action name things: at each node that a rule
+// found one in.
+func TestPlaces(t *testing.T) {
+	jobs := graphsync.Rule{Each: "$.jobs[*]", Value: "$.cluster"}
+	root := graphsync.Rule{Value: "$.main"}
+	money := graphsync.Rule{Each: "$.jobs[*]", Value: "$.cluster", ValueKind: entity.KindMoney, Currency: "USD"}
+	for _, test := range []struct {
+		name  string
+		args  string
+		rules []graphsync.Rule
+		want  map[string][]string // by value
+	}{
+		{"nothing", `{"jobs":[]}`, []graphsync.Rule{jobs}, map[string][]string{}},
+		{"each once", `{"jobs":[{"cluster":"a"},{"cluster":"b"}]}`, []graphsync.Rule{jobs}, map[string][]string{"a": {"$['jobs'][0]"}, "b": {"$['jobs'][1]"}}},
+		{"one twice", `{"jobs":[{"cluster":"a"},{"cluster":"b"},{"cluster":"a"}]}`, []graphsync.Rule{jobs}, map[string][]string{"a": {"$['jobs'][0]", "$['jobs'][2]"}, "b": {"$['jobs'][1]"}}},
+		{"by two rules, at two nodes", `{"main":"a","jobs":[{"cluster":"a"}]}`, []graphsync.Rule{jobs, root}, map[string][]string{"a": {"$", "$['jobs'][0]"}}},
+		{"by two rules, at one node", `{"jobs":[{"cluster":"a"}]}`, []graphsync.Rule{jobs, jobs}, map[string][]string{"a": {"$['jobs'][0]"}}},
+		{"one amount, written twice", `{"jobs":[{"cluster":"$50,000"},{"cluster":50000}]}`, []graphsync.Rule{money}, map[string][]string{"$50,000": {"$['jobs'][0]", "$['jobs'][1]"}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			want := map[string][]string{}
+			for value, of := range test.want {
+				e := entity.Entity{Type: "Cluster", Value: value}
+				if test.rules[0].ValueKind == entity.KindMoney {
+					var err error
+					if e.Norm, err = entity.ParseMoney(value, "USD"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want[e.Identity()] = of
+			}
+			if diff := cmp.Diff(want, places(t, test.args, test.rules...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A place leads back to its node, whatever its name.
+func TestPlacesLeadBack(t *testing.T) {
+	for _, name := range []string{"a", "", "a b", "'", `"`, `\`, "é", "\u2028", "\n", "$", "['x']", "~0/", "😀", "\u0001"} {
+		args, err := json.Marshal(map[string]any{name: map[string]any{"cluster": "a", "cpus": 8}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range places(t, string(args), graphsync.Rule{Each: "$.*", Value: "$.cluster"}) {
+			path, err := jsonpath.Parse(list[0])
+			if err != nil {
+				t.Errorf("%q: %v", name, err)
+				continue
+			}
+			var doc any
+			if err := json.Unmarshal(args, &doc); err != nil {
+				t.Fatal(err)
+			}
+			if nodes := path.Select(doc); len(nodes) != 1 || !cmp.Equal(nodes[0], doc.(map[string]any)[name]) {
+				t.Errorf("%q: %s selects %v", name, list[0], nodes)
+			}
+		}
+	}
+}
