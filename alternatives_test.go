@@ -16,6 +16,8 @@ import (
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -132,21 +134,12 @@ func TestWhatIsNoAlternative(t *testing.T) {
 		}, []string{"find", other}, `because rule "said" names it in row `},
 		"a tool is called with it": {func(x setup) {
 			rule(x.o, func(r *contextgraph.ExtractConfig) {
-				*r = contextgraph.ExtractConfig{Name: "asked", Tool: "search", In: 1, Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
+				*r = contextgraph.ExtractConfig{Name: "asked", Tool: "search", In: graphsync.InArgs, Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
 			})
 			x.s["look"] = searchesFor(other)
 			search := x.o.search
 			x.o.search = func(ctx agent.Context, a searchArgs) (map[string]any, error) { return search(ctx, searchArgs{}) }
 		}, []string{"find", "look"}, `because rule "asked" names it in row `},
-		"a callback rewrites the result": {func(x setup) {
-			x.o.beforeTool = append(x.o.beforeTool, func(ctx agent.Context, tl tool.Tool, args map[string]any) (map[string]any, error) { return nil, nil })
-			x.s["find"] = searches
-			x.o.search = func(ctx agent.Context, a searchArgs) (map[string]any, error) {
-				found, err := x.m.search(ctx, a)
-				return found, err
-			}
-			x.s["look"] = searchesFor(other)
-		}, []string{"find", "look"}, `says alternatives: row `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := twoProducts(t)
@@ -299,11 +292,196 @@ func TestNotChosenIsNotThere(t *testing.T) {
 		m := twoProducts(t)
 		h := newHarness(t, m.open, listed, searchThenBuy().model, required(t, "listed", "Product"), func(o *options) {
 			o.cfg.Extract[0].Alternatives, o.cfg.Extract[0].Type = true, "Offer"
-			o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "bought", Tool: "buy", In: 2, Type: "Offer", Value: "$.item"})
+			o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Offer", Value: "$.item"})
 			o.cfg.CheckFuncs["Offer"] = safety.CheckerFunc(m.check)
 		})
 		h.say("find")
 		got := h.settle(h.say("buy it"), nil)
 		h.wantRefused(got, safety.ReasonNoEntities)
 	})
+}
+
+// A result that a callback rewrote shows nothing that was chosen, and so takes nothing out.
+func TestRewrittenListTakesNothingOut(t *testing.T) {
+	for name, rewritten := range map[string]bool{"rewritten": true, "as it was": false} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			h := newHarness(t, covered, m.open, choosing)
+			n := 0
+			h.serve(mustAgent(t, llmagent.Config{Name: "root", Tools: h.tools, Model: &adktest.Model{Answer: searchThenBuy().answer},
+				AfterToolCallbacks: []llmagent.AfterToolCallback{func(_ agent.Context, tl tool.Tool, _, result map[string]any, _ error) (map[string]any, error) {
+					if n++; tl.Name() != "search" || n == 1 || !rewritten {
+						return nil, nil
+					}
+					return map[string]any{"items": result["items"].([]any)[:1]}, nil
+				}}}))
+			h.say("find")
+			h.say("find")
+			h.want(rewritten, h.settle(h.say("buy it"), m.otherRises), priceChanged)
+		})
+	}
+}
+
+// Of agents side by side, each of which has a list of its own, the one without the chosen
+// entry makes what it shows count.
+func TestAlternativesOfParallelAgents(t *testing.T) {
+	for right, refused := range map[string]bool{"routes": false, other: true} {
+		t.Run("search for "+right, func(t *testing.T) {
+			m := twoProducts(t)
+			h := newHarness(t, covered, m.open, choosing)
+			child := func(name, query string) agent.Agent {
+				return mustAgent(t, llmagent.Config{Name: name, Tools: h.tools[:1], Model: scripted(searchesFor(query), says("Found."))})
+			}
+			h.serve(directed(t, h, searchThenBuy(), sideBySide(t, "both", child("left", "routes"), child("right", right))))
+			h.say("to both")
+			h.want(refused, h.settle(h.say("buy it"), m.otherRises), priceChanged)
+		})
+	}
+}
+
+// orders is a tool that acts on one product and mentions others.
+func orders(t testing.TB, h **harness) tool.Tool {
+	type args struct {
+		Item string   `json:"item"`
+		Note []string `json:"note"`
+	}
+	return mustTool(t, "order", func(_ agent.Context, a args) (map[string]any, error) {
+		(*h).bought.Add(1)
+		return map[string]any{"status": "bought"}, nil
+	})
+}
+
+// A model that names a decoy takes out only what the action does not act on, as far as the
+// rules read its arguments.
+func TestDecoy(t *testing.T) {
+	ordered := func(paths ...string) option {
+		return func(o *options) {
+			o.cfg.Guard.Tools = []string{"order"}
+			for _, each := range paths {
+				o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{Name: "ordered " + each, Tool: "order", In: graphsync.InAction, Each: each, Type: "Product", Value: "$"})
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		opt     option
+		change  func(*market)
+		refused bool
+	}{
+		"what it acts on changes":                                {ordered("$.item", "$.note[*]"), (*market).rise, true},
+		"the decoy changes":                                      {ordered("$.item", "$.note[*]"), (*market).otherRises, true},
+		"nothing changes":                                        {ordered("$.item", "$.note[*]"), nil, false},
+		"what it acts on changes, and no rule reads it":          {ordered("$.note[*]"), (*market).rise, false}, // the hole
+		"and the list is not one of alternatives":                {with(ordered("$.note[*]"), func(o *options) { o.cfg.Extract[0].Alternatives = false }), (*market).rise, true},
+		"what it acts on changes, and only a rule for it counts": {ordered("$.item"), (*market).rise, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			var h *harness
+			m.tools = []tool.Tool{orders(t, &h)}
+			s := searchThenBuy()
+			s["order it"], s["<order"] = calls("order", map[string]any{"item": item, "note": []any{other}}), says("Done.")
+			h = newHarness(t, m.open, s.model, choosing, test.opt, func(o *options) {
+				tools := o.tools
+				o.tools = func(cg *contextgraph.Instance, list []tool.Tool) []tool.Tool {
+					list = tools(cg, list)
+					list[len(list)-1] = cg.Protect(list[len(list)-1])
+					return list
+				}
+			})
+			h.say("find")
+			asked := adktest.Confirmations(h.say("order it"))
+			if len(asked) != 1 {
+				t.Fatalf("%d requests, want 1", len(asked))
+			}
+			if test.change != nil {
+				test.change(m)
+			}
+			h.answer(sess, asked[0].ID, true)
+			if ran := h.bought.Load() == 1; ran == test.refused {
+				t.Errorf("the order ran: %t", ran)
+			}
+		})
+	}
+}
+
+// What one rule finds in one row is one list, whatever groups it has there: two groups need
+// two rules.
+func TestListsOfOneRow(t *testing.T) {
+	legs := func(m *market) func(agent.Context, searchArgs) (map[string]any, error) {
+		return func(agent.Context, searchArgs) (map[string]any, error) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			leg := func(name string) any {
+				return map[string]any{"items": []any{map[string]any{"name": name, "price": m.price[name], "available": true}}}
+			}
+			return map[string]any{"out": leg(item), "back": leg(other)}, nil
+		}
+	}
+	for name, test := range map[string]struct {
+		each    []string
+		refused bool
+	}{
+		"one rule":  {[]string{"$[*].items[*]"}, false},
+		"two rules": {[]string{"$.out.items[*]", "$.back.items[*]"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			h := newHarness(t, covered, m.open, searchThenBuy().model, choosing, func(o *options) {
+				o.search = legs(m)
+				rule := o.cfg.Extract[0]
+				for i, each := range test.each {
+					if rule.Each = each; i == 0 {
+						o.cfg.Extract[0] = rule
+						continue
+					}
+					rule.Name = "found " + each
+					o.cfg.Extract = append(o.cfg.Extract, rule)
+				}
+			})
+			h.say("find")
+			h.want(test.refused, h.settle(h.say("buy it"), m.otherRises), priceChanged)
+		})
+	}
+}
+
+// A list that becomes one of alternatives while a request waits changes the rules: the
+// request fails its check, as under any other rules.
+func TestAlternativesWhileARequestWaits(t *testing.T) {
+	h, cfg, _ := priced(t, covered)
+	h.ask(sess)
+	cfg.Extract = append([]contextgraph.ExtractConfig{}, cfg.Extract...)
+	cfg.Extract[0].Alternatives = true
+	got, err := contextgraph.CheckRecorded(t.Context(), cfg, reader(t, h), key(sess), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, f := range got.Report.Failures() {
+		found = found || f.Reason == safety.ReasonRulesChanged
+	}
+	if !found || got.Report.IsSafeToApprove() {
+		t.Errorf("want the check to fail for the rules:\n%s", got.Report.Summary())
+	}
+}
+
+// Alternatives of a type that no action names can leave nothing out, which the program says
+// when it starts.
+func TestAlternativesNobodyNames(t *testing.T) {
+	list := contextgraph.ExtractConfig{Name: "offers", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Alternatives: true}
+	bought := contextgraph.ExtractConfig{Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.item"}
+	of := bought
+	of.Type = "Offer"
+	for name, test := range map[string]struct {
+		rules  []contextgraph.ExtractConfig
+		warned bool
+	}{
+		"no rule for an action": {[]contextgraph.ExtractConfig{list}, true},
+		"one of another type":   {[]contextgraph.ExtractConfig{list, of}, true},
+		"one of the type":       {[]contextgraph.ExtractConfig{list, bought}, false},
+	} {
+		const warning = `rule "offers" says alternatives, and no rule with in: action finds the type "Product": `
+		if all := strings.Join(contextgraph.Config{Extract: test.rules}.Warnings(), "\n"); strings.Contains(all, warning) != test.warned {
+			t.Errorf("%s: warned %t, want %t:\n%s", name, !test.warned, test.warned, all)
+		}
+	}
 }
