@@ -38,9 +38,13 @@ type Approval struct {
 	ArgsDigest    string          `json:"args_digest,omitempty"`
 	Fingerprint   string          `json:"fingerprint,omitempty"`
 	PolicyVersion string          `json:"policy_version,omitempty"`
-	RequestedAt   time.Time       `json:"requested_at"`
-	ExpiresAt     time.Time       `json:"expires_at,omitzero"`
-	WaitedMS      int64           `json:"waited_ms"`
+	// Replaces is the request that this one was asked in the place of, "" for none,
+	// Difference what changed since.
+	Replaces    string             `json:"replaces,omitempty"`
+	Difference  *safety.Difference `json:"difference,omitempty"`
+	RequestedAt time.Time          `json:"requested_at"`
+	ExpiresAt   time.Time          `json:"expires_at,omitzero"`
+	WaitedMS    int64              `json:"waited_ms"`
 	// Warnings are what the request itself said to beware of.
 	Warnings []string `json:"warnings"`
 	// Entities are what it rests on: as the human saw it, and as the last check found it.

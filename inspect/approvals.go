@@ -138,6 +138,8 @@ type payload struct {
 				SeenAt     time.Time         `json:"seen_at"`
 			} `json:"entities"`
 		} `json:"not_chosen"`
+		Replaces   string             `json:"replaces"`
+		Difference *safety.Difference `json:"difference"`
 	} `json:"contextgraph"`
 }
 
@@ -159,6 +161,7 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.RequestedAt = at
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
+	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
 	if kind == kindConfirmation {
 		q.CallID = cmp.Or(args.Call.ID, r.ADK.CallID())
 		q.Tool, q.Args, q.Hint = cmp.Or(args.Call.Name, seen.Tool, content.Tool), raw(args.Call.Args), args.Confirmation.Hint
@@ -253,6 +256,10 @@ func (c *collector) ledger(a *safety.Approval) {
 	q.ArgsDigest = cmp.Or(a.ArgsDigest, q.ArgsDigest)
 	q.Fingerprint = cmp.Or(a.Fingerprint, q.Fingerprint)
 	q.PolicyVersion = cmp.Or(a.PolicyVersion, q.PolicyVersion)
+	if a.Replaces != "" {
+		d := a.Difference
+		q.Replaces, q.Difference = a.Replaces, &d
+	}
 	if !a.RequestedAt.IsZero() {
 		q.RequestedAt = clock(a.RequestedAt)
 	}

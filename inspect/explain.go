@@ -95,7 +95,7 @@ func (q *request) explanation() string {
 	case StatusSafe:
 		return fmt.Sprintf("Approved, and nothing that %s rests on had changed at the last check. It is checked once more right before it runs.", what)
 	case StatusDrift:
-		return fmt.Sprintf("The world changed after %s was asked for%s. It was blocked for good: it needs a new plan and a new request.", what, q.changes())
+		return fmt.Sprintf("The world changed after %s was asked for%s. It was blocked for good: it needs a new request, with the present values or for a new plan.", what, q.changes())
 	case StatusCheckFailed:
 		return fmt.Sprintf("It could not be shown that what %s rests on is unchanged%s, so it was blocked: without proof that it is safe, nothing runs. "+
 			"That is not a sign of a change. The request stays open%s: approve it again when the cause is gone, and it will be checked again.", what, q.failures(), q.until())

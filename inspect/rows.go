@@ -32,6 +32,7 @@ type attributes struct {
 		Branch         string `json:"branch"`
 		ConfirmationID string `json:"confirmation_id"`
 		ApprovalID     string `json:"approval_id"`
+		Replaces       string `json:"replaces"`
 		InterruptID    string `json:"interrupt_id"`
 		Enforced       *bool  `json:"enforced"`
 		Confirmed      *bool  `json:"confirmed"`

@@ -346,19 +346,37 @@ func TestAskAgainAfterWhatWasUnseen(t *testing.T) {
 
 // Of many things that were not read the refusal names five.
 func TestManyUnread(t *testing.T) {
-	var things []entity.Canonical
-	for i := range 8 {
-		things = append(things, thing("Product", fmt.Sprintf("p%d", i), values{"price": usd("$1")}))
+	for n, says := range map[int]string{
+		5: "price of Product p3, price of Product p4. Read that", 6: "price of Product p4, and 1 more. Read that", 8: "price of Product p4, and 3 more. Read that",
+	} {
+		var things []entity.Canonical
+		for i := range n {
+			things = append(things, thing("Product", fmt.Sprintf("p%d", i), values{"price": usd("$1")}))
+		}
+		b := newBench(t, nil, things...)
+		b.ask()
+		for _, e := range things {
+			b.world.put(e, "price", usd("$2"))
+		}
+		b.answer(true)
+		b.clock.Add(time.Second)
+		_, err := b.askAgain(2)
+		wantCode(t, err, safety.CodeDrift, says)
 	}
-	b := newBench(t, nil, things...)
-	b.ask()
-	for _, e := range things {
-		b.world.put(e, "price", usd("$2"))
+}
+
+// A turn may have no name.
+func TestAskInATurnWithoutAName(t *testing.T) {
+	b := newBench(t, nil, strava)
+	nameless := func(r *safety.Request) { r.InvocationID = "" }
+	if a, err := b.askAgain(1, nameless); err != nil || a.Replaces != "" {
+		t.Errorf("the first request replaces %q, %v", a.Replaces, err)
 	}
-	b.answer(true)
-	b.clock.Add(time.Second)
-	_, err := b.askAgain(2)
-	wantCode(t, err, safety.CodeDrift, "price of Product p3, price of Product p4, and 3 more. Read that")
+	if out := b.answerTo(1, false); out.Reason != safety.CodeRejected {
+		t.Fatalf("the rejection came to %q", out.Reason)
+	}
+	_, err := b.askAgain(2, nameless)
+	wantCode(t, err, safety.CodeRejected, "in this turn")
 }
 
 // Of two that ask at the same time one asks.

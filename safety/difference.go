@@ -135,13 +135,9 @@ func byKey(entities []entity.Canonical) map[string]entity.Canonical {
 }
 
 func attributeDifferences(was, now entity.Canonical) (out []ValueDifference) {
-	names := make(map[string]bool)
-	for _, e := range []entity.Canonical{was, now} {
-		for name := range e.Attributes {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(was.Attributes)), maps.Keys(now.Attributes))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if before, after := was.Attributes[name], now.Attributes[name]; before != after {
 			out = append(out, ValueDifference{Name: name, Was: shownValue(show(name, before)), Now: shownValue(show(name, after))})
 		}

@@ -54,6 +54,7 @@ func TestHint(t *testing.T) {
 		{"what the action names comes first", "Buy", complete(version, cluster, named),
 			"Buy. Rests on Product Strava available and price $40,000, Version v1.9.0 passed, Cluster eu-west 64 free (2 min old). Not seen: count of Product Strava."},
 		{"five and more", "Buy", complete(many(7)...), "Buy. Rests on P p0 1 n, P p1 1 n, P p2 1 n, P p3 1 n, P p4 1 n, and 2 more."},
+		{"five and one more", "Buy", complete(many(6)...), "Buy. Rests on P p0 1 n, P p1 1 n, P p2 1 n, P p3 1 n, P p4 1 n, and 1 more."},
 		{"kinds", "", complete(
 			seenAgo(59*time.Second, "T", "a", values{"availability": entity.Bool(false), "ready": entity.Bool(true), "old": entity.Bool(false)}),
 			seenAgo(0, "T", "b", nil), seenAgo(0, "T", "c", values{safety.Exists: entity.Bool(false)}),
@@ -183,6 +184,34 @@ func TestHintIsBounded(t *testing.T) {
 	}
 	if got := a.Hint("Rests on " + strings.Repeat("x", 2000)); len(got) != 1000 || !strings.HasSuffix(got, `x…". Rests on P p0 1 n.`) {
 		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+// An entity has room for 150 bytes, their sentence for 350, and not for one more.
+func TestHintFits(t *testing.T) {
+	text := func(n int) entity.Value { return entity.Text(strings.Repeat("x", n)) }
+	full := func(name string, last int) entity.Canonical {
+		return seenAgo(0, "T", name, values{"a": text(40), "b": text(40), "c": text(40), "d": text(last)})
+	}
+	x40 := strings.Repeat("x", 40)
+	begin := " " + x40 + " and " + x40 + " and " + x40 // 131 bytes
+	for _, tt := range []struct {
+		name string
+		a    safety.Approval
+		want string
+	}{
+		{"an entity that fits", complete(full("a", 11)), "Rests on T a" + begin + " and " + strings.Repeat("x", 11) + "."},
+		{"an entity that does not", complete(full("a", 12)), "Rests on T a" + begin + " …."},
+		{"a sentence that fits", complete(full("a", 11), full("b", 11), seenAgo(0, "T", "c", values{"a": text(33)})),
+			"Rests on T a" + begin + " and " + strings.Repeat("x", 11) + ", T b" + begin + " and " + strings.Repeat("x", 11) + ", T c " + strings.Repeat("x", 33) + "."},
+		{"a sentence that does not", complete(full("a", 11), full("b", 11), seenAgo(0, "T", "c", values{"a": text(34)})),
+			"Rests on T a" + begin + " and " + strings.Repeat("x", 11) + ", T b" + begin + " and " + strings.Repeat("x", 11) + ", and 1 more."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.a.Hint(""); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -40,6 +40,7 @@ func (c *approvalCard) write() {
 	c.fact("Session", fmt.Sprintf("%s of %s in %s", p.Session.ID, p.Session.User, p.Session.App))
 	c.fact("Asked", strings.TrimSpace(clock(p.RequestedAt)+" UTC by "+cmp.Or(p.Agent, "nobody that is known")))
 	c.fact("Hint", p.Hint)
+	c.fact("Replaces", p.Replaces)
 	if !p.ExpiresAt.IsZero() {
 		c.fact("Expires", clock(p.ExpiresAt)+" UTC, "+c.distance(p.ExpiresAt))
 	}
@@ -54,6 +55,7 @@ func (c *approvalCard) write() {
 	for _, w := range p.Warnings {
 		c.fact("Warning", w)
 	}
+	c.difference()
 	c.entities()
 	c.notChosen()
 	c.checks()
@@ -117,6 +119,33 @@ func (c *approvalCard) arguments() {
 	}
 	if n := len(lines) - maxArgLines; n > 0 {
 		c.line("  ", cell{fmt.Sprintf("… %d more lines: see --output json", n), dim})
+	}
+}
+
+// difference shows what changed since the request that this one replaces.
+func (c *approvalCard) difference() {
+	d := c.p.Difference
+	if d == nil {
+		return
+	}
+	c.section("What is different from the request of " + clock(d.Since) + " UTC, which it replaces")
+	values := func(what string, list []safety.ValueDifference) {
+		for _, v := range list {
+			c.row(indented(what), v.Name, cmp.Or(v.Was, "-"), cell{"→ " + cmp.Or(v.Now, "-"), red})
+		}
+	}
+	for _, e := range d.Entities {
+		if len(e.Attributes) == 0 {
+			c.row(indented(e.Type+" "+e.Value), e.Change)
+		}
+		values(e.Type+" "+e.Value, e.Attributes)
+	}
+	values("argument", d.Arguments)
+	switch {
+	case d.Omitted > 0:
+		c.line("  ", cell{fmt.Sprintf("… %d more values", d.Omitted), dim})
+	case len(d.Entities)+len(d.Arguments) == 0:
+		c.line("  nothing")
 	}
 }
 

@@ -133,6 +133,8 @@
  * @property {string} [args_digest]
  * @property {string} [fingerprint]
  * @property {string} [policy_version]
+ * @property {string} [replaces]
+ * @property {Difference} [difference]
  * @property {string} requested_at
  * @property {string} [expires_at]
  * @property {number} waited_ms
@@ -144,6 +146,23 @@
  * @property {Execution} [execution]
  * @property {Why[]} why
  * @property {Step[]} [history]
+ *
+ * @typedef {object} Difference
+ * @property {string} [since]
+ * @property {EntityDifference[]} [entities]
+ * @property {ValueDifference[]} [arguments]
+ * @property {number} [omitted]
+ *
+ * @typedef {object} EntityDifference
+ * @property {string} type
+ * @property {string} value
+ * @property {string} change
+ * @property {ValueDifference[]} [attributes]
+ *
+ * @typedef {object} ValueDifference
+ * @property {string} name
+ * @property {string} [was]
+ * @property {string} [now]
  *
  * @typedef {object} Rested
  * @property {string} [key]

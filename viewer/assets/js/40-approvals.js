@@ -140,6 +140,7 @@ function approvalCard(app, a, index) {
       decisionButtons(app, a),
     ),
     h("p", "ap-explain", a.explanation),
+    a.hint && h("p", "note", icon("info"), a.hint),
     !a.enforced && h("p", "note", icon("info"), "This confirmation was only observed: the call ran, or would run, whatever the verdict. List the tool under guard.tools to enforce it."),
     facts(
       [
@@ -153,6 +154,7 @@ function approvalCard(app, a, index) {
       "line",
     ),
     a.warnings.length > 0 && h("ul", "callout warn list", a.warnings.map((w) => h("li", {}, icon("warning"), w))),
+    differences(a),
     failed && failClosed(a, last),
     h("div", "ap-cols",
       h("section", "ap-args", h("div", "payload-head", h("h3", {}, "What was asked for"), a.args !== undefined && copyButton(() => pretty(a.args), "arguments")), a.args !== undefined ? jsonTree(a.args, JSON.stringify(a.args).length < 20000 ? 50 : 2) : h("p", "muted", "The record holds no arguments.")),
@@ -170,6 +172,24 @@ function approvalCard(app, a, index) {
     (a.history || []).length > 0 && h("section", {}, h("h3", {}, "History in the ledger"), historyTable(a.history || [])),
     h("details", "ap-ids", h("summary", {}, icon("chevron"), "Fingerprint, digest and ids"), facts([["Fingerprint of what was seen", mono(a.fingerprint, "fingerprint")], ["Digest of the arguments", mono(a.args_digest, "digest")], ["Policy version", mono(a.policy_version, "policy version")], ["Approval", mono(a.id, "approval id")], ["Confirmation", mono(a.confirmation_id, "confirmation id")], ["Call", mono(a.call_id, "call id")]], "ids")),
   );
+}
+
+/** differences says what changed since the request that this one replaces. @param {Approval} a */
+function differences(a) {
+  if (!a.replaces) return null;
+  const d = a.difference || {};
+  /** @param {string} what @param {ValueDifference} v */
+  const value = (what, v) => h("li", {}, h("div", "alert-what", h("span", "what-name", what + " " + v.name), h("span", "change", h("del", {}, v.was || "none"), icon("arrow"), h("span", "sr-only", "is now"), h("ins", {}, v.now || "none"))));
+  const items = [
+    ...(d.entities || []).flatMap((e) => {
+      const what = e.type + " " + e.value;
+      const list = (e.attributes || []).map((v) => value(what, v));
+      return e.change === "changed" ? list : [h("li", {}, what + " was " + e.change), ...list];
+    }),
+    ...(d.arguments || []).map((v) => value("Argument", v)),
+  ];
+  if (d.omitted) items.push(h("li", {}, d.omitted + " more values"));
+  return h("section", {}, h("h3", {}, "Asked again: what changed since the request before"), items.length > 0 ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."), facts([["Replaces", mono(a.replaces, "approval id")], ["Asked then", timeEl(d.since)]], "line"));
 }
 
 /** expiry counts down while the approval is open, and is a date afterwards. @param {Approval} a */
