@@ -111,8 +111,9 @@ func TestGraph(t *testing.T) {
 	p.shows("#panel-graph .gv-legend", "User 2", "Agent 4", "Tool 7", "Human in the loop 1", "Budget 1", "Product 3", "Targeting 1", "informs", "resumes", "contains", "evaluated", "named")
 	p.holds(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity) circle.gn-shape").length === 22 && document.querySelectorAll("#panel-graph .gn-entity rect.gn-shape").length === 5`)
 	p.holds(`document.querySelectorAll("#panel-graph .ge-evaluated").length > 0`)
-	// What the request and the run after it name is no step that saw it.
-	p.holds(`document.querySelectorAll("#panel-graph .geg.ge-k-named").length === 6`)
+	// The call names three products before it asks and after the answer. Two of them had changed: its
+	// refusal shows them.
+	p.holds(`document.querySelectorAll("#panel-graph .geg.ge-k-named").length === 4`)
 	// A line of what was seen is dashed; the others are not.
 	p.holds(`getComputedStyle(document.querySelector(".ge-evaluated")).strokeDasharray !== "none" && getComputedStyle(document.querySelector(".ge-informs")).strokeDasharray === "none"`)
 	colours := eval[[]string](p, `["k-user", "k-agent", "k-tool", "k-hitl"].map((k) => getComputedStyle(document.querySelector("#panel-graph .gn." + k + " .gn-shape")).stroke)`)
