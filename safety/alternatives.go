@@ -132,7 +132,7 @@ func (q *inquiry) remedy(t target) string {
 		return ""
 	}
 	rules := q.rulesOf(e.Type)
-	if listed && counted.Result {
+	if listed {
 		rules = ruleAt(counted.Rule, counted.Place)
 	}
 	write := fmt.Sprintf("if the entries of %s are only a choice, write alternatives: true there.", rules)

@@ -150,6 +150,8 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 		"a rule of a program": {chosen, other, []safety.Expected{{Type: "Product", Rule: "offers", Tool: "search"}}, nil,
 			named + `: if the entries of rule "offers" are only a choice, write alternatives: true there.`},
 		"its attributes are one rule": {chosen, other, []safety.Expected{offers, {Type: "Product", Attribute: "reach", Rule: "offers", Tool: "search", Place: "c.yaml:12"}}, nil, named + ": " + write},
+		"two rules": {chosen, other, priceRules[:3], nil,
+			named + `: if the entries of rule "offers" or rule "audience" are only a choice, write alternatives: true there.`},
 		"three rules": {chosen, other, priceRules[:4], nil,
 			named + `: if the entries of rule "offers" or rule "audience" or 1 more rule are only a choice, write alternatives: true there.`},
 		"four rules": {chosen, other, append([]safety.Expected{offers}, priceRules[:4]...), nil,
