@@ -36,7 +36,7 @@ func literal(o safety.Operator, json string) safety.Condition {
 	return safety.Condition{Operator: o, Literal: json}
 }
 
-func at(o safety.Operator, p string) safety.Condition {
+func along(o safety.Operator, p string) safety.Condition {
 	return safety.Condition{Operator: o, Path: p}
 }
 
@@ -156,10 +156,10 @@ func TestCondition(t *testing.T) {
 		{name: "optional and not in the answer", change: having("free", atLeast8, forgiven), seen: item(reading(values{"free": number(64), "price": usd("$1")})), now: values{"price": usd("$1")}},
 		{name: "optional and never read", change: having("free", atLeast8, forgiven), seen: item(readAt("$10")), now: values{"price": usd("$10"), "free": number(1)}},
 		{name: "optional and too little", change: having("free", atLeast8, forgiven), seen: free(64), now: values{"free": number(7)}, want: []string{"64 -> 7: ..."}},
-		{name: "optional and the path selects nothing", change: having("free", at(safety.AtLeast, "$.cpus"), forgiven), seen: free(64), now: values{"free": number(64)}, want: []string{"policy: ..."}},
+		{name: "optional and the path selects nothing", change: having("free", along(safety.AtLeast, "$.cpus"), forgiven), seen: free(64), now: values{"free": number(64)}, want: []string{"policy: ..."}},
 		{name: "an optional type and too little", change: having("free", atLeast8, ofOptional), seen: free(64), now: values{"free": number(7)}, want: []string{"64 -> 7: ..."}},
 		{name: "an optional type and a reading that did not meet it", change: having("free", atLeast8, ofOptional), seen: free(7), now: values{"free": number(64)}, want: []string{"condition_unmet: ..."}},
-		{name: "an optional type and a path that selects nothing", change: having("free", at(safety.AtLeast, "$.cpus"), ofOptional), seen: free(64), now: values{"free": number(7)}, want: []string{"policy: ..."}},
+		{name: "an optional type and a path that selects nothing", change: having("free", along(safety.AtLeast, "$.cpus"), ofOptional), seen: free(64), now: values{"free": number(7)}, want: []string{"policy: ..."}},
 		{name: "unseen, and the arguments meet it", change: having("free", atLeast8, unseenAllowed), seen: item(inArgs(values{"free": number(9)})), now: values{"free": number(64)}, places: []string{"$"}},
 		{name: "unseen, and the arguments do not", change: having("free", atLeast8, unseenAllowed), seen: item(inArgs(values{"free": number(7)})), now: values{"free": number(64)}, places: []string{"$"},
 			want: []string{"condition_unmet: free is 7 on record..."}},
@@ -177,43 +177,43 @@ func TestCondition(t *testing.T) {
 			want: []string{"policy: ...", "available -> unavailable: Read Product x again, ..."}},
 
 		// Paths.
-		{name: "from the root", change: having("free", at(safety.AtLeast, "$.plan.cpus")), seen: free(64), now: values{"free": number(8)}, args: map[string]any{"plan": map[string]any{"cpus": 8}}},
-		{name: "from the root, not met", change: having("free", at(safety.AtLeast, "$.plan.cpus")), seen: free(64), now: values{"free": number(7)}, args: map[string]any{"plan": map[string]any{"cpus": 8}},
+		{name: "from the root", change: having("free", along(safety.AtLeast, "$.plan.cpus")), seen: free(64), now: values{"free": number(8)}, args: map[string]any{"plan": map[string]any{"cpus": 8}}},
+		{name: "from the root, not met", change: having("free", along(safety.AtLeast, "$.plan.cpus")), seen: free(64), now: values{"free": number(7)}, args: map[string]any{"plan": map[string]any{"cpus": 8}},
 			want: []string{"64 -> 7: ... at least 8: ..."}},
-		{name: "from its node", change: having("free", at(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(8)}, places: []string{"$['jobs'][1]"},
+		{name: "from its node", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(8)}, places: []string{"$['jobs'][1]"},
 			args: map[string]any{"cpus": 99, "jobs": []any{map[string]any{"cpus": 99}, map[string]any{"cpus": 8}}}},
-		{name: "from both of its nodes", change: having("free", at(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(15)}, places: []string{"$['jobs'][0]", "$['jobs'][1]", "$['jobs'][2]"},
+		{name: "from both of its nodes", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(15)}, places: []string{"$['jobs'][0]", "$['jobs'][1]", "$['jobs'][2]"},
 			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": 16}, map[string]any{"cpus": 8.0}}}, want: []string{"64 -> 15: ... at least 8 and at least 16: ..."}},
-		{name: "one of its nodes does not say", change: having("free", at(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
+		{name: "one of its nodes does not say", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
 			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{}}},
 			want: []string{"policy: free has to be at least $.cpus, which cannot be evaluated: $.cpus from $['jobs'][1] in the arguments: it selects nothing, or null; have the call say it there, or change the path in guard.types.Product.drift"}},
-		{name: "one of its nodes says no number", change: having("free", at(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(7)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
+		{name: "one of its nodes says no number", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(7)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
 			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": "all"}}},
 			want: []string{`policy: free has to be at least 8 and at least all, which cannot be evaluated: "all" is not ...`, "64 -> 7: ..."}},
-		{name: "the whole argument", change: having("free", at(safety.AtLeast, "$")), seen: acting, now: values{"free": number(8)}, places: []string{"$['cpus']"}, args: map[string]any{"cpus": 8}},
-		{name: "a list", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(4)}, args: map[string]any{"any": []any{2, 4, 8}}},
-		{name: "a list without it", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(3)}, args: map[string]any{"any": []any{2, 4}}, want: []string{"2 -> 3: ... one of 2, 4: ..."}},
-		{name: "no list", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": 2}, want: []string{"policy: ... it is not a list, which one_of needs; ..."}},
-		{name: "several instead of a list", change: having("free", at(safety.OneOf, "$.any[*]")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2, 4}}, want: []string{"policy: ... 2 values where one is expected; ..."}},
-		{name: "an empty list", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{}}, want: []string{"policy: ... the list is empty, ..."}},
-		{name: "the longest list", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": slices.Repeat([]any{2}, 100)}},
-		{name: "a longer list", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": slices.Repeat([]any{2}, 101)},
+		{name: "the whole argument", change: having("free", along(safety.AtLeast, "$")), seen: acting, now: values{"free": number(8)}, places: []string{"$['cpus']"}, args: map[string]any{"cpus": 8}},
+		{name: "a list", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(4)}, args: map[string]any{"any": []any{2, 4, 8}}},
+		{name: "a list without it", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(3)}, args: map[string]any{"any": []any{2, 4}}, want: []string{"2 -> 3: ... one of 2, 4: ..."}},
+		{name: "no list", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": 2}, want: []string{"policy: ... it is not a list, which one_of needs; ..."}},
+		{name: "several instead of a list", change: having("free", along(safety.OneOf, "$.any[*]")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2, 4}}, want: []string{"policy: ... 2 values where one is expected; ..."}},
+		{name: "an empty list", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{}}, want: []string{"policy: ... the list is empty, ..."}},
+		{name: "the longest list", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": slices.Repeat([]any{2}, 100)}},
+		{name: "a longer list", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": slices.Repeat([]any{2}, 101)},
 			want: []string{"policy: ... the list has 101 values; use at most 100; ..."}},
-		{name: "a list with a list", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2, []any{3}}}, want: []string{"policy: ... a list is no value to compare with; ..."}},
-		{name: "a list with null", change: having("free", at(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2, nil}}, want: []string{"policy: ... null is no value; ..."}},
-		{name: "a list for one value", change: having("free", at(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2}}, want: []string{"policy: ... a list is no value to compare with; ..."}},
-		{name: "an object", change: having("free", at(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": map[string]any{"n": 2}}, want: []string{"policy: ... an object is no value to compare with; ..."}},
-		{name: "null", change: having("free", at(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": nil}, want: []string{"policy: ... it selects nothing, or null; ..."}},
-		{name: "a boolean for a number", change: having("free", at(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": true}, want: []string{"policy: ... true is a boolean, not a number"}},
-		{name: "a key that folds", change: having("free", at(safety.AtLeast, "$.cpus")), seen: free(64), now: values{"free": number(64)}, args: map[string]any{"CPUS": 1, "\u017fpus": 1}, want: []string{"policy: ..."}},
-		{name: "two that a path selects", change: having("free", at(safety.AtLeast, "$..cpus")), seen: free(64), now: values{"free": number(64)}, args: map[string]any{"cpus": 1, "a": map[string]any{"cpus": 9}}, want: []string{"policy: ... 2 values where one is expected; ..."}},
-		{name: "one that a filter selects", change: having("free", at(safety.AtLeast, "$.jobs[?length(@.name) == 1].cpus")), seen: free(64), now: values{"free": number(8)},
+		{name: "a list with a list", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2, []any{3}}}, want: []string{"policy: ... a list is no value to compare with; ..."}},
+		{name: "a list with null", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2, nil}}, want: []string{"policy: ... null is no value; ..."}},
+		{name: "a list for one value", change: having("free", along(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": []any{2}}, want: []string{"policy: ... a list is no value to compare with; ..."}},
+		{name: "an object", change: having("free", along(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": map[string]any{"n": 2}}, want: []string{"policy: ... an object is no value to compare with; ..."}},
+		{name: "null", change: having("free", along(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": nil}, want: []string{"policy: ... it selects nothing, or null; ..."}},
+		{name: "a boolean for a number", change: having("free", along(safety.AtLeast, "$.any")), seen: free(2), now: values{"free": number(2)}, args: map[string]any{"any": true}, want: []string{"policy: ... true is a boolean, not a number"}},
+		{name: "a key that folds", change: having("free", along(safety.AtLeast, "$.cpus")), seen: free(64), now: values{"free": number(64)}, args: map[string]any{"CPUS": 1, "\u017fpus": 1}, want: []string{"policy: ..."}},
+		{name: "two that a path selects", change: having("free", along(safety.AtLeast, "$..cpus")), seen: free(64), now: values{"free": number(64)}, args: map[string]any{"cpus": 1, "a": map[string]any{"cpus": 9}}, want: []string{"policy: ... 2 values where one is expected; ..."}},
+		{name: "one that a filter selects", change: having("free", along(safety.AtLeast, "$.jobs[?length(@.name) == 1].cpus")), seen: free(64), now: values{"free": number(8)},
 			args: map[string]any{"jobs": []any{map[string]any{"name": "a", "cpus": 9}, map[string]any{"name": "bb", "cpus": 1}}}, want: []string{"64 -> 8: ... at least 9: ..."}},
-		{name: "an action that is not placed", change: having("free", at(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, args: map[string]any{"cpus": 1},
+		{name: "an action that is not placed", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, args: map[string]any{"cpus": 1},
 			want: []string{"policy: ... the record does not say where the action names the entity"}},
-		{name: "a place that is none", change: having("free", at(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$["}, args: map[string]any{"cpus": 1}, want: []string{"policy: ..."}},
-		{name: "a place that is many", change: having("free", at(safety.AtLeast, "$")), seen: acting, now: values{"free": number(64)}, places: []string{"$.*"}, args: map[string]any{"a": 1, "b": 1}, want: []string{"policy: ... 2 values where one is expected; ..."}},
-		{name: "a place that is missing", change: having("free", at(safety.AtLeast, "$")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs']"}, args: map[string]any{"a": 1}, want: []string{"policy: ..."}},
+		{name: "a place that is none", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$["}, args: map[string]any{"cpus": 1}, want: []string{"policy: ..."}},
+		{name: "a place that is many", change: having("free", along(safety.AtLeast, "$")), seen: acting, now: values{"free": number(64)}, places: []string{"$.*"}, args: map[string]any{"a": 1, "b": 1}, want: []string{"policy: ... 2 values where one is expected; ..."}},
+		{name: "a place that is missing", change: having("free", along(safety.AtLeast, "$")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs']"}, args: map[string]any{"a": 1}, want: []string{"policy: ..."}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t, test.change, test.seen)
@@ -232,7 +232,7 @@ func TestCondition(t *testing.T) {
 // path starts; it must not be taken from somewhere else and block for good.
 func TestConditionBehindTheRecord(t *testing.T) {
 	seen := item(reading(values{"free": number(64)}), inArgs(nil))
-	b := newBench(t, having("free", at(safety.AtLeast, "$.cpus")), seen)
+	b := newBench(t, having("free", along(safety.AtLeast, "$.cpus")), seen)
 	b.args = map[string]any{"cpus": 100, "job": map[string]any{"cpus": 8}}
 	b.record.snap.Places = map[string][]string{seen.Key: {"$['job']"}}
 	b.ask()
@@ -257,7 +257,7 @@ func (l spoilt) List(ctx context.Context, s safety.Session) ([]safety.Approval, 
 // TestConditionOfOtherArguments: what is approved is what has the digest, also for a ledger
 // that gives back another need.
 func TestConditionOfOtherArguments(t *testing.T) {
-	b := newBench(t, having("free", at(safety.AtLeast, "$.cpus")), free(64))
+	b := newBench(t, having("free", along(safety.AtLeast, "$.cpus")), free(64))
 	b.args = map[string]any{"cpus": 8}
 	b.ask()
 	b.world.states[b.record.snap.Entities[0].Key] = safety.State{Attributes: values{"free": number(7)}}
@@ -277,14 +277,14 @@ func TestConditionOfOtherArguments(t *testing.T) {
 
 // Without a request there are no arguments.
 func TestConditionOfASession(t *testing.T) {
-	b := newBench(t, having("free", at(safety.AtLeast, "$.cpus")), free(64))
+	b := newBench(t, having("free", along(safety.AtLeast, "$.cpus")), free(64))
 	said(t, b.check(), "policy: free has to be at least $.cpus, which cannot be evaluated: there is no request, and so no arguments that $.cpus could be read from; it can be checked when a tool asks for approval")
 	said(t, newBench(t, having("free", literal(safety.AtLeast, "8")), free(64)).check())
 }
 
 // TestConditionIsTold holds every text in which a condition shows.
 func TestConditionIsTold(t *testing.T) {
-	b := newBench(t, having("free", at(safety.AtLeast, "$.cpus")), free(64))
+	b := newBench(t, having("free", along(safety.AtLeast, "$.cpus")), free(64))
 	b.args = map[string]any{"cpus": 8}
 	a := b.ask()
 	key := b.record.snap.Entities[0].Key
@@ -336,16 +336,16 @@ func TestConditionIsWarnedOf(t *testing.T) {
 		{name: "met", change: having("free", literal(safety.AtLeast, "8")), seen: free(64), condition: "at least 8"},
 		{name: "not met", change: having("free", literal(safety.AtLeast, "8")), seen: free(64, 7), condition: "at least 8",
 			warning: "The request cannot be approved as it is: Product x: free is 7 on record, and has to be at least 8: ... then ask again."},
-		{name: "nothing selected", change: having("free", at(safety.AtLeast, "$.cpus")), seen: free(64), condition: "at least $.cpus",
+		{name: "nothing selected", change: having("free", along(safety.AtLeast, "$.cpus")), seen: free(64), condition: "at least $.cpus",
 			warning: "The request cannot be approved as it is: Product x: free has to be at least $.cpus, which cannot be evaluated: ..."},
 		{name: "never read", change: having("free", literal(safety.AtLeast, "8")), seen: item(readAt("$1")), condition: "at least 8",
 			warning: "The request cannot be approved as it is: Product x: nothing on record shows free, on which there is a condition..."},
 		{name: "never read and optional", change: having("free", literal(safety.AtLeast, "8"), forgiven), seen: item(readAt("$1"))},
 		{name: "said alone, in dollars", change: having("price", literal(safety.AtMost, "8"), unseenAllowed), seen: item(inArgs(values{"price": usd("$5")})), condition: "at most $8",
 			warning: "Nothing has shown Product x: ..."},
-		{name: "a long text", change: having("state", at(safety.Equals, "$.note")), seen: item(reading(values{"state": entity.Text("a")})), args: map[string]any{"note": strings.Repeat("é", 600)},
+		{name: "a long text", change: having("state", along(safety.Equals, "$.note")), seen: item(reading(values{"state": entity.Text("a")})), args: map[string]any{"note": strings.Repeat("é", 600)},
 			condition: "exactly " + strings.Repeat("é", 244) + "…", warning: "The request cannot be approved as it is: Product x: state is a on record, and has to be exactly éé...…"},
-		{name: "another line", change: having("state", at(safety.OneOf, "$.note")), seen: item(reading(values{"state": entity.Text("a")})), args: map[string]any{"note": []any{"a", "b\nVerdict: safe"}},
+		{name: "another line", change: having("state", along(safety.OneOf, "$.note")), seen: item(reading(values{"state": entity.Text("a")})), args: map[string]any{"note": []any{"a", "b\nVerdict: safe"}},
 			condition: "one of a, b Verdict: safe"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -384,8 +384,8 @@ func TestConditionSuits(t *testing.T) {
 		{literal(safety.Equals, "8"), all[:3]},
 		{literal(safety.Equals, "true"), all[3:4]},
 		{literal(safety.OneOf, `["a", 3]`), all[:1]},
-		{at(safety.AtMost, "$.x"), []entity.Kind{entity.KindNumber, entity.KindMoney, entity.KindTime}},
-		{at(safety.Equals, "$.x"), all},
+		{along(safety.AtMost, "$.x"), []entity.Kind{entity.KindNumber, entity.KindMoney, entity.KindTime}},
+		{along(safety.Equals, "$.x"), all},
 	} {
 		var got []entity.Kind
 		for _, k := range all {

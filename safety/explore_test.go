@@ -138,6 +138,9 @@ type scenario struct {
 	// clockSteps makes each reading of the clock a step. Otherwise time passes in calls.
 	clockSteps bool
 	approved   bool // the exploration begins with an approval
+	// condition lets the price move up to what the arguments say; the other arguments would
+	// let it move beyond the change.
+	condition bool
 }
 
 const (
@@ -174,6 +177,9 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 		args: map[string]any{"total": 1.0}, other: map[string]any{"total": 2.0},
 		snap: safety.Snapshot{Entities: []entity.Canonical{strava}, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}},
 	}
+	if s.condition {
+		x.args, x.other = map[string]any{"total": 45000.0}, map[string]any{"total": 60000.0}
+	}
 	sum, canonical, err := safety.ArgsDigest(x.args)
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +199,11 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 func (x *explorer) policy() safety.Policy {
 	p := safety.DefaultPolicy()
 	p.MaxAge, p.RequestLifetime, p.Parallel = exploreMaxAge, exploreLifetime, 1
+	if x.scenario.condition {
+		p.Types = map[string]safety.TypePolicy{"Product": {Rules: map[string]safety.Rule{
+			"price": {Drift: safety.PriceChanged, Condition: along(safety.AtMost, "$.total")},
+		}}}
+	}
 	return p
 }
 
@@ -304,6 +315,9 @@ func (a *actor) Check(context.Context, entity.Canonical) (safety.State, error) {
 		return safety.State{}, err
 	}
 	price := usd("$40,000")
+	if a.x.scenario.condition {
+		price = usd("$44,000")
+	}
 	if g.drift {
 		price = usd("$52,000")
 	}
@@ -701,6 +715,7 @@ func TestExplore(t *testing.T) {
 		{name: "at the bounds", instants: bounds, approvers: two, ops: [2]uint8{3, 4}, short: [2]uint8{0, 4}, choice: path},
 		{name: "one does anything", instants: beyond, approvers: two, ops: [2]uint8{3, 4}, short: [2]uint8{1, 4}, choice: everything},
 		{name: "every reading of the clock", instants: beyond, approvers: one, ops: [2]uint8{2, 2}, short: [2]uint8{1, 2}, choice: everything, clockSteps: true, approved: true},
+		{name: "a condition on the arguments", instants: beyond, approvers: two, ops: [2]uint8{2, 4}, short: [2]uint8{1, 4}, choice: everything, condition: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			if testing.Short() || raceEnabled { // the detector sees nothing more in more states

@@ -132,7 +132,8 @@ func (f faulty) OnReport(safety.Report, safety.Stage) {
 	inject(f.faults, context.Background(), "OnReport", func() (none, error) { return none{}, nil })
 }
 
-// newFaulty returns a bench whose every dependency is counted.
+// newFaulty returns a bench whose every dependency is counted. The price of a product has moved
+// up since it was read, and is still what the arguments allow.
 func newFaulty(t *testing.T, at map[int]string) (*bench, *faults) {
 	f := &faults{at: at, spoil: spoil}
 	things := seenNow(strava, budget)
@@ -142,7 +143,13 @@ func newFaulty(t *testing.T, at map[int]string) (*bench, *faults) {
 		cfg.SelfApproval = true
 		cfg.Checkers = map[string]safety.Checker{"Product": all, "Budget": all}
 		cfg.Policy.Parallel = 1 // so that the calls have an order
+		cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Rules: map[string]safety.Rule{
+			"price": {Drift: safety.PriceChanged, Condition: along(safety.AtMost, "$.most")},
+		}}}
 	}, things...)
+	b.args["lines"] = []any{map[string]any{"most": 45000.0}}
+	b.record.snap.Places = map[string][]string{things[0].Key: {"$['lines'][0]"}}
+	b.world.put(things[0], "price", usd("$44,000"))
 	b.clock.now = time.Now() // the world's answers are of now
 	return b, f
 }

@@ -80,6 +80,79 @@ type plainRule struct {
 	absolute, percent int64
 	direction         safety.Direction
 	warn, optional    bool
+	needs             plainCondition
+}
+
+// plainCondition is a condition as the oracle knows it: an operator, numbers, and how they
+// are written. The zero plainCondition is none.
+type plainCondition struct {
+	operator safety.Operator
+	form     byte // n number, d date, b boolean
+	path     bool // in the arguments
+	of       []int64
+}
+
+func (d *dice) condition() plainCondition {
+	c := plainCondition{operator: safety.Operator(d.next(5)), form: "nnndb"[d.next(5)], path: d.next(3) == 1, of: []int64{d.int16()}}
+	switch c.operator {
+	case safety.NoCondition:
+		return plainCondition{}
+	case safety.OneOf:
+		c.of = append(c.of, d.int16(), 300)
+	}
+	return c
+}
+
+// written returns what stands in the policy or in the arguments.
+func (c plainCondition) written() any {
+	list := []any{}
+	for _, n := range c.of {
+		switch c.form {
+		case 'n':
+			list = append(list, n)
+		case 'd':
+			list = append(list, epoch.Add(time.Duration(n)*time.Second).Format(time.RFC3339Nano))
+		default:
+			list = append(list, n&1 == 1)
+		}
+	}
+	if c.operator == safety.OneOf {
+		return list
+	}
+	return list[0]
+}
+
+func (c plainCondition) condition(name string) safety.Condition {
+	text, err := json.Marshal(c.written())
+	switch {
+	case err != nil:
+		panic(err)
+	case c.operator == safety.NoCondition:
+		return safety.Condition{}
+	case c.path:
+		return safety.Condition{Operator: c.operator, Path: "$." + name}
+	default:
+		return safety.Condition{Operator: c.operator, Literal: string(text)}
+	}
+}
+
+// met reports whether a value meets the condition, which is read as the latest value is.
+func (c plainCondition) met(latest, p plain) bool {
+	ordered := c.operator == safety.AtLeast || c.operator == safety.AtMost
+	fits := map[byte]string{'n': "tnm", 'd': "td", 'b': "b"}[c.form]
+	if !strings.ContainsRune(fits, rune(latest.kind)) || ordered && (latest.kind == 't' || latest.kind == 'b') {
+		return false
+	}
+	for _, n := range c.of {
+		if c.form == 'b' {
+			n &= 1
+		}
+		same := p.kind == latest.kind && p.currency == latest.currency && !(latest.kind == 't' && c.form == 'd')
+		if same && (p.n == n || c.operator == safety.AtLeast && p.n > n || c.operator == safety.AtMost && p.n < n) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *dice) rule() plainRule {
@@ -90,9 +163,9 @@ func (d *dice) rule() plainRule {
 }
 
 func (r plainRule) rule() safety.Rule {
-	out := safety.Rule{
-		Drift: "changed", Severity: 0.5, Direction: r.direction, Optional: r.optional,
-		Tolerance: safety.Tolerance{Absolute: float64(r.absolute), Percent: float64(r.percent)},
+	out := safety.Rule{Drift: "changed", Severity: 0.5, Optional: r.optional}
+	if r.needs.operator == safety.NoCondition {
+		out.Direction, out.Tolerance = r.direction, safety.Tolerance{Absolute: float64(r.absolute), Percent: float64(r.percent)}
 	}
 	if r.warn {
 		out.Effect = safety.Warn
@@ -102,7 +175,7 @@ func (r plainRule) rule() safety.Rule {
 
 // holds reports whether a value that was seen is proven by the answer: counted if it was
 // compared at all.
-func (r plainRule) holds(name string, seen, now plain) (holds, counted bool) {
+func (r plainRule) holds(name string, seen, latest, now plain) (holds, counted bool) {
 	moved := now.n - seen.n
 	ordered := seen.kind == 'd' || (seen.kind == 'n' || seen.kind == 'm') && seen.currency == now.currency
 	within := r.absolute+r.percent > 0 && seen.kind != 'd' && (r.absolute == 0 || max(moved, -moved) <= r.absolute) &&
@@ -112,10 +185,14 @@ func (r plainRule) holds(name string, seen, now plain) (holds, counted bool) {
 		return r.optional, false
 	case seen.kind != now.kind, seen.currency != now.currency && (seen.currency == "" || now.currency == ""):
 		return false, false
+	case (r.needs.operator == safety.AtLeast || r.needs.operator == safety.AtMost) && seen.currency != now.currency:
+		return false, false
 	case r.warn:
 		return true, true
 	case name == "availability" && now == plain{kind: 'b'}:
 		return false, true
+	case r.needs.operator != safety.NoCondition:
+		return r.needs.met(latest, now), true
 	}
 	free := ordered && (within || moved > 0 && r.direction == safety.Fall || moved < 0 && r.direction == safety.Rise)
 	return seen == now || free, true
@@ -131,13 +208,27 @@ type plainSight struct {
 // read is in a fresh answer and holds, and something was compared.
 func proven(rules map[string]plainRule, seen map[string]plainSight, now map[string]plain) bool {
 	compared, shown := 0, false
+	for name, r := range rules {
+		read := seen[name].read
+		if r.needs.operator == safety.NoCondition {
+			continue
+		}
+		if len(read) == 0 && !r.optional {
+			return false
+		}
+		for _, p := range read {
+			if !r.needs.met(read[len(read)-1], p) {
+				return false
+			}
+		}
+	}
 	for name, sight := range seen {
 		shown = shown || len(sight.read) > 0
 		if len(sight.read) == 0 && !rules[name].optional {
 			return false
 		}
 		for _, p := range sight.read {
-			holds, counted := rules[name].holds(name, p, now[name])
+			holds, counted := rules[name].holds(name, p, sight.read[len(sight.read)-1], now[name])
 			if !holds {
 				return false
 			}
@@ -188,6 +279,17 @@ func FuzzCheckerAnswer(f *testing.F) {
 		}
 		f.Add(slices.Concat([]byte{absolute, percent, direction, 0, 0}, seen, []byte{1}, now), int64(0), uint8(0), "")
 	}
+	// A number, an amount or a time that was 300, by every condition around it.
+	for i := range 4 * 3 * 3 * 3 * 3 * 2 {
+		operator, limit, moved := byte(1+i%4), []byte{43, 44, 45}[i/4%3], []byte{43, 44, 45}[i/12%3]
+		kind, form, path := []byte{2, 3, 7}[i/36%3], []byte{0, 3, 4}[i/108%3], byte(i/324)
+		seen, now := []byte{kind, 1, 44}, []byte{kind, 1, moved}
+		if kind == 3 {
+			seen, now = append(seen, 0), append(now, 0)
+		}
+		rule, none := []byte{0, 0, 0, 0, 0}, []byte{0, 0, 0, 0, 0, 0, 2}
+		f.Add(slices.Concat(rule, seen, []byte{1}, now, none, none, none, []byte{0}, []byte{operator, form, path, 1, limit, 1, limit}), int64(0), uint8(0), "")
+	}
 	for i := range uint16(64) {
 		f.Add(slices.Repeat(binary.BigEndian.AppendUint16(nil, 2017*i), 40), int64(i), uint8(0), "W/\"3\"")
 	}
@@ -232,6 +334,21 @@ func FuzzCheckerAnswer(f *testing.F) {
 				delete(first.Attributes, name)
 			}
 		}
+		conditions, asks := map[string]safety.Rule{}, false
+		args := map[string]any{}
+		for _, name := range names {
+			r := rules[name]
+			if r.needs = d.condition(); r.needs.operator == safety.NoCondition {
+				continue
+			}
+			rules[name], conditions[name] = r, r.rule()
+			rule := conditions[name]
+			rule.Condition = r.needs.condition(name)
+			conditions[name] = rule
+			if r.needs.path {
+				args[name], asks = r.needs.written(), true
+			}
+		}
 		var sightings []entity.Entity
 		for _, s := range []entity.Entity{first, later, claim} {
 			if len(s.Attributes) > 0 {
@@ -265,7 +382,12 @@ func FuzzCheckerAnswer(f *testing.F) {
 			for name, r := range rules {
 				cfg.Policy.Rules[name] = r.rule()
 			}
+			cfg.Policy.Types = map[string]safety.TypePolicy{"Product": {Rules: conditions}}
 		}, e)
+		if asks {
+			b.args, b.record.snap.Places = args, map[string][]string{e.Key: {"$"}}
+			b.ask()
+		}
 		r := b.check()
 		if want := how%6 == 0 && fresh && proven(rules, seen, now); r.IsSafeToApprove() != want {
 			t.Errorf("safe %t, want %t\nseen %v\nnow %v\nrules %+v\nas of %v, answered the way %d\n%s", !want, want, seen, now, rules, asOf, how%6, r.Summary())

@@ -468,6 +468,13 @@ func TestRelaxing(t *testing.T) {
 		}
 		x := rules[name]
 		defer func() { rules[name] = x }()
+		if limit, isCondition := strings.CutPrefix(x.Condition.Literal, "1"); isCondition && r.IntN(2) == 0 {
+			x.Condition.Literal = "2" + limit
+			return "condition on " + name
+		} else if x.Condition.Operator != safety.NoCondition {
+			x.Optional = true
+			return "optional " + name
+		}
 		switch r.IntN(6) {
 		case 0:
 			if x.Tolerance == (safety.Tolerance{}) {
@@ -521,6 +528,11 @@ func TestRelaxing(t *testing.T) {
 		ofType := map[string]safety.Rule{}
 		for _, name := range attributes {
 			strict.Rules[name], ofType[name] = rule(), rule()
+		}
+		if r.IntN(3) == 0 {
+			x := ofType["reach"]
+			x.Tolerance, x.Direction, x.Condition = safety.Tolerance{}, safety.Either, literal(safety.AtMost, []string{"100", "102", "105"}[r.IntN(3)])
+			ofType["reach"] = x
 		}
 		strict.Types = map[string]safety.TypePolicy{"Product": {Rules: ofType}, "Room": {Optional: r.IntN(4) == 0}}
 		loose := clone(strict)

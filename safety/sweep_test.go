@@ -48,6 +48,11 @@ var wrongReads = []wrong[safety.Approval]{
 		a.Entities[0].Attributes = values{"price": usd("$1")}
 		return a
 	}},
+	{name: "weaker arguments", spoil: func(a safety.Approval) safety.Approval {
+		a.Args = []byte(`{"lines":[{"most":1000000}]}`)
+		return a
+	}},
+	{name: "no arguments", spoil: func(a safety.Approval) safety.Approval { a.Args = nil; return a }},
 	{name: "no fingerprint", spoil: func(a safety.Approval) safety.Approval { a.Fingerprint = ""; return a }},
 	{name: "no receipt", spoil: func(a safety.Approval) safety.Approval { a.Receipt = safety.Receipt{}; return a }},
 	{name: "a longer record", spoil: func(a safety.Approval) safety.Approval { a.Receipt.RowsRead++; return a }},
@@ -85,6 +90,11 @@ var wrongRecords = []wrong[safety.Snapshot]{
 	{name: "other rules", spoil: func(s safety.Snapshot) safety.Snapshot { s.Receipt.Version = "others"; return s }},
 	{name: "shorter", from: 1, spoil: func(s safety.Snapshot) safety.Snapshot { s.Receipt.RowsRead--; return s }},
 	{name: "an earlier one", from: 1, spoil: func(s safety.Snapshot) safety.Snapshot { s.Receipt.Watermark--; return s }},
+	{name: "named elsewhere", from: 1, spoil: func(s safety.Snapshot) safety.Snapshot {
+		s.Places = map[string][]string{strava.Key: {"$['campaign']"}}
+		return s
+	}},
+	{name: "named nowhere", from: 1, spoil: func(s safety.Snapshot) safety.Snapshot { s.Places = nil; return s }},
 	{name: "something nobody can check", spoil: func(s safety.Snapshot) safety.Snapshot {
 		s.Entities = append(slices.Clone(s.Entities), thing("Ship", "Nautilus", fine))
 		return s
@@ -99,7 +109,7 @@ var wrongStates = []wrong[safety.State]{
 	{name: "of the future", spoil: func(s safety.State) safety.State { s.AsOf = s.AsOf.Add(time.Hour); return s }},
 	{name: "of another entity", spoil: func(s safety.State) safety.State { s.Attributes = values{"reach": number(1)}; return s }},
 	{name: "another price", spoil: func(s safety.State) safety.State {
-		s.Attributes = values{"price": usd("$1"), "amount": usd("$1"), "availability": entity.Bool(true)}
+		s.Attributes = values{"price": usd("$45,000.01"), "amount": usd("$1"), "availability": entity.Bool(true)}
 		return s
 	}},
 	{name: "text", spoil: func(s safety.State) safety.State {
@@ -396,6 +406,12 @@ func TestSweepCheck(t *testing.T) {
 				b, f := newFaulty(t, nil)
 				if asked {
 					b.ask()
+				} else { // without arguments
+					r := b.cfg.Policy.Types["Product"].Rules
+					r["price"] = safety.Rule{Drift: safety.PriceChanged, Condition: literal(safety.AtMost, "45000")}
+					if b.guard, err = safety.NewGuard(b.cfg); err != nil {
+						t.Fatal(err)
+					}
 				}
 				f.calls, f.at = nil, at
 				r, err = b.guard.Check(t.Context(), nike)
