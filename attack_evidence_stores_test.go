@@ -38,7 +38,7 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []schema.Event) {
 	}
 	for i := range n {
 		session := pick("s")[:1] + fmt.Sprint(rnd.IntN(2))
-		adk := map[string]any{"app_name": app, "function_call_id": pick("c")}
+		adk := map[string]any{"app_name": app, []string{"call_id", "function_call_id"}[rnd.IntN(2)]: pick("c")}
 		attributes := map[string]any{"adk": adk}
 		product := map[string]any{"name": pick("P")}
 		if rnd.IntN(4) > 0 {

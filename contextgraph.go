@@ -261,8 +261,8 @@ func (in *Instance) Graph(ctx context.Context, s Session) (*graphsync.Graph, err
 	return g, err
 }
 
-// Why returns what the session's latest approval request rests on: each entity
-// with one shortest path that led from it to the request.
+// Why returns what the session's latest approval request rests on: each entity with one
+// shortest path to the request from the result that showed it, as [graphsync.Graph.Why] does.
 func (in *Instance) Why(ctx context.Context, s Session) ([]graphsync.Reason, error) {
 	if in.sync == nil {
 		return nil, ErrDisabled

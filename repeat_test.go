@@ -4,12 +4,15 @@
 package contextgraph_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"google.golang.org/adk/v2/model"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -37,30 +40,39 @@ func (s *stubborn) answer(req *model.LLMRequest) (*model.LLMResponse, error) {
 	return adktest.Call("buy", s.args(len(s.told))), nil
 }
 
+// unanswered is a checker that asks another and loses the answer.
+func unanswered(c safety.Checker) safety.Checker {
+	return safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+		_, _ = c.Check(ctx, e)
+		return safety.State{}, errors.New("the shop is closed")
+	})
+}
+
 func same(int) map[string]any {
 	return map[string]any{"item": "Strava Sponsored Routes", "count": 1}
 }
 
 // What blocked a call reaches the model, which repeats the call all the same: it is
-// refused at once, nobody is asked again and nothing is checked again.
+// refused at once, nobody is asked again and nothing is checked again. What can be asked for
+// again is in TestAskedAgainAfterDrift.
 func TestRefusedCallRepeated(t *testing.T) {
 	for name, tt := range map[string]struct {
-		drift, yes bool
-		reason     string
-		checks     int64
+		yes    bool
+		reason string
+		checks int64
 	}{
-		"blocked":  {true, true, safety.CodeDrift, 1},
-		"rejected": {false, false, safety.CodeRejected, 0},
+		"check failed": {true, safety.CodeCheckFailed, 1},
+		"rejected":     {false, safety.CodeRejected, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, w := range ways {
 				t.Run(w.name, func(t *testing.T) {
 					m := &stubborn{repeats: 9, args: same}
-					h := newHarness(t, w.opt, func(o *options) { o.answer = m.answer })
+					h := newHarness(t, w.opt, func(o *options) {
+						o.answer = m.answer
+						o.cfg.CheckFuncs["Product"] = unanswered(o.cfg.CheckFuncs["Product"])
+					})
 					id, _ := h.ask(sess)
-					if tt.drift {
-						h.world.set("$52,000", true)
-					}
 					events := adktest.Run(t, h.runner, user, sess, adktest.Answer(id, tt.yes))
 					h.wantBought(0)
 					if n := len(adktest.Confirmations(events)); n != 0 {
@@ -79,8 +91,8 @@ func TestRefusedCallRepeated(t *testing.T) {
 						if told["reason"] != tt.reason || told["next"] == nil {
 							t.Errorf("repeat %d was told %v", i+1, told)
 						}
-						if d := cmp.Diff(m.told[0]["alerts"], told["alerts"]); tt.drift && d != "" {
-							t.Errorf("repeat %d was not told the alerts (-first +repeat):\n%s", i+1, d)
+						if d := cmp.Diff(m.told[0]["failures"], told["failures"]); tt.yes && d != "" {
+							t.Errorf("repeat %d was not told the failures (-first +repeat):\n%s", i+1, d)
 						}
 					}
 				})
@@ -92,9 +104,11 @@ func TestRefusedCallRepeated(t *testing.T) {
 // A model that does nothing else ends its run.
 func TestRefusedCallRepeatedForever(t *testing.T) {
 	m := &stubborn{repeats: 1000, args: same}
-	h := newHarness(t, func(o *options) { o.answer = m.answer })
+	h := newHarness(t, func(o *options) {
+		o.answer = m.answer
+		o.cfg.CheckFuncs["Product"] = unanswered(o.cfg.CheckFuncs["Product"])
+	})
 	id, _ := h.ask(sess)
-	h.world.set("$52,000", true)
 	adktest.Run(t, h.runner, user, sess, adktest.Answer(id, true))
 	if n := len(m.told); n > 10 {
 		t.Errorf("the model was told %d times in one run", n)

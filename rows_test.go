@@ -201,7 +201,7 @@ func checkJoined(t testing.TB, rows []schema.Event) {
 	if len(requests) != 1 || len(answers) != 1 {
 		t.Fatalf("%d requests and %d answers, want one of each", len(requests), len(answers))
 	}
-	for _, k := range []string{"confirmation_id", "function_call_id", "approval_id"} {
+	for _, k := range []string{"confirmation_id", "call_id", "approval_id"} {
 		q, a := get(t, requests[0].Attributes, "adk", k), get(t, answers[0].Attributes, "adk", k)
 		if q == nil || q != a {
 			t.Errorf("attributes.adk.%s: request %v, answer %v", k, q, a)

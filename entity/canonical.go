@@ -14,19 +14,19 @@ import (
 type Canonical struct {
 	// Key is the [Entity.CanonicalKey] that all sightings share.
 	Key string
-	// Type, Value and Norm are those of the latest sighting by an exact source, or
-	// by a model when there is no other.
+	// Type, Value and Norm are those of the latest reading, or of the latest words when
+	// there is none, or of a model when there is nothing else.
 	Type  string
 	Value string
 	Norm  Value
-	// Attributes holds the latest value seen of each attribute, AttributeSeenAt
-	// the time it was seen. What a model says counts only for an attribute that no
-	// exact source gave: a model may add, it never replaces.
+	// Attributes holds the latest value read of each attribute, AttributeSeenAt the time it
+	// was seen. What words say counts only for an attribute that no reading gave, and what
+	// a model says only for one that nothing else gave: both may add, they never replace.
 	Attributes      map[string]Value
 	AttributeSeenAt map[string]time.Time
 	// Confidence is the greatest of the sightings.
 	Confidence float64
-	// ArtifactURI is the latest that is not empty.
+	// ArtifactURI is the latest that is not empty, chosen as Value is.
 	ArtifactURI string
 	// Sources are the distinct sources, sorted.
 	Sources []Source
@@ -37,9 +37,9 @@ type Canonical struct {
 }
 
 // Canonicalize merges sightings of the same thing. The result is sorted by type,
-// then key. A later sighting wins attribute by attribute, but a model never wins
-// over an exact source; of sightings at the same time the one later in es wins. The result shares nothing with es but the maps of
-// the sightings themselves.
+// then key. A later sighting wins attribute by attribute, except over one that
+// [Entity.Outweighs] it; of sightings at the same time the one later in es wins. The
+// result shares nothing with es but the maps of the sightings themselves.
 func Canonicalize(es []Entity) []Canonical {
 	byTime := slices.Clone(es)
 	slices.SortStableFunc(byTime, func(a, b Entity) int { return a.SeenAt.Compare(b.SeenAt) })
@@ -77,22 +77,25 @@ func (c *Canonical) add(e Entity) {
 	c.Seen = append(c.Seen, e)
 }
 
-// merge sets what the latest sighting decides: models first, so that exact
-// sources overwrite them.
+// merge sets what the latest sighting says that none outweighs.
 func (c *Canonical) merge() {
-	for _, model := range []bool{true, false} {
-		for _, e := range c.Seen {
-			if (e.Source == SourceModel) != model {
-				continue
-			}
-			c.Value, c.Norm = e.Value, e.Norm
-			for name, v := range e.Attributes {
-				c.Attributes[name] = v
-				c.AttributeSeenAt[name] = e.SeenAt
-			}
-			if e.ArtifactURI != "" {
-				c.ArtifactURI = e.ArtifactURI
+	var value, document Entity
+	said := make(map[string]Entity)
+	for i, e := range c.Seen {
+		if i == 0 || !value.Outweighs(e, "") {
+			value = e
+		}
+		if e.ArtifactURI != "" && (document.ArtifactURI == "" || !document.Outweighs(e, "")) {
+			document = e
+		}
+		for name := range e.Attributes {
+			if old, known := said[name]; !known || !old.Outweighs(e, name) {
+				said[name] = e
 			}
 		}
+	}
+	c.Value, c.Norm, c.ArtifactURI = value.Value, value.Norm, document.ArtifactURI
+	for name, e := range said {
+		c.Attributes[name], c.AttributeSeenAt[name] = e.Attributes[name], e.SeenAt
 	}
 }

@@ -60,8 +60,9 @@ type Entity struct {
 	Norm Value
 	// Attributes are the typed facts seen with it: price, availability, reach, status, ...
 	Attributes map[string]Value
-	// Echoes names the attributes that the arguments of the same call say as well, sorted.
-	// The result repeats them, so they are no readings.
+	// Echoes names the attributes that are no readings, sorted: the result only repeats what
+	// the arguments of its call say. Where a span has several sightings of the thing, those
+	// that only words of the span say are named too.
 	Echoes []string `json:",omitzero"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
@@ -81,6 +82,34 @@ type Entity struct {
 	// Read says that the step that decided had read the sighting. Only the selection of
 	// evidence for a decision sets it.
 	Read bool `json:",omitzero"`
+}
+
+// Shows reports whether e shows what is: it is a reading, and says more than echoes.
+func (e Entity) Shows() bool {
+	return e.Source.Reading() && (len(e.Attributes) == 0 || len(e.Echoes) < len(e.Attributes))
+}
+
+// Reads reports whether e is a reading of an attribute that it has.
+func (e Entity) Reads(attribute string) bool {
+	_, has := e.Attributes[attribute]
+	return has && e.Source.Reading() && !slices.Contains(e.Echoes, attribute)
+}
+
+// Outweighs reports whether what e says of an attribute counts more than what other says of
+// it, whichever is later: a reading more than words, words more than a model. The attribute
+// "" is the thing itself, with its value and its document.
+func (e Entity) Outweighs(other Entity, attribute string) bool {
+	return e.weight(attribute) > other.weight(attribute)
+}
+
+func (e Entity) weight(attribute string) int {
+	switch {
+	case e.Source == SourceModel:
+		return 0
+	case e.Reads(attribute) || attribute == "" && e.Shows():
+		return 2
+	}
+	return 1
 }
 
 // Identity returns the identity of what is checked: the type and the value, a text by its

@@ -151,3 +151,43 @@ func TestCanonicalizeModelAddsOnly(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Readings come before words, and words before a model, attribute by attribute, whichever
+// is later. What repeats the arguments of its call is words.
+func TestCanonicalizeReadingsBeforeWords(t *testing.T) {
+	said := func(second int64, source entity.Source, value, price string, echoes ...string) entity.Entity {
+		e := entity.Entity{Type: "Product", Value: value, ArtifactURI: "doc " + value, Source: source, SeenAt: time.Unix(second, 0).UTC(), Echoes: echoes}
+		if price != "" {
+			e.Attributes = map[string]entity.Value{"price": entity.Text(price)}
+		}
+		return e
+	}
+	partly := said(5, entity.SourceRule, "REELS", "9", "price")
+	partly.Attributes["reach"] = entity.Text("7")
+	for name, test := range map[string]struct {
+		seen         []entity.Entity
+		value, price string
+		at           int64
+		shows        bool // the last one
+	}{
+		"the action later":     {[]entity.Entity{said(1, entity.SourceRule, "reels", "1"), said(2, entity.SourceAction, "Reels", "9")}, "reels", "1", 1, false},
+		"a claim later":        {[]entity.Entity{said(1, entity.SourceDeclared, "reels", "1"), said(2, entity.SourceClaim, "Reels", "9")}, "reels", "1", 1, false},
+		"a model later":        {[]entity.Entity{said(1, entity.SourceClaim, "reels", "1"), said(2, entity.SourceModel, "Reels", "9")}, "reels", "1", 1, false},
+		"a reading later":      {[]entity.Entity{said(1, entity.SourceRule, "reels", "9"), said(2, entity.SourceRule, "Reels", "1")}, "Reels", "1", 2, true},
+		"words only":           {[]entity.Entity{said(1, entity.SourceClaim, "reels", "9"), said(2, entity.SourceAction, "Reels", "1")}, "Reels", "1", 2, false},
+		"an echo later":        {[]entity.Entity{said(1, entity.SourceRule, "reels", "1"), said(2, entity.SourceRule, "Reels", "9", "price")}, "reels", "1", 1, false},
+		"an echo of one":       {[]entity.Entity{said(1, entity.SourceRule, "reels", "1"), partly}, "REELS", "1", 1, true},
+		"an echo and words":    {[]entity.Entity{said(1, entity.SourceRule, "reels", "1", "price"), said(2, entity.SourceAction, "Reels", "9")}, "Reels", "9", 2, false},
+		"the name alone later": {[]entity.Entity{said(1, entity.SourceAction, "reels", "1"), said(2, entity.SourceRule, "Reels", "")}, "Reels", "1", 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if last := test.seen[len(test.seen)-1]; last.Shows() != test.shows {
+				t.Errorf("it shows the thing: %v, want %v", last.Shows(), test.shows)
+			}
+			c := entity.Canonicalize(test.seen)[0]
+			if c.Value != test.value || c.ArtifactURI != "doc "+test.value || c.Attributes["price"].String() != test.price || c.AttributeSeenAt["price"].Unix() != test.at {
+				t.Errorf("%s of %s for %s since %v, want %s for %s since %d", c.Value, c.ArtifactURI, c.Attributes["price"], c.AttributeSeenAt["price"], test.value, test.price, test.at)
+			}
+		})
+	}
+}

@@ -287,7 +287,7 @@ func (b *batch) result(e *schema.Event, attrs rowEvidence, start *schema.Event) 
 	b.out.To.Results++
 	r := Result{
 		Number: b.out.To.Results, Row: e.Seq, EventID: e.EventID, RunID: e.RunID,
-		CallID: attrs.ADK.FunctionCallID, Digest: attrs.ADK.Result,
+		CallID: attrs.ADK.CallID(), Digest: attrs.ADK.Result,
 	}
 	switch {
 	case start != nil:

@@ -145,7 +145,7 @@ func readCall(started, ended *schema.Event) Call {
 	contentErr := json.Unmarshal(started.Content, &content)
 	begun, startErr := replayOf(started)
 	over, endErr := replayOf(ended)
-	out.Tool, out.ID, out.State = content.Tool, begun.ID, over.State
+	out.Tool, out.ID, out.State = content.Tool, begun.CallID(), over.State
 	switch err := cmp.Or(contentErr, startErr, endErr); {
 	case err != nil:
 		out.Problem = fmt.Sprintf("its row cannot be read: %v", err)
@@ -165,7 +165,7 @@ func readCall(started, ended *schema.Event) Call {
 
 // replayAttributes are what the rows of a call say of its repetition.
 type replayAttributes struct {
-	ID     string                     `json:"function_call_id"`
+	schema.CallIDs
 	Replay string                     `json:"replay"`
 	State  map[string]json.RawMessage `json:"state"`
 }

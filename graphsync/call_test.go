@@ -19,7 +19,7 @@ import (
 func (r *recorder) ready(span, call string, args, result any) {
 	id, tool, _ := strings.Cut(call, "=")
 	started := r.add(schema.ToolStarting, "planner", span, "P", m{"tool": tool, "args": args},
-		m{"function_call_id": id, "adk.replay": schema.ReplayReady}).EventID
+		m{"call_id": id, "adk.replay": schema.ReplayReady}).EventID
 	r.end(span, "P", call, result, m{"adk.started": started})
 }
 
@@ -99,7 +99,7 @@ func TestCallBehindARefusal(t *testing.T) {
 	r.ready("T1", "c1=query_ad_inventory", m{"page": 1}, placements("Reels"))
 	started := r.start("T2", "P", "c2=provision_campaign", m{"budget": 7})
 	r.add(schema.ToolError, "", "T2", "P", m{"tool": "provision_campaign", "args": m{"budget": 7}}, m{
-		"function_call_id": "c2", "adk.started": started.EventID, "adk.drift": true,
+		"call_id": "c2", "adk.started": started.EventID, "adk.drift": true,
 		"entities": []any{m{"type": "Product", "value": "Reels", "attributes": m{"price": m{"kind": "money", "value": "52000", "currency": "USD"}}}},
 	})
 	seen, ev := r.seen(callRules())

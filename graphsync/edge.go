@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 // EdgeKind says how one span caused another.
@@ -31,6 +33,27 @@ type Edge struct {
 	From string
 	To   string
 	Kind EdgeKind
+}
+
+// LinkKind says what a span is to an entity that it saw.
+type LinkKind string
+
+// The kinds of links.
+const (
+	// Evaluated leads from a span to an entity that its result showed, or that a model found
+	// in it.
+	Evaluated LinkKind = "evaluated"
+	// Named leads from a span to an entity that only words of the span name: the arguments of
+	// a call, which may be what the call acts on, a message, or a result that repeats them.
+	Named LinkKind = "named"
+)
+
+// LinkOf returns the kind of the link to an entity from the span that saw it.
+func LinkOf(e entity.Entity) LinkKind {
+	if e.Shows() || e.Source == entity.SourceModel {
+		return Evaluated
+	}
+	return Named
 }
 
 // arc is an edge between indexes of spans.

@@ -67,8 +67,8 @@ type Extraction struct {
 // whose status is ERROR or whose result is null or an object with "error" alone,
 // which is how the framework reports a failed or a refused call.
 //
-// An entity found several times in one row is one: what is declared comes first,
-// then the rules in their order; the later wins attribute by attribute, and the
+// An entity that one source has several times in one row is one: what is declared comes
+// first, then the rules in their order; the later wins attribute by attribute, and the
 // confidence is the greatest. Declarations, or matches of one rule, that contradict each
 // other are no one thing, and an error, except in the numbers of an action: those say how
 // many are wanted.
@@ -92,7 +92,7 @@ func (x *Extractor) Extract(rows []schema.Event) Extraction {
 			continue
 		}
 		out.Extracted = append(out.Extracted, e.EventID)
-		out.Entities = append(out.Entities, finished(e, read.entities)...)
+		out.Entities = append(out.Entities, bySource(e, read.entities)...)
 	}
 	return out
 }
@@ -132,7 +132,7 @@ func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 		}
 		read.entities = append(read.entities, asked...)
 	}
-	if x == nil || len(x.byEvent[e.EventType]) == 0 {
+	if x == nil || len(x.byEvent[e.EventType]) == 0 || bringsResults(e) {
 		return read, nil
 	}
 	docs := documents{marked: jsonenc.Marked(string(e.Content)), started: started}

@@ -266,8 +266,9 @@ func TestOneEntityPerSpan(t *testing.T) {
 
 	rows := []schema.Event{elsewhere, end, start}
 	found := compile(t, rules).Extract(rows)
-	diff(t, "entities, one per row", []string{
-		"Product Reels (action 0.9) reach=number:5 status=text:old",
+	diff(t, "entities, one per row and source", []string{
+		"Product Reels (declared 0.2) reach=number:5 status=text:old",
+		"Product Reels (action 0.9)",
 		"Product Reels (rule 0.4) status=text:new",
 		"Product Reels (rule 0.4) status=text:new",
 	}, shown(found.Entities))
@@ -276,7 +277,7 @@ func TestOneEntityPerSpan(t *testing.T) {
 	}
 	got := graphsync.Build(rows, found.Entities).Entities()
 	diff(t, "entities, one per span", []string{
-		"Product Reels (action 0.9) reach=number:5 status=text:new",
+		"Product Reels (rule 0.9) reach=number:5 status=text:new",
 		"Product Reels (rule 0.4) status=text:new",
 	}, shown(got))
 	if e := got[0]; e.EventID != "e2" || e.SeenAt.UnixMicro() != baseTime+5 || e.SpanID != "span1" {

@@ -39,8 +39,8 @@ type Graph struct {
 // Build makes the graph of rows, in any order, and of the entities found in them.
 // A row or an entity given twice counts once. An entity without a TechNode belongs
 // to the span of its row. An entity that a span saw in several rows is one: a later
-// row wins attribute by attribute, and the confidence is the greatest; [Graph.Why]
-// and [Graph.Evidence] merge only the rows before the decision.
+// row wins attribute by attribute, but words do not win over a reading, and the
+// confidence is the greatest; [Graph.Why] merges only the rows before the decision.
 func Build(rows []schema.Event, es []entity.Entity) *Graph {
 	g := &Graph{rows: inOrder(rows), index: make(map[string]int), position: make(map[string]int, len(rows))}
 	for pos, e := range g.rows {

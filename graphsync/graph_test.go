@@ -35,7 +35,7 @@ func TestTechNodeKey(t *testing.T) {
 func TestFold(t *testing.T) {
 	r := &recorder{t: t}
 	r.run, r.branch = "1", "par.a"
-	r.add(schema.ToolStarting, "", "T", "", m{"tool": "query", "args": m{}}, m{"function_call_id": "c1"})
+	r.add(schema.ToolStarting, "", "T", "", m{"tool": "query", "args": m{}}, m{"call_id": "c1"})
 	r.branch = ""
 	r.add(schema.ToolError, "root", "T", "P1", m{"tool": "query"}, nil)
 	r.add(schema.ToolCompleted, "root", "T", "P2", m{"tool": "query"}, nil)

@@ -78,10 +78,10 @@ func TestRequestsAreResumed(t *testing.T) {
 	} {
 		r := &recorder{t: t}
 		r.turn("1", "R1")
-		r.add(tt.request, "root", "Q", "R1", m{"tool": "ask"}, m{"function_call_id": "c1"})
+		r.add(tt.request, "root", "Q", "R1", m{"tool": "ask"}, m{"call_id": "c1"})
 		from := r.key("Q")
 		r.turn("2", "R2")
-		r.add(tt.answer, "root", "R2", "", m{"tool": "ask"}, m{"function_call_id": "c1"})
+		r.add(tt.answer, "root", "R2", "", m{"tool": "ask"}, m{"call_id": "c1"})
 		to := r.key("R2")
 		want := graphsync.Edge{From: from, To: to, Kind: graphsync.Resumes}
 		if edges := graphsync.Build(r.rows, nil).Edges(); !slices.Contains(edges, want) {

@@ -118,8 +118,8 @@ type ask struct {
 // rowAttributes are the attributes the graph is made from.
 type rowAttributes struct {
 	ADK struct {
+		schema.CallIDs
 		Branch         string `json:"branch"`
-		FunctionCallID string `json:"function_call_id"`
 		ConfirmationID string `json:"confirmation_id"`
 		PauseKind      string `json:"pause_kind"`
 		Node           struct {
@@ -180,7 +180,7 @@ func (s *span) add(e *schema.Event, pos int) {
 	if e.EventType != schema.ToolPaused {
 		// A pause stands on the span of the agent that waits, or of the request, whose
 		// own row says which call it is about.
-		s.CallID = cmp.Or(s.CallID, attrs.ADK.FunctionCallID)
+		s.CallID = cmp.Or(s.CallID, attrs.ADK.CallID())
 	}
 	s.run = cmp.Or(s.run, runKey(e))
 	s.Status = cmp.Or(e.Status, s.Status)
@@ -211,9 +211,9 @@ func (s *span) add(e *schema.Event, pos int) {
 	case schema.HITLConfirmationRequestCompleted:
 		s.answers = appendNew(s.answers, attrs.ADK.ConfirmationID)
 	case schema.HITLCredentialRequest, schema.HITLInputRequest:
-		s.requests = appendNew(s.requests, attrs.ADK.FunctionCallID)
+		s.requests = appendNew(s.requests, attrs.ADK.CallID())
 	case schema.HITLCredentialRequestCompleted, schema.HITLInputRequestCompleted:
-		s.answers = appendNew(s.answers, attrs.ADK.FunctionCallID)
+		s.answers = appendNew(s.answers, attrs.ADK.CallID())
 	}
 }
 

@@ -12,16 +12,16 @@ import (
 // rowEvidence is what the attributes of a row say for the evidence.
 type rowEvidence struct {
 	ADK struct {
-		FunctionCallID string `json:"function_call_id"`
-		Started        string `json:"started"`
-		Result         string `json:"result"`
-		Of             string `json:"of"`
-		Partial        bool   `json:"partial"`
-		Accepted       bool   `json:"accepted"`
-		Joins          bool   `json:"joins"`
-		AnswerOf       string `json:"answer_of"`
-		SourceEventID  string `json:"source_event_id"`
-		Read           struct {
+		schema.CallIDs
+		Started       string `json:"started"`
+		Result        string `json:"result"`
+		Of            string `json:"of"`
+		Partial       bool   `json:"partial"`
+		Accepted      bool   `json:"accepted"`
+		Joins         bool   `json:"joins"`
+		AnswerOf      string `json:"answer_of"`
+		SourceEventID string `json:"source_event_id"`
+		Read          struct {
 			Base      string            `json:"base"`
 			Results   map[string]string `json:"results"`
 			Answers   []string          `json:"answers"`

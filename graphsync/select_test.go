@@ -48,9 +48,9 @@ func items(list ...m) m { return m{"items": list} }
 
 // find records a call of the tool that finds, with the digest of its result.
 func (r *recorder) find(call, digest string, list ...m) *schema.Event {
-	start := r.add(schema.ToolStarting, "", "T"+call, "A", m{"tool": "find", "args": m{}}, m{"function_call_id": call})
+	start := r.add(schema.ToolStarting, "", "T"+call, "A", m{"tool": "find", "args": m{}}, m{"call_id": call})
 	return r.add(schema.ToolCompleted, "", "T"+call, "A", m{"tool": "find", "result": items(list...)},
-		m{"function_call_id": call, "adk.started": start.EventID, "adk.result": digest})
+		m{"call_id": call, "adk.started": start.EventID, "adk.result": digest})
 }
 
 // decide records a model call that had read results, each "call=digest", and the answers of
@@ -70,14 +70,22 @@ func (r *recorder) decide(span string, results, answers []string, calls ...strin
 }
 
 // selected tells the readings that count: name, attribute, value, and * where it was read.
+// They are the same however the rows name calls.
 func selected(t *testing.T, r *recorder, d graphsync.Decision, excluded ...int64) []string {
 	t.Helper()
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(t, priceRules()))
-	sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
-	if err != nil {
-		t.Fatal(err)
+	read := func(rows []schema.Event) []string {
+		ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: rows}}), compile(t, priceRules()))
+		sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tell(sel.Entities)
 	}
-	return tell(sel.Entities)
+	got := read(r.rows)
+	if former := read(formerly(r.rows)); !slices.Equal(got, former) {
+		t.Errorf("the rows as they were named before give %v, want %v", former, got)
+	}
+	return got
 }
 
 func tell(es []entity.Canonical) []string {
@@ -131,7 +139,7 @@ func TestSelect(t *testing.T) {
 			start := r.add(schema.ToolStarting, "", "T2", "A", m{"tool": "find", "args": m{}}, nil)
 			r.find("c1", "d1", item("a", 40))
 			r.add(schema.ToolCompleted, "", "T2", "A", m{"tool": "find", "result": items(item("a", 52))},
-				m{"function_call_id": "c2", "adk.started": start.EventID, "adk.result": "d2"})
+				m{"call_id": "c2", "adk.started": start.EventID, "adk.result": "d2"})
 			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52*"}},
 		{"nothing counts after the decision", func(r *recorder) graphsync.Decision {
@@ -257,7 +265,7 @@ func TestSelectIsWhatTheRuleSays(t *testing.T) {
 				for call, start := range open {
 					x := reading{[]string{"a", "b", "c"}[random.IntN(3)], random.IntN(3), start.Seq, 0, fmt.Sprint("c", call), fmt.Sprint("d", call)}
 					x.row = r.add(schema.ToolCompleted, "", fmt.Sprint("T", call), "A", m{"tool": "find", "result": items(item(x.name, x.price))},
-						m{"function_call_id": x.call, "adk.started": start.EventID, "adk.result": x.digest}).Seq
+						m{"call_id": x.call, "adk.started": start.EventID, "adk.result": x.digest}).Seq
 					readings = append(readings, x)
 					delete(open, call)
 					break
@@ -311,7 +319,7 @@ func TestSelectNestedSession(t *testing.T) {
 	}
 	start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
 	r.add(schema.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
-		m{"function_call_id": "c9", "adk.started": start.EventID, "adk.result": "d9",
+		m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9",
 			"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
 	d := graphsync.Decision{Answer: r.decide("L", []string{"c9=d9"}, nil).EventID}
 	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows, child: c.rows}}), compile(t, priceRules()))

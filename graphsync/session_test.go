@@ -4,12 +4,15 @@
 package graphsync_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -53,7 +56,7 @@ func (r *recorder) add(eventType, agent, span, parent string, content any, attrs
 	for k, v := range attrs {
 		if name, ok := strings.CutPrefix(k, "adk."); ok {
 			adk[name] = v
-		} else if k == "function_call_id" || k == "confirmation_id" || k == "confirmed" {
+		} else if k == "call_id" || k == "function_call_id" || k == "confirmation_id" || k == "confirmed" {
 			adk[k] = v
 		} else {
 			all[k] = v
@@ -101,12 +104,12 @@ func (r *recorder) llm(span, parent string, calls ...string) {
 
 func (r *recorder) start(span, parent, call string, args any) schema.Event {
 	id, tool, _ := strings.Cut(call, "=")
-	return *r.add(schema.ToolStarting, "", span, parent, m{"tool": tool, "args": args}, m{"function_call_id": id})
+	return *r.add(schema.ToolStarting, "", span, parent, m{"tool": tool, "args": args}, m{"call_id": id})
 }
 
 func (r *recorder) end(span, parent, call string, result any, attrs m) *schema.Event {
 	id, tool, _ := strings.Cut(call, "=")
-	all := m{"function_call_id": id}
+	all := m{"call_id": id}
 	for k, v := range attrs {
 		all[k] = v
 	}
@@ -123,7 +126,7 @@ func (r *recorder) ask(span, parent, call, hitl, confirmation string, args any) 
 	r.tool(span, parent, call, args, m{"error": "tool requires confirmation"})
 	id, _, _ := strings.Cut(call, "=")
 	r.add(schema.HITLConfirmationRequest, "root", hitl, span, m{"tool": "adk_request_confirmation", "args": args},
-		m{"function_call_id": id, "confirmation_id": confirmation})
+		m{"call_id": id, "confirmation_id": confirmation})
 }
 
 // answer starts a run that answers a request; it resumes the same invocation.
@@ -182,13 +185,30 @@ func compile(t testing.TB, rules []graphsync.Rule) *graphsync.Extractor {
 	return x
 }
 
+// formerly returns the rows as earlier versions named the calls in them.
+func formerly(rows []schema.Event) []schema.Event {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Attributes = bytes.ReplaceAll(rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
+	}
+	return rows
+}
+
+// build returns the graph of the rows, which is the same however they name calls.
 func build(t testing.TB, rows []schema.Event) *graphsync.Graph {
 	t.Helper()
 	found := compile(t, adRules()).Extract(rows)
 	for _, f := range found.Failed {
 		t.Errorf("extraction: %v", f.Error())
 	}
-	return graphsync.Build(rows, found.Entities)
+	g, former := graphsync.Build(rows, found.Entities), graphsync.Build(formerly(rows), found.Entities)
+	if diff := gocmp.Diff(g.Nodes(), former.Nodes()); diff != "" {
+		t.Errorf("nodes of the rows as they were named before (-now +then):\n%s", diff)
+	}
+	if diff := gocmp.Diff(g.Edges(), former.Edges()); diff != "" {
+		t.Errorf("edges of the rows as they were named before (-now +then):\n%s", diff)
+	}
+	return g
 }
 
 // edges returns the edges of a kind as "from>to" of span ids, in order.
@@ -205,7 +225,8 @@ func edges(g *graphsync.Graph, kind graphsync.EdgeKind) []string {
 	return out
 }
 
-// why returns the reasons as "type value hops: path".
+// why returns the reasons as "type value hops: path", with "(named)" or "(action)" before the
+// path where no result showed the thing.
 func why(t testing.TB, g *graphsync.Graph, decision string, opts ...graphsync.Option) []string {
 	t.Helper()
 	reasons, err := g.Why(decision, opts...)
@@ -216,6 +237,9 @@ func why(t testing.TB, g *graphsync.Graph, decision string, opts ...graphsync.Op
 	for _, r := range reasons {
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s %s %d:", r.Entity.Type, r.Entity.Value, r.Hops)
+		if r.Origin != graphsync.OriginResult {
+			fmt.Fprintf(&b, " (%s)", r.Origin)
+		}
 		for _, s := range r.Path {
 			fmt.Fprintf(&b, " %s", s.Node.SpanID)
 			switch s.Edge {

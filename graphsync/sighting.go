@@ -75,7 +75,7 @@ func (g *Graph) see(list []sighting) {
 	index := make(map[thing]int, len(list))
 	for _, s := range list {
 		if i, known := index[thingOf(s.Entity)]; known {
-			g.entities[i] = merged(g.entities[i], s.Entity)
+			g.entities[i] = joined(g.entities[i], s.Entity)
 			g.sightings[i] = append(g.sightings[i], s)
 			continue
 		}
@@ -153,7 +153,7 @@ func (g *Graph) seenBy(i, cutoff int) (entity.Entity, bool) {
 		if s.pos > cutoff {
 			break
 		}
-		e = merged(e, s.Entity)
+		e = joined(e, s.Entity)
 	}
 	return e, true
 }
@@ -178,7 +178,7 @@ func (g *Graph) Sightings() [][]Known {
 			if j == 0 {
 				known.Entity = s.Entity
 			} else {
-				known.Entity = merged(known.Entity, s.Entity)
+				known.Entity = joined(known.Entity, s.Entity)
 			}
 			if j+1 < len(list) && list[j+1].pos == s.pos {
 				continue
@@ -191,6 +191,18 @@ func (g *Graph) Sightings() [][]Known {
 			}
 			out[i] = append(out[i], known)
 		}
+	}
+	return out
+}
+
+// joined is merged for the graph, where what a row showed stays shown. A result may show a
+// thing without attributes, and words of the span may say some: then the thing was shown to
+// exist.
+func joined(earlier, later entity.Entity) entity.Entity {
+	out := merged(earlier, later)
+	if !out.Shows() && (earlier.Shows() || later.Shows()) {
+		out.Attributes = maps.Clone(out.Attributes)
+		out.Attributes[entity.Exists] = entity.Bool(true)
 	}
 	return out
 }
@@ -233,45 +245,46 @@ func agree(first map[thing]entity.Entity, e entity.Entity) error {
 	return nil
 }
 
-// merged returns the entity that two sightings in one span make. The later one
-// wins, except that a model never replaces what an exact source gave, that an echo never
-// replaces what was looked up, and that an entity of the action stays one.
+// merged returns the entity that two sightings in one span make. The later one wins, except
+// over what [entity.Entity.Outweighs] it, and an entity of the action stays one until a
+// result shows it. What no reading gives of an entity that was read is an echo.
 func merged(earlier, later entity.Entity) entity.Entity {
 	if later.Source == entity.SourceModel && earlier.Source != entity.SourceModel {
 		earlier, later = later, earlier
 	}
 	out := later
-	if earlier.Source == entity.SourceAction {
+	if earlier.Outweighs(later, "") {
+		out.Source, out.Value, out.Norm = earlier.Source, earlier.Value, earlier.Norm
+		out.ArtifactURI = cmp.Or(earlier.ArtifactURI, later.ArtifactURI)
+	} else if earlier.Source == entity.SourceAction && !later.Shows() {
 		out.Source = entity.SourceAction
 	}
 	if out.Norm.IsZero() {
-		out.Norm = earlier.Norm
+		out.Norm = cmp.Or(earlier.Norm, later.Norm)
 	}
-	if len(earlier.Attributes) > 0 {
-		out.Attributes, out.Echoes = maps.Clone(later.Attributes), slices.Clone(later.Echoes)
-		if out.Attributes == nil {
-			out.Attributes = make(map[string]entity.Value, len(earlier.Attributes))
-		}
-		for name, v := range earlier.Attributes {
-			_, again := later.Attributes[name]
-			echo, echoed := slices.Contains(earlier.Echoes, name), slices.Contains(later.Echoes, name)
-			switch {
-			case again && (echo || !echoed):
-			case again:
-				out.Attributes[name] = v
-				out.Echoes = slices.DeleteFunc(out.Echoes, func(e string) bool { return e == name })
-			default:
-				if out.Attributes[name] = v; echo {
-					out.Echoes = append(out.Echoes, name)
-				}
-			}
-		}
-		slices.Sort(out.Echoes)
-	}
-	if out.ArtifactURI == "" {
-		out.ArtifactURI = earlier.ArtifactURI
-	}
+	out.ArtifactURI = cmp.Or(out.ArtifactURI, earlier.ArtifactURI)
 	out.Confidence = max(earlier.Confidence, later.Confidence)
 	out.Repeats = max(earlier.Repeats, later.Repeats)
+	if len(earlier.Attributes) == 0 && out.Source == later.Source {
+		return out
+	}
+	out.Attributes, out.Echoes = maps.Clone(earlier.Attributes), nil
+	if out.Attributes == nil {
+		out.Attributes = make(map[string]entity.Value, len(later.Attributes))
+	}
+	for name, v := range later.Attributes {
+		if _, known := earlier.Attributes[name]; !known || !earlier.Outweighs(later, name) {
+			out.Attributes[name] = v
+		}
+	}
+	if !out.Source.Reading() {
+		return out
+	}
+	for name := range out.Attributes {
+		if !earlier.Reads(name) && !later.Reads(name) {
+			out.Echoes = append(out.Echoes, name)
+		}
+	}
+	slices.Sort(out.Echoes)
 	return out
 }

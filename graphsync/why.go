@@ -15,13 +15,56 @@ import (
 
 // Reason is one entity that a decision rests on.
 type Reason struct {
-	// Entity merges the sightings that led to the decision, and no others.
+	// Entity merges the sightings that led to the decision, and no others. What results
+	// showed of it comes before what words say, see [entity.Canonicalize].
 	Entity entity.Canonical
-	// Path is a shortest path from the span that evaluated the entity to the
-	// decision, both included.
+	// Origin says what the first span of Path is to the entity.
+	Origin Origin
+	// Path is a shortest path from the span where the entity was learned to the decision,
+	// both included; see [Origin] for entities that no result showed.
 	Path []Step
 	// Hops is the number of informs and resumes edges on the path.
 	Hops int
+}
+
+// Origin says where an entity came from, in the order in which paths prefer it.
+type Origin int
+
+// The origins of entities.
+const (
+	// OriginResult is a span whose result showed the entity: a reading, which says more than
+	// the arguments of its call did. The entity was learned there.
+	OriginResult Origin = iota + 1
+	// OriginNamed is a span that named the entity otherwise, such as a message of the user
+	// or the arguments of another call, or that a model found it in. No span with a result
+	// that shows it leads to the decision within the limit of hops.
+	OriginNamed
+	// OriginAction is the decision itself: nothing but the call that it is about names the
+	// entity. The path is the decision alone.
+	OriginAction
+)
+
+var originNames = [...]string{"", "result", "named", "action"}
+
+// String returns "result", "named" or "action".
+func (o Origin) String() string {
+	if o < OriginResult || o > OriginAction {
+		return fmt.Sprintf("Origin(%d)", int(o))
+	}
+	return originNames[o]
+}
+
+// OriginOf says what the span at, in which an entity was seen, is to a decision. The spans
+// of the call that the decision is about, before and after an answer, have its call id and
+// its invocation.
+func OriginOf(seen entity.Entity, at, decision TechNode) Origin {
+	switch {
+	case seen.Shows():
+		return OriginResult
+	case at.Key == decision.Key, at.CallID != "" && at.CallID == decision.CallID && at.InvocationID == decision.InvocationID:
+		return OriginAction
+	}
+	return OriginNamed
 }
 
 // Step is one node on a path and the kind of the edge to the next one, which is
@@ -43,19 +86,22 @@ func WithHops(n int) Option {
 	return func(o *whyOptions) { o.hops = n }
 }
 
-// Why returns the entities that were evaluated before a decision and led to it,
-// across agents and turns, by hops, then type, then key. The decision is the key
-// of a node, as [Graph.Decision] returns it; its own entities have 0 hops.
+// Why returns the entities that were seen before a decision and led to it, across agents
+// and turns, by hops, then type, then key. The decision is the key of a node, as
+// [Graph.Decision] returns it.
+//
+// The path of an entity begins at a span whose result showed it, if one leads to the
+// decision: there it was learned. The arguments of the call that the decision is about are
+// what is decided on, and never the origin. Of several paths from the best [Origin] the one
+// with the fewest hops is returned, then the one with the fewest edges, then the one over
+// later steps.
 //
 // Nothing after the decision counts, not even for the values of an entity that was
 // seen before and after it. The decision is made at the last request for approval
 // in its span, or else at the last row of its span.
 //
-// Why explains and leaves out what is too far away; [Graph.Evidence] is complete.
-//
-// Of several paths the one with the fewest hops is returned, then the one with the
-// fewest edges, then the one over later steps. The error wraps [ErrUnknownNode]
-// when there is no such node.
+// Why explains and leaves out what is too far away; what a check looks at is selected by
+// [Evidence.Select]. The error wraps [ErrUnknownNode] when there is no such node.
 func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 	o := whyOptions{hops: DefaultHops}
 	for _, opt := range opts {
@@ -66,7 +112,7 @@ func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 	}
 	target, ok := g.index[decision]
 	if !ok {
-		return nil, fmt.Errorf("why %q: %w: %s", decision, ErrUnknownNode, unknownNodeRemedy)
+		return nil, fmt.Errorf("why %q: %w: use a key of Nodes or the one of Decision", decision, ErrUnknownNode)
 	}
 	routes, settled := g.shortest(target, o.hops)
 	rank := make(map[int]int, len(settled))
@@ -75,16 +121,18 @@ func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 	}
 	evidence := entity.Canonicalize(g.seenIn(slices.Sorted(slices.Values(settled)), g.cutoff(target)))
 	reasons := make([]Reason, len(evidence))
-	from := make([]int, len(evidence)) // rank of the span with the best route
+	from := make([]int, len(evidence)) // rank of the span with the best route from the best origin
 	for i, e := range evidence {
-		from[i] = len(settled)
-		for _, seen := range e.Seen {
-			from[i] = min(from[i], rank[g.index[seen.TechNode]])
+		best := OriginAction // whose path is that of the decision, which is settled first
+		for j, seen := range e.Seen {
+			n := g.index[seen.TechNode]
+			origin := OriginOf(seen, g.nodes[n], g.nodes[target])
+			if origin < best || origin == best && origin < OriginAction && rank[n] < from[i] {
+				best, from[i] = origin, rank[n]
+			}
+			e.Seen[j].Attributes = maps.Clone(seen.Attributes) // that of the graph
 		}
-		for j := range e.Seen { // the maps are those of the graph
-			e.Seen[j].Attributes = maps.Clone(e.Seen[j].Attributes)
-		}
-		reasons[i] = Reason{Entity: e, Hops: routes[settled[from[i]]].hops}
+		reasons[i] = Reason{Entity: e, Origin: best, Hops: routes[settled[from[i]]].hops}
 	}
 	// Far spans first: the spans on their paths have the rest of the path for free.
 	paths := make(map[int][]Step)
@@ -174,4 +222,25 @@ func (f *frontier) Pop() any {
 	last := old[len(old)-1]
 	*f = old[:len(old)-1]
 	return last
+}
+
+// cutoff returns the position of the last row that a decision can rest on.
+func (g *Graph) cutoff(decision int) int {
+	if request := g.spans[decision].lastRequest; request >= 0 {
+		return request
+	}
+	return g.spans[decision].last
+}
+
+// seenIn returns what nodes had seen by the row at cutoff, node by node.
+func (g *Graph) seenIn(nodes []int, cutoff int) []entity.Entity {
+	var out []entity.Entity
+	for _, n := range nodes {
+		for _, i := range g.evaluated[n] {
+			if e, ok := g.seenBy(i, cutoff); ok {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
 }

@@ -27,7 +27,7 @@ func diff(t *testing.T, what string, want, got any) {
 func TestWhyThroughADelegate(t *testing.T) {
 	r := delegate(t)
 	want := []string{
-		"Budget $50,000 0: T3 / H",
+		"Budget $50,000 0: (action) H",
 		"Product Instagram Reels 4: T1 > L3 > X2 > L4 > T3 / H",
 		"Product Strava Routes 4: T1 > L3 > X2 > L4 > T3 / H",
 		"Targeting Runners 4: T2 > L3 > X2 > L4 > T3 / H",
@@ -55,7 +55,7 @@ func TestWhyThroughADelegate(t *testing.T) {
 	}, entity.Entity{
 		Type: "Product", Value: "Said Before", Source: entity.SourceModel, Confidence: 1, TechNode: r.key("T1"), EventID: "gone too", SeenAt: time.UnixMicro(baseTime + 9_000),
 	})
-	want = slices.Insert(want, 2, "Product Said Before 4: T1 > L3 > X2 > L4 > T3 / H")
+	want = slices.Insert(want, 2, "Product Said Before 4: (named) T1 > L3 > X2 > L4 > T3 / H")
 	diff(t, "why with a model's entities", want, why(t, graphsync.Build(r.rows, found), decision))
 }
 
@@ -65,7 +65,7 @@ func TestWhyOfAResumedCall(t *testing.T) {
 	g := build(t, r.rows)
 	diff(t, "resumes", []string{"H>R2"}, edges(g, graphsync.Resumes))
 	want := []string{
-		"Budget $50,000 0: T3b",
+		"Budget $50,000 0: (action) T3b",
 		"Product Instagram Reels 4: T1 > L3 > X2 > L4 > T3b",
 		"Product Strava Routes 4: T1 > L3 > X2 > L4 > T3b",
 		"Targeting Runners 4: T2 > L3 > X2 > L4 > T3b",
@@ -74,13 +74,13 @@ func TestWhyOfAResumedCall(t *testing.T) {
 	// The approved plan is one resumes edge and two spans away from the later call.
 	want = []string{
 		"Product Too Late 0: T4",
-		"Budget $50,000 1: T3 / H ~ R2 / A3 / T4",
+		"Budget $50,000 1: (named) T3 / H ~ R2 / A3 / T4",
 		"Product Instagram Reels 5: T1 > L3 > X2 > L4 > T3 / H ~ R2 / A3 / T4",
 		"Product Strava Routes 5: T1 > L3 > X2 > L4 > T3 / H ~ R2 / A3 / T4",
 		"Targeting Runners 5: T2 > L3 > X2 > L4 > T3 / H ~ R2 / A3 / T4",
 	}
 	diff(t, "why of a call after the resumed one", want, why(t, g, r.key("T4")))
-	diff(t, "why of the turn that answers", []string{"Budget $50,000 1: T3 / H ~ R2"}, why(t, g, r.key("R2"), graphsync.WithHops(1)))
+	diff(t, "why of the turn that answers", []string{"Budget $50,000 1: (named) T3 / H ~ R2"}, why(t, g, r.key("R2"), graphsync.WithHops(1)))
 }
 
 func TestWhyAcrossTurns(t *testing.T) {
@@ -100,7 +100,7 @@ func TestWhyAcrossTurns(t *testing.T) {
 
 	g := build(t, r.rows)
 	diff(t, "why", []string{
-		"Budget $50,000 0: T2 / H",
+		"Budget $50,000 0: (action) H",
 		"Product Reels 3: T1 > L3 > L4 > T2 / H",
 	}, why(t, g, r.key("H")))
 	diff(t, "informs", []string{
@@ -124,7 +124,7 @@ func TestWhyOverStepsThatDidNotEnd(t *testing.T) {
 	r.ask("T3", "R3", "c3=provision_campaign", "H", "conf", m{"budget": 1})
 	g := build(t, r.rows)
 	diff(t, "why", []string{
-		"Budget $1 0: T3 / H",
+		"Budget $1 0: (action) H",
 		"Product Reels 4: T1 > L2 > L3 > L4 > T3 / H",
 	}, why(t, g, r.key("H")))
 }
@@ -169,7 +169,7 @@ func TestParallelCallsDoNotCross(t *testing.T) {
 	r.end("T1", "R", "a=query_ad_inventory", placements("Reels"), nil)
 	r.ask("T2", "R", "b=provision_campaign", "H", "conf", m{"budget": 7})
 	g := build(t, r.rows)
-	diff(t, "why", []string{"Budget $7 0: T2 / H"}, why(t, g, r.key("H")))
+	diff(t, "why", []string{"Budget $7 0: (action) H"}, why(t, g, r.key("H")))
 	diff(t, "informs", []string{"L1>T1", "L1>T2", "R>L1"}, edges(g, graphsync.Informs))
 }
 
@@ -196,7 +196,7 @@ func TestParallelBranches(t *testing.T) {
 		"L0>T0", "L1>T1", "La2>L1", "La>Ta", "Lb2>L1", "Lb>Tb", "R>L0", "T0>L1", "T0>La", "T0>Lb", "Ta>La2", "Tb>Lb2",
 	}, edges(g, graphsync.Informs))
 	decision := []string{
-		"Budget $7 0: T1 / H",
+		"Budget $7 0: (action) H",
 		"Targeting Runners 2: T0 > L1 > T1 / H",
 		"Product A 3: Ta > La2 > L1 > T1 / H",
 		"Product B 3: Tb > Lb2 > L1 > T1 / H",
@@ -295,4 +295,199 @@ func TestCanonicalReason(t *testing.T) {
 		got[name] = v.Canonical()
 	}
 	diff(t, "attributes", map[string]string{"price": "money:52000:USD", "availability": "boolean:true"}, got)
+}
+
+// chatter is a session in which users, arguments, states, failed tools and results speak of
+// a few things again and again, with requests to act on them.
+func chatter(t *testing.T, seed uint64) *recorder {
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	r := &recorder{t: t}
+	product := func() m { return m{"name": fmt.Sprint("P", rnd.IntN(4)), "price": 1 + rnd.IntN(9)} }
+	and := func(p m) m { // with another one
+		other := product()
+		for other["name"] == p["name"] {
+			other = product()
+		}
+		return m{"products": []any{p, other}}
+	}
+	for turn := range 3 {
+		root := fmt.Sprint("R", turn)
+		r.turn(fmt.Sprint(turn), root)
+		r.agent("root", "A"+root, root)
+		for step := range 7 {
+			r.branch = []string{"", "", "par.a", "par.b"}[rnd.IntN(4)]
+			id := fmt.Sprintf("%d.%d", turn, step)
+			switch rnd.IntN(5) {
+			case 0:
+				r.llm("L"+id, "A"+root, id+"=search")
+				r.tool("T"+id, "A"+root, id+"=search", m{}, and(product()))
+				if rnd.IntN(2) == 0 { // the tool speaks of it in a state as well
+					r.add(schema.StateDelta, "root", "T"+id, "A"+root, and(product()), nil)
+				}
+			case 1: // its result may repeat its arguments, in all it says or in a part
+				p := product()
+				r.llm("L"+id, "A"+root, id+"=quote")
+				r.tool("T"+id, "A"+root, id+"=quote", p, and(p))
+			case 2:
+				r.add(schema.StateDelta, "root", "A"+root, root, m{"products": []any{product()}}, nil)
+			case 3:
+				p := product()
+				r.llm("L"+id, "A"+root, id+"=buy")
+				r.ask("T"+id, "A"+root, id+"=buy", "H"+id, "conf"+id, p)
+				if rnd.IntN(2) == 0 { // the tool says more of it after it asked
+					r.end("T"+id, "A"+root, id+"=buy", and(p), nil)
+				}
+			case 4:
+				r.add(schema.UserMessageReceived, "root", root, "", m{"products": []any{product()}}, nil)
+			}
+		}
+	}
+	return r
+}
+
+func chatterRules() []graphsync.Rule {
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}}
+	products := func(name, tool string) graphsync.Rule {
+		return graphsync.Rule{Name: name, Tool: tool, Each: "$.products[*]", Type: "Product", Value: "$.name", Attributes: price}
+	}
+	said := func(event string) graphsync.Rule {
+		r := products(event, "")
+		r.In, r.Event = graphsync.InContent, event
+		return r
+	}
+	return []graphsync.Rule{
+		products("found", "search"), products("quoted", "quote"), products("bought", "buy"), said(schema.StateDelta), said(schema.UserMessageReceived),
+		{Name: "asked", Tool: "quote", In: graphsync.InArgs, Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "action", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.name", Attributes: price},
+	}
+}
+
+// Every path begins where the rule says, is one of the shortest from there, and the values
+// are those that were learned: all of it worked out once more, row by row and edge by edge.
+func TestWhyLeadsToWhatWasLearned(t *testing.T) {
+	origins := make(map[graphsync.Origin]int)
+	farther, kept := 0, 0
+	for seed := range uint64(40) {
+		r := chatter(t, seed)
+		x := compile(t, chatterRules())
+		found := x.Extract(r.rows)
+		if len(found.Failed) > 0 {
+			t.Fatal(found.Failed[0])
+		}
+		g := graphsync.Build(r.rows, found.Entities)
+		row := make(map[string]int)
+		for i, e := range r.rows {
+			row[e.EventID] = i
+		}
+		for _, decision := range g.Nodes() {
+			if decision.Kind != graphsync.KindHITL {
+				continue
+			}
+			distance := distances(g, decision.Key)
+			request := row[decision.EventIDs[0]]
+			type from struct {
+				origin graphsync.Origin
+				cost   [2]int
+			}
+			best := make(map[string]from)
+			nearest := make(map[string][2]int)
+			read, words := make(map[string]string), make(map[string]string)
+			for _, s := range found.Entities { // in the order of the rows, of a row what says most last
+				cost, led := distance[s.TechNode]
+				if !led || row[s.EventID] > request {
+					continue
+				}
+				node, _ := g.Node(s.TechNode)
+				key, price := s.CanonicalKey(), s.Attributes["price"].String()
+				at := from{graphsync.OriginNamed, cost}
+				switch {
+				case s.Source == entity.SourceRule && len(s.Echoes) == 0:
+					at.origin, read[key] = graphsync.OriginResult, price
+				case node.CallID == decision.CallID:
+					at, words[key] = from{graphsync.OriginAction, [2]int{}}, price
+				default:
+					words[key] = price
+				}
+				if old, known := nearest[key]; !known || slices.Compare(cost[:], old[:]) < 0 {
+					nearest[key] = cost
+				}
+				old, known := best[key]
+				if !known || at.origin < old.origin || at.origin == old.origin && slices.Compare(at.cost[:], old.cost[:]) < 0 {
+					best[key] = at
+				}
+			}
+			reasons, err := g.Why(decision.Key, graphsync.WithHops(len(r.rows)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(reasons) != len(best) {
+				t.Errorf("seed %d, %s: %d reasons, want %d", seed, decision.SpanID, len(reasons), len(best))
+			}
+			for _, reason := range reasons {
+				key := reason.Entity.Key
+				want := best[key]
+				hops := 0
+				for i, s := range reason.Path {
+					if s.Edge != "" && s.Edge != graphsync.Contains {
+						hops++
+					}
+					if i+1 < len(reason.Path) && !slices.Contains(g.Edges(), graphsync.Edge{From: s.Node.Key, To: reason.Path[i+1].Node.Key, Kind: s.Edge}) {
+						t.Errorf("seed %d, %s, %s: no edge leads on from %s", seed, decision.SpanID, key, s.Node.SpanID)
+					}
+				}
+				first, last := reason.Path[0].Node, reason.Path[len(reason.Path)-1].Node
+				if got := (from{reason.Origin, [2]int{hops, len(reason.Path) - 1}}); got != want || reason.Hops != hops || last.Key != decision.Key {
+					t.Errorf("seed %d, %s, %s: %+v from %s, want %+v", seed, decision.SpanID, key, got, first.SpanID, want)
+				}
+				if reason.Origin == graphsync.OriginResult && !slices.ContainsFunc(found.Entities, func(s entity.Entity) bool {
+					return s.TechNode == first.Key && s.CanonicalKey() == key && s.Source.Reading() && len(s.Echoes) == 0 && row[s.EventID] <= request
+				}) {
+					t.Errorf("seed %d, %s: no result of %s shows %s", seed, decision.SpanID, first.SpanID, key)
+				}
+				value, learned := read[key]
+				if !learned {
+					value = words[key]
+				}
+				if got := reason.Entity.Attributes["price"].String(); got != value {
+					t.Errorf("seed %d, %s: %s for %s, want %s", seed, decision.SpanID, key, got, value)
+				}
+				origins[reason.Origin]++
+				if old := nearest[key]; slices.Compare(want.cost[:], old[:]) > 0 {
+					farther++
+				}
+				if learned && words[key] != "" && words[key] != value {
+					kept++
+				}
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+	}
+	if len(origins) != 3 || farther < 50 || kept < 50 {
+		t.Errorf("little was tried: origins %v, %d paths that are not from the nearest sighting, %d values kept from words", origins, farther, kept)
+	}
+}
+
+// distances returns the fewest hops, and of those the fewest edges, from each node to one,
+// by going over all edges until nothing changes.
+func distances(g *graphsync.Graph, to string) map[string][2]int {
+	out := map[string][2]int{to: {}}
+	for changed := true; changed; {
+		changed = false
+		for _, e := range g.Edges() {
+			cost, led := out[e.To]
+			if !led {
+				continue
+			}
+			cost[1]++
+			if e.Kind != graphsync.Contains {
+				cost[0]++
+			}
+			if old, known := out[e.From]; !known || slices.Compare(cost[:], old[:]) < 0 {
+				out[e.From], changed = cost, true
+			}
+		}
+	}
+	return out
 }

@@ -12,7 +12,7 @@ import (
 func (c *collector) answer(r *row, at int, kind string) {
 	q := c.find(r, kind)
 	if q == nil {
-		if r.ADK.ApprovalID != "" || confirmationOf(r) != "" || r.ADK.FunctionCallID != "" {
+		if r.ADK.ApprovalID != "" || confirmationOf(r) != "" || r.ADK.CallID() != "" {
 			return
 		}
 		for _, open := range c.requests {

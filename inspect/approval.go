@@ -140,11 +140,17 @@ type Execution struct {
 // Why is one entity that a request rests on and a shortest path from the span that
 // evaluated it to the request.
 type Why struct {
-	Entity string    `json:"entity"`
-	Type   string    `json:"type"`
-	Value  string    `json:"value"`
-	Hops   int       `json:"hops"`
-	Path   []WhyStep `json:"path"`
+	Entity string `json:"entity"`
+	Type   string `json:"type"`
+	Value  string `json:"value"`
+	// Origin says what the first span of Path is to the entity: "result", which showed it;
+	// "named", which only named it, or a model found it there; "action": nothing but the
+	// action names it, and Path is the request alone.
+	Origin string `json:"origin"`
+	// Note says in words that no result showed the entity; empty where one did.
+	Note string    `json:"note,omitempty"`
+	Hops int       `json:"hops"`
+	Path []WhyStep `json:"path"`
 }
 
 // WhyStep is a span on a path and the kind of the edge to the next one, empty at the end.

@@ -160,13 +160,13 @@ func (c *collector) request(r *row, at int, kind string) {
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
 	if kind == kindConfirmation {
-		q.CallID = cmp.Or(args.Call.ID, r.ADK.FunctionCallID)
+		q.CallID = cmp.Or(args.Call.ID, r.ADK.CallID())
 		q.Tool, q.Args, q.Hint = cmp.Or(args.Call.Name, seen.Tool, content.Tool), raw(args.Call.Args), args.Confirmation.Hint
-		if q.ConfirmationID == "" && r.ADK.FunctionCallID != q.CallID {
-			q.ConfirmationID = r.ADK.FunctionCallID
+		if q.ConfirmationID == "" && r.ADK.CallID() != q.CallID {
+			q.ConfirmationID = r.ADK.CallID()
 		}
 	} else {
-		q.CallID = cmp.Or(r.ADK.FunctionCallID, q.ConfirmationID)
+		q.CallID = cmp.Or(r.ADK.CallID(), q.ConfirmationID)
 		q.ConfirmationID = cmp.Or(q.ConfirmationID, q.CallID)
 		q.Tool, q.Hint = content.Tool, args.Message
 	}
@@ -207,13 +207,13 @@ func (c *collector) find(r *row, kind string) *request {
 	if q := c.byID[r.ADK.ApprovalID]; q != nil && r.ADK.ApprovalID != "" {
 		return q
 	}
-	for _, id := range []string{confirmationOf(r), r.ADK.FunctionCallID} {
+	for _, id := range []string{confirmationOf(r), r.ADK.CallID()} {
 		if q := c.byConfirmation[[2]string{kind, id}]; q != nil && id != "" && q.named(r) {
 			return q
 		}
 	}
 	for _, q := range slices.Backward(c.requests) {
-		if q.Kind == kind && q.CallID != "" && q.CallID == r.ADK.FunctionCallID && q.named(r) {
+		if q.Kind == kind && q.CallID != "" && q.CallID == r.ADK.CallID() && q.named(r) {
 			return q
 		}
 	}

@@ -66,10 +66,10 @@ func (c *collector) tool(r *row) {
 		if q.Kind != kindConfirmation {
 			continue
 		}
-		byID := r.ADK.FunctionCallID != "" || q.guarded
+		byID := r.ADK.CallID() != "" || q.guarded
 		a := q.attemptIn(r.span)
 		switch {
-		case byID && (q.CallID == "" || q.CallID != r.ADK.FunctionCallID):
+		case byID && (q.CallID == "" || q.CallID != r.ADK.CallID()):
 		case a == nil && (r.EventType != schema.ToolStarting || !q.lets(r)):
 		case a == nil && byID:
 			q.begin(r)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
 
 // entities returns the business entities, each with the spans that saw it.
@@ -23,7 +24,7 @@ func (x *record) entities() []Entity {
 			}
 			key := e.CanonicalKey()
 			sightings[key] = append(sightings[key], Sighting{
-				Span: e.TechNode, Row: at, SeenAt: clock(e.SeenAt), Source: sourceName(e.Source),
+				Span: e.TechNode, Link: string(graphsync.LinkOf(e)), Row: at, SeenAt: clock(e.SeenAt), Source: sourceName(e.Source),
 				Confidence: finite(e.Confidence), Attributes: shown(e.Attributes),
 			})
 		}

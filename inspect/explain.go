@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
 
 // explain adds to the approvals what only the whole session can say: which of its
@@ -49,13 +51,30 @@ func (x *record) why(span string) []Why {
 		return out // the span of the request is not on record
 	}
 	for _, r := range reasons {
-		w := Why{Entity: r.Entity.Key, Type: r.Entity.Type, Value: r.Entity.Value, Hops: r.Hops, Path: []WhyStep{}}
+		w := Why{
+			Entity: r.Entity.Key, Type: r.Entity.Type, Value: r.Entity.Value, Origin: r.Origin.String(), Note: unshown(r.Origin),
+			Hops: r.Hops, Path: []WhyStep{},
+		}
 		for _, step := range r.Path {
 			w.Path = append(w.Path, WhyStep{Span: step.Node.Key, Edge: string(step.Edge)})
 		}
 		out = append(out, w)
 	}
 	return out
+}
+
+// unshown says that no result showed an entity, "" where one did.
+func unshown(o graphsync.Origin) string {
+	who := ""
+	switch o {
+	case graphsync.OriginNamed:
+		who = "only named there"
+	case graphsync.OriginAction:
+		who = "named by the action"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s; no result in the %d steps before the request shows it", who, graphsync.DefaultHops)
 }
 
 // explanation says what the status means and what can be done.

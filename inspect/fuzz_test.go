@@ -27,10 +27,10 @@ func odd(data []byte) (rows []schema.Event, entities []entity.Entity) {
 		`{"usage":{"prompt":-1,"completion":1e300,"total":"many"}}`, `{"total_ms":-5}`, `{"total_ms":1e308}`, `{"result":{"response":"{\"confirmed\":true}"}}`,
 	}
 	attrs := []string{
-		"", "{", "[]", `{"adk":7}`, `{"adk":{"function_call_id":"c1","branch":"x.y"}}`, `{"adk":{"function_call_id":"c1","confirmation_id":"q","approval_id":"a","enforced":"yes"}}`,
+		"", "{", "[]", `{"adk":7}`, `{"adk":{"call_id":"c1","branch":"x.y"}}`, `{"adk":{"call_id":"c1","confirmation_id":"q","approval_id":"a","enforced":"yes"}}`,
 		`{"adk":{"approval_id":"a","confirmed":true,"accepted":true}}`, `{"adk":{"confirmation_id":"q","confirmed":false,"reason":"rejected"}}`,
 		`{"adk":{"approval_id":"a","stage":"execution","verdict":"safe"}}`, `{"function_calls":[{"id":"c1","name":"buy","args":{"n":1}},{"id":"c2"}],"model":"m"}`,
-		`{"adk":{"enforced":false,"approval_id":"a","confirmation_id":"q","function_call_id":"c1"}}`, `{"adk":{"branch":"x"}}`,
+		`{"adk":{"enforced":false,"approval_id":"a","confirmation_id":"q","call_id":"c1"}}`, `{"adk":{"branch":"x"}}`,
 	}
 	times := []int64{0, 1, 1_700_000_000_000_000, 1_700_000_000_500_000, -1, math.MinInt64, math.MaxInt64}
 	ids := []string{"", "e1", "e2", "e3"}

@@ -173,7 +173,7 @@ func outline(s *inspect.Session) string {
 	for _, e := range s.Entities {
 		fmt.Fprintf(&b, "%s %v by %v, confidence %v\n", e.Key, e.Attributes, e.Sources, e.Confidence)
 		for _, seen := range e.Evaluated {
-			fmt.Fprintf(&b, "  in %s row %d by %s %v\n", name(seen.Span), seen.Row, seen.Source, seen.Attributes)
+			fmt.Fprintf(&b, "  %s in %s row %d by %s %v\n", seen.Link, name(seen.Span), seen.Row, seen.Source, seen.Attributes)
 		}
 	}
 	for _, a := range s.Approvals {
@@ -195,7 +195,7 @@ func outline(s *inspect.Session) string {
 			for _, step := range w.Path {
 				path = append(path, strings.TrimSpace(name(step.Span)+" "+step.Edge))
 			}
-			fmt.Fprintf(&b, "  because of %s, %d hops: %s\n", w.Entity, w.Hops, strings.Join(path, " "))
+			fmt.Fprintf(&b, "  because of %s, by %s, %d hops: %s\n", w.Entity, w.Origin, w.Hops, strings.TrimSpace(strings.Join(append(path, w.Note), " ")))
 		}
 		for _, h := range a.History {
 			fmt.Fprintf(&b, "  %s -> %s %s\n", h.From, h.To, h.Verdict)

@@ -4,10 +4,15 @@
 package inspect_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/inspect"
@@ -90,12 +95,12 @@ func (s *script) asks() *script {
 		row(schema.LLMRequest, "llm1", "root1", attributes(m{"model": "gemini"})).
 		row(schema.LLMResponse, "llm1", "root1", content(m{"response": "call: buy", "usage": m{"prompt": 10, "completion": 5, "total": 15}}),
 			attributes(m{"function_calls": []m{{"id": "c1", "name": "buy", "args": m{"n": 1}}}})).
-		row(schema.ToolStarting, "tool1", "root1", content(m{"tool": "buy", "args": m{"n": 1}}), adk(m{"function_call_id": "c1"})).
-		row(schema.ToolCompleted, "tool1", "root1", content(m{"tool": "buy", "result": m{"error": "requires confirmation"}}), adk(m{"function_call_id": "c1"})).
+		row(schema.ToolStarting, "tool1", "root1", content(m{"tool": "buy", "args": m{"n": 1}}), adk(m{"call_id": "c1"})).
+		row(schema.ToolCompleted, "tool1", "root1", content(m{"tool": "buy", "result": m{"error": "requires confirmation"}}), adk(m{"call_id": "c1"})).
 		row(schema.HITLConfirmationRequest, "hitl1", "tool1", content(m{"tool": "adk_request_confirmation", "args": m{
 			"originalFunctionCall": m{"id": "c1", "name": "buy", "args": m{"n": 1}},
 			"toolConfirmation":     m{"hint": "Please approve", "payload": m{"contextgraph": shown}},
-		}}), adk(m{"function_call_id": "c1", "confirmation_id": "q1", "approval_id": "a-1", "enforced": true})).
+		}}), adk(m{"call_id": "c1", "confirmation_id": "q1", "approval_id": "a-1", "enforced": true})).
 		row(schema.InvocationCompleted, "root1", "")
 }
 
@@ -103,12 +108,12 @@ func at(second int) time.Time { return epoch.Add(time.Duration(second-1) * time.
 
 // answers is the beginning of a run with an answer to the request of asks.
 func (s *script) answers(run string, attrs m) *script {
-	keys := m{"function_call_id": "c1", "confirmation_id": "q1", "approval_id": "a-1", "enforced": true, "approver": "bob", "authenticated": true}
+	keys := m{"call_id": "c1", "confirmation_id": "q1", "approval_id": "a-1", "enforced": true, "approver": "bob", "authenticated": true}
 	for k, v := range attrs {
 		keys[k] = v
 	}
 	return s.start(run).
-		row(schema.UserMessageReceived, "root-"+run, "", content(m{"text_summary": ""})).
+		row(schema.UserMessageReceived, "root-"+run, "", content(m{"text_summary": "Function response: adk_request_confirmation"})).
 		row(schema.HITLConfirmationRequestCompleted, "root-"+run, "", content(m{"tool": "adk_request_confirmation", "result": m{"confirmed": keys["confirmed"]}}), adk(keys))
 }
 
@@ -134,17 +139,17 @@ func (s *script) checks(stage, verdict, parent string) *script {
 		delete(report["entities"].([]m)[0], "now")
 	}
 	return s.row(schema.WorldChangeCheck, fmt.Sprintf("check-%d", len(s.rows)), parent, content(report),
-		adk(m{"stage": stage, "verdict": verdict, "approval_id": "a-1", "confirmation_id": "q1", "function_call_id": "c1"}))
+		adk(m{"stage": stage, "verdict": verdict, "approval_id": "a-1", "confirmation_id": "q1", "call_id": "c1"}))
 }
 
 // executes is a run of the approved call: a check before it, and an end unless end is "".
 func (s *script) executes(run, verdict, end string, change ...func(*schema.Event)) *script {
-	s.row(schema.ToolStarting, "tool-"+run, "root-"+run, content(m{"tool": "buy", "args": m{"n": 1}}), adk(m{"function_call_id": "c1"}))
+	s.row(schema.ToolStarting, "tool-"+run, "root-"+run, content(m{"tool": "buy", "args": m{"n": 1}}), adk(m{"call_id": "c1"}))
 	if verdict != "" {
 		s.checks("execution", verdict, "tool-"+run)
 	}
 	if end != "" {
-		change = append([]func(*schema.Event){content(m{"tool": "buy", "result": m{"id": 7}}), adk(m{"function_call_id": "c1"})}, change...)
+		change = append([]func(*schema.Event){content(m{"tool": "buy", "result": m{"id": 7}}), adk(m{"call_id": "c1"})}, change...)
 		s.row(end, "tool-"+run, "root-"+run, change...)
 	}
 	return s
@@ -154,13 +159,31 @@ func (s *script) over(run string) *script {
 	return s.row(schema.InvocationCompleted, "root-"+run, "")
 }
 
-// see makes a session of the rows.
+// see makes a session of the rows. It says the same however they name calls.
 func (s *script) see(now time.Time, ledger ...safety.Approval) *inspect.Session {
 	s.tb.Helper()
+	got, former := s.seen(s.rows, now, ledger), s.seen(formerly(s.rows), now, ledger)
+	if diff := cmp.Diff(got, former, cmpopts.IgnoreFields(inspect.Session{}, "Rows")); diff != "" {
+		s.tb.Errorf("session of the rows as they were named before (-now +then):\n%s", diff)
+	}
+	return got
+}
+
+func (s *script) seen(rows []schema.Event, now time.Time, ledger []safety.Approval) *inspect.Session {
+	s.tb.Helper()
 	var x *graphsync.Extractor
-	got, err := inspect.New(inspect.Record{Session: s.session, Rows: s.rows, Entities: x.Extract(s.rows).Entities, Approvals: ledger}, now)
+	got, err := inspect.New(inspect.Record{Session: s.session, Rows: rows, Entities: x.Extract(rows).Entities, Approvals: ledger}, now)
 	if err != nil {
 		s.tb.Fatal(err)
 	}
 	return got
+}
+
+// formerly returns the rows as earlier versions named the calls in them.
+func formerly(rows []schema.Event) []schema.Event {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Attributes = bytes.ReplaceAll(rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
+	}
+	return rows
 }

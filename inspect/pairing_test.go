@@ -45,7 +45,7 @@ func TestStatusIsNeverBetter(t *testing.T) {
 		"sent again, the run lost":  {newScript(t).asks().answers("r3", refusedFor("already_used")), []inspect.Status{inspect.StatusInDoubt}},
 		"about to run, then silent": {yes(newScript(t).asks()).checks("execution", "safe", "tool-r2"), []inspect.Status{inspect.StatusInDoubt}},
 		"two runs at once": {yes(newScript(t).asks()).executes("r2", "safe", "").answers("r3", accepted).executes("r3", "safe", schema.ToolError, failed("refused")).
-			row(schema.ToolCompleted, "tool-r2", "root-r2", content(m{"tool": "buy"}), adk(m{"function_call_id": "c1"}), func(e *schema.Event) { e.RunID, e.TraceID = "r2", "trace-r2" }), []inspect.Status{inspect.StatusExecuted}},
+			row(schema.ToolCompleted, "tool-r2", "root-r2", content(m{"tool": "buy"}), adk(m{"call_id": "c1"}), func(e *schema.Event) { e.RunID, e.TraceID = "r2", "trace-r2" }), []inspect.Status{inspect.StatusExecuted}},
 		"asked twice for one call": {func() *script {
 			s := newScript(t).asks().answers("r2", refusedFor("drift")).checks("answer", "drift", "root-r2").executes("r2", "", schema.ToolError, failed("refused")).over("r2")
 			n := len(s.rows)
@@ -119,7 +119,7 @@ func TestOlderLedger(t *testing.T) {
 
 // TestGuardedInputs are runs that the answers to guarded inputs began.
 func TestGuardedInputs(t *testing.T) {
-	ids := m{"function_call_id": "i1", "interrupt_id": "i1"}
+	ids := m{"call_id": "i1", "interrupt_id": "i1"}
 	shown := m{"contextgraph": m{"approval_id": "a-1", "expires_at": at(3600)}}
 	asks := func() *script {
 		return newScript(t).start("r1").row(schema.UserMessageReceived, "root1", "", content(m{"text_summary": "hi"})).
@@ -127,7 +127,7 @@ func TestGuardedInputs(t *testing.T) {
 	}
 	answers := func(s *script, run string, accepted bool, reason string) *script {
 		return s.start(run).row(schema.HITLInputRequestCompleted, "root-"+run, "", content(m{"result": m{"n": 3}}),
-			adk(m{"function_call_id": "i1", "interrupt_id": "i1", "approval_id": "a-1", "accepted": accepted, "reason": reason}))
+			adk(m{"call_id": "i1", "interrupt_id": "i1", "approval_id": "a-1", "accepted": accepted, "reason": reason}))
 	}
 	refused := func() *script {
 		return answers(asks(), "r2", false, "check_failed").checks("answer", "check_failed", "root-r2").row(schema.InvocationError, "root-r2", "", failed("refused"))

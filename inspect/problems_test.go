@@ -119,6 +119,16 @@ func TestSummary(t *testing.T) {
 		t.Errorf("summary (-want +got):\n%s", d)
 	}
 	long := newScript(t).start("r").row(schema.UserMessageReceived, "u", "", content(m{"text_summary": "\n \t" + strings.Repeat("ä ", 200) + "\nnext"}))
+	// What only answers calls is not what the session is about.
+	for text, want := range map[string]string{
+		"Function response: buy": "Buy ads", "Function response: a.b | Function response: mcp:c-d": "Buy ads",
+		"Function response: buy | and this": "Function response: buy | and this", "Function response: is what I want": "Function response: is what I want",
+	} {
+		s := newScript(t).start("r0").row(schema.UserMessageReceived, "u", "", content(m{"text_summary": text})).asks()
+		if title := s.see(at(60)).Title; title != want {
+			t.Errorf("title %q of a session that begins with %q, want %q", title, text, want)
+		}
+	}
 	if title := []rune(long.see(at(60)).Title); len(title) != 120 || title[119] != '…' {
 		t.Errorf("title of %d characters, want 120 with an ellipsis: %s", len(title), string(title))
 	}
@@ -165,8 +175,8 @@ func BenchmarkNew(b *testing.B) {
 		llm, tool, id := fmt.Sprintf("l%d", i), fmt.Sprintf("t%d", i), fmt.Sprintf("c%d-%d", i, i)
 		s.row(schema.LLMRequest, llm, "u", attributes(m{"model": "gemini"})).
 			row(schema.LLMResponse, llm, "u", content(m{"response": "call: look"}), attributes(m{"function_calls": []m{{"id": id, "name": "look"}}})).
-			row(schema.ToolStarting, tool, "u", content(m{"tool": "look"}), adk(m{"function_call_id": id})).
-			row(schema.ToolCompleted, tool, "u", content(m{"tool": "look", "result": m{"n": i}}), attributes(m{"adk": m{"function_call_id": id},
+			row(schema.ToolStarting, tool, "u", content(m{"tool": "look"}), adk(m{"call_id": id})).
+			row(schema.ToolCompleted, tool, "u", content(m{"tool": "look", "result": m{"n": i}}), attributes(m{"adk": m{"call_id": id},
 				"entities": []m{{"type": "Product", "value": fmt.Sprintf("p%d", i%100), "confidence": 1}}}))
 	}
 	s.asks()

@@ -28,8 +28,8 @@ type row struct {
 // left out.
 type attributes struct {
 	ADK struct {
+		schema.CallIDs
 		Branch         string `json:"branch"`
-		FunctionCallID string `json:"function_call_id"`
 		ConfirmationID string `json:"confirmation_id"`
 		ApprovalID     string `json:"approval_id"`
 		InterruptID    string `json:"interrupt_id"`

@@ -160,17 +160,20 @@ type Entity struct {
 	Confidence  float64           `json:"confidence"`
 	ArtifactURI string            `json:"artifact_uri,omitempty"`
 	// Sources are who found it: "rule", "action" (a rule, in the arguments of what is to be
-	// approved), "tool" (which declared it), "model".
+	// approved), "claim" (a rule, in other words), "tool" (which declared it), "model".
 	Sources   []string  `json:"sources"`
 	FirstSeen time.Time `json:"first_seen"`
 	LastSeen  time.Time `json:"last_seen"`
-	// Evaluated are the Evaluated edges: the spans that saw it, by time.
+	// Evaluated are the edges from the spans that saw it, by time.
 	Evaluated []Sighting `json:"evaluated"`
 }
 
-// Sighting is an Evaluated edge: one entity seen in one row of one span.
+// Sighting is an edge from a span to an entity that was seen in one row of it.
 type Sighting struct {
-	Span       string            `json:"span"`
+	Span string `json:"span"`
+	// Link is "evaluated" where the span had shown the entity by then, or a model found it,
+	// and "named" where it only named it, as what a call acts on.
+	Link       string            `json:"link"`
 	Row        int               `json:"row"` // index into Session.Rows; -1 when the row is not there
 	SeenAt     time.Time         `json:"seen_at"`
 	Source     string            `json:"source"`

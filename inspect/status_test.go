@@ -247,9 +247,9 @@ func TestInputs(t *testing.T) {
 		return s.row(schema.HITLInputRequest, "h1", "root1", content(m{"tool": "adk_request_input", "args": m{"message": "how many?", "payload": shown}}), adk(attrs)).
 			row(schema.InvocationCompleted, "root1", "")
 	}
-	ids := m{"function_call_id": "i1", "interrupt_id": "i1"}
-	answer := m{"function_call_id": "i1", "interrupt_id": "i1", "approver": "ann", "waited_ms": 5}
-	guarded := m{"function_call_id": "i1", "interrupt_id": "i1", "approval_id": "a-1", "accepted": true, "enforced": true}
+	ids := m{"call_id": "i1", "interrupt_id": "i1"}
+	answer := m{"call_id": "i1", "interrupt_id": "i1", "approver": "ann", "waited_ms": 5}
+	guarded := m{"call_id": "i1", "interrupt_id": "i1", "approval_id": "a-1", "accepted": true, "enforced": true}
 	keys := m{"contextgraph": m{"approval_id": "a-1", "expires_at": at(3600)}}
 
 	tests := map[string]struct {

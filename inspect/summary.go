@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -92,7 +93,12 @@ func names(set map[string]bool) []string {
 	return out
 }
 
-// userText returns the text of a message of the user.
+// onlyResponses matches what rows have as the text of a message that only brings answers
+// to calls.
+var onlyResponses = regexp.MustCompile(`^Function response: [\w.:-]+(?: \| Function response: [\w.:-]+)*$`)
+
+// userText returns the text of a message of the user; "" where the message only brings
+// answers and results, which have rows of their own.
 func userText(r *row) string {
 	var c struct {
 		Text string `json:"text_summary"`
@@ -100,6 +106,9 @@ func userText(r *row) string {
 	unmarshal(r.Content, &c)
 	if c.Text == "" {
 		unmarshal(r.Content, &c.Text)
+	}
+	if onlyResponses.MatchString(c.Text) {
+		return ""
 	}
 	return c.Text
 }

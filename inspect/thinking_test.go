@@ -34,7 +34,7 @@ func TestThoughts(t *testing.T) {
 	call := func(id, name, branch string) func(*schema.Event) {
 		return attributes(m{"adk": m{"branch": branch}, "function_calls": []m{{"id": id, "name": name}}})
 	}
-	tool := func(id, branch string) func(*schema.Event) { return adk(m{"function_call_id": id, "branch": branch}) }
+	tool := func(id, branch string) func(*schema.Event) { return adk(m{"call_id": id, "branch": branch}) }
 	says := func(text string) func(*schema.Event) { return content(m{"response": "text: '" + text + "'"}) }
 	user := content(m{"text_summary": "Why is it slow?"})
 

@@ -17,7 +17,7 @@ import (
 // approvalRow is an approval with its lists as JSON.
 type approvalRow struct {
 	safety.Approval
-	entities, receipt, gaps, notChosen []byte
+	entities, receipt, gaps, notChosen, difference []byte
 }
 
 func encodeApproval(a safety.Approval) (*approvalRow, error) {
@@ -36,6 +36,12 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 	}
 	if r.notChosen, err = json.Marshal(a.NotChosen); err != nil {
 		return nil, fmt.Errorf("not chosen: %w", err)
+	}
+	if r.Replaces == "" {
+		return r, nil
+	}
+	if r.difference, err = json.Marshal(a.Difference); err != nil {
+		return nil, fmt.Errorf("difference: %w", err)
 	}
 	return r, nil
 }
@@ -80,6 +86,9 @@ func (r *approvalRow) bind(b *binder) {
 	b.json(r.Args, r.entities)
 	b.text(r.Fingerprint, r.PolicyVersion)
 	b.json(r.receipt, r.gaps)
+	b.optional(r.Replaces)
+	b.integer(int64(r.Chain))
+	b.json(r.difference)
 	b.text(r.Requester)
 	b.time(r.RequestedAt, r.ExpiresAt)
 	bindState(b, r.Approval)
@@ -105,7 +114,7 @@ func bindState(b *binder, a safety.Approval) {
 }
 
 // scanApproval reads a row of select_approval.sql or select_approvals.sql, or one of
-// select_approval_state.sql, which leaves out what can be long.
+// select_approval_state.sql or select_last_approval.sql, which leave out what can be long.
 func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 	a := safety.Approval{
 		ID:              stmt.ColumnText(0),
@@ -137,11 +146,13 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		Verdict:         stmt.ColumnText(31),
 		Report:          columnJSON(stmt, 32),
 		UpdatedAt:       columnTime(stmt, 33),
+		Replaces:        stmt.ColumnText(34),
+		Chain:           stmt.ColumnInt(35),
 	}
 	var entities []approvalEntity
-	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 34: &a.NotChosen} {
+	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 36: &a.Difference, 37: &a.NotChosen} {
 		if stmt.ColumnIsNull(col) {
-			continue // left out: none of them is NULL in the table
+			continue // left out, or there is none
 		}
 		if err := json.Unmarshal(columnJSON(stmt, col), dst); err != nil {
 			return safety.Approval{}, fmt.Errorf("approval %s is damaged: %w", a.ID, err)

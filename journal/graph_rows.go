@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -99,13 +100,17 @@ type entityKey struct{ node, typ, value string }
 type entityRow struct {
 	entity.Entity
 	bizNodeID, canonicalKey, traceID string
-	norm, attributes                 []byte
+	linkType                         string
+	norm, attributes, echoes         []byte
 	position                         int
 	digest                           int64
 }
 
 func encodeEntity(e entity.Entity, traceID string, position int) (entityRow, error) {
-	r := entityRow{Entity: e, bizNodeID: e.BizNodeID(), canonicalKey: e.CanonicalKey(), traceID: traceID, position: position}
+	r := entityRow{
+		Entity: e, bizNodeID: e.BizNodeID(), canonicalKey: e.CanonicalKey(), traceID: traceID,
+		linkType: strings.ToUpper(string(graphsync.LinkOf(e))), position: position,
+	}
 	var err error
 	if !e.Norm.IsZero() {
 		if r.norm, err = json.Marshal(e.Norm); err != nil {
@@ -117,9 +122,14 @@ func encodeEntity(e entity.Entity, traceID string, position int) (entityRow, err
 			return r, err
 		}
 	}
-	r.Attributes = nil // the JSON has them; the map belongs to the caller
+	if len(e.Echoes) > 0 {
+		if r.echoes, err = json.Marshal(e.Echoes); err != nil {
+			return r, err
+		}
+	}
+	r.Attributes, r.Echoes = nil, nil // the JSON has them; they belong to the caller
 	d := newDigest
-	d.text(r.canonicalKey, traceID, string(r.norm), string(r.attributes), e.ArtifactURI, string(e.Source), e.EventID)
+	d.text(r.canonicalKey, traceID, string(r.norm), string(r.attributes), e.ArtifactURI, string(e.Source), e.EventID, r.linkType, string(r.echoes))
 	d.real(e.Confidence)
 	d.time(e.SeenAt)
 	d.integer(int64(position))
@@ -142,6 +152,7 @@ func (r *entityRow) bind(b *binder, p *publication) {
 	b.text(string(r.Source))
 	b.time(r.SeenAt)
 	b.integer(int64(r.position), r.digest)
+	b.json(r.echoes)
 }
 
 func scanNode(stmt *sqlite.Stmt, s schema.Session) (graphsync.TechNode, error) {
@@ -192,6 +203,11 @@ func scanEntity(stmt *sqlite.Stmt) (entity.Entity, error) {
 	}
 	if !stmt.ColumnIsNull(3) {
 		if err := json.Unmarshal(columnJSON(stmt, 3), &e.Attributes); err != nil {
+			return e, err
+		}
+	}
+	if !stmt.ColumnIsNull(11) {
+		if err := json.Unmarshal(columnJSON(stmt, 11), &e.Echoes); err != nil {
 			return e, err
 		}
 	}

@@ -32,7 +32,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 	return l.write(ctx, what, func(conn *sqlite.Conn) error {
 		err := exec(conn, insertApprovalSQL, row.bind)
 		if isConstraint(err) {
-			return fmt.Errorf("%w: the id exists, or call %q of run %q or confirmation %q has one", safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID)
+			return fmt.Errorf("%w: the id exists, or call %q of run %q or confirmation %q has one, or %q was replaced before", safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID, a.Replaces)
 		}
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 
 // Transition changes an approval in one immediate transaction: no other process
 // can change it between the test and the change. It neither reads nor returns what can be
-// long: arguments, entities, gaps and report.
+// long: arguments, entities, gaps, difference and report.
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
 	var moved safety.Approval
 	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), func(conn *sqlite.Conn) error {
@@ -82,6 +82,17 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 		return safety.Approval{}, err
 	}
 	return moved, nil
+}
+
+// Last returns the approval that was asked for last for a call, without what can be long.
+func (l *ledger) Last(ctx context.Context, s safety.Session, tool, argsDigest, invocationID string) (a safety.Approval, err error) {
+	err = l.j.read(ctx, fmt.Sprintf("last approval of %q", tool), func(conn *sqlite.Conn) error {
+		a, err = oneApproval(conn, selectLastApprovalSQL, func(b *binder) {
+			b.text(s.App, s.User, s.ID, tool, argsDigest, invocationID)
+		})
+		return err
+	})
+	return a, err
 }
 
 // Get returns the approval with the id.
@@ -196,10 +207,15 @@ func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
 	})
 }
 
-// getApproval reads one approval by a statement; ErrNotFound if there is none.
-func getApproval(conn *sqlite.Conn, text, id string) (a safety.Approval, err error) {
+// getApproval reads the approval with an id by a statement; ErrNotFound if there is none.
+func getApproval(conn *sqlite.Conn, text, id string) (safety.Approval, error) {
+	return oneApproval(conn, text, func(b *binder) { b.text(id) })
+}
+
+// oneApproval reads the approval that a statement returns; ErrNotFound if there is none.
+func oneApproval(conn *sqlite.Conn, text string, bind func(*binder)) (a safety.Approval, err error) {
 	found := false
-	err = query(conn, text, func(b *binder) { b.text(id) }, func(stmt *sqlite.Stmt) error {
+	err = query(conn, text, bind, func(stmt *sqlite.Stmt) error {
 		found = true
 		a, err = scanApproval(stmt)
 		return err

@@ -28,7 +28,7 @@ var migrations = []string{
 	"sql/migrations/0005_history.sql",
 	"sql/migrations/0006_milestones.sql",
 	"sql/migrations/0007_evidence.sql",
-	"sql/migrations/0008_choices.sql",
+	"sql/migrations/0008_plans.sql",
 }
 
 // migrate applies the steps that the file lacks, each in one transaction together

@@ -250,7 +250,7 @@ func (p *publication) putEntity(conn *sqlite.Conn, e *entityRow) error {
 	}
 	return exec(conn, upsertLinkSQL, func(b *binder) {
 		b.integer(id)
-		b.text(e.bizNodeID, e.SpanID, p.Session.ID)
+		b.text(e.bizNodeID, e.SpanID, p.Session.ID, e.linkType)
 		b.optional(e.ArtifactURI)
 		b.integer(p.At.UnixMicro())
 		b.text(e.TechNode, p.Session.App, p.Session.User)

@@ -79,7 +79,9 @@ func TestPublishRoundTrip(t *testing.T) {
 	j := openJournal(t, nil)
 	bare := graphsync.TechNode{Key: "k", Session: testSession, Kind: graphsync.KindOther}
 	plain := entity.Entity{Type: "Product", Value: "x", EventID: "e9", Source: entity.SourceDeclared, TechNode: "k"}
-	p := publication(7, found("Budget", "$40,000", "a", "e-a", entity.SourceRule), plain)
+	repeated := found("Product", "y", "b", "e-b", entity.SourceRule)
+	repeated.Echoes = []string{"availability", "price"}
+	p := publication(7, found("Budget", "$40,000", "a", "e-a", entity.SourceRule), plain, repeated)
 	p.Nodes = append(p.Nodes, bare)
 	p.Receipt.Failed, p.Receipt.Truncated, p.Receipt.Errors = 2, 1, []string{"row e: bad", "row f: bad"}
 	if _, ok, err := j.LastReceipt(t.Context(), testSession); ok || err != nil {
@@ -101,7 +103,8 @@ func TestPublishRoundTrip(t *testing.T) {
 			AND l.tech_node_key = n.tech_node_key AND l.created_at = n.created_at AND n.trace_id = 't'
 			AND n.canonical_key = 'Budget:money:40000:USD'`,
 		testTime.UnixMicro(): `SELECT max(created_at) FROM extracted_biz_nodes`,
-		2:                    `SELECT count(*) FROM context_cross_links`,
+		2:                    `SELECT count(*) FROM context_cross_links WHERE link_type = 'EVALUATED'`,
+		3:                    `SELECT count(*) FROM context_cross_links WHERE link_type = 'EVALUATED' OR link_type = 'NAMED' AND span_id = 'b'`,
 	} {
 		if got := selectInt(t, conn, query); got != want {
 			t.Errorf("%s = %d, want %d", query, got, want)

@@ -42,6 +42,8 @@ var (
 	selectApprovalSQL string
 	//go:embed sql/select_approval_state.sql
 	selectApprovalStateSQL string
+	//go:embed sql/select_last_approval.sql
+	selectLastApprovalSQL string
 	//go:embed sql/select_approvals.sql
 	selectApprovalsSQL string
 	//go:embed sql/insert_history.sql

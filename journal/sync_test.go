@@ -77,8 +77,8 @@ func TestSyncAroundADecision(t *testing.T) {
 	// check wants one product with a price, as of the decision.
 	check := func(when string, g *graphsync.Graph, want string) {
 		t.Helper()
-		found, err := g.Evidence(decision)
-		if err != nil || len(found) != 1 || found[0].Attributes["price"].String() != want {
+		found, err := g.Why(decision)
+		if err != nil || len(found) != 1 || found[0].Entity.Attributes["price"].String() != want {
 			t.Errorf("%s: %v, %v; want one product for %s", when, found, err, want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestSyncAroundADecision(t *testing.T) {
 	}
 	none := rule
 	none.Each = "$.nothing"
-	if found, err := syncWith(t, j, none).Evidence(decision); err != nil || len(found) != 0 {
+	if found, err := syncWith(t, j, none).Why(decision); err != nil || len(found) != 0 {
 		t.Errorf("%v, %v; want nothing when all rows are read and give nothing", found, err)
 	}
 }

@@ -250,12 +250,12 @@ func TestAgentToolIsRecorded(t *testing.T) {
 		if e.ParentSpanID != call.SpanID {
 			t.Errorf("the root of %s is below span %s, want the tool call's %s", e.AppName, e.ParentSpanID, call.SpanID)
 		}
-		if got := attribute(t, call, "adk", "function_call_id"); got != []string{"call-2", "call-1"}[i] {
+		if got := attribute(t, call, "adk", "call_id"); got != []string{"call-2", "call-1"}[i] {
 			t.Fatalf("call %d is %v", i, got)
 		}
 		parent := map[string]any{
 			"session_id": outer.SessionID, "app_name": outer.AppName, "user_id": "u", "run_id": outer.RunID,
-			"span_id": call.SpanID, "function_call_id": attribute(t, call, "adk", "function_call_id"),
+			"span_id": call.SpanID, "call_id": attribute(t, call, "adk", "call_id"),
 		}
 		for _, x := range b.sink.rows {
 			if x.RunID != e.RunID {

@@ -58,7 +58,8 @@ func (rec *Recorder) resumed(ctx agent.InvocationContext, r *run, fr *genai.Func
 	}, body{
 		content: func(d jsonenc.Doc) { responseContent(d, fr) },
 		adk: func(d jsonenc.Doc) {
-			pairKeys(d, pauseOf(fr.Name), fr.ID)
+			d.OptStr("call_id", fr.ID)
+			pauseKeys(d, pauseOf(fr.Name), fr.ID)
 			d.Str("result", rec.digest(fr.Response).String())
 			rec.waitedFor(ctx, d, fr.ID)
 		},
@@ -70,7 +71,7 @@ func (rec *Recorder) completed(ctx agent.InvocationContext, r *run, p pause, fr 
 	rec.emit(ctx, r, row{typ: p.completed, agent: r.rootAgent, span: r.rootSpan}, body{
 		content: func(d jsonenc.Doc) { responseContent(d, fr) },
 		adk: func(d jsonenc.Doc) {
-			pairKeys(d, p, fr.ID)
+			askKeys(d, p, fr.ID)
 			d.OptStr("approver", r.session.User)
 			rec.waitedFor(ctx, d, fr.ID)
 		},
@@ -101,7 +102,7 @@ func (rec *Recorder) completions(ctx agent.InvocationContext, s *source) {
 		rec.emitFrom(ctx, s, s.row(p.completed), body{
 			content: func(d jsonenc.Doc) { responseContent(d, fr) },
 			adk: func(d jsonenc.Doc) {
-				pairKeys(d, p, fr.ID)
+				askKeys(d, p, fr.ID)
 				if p.completed == schema.HITLConfirmationRequestCompleted {
 					confirmation, err := parseConfirmation(fr.Response)
 					d.Bool("confirmed", err == nil && confirmation.Confirmed)
@@ -156,7 +157,7 @@ func (rec *Recorder) answer(ctx agent.InvocationContext, r *run, fr *genai.Funct
 		content: func(d jsonenc.Doc) { responseContent(d, fr) },
 		adk: func(d jsonenc.Doc) {
 			d.Str("pause_kind", "hitl_confirmation")
-			d.OptStr("function_call_id", approval.CallID)
+			d.OptStr("call_id", approval.CallID)
 			d.Str("confirmation_id", fr.ID)
 			answerKeys(d, outcome)
 			d.Bool("confirmed", perr == nil && confirmation.Confirmed)
@@ -219,7 +220,7 @@ func (rec *Recorder) verdict(ctx context.Context, r *run, report safety.Report, 
 		content: func(d jsonenc.Doc) { d.Value(report) },
 		adk: func(d jsonenc.Doc) {
 			d.Str("stage", stage)
-			d.OptStr("function_call_id", approval.CallID)
+			d.OptStr("call_id", approval.CallID)
 			d.OptStr("confirmation_id", approval.ConfirmationID)
 			d.OptStr("approval_id", approval.ID)
 			d.Str("verdict", report.Verdict().String())

@@ -85,7 +85,7 @@ func (rec *Recorder) savedByTool(ctx context.Context, r *run, c *call, delta map
 			typ: schema.ArtifactDelta, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent,
 		}, body{
 			content: content,
-			adk:     func(d jsonenc.Doc) { d.OptStr("function_call_id", c.id) },
+			adk:     func(d jsonenc.Doc) { d.OptStr("call_id", c.id) },
 		})
 	})
 }

@@ -43,7 +43,7 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 	slices.SortFunc(rows, func(a, b schema.Event) int { return slices.Compare(a.Content, b.Content) })
 	spans := make(map[any]string)
 	for _, e := range sink.of(schema.ToolStarting) {
-		spans[attribute(t, e, "adk", "function_call_id")] = e.SpanID
+		spans[attribute(t, e, "adk", "call_id")] = e.SpanID
 	}
 	if len(rows) != n {
 		t.Fatalf("%d rows of ARTIFACT_DELTA, want %d", len(rows), n)
@@ -56,7 +56,7 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 				"artifact": fmt.Sprintf("a %d.txt", i), "version": 1.0,
 				"uri": fmt.Sprintf("artifact://apps/app/users/u/sessions/s/artifacts/a%%20%d.txt/versions/1", i),
 			},
-			Attributes: m{"adk": m{"function_call_id": id}},
+			Attributes: m{"adk": m{"call_id": id}},
 		}, shapeOf(t, e))
 		if e.SpanID != spans[id] {
 			t.Errorf("%s: the row does not stand on the span of its call", id)

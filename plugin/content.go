@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// summary writes the text parts of a content joined by " | ", as the contract's
+// summary writes what the parts of a content say, joined by " | ", as the contract's
 // text_summary and prompt messages have it.
 func summary(d jsonenc.Doc, c *genai.Content) {
 	d.Elem(textOf(c))
@@ -24,8 +25,8 @@ func textOf(c *genai.Content) string {
 	}
 	one, n := "", 0
 	for _, p := range c.Parts {
-		if p != nil && p.Text != "" {
-			one = p.Text
+		if text := partSays(p); text != "" {
+			one = text
 			n++
 		}
 	}
@@ -34,14 +35,41 @@ func textOf(c *genai.Content) string {
 	}
 	var b strings.Builder
 	for _, p := range c.Parts {
-		if p != nil && p.Text != "" {
+		if text := partSays(p); text != "" {
 			if b.Len() > 0 {
 				b.WriteString(" | ")
 			}
-			b.WriteString(p.Text)
+			b.WriteString(text)
 		}
 	}
 	return b.String()
+}
+
+// partSays returns what a summary has of a part: its text, or what stands for it. A call has
+// none.
+func partSays(p *genai.Part) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Text != "":
+		return p.Text
+	case p.FunctionResponse != nil:
+		return responseText(p.FunctionResponse)
+	case p.ExecutableCode != nil:
+		c := p.ExecutableCode
+		return "Executable code (" + cmp.Or(string(c.Language), unknown) + "): " + c.Code
+	case p.CodeExecutionResult != nil:
+		r := p.CodeExecutionResult
+		return "Code execution result (" + cmp.Or(string(r.Outcome), unknown) + "): " + r.Output
+	}
+	return ""
+}
+
+// unknown stands where a part does not say what it is.
+const unknown = "unknown"
+
+func responseText(fr *genai.FunctionResponse) string {
+	return "Function response: " + cmp.Or(fr.Name, unknown)
 }
 
 // partKind says what a part holds, as far as content_parts cares.
@@ -142,13 +170,15 @@ func (rec *Recorder) part(d jsonenc.Doc, r *run, span string, p *genai.Part, k p
 		mime, text = "application/json", "Function: "+p.FunctionCall.Name
 		attributes = rec.jsonText(map[string]any{"function_name": p.FunctionCall.Name})
 	case partResponse:
-		mime, text = "application/json", "Function response: "+p.FunctionResponse.Name
-		attributes = rec.jsonText(map[string]any{"function_name": p.FunctionResponse.Name})
+		fr := p.FunctionResponse
+		mime, text = "application/json", responseText(fr)
+		// The row of the result has what it says.
+		attributes = rec.jsonText(map[string]any{"function_response": genai.FunctionResponse{ID: fr.ID, Name: fr.Name}})
 	case partCode:
-		mime = "application/json"
+		text = p.ExecutableCode.Code
 		attributes = rec.jsonText(map[string]any{"executable_code": p.ExecutableCode})
 	case partResult:
-		mime = "application/json"
+		text = p.CodeExecutionResult.Output
 		attributes = rec.jsonText(map[string]any{"code_execution_result": p.CodeExecutionResult})
 	}
 	stored := uri != "" && k != partFile

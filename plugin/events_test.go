@@ -256,7 +256,7 @@ func TestLongRunningTool(t *testing.T) {
 	diff(t, "resumed", []shape{{
 		Type: schema.ToolCompleted, Agent: "root", Status: "OK",
 		Content:    m{"tool": "order", "result": m{"status": "delivered"}},
-		Attributes: m{"adk": m{"pause_kind": "tool", "function_call_id": "call-1", "waited_ms": fresh}},
+		Attributes: m{"adk": m{"pause_kind": "tool", "call_id": "call-1", "function_call_id": "call-1", "waited_ms": fresh}},
 	}}, shapesOf(t, resumed, "waited_ms"))
 	checkParents(t, sink.rows)
 }
@@ -290,11 +290,11 @@ func TestCredentialRequest(t *testing.T) {
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	request, pause := one(t, sink, schema.HITLCredentialRequest), one(t, sink, schema.ToolPaused)
 	content := m{"tool": "adk_request_credential", "args": m{"scheme": "oauth2"}}
-	attrs := m{"adk": m{
-		"source_event_id": fresh, "pause_kind": "hitl_credential", "function_call_id": "cred-1",
-	}}
-	diff(t, "request", shape{Type: schema.HITLCredentialRequest, Agent: "root", Status: "OK", Content: content, Attributes: attrs}, shapeOf(t, request))
-	diff(t, "pause", shape{Type: schema.ToolPaused, Agent: "root", Status: "OK", Content: content, Attributes: attrs}, shapeOf(t, pause))
+	attrs := func(id string) m {
+		return m{"adk": m{"source_event_id": fresh, "pause_kind": "hitl_credential", id: "cred-1"}}
+	}
+	diff(t, "request", shape{Type: schema.HITLCredentialRequest, Agent: "root", Status: "OK", Content: content, Attributes: attrs("call_id")}, shapeOf(t, request))
+	diff(t, "pause", shape{Type: schema.ToolPaused, Agent: "root", Status: "OK", Content: content, Attributes: attrs("function_call_id")}, shapeOf(t, pause))
 	start := one(t, sink, schema.AgentStarting)
 	if request.SpanID != pause.SpanID || request.SpanID == start.SpanID || request.ParentSpanID != start.SpanID {
 		t.Errorf("request on %s below %s, pause on %s; want one span of their own below %s", request.SpanID, request.ParentSpanID, pause.SpanID, start.SpanID)
@@ -306,7 +306,7 @@ func TestCredentialRequest(t *testing.T) {
 		Type: schema.HITLCredentialRequestCompleted, Agent: "root", Status: "OK",
 		Content: m{"tool": "adk_request_credential", "result": m{"token": "[REDACTED]", "ok": true}},
 		Attributes: m{"adk": m{
-			"pause_kind": "hitl_credential", "function_call_id": "cred-1", "approver": "u", "waited_ms": fresh,
+			"pause_kind": "hitl_credential", "call_id": "cred-1", "approver": "u", "waited_ms": fresh,
 		}},
 	}, shapeOf(t, completed, "waited_ms"))
 	if n := len(sink.of(schema.ToolCompleted)); n != 0 {
@@ -332,7 +332,7 @@ func TestPausesWithoutACall(t *testing.T) {
 		Type: schema.HITLInputRequest, Agent: "root", Status: "OK",
 		Content: m{"tool": "adk_request_input", "args": m{"interruptId": "in-1", "message": "how many?", "payload": nil}},
 		Attributes: m{"adk": m{
-			"source_event_id": fresh, "pause_kind": "hitl_input", "function_call_id": "in-1", "interrupt_id": "in-1",
+			"source_event_id": fresh, "pause_kind": "hitl_input", "call_id": "in-1", "interrupt_id": "in-1",
 		}},
 	}, shapeOf(t, one(t, sink, schema.HITLInputRequest)))
 }
@@ -352,14 +352,17 @@ func TestPauseOfAConfirmation(t *testing.T) {
 		t.Errorf("the pause stands on span %s, want the request's %s", pause.SpanID, request.SpanID)
 	}
 	for _, tt := range []struct {
-		e    schema.Event
-		call any
-	}{{request, "call-1"}, {pause, id}} {
+		e              schema.Event
+		call, function any
+	}{{request, "call-1", nil}, {pause, nil, id}} {
 		if got := attribute(t, tt.e, "adk", "confirmation_id"); got != id {
 			t.Errorf("%s: confirmation_id = %v, want %s", tt.e.EventType, got, id)
 		}
-		if got := attribute(t, tt.e, "adk", "function_call_id"); got != tt.call {
-			t.Errorf("%s: function_call_id = %v, want %v", tt.e.EventType, got, tt.call)
+		if got := attribute(t, tt.e, "adk", "call_id"); got != tt.call {
+			t.Errorf("%s: call_id = %v, want %v", tt.e.EventType, got, tt.call)
+		}
+		if got := attribute(t, tt.e, "adk", "function_call_id"); got != tt.function {
+			t.Errorf("%s: function_call_id = %v, want %v", tt.e.EventType, got, tt.function)
 		}
 	}
 	checkParents(t, sink.rows)
@@ -384,14 +387,14 @@ func TestAnswersInEvents(t *testing.T) {
 				"adk_request_confirmation": {{
 					Type: schema.HITLConfirmationRequestCompleted, Agent: "root", Status: "OK", Content: content,
 					Attributes: m{"adk": m{
-						"source_event_id": fresh, "pause_kind": "hitl_confirmation", "function_call_id": "id-1",
+						"source_event_id": fresh, "pause_kind": "hitl_confirmation",
 						"confirmation_id": "id-1", "confirmed": true, "accepted": false,
 					}},
 				}},
 				"adk_request_input": {{
 					Type: schema.HITLInputRequestCompleted, Agent: "root", Status: "OK", Content: content,
 					Attributes: m{"adk": m{
-						"source_event_id": fresh, "pause_kind": "hitl_input", "function_call_id": "id-1", "interrupt_id": "id-1",
+						"source_event_id": fresh, "pause_kind": "hitl_input", "call_id": "id-1", "interrupt_id": "id-1",
 					}},
 				}},
 			}

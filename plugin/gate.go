@@ -66,15 +66,22 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 		return rec.deny(c, name, safety.CodeInvalid, err.Error()), nil
 	}
 
-	confirmation := ctx.ToolConfirmation()
+	confirmation, replaces := ctx.ToolConfirmation(), ""
 	if confirmation == nil {
-		if refusal := rec.repeated(ctx, r, c, args); refusal != nil {
+		var refusal map[string]any
+		if refusal, replaces = rec.repeated(ctx, r, c, args); refusal != nil {
 			return refusal, nil
 		}
 	}
 	switch {
-	case confirmation == nil && always && !c.inner:
-		if err := ctx.RequestConfirmation(approvalHint(name), nil); err != nil {
+	case confirmation == nil && (always || replaces != "") && !c.inner:
+		// What was refused never runs unasked, whatever the tool would decide now. It is
+		// asked for as the tool did.
+		question, known := rec.questions.Get(replaces)
+		if !known {
+			question.Hint = approvalHint(name)
+		}
+		if err := ctx.RequestConfirmation(question.Hint, question.Payload); err != nil {
 			return rec.deny(c, name, CodeCannotAsk, err.Error()), nil
 		}
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)
@@ -128,10 +135,6 @@ const otherAnswer = "it would run with another answer, as with another payload, 
 // saysStill reports whether the confirmation that the tool can see is the answer as said.
 func saysStill(ctx agent.Context, said []byte) bool {
 	return said != nil && bytes.Equal(asSaid(ctx.ToolConfirmation()), said)
-}
-
-func approvalHint(name string) string {
-	return fmt.Sprintf("Please approve or reject the tool call %s() by responding with a FunctionResponse with an expected ToolConfirmation payload.", name)
 }
 
 // execute decides about a call that a human approved. It returns nil when the
@@ -206,6 +209,7 @@ func refusalOf(c *call, outcome safety.Outcome) *safety.Refusal {
 	}
 	return &safety.Refusal{
 		Code: outcome.Reason, Message: message, Tool: c.name, ApprovalID: outcome.Approval.ID, Report: outcome.Report,
+		Last: outcome.Approval.Last() && (outcome.Reason == safety.CodeDrift || outcome.Reason == safety.CodeBlocked),
 	}
 }
 

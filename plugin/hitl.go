@@ -50,7 +50,7 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 		rec.log.Warn("contextgraph: a confirmation was asked for inside of an agent that runs as a tool; nobody sees it and the call does not run", "tool", name)
 		return nil
 	}
-	enforced, _ := rec.enforced(name)
+	enforced, always := rec.enforced(name)
 	var err error
 	defer func() {
 		if p := recover(); p != nil {
@@ -74,11 +74,17 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 		}
 	}
 	var approval safety.Approval
-	if approval, err = rec.ask(ctx, r, c, args); err != nil {
+	if approval, err = rec.ask(ctx, r, c, args, enforced); err != nil {
 		return nil
 	}
-	request.Payload = withSummary(request.Payload, approval.Shown(), enforced)
-	actions.RequestedToolConfirmations[c.id] = request
+	if enforced && !always {
+		rec.questions.Add(approval.ID, request)
+	}
+	if enforced {
+		request.Payload = withSummary(request.Payload, approval.Shown())
+		request.Hint = approval.Hint(rec.ownHint(request.Hint, name, args))
+		actions.RequestedToolConfirmations[c.id] = request
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.approval = approval
@@ -87,7 +93,8 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 	return nil
 }
 
-func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]any) (safety.Approval, error) {
+// ask records the approval. One that is only observed follows no rules for asking again.
+func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]any, enforced bool) (safety.Approval, error) {
 	switch {
 	case r == nil || c == nil:
 		return safety.Approval{}, errNotRecorded
@@ -96,15 +103,23 @@ func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]a
 	}
 	ctx, cancel := detached(ctx, askTimeout)
 	defer cancel()
-	answer, after := r.decided(c.id, c.agent, c.branch, "")
-	if answer == "" {
+	request := rec.requestOf(r, c, args)
+	if request.Answer == "" {
 		return safety.Approval{}, errors.New("no answer of a model is on record that asked for this call")
 	}
-	return rec.guard.Ask(ctx, safety.Request{
+	request.Chained = enforced
+	return rec.guard.Ask(ctx, request)
+}
+
+// requestOf returns the request for an approval of a guarded call.
+func (rec *Recorder) requestOf(r *run, c *call, args map[string]any) safety.Request {
+	answer, after := r.decided(c.id, c.agent, c.branch, "")
+	return safety.Request{
 		Session: r.session, CallID: c.id, Tool: c.name, Agent: c.agent,
 		InvocationID: r.invocation, RunID: r.id, TraceID: r.traceID, SpanID: c.span, Args: args,
 		DecisionNode: graphsync.TechNodeKey(r.session, r.traceID, c.span), Answer: answer, After: after,
-	})
+		Chained: true, Redact: rec.redact,
+	}
 }
 
 // decided returns the model call whose answer asked for a call; where no model did, the row
@@ -136,13 +151,16 @@ func (rec *Recorder) withdraw(ctx agent.Context, c *call, name string, cause err
 		delete(actions.RequestedToolConfirmations, ctx.FunctionCallID())
 		actions.SkipSummarization = false
 	}
+	var refusal *safety.Refusal
+	if errors.As(cause, &refusal) && c != nil {
+		return rec.refuse(c, refusal)
+	}
 	return rec.deny(c, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
 }
 
 // withSummary adds the summary to a payload that is absent or an object. A payload
-// of another kind belongs to the tool and its client and stays as it is, as does an
-// object of a Go type of its own where nothing is enforced.
-func withSummary(payload any, shown map[string]any, enforced bool) any {
+// of another kind belongs to the tool and its client and stays as it is.
+func withSummary(payload any, shown map[string]any) any {
 	switch p := payload.(type) {
 	case nil:
 		return map[string]any{PayloadKey: shown}
@@ -153,9 +171,6 @@ func withSummary(payload any, shown map[string]any, enforced bool) any {
 		}
 		q[PayloadKey] = shown
 		return q
-	}
-	if !enforced {
-		return payload
 	}
 	q, ok := asObject(payload)
 	if !ok {

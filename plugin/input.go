@@ -116,9 +116,9 @@ func (rec *Recorder) askInput(ctx context.Context, s *source, in inputRequest) e
 	if fc.Args == nil {
 		fc.Args = make(map[string]any)
 	}
-	fc.Args["payload"] = withSummary(fc.Args["payload"], shown, true)
+	fc.Args["payload"] = withSummary(fc.Args["payload"], shown)
 	if asked := s.RequestedInput; asked != nil && asked.InterruptID == fc.ID {
-		asked.Payload = withSummary(asked.Payload, shown, true)
+		asked.Payload = withSummary(asked.Payload, shown)
 	}
 	return nil
 }
@@ -322,7 +322,7 @@ func (rec *Recorder) answerInput(ctx agent.InvocationContext, ictx context.Conte
 	}, body{
 		content: func(d jsonenc.Doc) { responseContent(d, in.response) },
 		adk: func(d jsonenc.Doc) {
-			pairKeys(d, pauseOf(inputTool), in.response.ID)
+			askKeys(d, pauseOf(inputTool), in.response.ID)
 			answerKeys(d, out)
 			d.Bool("accepted", out.Accepted)
 			d.Bool("enforced", true)

@@ -15,52 +15,63 @@ func modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
 	if c == nil {
 		return
 	}
-	d.Key("llm_config")
-	d.Open('{')
+	open := false
+	set := func() jsonenc.Doc {
+		if !open {
+			d.Key("llm_config")
+			d.Open('{')
+			open = true
+		}
+		return d
+	}
 	if c.Temperature != nil {
-		d.Any("temperature", *c.Temperature)
+		set().Any("temperature", *c.Temperature)
 	}
 	if c.TopP != nil {
-		d.Any("top_p", *c.TopP)
+		set().Any("top_p", *c.TopP)
 	}
 	if c.TopK != nil {
-		d.Any("top_k", *c.TopK)
+		set().Any("top_k", *c.TopK)
 	}
 	if c.CandidateCount != 0 {
-		d.Int("candidate_count", int64(c.CandidateCount))
+		set().Int("candidate_count", int64(c.CandidateCount))
 	}
 	if c.MaxOutputTokens != 0 {
-		d.Int("max_output_tokens", int64(c.MaxOutputTokens))
+		set().Int("max_output_tokens", int64(c.MaxOutputTokens))
 	}
 	if len(c.StopSequences) > 0 {
-		d.Any("stop_sequences", c.StopSequences)
+		set().Any("stop_sequences", c.StopSequences)
 	}
 	if c.PresencePenalty != nil {
-		d.Any("presence_penalty", *c.PresencePenalty)
+		set().Any("presence_penalty", *c.PresencePenalty)
 	}
 	if c.FrequencyPenalty != nil {
-		d.Any("frequency_penalty", *c.FrequencyPenalty)
+		set().Any("frequency_penalty", *c.FrequencyPenalty)
 	}
-	d.OptStr("response_mime_type", c.ResponseMIMEType)
+	if c.ResponseMIMEType != "" {
+		set().Str("response_mime_type", c.ResponseMIMEType)
+	}
 	if c.ResponseSchema != nil {
-		d.Any("response_schema", c.ResponseSchema)
+		set().Any("response_schema", c.ResponseSchema)
 	} else if c.ResponseJsonSchema != nil {
-		d.Any("response_schema", c.ResponseJsonSchema)
+		set().Any("response_schema", c.ResponseJsonSchema)
 	}
 	if c.Seed != nil {
-		d.Int("seed", int64(*c.Seed))
+		set().Int("seed", int64(*c.Seed))
 	}
 	if c.ResponseLogprobs {
-		d.Bool("response_logprobs", true)
+		set().Bool("response_logprobs", true)
 	}
 	if c.Logprobs != nil {
-		d.Int("logprobs", int64(*c.Logprobs))
+		set().Int("logprobs", int64(*c.Logprobs))
 	}
-	d.Close('}')
+	if open {
+		d.Close('}')
+	}
 	if len(c.Labels) > 0 {
 		d.Any("labels", c.Labels)
 	}
-	open := false
+	open = false
 	for _, t := range c.Tools {
 		if t == nil {
 			continue

@@ -69,7 +69,7 @@ func (r *run) link(d jsonenc.Doc) {
 	d.Str("run_id", p.run.id)
 	d.Str("span_id", p.span())
 	if p.call != nil {
-		d.OptStr("function_call_id", p.call.id)
+		d.OptStr("call_id", p.call.id)
 	}
 	d.Close('}')
 }

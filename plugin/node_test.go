@@ -250,10 +250,10 @@ func TestInputRequest(t *testing.T) {
 	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, ask, take)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	request, pause := one(t, sink, schema.HITLInputRequest), one(t, sink, schema.ToolPaused)
-	adk := m{"pause_kind": "hitl_input", "function_call_id": "in-1", "interrupt_id": "in-1"}
+	adk := func(id string) m { return m{"pause_kind": "hitl_input", id: "in-1", "interrupt_id": "in-1"} }
 	content := m{"tool": "adk_request_input", "args": m{"interruptId": "in-1", "message": "how many?", "payload": nil}}
-	diff(t, "request", nodeShape(schema.HITLInputRequest, "wf@1/ask@1", "1", "1", content, adk), shapeOf(t, request))
-	diff(t, "pause", nodeShape(schema.ToolPaused, "wf@1/ask@1", "1", "1", content, adk), shapeOf(t, pause))
+	diff(t, "request", nodeShape(schema.HITLInputRequest, "wf@1/ask@1", "1", "1", content, adk("call_id")), shapeOf(t, request))
+	diff(t, "pause", nodeShape(schema.ToolPaused, "wf@1/ask@1", "1", "1", content, adk("function_call_id")), shapeOf(t, pause))
 	if pause.SpanID != request.SpanID {
 		t.Error("the pause does not stand on the span of its request")
 	}
@@ -264,7 +264,7 @@ func TestInputRequest(t *testing.T) {
 		Type: schema.HITLInputRequestCompleted, Agent: "wf", Status: "OK",
 		Content: m{"tool": "adk_request_input", "result": m{"payload": m{"n": 3.0}}},
 		Attributes: m{"adk": m{
-			"pause_kind": "hitl_input", "function_call_id": "in-1", "interrupt_id": "in-1", "approver": "u", "waited_ms": fresh,
+			"pause_kind": "hitl_input", "call_id": "in-1", "interrupt_id": "in-1", "approver": "u", "waited_ms": fresh,
 		}},
 	}, shapeOf(t, completed, "waited_ms"))
 	if out := one(t, sink, schema.NodeOutput); out.RunID != completed.RunID {

@@ -431,8 +431,8 @@ func TestParts(t *testing.T) {
 				{Mime: "image/png", Text: tt.image, Index: 1, Attributes: "{}", Mode: tt.mode},
 				{Mime: "application/pdf", URI: "gs://theirs/brief.pdf", Index: 2, Attributes: "{}", Mode: "EXTERNAL_URI"},
 				{Mime: "text/plain", Text: tt.text, Index: 3, Attributes: "{}", Mode: textMode},
-				{Mime: "application/json", Index: 5, Attributes: `{"executable_code":{"code":"print(1)","language":"PYTHON"}}`, Mode: "INLINE"},
-				{Mime: "application/json", Index: 6, Attributes: `{"code_execution_result":{"outcome":"OUTCOME_OK","output":"1"}}`, Mode: "INLINE"},
+				{Mime: "text/plain", Text: "print(1)", Index: 5, Attributes: `{"executable_code":{"code":"print(1)","language":"PYTHON"}}`, Mode: "INLINE"},
+				{Mime: "text/plain", Text: "1", Index: 6, Attributes: `{"code_execution_result":{"outcome":"OUTCOME_OK","output":"1"}}`, Mode: "INLINE"},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("parts (-want +got):\n%s", diff)

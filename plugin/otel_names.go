@@ -73,7 +73,7 @@ func SpanAttributes() []SpanAttribute {
 		one(model, "gcp.vertex.agent.invocation_id", schema.LLMRequest, "invocation_id"),
 		one(model, genaiEvent, schema.LLMResponse, "attributes", "adk", sourceEventID),
 		one(tool, "gen_ai.tool.name", schema.ToolStarting, "content", "tool"),
-		one(tool, "gen_ai.tool.call.id", schema.ToolStarting, "attributes", "adk", "function_call_id"),
+		one(tool, "gen_ai.tool.call.id", schema.ToolStarting, "attributes", "adk", "call_id"),
 		one(agent, "gen_ai.agent.name", schema.AgentStarting, "agent"),
 		one(agent, "gen_ai.conversation.id", schema.AgentStarting, "session_id"),
 		one(agent, "gcp.vertex.agent.invocation_id", schema.AgentStarting, "invocation_id"),

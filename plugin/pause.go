@@ -77,7 +77,7 @@ func (rec *Recorder) pauses(ctx agent.InvocationContext, s *source) {
 				d.Any("args", nil)
 				d.Close('}')
 			},
-			adk: func(d jsonenc.Doc) { pairKeys(d, pause{kind: "tool"}, id) },
+			adk: func(d jsonenc.Doc) { pauseKeys(d, pause{kind: "tool"}, id) },
 		})
 	}
 	if in := s.RequestedInput; in != nil && !slices.Contains(known, in.InterruptID) {
@@ -104,7 +104,7 @@ func (rec *Recorder) paused(ctx agent.InvocationContext, s *source, fc *genai.Fu
 	}
 	rec.emitFrom(ctx, s, x, body{
 		content: func(d jsonenc.Doc) { callContent(d, fc) },
-		adk:     func(d jsonenc.Doc) { pairKeys(d, p, fc.ID) },
+		adk:     func(d jsonenc.Doc) { pauseKeys(d, p, fc.ID) },
 	})
 }
 
@@ -115,11 +115,28 @@ func callContent(d jsonenc.Doc, fc *genai.FunctionCall) {
 	d.Close('}')
 }
 
-// pairKeys writes by what a pause and its end find each other. The call id of a
-// confirmation in its own rows is that of the call to be confirmed.
-func pairKeys(d jsonenc.Doc, p pause, id string) {
+// pauseKeys writes by what a pause and the result that ends it find each other, with the
+// names of the Python plugin: the id is the one that ADK lists. No other row has a
+// function_call_id, so that a query joins each pause to its end alone.
+func pauseKeys(d jsonenc.Doc, p pause, id string) {
 	d.Str("pause_kind", p.kind)
 	d.OptStr("function_call_id", id)
+	answerID(d, p, id)
+}
+
+// askKeys writes by what a request to a human and its answer find each other. The call of
+// a confirmation is the one to be confirmed, which its id does not tell.
+func askKeys(d jsonenc.Doc, p pause, id string) {
+	d.Str("pause_kind", p.kind)
+	if p.request != schema.HITLConfirmationRequest {
+		d.OptStr("call_id", id)
+	}
+	answerID(d, p, id)
+}
+
+// answerID writes the id that the answer to a request names, under the name that its kind
+// has for it.
+func answerID(d jsonenc.Doc, p pause, id string) {
 	switch p.request {
 	case schema.HITLConfirmationRequest:
 		d.OptStr("confirmation_id", id)
@@ -136,7 +153,7 @@ func (rec *Recorder) request(ctx context.Context, s *source, fc *genai.FunctionC
 	x.span, x.parent = newSpanID(), s.around()
 	rec.emitFrom(ctx, s, x, body{
 		content: func(d jsonenc.Doc) { callContent(d, fc) },
-		adk:     func(d jsonenc.Doc) { pairKeys(d, p, fc.ID) },
+		adk:     func(d jsonenc.Doc) { askKeys(d, p, fc.ID) },
 	})
 	if p.request == schema.HITLInputRequest {
 		s.inputs = append(s.inputs, inputRequest{fc, x.span})
@@ -176,9 +193,10 @@ func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source,
 		content: func(d jsonenc.Doc) { callContent(d, fc) },
 		adk: func(d jsonenc.Doc) {
 			d.Str("pause_kind", "hitl_confirmation")
-			d.OptStr("function_call_id", callID)
+			d.OptStr("call_id", callID)
 			d.Str("confirmation_id", fc.ID)
 			d.OptStr("approval_id", approval.ID)
+			d.OptStr("replaces", approval.Replaces)
 			enforced, _ := rec.enforced(approval.Tool)
 			d.Bool("enforced", enforced)
 		},

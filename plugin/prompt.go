@@ -78,15 +78,15 @@ func (ps *prompts) base(k promptKey, contents []*genai.Content, lost int) (event
 	return p.event, keep, hashes
 }
 
-// hash covers what a row holds of a message: its role and its texts.
+// hash covers what a row holds of a message: its role and what its parts say.
 func (ps *prompts) hash(c *genai.Content) uint64 {
 	var h maphash.Hash
 	h.SetSeed(ps.seed)
 	_, _ = h.WriteString(c.Role)
 	for _, p := range c.Parts {
-		if p != nil && p.Text != "" {
+		if text := partSays(p); text != "" {
 			_ = h.WriteByte(0)
-			_, _ = h.WriteString(p.Text)
+			_, _ = h.WriteString(text)
 		}
 	}
 	return h.Sum64()

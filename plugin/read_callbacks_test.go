@@ -122,7 +122,7 @@ func TestReadsOfEqualResults(t *testing.T) {
 			}
 			for id := range results {
 				for _, e := range sink.of(schema.ToolStarting) {
-					if attribute(t, e, "adk", "function_call_id") == id && !strings.Contains(string(e.Content), `"b"`) {
+					if attribute(t, e, "adk", "call_id") == id && !strings.Contains(string(e.Content), `"b"`) {
 						t.Errorf("read the result of %s", e.Content)
 					}
 				}
@@ -174,7 +174,7 @@ func TestRewrittenResults(t *testing.T) {
 					t.Errorf("the row is of %q", of)
 				}
 				seen[of] = true
-				if got := attribute(t, e, "adk", "result"); got != want || attribute(t, e, "adk", "function_call_id") != "c1" || string(e.Content) != `{"tool":"search"}` {
+				if got := attribute(t, e, "adk", "result"); got != want || attribute(t, e, "adk", "call_id") != "c1" || string(e.Content) != `{"tool":"search"}` {
 					t.Errorf("digest %v, want %s; content %s", got, want, e.Content)
 				}
 			}

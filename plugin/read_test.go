@@ -92,7 +92,7 @@ func readingsOf(t testing.TB, rows []schema.Event) *readings {
 				out.names["e:"+id], _ = attribute(t, e, "adk", "answer_of").(string)
 			}
 		case schema.ToolCompleted, schema.ToolError:
-			id, _ := attribute(t, e, "adk", "function_call_id").(string)
+			id, _ := attribute(t, e, "adk", "call_id").(string)
 			digest, _ := attribute(t, e, "adk", "result").(string)
 			out.tools[id+" "+digest] = string(e.Content)
 		}

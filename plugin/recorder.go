@@ -20,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
@@ -118,7 +119,9 @@ type Recorder struct {
 	// their calls. replays says that there are any.
 	replayable map[string]tool.Tool
 	observers  map[string]*observed
-	replays    atomic.Bool
+	// questions are what tools that ask by themselves asked with, by approval.
+	questions *lru.Cache[string, toolconfirmation.ToolConfirmation]
+	replays   atomic.Bool
 
 	counters counters
 	closed   atomic.Bool
@@ -167,6 +170,9 @@ func New(cfg Config) (*Recorder, error) {
 		return nil, err
 	}
 	if rec.rootNames, err = lru.New[string, string](knownApps); err != nil {
+		return nil, err
+	}
+	if rec.questions, err = lru.New[string, toolconfirmation.ToolConfirmation](knownQuestions); err != nil {
 		return nil, err
 	}
 	if err := rec.plugins(); err != nil {
@@ -294,6 +300,9 @@ func (rec *Recorder) isProtected(name string) bool {
 
 // knownApps bounds of how many applications the root agent is remembered.
 const knownApps = 1000
+
+// knownQuestions bounds of how many approvals it is remembered what the tool asked with.
+const knownQuestions = 1000
 
 // rootName remembers the root agent of an application. A run that resumes starts
 // at the agent that asked, so only a session without history tells the root.

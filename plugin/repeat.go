@@ -60,36 +60,52 @@ func (r *run) noteRefusal(c *call, args map[string]any, err error) {
 	}
 }
 
-// repeated refuses a call that was refused in this run before, with the same agent,
-// tool and arguments: nobody is asked again, and nothing is checked again. What the
-// model can still do is to change the call. It returns nil for any other call.
-func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[string]any) map[string]any {
-	r.mu.Lock()
-	some := len(r.refused) > 0
-	r.mu.Unlock()
-	if !some {
-		return nil
-	}
+// repeated refuses a call that was refused in this run before, with the same agent, tool
+// and arguments, or that may not be asked for again because of what became of an earlier
+// request: nobody is asked again, and nothing is checked again. What the model can still do
+// is to change the call. It returns nil for any other call; replaces is
+// the approval that ended by drift and that a new request will replace, if there is one.
+func (rec *Recorder) repeated(ctx agent.Context, r *run, c *call, args map[string]any) (refused map[string]any, replaces string) {
+	var before *safety.Refusal
+	repeats := 0
 	key, ok := keyOfCall(c, args)
-	if !ok {
-		return nil
-	}
 	r.mu.Lock()
-	before := r.refused[key]
-	if before != nil {
-		before.repeats++
+	entry := r.refused[key]
+	if entry != nil && ok {
+		before = entry.refusal
 	}
-	last := before != nil && before.repeats >= maxRepeats
 	r.mu.Unlock()
-	if before == nil {
-		return nil
+
+	var refusal *safety.Refusal
+	if before == nil || before.Code == safety.CodeDrift || before.Code == safety.CodeBlocked {
+		rctx, cancel := detached(ctx, askTimeout)
+		defer cancel()
+		replaces, err := rec.guard.Replaces(rctx, rec.requestOf(r, c, args))
+		switch {
+		case err == nil && (before == nil || replaces != ""):
+			return nil, replaces
+		case err != nil && !errors.As(err, &refusal):
+			refusal = &safety.Refusal{Code: safety.CodeInternal, Tool: c.name, Message: err.Error()}
+		}
 	}
-	refusal := *before.refusal
-	refusal.Message = "This very call was refused in this turn before, and nobody is asked again: " + refusal.Message
-	if actions := ctx.Actions(); last && actions != nil {
+	switch {
+	case refusal == nil:
+		again := *before
+		again.Message = "This very call was refused in this turn before, and nobody is asked again: " + before.Message
+		refusal = &again
+	case before != nil:
+		refusal.Report = before.Report
+	}
+	if entry != nil {
+		r.mu.Lock()
+		entry.repeats++
+		repeats = entry.repeats
+		r.mu.Unlock()
+	}
+	if actions := ctx.Actions(); repeats >= maxRepeats && actions != nil {
 		rec.log.Warn("contextgraph: the run ends, because its model does nothing but repeat a refused call", "tool", c.name, "repeats", maxRepeats)
 		actions.SkipSummarization = true
 	}
 	c.repeated = true
-	return rec.refuse(c, &refusal)
+	return rec.refuse(c, refusal), ""
 }

@@ -158,7 +158,7 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastRespon
 				d.Close('}')
 			},
 			adk: func(d jsonenc.Doc) {
-				d.OptStr("function_call_id", x.of.id)
+				d.OptStr("call_id", x.of.id)
 				d.Str("of", x.of.endRow.String())
 				d.Str("result", x.digest.String())
 			},

@@ -36,7 +36,7 @@ func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[
 	}, body{
 		content: func(d jsonenc.Doc) { c.args = digestedContent(d, c, "args", args) },
 		adk: func(d jsonenc.Doc) {
-			d.OptStr("function_call_id", c.id)
+			d.OptStr("call_id", c.id)
 			d.OptStr("replay", note)
 		},
 	})
@@ -153,7 +153,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 	}
 	b := body{
 		adk: func(d jsonenc.Doc) {
-			d.OptStr("function_call_id", c.id)
+			d.OptStr("call_id", c.id)
 			if drift {
 				d.Bool("drift", true)
 			}

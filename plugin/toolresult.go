@@ -82,7 +82,7 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *run, c *call, args map[s
 			d.Close('}')
 		},
 		adk: func(d jsonenc.Doc) {
-			d.OptStr("function_call_id", c.id)
+			d.OptStr("call_id", c.id)
 			d.OptStr("answer_of", answer)
 		},
 		attrs: func(d jsonenc.Doc) { d.Str("source_tool", c.name) },

@@ -24,7 +24,7 @@ import (
 
 func TestResultsThatAreErrors(t *testing.T) {
 	failed := func(message string, attrs m) []shape {
-		attrs["adk"] = m{"function_call_id": "call-1"}
+		attrs["adk"] = m{"call_id": "call-1"}
 		return []shape{{
 			Type: schema.ToolError, Agent: "root", Status: "ERROR", Message: message,
 			Content: m{"tool": "work", "args": m{"q": "x"}, "tool_origin": "LOCAL"}, Attributes: attrs,
@@ -34,7 +34,7 @@ func TestResultsThatAreErrors(t *testing.T) {
 		return []shape{{
 			Type: schema.ToolCompleted, Agent: "root", Status: "OK",
 			Content:    m{"tool": "work", "result": result, "tool_origin": "LOCAL"},
-			Attributes: m{"adk": m{"function_call_id": "call-1"}},
+			Attributes: m{"adk": m{"call_id": "call-1"}},
 		}}
 	}
 	for _, tt := range []struct {
@@ -113,7 +113,7 @@ func TestFinalResponseTool(t *testing.T) {
 	}
 	diff(t, "row", shape{
 		Type: schema.AgentResponse, Agent: "root", Status: "OK", Content: m{"response": m{"text": "42"}},
-		Attributes: m{"source_tool": "answer", "adk": m{"function_call_id": "call-1"}},
+		Attributes: m{"source_tool": "answer", "adk": m{"call_id": "call-1"}},
 	}, shapeOf(t, rows[0]))
 	if start := one(t, sink, schema.AgentStarting); rows[0].SpanID != start.SpanID || rows[0].ParentSpanID != start.ParentSpanID {
 		t.Error("the answer does not stand on the agent's span")

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
 // Reasons of a [Failure]. They are stable codes for programs; the Detail of the
@@ -149,7 +150,7 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return clip(s, maxDetail)
+	return clip.Text(s, maxDetail)
 }
 
 // selectAlerts returns copies of the alerts that block, or of those that warn.

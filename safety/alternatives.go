@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
 // Alternative is an entity that was there to choose, as it was read last.
@@ -118,14 +119,14 @@ func (q *inquiry) advise(t target, x *examined) {
 	}
 	for i := range x.failures {
 		// The remedy is not what is cut off.
-		x.failures[i].Detail = clip(x.failures[i].Detail, maxDetail-len("; ")-len(remedy)) + "; " + remedy
+		x.failures[i].Detail = clip.Text(x.failures[i].Detail, maxDetail-len("; ")-len(remedy)) + "; " + remedy
 	}
 }
 
 // remedy says, in a sentence, why an entity counts that the action does not name and that
 // rules over results show, and what may be done about it. It is "" for any other entity.
 func (q *inquiry) remedy(t target) string {
-	e, tool := t.entity, quoted(q.tool)
+	e, tool := t.entity, quoted(clip.Text(oneLine(q.tool), 40))
 	counted, listed := q.record.Counted[e.Key]
 	byRule := slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source == entity.SourceRule })
 	if t.action || q.decision.Node == "" || !listed && !byRule {
@@ -143,7 +144,7 @@ func (q *inquiry) remedy(t target) string {
 		if listed && (counted.Alternatives || !counted.Result) {
 			write = "what it names can be told from the alternatives then."
 		}
-		return fmt.Sprintf("%s does not name it, nor any other %s: add a rule with in: action that finds those in its arguments; %s", tool, clip(oneLine(e.Type), 40), write)
+		return fmt.Sprintf("%s does not name it, nor any other %s: add a rule with in: action that finds those in its arguments; %s", tool, clip.Text(oneLine(e.Type), 40), write)
 	case !listed:
 		return fmt.Sprintf("%s does not name it: %s", tool, write)
 	case counted.Alternatives:
@@ -175,19 +176,9 @@ func (q *inquiry) rulesOf(typ string) string {
 
 // ruleAt names a rule and its place.
 func ruleAt(rule, place string) string {
-	text := "rule " + quoted(rule)
+	text := "rule " + quoted(clip.Text(oneLine(rule), 40))
 	if place != "" {
-		text += " (" + clip(oneLine(place), 60) + ")"
+		text += " (" + clip.Text(oneLine(place), 60) + ")"
 	}
 	return text
-}
-
-func quoted(s string) string { return `"` + clip(oneLine(s), 40) + `"` }
-
-// clip cuts a text to at most n bytes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max(0, n-len("…"))], "") + "…"
 }

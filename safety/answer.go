@@ -29,6 +29,8 @@ const (
 	CodeClock          = "clock"           // the clock failed or ran backwards
 	CodeStore          = "store"           // the ledger could not be read or written
 	CodeCanceled       = "canceled"        // the run has ended; nobody would see the effect
+	CodeAsked          = "asked"           // the same call waits for an answer already
+	CodeAskedTooOften  = "asked_too_often" // the world overtook the same call again and again
 	CodeInternal       = "internal"        // a dependency panicked, or there is no guard
 )
 
@@ -311,7 +313,8 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 	if moved.ID != a.ID || moved.State != t.To || (t.Set.PermitNonce != "" && moved.PermitNonce != t.Set.PermitNonce) {
 		return a, fmt.Errorf("safety: changing approval %s to %s: the ledger gave back approval %q in state %q", a.ID, t.To, moved.ID, moved.State)
 	}
-	moved.Args, moved.Entities, moved.Needs, moved.Gaps, moved.Report = a.Args, a.Entities, a.Needs, a.Gaps, a.Report
+	moved.Args, moved.Entities, moved.Needs, moved.Gaps = a.Args, a.Entities, a.Needs, a.Gaps
+	moved.NotChosen, moved.Difference, moved.Report = a.NotChosen, a.Difference, a.Report
 	if t.Set.Report != nil {
 		moved.Report = t.Set.Report
 	}

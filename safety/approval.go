@@ -107,6 +107,12 @@ type Approval struct {
 	// Receipt and Gaps are those of the snapshot.
 	Receipt Receipt
 	Gaps    []string
+	// Replaces is the id of the request that this one was asked in the place of, because
+	// the world had overtaken it; "" for none. Chain counts those before it that were
+	// replaced so, Difference is what changed since the last of them. See [Guard.Ask].
+	Replaces   string
+	Chain      int
+	Difference Difference
 	// Requester is who or what asked.
 	Requester   string
 	RequestedAt time.Time
@@ -148,6 +154,7 @@ func (a Approval) Clone() Approval {
 		a.Needs[key] = maps.Clone(needs)
 	}
 	a.Gaps = slices.Clone(a.Gaps)
+	a.Difference = a.Difference.clone()
 	a.Report = bytes.Clone(a.Report)
 	return a
 }
@@ -162,7 +169,8 @@ func (a Approval) Clone() Approval {
 //	    "seen_at": RFC 3339, "age": "12s"}],
 //	  "warnings": [text],
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
-//	    "age"}]}, absent where there is none
+//	    "age"}]}, absent where there is none,
+//	  "replaces": id, "difference": see [Difference], absent where it replaces none
 //	}
 //
 // The age is that at the time of the request. Warnings say what will make the
@@ -217,6 +225,9 @@ func (a Approval) Shown() map[string]any {
 	}
 	if a.NotChosen.Total > 0 {
 		out["not_chosen"] = a.NotChosen.shown(a.RequestedAt)
+	}
+	if a.Replaces != "" {
+		out["replaces"], out["difference"] = a.Replaces, a.Difference.shown()
 	}
 	return out
 }

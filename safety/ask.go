@@ -34,6 +34,12 @@ type Request struct {
 	Requester string
 	// Args are the arguments of the call; see [ArgsDigest].
 	Args map[string]any
+	// Chained says that the request follows the rules for asking again. Others neither
+	// replace a request nor are refused because of one.
+	Chained bool
+	// Redact returns arguments, as JSON, without what must not be shown of them in a
+	// [Difference]. If it is nil, no value of them is shown.
+	Redact func(args []byte) []byte
 }
 
 // Ask records a request for approval: what it wants to do, and what the record says
@@ -44,6 +50,13 @@ type Request struct {
 // record that cannot be read, a ledger that does not store. A request with the same
 // session, call and run as an earlier one is [ErrConflict]. A record that is
 // incomplete or names no entity is no error here; such a request fails its check.
+//
+// A request for the same call, by tool and arguments, as one that ended by drift replaces
+// that one, if it is Chained. In the same turn, which is an invocation, it is refused with a
+// *[Refusal] if the step that asks has not read each changed attribute since, which it may
+// have from the refusal; if a person rejected the call in the turn; if the replacement waits
+// for an answer already; and if two were replaced before, so that nobody is asked a fourth
+// time. In a later turn none of this refuses it, and what would be the fourth replaces none.
 func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard
@@ -61,10 +74,19 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, fmt.Errorf("safety: arguments of %s: %w", r.Tool, err)
 	}
-	d := Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: string(canonical)}
+	old, err := g.overtaken(ctx, r, sum)
+	if err != nil {
+		return a, err
+	}
+	d := r.decision(canonical)
 	snap, err := g.collect(ctx, r.Session, d)
 	if err != nil {
 		return a, fmt.Errorf("safety: %w", err)
+	}
+	if old.ID != "" && r.sameTurn(old) {
+		if err := r.readAgain(old, snap.Entities); err != nil {
+			return a, err
+		}
 	}
 	required := g.policy.required(snap.Entities, r.DecisionNode)
 	q := inquiry{record: snap, recorded: true}
@@ -87,7 +109,14 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		Requester: r.Requester, RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,
 	}
-	if err := g.ledger.Create(ctx, a.Clone()); err != nil {
+	if old.ID != "" {
+		a.Replaces, a.Chain, a.Difference = old.ID, old.Chain+1, difference(old, a, r.Redact)
+	}
+	err = g.ledger.Create(ctx, a.Clone())
+	switch {
+	case errors.Is(err, ErrConflict) && old.ID != "":
+		return a, r.refuse(CodeAsked, old.ID, err, "A person is being asked for this very call of %s already.", r.Tool)
+	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
 	return a, nil

@@ -231,7 +231,7 @@ func newBench(t *testing.T, change func(*safety.GuardConfig), entities ...entity
 func (b *bench) request() safety.Request {
 	return safety.Request{
 		Session: nike, CallID: "call-1", Tool: "provision_campaign", Agent: "media_planner", InvocationID: "inv-1", RunID: "run-1",
-		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1", Args: b.args,
+		DecisionNode: "node-1", Answer: "answer-1", After: "after-1", TraceID: "trace-1", SpanID: "span-1", Args: b.args, Chained: true,
 	}
 }
 

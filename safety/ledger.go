@@ -29,12 +29,13 @@ var (
 // An Approval that goes in or comes out shares nothing with what is stored.
 //
 // What Attach and Transition decide follows from the fields of the state alone, never from
-// Args, Entities, Gaps and Report, so that an implementation need not read those there.
+// Args, Entities, Gaps, Difference and Report, so that an implementation need not read those there.
 //
 // Package ledgertest has the tests every implementation must pass.
 type Ledger interface {
 	// Create stores a new approval. ErrConflict if it is not pending or has no
-	// id, if the id exists, or if there is one of the same session, call and run.
+	// id, if the id exists, or if there is one of the same session, call and run, or one
+	// that replaces the same approval.
 	Create(ctx context.Context, a Approval) error
 	// Attach names the confirmation of a pending approval, once. ErrNotFound for
 	// an unknown id; ErrConflict if the approval is not pending or has a
@@ -46,14 +47,19 @@ type Ledger interface {
 	Find(ctx context.Context, s Session, confirmationID string) (Approval, error)
 	// FindCall returns the approvals asked for one call, oldest first.
 	FindCall(ctx context.Context, s Session, callID string) ([]Approval, error)
+	// Last returns the approval of a session that was asked for last for a tool and
+	// arguments with the digest, by whomever; one that was rejected in the invocation goes
+	// before later ones. ErrNotFound if there is none. Args, Entities, Gaps, Difference and
+	// Report may be empty in what it returns.
+	Last(ctx context.Context, s Session, tool, argsDigest, invocationID string) (Approval, error)
 	// Get returns the approval with the id; ErrNotFound if there is none.
 	Get(ctx context.Context, id string) (Approval, error)
 	// List returns the approvals of a session, oldest first.
 	List(ctx context.Context, s Session) ([]Approval, error)
 	// Transition changes an approval as [Transition.Apply] says, as one atomic
 	// compare-and-set, and adds [Transition.Step] to its history in the same transaction.
-	// It returns the approval as it is then; Args, Entities, Gaps and Report may be empty
-	// in what it returns. Of these a transition changes none but the Report, and that one
+	// It returns the approval as it is then; Args, Entities, Gaps, Difference and Report
+	// may be empty in what it returns. Of these a transition changes none but the Report, and that one
 	// only if Set has one.
 	Transition(ctx context.Context, t Transition) (Approval, error)
 	// History returns what happened to an approval, oldest first: its creation
@@ -129,7 +135,7 @@ type Transition struct {
 // Apply returns a as it is after the transition, or why the transition must not
 // happen: [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. It is the one place
 // that decides; an implementation of [Ledger] calls it inside its transaction. It does not
-// look at Args, Entities, Gaps and Report, so that a may lack them: the result has those
+// look at Args, Entities, Gaps, Difference and Report, so that a may lack them: the result has those
 // of a then, but for a Report in Set. The result shares nothing with a but its frozen
 // parts.
 func (t Transition) Apply(a Approval) (Approval, error) {

@@ -83,7 +83,9 @@ func (g *Guard) Permit(ctx context.Context, e Execution) (p *Permit, r Report, e
 		return g.issue(ctx, a, e, digest, r)
 	case Drift:
 		_, err = g.move(ctx, a, Transition{To: StateBlocked, Actor: e.RunID, Run: e.RunID, Note: "changed before execution"}, &r)
-		return nil, r, refuse(CodeDrift, e, r, err, "The world has changed since %s was approved.", e.Tool)
+		refusal := refuse(CodeDrift, e, r, err, "The world has changed since %s was approved.", e.Tool)
+		refusal.Last = a.Last()
+		return nil, r, refusal
 	default:
 		_, err = g.move(ctx, a, Transition{To: StateApproved, Actor: e.RunID, Run: e.RunID, Note: "check before execution failed"}, &r)
 		return nil, r, refuse(CodeCheckFailed, e, r, err, "It could not be shown that what %s rests on is unchanged.", e.Tool)

@@ -20,6 +20,8 @@ type Refusal struct {
 	ApprovalID string
 	// Next says what to do instead of trying again. Default: by the code.
 	Next string
+	// Last says that the world overtook the call as often as it may: see [Approval.Last].
+	Last bool
 	// Report is the check that led to it; zero if none was made.
 	Report Report
 	// Err is the error behind it, if any.
@@ -73,7 +75,7 @@ func (r *Refusal) Map() map[string]any {
 		"status":  "blocked",
 		"reason":  code,
 		"message": cmp.Or(r.Message, defaultMessage),
-		"next":    cmp.Or(r.Next, next(code)),
+		"next":    cmp.Or(r.Next, next(code, r.Last)),
 	}
 	for key, value := range map[string]string{"tool": r.Tool, "approval_id": r.ApprovalID} {
 		if value != "" {
@@ -132,11 +134,18 @@ func alertList(alerts []Alert) []any {
 
 const defaultMessage = "The call was not carried out."
 
-// next says what the one who made the refused call should do.
-func next(code string) string {
+// next says what the one who made the refused call should do. last is as in [Refusal].
+func next(code string, last bool) string {
+	if last {
+		code = CodeAskedTooOften
+	}
 	switch code {
 	case CodeDrift, CodeBlocked:
-		return "Do not repeat this call with the same arguments: it stays blocked. Look at the alerts, read the changed data again, plan anew with the present values, and ask for approval of the new plan."
+		return "Nothing was carried out, and this approval is void. Look at the alerts: they have the present values. If the plan is still right with these, make the same call again, and a person is asked again; read again first what the alerts do not show. If it is not, plan anew with the present values, and ask for approval of the new plan."
+	case CodeAsked:
+		return "Do not repeat this call: a person is asked for it already. Wait for the answer, or plan anew and ask for approval of the new plan."
+	case CodeAskedTooOften:
+		return "Do not repeat this call: with the same arguments it stays blocked in this turn. Look at the alerts, read the changed data again, plan anew with the present values, and ask for approval of the new plan. Or report what keeps changing."
 	case CodeRejected:
 		return "Do not repeat this call: a person rejected it. Ask what should be different before you plan again, and ask for approval of the new plan."
 	case CodeCheckFailed:

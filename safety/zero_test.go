@@ -189,7 +189,15 @@ func TestEveryCodeSaysWhatToDo(t *testing.T) {
 	for name, code := range constants(t, "Code") {
 		m := (&safety.Refusal{Code: code}).Map()
 		next, _ := m["next"].(string)
-		if m["status"] != "blocked" || m["reason"] != code || m["message"] == "" || !strings.Contains(next, "Do not repeat this call") || !strings.Contains(next, "ask for") {
+		begin := "Do not repeat this call"
+		if code == safety.CodeDrift || code == safety.CodeBlocked {
+			begin = "make the same call again"
+			last := (&safety.Refusal{Code: code, Last: true}).Map()["next"].(string)
+			if !strings.Contains(last, "Do not repeat this call") || strings.Contains(last, begin) {
+				t.Errorf("%s, for the last time: %s", name, last)
+			}
+		}
+		if m["status"] != "blocked" || m["reason"] != code || m["message"] == "" || !strings.Contains(next, begin) || !strings.Contains(next, "ask for") {
 			t.Errorf("%s: %v", name, m)
 		}
 	}

@@ -269,7 +269,7 @@ func checkToolRows(t *testing.T, rows []row, s scenario) {
 			call := c.(map[string]any)
 			var starts []row
 			for _, r := range ofType(rows, schema.ToolStarting) {
-				if at(r.attributes, "adk", "function_call_id") == call["id"] {
+				if at(r.attributes, "adk", "call_id") == call["id"] {
 					starts = append(starts, r)
 				}
 			}
@@ -282,7 +282,7 @@ func checkToolRows(t *testing.T, rows []row, s scenario) {
 					t.Errorf("call %v: asked for in row %d, started in %d, ended in %d", call["id"], response.Seq, start.Seq, end.Seq)
 				}
 				for _, r := range []row{start, end} {
-					if at(r.content, "tool") != call["name"] || at(r.attributes, "adk", "function_call_id") != call["id"] {
+					if at(r.content, "tool") != call["name"] || at(r.attributes, "adk", "call_id") != call["id"] {
 						t.Errorf("row %d %s: content %s, attributes %s, want call %v", r.Seq, r.EventType, r.Content, r.Attributes, call)
 					}
 				}
@@ -357,7 +357,7 @@ func checkConfirmation(t *testing.T, rows []row, s scenario) {
 			tool = r
 		}
 	}
-	if tool.SpanID == "" || at(request.attributes, "adk", "function_call_id") != at(tool.attributes, "adk", "function_call_id") {
+	if tool.SpanID == "" || at(request.attributes, "adk", "call_id") != at(tool.attributes, "adk", "call_id") {
 		t.Errorf("row %d: the parent of the request is not the span of the asking tool", request.Seq)
 	}
 	id, _ := at(request.attributes, "adk", "confirmation_id").(string)
@@ -365,7 +365,7 @@ func checkConfirmation(t *testing.T, rows []row, s scenario) {
 		t.Errorf("row %d: no confirmation_id: %s", request.Seq, request.Attributes)
 	}
 	for _, a := range answers {
-		for _, key := range []string{"confirmation_id", "function_call_id"} {
+		for _, key := range []string{"confirmation_id", "call_id"} {
 			if got, want := at(a.attributes, "adk", key), at(request.attributes, "adk", key); got != want {
 				t.Errorf("row %d: attributes.adk.%s = %v, want %v as requested", a.Seq, key, got, want)
 			}

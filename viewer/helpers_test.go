@@ -36,10 +36,10 @@ func asked(s schema.Session) []schema.Event {
 	}
 	return []schema.Event{
 		row(1, "USER_MESSAGE_RECEIVED", "1", "", `{"text_summary":"buy it"}`, `{}`),
-		row(2, "TOOL_STARTING", "2", "1", `{"tool":"buy","args":{"what":"it"}}`, `{"adk":{"function_call_id":"call"}}`),
+		row(2, "TOOL_STARTING", "2", "1", `{"tool":"buy","args":{"what":"it"}}`, `{"adk":{"call_id":"call"}}`),
 		row(3, "HITL_CONFIRMATION_REQUEST", "3", "2",
 			`{"tool":"adk_request_confirmation","args":{"originalFunctionCall":{"id":"call","name":"buy","args":{"what":"it"}},"toolConfirmation":{"hint":"","payload":{"contextgraph":{"approval_id":"approval","tool":"buy","expires_at":"2026-03-12T12:00:00Z"}}}}}`,
-			`{"adk":{"pause_kind":"hitl_confirmation","function_call_id":"call","confirmation_id":"confirmation","approval_id":"approval","enforced":true}}`),
+			`{"adk":{"pause_kind":"hitl_confirmation","call_id":"call","confirmation_id":"confirmation","approval_id":"approval","enforced":true}}`),
 	}
 }
 

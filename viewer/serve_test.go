@@ -167,7 +167,7 @@ func TestDecide(t *testing.T) {
 	answered := append(asked(shop), asked(shop)[2])
 	answered[3].EventType, answered[3].EventID, answered[3].Seq, answered[3].SpanID = "HITL_CONFIRMATION_REQUEST_COMPLETED", "answer", 4, "1"
 	answered[3].Content = []byte(`{"tool":"adk_request_confirmation","result":{"confirmed":false}}`)
-	answered[3].Attributes = []byte(`{"adk":{"pause_kind":"hitl_confirmation","function_call_id":"call","confirmation_id":"confirmation","approval_id":"approval","confirmed":false,"accepted":false,"reason":"rejected","enforced":true,"approver":"alice"}}`)
+	answered[3].Attributes = []byte(`{"adk":{"pause_kind":"hitl_confirmation","call_id":"call","confirmation_id":"confirmation","approval_id":"approval","confirmed":false,"accepted":false,"reason":"rejected","enforced":true,"approver":"alice"}}`)
 	for _, tc := range []struct {
 		name, body string
 		change     func(*http.Request)

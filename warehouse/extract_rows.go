@@ -22,7 +22,7 @@ func ModelRows(s schema.Session, es []entity.Entity, traces map[string]string, a
 		if err != nil {
 			return nil, nil, fmt.Errorf("warehouse: %w", err)
 		}
-		rows, links = append(rows, row), append(links, row.link())
+		rows, links = append(rows, row), append(links, row.link(e))
 	}
 	return rows, links, nil
 }

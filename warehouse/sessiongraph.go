@@ -221,7 +221,7 @@ func entityRows(s schema.Session, es []entity.Entity, known [][]graphsync.Known,
 		}
 		if !seen[row.BizKey] {
 			seen[row.BizKey] = true
-			rows, links = append(rows, row), append(links, row.link())
+			rows, links = append(rows, row), append(links, row.link(e))
 		}
 	}
 	return rows, links, nil

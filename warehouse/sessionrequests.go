@@ -55,6 +55,7 @@ func requests(timeline []schema.Event) map[string][]RequestRow {
 	slices.SortStableFunc(rows, func(a, b asking) int {
 		return cmp.Or(cmp.Compare(a.Timestamp, b.Timestamp), cmp.Compare(a.EventID, b.EventID))
 	})
+	pairUnnamed(rows)
 	asked, answered := make(map[pairing]*asking), make(map[pairing]*asking)
 	for i := range rows {
 		first := asked
@@ -75,6 +76,25 @@ func requests(timeline []schema.Event) map[string][]RequestRow {
 		}
 	}
 	return out
+}
+
+// pairUnnamed gives rows without an id, as the plugin for Python writes them, one to pair
+// them by: an answer is taken for that to the request of its kind that has waited longest.
+func pairUnnamed(rows []asking) {
+	waiting := make(map[string][]string)
+	for i := range rows {
+		r := &rows[i]
+		if r.pair != "" {
+			continue
+		}
+		r.pair = r.EventID
+		switch queue := waiting[r.kind]; {
+		case !r.answer:
+			waiting[r.kind] = append(queue, r.EventID)
+		case len(queue) > 0:
+			r.pair, waiting[r.kind] = queue[0], queue[1:]
+		}
+	}
 }
 
 // requestRow makes the row of a request and its answer; one of them may be nil.
@@ -115,7 +135,8 @@ func readAsking(e *schema.Event) (asking, bool) {
 		ADK struct {
 			ConfirmationID scalar `json:"confirmation_id"`
 			InterruptID    scalar `json:"interrupt_id"`
-			CallID         scalar `json:"function_call_id"`
+			CallID         scalar `json:"call_id"`
+			FunctionCallID scalar `json:"function_call_id"`
 			Confirmed      scalar `json:"confirmed"`
 			Accepted       scalar `json:"accepted"`
 			WaitedMS       scalar `json:"waited_ms"`
@@ -132,7 +153,7 @@ func readAsking(e *schema.Event) (asking, bool) {
 	// What cannot be read stays empty; the row itself is in the table of events.
 	_ = json.Unmarshal(e.Attributes, &attrs)
 	_ = json.Unmarshal(e.Content, &content)
-	a.pair = firstOf(attrs.ADK.ConfirmationID, attrs.ADK.InterruptID, attrs.ADK.CallID, scalar{&e.EventID})
+	a.pair = firstOf(attrs.ADK.ConfirmationID, attrs.ADK.InterruptID, attrs.ADK.CallID, attrs.ADK.FunctionCallID)
 	a.tool = firstOf(content.Args.Call.Name, content.Tool)
 	a.confirmed, a.accepted = attrs.ADK.Confirmed.bool(), attrs.ADK.Accepted.bool()
 	a.waited = attrs.ADK.WaitedMS.float()

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -118,6 +119,8 @@ type BizNodeRow struct {
 	// FirstEvaluatedAt is EvaluatedAt, or the earliest of Sightings when that is earlier.
 	FirstEvaluatedAt time.Time     `json:"first_evaluated_at"`
 	Sightings        []SightingRow `json:"sightings"`
+	// Echoes is a list of names of attributes; nil for none.
+	Echoes json.RawMessage `json:"echoes,omitempty"`
 }
 
 // SightingRow is an element of the column sightings: the entity as the step knew it from
@@ -128,9 +131,10 @@ type SightingRow struct {
 	Confidence  float64   `json:"confidence"`
 	ArtifactURI string    `json:"artifact_uri,omitempty"`
 	Source      string    `json:"source"`
-	// Norm and Attributes are JSON texts.
+	// Norm, Attributes and Echoes are JSON texts.
 	Norm       string `json:"norm,omitempty"`
 	Attributes string `json:"attributes,omitempty"`
+	Echoes     string `json:"echoes,omitempty"`
 }
 
 // seen sets what the step knew before EvaluatedAt.
@@ -140,13 +144,13 @@ func (r *BizNodeRow) seen(list []graphsync.Known) error {
 		if k.Since.IsZero() || !at.Before(r.EvaluatedAt) {
 			continue
 		}
-		norm, attributes, err := typedFacts(k.Entity)
+		norm, attributes, echoes, err := typedFacts(k.Entity)
 		if err != nil {
 			return err
 		}
 		r.Sightings = append(r.Sightings, SightingRow{
 			EventID: k.Entity.EventID, EvaluatedAt: at, Confidence: k.Entity.Confidence, ArtifactURI: k.Entity.ArtifactURI,
-			Source: string(k.Entity.Source), Norm: string(norm), Attributes: string(attributes),
+			Source: string(k.Entity.Source), Norm: string(norm), Attributes: string(attributes), Echoes: string(echoes),
 		})
 		if at.Before(r.FirstEvaluatedAt) {
 			r.FirstEvaluatedAt = at
@@ -155,18 +159,22 @@ func (r *BizNodeRow) seen(list []graphsync.Known) error {
 	return nil
 }
 
-// typedFacts encodes the typed form of an entity and what was seen with it; nil for none.
-func typedFacts(e entity.Entity) (norm, attributes json.RawMessage, err error) {
+// typedFacts encodes the typed form of an entity, what was seen with it, and what of that are
+// echoes; nil for none.
+func typedFacts(e entity.Entity) (norm, attributes, echoes json.RawMessage, err error) {
 	if !e.Norm.IsZero() {
 		norm, err = json.Marshal(e.Norm)
 	}
 	if err == nil && len(e.Attributes) > 0 {
 		attributes, err = json.Marshal(e.Attributes)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("entity %s %q: %w", e.Type, e.Value, err)
+	if err == nil && len(e.Echoes) > 0 {
+		echoes, err = json.Marshal(e.Echoes)
 	}
-	return norm, attributes, nil
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("entity %s %q: %w", e.Type, e.Value, err)
+	}
+	return norm, attributes, echoes, nil
 }
 
 func bizNodeRow(e entity.Entity, s schema.Session, traceID, recorder string, at time.Time) (BizNodeRow, error) {
@@ -184,7 +192,7 @@ func bizNodeRow(e entity.Entity, s schema.Session, traceID, recorder string, at 
 	}
 	r.FirstEvaluatedAt = r.EvaluatedAt
 	var err error
-	r.Norm, r.Attributes, err = typedFacts(e)
+	r.Norm, r.Attributes, r.Echoes, err = typedFacts(e)
 	return r, err
 }
 
@@ -209,13 +217,10 @@ type CrossLinkRow struct {
 	FirstEvaluatedAt time.Time `json:"first_evaluated_at"`
 }
 
-// linkType is the type of all links: the span evaluated the entity.
-const linkType = "EVALUATED"
-
-// link returns the link from the span to the entity.
-func (r *BizNodeRow) link() CrossLinkRow {
+// link returns the link to the entity, of which the row is, from the span that saw it.
+func (r *BizNodeRow) link(e entity.Entity) CrossLinkRow {
 	return CrossLinkRow{
-		LinkID: r.BizNodeID, SpanID: r.SpanID, BizNodeID: r.BizNodeID, NodeValue: r.NodeValue, LinkType: linkType,
+		LinkID: r.BizNodeID, SpanID: r.SpanID, BizNodeID: r.BizNodeID, NodeValue: r.NodeValue, LinkType: strings.ToUpper(string(graphsync.LinkOf(e))),
 		ArtifactURI: r.ArtifactURI, CreatedAt: r.CreatedAt, LinkKey: r.BizKey, NodeKey: r.NodeKey, BizKey: r.BizKey,
 		sessionColumns: r.sessionColumns, Source: r.Source, EvaluatedAt: r.EvaluatedAt, Recorder: r.Recorder, UpdatedAt: r.UpdatedAt,
 		FirstEvaluatedAt: r.FirstEvaluatedAt,
@@ -282,11 +287,11 @@ type checkReport struct {
 func worldChangeCheckRow(e *schema.Event, tools map[string]string, recorder string, at time.Time) WorldChangeCheckRow {
 	var attrs struct {
 		ADK struct {
+			schema.CallIDs
 			Verdict        string `json:"verdict"`
 			Stage          string `json:"stage"`
 			ApprovalID     string `json:"approval_id"`
 			ConfirmationID string `json:"confirmation_id"`
-			CallID         string `json:"function_call_id"`
 		} `json:"adk"`
 	}
 	if len(e.Attributes) > 0 {
@@ -296,7 +301,7 @@ func worldChangeCheckRow(e *schema.Event, tools map[string]string, recorder stri
 	r := WorldChangeCheckRow{
 		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: eventTime(e),
 		Verdict: attrs.ADK.Verdict, Stage: attrs.ADK.Stage, ApprovalID: attrs.ADK.ApprovalID,
-		ConfirmationID: attrs.ADK.ConfirmationID, CallID: attrs.ADK.CallID, Tool: tools[attrs.ADK.CallID],
+		ConfirmationID: attrs.ADK.ConfirmationID, CallID: attrs.ADK.CallID(), Tool: tools[attrs.ADK.CallID()],
 		Alerts: []AlertRow{}, Recorder: recorder, CreatedAt: at, NodeKey: graphsync.RowNodeKey(e),
 	}
 	var report checkReport

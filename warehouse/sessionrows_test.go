@@ -4,8 +4,10 @@
 package warehouse_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -103,6 +105,51 @@ func TestSightingsOfAStep(t *testing.T) {
 	}
 }
 
+// The link says whether a step showed an entity or only named it, the row which of its
+// attributes nobody looked up.
+func TestLinksOfActionsAndResults(t *testing.T) {
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}}
+	x, err := graphsync.Compile([]graphsync.Rule{
+		{Name: "action", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "args", Tool: "find", In: graphsync.InArgs, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "result", Tool: "find", Type: "Product", Value: "$.id", Attributes: map[string]graphsync.AttributeRule{
+			"price": price["price"], "status": {Path: "$.status", Optional: true},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(n int, span, tool, args, result string) []schema.Event {
+		return []schema.Event{
+			eventAt(n, schema.ToolStarting, span, "a", `{"tool":"`+tool+`","args":`+args+`}`, `{}`),
+			eventAt(n+1, schema.ToolCompleted, span, "a", `{"tool":"`+tool+`","result":`+result+`}`, `{}`),
+		}
+	}
+	g, err := warehouse.GraphOfRows(rowsSession, slices.Concat(
+		call(1, "found", "find", `{}`, `{"id":"A","price":1,"status":"new"}`),
+		call(3, "repeated", "find", `{"id":"A","price":2}`, `{"id":"A","price":2}`),
+		call(5, "partly", "find", `{"id":"A","price":3}`, `{"id":"A","price":3,"status":"old"}`),
+		call(7, "bought", "buy", `{"id":"A","price":4}`, `{}`),
+	), x, warehouse.GraphOptions{Recorder: "j", ReadAt: rowsBegin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, e := range g.Entities {
+		line := fmt.Sprintf("%s %s %s %s", e.SpanID, e.Source, g.Links[i].LinkType, e.Echoes)
+		for _, s := range e.Sightings {
+			line += fmt.Sprintf(", before %s %s", s.Source, s.Echoes)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`found rule EVALUATED `, `repeated rule NAMED ["price"], before claim `, `partly rule EVALUATED ["price"], before claim `, `bought action NAMED `,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entities (-want +got):\n%s", diff)
+	}
+}
+
 // What was found otherwise than with the graph was seen once.
 func TestEntityRowsHaveOneSighting(t *testing.T) {
 	rows, links, err := warehouse.EntityRows(rowsSession, []entity.Entity{{
@@ -134,12 +181,12 @@ func TestRequestsOfSteps(t *testing.T) {
 		{"pending", []schema.Event{eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k"`))},
 			map[string][]string{"h": {"CONFIRMATION k buyer buy 1s - - - -"}}},
 		{"answered, as the answer says", []schema.Event{
-			eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k","function_call_id":"c"`)),
+			eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k","call_id":"c"`)),
 			eventAt(4, answered, "root", "other", `{"tool":"x"}`, adk(`"confirmation_id":"k","confirmed":true,"accepted":false,"waited_ms":2500.5`)),
 		}, map[string][]string{"h": {"CONFIRMATION k buyer buy 1s 4s true false 2500.5"}}},
 		{"the time between the rows", []schema.Event{
-			eventAt(1, in, "h", "a", `{"tool":"ask_user"}`, adk(`"interrupt_id":"i","function_call_id":"c"`)),
-			eventAt(3, given, "root", "a", `{}`, adk(`"interrupt_id":"i","function_call_id":"d"`)),
+			eventAt(1, in, "h", "a", `{"tool":"ask_user"}`, adk(`"interrupt_id":"i","call_id":"c"`)),
+			eventAt(3, given, "root", "a", `{}`, adk(`"interrupt_id":"i","call_id":"d"`)),
 		}, map[string][]string{"h": {"INPUT i a ask_user 1s 3s - - 2000"}}},
 		{"first request, first answer", []schema.Event{
 			eventAt(5, answered, "r2", "a", `{}`, adk(`"confirmation_id":"k","confirmed":false`)),
@@ -150,27 +197,54 @@ func TestRequestsOfSteps(t *testing.T) {
 		{"an answer alone", []schema.Event{eventAt(4, answered, "root", "a", `{"tool":"buy"}`, adk(`"confirmation_id":"k","confirmed":true`))},
 			map[string][]string{"root": {"CONFIRMATION k a buy - 4s true - -"}}},
 		{"an answer of another kind", []schema.Event{
-			eventAt(1, ask, "h", "a", `{}`, adk(`"function_call_id":"c"`)),
-			eventAt(2, given, "root", "a", `{}`, adk(`"function_call_id":"c"`)),
+			eventAt(1, ask, "h", "a", `{}`, adk(`"call_id":"c"`)),
+			eventAt(2, given, "root", "a", `{}`, adk(`"call_id":"c"`)),
 		}, map[string][]string{"h": {"CONFIRMATION c a  1s - - - -"}, "root": {"INPUT c a  - 2s - - -"}}},
-		// The plugin for Python puts requests on the span of the agent, and knows calls only.
+		// The plugin for Python puts requests on the span of the agent, and tells no ids.
+		{"without ids", []schema.Event{
+			eventAt(1, answered, "root", "root", `{}`, `{"adk":{"app_name":"x"}}`), // of a request that the record lacks
+			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation"}`, `{}`),
+			eventAt(3, in, "agent", "root", `{"tool":"adk_request_input"}`, `{}`),
+			eventAt(4, ask, "agent", "sub", `{"tool":"adk_request_confirmation"}`, adk(`"call_id":""`)),
+			eventAt(5, ask, "agent", "named", `{}`, adk(`"confirmation_id":"k"`)),
+			eventAt(6, answered, "root", "root", `{}`, `{}`),
+			eventAt(8, answered, "root", "root", `{}`, `{}`),
+			eventAt(9, answered, "root", "root", `{}`, `{}`),
+			eventAt(10, given, "root", "root", `{}`, `{}`),
+		}, map[string][]string{"agent": {
+			"CONFIRMATION e02 root adk_request_confirmation 2s 6s - - 4000",
+			"INPUT e03 root adk_request_input 3s 10s - - 7000",
+			"CONFIRMATION e04 sub adk_request_confirmation 4s 8s - - 4000",
+			"CONFIRMATION k named  5s - - - -",
+		}, "root": {
+			"CONFIRMATION e01 root  - 1s - - -",
+			"CONFIRMATION e09 root  - 9s - - -",
+		}}},
+		// Other recorders name the call alone.
 		{"several on one span", []schema.Event{
 			eventAt(1, schema.AgentStarting, "agent", "root", `{}`, `{}`),
-			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation","args":{}}`, adk(`"function_call_id":"c1"`)),
+			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation","args":{}}`, adk(`"call_id":"c1"`)),
 			eventAt(3, schema.HITLCredentialRequest, "agent", "root", `{"tool":"adk_request_credential"}`, `{"adk":"lost"}`),
-			eventAt(4, ask, "agent", "sub", `"text"`, adk(`"function_call_id":"c2"`)),
-			eventAt(6, answered, "agent", "root", `{"tool":"adk_request_confirmation","result":{"confirmed":true}}`, adk(`"function_call_id":"c2"`)),
+			eventAt(4, ask, "agent", "sub", `"text"`, adk(`"call_id":"c2"`)),
+			eventAt(6, answered, "agent", "root", `{"tool":"adk_request_confirmation","result":{"confirmed":true}}`, adk(`"call_id":"c2"`)),
 		}, map[string][]string{"agent": {
 			"CONFIRMATION c1 root adk_request_confirmation 2s - - - -",
 			"CREDENTIAL e03 root adk_request_credential 3s - - - -",
 			"CONFIRMATION c2 sub  4s 6s - - 2000",
 		}}},
-		{"without a span", []schema.Event{eventAt(1, in, "", "a", `{}`, adk(`"interrupt_id":null,"function_call_id":7`))},
+		{"without a span", []schema.Event{eventAt(1, in, "", "a", `{}`, adk(`"interrupt_id":null,"call_id":7`))},
 			map[string][]string{"": {"INPUT 7 a  1s - - - -"}}},
 		{"values that are none", []schema.Event{
 			eventAt(1, ask, "h", "a", `{"tool":{}}`, adk(`"confirmation_id":"k"`)),
 			eventAt(2, answered, "root", "a", ``, adk(`"confirmation_id":"k","confirmed":"yes","accepted":[true],"waited_ms":"NaN"`)),
 		}, map[string][]string{"h": {"CONFIRMATION k a  1s 2s - - 1000"}}},
+	}
+	for _, c := range slices.Clone(cases) {
+		c.name, c.rows = c.name+", as it was named before", slices.Clone(c.rows)
+		for i := range c.rows {
+			c.rows[i].Attributes = bytes.ReplaceAll(c.rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
+		}
+		cases = append(cases, c)
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -203,6 +277,19 @@ func shown[T any](v *T) string {
 		return "-"
 	}
 	return fmt.Sprint(*v)
+}
+
+// A check names the call that it is about, under whichever name its row has it.
+func TestCallOfACheck(t *testing.T) {
+	for _, name := range []string{"call_id", "function_call_id"} {
+		g := rowsOf(t, []schema.Event{
+			eventAt(1, schema.ToolStarting, "tool", "a", `{"tool":"buy","args":{}}`, `{"adk":{"`+name+`":"c1"}}`),
+			eventAt(2, schema.WorldChangeCheck, "check", "a", `{}`, `{"adk":{"verdict":"safe","`+name+`":"c1"}}`),
+		})
+		if c := g.Checks[0]; c.CallID != "c1" || c.Tool != "buy" || g.Nodes[0].CallID != "c1" {
+			t.Errorf("%s: check of call %q of tool %q, step of call %q", name, c.CallID, c.Tool, g.Nodes[0].CallID)
+		}
+	}
 }
 
 // A check names the step of its row.

@@ -115,8 +115,9 @@ func TypedViews() (common []string, views []TypedView, err error) {
 // viewColumn is a column as the template takes it.
 type viewColumn struct {
 	contract.Column
-	JSONPath string
-	Over     *viewColumn
+	// JSONPath and ElsePath are Path and Else as BigQuery writes them.
+	JSONPath, ElsePath string
+	Over               *viewColumn
 }
 
 func newViewColumn(c contract.Column) (viewColumn, error) {
@@ -124,6 +125,11 @@ func newViewColumn(c contract.Column) (viewColumn, error) {
 	var err error
 	if c.As != "column" {
 		if out.JSONPath, err = jsonPath(c.Path); err != nil {
+			return out, err
+		}
+	}
+	if c.Else != "" {
+		if out.ElsePath, err = jsonPath(c.Else); err != nil {
 			return out, err
 		}
 	}

@@ -21,6 +21,14 @@ func document(name, from, path string) contract.Column {
 
 func adk(name, typ string) contract.Column { return value(name, typ, "attributes", "$.adk."+name) }
 
+// callID is the call that a row is about. Rows of earlier versions, and those of the Python
+// plugin, have it under another name.
+func callID() contract.Column {
+	c := adk("call_id", "STRING")
+	c.Else = "$.adk.function_call_id"
+	return c
+}
+
 func content(name, typ string) contract.Column { return value(name, typ, "content", "$."+name) }
 
 func totalMS() contract.Column { return value("total_ms", "INT64", "latency_ms", "$.total_ms") }
@@ -48,9 +56,9 @@ func ownColumns() map[string][]contract.Column {
 			value("source_tool", "STRING", "attributes", "$.source_tool"),
 		},
 		"llm_response":              {document("function_calls", "attributes", "$.function_calls"), adk("short_circuited", "BOOL"), adk("partial", "BOOL")},
-		"tool_starting":             {adk("function_call_id", "STRING")},
-		"tool_completed":            {adk("waited_ms", "INT64"), entities},
-		"tool_error":                {adk("function_call_id", "STRING"), value("error_type", "STRING", "attributes", "$.error_type"), entities},
+		"tool_starting":             {callID()},
+		"tool_completed":            {callID(), adk("waited_ms", "INT64"), entities},
+		"tool_error":                {callID(), value("error_type", "STRING", "attributes", "$.error_type"), entities},
 		"tool_paused":               {adk("confirmation_id", "STRING"), adk("interrupt_id", "STRING")},
 		"state_delta":               {adk("source_event_id", "STRING")},
 		"hitl_confirmation_request": confirmation(),
@@ -61,13 +69,13 @@ func ownColumns() map[string][]contract.Column {
 
 func confirmation() []contract.Column {
 	return []contract.Column{
-		adk("pause_kind", "STRING"), adk("function_call_id", "STRING"), adk("confirmation_id", "STRING"),
+		adk("pause_kind", "STRING"), callID(), adk("confirmation_id", "STRING"),
 		adk("approval_id", "STRING"), adk("enforced", "BOOL"),
 	}
 }
 
 func interrupt() []contract.Column {
-	return []contract.Column{adk("pause_kind", "STRING"), adk("function_call_id", "STRING"), adk("interrupt_id", "STRING")}
+	return []contract.Column{adk("pause_kind", "STRING"), callID(), adk("interrupt_id", "STRING")}
 }
 
 // ownView is a view of rows for which the Python plugin has none.
@@ -87,7 +95,7 @@ func ownViews() []ownView {
 		{"hitl_input_request_completed", answered(interrupt())},
 		{"world_change_check", []contract.Column{
 			adk("verdict", "STRING"), adk("stage", "STRING"), adk("approval_id", "STRING"), adk("confirmation_id", "STRING"),
-			adk("function_call_id", "STRING"), content("safe_to_approve", "BOOL"), content("check_failed", "BOOL"),
+			callID(), content("safe_to_approve", "BOOL"), content("check_failed", "BOOL"),
 			content("total_entities", "INT64"), content("stale_entities", "INT64"), content("fingerprint", "STRING"),
 			content("policy_version", "STRING"), content("started_at", "STRING"), content("checked_at", "STRING"),
 			document("entities", "content", "$.entities"), document("alerts", "content", "$.alerts"),
@@ -95,10 +103,10 @@ func ownViews() []ownView {
 		}},
 		{"artifact_delta", []contract.Column{
 			content("artifact", "STRING"), content("version", "INT64"), content("uri", "STRING"),
-			adk("function_call_id", "STRING"), value("source_event_id", "STRING", "attributes", "$.source_event_id"),
+			callID(), value("source_event_id", "STRING", "attributes", "$.source_event_id"),
 		}},
 		{"tool_result_rewritten", []contract.Column{
-			value("tool_name", "STRING", "content", "$.tool"), adk("function_call_id", "STRING"),
+			value("tool_name", "STRING", "content", "$.tool"), callID(),
 			value("ended_event_id", "STRING", "attributes", "$.adk.of"), value("result_digest", "STRING", "attributes", "$.adk.result"),
 		}},
 	}

@@ -51,7 +51,7 @@ func benchRow(s schema.Session, n int) schema.Event {
 		AppName: s.App, UserID: s.User, SessionID: s.ID, InvocationID: "inv-" + s.ID, RunID: "run-" + s.ID, RunSeq: int64(n) + 1,
 		TraceID: strings.Repeat("a", 32), SpanID: fmt.Sprintf("%016x", n/2+1), ParentSpanID: parent,
 		Content:    []byte(`{"tool":"query","args":{"name":"` + strings.Repeat("x", 480) + `"}}`),
-		Attributes: []byte(`{"adk":{"function_call_id":"call-` + fmt.Sprint(n/2) + `","branch":"` + strings.Repeat("y", 160) + `"}}`),
+		Attributes: []byte(`{"adk":{"call_id":"call-` + fmt.Sprint(n/2) + `","branch":"` + strings.Repeat("y", 160) + `"}}`),
 		LatencyMS:  []byte(`{"total_ms":12}`),
 	}
 }

@@ -191,7 +191,7 @@ func FuzzDecodeRow(f *testing.F) {
 		again.unknown = make(map[string]int)
 		var b strings.Builder
 		if err := encoder(&b).Encode(newTableRow(&got.rows[0])); err != nil {
-			t.Skip(err) // a time that text has no form for
+			return // a time that text has no form for
 		}
 		if err := newRowDecoder(rowsOptions{}, &again).row([]byte(b.String())); err != nil {
 			t.Fatalf("%s: %v", b.String(), err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/inspect"
 )
 
@@ -38,8 +39,10 @@ func (a *app) whyCommand() *cobra.Command {
 		Use:   "why SESSION",
 		Short: "Say what a request to a human rests on, and how it got there",
 		Long: `why lists, for each request to a human in a session, the business entities that it rests
-on, and for each of them a shortest path from the span that evaluated it to the request:
-the steps between, and how one led to the next. "contains" leads from a span to one that
+on, and for each of them a shortest path from the span whose result showed it to the
+request: the steps between, and how one led to the next. The arguments of the call that
+asks are what is decided on, not where anything was learned: of an entity that no result
+showed, why says so, with the path from where else it was named, if it was. "contains" leads from a span to one that
 lies in it, "informs" from what was found to who went on with it, "resumes" from a request
 to what ran after its answer.`,
 		Example: `  contextgraph why s-123
@@ -119,7 +122,14 @@ func whyList(t *table, s *inspect.Session, list []reasons) {
 		}
 		for _, w := range r.Why {
 			t.line()
+			if w.Origin == graphsync.OriginAction.String() {
+				t.line("  ", cell{w.Type, bold}, " ", cell{text: quoted(w.Value)}, "  ", cell{text: w.Note})
+				continue
+			}
 			t.line("  ", cell{w.Type, bold}, " ", cell{text: quoted(w.Value)}, "  ", cell{distanceOf(w.Hops), dim})
+			if w.Note != "" {
+				t.line("    ", cell{text: w.Note})
+			}
 			edge := ""
 			for _, step := range w.Path {
 				t.line("    ", t.paint(fmt.Sprintf("%-10s", edge), dim), cell{text: spanName(spans[step.Span])})

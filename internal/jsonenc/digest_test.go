@@ -131,7 +131,7 @@ func FuzzDigestOfNumbers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		x, y := number(a), number(b)
 		if x == nil || y == nil {
-			t.Skip("no numbers")
+			return // no numbers
 		}
 		if got, want := digest(json.Number(a)) == digest(json.Number(b)), x.Cmp(y) == 0; got != want {
 			t.Errorf("%s and %s: one digest is %t, one value %t", a, b, got, want)

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) safety.Ledger) {
 		{"Attach", testAttach},
 		{"FindBySession", testFindBySession},
 		{"ListOrder", testListOrder},
+		{"Last", testLast},
 		{"Isolation", testIsolation},
 		{"Transitions", testTransitions},
 		{"TransitionFrom", testTransitionFrom},
@@ -71,6 +72,10 @@ func Pending(n int) safety.Approval {
 		Needs:   map[string]map[string]safety.Need{es[0].Key: {"price": {Condition: "at most $30,000", Problem: "it is $40,000"}}},
 		Receipt: safety.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
 		NotChosen: safety.NotChosen{Total: 7, Entities: []safety.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
+		Replaces: fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
+			Since: start, Omitted: 3, Arguments: []safety.ValueDifference{{Name: "n", Was: "1"}},
+			Entities: []safety.EntityDifference{{Type: "Product", Value: "Strava", Change: "changed", Attributes: []safety.ValueDifference{{Name: "price", Was: "$1", Now: "$2"}}}},
+		},
 		Requester: "ana", RequestedAt: asked, ExpiresAt: asked.Add(time.Hour),
 		State: safety.StatePending, UpdatedAt: asked,
 	}
@@ -102,6 +107,9 @@ func returned(t *testing.T, what string, want, got safety.Approval) {
 	}
 	if len(got.Report) == 0 {
 		want.Report = nil
+	}
+	if got.Difference.Since.IsZero() {
+		want.Difference = safety.Difference{}
 	}
 	same(t, what, want, got)
 }
@@ -145,8 +153,11 @@ func testCreateConflict(t *testing.T, l safety.Ledger) {
 	approved.State = safety.StateApproved
 	noState := Pending(2)
 	noState.State = ""
+	replaced := Pending(2)
+	replaced.Replaces = first.Replaces
 	for name, a := range map[string]safety.Approval{
 		"same id": sameID, "same session, call and run": sameCall, "no id": noID, "born approved": approved, "no state": noState,
+		"same replaced": replaced,
 	} {
 		wantErr(t, name, l.Create(t.Context(), a), safety.ErrConflict)
 	}
@@ -156,12 +167,50 @@ func testCreateConflict(t *testing.T, l safety.Ledger) {
 	otherUser := Pending(4)
 	otherUser.CallID, otherUser.RunID, otherUser.Session.User = first.CallID, first.RunID, "bob"
 	create(t, l, otherUser)
+	for n := range 2 {
+		replacesNone := Pending(5 + n)
+		replacesNone.Replaces, replacesNone.Chain, replacesNone.Difference = "", 0, safety.Difference{}
+		create(t, l, replacesNone)
+	}
 
 	got, err := l.Get(t.Context(), first.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "the first after the conflicts", first, got)
+}
+
+// testLast asks for the same call several times, and for others.
+func testLast(t *testing.T, l safety.Ledger) {
+	_, err := l.Last(t.Context(), session, "provision", "digest", "inv")
+	wantErr(t, "Last of an empty ledger", err, safety.ErrNotFound)
+	first, second := create(t, l, Pending(1)), create(t, l, Pending(2))
+	for n, change := range []func(*safety.Approval){
+		func(a *safety.Approval) { a.Session.ID = "other" }, func(a *safety.Approval) { a.Tool = "other" },
+		func(a *safety.Approval) { a.ArgsDigest = "other" },
+	} {
+		other := Pending(3 + n)
+		change(&other)
+		create(t, l, other)
+	}
+	last := func(what, invocation string, want safety.Approval) {
+		t.Helper()
+		got, err := l.Last(t.Context(), session, "provision", "digest", invocation)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		returned(t, what, want, got)
+	}
+	last("the last", "inv", second)
+	rejected, err := l.Transition(t.Context(), safety.Transition{
+		ID: first.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateRejected, At: start.Add(time.Hour), Actor: "ana",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rejected.Args, rejected.Entities, rejected.Gaps, rejected.Difference = first.Args, first.Entities, first.Gaps, first.Difference
+	last("one that was rejected in the invocation", "inv", rejected)
+	last("one that was rejected in another", "inv-2", second)
 }
 
 func testNotFound(t *testing.T, l safety.Ledger) {

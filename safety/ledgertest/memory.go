@@ -38,6 +38,9 @@ func (m *MemoryLedger) Create(ctx context.Context, a safety.Approval) error {
 		if b.ID == a.ID || b.Session == a.Session && b.CallID == a.CallID && b.RunID == a.RunID {
 			return fmt.Errorf("creating approval %s: %w: call %q of run %q has one", a.ID, safety.ErrConflict, a.CallID, a.RunID)
 		}
+		if a.Replaces != "" && b.Replaces == a.Replaces {
+			return fmt.Errorf("creating approval %s: %w: %s was replaced before", a.ID, safety.ErrConflict, a.Replaces)
+		}
 		if a.ConfirmationID != "" && b.Session == a.Session && b.ConfirmationID == a.ConfirmationID {
 			return fmt.Errorf("creating approval %s: %w: confirmation %q has one", a.ID, safety.ErrConflict, a.ConfirmationID)
 		}
@@ -100,6 +103,29 @@ func (m *MemoryLedger) FindCall(ctx context.Context, s safety.Session, callID st
 	return m.all(ctx, func(a safety.Approval) bool { return a.Session == s && a.CallID == callID })
 }
 
+// Last returns the approval that was asked for last for a call.
+func (m *MemoryLedger) Last(ctx context.Context, s safety.Session, tool, argsDigest, invocationID string) (safety.Approval, error) {
+	found, err := m.all(ctx, func(a safety.Approval) bool {
+		return a.Session == s && a.Tool == tool && a.ArgsDigest == argsDigest
+	})
+	slices.Reverse(found)
+	for _, a := range found {
+		if a.State == safety.StateRejected && a.InvocationID == invocationID {
+			found = []safety.Approval{a}
+			break
+		}
+	}
+	last, err := first(found, err, tool)
+	return bare(last), err
+}
+
+// bare returns an approval without what a method need not return.
+func bare(a safety.Approval) safety.Approval {
+	a.Args, a.Entities, a.Needs, a.Gaps, a.Report = nil, nil, nil, nil, nil
+	a.NotChosen, a.Difference = safety.NotChosen{}, safety.Difference{}
+	return a
+}
+
 // Get returns the approval with the id.
 func (m *MemoryLedger) Get(ctx context.Context, id string) (safety.Approval, error) {
 	found, err := m.all(ctx, func(a safety.Approval) bool { return a.ID == id })
@@ -154,8 +180,7 @@ func (m *MemoryLedger) Transition(ctx context.Context, t safety.Transition) (saf
 	}
 	m.record(t.ID, t.Step(a.State))
 	*a = moved
-	moved.Args, moved.Entities, moved.NotChosen, moved.Needs, moved.Gaps, moved.Report = nil, nil, safety.NotChosen{}, nil, nil, nil
-	return moved, nil
+	return bare(moved), nil
 }
 
 // History returns what happened to an approval, oldest first.

@@ -61,7 +61,7 @@ func (p *poison) next() string {
 // kept are the fields that are links within the record or that decide how a thing is drawn.
 var kept = map[string]bool{
 	"Key": true, "Parent": true, "Span": true, "From": true, "To": true, "ID": true, "Entity": true, "Edge": true, "CriticalPath": true,
-	"Kind": true, "Class": true, "Status": true, "Stage": true, "Verdict": true, "EventType": true, "Outcome": true,
+	"Kind": true, "Class": true, "Status": true, "Stage": true, "Verdict": true, "EventType": true, "Outcome": true, "Link": true, "Origin": true,
 }
 
 func (p *poison) fill(v reflect.Value, field string, spare map[string]bool) {

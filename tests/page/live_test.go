@@ -104,9 +104,9 @@ func encode(v m) []byte {
 // asks records a session that waits for a human.
 func (l *live) asks(session string) {
 	l.t.Helper()
-	keys := m{"pause_kind": "hitl_confirmation", "function_call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "enforced": true}
+	keys := m{"pause_kind": "hitl_confirmation", "call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "enforced": true}
 	l.row(session, schema.UserMessageReceived, session+"1", "", m{"text_summary": "Buy it for " + session}, nil)
-	l.row(session, schema.ToolStarting, session+"2", session+"1", m{"tool": "buy", "args": m{"what": "it"}}, m{"adk": m{"function_call_id": "call"}})
+	l.row(session, schema.ToolStarting, session+"2", session+"1", m{"tool": "buy", "args": m{"what": "it"}}, m{"adk": m{"call_id": "call"}})
 	l.row(session, schema.HITLConfirmationRequest, session+"3", session+"2", m{"tool": "adk_request_confirmation", "args": m{
 		"originalFunctionCall": m{"id": "call", "name": "buy", "args": m{"what": "it"}},
 		"toolConfirmation":     m{"hint": "May it be bought?", "payload": m{"contextgraph": m{"tool": "buy", "expires_at": time.Now().Add(time.Hour)}}},
@@ -118,7 +118,7 @@ func (l *live) asks(session string) {
 func (l *live) rejected(session string) {
 	l.t.Helper()
 	l.row(session, schema.HITLConfirmationRequestCompleted, session+"4", "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": false}},
-		m{"adk": m{"function_call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "confirmed": false, "accepted": false, "reason": "rejected", "enforced": true, "approver": "bob"}})
+		m{"adk": m{"call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "confirmed": false, "accepted": false, "reason": "rejected", "enforced": true, "approver": "bob"}})
 	l.flush()
 }
 

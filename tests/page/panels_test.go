@@ -5,11 +5,14 @@ package page_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/adk-contextgraph/contextgraph/inspect"
 )
 
 // panels are the panels in the order of their tabs.
@@ -105,9 +108,11 @@ func TestApprovals(t *testing.T) {
 
 func TestGraph(t *testing.T) {
 	p := openDemo(t, "s=nike&v=graph")
-	p.shows("#panel-graph .gv-legend", "User 2", "Agent 4", "Tool 7", "Human in the loop 1", "Budget 1", "Product 3", "Targeting 1", "informs", "resumes", "contains", "evaluated")
+	p.shows("#panel-graph .gv-legend", "User 2", "Agent 4", "Tool 7", "Human in the loop 1", "Budget 1", "Product 3", "Targeting 1", "informs", "resumes", "contains", "evaluated", "named")
 	p.holds(`document.querySelectorAll("#panel-graph .gn:not(.gn-entity) circle.gn-shape").length === 22 && document.querySelectorAll("#panel-graph .gn-entity rect.gn-shape").length === 5`)
 	p.holds(`document.querySelectorAll("#panel-graph .ge-evaluated").length > 0`)
+	// What the request and the run after it name is no step that saw it.
+	p.holds(`document.querySelectorAll("#panel-graph .geg.ge-k-named").length === 6`)
 	// A line of what was seen is dashed; the others are not.
 	p.holds(`getComputedStyle(document.querySelector(".ge-evaluated")).strokeDasharray !== "none" && getComputedStyle(document.querySelector(".ge-informs")).strokeDasharray === "none"`)
 	colours := eval[[]string](p, `["k-user", "k-agent", "k-tool", "k-hitl"].map((k) => getComputedStyle(document.querySelector("#panel-graph .gn." + k + " .gn-shape")).stroke)`)
@@ -169,6 +174,28 @@ func TestWhy(t *testing.T) {
 	p.wait(`document.querySelectorAll("#panel-graph .gn-entity.on").length === 5`)
 	p.key(kb.Escape, kb.Escape)
 	p.wait(`!location.hash.includes("why=") && document.querySelectorAll("#panel-graph .gn.on").length === 0`)
+}
+
+// Of what only the action names the page says so, and leads to the call that names it.
+func TestWhyOfWhatTheActionNames(t *testing.T) {
+	sessions := demoRecords(t)
+	i := slices.IndexFunc(sessions, func(s *inspect.Session) bool { return s.Session.ID == "sess-nike-summer" })
+	s := sessions[i]
+	w := &s.Approvals[0].Why[slices.IndexFunc(s.Approvals[0].Why, func(w inspect.Why) bool { return w.Value == "Strava Sponsored Routes" })]
+	w.Origin, w.Note, w.Hops, w.Path = "action", "named by the action; no result shows it", 0, w.Path[len(w.Path)-1:]
+	e := &s.Entities[slices.IndexFunc(s.Entities, func(e inspect.Entity) bool { return e.Key == w.Entity })]
+	e.Evaluated = slices.DeleteFunc(e.Evaluated, func(x inspect.Sighting) bool { return x.Link != "named" })
+
+	p := open(t, pageOf(t, s)+"#s=sess-nike-summer&v=approvals")
+	p.shows("#panel-approvals .whys", "Strava Sponsored Routes", w.Note)
+	p.holds(`[...document.querySelectorAll("#panel-approvals .whys > li")].filter((li) => !li.querySelector(".crumbs")).map((li) => li.textContent.includes("Strava")).join() === "true"`)
+	p.click("#panel-approvals button", "Show in graph")
+	p.wait(`document.body.dataset.view === "graph" && location.hash.includes("why=0")`)
+	p.shows("#panel-graph .gv-side", w.Note)
+	p.click("#panel-graph .gv-whylist button", "Strava Sponsored Routes")
+	p.wait(`document.querySelectorAll("#panel-graph .gn-entity.on").length === 1`)
+	p.holds(`document.querySelectorAll("#panel-graph .geg.on").length === 1 && document.querySelectorAll("#panel-graph .geg.on.ge-k-named").length === 1`)
+	p.shows("#cg-detail", "only named")
 }
 
 func TestThoughts(t *testing.T) {
@@ -248,6 +275,7 @@ func TestTrajectory(t *testing.T) {
 	p := openDemo(t, "s=nike&v=trajectory")
 	const v = "#panel-trajectory"
 	p.shows(v+" .toolbar", "49 rows")
+	p.shows(v+" .steps", "A message without text: it answers a request.")
 	p.click(v+" .chip.filter", "Errors only")
 	p.shows(v+" .toolbar", "1 of 49 rows")
 	p.shows(v+" .steps", "The world has changed", "Error")

@@ -61,8 +61,8 @@ func long(t *testing.T, spans, turns int) *inspect.Session {
 			llm, tool, id, name := fmt.Sprint("llm", n), fmt.Sprint("tool", n), fmt.Sprint("call", n), fmt.Sprint("look_up_", n%12)
 			row(turn, schema.LLMRequest, llm, agent, m{"prompt": []m{{"role": "user", "content": fmt.Sprint("what of ", n)}}}, m{"model": "a-model"})
 			row(turn, schema.LLMResponse, llm, agent, m{"response": "call: " + name, "usage": m{"prompt": 100, "completion": 10, "total": 110}}, m{"function_calls": []m{{"id": id, "name": name, "args": m{"n": n}}}})
-			row(turn, schema.ToolStarting, tool, agent, m{"tool": name, "args": m{"n": n}}, m{"adk": m{"function_call_id": id}})
-			row(turn, schema.ToolCompleted, tool, agent, m{"tool": name, "result": m{"found": n}}, m{"adk": m{"function_call_id": id}})
+			row(turn, schema.ToolStarting, tool, agent, m{"tool": name, "args": m{"n": n}}, m{"adk": m{"call_id": id}})
+			row(turn, schema.ToolCompleted, tool, agent, m{"tool": name, "result": m{"found": n}}, m{"adk": m{"call_id": id}})
 			if n%4 == 0 {
 				last := r.Rows[len(r.Rows)-1]
 				r.Entities = append(r.Entities, entity.Entity{Type: "Product", Value: fmt.Sprint("Thing ", n%200), EventID: last.EventID, SpanID: tool, SeenAt: at, Confidence: 0.9, Source: entity.SourceRule})

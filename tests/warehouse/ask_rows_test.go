@@ -107,12 +107,12 @@ func (s *story) llm(span, parent string, calls ...string) {
 
 func (s *story) start(span, parent, call string, args any) {
 	id, tool, _ := strings.Cut(call, "=")
-	s.add(schema.ToolStarting, "planner", span, parent, m{"tool": tool, "args": args}, m{".function_call_id": id})
+	s.add(schema.ToolStarting, "planner", span, parent, m{"tool": tool, "args": args}, m{".call_id": id})
 }
 
 func (s *story) end(span, parent, call string, result any) {
 	id, tool, _ := strings.Cut(call, "=")
-	s.add(schema.ToolCompleted, "planner", span, parent, m{"tool": tool, "result": result}, m{".function_call_id": id})
+	s.add(schema.ToolCompleted, "planner", span, parent, m{"tool": tool, "result": result}, m{".call_id": id})
 }
 
 func (s *story) tool(span, parent, call string, args, result any) {
@@ -131,7 +131,7 @@ func (s *story) ask(span, parent, call, hitl, confirmation string, args any) {
 func (s *story) request(span, parent, call, tool, confirmation string, args any) {
 	s.add(schema.HITLConfirmationRequest, "planner", span, parent,
 		m{"tool": "adk_request_confirmation", "args": m{"originalFunctionCall": m{"id": call, "name": tool, "args": args}}},
-		m{".function_call_id": call, ".confirmation_id": confirmation, ".approval_id": "approval-" + confirmation})
+		m{".call_id": call, ".confirmation_id": confirmation, ".approval_id": "approval-" + confirmation})
 }
 
 // answer starts a run that answers a request, in the same invocation.
@@ -150,7 +150,7 @@ func (s *story) check(span, parent, confirmation, call, verdict string, alerts .
 	s.add(schema.WorldChangeCheck, "root", span, parent, m{
 		"verdict": verdict, "total_entities": 3, "stale_entities": stale, "alerts": append([]m{}, alerts...),
 		"entities": []m{{"outcome": "unchanged"}},
-	}, m{".verdict": verdict, ".stage": "answer", ".approval_id": "approval-" + confirmation, ".confirmation_id": confirmation, ".function_call_id": call})
+	}, m{".verdict": verdict, ".stage": "answer", ".approval_id": "approval-" + confirmation, ".confirmation_id": confirmation, ".call_id": call})
 }
 
 func (s *story) key(span string) string {
@@ -183,6 +183,7 @@ func placements(names ...string) m {
 
 func rules(t testing.TB) *graphsync.Extractor {
 	t.Helper()
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}}
 	x, err := graphsync.Compile([]graphsync.Rule{
 		{
 			Name: "placements", Tool: "query_ad_inventory", Each: "$.placements[*]", Type: "Product", Value: "$.name",
@@ -197,6 +198,8 @@ func rules(t testing.TB) *graphsync.Extractor {
 			Name: "budget", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget",
 			ValueKind: entity.KindMoney, Currency: "USD",
 		},
+		{Name: "bought", Tool: "provision_campaign", In: graphsync.InAction, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "asked", Tool: "query_ad_inventory", In: graphsync.InArgs, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -223,6 +226,26 @@ func delegate(t testing.TB, id string) *story {
 	s.llm("L4", "A2", "c5=provision_campaign")
 	s.ask("T3", "A2", "c5=provision_campaign", "H", "conf1", m{"budget": "$50,000"})
 	s.add(schema.InvocationCompleted, "root", "R", "", nil, nil)
+	return s
+}
+
+// named is a run in which arguments name products before and beside results: those that a
+// result had shown, at another price, one that a result repeated, and one that none did.
+func named(t testing.TB, id string) *story {
+	s := newStory(t, id)
+	s.turn("1", "R")
+	s.agent("root", "A", "R")
+	s.llm("L1", "A", "c1=query_ad_inventory")
+	s.tool("T1", "A", "c1=query_ad_inventory", m{}, placements("Instagram Reels", "Strava Routes"))
+	s.llm("L2", "A", "c2=query_ad_inventory")
+	s.tool("T2", "A", "c2=query_ad_inventory", offer("Instagram Reels", 50000), offer("Instagram Reels", 50000))
+	s.llm("L3", "A", "c3=query_ad_inventory")
+	s.tool("T3", "A", "c3=query_ad_inventory", offer("Podcasts", 7), m{})
+	s.llm("L4", "A", "c4=provision_campaign")
+	s.ask("T4", "A", "c4=provision_campaign", "H", "conf1", m{"budget": "$50,000", "placements": []any{
+		m{"name": "Instagram Reels", "price": 1}, m{"name": "Podcasts", "price": 2}, m{"name": "Nowhere", "price": 3},
+	}})
+	s.end("T4", "A", "c4=provision_campaign", m{"placements": []any{}})
 	return s
 }
 

@@ -6,6 +6,7 @@ package warehouse_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,7 @@ func TestReasoningChainEqualsTheJournal(t *testing.T) {
 	}{
 		{delegate(t, "delegate"), []string{"", "L4"}, 0},
 		{delegate(t, "resumed").resumed(true, time.Minute), []string{"H", "T4", "R2"}, 0},
+		{named(t, "named"), []string{"", "T4", "L4", "T2"}, 0},
 		{diamonds(t, "diamonds", 6, 3), []string{"", "T3.1"}, 3},
 		{tangle(t, "tangle-a", 1, 60), []string{"", "S40"}, 0},
 		{tangle(t, "tangle-b", 2, 60), []string{"", "S50"}, 2},
@@ -106,6 +108,30 @@ func TestReasoningChainEqualsTheJournal(t *testing.T) {
 	}
 	if n := len(long.graph().Nodes()); n < 900 {
 		t.Errorf("the long session has %d spans", n)
+	}
+}
+
+// The arguments of the action are where no path begins, in either form: what the statements
+// give is put together by the same code.
+func TestReasonsLeadToWhatWasLearned(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	s := named(t, "learned")
+	s.loadGraph(client, server, s.graph())
+	got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, r := range got.Reasons {
+		price := r.Entity.Attributes["price"]
+		lines = append(lines, fmt.Sprintf("%s, %s: %s from %s, %d hops", r.Entity.Value, price, r.Origin, r.Path[0].Node.SpanID, r.Hops))
+	}
+	want := []string{
+		"$50,000, : action from H, 0 hops", "Nowhere, $3: action from H, 0 hops", "Podcasts, $2: named from T3, 2 hops",
+		"Instagram Reels, $40,000: result from T1, 6 hops", "Strava Routes, $40,001: result from T1, 6 hops",
+	}
+	if diff := gocmp.Diff(want, lines); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
 	}
 }
 
@@ -254,13 +280,13 @@ func TestQuestionsAboutSessions(t *testing.T) {
 			}
 		}
 		same(t, "inputs", entity.Canonicalize(before), got.Entities)
-		evidence, err := g.Evidence(approved.key("H"))
+		reasons, err := g.Why(approved.key("H"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range evidence {
-			if !slices.ContainsFunc(got.Entities, func(c entity.Canonical) bool { return c.Key == e.Key }) {
-				t.Errorf("the inputs lack %s, which the gate checks", e.Key)
+		for _, r := range reasons {
+			if !slices.ContainsFunc(got.Entities, func(c entity.Canonical) bool { return c.Key == r.Entity.Key }) {
+				t.Errorf("the inputs lack %s, which led to the decision", r.Entity.Key)
 			}
 		}
 		read, err := d.ReadEntities(t.Context(), bigquery.Scope{Session: approved.session})

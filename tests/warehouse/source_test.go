@@ -19,7 +19,7 @@ import (
 )
 
 // unnamed are the members that name calls and requests.
-var unnamed = regexp.MustCompile(`"(function_call_id|confirmation_id|approval_id)":`)
+var unnamed = regexp.MustCompile(`"(call_id|confirmation_id|approval_id)":`)
 
 // Lists and sessions of the dataset are those of the rows that went there.
 func TestSourceGivesWhatTheRowsGive(t *testing.T) {

@@ -235,19 +235,19 @@ func conversation() []schema.Event {
 	s.add("r1", schema.AgentStarting, "agent1", "root1", "", "")
 	s.add("r1", schema.LLMRequest, "llm1", "agent1", "", `|"model":"m"`)
 	s.add("r1", schema.LLMResponse, "llm1", "agent1", "", `|"function_calls":[{"id":"c1"}]`)
-	s.add("r1", schema.ToolStarting, "tool1", "agent1", `"tool":"search","args":{}`, `"function_call_id":"c1"`)
-	s.add("r1", schema.ToolCompleted, "tool1", "agent1", `"tool":"search","result":{"ok":true}`, `"function_call_id":"c1"|`+product).LatencyMS = []byte(`{"total_ms":12.5}`)
+	s.add("r1", schema.ToolStarting, "tool1", "agent1", `"tool":"search","args":{}`, `"call_id":"c1"`)
+	s.add("r1", schema.ToolCompleted, "tool1", "agent1", `"tool":"search","result":{"ok":true}`, `"call_id":"c1"|`+product).LatencyMS = []byte(`{"total_ms":12.5}`)
 	s.add("r1", schema.LLMRequest, "llm2", "agent1", "", "")
 	s.add("r1", schema.LLMResponse, "llm2", "agent1", "", `|"function_calls":[{"id":"c2"}]`)
-	s.add("r1", schema.ToolStarting, "tool2", "agent1", `"tool":"buy","args":{}`, `"function_call_id":"c2"`)
-	s.add("r1", schema.HITLConfirmationRequest, "hitl", "tool2", `"tool":"adk_request_confirmation"`, `"function_call_id":"c2","confirmation_id":"k1"`)
+	s.add("r1", schema.ToolStarting, "tool2", "agent1", `"tool":"buy","args":{}`, `"call_id":"c2"`)
+	s.add("r1", schema.HITLConfirmationRequest, "hitl", "tool2", `"tool":"adk_request_confirmation"`, `"call_id":"c2","confirmation_id":"k1"`)
 	s.add("r2", schema.HITLConfirmationRequestCompleted, "root2", "", `"result":{"confirmed":true}`, `"confirmation_id":"k1"`)
 	s.add("r2", schema.WorldChangeCheck, "check", "root2",
 		`"verdict":"drift","approval_id":"a1","total_entities":2,"stale_entities":1,"entities":[{"outcome":"changed"},{"outcome":"failed"}],`+
 			`"alerts":[{"entity_type":"Product","entity":"Strava Sponsored Routes","attribute":"price","drift_type":"price_changed","before":"$40,000","after":"$52,000","severity":0.72}]`,
-		`"function_call_id":"c2","confirmation_id":"k1","approval_id":"a1","stage":"answer","verdict":"drift"`)
+		`"call_id":"c2","confirmation_id":"k1","approval_id":"a1","stage":"answer","verdict":"drift"`)
 	s.add("r2", schema.InvocationStarting, "root2", "", "", "")
-	s.add("r2", schema.ToolError, "tool3", "root2", `"tool":"buy","args":{}`, `"function_call_id":"c2"`).ErrorMessage = "refused"
+	s.add("r2", schema.ToolError, "tool3", "root2", `"tool":"buy","args":{}`, `"call_id":"c2"`).ErrorMessage = "refused"
 	return s.rows
 }
 

@@ -39,7 +39,8 @@ type Reasoning struct {
 	Reasons []graphsync.Reason
 	// Truncated is true when there were more rows than the limit, or paths of more edges
 	// than recursive SQL follows: the entities that are farthest away are missing, or
-	// sightings of them, and in the second case a path may not be the shortest.
+	// sightings of them, such as the result that showed them. In the second case a path may
+	// not be the shortest.
 	Truncated bool
 	// Beyond is true when a step one hop farther away than the limit saw an entity, which
 	// may be among the Reasons as well.
@@ -58,12 +59,12 @@ type bounds struct {
 	Backwards   bool
 }
 
-// ReasoningChain returns the entities that were evaluated before a decision and led to
-// it, across agents and turns, each with one shortest path, as [graphsync.Graph.Why]
-// does from a journal.
+// ReasoningChain returns the entities that were seen before a decision and led to it,
+// across agents and turns, each with one shortest path from where it was learned, as
+// [graphsync.Graph.Why] does from a journal.
 //
-// In recursive SQL the answer is the same: of several paths the one with the fewest
-// hops, then the fewest edges, then over the later steps. It follows paths of up to 480
+// In recursive SQL the answer is the same: of several paths from results that showed the
+// entity the one with the fewest hops, then the fewest edges, then over the later steps. It follows paths of up to 480
 // edges of any kind, since BigQuery ends a recursion after 500 rounds; what is farther
 // away is left out and Truncated set. GQL finds paths with the fewest edges of any kind, of
 // at most four for every hop that is allowed; Hops are those on that path. Where one of
@@ -194,6 +195,20 @@ type reasonRow struct {
 	Path     []pathStep   `bigquery:"path"`
 }
 
+// reason returns the path of the row, which the decision ends; it is the decision alone where
+// nothing but the action names the entity.
+func (r reasonRow) reason(origin graphsync.Origin, at decision, nodes map[string]graphsync.TechNode) graphsync.Reason {
+	out := graphsync.Reason{Origin: origin}
+	if origin != graphsync.OriginAction {
+		out.Hops = int(r.Hops)
+		for _, s := range r.Path {
+			out.Path = append(out.Path, graphsync.Step{Node: nodes[s.NodeKey], Edge: graphsync.EdgeKind(s.Kind)})
+		}
+	}
+	out.Path = append(out.Path, graphsync.Step{Node: nodes[at.node]})
+	return out
+}
+
 // pathStep is a node and the kind of the edge to the next one.
 type pathStep struct {
 	NodeKey string `bigquery:"node_key"`
@@ -201,9 +216,9 @@ type pathStep struct {
 }
 
 // reasons merges the rows by entity. The path of an entity is that of the step with the
-// best route, which is the first of its rows.
+// best origin, and of those with the best route, which stands first.
 func reasons(rows []reasonRow, at decision, nodes map[string]graphsync.TechNode) ([]graphsync.Reason, error) {
-	best := make(map[string]reasonRow)
+	best := make(map[string]graphsync.Reason)
 	type sighting struct {
 		entity.Entity
 		position int64
@@ -214,8 +229,9 @@ func reasons(rows []reasonRow, at decision, nodes map[string]graphsync.TechNode)
 		if err != nil {
 			return nil, err
 		}
-		if _, known := best[e.CanonicalKey()]; !known {
-			best[e.CanonicalKey()] = r
+		origin := graphsync.OriginOf(e, nodes[e.TechNode], nodes[at.node])
+		if old, known := best[e.CanonicalKey()]; !known || origin < old.Origin {
+			best[e.CanonicalKey()] = r.reason(origin, at, nodes)
 		}
 		seen = append(seen, sighting{e, r.Position.Int64})
 	}
@@ -229,12 +245,8 @@ func reasons(rows []reasonRow, at decision, nodes map[string]graphsync.TechNode)
 	}
 	var out []graphsync.Reason
 	for _, c := range entity.Canonicalize(es) {
-		r := best[c.Key]
-		reason := graphsync.Reason{Entity: c, Hops: int(r.Hops)}
-		for _, s := range r.Path {
-			reason.Path = append(reason.Path, graphsync.Step{Node: nodes[s.NodeKey], Edge: graphsync.EdgeKind(s.Kind)})
-		}
-		reason.Path = append(reason.Path, graphsync.Step{Node: nodes[at.node]})
+		reason := best[c.Key]
+		reason.Entity = c
 		out = append(out, reason)
 	}
 	slices.SortStableFunc(out, func(a, b graphsync.Reason) int { return cmp.Compare(a.Hops, b.Hops) })

@@ -85,6 +85,7 @@ type entityRow struct {
 	CanonicalKey bq.NullString    `bigquery:"canonical_key"`
 	Norm         bq.NullString    `bigquery:"norm"`
 	Attributes   bq.NullString    `bigquery:"attributes"`
+	Echoes       bq.NullString    `bigquery:"echoes"`
 	ArtifactURI  bq.NullString    `bigquery:"artifact_uri"`
 	Confidence   bq.NullFloat64   `bigquery:"confidence"`
 	Source       bq.NullString    `bigquery:"source"`
@@ -100,9 +101,10 @@ type sighting struct {
 	Confidence  float64 `json:"confidence"`
 	ArtifactURI string  `json:"artifact_uri"`
 	Source      string  `json:"source"`
-	// Norm and Attributes are texts in JSON, like the columns of the row.
+	// Norm, Attributes and Echoes are texts in JSON, like the columns of the row.
 	Norm       bq.NullString `json:"norm"`
 	Attributes bq.NullString `json:"attributes"`
+	Echoes     bq.NullString `json:"echoes"`
 }
 
 // asOf returns the row as its step knew the entity at a time: as it is where it was last
@@ -119,7 +121,7 @@ func (r entityRow) asOf(at time.Time) (entityRow, error) {
 	for _, s := range earlier {
 		r.EventID.StringVal, r.EvaluatedAt.Timestamp, r.Confidence.Float64 = s.EventID, time.UnixMicro(s.EvaluatedAt), s.Confidence
 		r.ArtifactURI.StringVal, r.Source.StringVal = s.ArtifactURI, s.Source
-		r.Norm, r.Attributes = s.Norm, s.Attributes
+		r.Norm, r.Attributes, r.Echoes = s.Norm, s.Attributes, s.Echoes
 	}
 	return r, nil
 }
@@ -148,6 +150,9 @@ func (r entityRow) entity(at time.Time) (entity.Entity, error) {
 		TechNode: r.NodeKey.StringVal, SpanID: r.SpanID.StringVal, SeenAt: r.EvaluatedAt.Timestamp.UTC(),
 	}
 	if err := r.decode("norm", r.Norm, &e.Norm); err != nil {
+		return e, err
+	}
+	if err := r.decode("echoes", r.Echoes, &e.Echoes); err != nil {
 		return e, err
 	}
 	return e, r.decode("attributes", r.Attributes, &e.Attributes)

@@ -4,11 +4,11 @@
 -- it was last seen before: earlier has that sighting.
 SELECT
   biz_key, node_key, span_id, event_id, node_type, node_value, canonical_key,
-  TO_JSON_STRING(norm) AS norm, TO_JSON_STRING(attributes) AS attributes,
+  TO_JSON_STRING(norm) AS norm, TO_JSON_STRING(attributes) AS attributes, TO_JSON_STRING(echoes) AS echoes,
   artifact_uri, confidence, source, evaluated_at,
   TO_JSON_STRING(ARRAY(
     SELECT AS STRUCT
-      s.event_id, UNIX_MICROS(s.evaluated_at) AS evaluated_at, s.confidence, s.artifact_uri, s.source, s.norm, s.attributes
+      s.event_id, UNIX_MICROS(s.evaluated_at) AS evaluated_at, s.confidence, s.artifact_uri, s.source, s.norm, s.attributes, s.echoes
     FROM UNNEST(sightings) AS s WITH OFFSET AS place
     WHERE s.evaluated_at <= @decided
     ORDER BY place DESC

@@ -70,11 +70,11 @@ SELECT
   DIV(reached.cost, 1000000) AS hops, MOD(reached.cost, 1000000) AS edges,
   reached.next_key, reached.kind,
   biz.biz_key, biz.node_key, biz.span_id, biz.event_id, biz.node_type, biz.node_value, biz.canonical_key,
-  TO_JSON_STRING(biz.norm) AS norm, TO_JSON_STRING(biz.attributes) AS attributes,
+  TO_JSON_STRING(biz.norm) AS norm, TO_JSON_STRING(biz.attributes) AS attributes, TO_JSON_STRING(biz.echoes) AS echoes,
   biz.artifact_uri, biz.confidence, biz.source, biz.evaluated_at,
   TO_JSON_STRING(ARRAY(
     SELECT AS STRUCT
-      s.event_id, UNIX_MICROS(s.evaluated_at) AS evaluated_at, s.confidence, s.artifact_uri, s.source, s.norm, s.attributes
+      s.event_id, UNIX_MICROS(s.evaluated_at) AS evaluated_at, s.confidence, s.artifact_uri, s.source, s.norm, s.attributes, s.echoes
     FROM UNNEST(biz.sightings) AS s WITH OFFSET AS place
     WHERE s.evaluated_at <= @decided
     ORDER BY place DESC

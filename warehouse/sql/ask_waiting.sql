@@ -2,22 +2,24 @@
 -- and @to: of all sessions, or of those of one application.
 --
 -- A request and its first answer are one wait. They share the confirmation id, or else
--- the id of the interrupt or the call. How long it was stands in the row of the answer
+-- the id of the interrupt or the call. Rows of the plugin for Python have none of them: an
+-- answer is then taken for that to the request of its kind that has waited longest in the
+-- session. How long it was stands in the row of the answer
 -- (adk.waited_ms); where it does not, it is the time between the two rows. A request
 -- without an answer is pending. An answer to a request from before @from counts, with
 -- the agent and the tool of its own row.
 WITH
-  asking AS (
+  named AS (
     SELECT
       REGEXP_EXTRACT(event_type, '^HITL_([A-Z]+)_REQUEST') AS kind,
       ENDS_WITH(event_type, '_COMPLETED') AS answered,
       timestamp, event_id, user_id, session_id, agent,
       COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), '') AS app_name,
-      COALESCE(
+      NULLIF(COALESCE(
         JSON_VALUE(attributes, '$.adk.confirmation_id'),
         JSON_VALUE(attributes, '$.adk.interrupt_id'),
-        JSON_VALUE(attributes, '$.adk.function_call_id'),
-        event_id) AS pair,
+        JSON_VALUE(attributes, '$.adk.call_id'),
+        JSON_VALUE(attributes, '$.adk.function_call_id')), '') AS id,
       COALESCE(JSON_VALUE(content, '$.args.originalFunctionCall.name'), JSON_VALUE(content, '$.tool'), '') AS tool,
       SAFE_CAST(JSON_VALUE(attributes, '$.adk.confirmed') AS BOOL) AS confirmed,
       SAFE_CAST(JSON_VALUE(attributes, '$.adk.accepted') AS BOOL) AS accepted,
@@ -29,6 +31,38 @@ WITH
         'HITL_CREDENTIAL_REQUEST', 'HITL_CREDENTIAL_REQUEST_COMPLETED',
         'HITL_INPUT_REQUEST', 'HITL_INPUT_REQUEST_COMPLETED')
       AND (@app = '' OR JSON_VALUE(attributes, '$.adk.app_name') = @app)
+  ),
+  -- Rows without an id: how many requests and answers there were up to here.
+  counted AS (
+    SELECT
+      *,
+      COUNTIF(NOT answered) OVER (
+        PARTITION BY id IS NULL, kind, app_name, user_id, session_id ORDER BY timestamp, event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS asks,
+      COUNTIF(answered) OVER (
+        PARTITION BY id IS NULL, kind, app_name, user_id, session_id ORDER BY timestamp, event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS replies
+    FROM named
+  ),
+  -- And how many of the answers came while no request was waiting.
+  stray AS (
+    SELECT
+      *,
+      GREATEST(0, COALESCE(MAX(replies - asks) OVER (
+        PARTITION BY id IS NULL, kind, app_name, user_id, session_id ORDER BY timestamp, event_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS strays
+    FROM counted
+  ),
+  asking AS (
+    SELECT
+      *,
+      CASE
+        WHEN id IS NOT NULL THEN id
+        WHEN NOT answered THEN CONCAT('request ', CAST(asks AS STRING))
+        WHEN replies - asks > strays THEN event_id
+        ELSE CONCAT('request ', CAST(replies - strays AS STRING))
+      END AS pair
+    FROM stray
   ),
   requests AS (
     SELECT *

@@ -10,6 +10,7 @@ SAFE_CAST({{template "scalar" .}} AS FLOAT64)
 {{- else if eq .As "json_type"}}JSON_TYPE(JSON_QUERY({{.From}}, '{{.JSONPath}}'))
 {{- else if eq .As "seconds"}}SAFE.TIMESTAMP_MICROS(SAFE_CAST(ROUND(SAFE_MULTIPLY({{template "number" .}}, 1000000)) AS INT64))
 {{- else if eq .As "ratio"}}SAFE_DIVIDE({{template "number" .}}, {{template "number" .Over}})
+{{- else if .ElsePath}}COALESCE({{template "scalar" .}}, JSON_VALUE({{.From}}, '{{.ElsePath}}'))
 {{- else if eq .Type "STRING"}}{{template "scalar" .}}
 {{- else if eq .Type "INT64"}}COALESCE(SAFE_CAST({{template "scalar" .}} AS INT64), SAFE_CAST(ROUND({{template "number" .}}) AS INT64))
 {{- else}}SAFE_CAST({{template "scalar" .}} AS {{.Type}})

@@ -99,15 +99,15 @@ WHEN MATCHED
   AND (S.source != 'model' OR COALESCE(T.source, '') = 'model')
   AND TO_JSON_STRING(STRUCT(
     T.biz_node_id, T.span_id, T.confidence, T.artifact_uri, T.trace_id, T.event_id, T.canonical_key, T.norm, T.attributes,
-    T.source, T.evaluated_at, T.first_evaluated_at, T.sightings))
+    T.source, T.evaluated_at, T.first_evaluated_at, T.sightings, T.echoes))
   != TO_JSON_STRING(STRUCT(
     S.biz_node_id, S.span_id, S.confidence, S.artifact_uri, S.trace_id, S.event_id, S.canonical_key, S.norm, S.attributes,
-    S.source, S.evaluated_at, S.first_evaluated_at, S.sightings))
+    S.source, S.evaluated_at, S.first_evaluated_at, S.sightings, S.echoes))
 THEN UPDATE SET
   biz_node_id = S.biz_node_id, span_id = S.span_id, confidence = S.confidence, artifact_uri = S.artifact_uri,
   trace_id = S.trace_id, event_id = S.event_id, canonical_key = S.canonical_key, norm = S.norm, attributes = S.attributes,
   source = S.source, evaluated_at = S.evaluated_at, first_evaluated_at = S.first_evaluated_at, sightings = S.sightings,
-  recorder = S.recorder, updated_at = S.updated_at
+  echoes = S.echoes, recorder = S.recorder, updated_at = S.updated_at
 WHEN NOT MATCHED BY SOURCE
   AND T.app_name = @app AND T.user_id = @user AND T.session_id = @session
   AND T.evaluated_at BETWEEN @first AND @last
@@ -123,11 +123,11 @@ ON T.biz_key = S.biz_key
 WHEN NOT MATCHED BY TARGET THEN INSERT
   (biz_node_id, span_id, session_id, node_type, node_value, confidence, artifact_uri, biz_key, node_key, app_name, user_id,
    trace_id, event_id, canonical_key, norm, attributes, source, evaluated_at, recorder, created_at, updated_at,
-   first_evaluated_at, sightings)
+   first_evaluated_at, sightings, echoes)
   VALUES
   (S.biz_node_id, S.span_id, S.session_id, S.node_type, S.node_value, S.confidence, S.artifact_uri, S.biz_key, S.node_key,
    S.app_name, S.user_id, S.trace_id, S.event_id, S.canonical_key, S.norm, S.attributes, S.source, S.evaluated_at, S.recorder,
-   S.created_at, S.updated_at, S.first_evaluated_at, S.sightings);
+   S.created_at, S.updated_at, S.first_evaluated_at, S.sightings, S.echoes);
 
 -- A link goes with its entity. One without a source was found by a model when that is its
 -- recorder.
@@ -140,11 +140,11 @@ WHEN MATCHED
   AND @full AND COALESCE(T.updated_at, T.created_at) <= @read_at
   AND (S.source != 'model' OR COALESCE(T.source, T.recorder, '') = 'model')
   AND TO_JSON_STRING(STRUCT(
-    T.link_id, T.span_id, T.biz_node_id, T.artifact_uri, T.source, T.evaluated_at, T.first_evaluated_at))
+    T.link_id, T.span_id, T.biz_node_id, T.link_type, T.artifact_uri, T.source, T.evaluated_at, T.first_evaluated_at))
   != TO_JSON_STRING(STRUCT(
-    S.link_id, S.span_id, S.biz_node_id, S.artifact_uri, S.source, S.evaluated_at, S.first_evaluated_at))
+    S.link_id, S.span_id, S.biz_node_id, S.link_type, S.artifact_uri, S.source, S.evaluated_at, S.first_evaluated_at))
 THEN UPDATE SET
-  link_id = S.link_id, span_id = S.span_id, biz_node_id = S.biz_node_id, artifact_uri = S.artifact_uri, source = S.source,
+  link_id = S.link_id, span_id = S.span_id, biz_node_id = S.biz_node_id, link_type = S.link_type, artifact_uri = S.artifact_uri, source = S.source,
   evaluated_at = S.evaluated_at, first_evaluated_at = S.first_evaluated_at, recorder = S.recorder, updated_at = S.updated_at
 WHEN NOT MATCHED BY SOURCE
   AND T.app_name = @app AND T.user_id = @user AND T.session_id = @session

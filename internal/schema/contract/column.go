@@ -29,6 +29,9 @@ type Column struct {
 	// that is zero or NULL).
 	As   string `json:"as"`
 	Over *Place `json:"over,omitempty"`
+	// Else is the path of the same column of the table under which other rows have the
+	// value; for texts, taken as value.
+	Else string `json:"else,omitempty"`
 	// Type is the SQL type.
 	Type string `json:"type"`
 	// Present is always, sometimes or never.
@@ -103,6 +106,9 @@ func (c Column) Value(e *schema.Event) (any, error) {
 		return json.RawMessage(doc), nil
 	}
 	v, ok, err := Place{c.From, c.Path}.find(e)
+	if err == nil && c.Else != "" && (!ok || v == nil) {
+		v, ok, err = Place{c.From, c.Else}.find(e)
+	}
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -184,7 +184,7 @@ func completed() schema.Event {
 		Timestamp: 1, EventID: hex32, EventType: schema.ToolCompleted, Agent: "root", SessionID: "s", InvocationID: "i", UserID: "u",
 		TraceID: hex32, SpanID: hex16, Status: schema.StatusOK,
 		Content: []byte(`{"tool":"search","result":{"n":1},"tool_origin":"LOCAL"}`),
-		Attributes: []byte(`{"adk":{"schema_version":"1","app_name":"a","function_call_id":"c","result":"0123456789abcdef"},"root_agent_name":"root",
+		Attributes: []byte(`{"adk":{"schema_version":"1","app_name":"a","call_id":"c","result":"0123456789abcdef"},"root_agent_name":"root",
 			"session_metadata":{"session_id":"s","app_name":"a","user_id":"u"},"entities":[{"type":"T","value":"v","confidence":1}]}`),
 		LatencyMS: []byte(`{"total_ms":3}`),
 	}
@@ -214,6 +214,8 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			[]string{`TOOL_COMPLETED: content $.tool_origin: want LOCAL or MCP or SUB_AGENT or A2A or TRANSFER_AGENT or TRANSFER_A2A or TOOLBOX or SKILL or UNKNOWN, got "HERE"`}},
 		"not of this producer": {func(e *schema.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"rewind_before_invocation_id":"x",`) },
 			[]string{`TOOL_COMPLETED: attributes $.adk.rewind_before_invocation_id: want nothing from this producer, got "x"`}},
+		"a key of pauses": {func(e *schema.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"function_call_id":"c",`) },
+			[]string{`TOOL_COMPLETED: attributes $.adk.function_call_id: want nothing: neither the Python plugin nor the list of deviations has it, got "c"`}},
 		"column missing": {func(e *schema.Event) { e.LatencyMS = nil },
 			[]string{`TOOL_COMPLETED: latency_ms: want object, got NULL`}},
 		"column too many": {func(e *schema.Event) { e.ContentParts = []byte(`[]`) },
@@ -225,7 +227,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			`TOOL_COMPLETED: span_id: want 16 hexadecimal digits, got "7"`}},
 		"not JSON":     {func(e *schema.Event) { e.Content = []byte(`{} {}`) }, []string{`TOOL_COMPLETED: content: want JSON, got more than one JSON value`}},
 		"unknown type": {func(e *schema.Event) { e.EventType = "TOOL_ENDED" }, []string{`TOOL_ENDED: event_type: want a type of the contract, got TOOL_ENDED`}},
-		"another form": {func(e *schema.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"pause_kind":"tool",`) }, []string{
+		"another form": {func(e *schema.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"pause_kind":"tool","function_call_id":"c",`) }, []string{
 			`TOOL_COMPLETED: attributes $.entities: want nothing: neither the Python plugin nor the list of deviations has it, got [{"confidence":1,"type":"T","value":"v"}]`,
 			`TOOL_COMPLETED: content $.tool_origin: want nothing: neither the Python plugin nor the list of deviations has it, got "LOCAL"`,
 			`TOOL_COMPLETED: latency_ms $: want NULL, got {"total_ms":3}`}},

@@ -77,6 +77,7 @@
  *
  * @typedef {object} Sighting
  * @property {string} span
+ * @property {string} link "evaluated" or "named"
  * @property {number} row
  * @property {string} seen_at
  * @property {string} source
@@ -203,7 +204,7 @@
  *
  * @typedef {{entity_type?: string, entity?: string, reason: string, detail?: string}} Failure
  * @typedef {{start: string, end?: string, status?: string, error?: string, span: string}} Execution
- * @typedef {{entity: string, type: string, value: string, hops: number, path: {span: string, edge?: string}[]}} Why
+ * @typedef {{entity: string, type: string, value: string, origin: string, note?: string, hops: number, path: {span: string, edge?: string}[]}} Why
  *
  * @typedef {object} Step
  * @property {string} [from]

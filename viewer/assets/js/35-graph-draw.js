@@ -33,7 +33,7 @@ class GraphDrawing {
     this.banded = false;
     this.none = h("div", { class: "gv-none", hidden: true }, empty("graph", "Nothing to draw", "No step was recorded, or all of them are hidden in the legend."));
     canvas.root.append(this.none);
-    canvas.svg.prepend(svg("defs", {}, ["contains", "informs", "resumes", "evaluated"].map((k) =>
+    canvas.svg.prepend(svg("defs", {}, ["contains", "informs", "resumes", "evaluated", "named"].map((k) =>
       svg("marker", { id: "gm-" + k, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { class: "ge-head ge-head-" + k, d: "M0 0.500 8 4 0 7.500Z" })))));
     /** @param {Event} ev */
     const over = (ev) => {
@@ -56,7 +56,7 @@ class GraphDrawing {
     const loose = looseEdges(m);
     const boxes = m.nodes.map((n) => ({ id: n.id, group: n.turn, ...this.box(n) }));
     /** @type {Record<string, number>} */
-    const weight = { informs: 6, resumes: 3, contains: 2, evaluated: 1 };
+    const weight = { informs: 6, resumes: 3, contains: 2, evaluated: 1, named: 1 };
     const links = m.edges.map((e) => ({ from: e.from, to: e.to, weight: weight[e.kind] || 1, loose: loose.has(e) }));
     const at = layered(boxes, links, dir === "LR" ? { dir, node: 14, rank: 26 } : { dir, node: 18, rank: 34 });
     this.drawn.clear();
@@ -85,7 +85,7 @@ class GraphDrawing {
       const d = loose.has(e) && e.kind === "contains" ? this.bus(e, trunks.get(e.from) || 0) : this.line(e, at.lines[i]);
       const a = /** @type {GraphNode} */ (m.byId.get(e.from)), b = /** @type {GraphNode} */ (m.byId.get(e.to));
       // Lines over many turns to what was seen in one of them would hide everything else.
-      const far = this.banded && e.kind === "evaluated" && a.turn !== b.turn;
+      const far = this.banded && isLink(e.kind) && a.turn !== b.turn;
       const g = svg("g", { class: "geg ge-k-" + e.kind + (far ? " far" : ""), "data-edge": i }, !many && svg("path", { class: "ge-hit", d }),
         svg("path", { class: "ge ge-" + e.kind, d, "marker-end": "url(#gm-" + e.kind + ")" }),
         !many && svg("title", {}, a.label + " " + e.kind + " " + b.label + (e.edges.length > 1 ? " × " + e.edges.length : "")));
@@ -208,7 +208,7 @@ class GraphDrawing {
       stops.set(n.id, { el: q.el, rect: q.rect, prev: [], next: [] });
     }
     // What informs comes before what contains: it is the better answer to "and before that?".
-    for (const kinds of [["informs", "resumes"], ["contains"], ["evaluated"]]) {
+    for (const kinds of [["informs", "resumes"], ["contains"], ["evaluated"], ["named"]]) {
       for (const e of m.edges) {
         if (!kinds.includes(e.kind)) continue;
         const a = /** @type {Stop} */ (stops.get(e.from)), b = /** @type {Stop} */ (stops.get(e.to));

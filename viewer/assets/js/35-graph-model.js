@@ -40,7 +40,23 @@ const EDGE_KINDS = {
   resumes: { label: "resumes", says: "the turn that answers a request" },
   contains: { label: "contains", says: "a step within another" },
   evaluated: { label: "evaluated", says: "the step saw this thing of the business" },
+  named: { label: "named", says: "the step only named this thing, as what a call acts on; it did not look it up" },
 };
+
+/** isLink reports whether a kind of edge leads from a step to an entity. @param {string} kind */
+const isLink = (kind) => kind === "evaluated" || kind === "named";
+
+/**
+ * linksOf says what each step that saw an entity is to it in the end: a call names what it acts
+ * on first, and its result may show it.
+ * @param {Entity} e @returns {Map<string, string>} the kind of link by span
+ */
+function linksOf(e) {
+  /** @type {Map<string, string>} */
+  const links = new Map();
+  for (const x of e.evaluated) if (links.get(x.span) !== "evaluated") links.set(x.span, x.link);
+  return links;
+}
 
 /**
  * graphModel makes the graph of a session.
@@ -88,7 +104,7 @@ function graphModel(s, aggregated, hidden) {
     had.add(edgeKey(e));
   };
   for (const e of s.edges) add(e);
-  for (const e of s.entities) for (const seen of e.evaluated) add({ from: seen.span, to: e.key, kind: "evaluated" });
+  for (const e of s.entities) for (const [from, kind] of linksOf(e)) add({ from, to: e.key, kind });
   return { nodes: [...byId.values()], edges: [...edges.values()], byId, nodeOf };
 }
 
@@ -120,7 +136,7 @@ function looseEdges(m) {
   const begun = new Set();
   for (const e of m.edges) {
     // An entity stands behind the step that saw it first.
-    if (e.kind === "evaluated") {
+    if (isLink(e.kind)) {
       if (begun.has(e.to)) loose.add(e);
       begun.add(e.to);
     }
@@ -129,6 +145,12 @@ function looseEdges(m) {
     begun.add(e.from);
   }
   return loose;
+}
+
+/** parentOf returns the span around one that a graph shows. @param {GraphModel} m @param {string} span */
+function parentOf(m, span) {
+  const n = m.byId.get(m.nodeOf.get(span) || "");
+  return n?.spans.find((x) => x.key === span)?.parent || "";
 }
 
 /**
@@ -152,11 +174,13 @@ function graphPaths(m, why) {
       const next = i + 1 < w.path.length ? m.nodeOf.get(w.path[i + 1].span) : undefined;
       if (next) edges.add(edgeKey({ from: id, to: next, kind: w.path[i].edge || "" }));
     }
-    const seen = w.path.length > 0 ? m.nodeOf.get(w.path[0].span) : undefined;
+    // What the action alone names hangs on the call, in which the request lies.
+    const first = w.path.length > 0 ? w.path[0].span : "";
+    const seen = m.nodeOf.get(w.origin === "action" ? parentOf(m, first) : first);
     const entity = m.nodeOf.get(w.entity);
     if (entity) {
       order.set(entity, Math.min(order.get(entity) || Infinity, place + 1));
-      if (seen) edges.add(edgeKey({ from: seen, to: entity, kind: "evaluated" }));
+      for (const kind of seen ? ["evaluated", "named"] : []) edges.add(edgeKey({ from: /** @type {string} */ (seen), to: entity, kind }));
     }
   }
   return { order, edges };

@@ -309,12 +309,12 @@ function whyList(app, a) {
   /** @type {Map<string, Why[]>} */
   const groups = new Map();
   for (const w of a.why) {
-    const k = w.path.map((p) => p.span).join(">");
+    const k = w.origin + w.path.map((p) => p.span).join(">");
     groups.set(k, [...(groups.get(k) || []), w]);
   }
   return h("ul", "whys", [...groups.values()].map((ws) => h("li", {},
-    h("div", "why-from", ws.map((w) => entityLink(app, w.entity, w.type, w.value)), h("span", "muted", ws[0].hops === 0 ? "named by the call itself" : plural(ws[0].hops, "hop"))),
-    h("ol", "crumbs", ws[0].path.map((p) => h("li", {}, spanLink(app, p.span), p.edge && h("span", "edge-name", p.edge, icon("arrow"))))))));
+    h("div", "why-from", ws.map((w) => entityLink(app, w.entity, w.type, w.value)), h("span", "muted", [ws[0].origin !== "action" && (ws[0].hops === 0 ? "shown by the call itself" : plural(ws[0].hops, "hop")), ws[0].note].filter(Boolean).join("; "))),
+    ws[0].origin !== "action" && h("ol", "crumbs", ws[0].path.map((p) => h("li", {}, spanLink(app, p.span), p.edge && h("span", "edge-name", p.edge, icon("arrow"))))))));
 }
 
 /** @param {Step[]} steps */

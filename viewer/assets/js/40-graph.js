@@ -140,7 +140,7 @@ class GraphView {
     for (const sp of s.spans) count(classes, sp.class);
     for (const e of s.entities) {
       count(types, e.type);
-      count(kinds, "evaluated", e.evaluated.length);
+      for (const x of e.evaluated) count(kinds, x.link);
     }
     for (const e of s.edges) count(kinds, e.kind);
     replace(this.legend,
@@ -179,10 +179,10 @@ class GraphView {
     if (a) {
       const all = this.only !== null && h("button", { type: "button", class: "linkbtn", onclick: () => this.choosePath(null) }, "Show all paths");
       parts.push(head("Why " + a.tool, () => this.app.why(null)),
-        h("p", { class: "muted" }, a.why.length === 0 ? "The request rests on no entity that a span evaluated." : "The request rests on " + plural(a.why.length, "entity", "entities") + ". Numbers count the steps from the request, which is 1, back to each."), all,
+        h("p", { class: "muted" }, a.why.length === 0 ? "The request rests on no entity that was recorded." : "The request rests on " + plural(a.why.length, "entity", "entities") + ". Numbers count the steps from the request, which is 1, back to each."), all,
         h("ul", { class: "gv-whylist" }, a.why.map((w) => h("li", { class: typeClass(w.type) },
           h("button", { type: "button", "aria-pressed": String(this.only === w.entity), onclick: () => this.choosePath(this.only === w.entity ? null : w.entity) },
-            h("span", { class: "gv-mark gv-square" }), h("span", { class: "gv-whyname" }, w.value, h("small", {}, w.type)), h("span", { class: "gv-hops" }, w.hops === 0 ? "at the request" : plural(w.hops, "hop")))))));
+            h("span", { class: "gv-mark gv-square" }), h("span", { class: "gv-whyname" }, w.value, h("small", {}, w.type), w.note && h("small", {}, w.note)), h("span", { class: "gv-hops" }, w.hops === 0 ? "at the request" : plural(w.hops, "hop")))))));
     }
     const mem = this.members;
     if (mem) {

@@ -285,6 +285,9 @@ function unquoted(v) {
   return m ? m[1] : s;
 }
 
+/** onlyResponses matches what a row has as the text of a message that only brings answers to calls. */
+const onlyResponses = /^Function response: [\w.:-]+(?: \| Function response: [\w.:-]+)*$/;
+
 /** stepBody is what a step says, by its event type. @param {App} app @param {Row} row @param {number} index @param {Repeats} repeats @returns {Child[]} */
 function stepBody(app, row, index, repeats) {
   const c = row.content;
@@ -293,7 +296,7 @@ function stepBody(app, row, index, repeats) {
   switch (row.event_type) {
     case "USER_MESSAGE_RECEIVED": {
       const t = c && c.text_summary;
-      return [t ? h("div", "bubble", longText(pretty(t), 2000)) : h("p", "muted", "A message without text: it answers a request.")];
+      return [t && !onlyResponses.test(pretty(t)) ? h("div", "bubble", longText(pretty(t), 2000)) : h("p", "muted", "A message without text: it answers a request.")];
     }
     case "AGENT_STARTING":
       return [typeof c === "string" && c !== "" && fold(repeats.instruction.has(index) ? "Instruction, as before" : "Instruction", () => longText(c, 4000), false)];

@@ -130,7 +130,9 @@ function describeSpan(app, s, span) {
   /** @type {Ref} */
   const ref = { type: "span", key: span.key };
   const approval = s.approvals.findIndex((a) => a.span === span.key);
-  const seen = s.entities.filter((e) => e.evaluated.some((x) => x.span === span.key));
+  /** @param {string} link */
+  const linked = (link) => s.entities.filter((e) => linksOf(e).get(span.key) === link).map((e) => h("li", {}, entityLink(app, e.key, e.type, e.value)));
+  const seen = linked("evaluated"), names = linked("named");
   const edges = s.edges.filter((e) => (e.from === span.key || e.to === span.key) && e.kind !== "contains");
   const children = s.spans.filter((x) => x.parent === span.key);
   const rows = span.rows.filter((i) => s.rows[i]);
@@ -153,7 +155,8 @@ function describeSpan(app, s, span) {
         ["Critical path", s.critical_path.includes(span.key) ? "yes: the session would have ended sooner without it" : ""],
       ]),
       h("div", "actions", approval >= 0 && h("button", { class: "btn small primary", onclick: () => app.go("approvals", { type: "approval", key: String(approval) }) }, "Open the approval"), viewLink(app, "graph", ref, "Graph"), viewLink(app, "timeline", ref, "Timeline"), viewLink(app, "trajectory", ref, "Trajectory")),
-      seen.length > 0 && part("Evaluated here", h("ul", "refs", seen.map((e) => h("li", {}, entityLink(app, e.key, e.type, e.value))))),
+      seen.length > 0 && part("Evaluated here", h("ul", "refs", seen)),
+      names.length > 0 && part("Named here", h("ul", "refs", names)),
       (span.parent || edges.length > 0 || children.length > 0) &&
         part(
           "Linked to",
@@ -180,7 +183,7 @@ function rowContent(row) {
 function describeEntity(app, s, e) {
   const used = s.approvals.map((a, i) => ({ a, i, r: a.entities.find((x) => x.key === e.key) })).filter((x) => x.r);
   const sightings = h("ul", "refs");
-  chunked(sightings, e.evaluated, (x) => h("li", {}, timeEl(x.seen_at, "ms"), spanLink(app, x.span), h("span", "muted", x.source), x.row >= 0 && rowLink(app, x.row)), 40);
+  chunked(sightings, e.evaluated, (x) => h("li", {}, timeEl(x.seen_at, "ms"), spanLink(app, x.span), h("span", "muted", x.source + (x.link === "named" ? ", only named" : "")), x.row >= 0 && rowLink(app, x.row)), 40);
   return {
     title: e.value,
     mark: h("span", { class: "kind entity " + typeClass(e.type) }, icon("entity"), e.type),
@@ -248,10 +251,11 @@ const EDGE_HELP = {
   contains: "The second step took place inside of the first one.",
   informs: "What the first step gave was before the model, or called for, when the second one began.",
   resumes: "The first step asked a person; the second one is the turn that answered.",
-  evaluated: "The step saw this entity, or rests on it.",
+  evaluated: "The step saw this entity.",
+  named: "The step only named this entity, as what a call acts on. It did not look it up.",
 };
 
-/** describeEdge describes a Caused edge, or an Evaluated one from a span to an entity. @param {App} app @param {Session} s @param {string} key */
+/** describeEdge describes a Caused edge, or one from a span to an entity. @param {App} app @param {Session} s @param {string} key */
 function describeEdge(app, s, key) {
   const edge = s.edges.find((e) => edgeKey(e) === key);
   if (edge) {
@@ -263,13 +267,15 @@ function describeEdge(app, s, key) {
     };
   }
   for (const e of s.entities) {
+    const links = linksOf(e);
     for (const x of e.evaluated) {
-      if (edgeKey({ from: x.span, to: e.key, kind: "evaluated" }) !== key) continue;
+      if (x.link !== links.get(x.span) || edgeKey({ from: x.span, to: e.key, kind: x.link }) !== key) continue;
+      const title = sentence(x.link);
       return {
-        title: "Evaluated",
-        mark: h("span", "kind", "Evaluated"),
+        title,
+        mark: h("span", "kind", title),
         value: x,
-        body: [h("p", {}, EDGE_HELP.evaluated), part("Step", edgeEnd(app, x.span)), part("Entity", entityLink(app, e.key, e.type, e.value)), part("Seen", attributeTable(x.attributes), facts([["Time", timeEl(x.seen_at)], ["Found by", x.source], ["Confidence", x.confidence.toFixed(2)], ["Row", x.row >= 0 && rowLink(app, x.row)]]))],
+        body: [h("p", {}, EDGE_HELP[x.link] || ""), part("Step", edgeEnd(app, x.span)), part("Entity", entityLink(app, e.key, e.type, e.value)), part("Seen", attributeTable(x.attributes), facts([["Time", timeEl(x.seen_at)], ["Found by", x.source], ["Confidence", x.confidence.toFixed(2)], ["Row", x.row >= 0 && rowLink(app, x.row)]]))],
       };
     }
   }

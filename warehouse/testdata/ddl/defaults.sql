@@ -666,7 +666,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_tool_starting`
 OPTIONS (
   description = "The rows TOOL_STARTING of agent_events, each once.",
-  labels = [('contextgraph_digest', '2601cf1957cad77f8ae18ab99da8bdf6')]
+  labels = [('contextgraph_digest', 'a72aa9148baa6b61d89fd6b5e749c1a6')]
 )
 AS
 SELECT
@@ -686,7 +686,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(content, '$.tool_origin') AS tool_origin,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
@@ -698,7 +698,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_tool_completed`
 OPTIONS (
   description = "The rows TOOL_COMPLETED of agent_events, each once.",
-  labels = [('contextgraph_digest', '9e2df5ff80eb3bffc5fc3afa620a0adc')]
+  labels = [('contextgraph_digest', '423c2279ea6621fa746a1a281ee4b811')]
 )
 AS
 SELECT
@@ -721,6 +721,7 @@ SELECT
   COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
   JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
   JSON_QUERY(attributes, '$.entities') AS entities,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
@@ -734,7 +735,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_tool_error`
 OPTIONS (
   description = "The rows TOOL_ERROR of agent_events, each once.",
-  labels = [('contextgraph_digest', 'bc0107896869a02b3913b5d0af851978')]
+  labels = [('contextgraph_digest', '151884f2e099dc2f37bc5b14dd81bdc6')]
 )
 AS
 SELECT
@@ -755,7 +756,7 @@ SELECT
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(content, '$.tool_origin') AS tool_origin,
   COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.error_type') AS error_type,
   JSON_QUERY(attributes, '$.entities') AS entities,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
@@ -930,7 +931,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_hitl_confirmation_request`
 OPTIONS (
   description = "The rows HITL_CONFIRMATION_REQUEST of agent_events, each once.",
-  labels = [('contextgraph_digest', '16208c7f5ee951660d2da8e7b99e22a0')]
+  labels = [('contextgraph_digest', '1aedaab4e37b593d9dfd61a7a3ca1779')]
 )
 AS
 SELECT
@@ -950,7 +951,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
   JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
   SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
@@ -965,7 +966,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_hitl_credential_request`
 OPTIONS (
   description = "The rows HITL_CREDENTIAL_REQUEST of agent_events, each once.",
-  labels = [('contextgraph_digest', 'ed5bc504126bcc702ef1ac113129e549')]
+  labels = [('contextgraph_digest', 'ef647338e9f9d45bc300f7b4d28a77b8')]
 )
 AS
 SELECT
@@ -985,7 +986,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
@@ -998,7 +999,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_hitl_input_request`
 OPTIONS (
   description = "The rows HITL_INPUT_REQUEST of agent_events, each once.",
-  labels = [('contextgraph_digest', 'e093e6b7f4f5db087ff2c472e163f301')]
+  labels = [('contextgraph_digest', 'e0f723d172671f34d3e25d6b0e2f24ab')]
 )
 AS
 SELECT
@@ -1018,7 +1019,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
@@ -1031,7 +1032,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_hitl_confirmation_request_completed`
 OPTIONS (
   description = "The rows HITL_CONFIRMATION_REQUEST_COMPLETED of agent_events, each once.",
-  labels = [('contextgraph_digest', 'bc8d2ff8f4c7503a87dc5d075652ce8c')]
+  labels = [('contextgraph_digest', '2b20ca84ed97a2d3b532c2972343b7f4')]
 )
 AS
 SELECT
@@ -1051,7 +1052,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.result') AS tool_result,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
   JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
   SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
@@ -1071,7 +1072,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_hitl_credential_request_completed`
 OPTIONS (
   description = "The rows HITL_CREDENTIAL_REQUEST_COMPLETED of agent_events, each once.",
-  labels = [('contextgraph_digest', '86ca28f33d6586b5927d01f78c946846')]
+  labels = [('contextgraph_digest', '2ecd76b934c3f62b6329e818063fe93d')]
 )
 AS
 SELECT
@@ -1091,7 +1092,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.result') AS tool_result,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.approver') AS approver,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
@@ -1106,7 +1107,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_hitl_input_request_completed`
 OPTIONS (
   description = "The rows HITL_INPUT_REQUEST_COMPLETED of agent_events, each once.",
-  labels = [('contextgraph_digest', 'f9e474f7ac25fcec9b9dfa4539ce0734')]
+  labels = [('contextgraph_digest', '01b93e697df16395ccb0c30984e6805d')]
 )
 AS
 SELECT
@@ -1126,7 +1127,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.result') AS tool_result,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.approver') AS approver,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
@@ -1141,7 +1142,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_world_change_check`
 OPTIONS (
   description = "The rows WORLD_CHANGE_CHECK of agent_events, each once.",
-  labels = [('contextgraph_digest', '484c342bcfb8141675e0631f345c7f25')]
+  labels = [('contextgraph_digest', '7eb46513593eae22556aa1edf648396c')]
 )
 AS
 SELECT
@@ -1162,7 +1163,7 @@ SELECT
   JSON_VALUE(attributes, '$.adk.stage') AS stage,
   JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
   JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   SAFE_CAST(JSON_VALUE(content, '$.safe_to_approve') AS BOOL) AS safe_to_approve,
   SAFE_CAST(JSON_VALUE(content, '$.check_failed') AS BOOL) AS check_failed,
   COALESCE(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS FLOAT64)) AS INT64)) AS total_entities,
@@ -1186,7 +1187,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_artifact_delta`
 OPTIONS (
   description = "The rows ARTIFACT_DELTA of agent_events, each once.",
-  labels = [('contextgraph_digest', '6cbd56734ad9264877b5c9e2b4f1b6d5')]
+  labels = [('contextgraph_digest', 'b0888b2ac602df6667c3af5aa806c12b')]
 )
 AS
 SELECT
@@ -1206,7 +1207,7 @@ SELECT
   JSON_VALUE(content, '$.artifact') AS artifact,
   COALESCE(SAFE_CAST(JSON_VALUE(content, '$.version') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.version') AS FLOAT64)) AS INT64)) AS version,
   JSON_VALUE(content, '$.uri') AS uri,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.source_event_id') AS source_event_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
@@ -1219,7 +1220,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `my-project.agents.v_tool_result_rewritten`
 OPTIONS (
   description = "The rows TOOL_RESULT_REWRITTEN of agent_events, each once.",
-  labels = [('contextgraph_digest', '6309b2c2808e1044e88f54a7e9d6b27d')]
+  labels = [('contextgraph_digest', '18c64c20ffed2f3bff6d266fd6b3dc90')]
 )
 AS
 SELECT
@@ -1237,7 +1238,7 @@ SELECT
   error_message,
   is_truncated,
   JSON_VALUE(content, '$.tool') AS tool_name,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.of') AS ended_event_id,
   JSON_VALUE(attributes, '$.adk.result') AS result_digest,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
@@ -1297,5 +1298,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '9a3e75b2bbc9c6ea5d757d3b1bda294a'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'f8e5cb0bb9330167e47e5d4245db4087'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
 

@@ -666,7 +666,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_starting`
 OPTIONS (
   description = "The rows TOOL_STARTING of events, each once.",
-  labels = [('contextgraph_digest', 'ee9f5c4fed3e6276d3c979ad155d9499')]
+  labels = [('contextgraph_digest', 'b139a98b963d78b65fe2b0cf79ccdffb')]
 )
 AS
 SELECT
@@ -686,7 +686,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(content, '$.tool_origin') AS tool_origin,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS FLOAT64)) AS INT64)) AS run_seq
@@ -698,7 +698,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_completed`
 OPTIONS (
   description = "The rows TOOL_COMPLETED of events, each once.",
-  labels = [('contextgraph_digest', '8f0c1e6c89f3836f749967a366917825')]
+  labels = [('contextgraph_digest', 'fb76fbe160271ff9de6a2154ba14439a')]
 )
 AS
 SELECT
@@ -721,6 +721,7 @@ SELECT
   COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
   JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
   JSON_QUERY(attributes, '$.entities') AS entities,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
@@ -734,7 +735,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_error`
 OPTIONS (
   description = "The rows TOOL_ERROR of events, each once.",
-  labels = [('contextgraph_digest', 'd4adc1c81544942301e7c1a979efda25')]
+  labels = [('contextgraph_digest', '74e5b416acf3091794641c8b07099c5d')]
 )
 AS
 SELECT
@@ -755,7 +756,7 @@ SELECT
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(content, '$.tool_origin') AS tool_origin,
   COALESCE(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(latency_ms, '$.total_ms') AS FLOAT64)) AS INT64)) AS total_ms,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.error_type') AS error_type,
   JSON_QUERY(attributes, '$.entities') AS entities,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
@@ -930,7 +931,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_confirmation_request`
 OPTIONS (
   description = "The rows HITL_CONFIRMATION_REQUEST of events, each once.",
-  labels = [('contextgraph_digest', '558b59e0388c28344f10fbc88772f722')]
+  labels = [('contextgraph_digest', 'cb0add95f5479e58fc8c1f264d6f29a7')]
 )
 AS
 SELECT
@@ -950,7 +951,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
   JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
   SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
@@ -965,7 +966,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_credential_request`
 OPTIONS (
   description = "The rows HITL_CREDENTIAL_REQUEST of events, each once.",
-  labels = [('contextgraph_digest', 'd846214acdd807ab5b337e942d134494')]
+  labels = [('contextgraph_digest', '0143f9f8ed801e86e3aff92390786205')]
 )
 AS
 SELECT
@@ -985,7 +986,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
@@ -998,7 +999,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_input_request`
 OPTIONS (
   description = "The rows HITL_INPUT_REQUEST of events, each once.",
-  labels = [('contextgraph_digest', 'ac20f742a18cab5aaf70dd60985c58f9')]
+  labels = [('contextgraph_digest', '26f9c76d198467715065e53876208dd1')]
 )
 AS
 SELECT
@@ -1018,7 +1019,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.args') AS tool_args,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
@@ -1031,7 +1032,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_confirmation_request_completed`
 OPTIONS (
   description = "The rows HITL_CONFIRMATION_REQUEST_COMPLETED of events, each once.",
-  labels = [('contextgraph_digest', '2e9097d78307e6fb31cfc2044211e2d9')]
+  labels = [('contextgraph_digest', '44e66e4f0178d4c5fa986887435b99ef')]
 )
 AS
 SELECT
@@ -1051,7 +1052,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.result') AS tool_result,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
   JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
   SAFE_CAST(JSON_VALUE(attributes, '$.adk.enforced') AS BOOL) AS enforced,
@@ -1071,7 +1072,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_credential_request_completed`
 OPTIONS (
   description = "The rows HITL_CREDENTIAL_REQUEST_COMPLETED of events, each once.",
-  labels = [('contextgraph_digest', '756dd78a60ebf391c1f4b8fb448b13a0')]
+  labels = [('contextgraph_digest', '5056177b8b6d8ed1484a2e52bd0a8dea')]
 )
 AS
 SELECT
@@ -1091,7 +1092,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.result') AS tool_result,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.approver') AS approver,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
@@ -1106,7 +1107,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_hitl_input_request_completed`
 OPTIONS (
   description = "The rows HITL_INPUT_REQUEST_COMPLETED of events, each once.",
-  labels = [('contextgraph_digest', 'b6dba7abf863ca35dedeb84e51c165f5')]
+  labels = [('contextgraph_digest', 'ec19af089bf955c964c000f0f8216485')]
 )
 AS
 SELECT
@@ -1126,7 +1127,7 @@ SELECT
   JSON_VALUE(content, '$.tool') AS tool_name,
   JSON_QUERY(content, '$.result') AS tool_result,
   JSON_VALUE(attributes, '$.adk.pause_kind') AS pause_kind,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.interrupt_id') AS interrupt_id,
   JSON_VALUE(attributes, '$.adk.approver') AS approver,
   COALESCE(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64)) AS INT64)) AS waited_ms,
@@ -1141,7 +1142,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_world_change_check`
 OPTIONS (
   description = "The rows WORLD_CHANGE_CHECK of events, each once.",
-  labels = [('contextgraph_digest', 'b97af96fccf9399afbca4ed7a442c0f5')]
+  labels = [('contextgraph_digest', '5c65829dca9e593ed458e3f965d83263')]
 )
 AS
 SELECT
@@ -1162,7 +1163,7 @@ SELECT
   JSON_VALUE(attributes, '$.adk.stage') AS stage,
   JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
   JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   SAFE_CAST(JSON_VALUE(content, '$.safe_to_approve') AS BOOL) AS safe_to_approve,
   SAFE_CAST(JSON_VALUE(content, '$.check_failed') AS BOOL) AS check_failed,
   COALESCE(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.total_entities') AS FLOAT64)) AS INT64)) AS total_entities,
@@ -1186,7 +1187,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_artifact_delta`
 OPTIONS (
   description = "The rows ARTIFACT_DELTA of events, each once.",
-  labels = [('contextgraph_digest', '30e768cc4692e7575bc7091da81afaf3')]
+  labels = [('contextgraph_digest', 'ffe5a6a262480f4dbd48eefada127a36')]
 )
 AS
 SELECT
@@ -1206,7 +1207,7 @@ SELECT
   JSON_VALUE(content, '$.artifact') AS artifact,
   COALESCE(SAFE_CAST(JSON_VALUE(content, '$.version') AS INT64), SAFE_CAST(ROUND(SAFE_CAST(JSON_VALUE(content, '$.version') AS FLOAT64)) AS INT64)) AS version,
   JSON_VALUE(content, '$.uri') AS uri,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.source_event_id') AS source_event_id,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
@@ -1219,7 +1220,7 @@ QUALIFY event_id IS NULL
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.adk_tool_result_rewritten`
 OPTIONS (
   description = "The rows TOOL_RESULT_REWRITTEN of events, each once.",
-  labels = [('contextgraph_digest', 'c105edb90b15f690576aa07dc7c527ec')]
+  labels = [('contextgraph_digest', 'bac580d7840f8522bc8c63d257bc1115')]
 )
 AS
 SELECT
@@ -1237,7 +1238,7 @@ SELECT
   error_message,
   is_truncated,
   JSON_VALUE(content, '$.tool') AS tool_name,
-  JSON_VALUE(attributes, '$.adk.function_call_id') AS function_call_id,
+  COALESCE(JSON_VALUE(attributes, '$.adk.call_id'), JSON_VALUE(attributes, '$.adk.function_call_id')) AS call_id,
   JSON_VALUE(attributes, '$.adk.of') AS ended_event_id,
   JSON_VALUE(attributes, '$.adk.result') AS result_digest,
   JSON_VALUE(attributes, '$.adk.app_name') AS app_name,
@@ -1297,5 +1298,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `example.com:my-project.Agents_2.events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'bf1f4a7eaf0918c9c63c6d7b110712f7'), ('contextgraph_graph', 'e6543216ee8a3eae2cc4086a205710ef'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '1ac816f0a386a31c8c30110a43aaece9'), ('contextgraph_graph', 'e6543216ee8a3eae2cc4086a205710ef'), ('contextgraph_schema_version', '1')]);
 

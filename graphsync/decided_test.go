@@ -5,7 +5,6 @@ package graphsync_test
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,17 +16,25 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
+// evidence returns all that led to a decision, by type, then key.
 func evidence(t testing.TB, g *graphsync.Graph, decision string) []entity.Canonical {
 	t.Helper()
-	found, err := g.Evidence(decision)
+	reasons, err := g.Why(decision, graphsync.WithHops(10_000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	var out []entity.Canonical
+	for _, r := range reasons {
+		out = append(out, r.Entity)
+	}
+	slices.SortFunc(out, func(a, b entity.Canonical) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
+	})
+	return out
 }
 
-// What a decision rests on does not end at the hop limit of Why.
-func TestEvidenceOfALongRun(t *testing.T) {
+// Paths that share their ends are whole all the same, beyond the hop limit of Why too.
+func TestWhyOfALongRun(t *testing.T) {
 	r := &recorder{t: t}
 	r.turn("1", "R")
 	for i := range 60 {
@@ -38,15 +45,6 @@ func TestEvidenceOfALongRun(t *testing.T) {
 	r.llm("last", "R", "ask=provision_campaign")
 	r.ask("T", "R", "ask=provision_campaign", "H", "conf", m{"budget": 50000})
 	g := build(t, r.rows)
-	found := evidence(t, g, r.key("H"))
-	if len(found) != 61 || found[0].Key != "Budget:money:50000:USD" {
-		t.Errorf("%d entities, want 60 and the budget", len(found))
-	}
-	if !slices.IsSortedFunc(found, func(a, b entity.Canonical) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
-	}) {
-		t.Error("entities are not sorted by type and key")
-	}
 	if got := why(t, g, r.key("H")); len(got) != 11 {
 		t.Errorf("why gives %d reasons within its limit, want 11", len(got))
 	}
@@ -54,7 +52,6 @@ func TestEvidenceOfALongRun(t *testing.T) {
 	if err != nil || len(reasons) != 61 {
 		t.Fatalf("%d reasons, %v", len(reasons), err)
 	}
-	// Paths that share their ends are whole all the same.
 	for _, reason := range reasons {
 		first, last := reason.Path[0], reason.Path[len(reason.Path)-1]
 		hops := 0
@@ -63,39 +60,12 @@ func TestEvidenceOfALongRun(t *testing.T) {
 				hops++
 			}
 		}
-		if first.Node.Key != reason.Entity.Seen[0].TechNode || last.Node.SpanID != "H" || last.Edge != "" || hops != reason.Hops {
-			t.Fatalf("%s: %d steps, %d of %d hops, from %s to %s", reason.Entity.Value, len(reason.Path), hops, reason.Hops, first.Node.SpanID, last.Node.SpanID)
+		from := reason.Entity.Seen[0].TechNode
+		if reason.Origin == graphsync.OriginAction {
+			from = r.key("H")
 		}
-	}
-
-	if _, err := g.Evidence("nothing"); !errors.Is(err, graphsync.ErrUnknownNode) {
-		t.Errorf("evidence of an unknown node: %v", err)
-	}
-}
-
-// Evidence is what Why finds without a limit, for every node taken as a decision.
-func TestEvidenceIsWhyWithoutALimit(t *testing.T) {
-	delegated := delegate(t)
-	resumed(delegated)
-	sessions := map[string]*recorder{"delegate": delegated}
-	for seed := range uint64(6) {
-		sessions[fmt.Sprint("random ", seed)] = randomSession(t, seed)
-	}
-	for name, r := range sessions {
-		g := build(t, r.rows)
-		for _, n := range g.Nodes() {
-			reasons, err := g.Why(n.Key, graphsync.WithHops(len(r.rows)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want []entity.Canonical
-			for _, reason := range reasons {
-				want = append(want, reason.Entity)
-			}
-			slices.SortFunc(want, func(a, b entity.Canonical) int {
-				return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
-			})
-			diff(t, name+", "+n.SpanID, want, evidence(t, g, n.Key))
+		if first.Node.Key != from || last.Node.SpanID != "H" || last.Edge != "" || hops != reason.Hops {
+			t.Fatalf("%s: %d steps, %d of %d hops, from %s to %s", reason.Entity.Value, len(reason.Path), hops, reason.Hops, first.Node.SpanID, last.Node.SpanID)
 		}
 	}
 }
@@ -171,7 +141,7 @@ func TestLaterSightingsChangeNothing(t *testing.T) {
 		r.rows = decidedBetween(t).rows
 		before := graph()
 		wantWhy, want := why(t, before, r.key("H")), evidence(t, before, r.key("H"))
-		diff(t, name+": why before", []string{"Budget $50,000 0: T / H", "Product Reels 0: A / T / H"}, wantWhy)
+		diff(t, name+": why before", []string{"Budget $50,000 0: (action) H", "Product Reels 0: (named) A / T / H"}, wantWhy)
 		reels := want[1]
 		if got := reels.Attributes["price"].Canonical() + " " + reels.Attributes["status"].Canonical(); got != "money:40000:USD text:new" {
 			t.Errorf("%s: the decision rests on %s", name, got)

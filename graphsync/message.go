@@ -1,0 +1,41 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// bringsResults reports whether a row is a message of the user that says nothing itself: it
+// answers requests or brings results of tools, and names their functions. The answers have
+// rows of their own.
+func bringsResults(e *schema.Event) bool {
+	if e.EventType != schema.UserMessageReceived || len(e.ContentParts) == 0 {
+		return false
+	}
+	var parts []struct {
+		Text       string `json:"text"`
+		Attributes string `json:"part_attributes"`
+	}
+	if json.Unmarshal(e.ContentParts, &parts) != nil {
+		return false
+	}
+	for _, p := range parts {
+		var of struct {
+			Response json.RawMessage `json:"function_response"`
+			// Rows of earlier versions name calls and answers alike.
+			Name *string `json:"function_name"`
+		}
+		if json.Unmarshal([]byte(p.Attributes), &of) != nil {
+			return false
+		}
+		if of.Response == nil && (of.Name == nil || !strings.HasPrefix(p.Text, "Function response: ")) {
+			return false
+		}
+	}
+	return len(parts) > 0
+}

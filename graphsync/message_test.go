@@ -1,0 +1,57 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// A message that only answers calls names nothing: rules read what a user says.
+func TestMessagesThatAnswerNameNothing(t *testing.T) {
+	const (
+		text   = `{"mime_type":"text/plain","text":"Strava Routes","part_attributes":"{}"}`
+		answer = `{"mime_type":"application/json","text":"Function response: buy","part_attributes":"{\"function_response\":{\"name\":\"buy\"}}"}`
+		former = `{"mime_type":"application/json","text":"Function response: buy","part_attributes":"{\"function_name\":\"buy\"}"}`
+		call   = `{"mime_type":"application/json","text":"Function: buy","part_attributes":"{\"function_name\":\"buy\"}"}`
+		looks  = `{"mime_type":"text/plain","text":"Function response: buy","part_attributes":"{}"}`
+	)
+	rules := compile(t, []graphsync.Rule{{Name: "said", In: graphsync.InContent, Event: schema.UserMessageReceived, Type: "Brief", Value: "$.text_summary"}})
+	for name, tt := range map[string]struct {
+		summary, parts string
+		want           []string
+		failed         int
+	}{
+		"a text":                      {"Strava Routes", "[" + text + "]", []string{"Strava Routes"}, 0},
+		"a text, its parts not kept":  {"Strava Routes", "", []string{"Strava Routes"}, 0},
+		"an answer":                   {"Function response: buy", "[" + answer + "]", nil, 0},
+		"answers":                     {"Function response: buy | Function response: buy", "[" + answer + "," + answer + "]", nil, 0},
+		"an answer in a former row":   {"", "[" + former + "]", nil, 0},
+		"an answer and a text":        {"Function response: buy | Strava Routes", "[" + answer + "," + text + "]", []string{"Function response: buy | Strava Routes"}, 0},
+		"a text that looks like one":  {"Function response: buy", "[" + looks + "]", []string{"Function response: buy"}, 0},
+		"a call":                      {"", "[" + call + "]", nil, 1},
+		"no text":                     {"", "[]", nil, 1},
+		"parts that are none":         {"Strava Routes", `{"a":1}`, []string{"Strava Routes"}, 0},
+		"attributes that are no JSON": {"Strava Routes", `[{"part_attributes":"x"}]`, []string{"Strava Routes"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{t: t, run: "1"}
+			e := r.add(schema.UserMessageReceived, "root", "R", "", m{"text_summary": tt.summary}, nil)
+			if tt.parts != "" {
+				e.ContentParts = []byte(tt.parts)
+			}
+			found := rules.Extract(r.rows)
+			var got []string
+			for _, e := range found.Entities {
+				got = append(got, e.Value)
+			}
+			if !slices.Equal(got, tt.want) || len(found.Failed) != tt.failed {
+				t.Errorf("%q and %d failed rows, want %q and %d: %v", got, len(found.Failed), tt.want, tt.failed, found.Failed)
+			}
+		})
+	}
+}

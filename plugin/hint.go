@@ -1,0 +1,96 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+)
+
+// approvalHint is what ADK's own tools ask with.
+func approvalHint(name string) string {
+	return fmt.Sprintf("Please approve or reject the tool call %s() by responding with a FunctionResponse with an expected ToolConfirmation payload.", name)
+}
+
+// Bounds of what a hint says of the arguments.
+const (
+	maxHintedArgs  = 5
+	maxHintedValue = 60 // bytes
+)
+
+// ownHint returns what a request says by itself. That of ADK, which speaks to a program,
+// gives way to the name of the tool and its arguments.
+func (rec *Recorder) ownHint(hint, name string, args map[string]any) string {
+	if hint != "" && hint != approvalHint(name) {
+		return hint
+	}
+	var shown map[string]any
+	data, err := json.Marshal(args)
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(rec.redact(data)))
+		d.UseNumber()
+		err = d.Decode(&shown)
+	}
+	if err != nil || len(shown) == 0 {
+		return name
+	}
+	var said []string
+	for _, key := range slices.Sorted(maps.Keys(shown)) {
+		text, scalar := scalarText(shown[key])
+		if !scalar || len(said) == maxHintedArgs {
+			continue
+		}
+		if !entity.IsAttributeName(key) {
+			key = inQuotes(key)
+		}
+		said = append(said, key+" "+text)
+	}
+	switch more := len(shown) - len(said); {
+	case len(said) == 0:
+		said = append(said, plural(more, "argument", "arguments"))
+	case more > 0:
+		said = append(said, plural(more, "more argument", "more arguments"))
+	}
+	return name + " with " + strings.Join(said, ", ")
+}
+
+// scalarText returns a value of JSON that holds no others as text: a text in quotes.
+func scalarText(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return inQuotes(v), true
+	case json.Number:
+		return clip.Text(v.String(), maxHintedValue), true
+	case bool:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+func inQuotes(s string) string {
+	return `"` + strings.ReplaceAll(clip.Text(s, maxHintedValue), `"`, "'") + `"`
+}
+
+// redact returns JSON as a row would have it; nil for what is none.
+func (rec *Recorder) redact(doc []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	w := rec.writers.Get().(*jsonenc.Writer)
+	defer rec.writers.Put(w)
+	w.Reset()
+	w.Doc(100).Value(v)
+	return bytes.Clone(w.Bytes())
+}

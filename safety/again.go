@@ -1,0 +1,145 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// maxChain is how many requests for one call may replace one another.
+const maxChain = 2
+
+// Last reports whether nobody can be asked for the same call again in its turn, if the world
+// overtakes this request too: two requests were replaced before. See [Guard.Ask].
+func (a Approval) Last() bool { return a.Chain >= maxChain }
+
+// Replaces returns the id of the request that r would replace, "" if it would replace none.
+// The error is a *[Refusal] if [Guard.Ask] would refuse r for what became of an earlier
+// request for the same call. It changes nothing.
+func (g *Guard) Replaces(ctx context.Context, r Request) (id string, err error) {
+	if g == nil {
+		return "", errNilGuard
+	}
+	defer rescue(&err)
+	digest, canonical, err := ArgsDigest(r.Args)
+	if err != nil {
+		return "", r.refuse(CodeInvalid, "", err, "The arguments of %s have no digest.", r.Tool)
+	}
+	old, err := g.overtaken(ctx, r, digest)
+	if err != nil || old.ID == "" || !r.sameTurn(old) {
+		return old.ID, err
+	}
+	snap, err := g.collect(ctx, r.Session, r.decision(canonical))
+	if err != nil {
+		return "", r.refuse(CodeStore, old.ID, err, "The record could not be read.")
+	}
+	return old.ID, r.readAgain(old, snap.Entities)
+}
+
+// overtaken returns the request for the same call that r replaces, the zero Approval if it
+// replaces none, or why r is refused whatever was read.
+func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approval, error) {
+	if !r.Chained {
+		return Approval{}, nil
+	}
+	last, err := g.ledger.Last(ctx, r.Session, r.Tool, digest, r.InvocationID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Approval{}, nil
+	case err != nil:
+		return Approval{}, r.refuse(CodeStore, "", err, "The earlier requests for this call could not be read.")
+	case last.Session != r.Session || last.Tool != r.Tool || last.ArgsDigest != digest:
+		return Approval{}, r.refuse(CodeStore, "", nil, "The ledger gave back another approval.")
+	}
+	switch same := r.sameTurn(last); {
+	case same && last.State == StateRejected:
+		return Approval{}, r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
+	case same && last.State.Open() && last.Replaces != "":
+		return Approval{}, r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
+	case last.State != StateBlocked:
+		return Approval{}, nil
+	case same && last.Last():
+		return Approval{}, r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s was asked for %d times, and each time the world had changed before it ran.", r.Tool, last.Chain+1)
+	case last.Last():
+		return Approval{}, nil // whoever began the turn begins a new chain
+	}
+	old, err := g.get(ctx, r.Session, last.ID)
+	if err != nil {
+		return Approval{}, r.refuse(CodeStore, last.ID, err, "The earlier request could not be read.")
+	}
+	return old, nil
+}
+
+// sameTurn reports whether r is asked in the turn of an earlier request.
+func (r *Request) sameTurn(old Approval) bool { return r.InvocationID == old.InvocationID }
+
+func (r *Request) decision(args []byte) Decision {
+	return Decision{Node: r.DecisionNode, Answer: r.Answer, Run: r.RunID, After: r.After, Tool: r.Tool, Args: string(args)}
+}
+
+func (r *Request) refuse(code, approvalID string, err error, format string, args ...any) error {
+	return refuse(code, Execution{Tool: r.Tool, ApprovalID: approvalID}, Report{}, err, format, args...)
+}
+
+// readAgain refuses r if the step that asks has not read everything again that had changed
+// when old was blocked.
+func (r *Request) readAgain(old Approval, now []entity.Canonical) error {
+	var report struct {
+		CheckedAt time.Time `json:"checked_at"`
+		Alerts    []Alert   `json:"alerts"`
+	}
+	if err := json.Unmarshal(old.Report, &report); err != nil || len(report.Alerts) == 0 || report.CheckedAt.IsZero() {
+		return r.refuse(CodeStore, old.ID, err, "It is not on record what had changed when %s was blocked.", r.Tool)
+	}
+	keys := make(map[[2]string]string, len(old.Entities))
+	for _, e := range old.Entities {
+		keys[[2]string{e.Type, e.Value}] = e.Key
+	}
+	present, named := byKey(now), make(map[[2]string]entity.Canonical, len(now))
+	for _, e := range now {
+		named[[2]string{e.Type, e.Value}] = e
+	}
+	var unread []string
+	for _, a := range report.Alerts {
+		name := [2]string{a.EntityType, a.Entity}
+		e, known := present[keys[name]]
+		if !known {
+			e = named[name] // what nobody had been shown
+		}
+		what := a.Attribute + " of " + a.EntityType + " " + a.Entity
+		if a.Drift == BudgetExceeded {
+			what = a.EntityType + " " + a.Entity
+		}
+		if !readSince(e, a, stored(report.CheckedAt)) && !slices.Contains(unread, what) {
+			unread = append(unread, what)
+		}
+	}
+	if len(unread) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(unread) - maxHinted; n > 0 {
+		unread, more = unread[:maxHinted], fmt.Sprintf(", and %d more", n)
+	}
+	return r.refuse(CodeDrift, old.ID, nil, "The world had changed when %s was approved, and you have not read since: %s%s. Read that, then make the same call again.",
+		r.Tool, strings.Join(unread, ", "), more)
+}
+
+// readSince reports whether the step that decides had read what an alert is about after a
+// time. A budget that was exceeded is not what had changed: any news of it counts.
+func readSince(e entity.Canonical, a Alert, since time.Time) bool {
+	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool {
+		_, has := s.Attributes[a.Attribute]
+		return s.Read && s.Source.Reading() && !s.SeenAt.Before(since) &&
+			(a.Drift == BudgetExceeded || has && !slices.Contains(s.Echoes, a.Attribute))
+	})
+}

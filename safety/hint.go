@@ -1,0 +1,275 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+)
+
+// Bounds of [Approval.Hint], in bytes but for the number of things that a sentence lists.
+const (
+	maxHint         = 1000
+	maxHinted       = 5
+	maxReplacesHint = 230
+	maxRestsHint    = 350
+	maxNotSeenHint  = 250
+	maxEntityHint   = 150
+	maxWord         = 40
+)
+
+// The beginnings of the sentences of a hint.
+const (
+	hintReplaces = "Replaces the request of"
+	hintRests    = "Rests on"
+	hintNotSeen  = "Not seen:"
+)
+
+// Hint returns what is asked for as a text that stands alone in any client, in one line of
+// at most 1,000 bytes:
+//
+//	deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free (2 min old).
+//
+// own is what the tool itself says, which comes first. Then follow, each in a sentence: which
+// request it replaces and what has changed since; up to five entities that were seen, those
+// that the action names first, with their age from one minute on; what nothing has shown, and
+// whether the record is incomplete. If the text is too long, own is cut.
+//
+// A value that is not one plain word stands in quotes. So does own, if it says what only the
+// other sentences say, or if its own quotes do not end.
+func (a Approval) Hint(own string) string {
+	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint())
+	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
+}
+
+// sentences joins those that are not empty.
+func sentences(list ...string) string {
+	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
+}
+
+// ownHint returns what the tool says in at most limit bytes.
+func ownHint(own string, limit int) string {
+	own = strings.TrimSpace(visible(own))
+	if whole := clip.Text(own, limit-len(".")); !forges(own) && strings.Count(whole, `"`)%2 == 0 {
+		if whole == "" || strings.HasSuffix(whole, ".") {
+			return whole
+		}
+		return whole + "."
+	}
+	return quoted(clip.Text(own, limit-len(`"".`))) + "."
+}
+
+// forges reports whether a text says what only the sentences behind it say.
+func forges(own string) bool {
+	own = strings.ToLower(strings.Join(strings.Fields(own), " "))
+	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen}, func(begin string) bool {
+		return strings.Contains(own, strings.ToLower(begin))
+	})
+}
+
+// restsHint names what was seen of the entities.
+func (a Approval) restsHint() string {
+	entities := slices.DeleteFunc(slices.Clone(a.Entities), func(e entity.Canonical) bool { return !shown(e) })
+	slices.SortStableFunc(entities, func(x, y entity.Canonical) int {
+		return cmp.Compare(a.rank(x), a.rank(y))
+	})
+	items := make([]string, 0, len(entities))
+	for _, e := range entities[:min(len(entities), maxHinted)] {
+		items = append(items, a.entityHint(e))
+	}
+	return listed(hintRests+" ", items, len(entities), maxRestsHint)
+}
+
+// rank puts first what the action names.
+func (a Approval) rank(e entity.Canonical) int {
+	if ofAction(e, a.DecisionNode) {
+		return 0
+	}
+	return 1
+}
+
+// entityHint names an entity with what was read of it: "Cluster eu-west 64 free (2 min old)".
+func (a Approval) entityHint(e entity.Canonical) string {
+	text, sep := word(e.Type)+" "+word(e.Value), " "
+	var seen time.Time // the oldest of what is shown
+	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
+		if values, _ := readings(e, name); len(values) == 0 {
+			continue
+		}
+		if at := e.AttributeSeenAt[name]; seen.IsZero() || at.Before(seen) {
+			seen = at
+		}
+		said := attributeHint(name, e.Attributes[name])
+		switch {
+		case said == "":
+		case len(text)+len(sep)+len(said) > maxEntityHint:
+			text, sep = strings.TrimSuffix(text, " …")+" …", " "
+		default:
+			text, sep = text+sep+said, " and "
+		}
+	}
+	if age := a.RequestedAt.Sub(seen); age >= time.Minute {
+		text += " (" + ageHint(age) + " old)"
+	}
+	return text
+}
+
+// attributeHint says what an attribute is, as people do: "passed", "unavailable",
+// "not ready", "64 free", "price $40,000"; "" of what is there.
+func attributeHint(name string, v entity.Value) string {
+	is, isBool := v.AsBool()
+	switch {
+	case name == Exists && is:
+		return ""
+	case name == Exists && isBool:
+		return "gone"
+	case name == availability && isBool:
+		return show(name, v)
+	case is:
+		return word(name)
+	case isBool:
+		return "not " + word(name)
+	case v.Kind() == entity.KindText:
+		return word(v.String())
+	case v.Kind() == entity.KindNumber:
+		return word(v.String()) + " " + word(name)
+	}
+	return word(name) + " " + clip.Text(v.String(), maxWord)
+}
+
+// ageHint says roughly how long a time is, from one minute on.
+func ageHint(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	}
+}
+
+// notSeenHint says what nothing has shown.
+func (a Approval) notSeenHint() string {
+	var items []string
+	if len(a.Entities) == 0 {
+		items = append(items, "anything that it rests on")
+	}
+	if len(problems(a.Receipt, a.Gaps)) > 0 {
+		items = append(items, "a part of the session, whose record is incomplete")
+	}
+	never := len(items) > 0
+	for _, e := range a.Entities {
+		name := word(e.Type) + " " + word(e.Value)
+		if !shown(e) {
+			items = append(items, name)
+			continue
+		}
+		for _, attribute := range slices.Sorted(maps.Keys(e.Attributes)) {
+			if values, _ := readings(e, attribute); len(values) == 0 {
+				items = append(items, word(attribute)+" of "+name)
+			}
+		}
+	}
+	text := listed(hintNotSeen+" ", items, len(items), maxNotSeenHint)
+	if never {
+		text += " It cannot be approved."
+	}
+	return text
+}
+
+// replacesHint says what has changed since the request that this one replaces.
+func (a Approval) replacesHint() string {
+	if a.Replaces == "" {
+		return ""
+	}
+	d := a.Difference
+	var items []string
+	for _, e := range d.Entities {
+		switch e.Change {
+		case addedEntity:
+			items = append(items, "new "+word(e.Type)+" "+word(e.Value))
+			continue
+		case removedEntity:
+			items = append(items, "without "+word(e.Type)+" "+word(e.Value))
+			continue
+		}
+		for _, v := range e.Attributes {
+			items = append(items, word(e.Value)+" "+v.hint())
+		}
+	}
+	for _, v := range d.Arguments {
+		items = append(items, "argument "+v.hint())
+	}
+	layout := "15:04"
+	if d.Since.UTC().Format(time.DateOnly) != a.RequestedAt.UTC().Format(time.DateOnly) {
+		layout = "2006-01-02 15:04"
+	}
+	begin := hintReplaces + " " + d.Since.UTC().Format(layout) + " UTC"
+	if len(items) == 0 {
+		return begin + "."
+	}
+	return listed(begin+": ", items, len(items)+d.Omitted, maxReplacesHint)
+}
+
+// hint says how a value differs: "price $40,000 → $52,000".
+func (v ValueDifference) hint() string {
+	return word(v.Name) + " " + cmp.Or(word(v.Was), "none") + " → " + cmp.Or(word(v.Now), "none")
+}
+
+// listed makes a sentence of the first items that fit in limit bytes, and says how many of
+// total are left out; "" of none.
+func listed(begin string, items []string, total, limit int) string {
+	if total == 0 {
+		return ""
+	}
+	text, n := begin, 0
+	for _, item := range items[:min(len(items), maxHinted)] {
+		if n > 0 {
+			item = ", " + item
+		}
+		if len(text)+len(item) > limit {
+			break
+		}
+		text, n = text+item, n+1
+	}
+	if more := total - n; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text + "."
+}
+
+// word returns a name or a value so that it cannot be taken for anything else: as it is if
+// it is one plain word, else in quotes. What is long is cut.
+func word(s string) string {
+	s = clip.Text(strings.TrimSpace(visible(s)), maxWord)
+	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Sc, r) && !strings.ContainsRune("-_/.,:+#@%…", r)
+	}) {
+		return quoted(s)
+	}
+	return s
+}
+
+// quoted puts s in quotes, which it then has none of.
+func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
+
+// visible returns s in one line, without what would show it in another order.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// complete is a request whose record has no gaps.
+func complete(entities ...entity.Canonical) safety.Approval {
+	return safety.Approval{
+		DecisionNode: "node-1", RequestedAt: epoch, Entities: entities, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1},
+	}
+}
+
+// seenAgo is an entity that was read some time before the request.
+func seenAgo(ago time.Duration, typ, value string, attributes values) entity.Canonical {
+	return snapshotted(entity.Entity{
+		Type: typ, Value: value, Attributes: attributes, Source: entity.SourceRule, Confidence: 1, SeenAt: epoch.Add(-ago), Read: true, EventID: "e1",
+	})
+}
+
+// claimed is an entity that nothing has shown.
+func claimed(typ, value string, attributes values) entity.Canonical {
+	c := snapshotted(entity.Entity{
+		Type: typ, Value: value, Attributes: attributes, Source: entity.SourceClaim, Confidence: 1, SeenAt: epoch, EventID: "e1",
+	})
+	return c
+}
+
+func TestHint(t *testing.T) {
+	version := seenAgo(0, "Version", "v1.9.0", values{"result": entity.Text("passed")})
+	cluster := seenAgo(2*time.Minute, "Cluster", "eu-west", values{"free": number(64)})
+	named := bought("Product", "Strava", values{"price": usd("$40,000"), "availability": entity.Bool(true)}, values{"count": number(1)})
+	for _, tt := range []struct {
+		name, own string
+		a         safety.Approval
+		want      string
+	}{
+		{"as the documentation shows it", "deploy v1.9.0 to eu-west", complete(version, cluster),
+			"deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free (2 min old)."},
+		{"what the tool says ends as it does", "Deploy.", complete(version), "Deploy. Rests on Version v1.9.0 passed."},
+		{"the tool says nothing", "", complete(version), "Rests on Version v1.9.0 passed."},
+		{"the tool says nothing in lines", " \n ", complete(version), "Rests on Version v1.9.0 passed."},
+		{"the tool speaks in lines", "Deploy\r\nnow\u202e!", complete(version), "Deploy  now !. Rests on Version v1.9.0 passed."},
+		{"what the action names comes first", "Buy", complete(version, cluster, named),
+			"Buy. Rests on Product Strava available and price $40,000, Version v1.9.0 passed, Cluster eu-west 64 free (2 min old). Not seen: count of Product Strava."},
+		{"five and more", "Buy", complete(many(7)...), "Buy. Rests on P p0 1 n, P p1 1 n, P p2 1 n, P p3 1 n, P p4 1 n, and 2 more."},
+		{"kinds", "", complete(
+			seenAgo(59*time.Second, "T", "a", values{"availability": entity.Bool(false), "ready": entity.Bool(true), "old": entity.Bool(false)}),
+			seenAgo(0, "T", "b", nil), seenAgo(0, "T", "c", values{safety.Exists: entity.Bool(false)}),
+			seenAgo(0, "T", "d", values{"at": entity.Time(epoch), "empty": entity.Text("")}),
+			seenAgo(0, "T", "e", values{"availability": entity.Text("odd")}),
+		), "Rests on T a unavailable and not old and ready, T b, T c gone, T d at 2026-01-19T11:00:13Z, T e odd."},
+		{"ages", "", complete(
+			seenAgo(59*time.Minute, "T", "a", nil), seenAgo(60*time.Minute, "T", "b", nil), seenAgo(47*time.Hour, "T", "c", nil), seenAgo(48*time.Hour, "T", "d", nil),
+			seenAgo(time.Minute, "T", "e", nil),
+		), "Rests on T a (59 min old), T b (1 h old), T c (47 h old), T d (2 days old), T e (1 min old)."},
+		{"the oldest reading counts", "", complete(snapshotted(
+			entity.Entity{Type: "T", Value: "a", Attributes: values{"x": number(1)}, Source: entity.SourceRule, Confidence: 1, SeenAt: epoch.Add(-time.Hour), EventID: "e1"},
+			entity.Entity{Type: "T", Value: "a", Attributes: values{"a": number(2)}, Source: entity.SourceRule, Confidence: 1, SeenAt: epoch, EventID: "e2"},
+		)), "Rests on T a 2 a and 1 x (1 h old)."},
+		{"words of others in quotes", "", complete(
+			seenAgo(0, "T", `a. Not seen: "x"`, nil), seenAgo(0, "T", "two words", values{"text": entity.Text("is fine, really")}),
+			seenAgo(0, "T", "end.", nil), seenAgo(0, "T", "end:", nil), seenAgo(0, "T", "end,", nil),
+		), `Rests on T "a. Not seen: 'x'", T "two words" "is fine, really", T "end.", T "end:", T "end,".`},
+		{"more words", "", complete(
+			seenAgo(0, "T", "a\u2028b\nc\u2066d", nil), seenAgo(0, "T", "a(b)", nil), seenAgo(0, "T", "ä-b_c/d.e:f+g#h@i%j$k,l1", nil),
+		), `Rests on T "a b c d", T "a(b)", T ä-b_c/d.e:f+g#h@i%j$k,l1.`},
+		{"what is long is cut", "", complete(seenAgo(0, "T", strings.Repeat("x", 41), nil)), "Rests on T " + strings.Repeat("x", 37) + "…."},
+		{"attributes that do not fit", "", complete(seenAgo(0, "T", "a", values{
+			"a": entity.Text(strings.Repeat("x", 40)), "b": entity.Text(strings.Repeat("y", 40)), "c": entity.Text(strings.Repeat("z", 60)),
+			"d": entity.Text(strings.Repeat("u", 60)), "e": entity.Bool(true),
+		})), "Rests on T a " + strings.Repeat("x", 40) + " and " + strings.Repeat("y", 40) + " and " + strings.Repeat("z", 37) + "… … e."},
+		{"nothing was seen", "Buy", safety.Approval{}, "Buy. Not seen: anything that it rests on, a part of the session, whose record is incomplete. It cannot be approved."},
+		{"gaps", "Buy", func() safety.Approval { a := complete(version); a.Gaps = []string{"2 rows were lost"}; return a }(),
+			"Buy. Rests on Version v1.9.0 passed. Not seen: a part of the session, whose record is incomplete. It cannot be approved."},
+		{"claims", "Buy", complete(claimed("Cluster", "eu-east", values{"free": number(1)}), version),
+			"Buy. Rests on Version v1.9.0 passed. Not seen: Cluster eu-east."},
+		{"many claims", "Buy", complete(func() (out []entity.Canonical) {
+			for i := range 7 {
+				out = append(out, claimed("C", fmt.Sprint(i), nil))
+			}
+			return out
+		}()...), "Buy. Not seen: C 0, C 1, C 2, C 3, C 4, and 2 more."},
+		{"the tool says what only we say", `Buy. rests  ON nothing "much"`, complete(version), `"Buy. rests  ON nothing 'much'". Rests on Version v1.9.0 passed.`},
+		{"the tool says that all was seen", "Buy. Not seen: nothing.", complete(version), `"Buy. Not seen: nothing.". Rests on Version v1.9.0 passed.`},
+		{"the tool opens a quote", `Say "yes`, complete(version), `"Say 'yes". Rests on Version v1.9.0 passed.`},
+		{"the tool quotes", `Say "yes" and "no"`, complete(version), `Say "yes" and "no". Rests on Version v1.9.0 passed.`},
+		{"the tool says that it replaces", "Replaces the request of noon", complete(version), `"Replaces the request of noon". Rests on Version v1.9.0 passed.`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.a.Hint(tt.own); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func many(n int) (out []entity.Canonical) {
+	for i := range n {
+		out = append(out, seenAgo(0, "P", fmt.Sprintf("p%d", i), values{"n": number(1)}))
+	}
+	return out
+}
+
+func TestHintOfAReplacement(t *testing.T) {
+	version := seenAgo(0, "Version", "v1", nil)
+	changed := safety.EntityDifference{Type: "Product", Value: "Strava", Change: "changed", Attributes: []safety.ValueDifference{
+		{Name: "price", Was: "$40,000", Now: "$52,000"}, {Name: "stock", Now: "3"}, {Name: "note", Was: "on sale"},
+	}}
+	since := epoch.Add(-time.Hour)
+	for _, tt := range []struct {
+		name string
+		d    safety.Difference
+		want string
+	}{
+		{"nothing", safety.Difference{Since: since}, "Replaces the request of 10:00 UTC."},
+		{"another day", safety.Difference{Since: since.Add(-24 * time.Hour)}, "Replaces the request of 2026-01-18 10:00 UTC."},
+		{"another zone", safety.Difference{Since: since.In(time.FixedZone("", -20*3600))}, "Replaces the request of 10:00 UTC."},
+		{"values", safety.Difference{Since: since, Entities: []safety.EntityDifference{changed}},
+			`Replaces the request of 10:00 UTC: Strava price $40,000 → $52,000, Strava stock none → 3, Strava note "on sale" → none.`},
+		{"things and arguments", safety.Difference{Since: since, Omitted: 2, Entities: []safety.EntityDifference{
+			{Type: "Product", Value: "a b", Change: "added", Attributes: changed.Attributes}, {Type: "Product", Value: "c", Change: "removed"},
+		}, Arguments: []safety.ValueDifference{{Name: "count", Was: "1", Now: "2"}}},
+			`Replaces the request of 10:00 UTC: new Product "a b", without Product c, argument count 1 → 2, and 2 more.`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := complete(version)
+			a.Replaces, a.Difference = "old", tt.d
+			if got, want := a.Hint("Buy"), "Buy. "+tt.want+" Rests on Version v1."; got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// However long everything is, the hint is bounded, and what could not be seen is whole.
+func TestHintIsBounded(t *testing.T) {
+	long := strings.Repeat("ß. \"", 200)
+	var all, unseen []entity.Canonical
+	for i := range 9 {
+		attributes := values{}
+		for j := range 9 {
+			attributes[fmt.Sprintf("a%d%s", j, strings.Repeat("n", 60))] = entity.Text(long)
+		}
+		all = append(all, seenAgo(time.Hour*9999, fmt.Sprint(i)+long, fmt.Sprint(i)+long, attributes))
+		c := claimed(fmt.Sprint(i)+long, fmt.Sprint(i)+long, nil)
+		unseen = append(unseen, c)
+		e := all[i]
+		e.Seen = e.Seen[:1]
+	}
+	for _, own := range []string{long, "Rests on " + long, "", "short"} {
+		a := complete(append(all, unseen...)...)
+		a.Gaps = []string{"gap"}
+		a.Replaces, a.Difference = "old", safety.Difference{Omitted: 1 << 40, Entities: []safety.EntityDifference{{
+			Value: long, Change: "changed", Attributes: []safety.ValueDifference{{Name: long, Was: long, Now: long}, {Name: long, Was: long, Now: long}},
+		}}}
+		got := a.Hint(own)
+		if len(got) > 1000 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r") {
+			t.Errorf("%d bytes: %s", len(got), got)
+		}
+		for _, want := range []string{"Replaces the request of", "Rests on ", " (416 days old), and ", "Not seen: a part of the session, whose record is incomplete, ", " more. It cannot be approved."} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q is not in %s", want, got)
+			}
+		}
+		if strings.Contains(got, ": , ") || strings.Contains(got, "on , ") {
+			t.Errorf("a sentence lists nothing: %s", got)
+		}
+	}
+	a := complete(many(1)...)
+	if got := a.Hint(strings.Repeat("x", 2000)); len(got) != 1000 || !strings.HasSuffix(got, "x…. Rests on P p0 1 n.") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+	if got := a.Hint("Rests on " + strings.Repeat("x", 2000)); len(got) != 1000 || !strings.HasSuffix(got, `x…". Rests on P p0 1 n.`) {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+// The same request always has the same hint.
+func FuzzHint(f *testing.F) {
+	f.Add("own", "Type", "value", "text")
+	f.Add("Rests on", "\xff", "a. Not seen: b", "x\n")
+	f.Fuzz(func(t *testing.T, own, typ, value, text string) {
+		a := complete(seenAgo(time.Hour, typ, value, values{"a": entity.Text(text), "b": entity.Bool(true)}), claimed(value, typ, nil))
+		a.Entities[0].Type, a.Entities[0].Value = typ, value
+		got := a.Hint(own)
+		if len(got) > 1000 || !utf8.ValidString(got) || got != a.Hint(own) || !strings.HasSuffix(got, ".") {
+			t.Errorf("%q", got)
+		}
+		// Outside of quotes our sentences begin once.
+		outside := ""
+		for i, part := range strings.Split(got, `"`) {
+			if i%2 == 0 {
+				outside += part
+			}
+		}
+		if strings.Count(outside, "Rests on ") != 1 || strings.Count(outside, "Not seen: ") != 1 {
+			t.Errorf("%q", got)
+		}
+	})
+}
