@@ -385,7 +385,7 @@ func (r *planRun) apply(part string) (later func()) {
 		}
 		p.config = strings.ReplaceAll(p.config, old, new)
 	}
-	if part == "nothing" {
+	if part == "nothing" || part == "the same request" {
 		return nil
 	}
 	if m := changed.FindStringSubmatch(part); m != nil {

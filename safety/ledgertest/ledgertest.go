@@ -72,7 +72,7 @@ func Pending(n int) safety.Approval {
 		Needs:   map[string]map[string]safety.Need{es[0].Key: {"price": {Condition: "at most $30,000", Problem: "it is $40,000"}}},
 		Receipt: safety.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
 		NotChosen: safety.NotChosen{Total: 7, Entities: []safety.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
-		Replaces: fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
+		Replaces:  fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
 			Since: start, Omitted: 3, Arguments: []safety.ValueDifference{{Name: "n", Was: "1"}},
 			Entities: []safety.EntityDifference{{Type: "Product", Value: "Strava", Change: "changed", Attributes: []safety.ValueDifference{{Name: "price", Was: "$1", Now: "$2"}}}},
 		},
