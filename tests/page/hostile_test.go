@@ -89,9 +89,12 @@ func (p *poison) fill(v reflect.Value, field string, spare map[string]bool) {
 		}
 	case reflect.Map:
 		if v.Type().Elem().Kind() == reflect.String && v.CanSet() {
-			m := reflect.MakeMap(v.Type())
+			m, of := reflect.MakeMap(v.Type()), p
+			if field == "Conditions" {
+				of = &poison{n: p.n} // the other fields get the texts that they had without them
+			}
 			for range 4 {
-				m.SetMapIndex(reflect.ValueOf(p.next()), reflect.ValueOf(p.next()))
+				m.SetMapIndex(reflect.ValueOf(of.next()), reflect.ValueOf(of.next()))
 			}
 			m.SetMapIndex(reflect.ValueOf("__proto__"), reflect.ValueOf("polluted"))
 			v.Set(m)
@@ -151,7 +154,7 @@ func TestHostileTexts(t *testing.T) {
 					a := &s.Approvals[j]
 					a.ID, a.Kind = x.next(), "confirmation"
 					a.Warnings = append(a.Warnings, corpus...)
-					a.Checks[len(a.Checks)-1].Warnings = []safety.Alert{{Entity: x.next(), Drift: safety.DriftType(x.next()), Before: x.next(), After: x.next(), Recommendation: x.next()}}
+					a.Checks[len(a.Checks)-1].Warnings = []safety.Alert{{Entity: x.next(), Drift: safety.DriftType(x.next()), Condition: corpus[0], Before: x.next(), After: x.next(), Recommendation: x.next()}}
 				}
 				for j := range s.Entities {
 					s.Entities[j].Type = x.next()
