@@ -18,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -88,6 +89,15 @@ func TestAlternativeDoesNotCount(t *testing.T) {
 			}
 			if len(a.Entities) != 1 {
 				t.Errorf("%d entities count, want the chosen one", len(a.Entities))
+			}
+			shapes, err := contract.LoadShapes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range h.rows(sess) {
+				for _, f := range shapes.Check(&e, contract.Ours) {
+					t.Errorf("%s: %s", e.EventType, f)
+				}
 			}
 		})
 	}

@@ -107,6 +107,9 @@ type Counted struct {
 // advise says, in all that is wrong with an entity that the action does not name, what keeps
 // it from being a mere alternative.
 func (q *inquiry) advise(t target, x *examined) {
+	if len(x.alerts) == 0 && len(x.failures) == 0 {
+		return
+	}
 	remedy := q.remedy(t)
 	if remedy == "" {
 		return
