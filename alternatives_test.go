@@ -18,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -89,6 +90,15 @@ func TestAlternativeDoesNotCount(t *testing.T) {
 			if len(a.Entities) != 1 {
 				t.Errorf("%d entities count, want the chosen one", len(a.Entities))
 			}
+			shapes, err := contract.LoadShapes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range h.rows(sess) {
+				for _, f := range shapes.Check(&e, contract.Ours) {
+					t.Errorf("%s: %s", e.EventType, f)
+				}
+			}
 		})
 	}
 }
@@ -121,7 +131,7 @@ func TestWhatIsNoAlternative(t *testing.T) {
 		}, []string{"find", "look"}, `says alternatives: row `},
 		"a second rule over the same result does not say so": {func(x setup) {
 			rule(x.o, func(r *contextgraph.ExtractConfig) { r.Alternatives = false })
-		}, []string{"find"}, `write alternatives: true there`},
+		}, []string{"find"}, `write alternatives: true in rule "also"`},
 		"the entry that the action names is shown by another rule": {func(x setup) {
 			x.o.cfg.Extract[0].Each = "$.items[1:]"
 			rule(x.o, func(r *contextgraph.ExtractConfig) { r.Each = "$.items[0]" })
@@ -176,8 +186,8 @@ extract:
 	for name, test := range map[string]struct {
 		text, want string
 	}{
-		"a rule of a file":       {list + bought, `"buy" does not name it: if the entries of rule "offers" (test.yaml:3) are only a choice, write alternatives: true there.`},
-		"no rule for the action": {list, `"buy" does not name it, nor any other Product: add a rule with in: action that finds those in its arguments; if the entries of rule "offers" (test.yaml:3) are only a choice, write alternatives: true there.`},
+		"a rule of a file":       {list + bought, `"buy" does not name it: if these are only a choice, write alternatives: true in rule "offers" (test.yaml:3).`},
+		"no rule for the action": {list, `"buy" does not name it, nor any other Product: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments, and write alternatives: true in rule "offers" (test.yaml:3).`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := twoProducts(t)
@@ -203,7 +213,7 @@ extract:
 		h.say("find")
 		got := h.settle(h.say("buy it"), nil)
 		h.wantRefused(got, safety.ReasonTimeout)
-		const want = `"buy" does not name it: if the entries of rule "found" are only a choice, write alternatives: true there.`
+		const want = `"buy" does not name it: if these are only a choice, write alternatives: true in rule "found".`
 		if text := got["failures"].([]any)[0].(map[string]any)["detail"].(string); !strings.HasSuffix(text, want) {
 			t.Errorf("the failure does not end in %q: %s", want, text)
 		}

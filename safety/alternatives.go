@@ -108,6 +108,9 @@ type Counted struct {
 // advise says, in all that is wrong with an entity that the action does not name, what keeps
 // it from being a mere alternative.
 func (q *inquiry) advise(t target, x *examined) {
+	if len(x.alerts) == 0 && len(x.failures) == 0 {
+		return
+	}
 	remedy := q.remedy(t)
 	if remedy == "" {
 		return
@@ -136,21 +139,22 @@ func (q *inquiry) remedy(t target) string {
 	if listed {
 		rules = ruleAt(counted.Rule, counted.Place)
 	}
-	write := fmt.Sprintf("if the entries of %s are only a choice, write alternatives: true there.", rules)
+	write := fmt.Sprintf("write alternatives: true in %s.", rules)
 	switch {
 	case !listed && rules == "":
 		return ""
 	case !slices.ContainsFunc(q.targets, func(o target) bool { return o.action && o.entity.Type == e.Type }):
+		text := fmt.Sprintf("%s does not name it, nor any other %s: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments", tool, clip.Text(oneLine(e.Type), 40))
 		if listed && (counted.Alternatives || !counted.Result) {
-			write = "what it names can be told from the alternatives then."
+			return text + "."
 		}
-		return fmt.Sprintf("%s does not name it, nor any other %s: add a rule with in: action that finds those in its arguments; %s", tool, clip.Text(oneLine(e.Type), 40), write)
+		return text + ", and " + write
 	case !listed:
-		return fmt.Sprintf("%s does not name it: %s", tool, write)
+		return fmt.Sprintf("%s does not name it: if these are only a choice, %s", tool, write)
 	case counted.Alternatives:
 		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: row %d shows nothing by this rule that %s names.", tool, rules, counted.Row, tool)
 	case counted.Result:
-		return fmt.Sprintf("%s does not name it, and it counts because of row %d: %s", tool, counted.Row, write)
+		return fmt.Sprintf("%s does not name it, and it counts because of row %d: if these are only a choice, %s", tool, counted.Row, write)
 	case counted.Rule != "":
 		return fmt.Sprintf("%s does not name it, and it counts because %s names it in row %d.", tool, ruleAt(counted.Rule, counted.Place), counted.Row)
 	default:
@@ -167,9 +171,9 @@ func (q *inquiry) rulesOf(typ string) string {
 			rules = append(rules, rule)
 		}
 	}
-	text := strings.Join(rules[:min(len(rules), 2)], " or ")
+	text := strings.Join(rules[:min(len(rules), 2)], " and ")
 	if more := len(rules) - 2; more > 0 {
-		text += fmt.Sprintf(" or %s", count(more, "more rule"))
+		text += fmt.Sprintf(" and %s", count(more, "more rule"))
 	}
 	return text
 }

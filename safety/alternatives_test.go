@@ -137,8 +137,8 @@ func TestWhatCountedStaysRequired(t *testing.T) {
 func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 	offers := safety.Expected{Type: "Product", Attribute: "price", Rule: "offers", Tool: "search", Place: "c.yaml:12"}
 	named := `"provision_campaign" does not name it`
-	nor := named + `, nor any other Product: add a rule with in: action that finds those in its arguments; `
-	write := `if the entries of rule "offers" (c.yaml:12) are only a choice, write alternatives: true there.`
+	nor := named + `, nor any other Product: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments`
+	write := `if these are only a choice, write alternatives: true in rule "offers" (c.yaml:12).`
 	said := called("other", saidBy(entity.SourceClaim, values{"price": usd("$9")}), saidBy(entity.SourceDeclared, values{"price": usd("$9")}))
 	for name, test := range map[string]struct {
 		chosen, other entity.Canonical
@@ -148,22 +148,22 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 	}{
 		"a rule": {chosen, other, []safety.Expected{offers}, nil, named + ": " + write},
 		"a rule of a program": {chosen, other, []safety.Expected{{Type: "Product", Rule: "offers", Tool: "search"}}, nil,
-			named + `: if the entries of rule "offers" are only a choice, write alternatives: true there.`},
+			named + `: if these are only a choice, write alternatives: true in rule "offers".`},
 		"its attributes are one rule": {chosen, other, []safety.Expected{offers, {Type: "Product", Attribute: "reach", Rule: "offers", Tool: "search", Place: "c.yaml:12"}}, nil, named + ": " + write},
 		"two rules": {chosen, other, priceRules[:3], nil,
-			named + `: if the entries of rule "offers" or rule "audience" are only a choice, write alternatives: true there.`},
+			named + `: if these are only a choice, write alternatives: true in rule "offers" and rule "audience".`},
 		"three rules": {chosen, other, priceRules[:4], nil,
-			named + `: if the entries of rule "offers" or rule "audience" or 1 more rule are only a choice, write alternatives: true there.`},
+			named + `: if these are only a choice, write alternatives: true in rule "offers" and rule "audience" and 1 more rule.`},
 		"four rules": {chosen, other, append([]safety.Expected{offers}, priceRules[:4]...), nil,
-			named + `: if the entries of rule "offers" (c.yaml:12) or rule "offers" or 2 more rules are only a choice, write alternatives: true there.`},
+			named + `: if these are only a choice, write alternatives: true in rule "offers" (c.yaml:12) and rule "offers" and 2 more rules.`},
 		"no rule over a result":       {chosen, other, []safety.Expected{{Type: "Product", Rule: "rows"}}, nil, ""},
 		"only a rule of another type": {chosen, other, priceRules[4:], nil, ""},
 		"no rule shows it":            {chosen, said, []safety.Expected{offers}, nil, ""},
-		"the action names nothing":    {called("chosen", readAt("$10")), other, []safety.Expected{offers}, nil, nor + write},
+		"the action names nothing":    {called("chosen", readAt("$10")), other, []safety.Expected{offers}, nil, nor + `, and write alternatives: true in rule "offers" (c.yaml:12).`},
 		"the action names another type": {snapshotted(entity.Entity{Type: "Budget", Value: "b", Confidence: 1, SeenAt: epoch, EventID: "e", Source: entity.SourceAction, TechNode: "node-1"}),
-			other, []safety.Expected{offers}, nil, nor + write},
+			other, []safety.Expected{offers}, nil, nor + `, and write alternatives: true in rule "offers" (c.yaml:12).`},
 		"another sighting by a rule over results": {chosen, other, []safety.Expected{offers, {Type: "Product", Rule: "got", Tool: "get"}}, &safety.Counted{Row: 7, Rule: "got", Place: "c.yaml:20", Result: true},
-			named + `, and it counts because of row 7: if the entries of rule "got" (c.yaml:20) are only a choice, write alternatives: true there.`},
+			named + `, and it counts because of row 7: if these are only a choice, write alternatives: true in rule "got" (c.yaml:20).`},
 		"another sighting in words": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said", Place: "c.yaml:20"},
 			named + `, and it counts because rule "said" (c.yaml:20) names it in row 7.`},
 		"another sighting by no rule": {chosen, said, []safety.Expected{offers}, &safety.Counted{Row: 7},
@@ -171,11 +171,11 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 		"a row without the chosen": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
 			named + `, and it counts although rule "offers" (c.yaml:12) says alternatives: row 7 shows nothing by this rule that "provision_campaign" names.`},
 		"alternatives, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
-			nor + "what it names can be told from the alternatives then."},
+			nor + "."},
 		"words, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said"},
-			nor + "what it names can be told from the alternatives then."},
+			nor + "."},
 		"a result, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "got", Result: true},
-			nor + `if the entries of rule "got" are only a choice, write alternatives: true there.`},
+			nor + `, and write alternatives: true in rule "got".`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, test.chosen, test.other)
@@ -251,7 +251,7 @@ func TestRemedyIsNotCutOff(t *testing.T) {
 	}
 	b.world.states[strange.Key] = safety.State{Attributes: values{"price": entity.Text(long)}}
 	b.ask()
-	const end = " are only a choice, write alternatives: true there."
+	const end = " and 1 more rule."
 	found := 0
 	for _, f := range b.check().Failures() {
 		if f.Entity == strange.Value {

@@ -62,6 +62,14 @@ func TestNotChosenIsPrinted(t *testing.T) {
 			t.Errorf("the request does not print %q:\n%s", want, tab)
 		}
 	}
+	long := strings.Repeat("x ", 150) + "remedy"
+	tab = new(table)
+	(&approvalCard{tab, &inspect.Approval{Checks: []inspect.Check{{
+		Alerts: []safety.Alert{{Recommendation: long}}, Failures: []safety.Failure{{Reason: "error", Detail: long}},
+	}}}, demoNow}).write()
+	if n := strings.Count(tab.String(), "remedy\n"); n != 2 {
+		t.Errorf("%d of 2 remedies are printed:\n%s", n, tab)
+	}
 	tab = new(table)
 	(&approvalCard{tab, &inspect.Approval{}, demoNow}).write()
 	if strings.Contains(tab.String(), "Not chosen") {

@@ -265,7 +265,7 @@ func (c *approvalCard) checks() {
 			c.alert("warns", yellow, l)
 		}
 		for _, f := range k.Failures {
-			c.line("  ", cell{"! failed", red}, "  ", cell{text: f.String()})
+			c.line("  ", cell{"! failed", red}, "  ", printable(f.String()))
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (c *approvalCard) alert(effect string, s style, l safety.Alert) {
 	}
 	c.line("  ", c.paint(fmt.Sprintf("%-6s %.2f", effect, l.Severity), s), "  ",
 		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, change, l.Drift)})
-	c.line("               ", cell{l.Recommendation, dim})
+	c.line("               ", c.paint(printable(l.Recommendation), dim)) // its end says what to do
 }
 
 func (c *approvalCard) decisions() {

@@ -251,14 +251,14 @@ func (r *checked) table(t *table, now time.Time) {
 				change += fmt.Sprintf(" (%+.4g%%)", *al.ChangePercent)
 			}
 			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, change, al.Severity)})
-			t.line("  ", cell{al.Recommendation, dim})
+			t.line("  ", t.paint(printable(al.Recommendation), dim)) // its end says what to do
 		}
 	}
 	for _, failure := range r.Report.Failures() {
 		if failure.Reason == safety.ReasonNeedsAgent {
 			continue // said once for each type, below
 		}
-		t.line(cell{"! " + failure.Reason, red}, ": ", cell{text: strings.TrimPrefix(failure.String(), failure.Reason+": ")})
+		t.line(cell{"! " + failure.Reason, red}, ": ", printable(strings.TrimPrefix(failure.String(), failure.Reason+": ")))
 	}
 	for _, typ := range slices.Sorted(maps.Keys(r.NeedsAgent)) {
 		t.line(cell{"? needs the agent", yellow}, ": ", cell{text: typ + ": " + r.NeedsAgent[typ]})
