@@ -20,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/runner"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -164,6 +165,20 @@ func TestAskedAgainAfterDrift(t *testing.T) {
 		}
 		if found != 1 {
 			t.Errorf("%d rows of requests name what they replace, want 1", found)
+		}
+		// What people look at says it, with the ledger and from rows alone.
+		as = h.approvals(sess)
+		for what, ledger := range map[string][]safety.Approval{"the ledger": as, "the rows": nil} {
+			seen, err := inspect.New(inspect.Record{Session: key(sess), Rows: h.rows(sess), Approvals: ledger}, h.clock.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(seen.Approvals) != 2 || seen.Approvals[0].Replaces != "" || seen.Approvals[1].Replaces != as[0].ID {
+				t.Fatalf("by %s: %+v", what, seen.Approvals)
+			}
+			if diff := cmp.Diff(&as[1].Difference, seen.Approvals[1].Difference); diff != "" {
+				t.Errorf("by %s the difference is (-want +got):\n%s", what, diff)
+			}
 		}
 	})
 }

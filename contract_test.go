@@ -385,6 +385,7 @@ type normaliser struct{ names map[string]string }
 var volatile = regexp.MustCompile(`(adk-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}` +
 	`|[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}` +
 	`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)` +
+	`|\d\d:\d\d UTC` +
 	`|127\.0\.0\.1:\d+` +
 	`|file://[^"]*?/\d{4}-\d\d-\d\d/`)
 

@@ -61,10 +61,10 @@ func sentences(list ...string) string {
 func ownHint(own string, limit int) string {
 	own = strings.TrimSpace(visible(own))
 	if whole := clip.Text(own, limit-len(".")); !forges(own) && strings.Count(whole, `"`)%2 == 0 {
-		if whole == "" || strings.HasSuffix(whole, ".") {
-			return whole
+		if whole != "" && !strings.ContainsAny(whole[len(whole)-1:], ".!?") {
+			whole += "."
 		}
-		return whole + "."
+		return whole
 	}
 	return quoted(clip.Text(own, limit-len(`"".`))) + "."
 }

@@ -1,0 +1,148 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// clerked is a session whose root hands over to a clerk when its call is refused. Both call
+// the same tool with the same arguments.
+func clerked(t *testing.T, contents llmagent.IncludeContents, opts ...option) (h *harness, clerkTold *[]map[string]any) {
+	t.Helper()
+	h = newHarness(t, opts...)
+	told := []map[string]any{}
+	calls := 0
+	clerk := mustAgent(t, llmagent.Config{
+		Name: "clerk", Description: "buys", Tools: h.tools[1:], IncludeContents: contents,
+		Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if last := adktest.LastResponse(req); last != nil && last.Name == "buy" && calls > 0 {
+				told = append(told, unstreamed(last.Response))
+				return adktest.Text("Done."), nil
+			}
+			calls++
+			return adktest.Call("buy", same(0)), nil
+		}},
+	})
+	h.serve(mustAgent(t, llmagent.Config{
+		Name: "root", Tools: h.tools, SubAgents: []agent.Agent{clerk},
+		Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			last := adktest.LastResponse(req)
+			switch {
+			case last == nil:
+				return adktest.Call("search", map[string]any{"query": "routes"}), nil
+			case last.Name == "search":
+				return adktest.Call("buy", same(0)), nil
+			}
+			return adktest.Call("transfer_to_agent", map[string]any{"agent_name": "clerk"}), nil
+		}},
+	}))
+	return h, &told
+}
+
+// Another agent that makes the same call goes on with the chain: if it has read the refusal
+// it asks for what replaces the request, if it has not it is told to, and if a person said no
+// it may not ask at all.
+func TestAskedAgainByAnotherAgent(t *testing.T) {
+	t.Run("that read the refusal", func(t *testing.T) {
+		h, _ := clerked(t, llmagent.IncludeContentsDefault)
+		id, _ := h.ask(sess)
+		h.world.set("$52,000", true)
+		only(t, h.decide(id, true))
+		as := h.wantStates(safety.StateBlocked, safety.StatePending)
+		if as[1].Agent != "clerk" || as[1].Replaces != as[0].ID {
+			t.Errorf("%s asks and replaces %q", as[1].Agent, as[1].Replaces)
+		}
+	})
+	t.Run("that read nothing", func(t *testing.T) {
+		h, told := clerked(t, llmagent.IncludeContentsNone)
+		id, _ := h.ask(sess)
+		h.world.set("$52,000", true)
+		if calls := h.decide(id, true); len(calls) != 0 {
+			t.Fatal("an agent asks that has not read what its peer was told")
+		}
+		h.wantStates(safety.StateBlocked)
+		if len(*told) != 1 || (*told)[0]["reason"] != safety.CodeDrift || !strings.Contains(fmt.Sprint((*told)[0]["message"]), "you have not read since: price of") {
+			t.Errorf("the clerk was told %v", *told)
+		}
+	})
+	t.Run("after a rejection", func(t *testing.T) {
+		h, told := clerked(t, llmagent.IncludeContentsDefault)
+		id, _ := h.ask(sess)
+		if calls := h.decide(id, false); len(calls) != 0 {
+			t.Fatal("another agent asks a person who said no")
+		}
+		h.wantStates(safety.StateRejected)
+		if len(*told) != 1 || (*told)[0]["reason"] != safety.CodeRejected {
+			t.Errorf("the clerk was told %v", *told)
+		}
+	})
+}
+
+// Two processes that resume one turn at the same time ask once.
+func TestAskedAgainByTwoProcesses(t *testing.T) {
+	for range 3 {
+		a := againHarness(t, &again{})
+		b := againHarness(t, &again{}, func(o *options) { o.cfg.Journal.Path = a.path })
+		for _, h := range []*harness{a, b} {
+			h.sessions, h.world = a.sessions, a.world
+			h.serve(mustAgent(t, llmagent.Config{Name: "root", Tools: h.tools, Model: h.model}))
+		}
+		id, _ := a.ask(sess)
+		a.world.set("$52,000", true)
+		b.world.set("$52,000", true)
+		var wg sync.WaitGroup
+		for _, h := range []*harness{a, b} {
+			wg.Go(func() {
+				_, _ = adktest.TryRun(context.WithoutCancel(t.Context()), h.runner, user, sess, adktest.Answer(id, true))
+			})
+		}
+		wg.Wait()
+		as := a.approvals(sess)
+		replacing := 0
+		for _, p := range as[1:] {
+			if p.Replaces == as[0].ID {
+				replacing++
+			} else {
+				t.Errorf("a request replaces %q", p.Replaces)
+			}
+		}
+		if replacing > 1 || a.bought.Load()+b.bought.Load() != 0 {
+			t.Errorf("%d requests replace the first, bought %d times", replacing, a.bought.Load()+b.bought.Load())
+		}
+	}
+}
+
+// A model that does nothing but ask ends its run, whatever a person answers.
+func TestAskedAgainForever(t *testing.T) {
+	m := &again{}
+	h := againHarness(t, m)
+	id, _ := h.ask(sess)
+	price := 50
+	for range 10 {
+		price++
+		h.world.set(fmt.Sprintf("$%d,000", price), true)
+		calls := h.decide(id, true)
+		if len(calls) == 0 {
+			break
+		}
+		id = only(t, calls).ID
+	}
+	h.wantStates(safety.StateBlocked, safety.StateBlocked, safety.StateBlocked)
+	if n := len(m.told); n > 13 {
+		t.Errorf("the model was told %d times", n)
+	}
+	h.wantBought(0)
+}
