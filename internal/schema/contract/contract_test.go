@@ -227,7 +227,9 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			`TOOL_COMPLETED: span_id: want 16 hexadecimal digits, got "7"`}},
 		"not JSON":     {func(e *schema.Event) { e.Content = []byte(`{} {}`) }, []string{`TOOL_COMPLETED: content: want JSON, got more than one JSON value`}},
 		"unknown type": {func(e *schema.Event) { e.EventType = "TOOL_ENDED" }, []string{`TOOL_ENDED: event_type: want a type of the contract, got TOOL_ENDED`}},
-		"another form": {func(e *schema.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"pause_kind":"tool","function_call_id":"c",`) }, []string{
+		"another form": {func(e *schema.Event) {
+			replace(&e.Attributes, `"adk":{`, `"adk":{"pause_kind":"tool","function_call_id":"c",`)
+		}, []string{
 			`TOOL_COMPLETED: attributes $.entities: want nothing: neither the Python plugin nor the list of deviations has it, got [{"confidence":1,"type":"T","value":"v"}]`,
 			`TOOL_COMPLETED: content $.tool_origin: want nothing: neither the Python plugin nor the list of deviations has it, got "LOCAL"`,
 			`TOOL_COMPLETED: latency_ms $: want NULL, got {"total_ms":3}`}},
