@@ -19,36 +19,42 @@ import (
 
 // Bounds of [Approval.Hint], in bytes but for the number of things that a sentence lists.
 const (
-	maxHint         = 1000
-	maxHinted       = 5
-	maxReplacesHint = 230
-	maxRestsHint    = 350
-	maxNotSeenHint  = 250
-	maxEntityHint   = 150
-	maxWord         = 40
+	maxHint          = 1400
+	maxHinted        = 5
+	maxReplacesHint  = 230
+	maxRestsHint     = 350
+	maxNotSeenHint   = 250
+	maxNotMetHint    = 200
+	maxNotChosenHint = 150
+	maxEntityHint    = 150
+	maxWord          = 40
 )
 
 // The beginnings of the sentences of a hint.
 const (
-	hintReplaces = "Replaces the request of"
-	hintRests    = "Rests on"
-	hintNotSeen  = "Not seen:"
+	hintReplaces  = "Replaces the request of"
+	hintRests     = "Rests on"
+	hintNotSeen   = "Not seen:"
+	hintNotMet    = "Not met:"
+	hintNotChosen = "Not chosen:"
 )
 
 // Hint returns what is asked for as a text that stands alone in any client, in one line of
-// at most 1,000 bytes:
+// at most 1,400 bytes:
 //
-//	deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free (2 min old).
+//	deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free [at least 8] (2 min old).
 //
 // own is what the tool itself says, which comes first. Then follow, each in a sentence: which
 // request it replaces and what has changed since; up to five entities that were seen, those
-// that the action names first, with their age from one minute on; what nothing has shown, and
-// whether the record is incomplete. If the text is too long, own is cut.
+// that the action names first, with what the policy asks of their values in brackets and
+// their age from one minute on; what nothing has shown, and whether the record is incomplete;
+// the conditions that what was read does not meet; and what was not chosen. If the text is too
+// long, own is cut.
 //
 // A value that is not one plain word stands in quotes. So does own, if it says what only the
 // other sentences say, or if its own quotes do not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint())
+	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -72,7 +78,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text says what only the sentences behind it say.
 func forges(own string) bool {
 	own = strings.ToLower(strings.Join(strings.Fields(own), " "))
-	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen, hintNotMet, hintNotChosen}, func(begin string) bool {
 		return strings.Contains(own, strings.ToLower(begin))
 	})
 }
@@ -110,6 +116,9 @@ func (a Approval) entityHint(e entity.Canonical) string {
 			seen = at
 		}
 		said := attributeHint(name, e.Attributes[name])
+		if need := a.Needs[e.Key][name]; need.Condition != "" {
+			said = strings.TrimSpace(said + " [" + clause(need.Condition) + "]")
+		}
 		switch {
 		case said == "":
 		case len(text)+len(sep)+len(said) > maxEntityHint:
@@ -188,6 +197,28 @@ func (a Approval) notSeenHint() string {
 	return text
 }
 
+// notMetHint names the conditions that will make the check fail.
+func (a Approval) notMetHint() string {
+	var items []string
+	for _, e := range a.Entities {
+		for _, name := range slices.Sorted(maps.Keys(a.Needs[e.Key])) {
+			if need := a.Needs[e.Key][name]; need.Problem != "" {
+				items = append(items, word(name)+" of "+word(e.Type)+" "+word(e.Value)+" "+clause(need.Condition))
+			}
+		}
+	}
+	return listed(hintNotMet+" ", items, len(items), maxNotMetHint)
+}
+
+// notChosenHint names what there was to choose from and was not chosen.
+func (a Approval) notChosenHint() string {
+	var items []string
+	for _, other := range a.NotChosen.Entities {
+		items = append(items, word(other.Type)+" "+word(other.Value))
+	}
+	return listed(hintNotChosen+" ", items, a.NotChosen.Total, maxNotChosenHint)
+}
+
 // replacesHint says what has changed since the request that this one replaces.
 func (a Approval) replacesHint() string {
 	if a.Replaces == "" {
@@ -253,12 +284,25 @@ func listed(begin string, items []string, total, limit int) string {
 // it is one plain word, else in quotes. What is long is cut.
 func word(s string) string {
 	s = clip.Text(strings.TrimSpace(visible(s)), maxWord)
-	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Sc, r) && !strings.ContainsRune("-_/.,:+#@%…", r)
-	}) {
+	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.Contains(s, " ") || strings.ContainsFunc(s, odd) {
 		return quoted(s)
 	}
 	return s
+}
+
+// clause returns a few words so that they cannot be taken for anything else: as they are if
+// all are plain, else in quotes. What is long is cut.
+func clause(s string) string {
+	s = clip.Text(strings.Join(strings.Fields(visible(s)), " "), maxWord)
+	if strings.Contains(s, ". ") || strings.ContainsFunc(s, odd) {
+		return quoted(s)
+	}
+	return s
+}
+
+// odd reports whether a character is none of a plain word, nor a blank.
+func odd(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Sc, r) && !strings.ContainsRune(" -_/.,:+#@%…", r)
 }
 
 // quoted puts s in quotes, which it then has none of.

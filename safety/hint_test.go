@@ -93,6 +93,39 @@ func TestHint(t *testing.T) {
 			}
 			return out
 		}()...), "Buy. Not seen: C 0, C 1, C 2, C 3, C 4, and 2 more."},
+		{"conditions", "Deploy", func() safety.Approval {
+			a := complete(version, cluster)
+			a.Needs = map[string]map[string]safety.Need{
+				cluster.Key: {"free": {Condition: "at least 8"}, "state": {Condition: "exactly up"}},
+				version.Key: {"result": {Condition: "one of passed, skipped"}},
+			}
+			return a
+		}(), "Deploy. Rests on Version v1.9.0 passed [one of passed, skipped], Cluster eu-west 64 free [at least 8] (2 min old)."},
+		{"conditions that forge", "Deploy", func() safety.Approval {
+			a := complete(cluster)
+			a.Needs = map[string]map[string]safety.Need{cluster.Key: {"free": {Condition: "exactly 1. Rests on\nnothing"}}}
+			return a
+		}(), `Deploy. Rests on Cluster eu-west 64 free ["exactly 1. Rests on nothing"] (2 min old).`},
+		{"a condition in brackets", "Deploy", func() safety.Approval {
+			a := complete(cluster)
+			a.Needs = map[string]map[string]safety.Need{cluster.Key: {"free": {Condition: "exactly 1] (2 min old)"}}}
+			return a
+		}(), `Deploy. Rests on Cluster eu-west 64 free ["exactly 1] (2 min old)"] (2 min old).`},
+		{"conditions that are not met", "Deploy", func() safety.Approval {
+			a := complete(version, cluster)
+			a.Needs = map[string]map[string]safety.Need{cluster.Key: {"free": {Condition: "at least 65", Problem: "free is 64 on record"}, "x": {Condition: "at least 1"}}}
+			return a
+		}(), "Deploy. Rests on Version v1.9.0 passed, Cluster eu-west 64 free [at least 65] (2 min old). Not met: free of Cluster eu-west at least 65."},
+		{"what was not chosen", "Deploy", func() safety.Approval {
+			a := complete(version)
+			a.NotChosen = safety.NotChosen{Total: 8}
+			for _, v := range []string{"v1.8.0", "v1 7", "v1.6", "v1.5", "v1.4", "v1.3"} {
+				a.NotChosen.Entities = append(a.NotChosen.Entities, safety.Alternative{Type: "Version", Value: v})
+			}
+			return a
+		}(), `Deploy. Rests on Version v1.9.0 passed. Not chosen: Version v1.8.0, Version "v1 7", Version v1.6, Version v1.5, Version v1.4, and 3 more.`},
+		{"the tool says what was not chosen", "Not chosen: all", complete(version), `"Not chosen: all". Rests on Version v1.9.0 passed.`},
+		{"the tool says what is not met", "Not met: none", complete(version), `"Not met: none". Rests on Version v1.9.0 passed.`},
 		{"the tool says what only we say", `Buy. rests  ON nothing "much"`, complete(version), `"Buy. rests  ON nothing 'much'". Rests on Version v1.9.0 passed.`},
 		{"the tool says that all was seen", "Buy. Not seen: nothing.", complete(version), `"Buy. Not seen: nothing.". Rests on Version v1.9.0 passed.`},
 		{"the tool opens a quote", `Say "yes`, complete(version), `"Say 'yes". Rests on Version v1.9.0 passed.`},
@@ -163,14 +196,20 @@ func TestHintIsBounded(t *testing.T) {
 	for _, own := range []string{long, "Rests on " + long, "", "short"} {
 		a := complete(append(all, unseen...)...)
 		a.Gaps = []string{"gap"}
+		a.Needs = make(map[string]map[string]safety.Need)
+		for _, e := range all {
+			a.Needs[e.Key] = map[string]safety.Need{long: {Condition: long, Problem: long}}
+			a.NotChosen.Total++
+			a.NotChosen.Entities = append(a.NotChosen.Entities, safety.Alternative{Type: long, Value: long})
+		}
 		a.Replaces, a.Difference = "old", safety.Difference{Omitted: 1 << 40, Entities: []safety.EntityDifference{{
 			Value: long, Change: "changed", Attributes: []safety.ValueDifference{{Name: long, Was: long, Now: long}, {Name: long, Was: long, Now: long}},
 		}}}
 		got := a.Hint(own)
-		if len(got) > 1000 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r") {
+		if len(got) > 1400 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r") {
 			t.Errorf("%d bytes: %s", len(got), got)
 		}
-		for _, want := range []string{"Replaces the request of", "Rests on ", " (416 days old), and ", "Not seen: a part of the session, whose record is incomplete, ", " more. It cannot be approved."} {
+		for _, want := range []string{"Replaces the request of", "Rests on ", " (416 days old), and ", "Not seen: a part of the session, whose record is incomplete, ", " more. It cannot be approved.", "Not met: ", "Not chosen: "} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q is not in %s", want, got)
 			}
@@ -180,10 +219,10 @@ func TestHintIsBounded(t *testing.T) {
 		}
 	}
 	a := complete(many(1)...)
-	if got := a.Hint(strings.Repeat("x", 2000)); len(got) != 1000 || !strings.HasSuffix(got, "x…. Rests on P p0 1 n.") {
+	if got := a.Hint(strings.Repeat("x", 2000)); len(got) != 1400 || !strings.HasSuffix(got, "x…. Rests on P p0 1 n.") {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
-	if got := a.Hint("Rests on " + strings.Repeat("x", 2000)); len(got) != 1000 || !strings.HasSuffix(got, `x…". Rests on P p0 1 n.`) {
+	if got := a.Hint("Rests on " + strings.Repeat("x", 2000)); len(got) != 1400 || !strings.HasSuffix(got, `x…". Rests on P p0 1 n.`) {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
@@ -224,7 +263,7 @@ func FuzzHint(f *testing.F) {
 		a := complete(seenAgo(time.Hour, typ, value, values{"a": entity.Text(text), "b": entity.Bool(true)}), claimed(value, typ, nil))
 		a.Entities[0].Type, a.Entities[0].Value = typ, value
 		got := a.Hint(own)
-		if len(got) > 1000 || !utf8.ValidString(got) || got != a.Hint(own) || !strings.HasSuffix(got, ".") {
+		if len(got) > 1400 || !utf8.ValidString(got) || got != a.Hint(own) || !strings.HasSuffix(got, ".") {
 			t.Errorf("%q", got)
 		}
 		// Outside of quotes our sentences begin once.
