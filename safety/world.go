@@ -87,7 +87,7 @@ func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) 
 	defer cancel()
 
 	snap, err := g.collect(ctx, s, Decision{})
-	q.record, q.recorded = snap, err == nil
+	q.record = snap
 	if err != nil {
 		q.blame(fail(ReasonStore, "%v", err))
 		return g.inspect(ctx, caller, q), nil
