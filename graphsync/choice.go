@@ -14,7 +14,7 @@ import (
 type NotChosen struct {
 	// Total counts the things.
 	Total int
-	// Entities are the first of them, at most [maxNotChosen], as [Selection.Entities] would
+	// Entities are the first 20 of them by key, as [Selection.Entities] would
 	// have them.
 	Entities []entity.Canonical
 }
