@@ -13,6 +13,8 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -145,4 +147,28 @@ func TestAskedAgainForever(t *testing.T) {
 		t.Errorf("the model was told %d times", n)
 	}
 	h.wantBought(0)
+}
+
+// A tool that asks once and then runs is asked for by the gate when its call comes again:
+// what was refused never runs unasked.
+func TestRefusedCallOfAToolThatAsksOnce(t *testing.T) {
+	asked := false
+	h := againHarness(t, &again{}, covered, func(o *options) {
+		o.makeBuy = func(h *harness) (tool.Tool, error) {
+			return functiontool.New(functiontool.Config{Name: "buy", Description: "buys"}, func(ctx agent.Context, a buyArgs) (map[string]any, error) {
+				if !asked {
+					asked = true
+					return map[string]any{"status": "waiting"}, ctx.RequestConfirmation("Buy it?", map[string]any{"limit": 1})
+				}
+				return h.buy(ctx, a)
+			})
+		}
+	})
+	id, _ := h.ask(sess)
+	h.world.set("$52,000", true)
+	request := shownBy(t, only(t, h.decide(id, true)))
+	h.wantBought(0)
+	if !strings.HasPrefix(request.Hint, "Buy it? Replaces the request of") || request.Payload["limit"] == nil {
+		t.Errorf("it is not asked for as the tool asked: %+v", request)
+	}
 }
