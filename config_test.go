@@ -229,15 +229,15 @@ func TestParseConfigFull(t *testing.T) {
 					"availability": {Path: "$.available", Type: entity.KindBool},
 					"status":       {Path: "$.status", LookedUp: true},
 				},
-				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:57",
+				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:64",
 			},
 			{
 				Name: "account", Tool: "get_account", Type: "Account", ValueArgs: "$.id",
 				Attributes: map[string]contextgraph.AttributeConfig{"exists": {Path: "$.open", Type: entity.KindBool}},
-				Place:      "full.yaml:70",
+				Place:      "full.yaml:77",
 			},
-			{Name: "plan", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:71"},
-			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:72"},
+			{Name: "plan", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:78"},
+			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:79"},
 		},
 		Checkers: []contextgraph.CheckerConfig{
 			{Type: "Product", HTTP: &contextgraph.HTTPCheckerConfig{

@@ -55,7 +55,7 @@ type Condition struct {
 	// ([Snapshot.Places]), or at the root of the arguments if the action does not name it,
 	// and has to select one value there; with OneOf a list. If it does not, and where there
 	// is no request, the check of the entity fails. What it gives for several nodes has to be
-	// met all together.
+	// met all together; with AtLeast the check fails there, because needs may add up.
 	Path string
 }
 

@@ -73,6 +73,7 @@ func TestCondition(t *testing.T) {
 	day := func(n int) entity.Value { return entity.Time(epoch.AddDate(0, 0, n)) }
 	date := fmt.Sprintf("%q", epoch.Format(time.RFC3339))
 	acting := item(reading(values{"free": number(64)}), inArgs(nil))
+	sparing := item(reading(values{"free": number(4)}), inArgs(nil))
 	for _, test := range []struct {
 		name   string
 		change func(*safety.GuardConfig)
@@ -189,14 +190,18 @@ func TestCondition(t *testing.T) {
 			want: []string{"64 -> 7: ... at least 8: ..."}},
 		{name: "from its node", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(8)}, places: []string{"$['jobs'][1]"},
 			args: map[string]any{"cpus": 99, "jobs": []any{map[string]any{"cpus": 99}, map[string]any{"cpus": 8}}}},
-		{name: "from both of its nodes", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(15)}, places: []string{"$['jobs'][0]", "$['jobs'][1]", "$['jobs'][2]"},
-			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": 16}, map[string]any{"cpus": 8.0}}}, want: []string{"64 -> 15: ... at least 8 and at least 16: ..."}},
-		{name: "one of its nodes does not say", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
+		{name: "from both of its nodes", change: having("free", along(safety.AtMost, "$.cpus")), seen: sparing, now: values{"free": number(9)}, places: []string{"$['jobs'][0]", "$['jobs'][1]", "$['jobs'][2]"},
+			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": 16}, map[string]any{"cpus": 8.0}}}, want: []string{"4 -> 9: ... at most 8 and at most 16: ..."}},
+		{name: "one of its nodes does not say", change: having("free", along(safety.AtMost, "$.cpus")), seen: sparing, now: values{"free": number(4)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
 			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{}}},
-			want: []string{"policy: free has to be at least $.cpus, which cannot be evaluated: $.cpus from $['jobs'][1] in the arguments: it selects nothing, or null; have the call say it there, or change the path in guard.types.Product.drift"}},
-		{name: "one of its nodes says no number", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(7)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
+			want: []string{"policy: free has to be at most $.cpus, which cannot be evaluated: $.cpus from $['jobs'][1] in the arguments: it selects nothing, or null; have the call say it there, or change the path in guard.types.Product.drift"}},
+		{name: "one of its nodes says no number", change: having("free", along(safety.AtMost, "$.cpus")), seen: sparing, now: values{"free": number(9)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
 			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": "all"}}},
-			want: []string{`policy: free has to be at least 8 and at least all, which cannot be evaluated: "all" is not ...`, "64 -> 7: ..."}},
+			want: []string{`policy: free has to be at most 8 and at most all, which cannot be evaluated: "all" is not ...`, "4 -> 9: ..."}},
+		{name: "needs that may add up", change: having("free", along(safety.AtLeast, "$.cpus")), seen: acting, now: values{"free": number(64)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"},
+			args: map[string]any{"jobs": []any{map[string]any{"cpus": 8}, map[string]any{"cpus": 8}}},
+			want: []string{"policy: free has to be at least $.cpus, which cannot be evaluated: the action names it 2 times, and what it needs there may add up: have the call name it once"}},
+		{name: "a literal, named twice", change: having("free", atLeast8), seen: acting, now: values{"free": number(63)}, places: []string{"$['jobs'][0]", "$['jobs'][1]"}},
 		{name: "the whole argument", change: having("free", along(safety.AtLeast, "$")), seen: acting, now: values{"free": number(8)}, places: []string{"$['cpus']"}, args: map[string]any{"cpus": 8}},
 		{name: "a list", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(4)}, args: map[string]any{"any": []any{2, 4, 8}}},
 		{name: "a list without it", change: having("free", along(safety.OneOf, "$.any")), seen: free(2), now: values{"free": number(3)}, args: map[string]any{"any": []any{2, 4}}, want: []string{"2 -> 3: ... one of 2, 4: ..."}},

@@ -109,6 +109,9 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		return nil, errors.New("the record does not say where the action names the entity")
 	case len(starts) == 0:
 		starts = []string{"$"}
+	case len(starts) > 1 && c.Operator == AtLeast:
+		// Two lines that need 30 each need 60, or 30: nobody says which.
+		return nil, fmt.Errorf("the action names it %d times, and what it needs there may add up: have the call name it once", len(starts))
 	}
 	// Paths come from the configuration; what they walk through may be large.
 	return bounded(ctx, b.Timeout, func(context.Context) (sets [][]any, err error) {

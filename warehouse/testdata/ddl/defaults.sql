@@ -97,13 +97,14 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.extracted_biz_nodes` (
   canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"),
   norm JSON OPTIONS (description = "the typed form of node_value"),
   attributes JSON OPTIONS (description = "the typed facts seen with it"),
-  source STRING OPTIONS (description = "declared, rule, action or model"),
+  source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"),
   evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the last row of the step that it was seen in"),
   recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
   created_at TIMESTAMP NOT NULL,
   updated_at TIMESTAMP NOT NULL,
   first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that the entity was seen in; NULL: evaluated_at"),
-  sightings ARRAY<STRUCT<event_id STRING OPTIONS (description = "the row it was seen in"), evaluated_at TIMESTAMP OPTIONS (description = "from when on the step knew this"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), source STRING OPTIONS (description = "declared, rule, action or model"), norm STRING OPTIONS (description = "JSON: the typed form of node_value"), attributes STRING OPTIONS (description = "JSON: the typed facts seen with it")>> OPTIONS (description = "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: for a decision that lies between; empty for nearly all")
+  sightings ARRAY<STRUCT<event_id STRING OPTIONS (description = "the row it was seen in"), evaluated_at TIMESTAMP OPTIONS (description = "from when on the step knew this"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), norm STRING OPTIONS (description = "JSON: the typed form of node_value"), attributes STRING OPTIONS (description = "JSON: the typed facts seen with it"), echoes STRING OPTIONS (description = "JSON: the attributes that only repeat arguments, or that only words say")>> OPTIONS (description = "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: for a decision that lies between; empty for nearly all"),
+  echoes JSON OPTIONS (description = "the names of the attributes that only repeat the arguments of the call, or that only words say; NULL for none")
 )
 PARTITION BY DATE(evaluated_at)
 CLUSTER BY app_name, user_id, session_id
@@ -117,7 +118,7 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.context_cross_links` (
   session_id STRING NOT NULL,
   biz_node_id STRING,
   node_value STRING,
-  link_type STRING OPTIONS (description = "EVALUATED"),
+  link_type STRING OPTIONS (description = "EVALUATED: the step showed the entity, or a model found it there; NAMED: the step only named it, as what a call acts on"),
   artifact_uri STRING,
   created_at TIMESTAMP,
   link_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: the same as biz_key"),
@@ -1298,5 +1299,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'f8e5cb0bb9330167e47e5d4245db4087'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '73772aaf59b6b3e0401a1980cbd2f26e'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
 
