@@ -69,7 +69,7 @@ func crashChild(path string) {
 			a := ledgertest.Pending(1)
 			a.ID = fmt.Sprintf("%s-%d", run, n)
 			a.CallID = "call-" + a.ID
-			a.ConfirmationID = ""
+			a.ConfirmationID, a.Replaces = "", "replaced-"+a.ID
 			if err := j.Ledger().Create(ctx, a); err != nil {
 				fail(err)
 			}
