@@ -148,6 +148,9 @@ func checker(c safety.CheckerFunc) option {
 	return func(o *options) { o.cfg.CheckFuncs["Product"] = c }
 }
 
+// everyHarness changes the options of every harness after its own; nil changes none.
+var everyHarness option
+
 func newHarness(t testing.TB, opts ...option) *harness {
 	t.Helper()
 	h := &harness{t: t, clock: &clock{}, world: &shop{price: "$40,000", stock: true}, sessions: session.InMemoryService()}
@@ -184,6 +187,9 @@ func newHarness(t testing.TB, opts ...option) *harness {
 	}
 	for _, opt := range opts {
 		opt(o)
+	}
+	if everyHarness != nil {
+		everyHarness(o)
 	}
 	cg, err := contextgraph.Open(context.Background(), o.cfg)
 	if err != nil {
