@@ -85,9 +85,10 @@ func (b *benchmark) rows(ctx context.Context) ([]measurement, error) {
 
 func benchApproval(n int, policy string) safety.Approval {
 	now := time.Now().UTC().Truncate(time.Microsecond)
+	digest, args, _ := safety.ArgsDigest(nil) // no arguments have a digest
 	a := safety.Approval{
 		ID: benchID(), Session: benchSession(n), CallID: fmt.Sprint("call-", n), Tool: "buy", Agent: "buyer", InvocationID: "inv", RunID: benchID(),
-		DecisionNode: "decision", TraceID: strings.Repeat("a", 32), SpanID: strings.Repeat("b", 16), ArgsDigest: strings.Repeat("c", 64), Args: []byte(`{}`),
+		DecisionNode: "decision", TraceID: strings.Repeat("a", 32), SpanID: strings.Repeat("b", 16), ArgsDigest: digest, Args: args,
 		Entities: benchThings(now), PolicyVersion: policy, Receipt: safety.Receipt{Watermark: 1, RowsRead: 1, Version: "bench"},
 		Requester: "bench", RequestedAt: now, ExpiresAt: now.Add(time.Hour), State: safety.StatePending, UpdatedAt: now,
 	}
