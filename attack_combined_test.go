@@ -4,9 +4,12 @@
 package contextgraph_test
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/tool"
 
@@ -57,6 +60,93 @@ func TestDeclaredInARefusedCall(t *testing.T) {
 				}
 			})
 			h.want(test.refused != "", got, test.refused)
+		})
+	}
+}
+
+// clusterAgain is a fleet whose model lists the clusters and deploys, and makes the same call
+// again as often as it is refused.
+func clusterAgain(t *testing.T, drift, args string, others map[string]any, opts ...option) (*fleet, *harness, *again) {
+	f := &fleet{free: map[string]any{"a": 64}}
+	for name, free := range others {
+		f.set(name, free)
+	}
+	m := &again{}
+	answer := func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		r, err := m.answer(req)
+		if err == nil {
+			for _, p := range r.Content.Parts {
+				if p.FunctionCall != nil && p.FunctionCall.Name == "buy" {
+					p.FunctionCall.Args = deploys(args)
+				}
+			}
+		}
+		return r, err
+	}
+	h := newHarness(t, append([]option{f.open, configured(t, clusters(drift)), func(o *options) { o.answer = answer }}, opts...)...)
+	return f, h, m
+}
+
+// listsClusters makes the rule over the clusters one of alternatives.
+func listsClusters(o *options) {
+	for i := range o.cfg.Extract {
+		if o.cfg.Extract[i].Name == "clusters" {
+			o.cfg.Extract[i].Alternatives = true
+		}
+	}
+}
+
+// A refusal that tells a value which does not meet the condition may be read and asked for
+// again, and then says so; nothing runs until the cluster was read anew, with enough.
+func TestAskedAgainUnderConditions(t *testing.T) {
+	f, h, m := clusterAgain(t, `{at_least: $.cpus}`, `{"jobs":[{"cluster":"a","cpus":8}]}`, map[string]any{"b": 3}, listsClusters)
+	id, _ := h.ask(sess)
+	f.set("a", 7)
+	call := only(t, h.decide(id, true))
+	if hint := shownBy(t, call).Hint; !strings.HasSuffix(hint, ": a free 64 → 7. Rests on Cluster a 7 free [at least 8]. Not met: free of Cluster a at least 8. Not chosen: Cluster b.") {
+		t.Errorf("hint %q", hint)
+	}
+	m.stop = true
+	for _, free := range []int{7, 9} {
+		f.set("a", free)
+		h.decide(call.ID, true)
+		h.wantBought(0)
+		if told := encoded(m.last()); !strings.Contains(told, conditionUnmet) || !strings.Contains(told, "read it again, then ask again") {
+			t.Errorf("with %d free the model was told %s", free, told)
+		}
+	}
+	// In a later turn it reads the list again.
+	id, _ = h.ask(sess)
+	f.set("b", 0) // not chosen
+	f.set("a", 8)
+	h.decide(id, true)
+	h.wantBought(1)
+}
+
+// A refusal that a callback rewrites told the model nothing: it has to read what changed.
+func TestRewrittenRefusalIsNotRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		rewrites func(map[string]any) map[string]any
+		asked    bool
+	}{
+		"rewritten": {func(map[string]any) map[string]any { return map[string]any{"status": "blocked", "next": "try again"} }, false},
+		"as it was": {func(map[string]any) map[string]any { return nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &again{}
+			h := againHarness(t, m)
+			h.serve(mustAgent(t, llmagent.Config{Name: "root", Tools: h.tools, Model: h.model,
+				AfterToolCallbacks: []llmagent.AfterToolCallback{func(_ agent.Context, _ tool.Tool, _, result map[string]any, _ error) (map[string]any, error) {
+					if result["status"] != "blocked" {
+						return nil, nil
+					}
+					return test.rewrites(result), nil
+				}}}))
+			id, _ := h.ask(sess)
+			h.world.set("$52,000", true)
+			if asked := len(h.decide(id, true)) == 1; asked != test.asked {
+				t.Errorf("asked again: %t; the model was told %v", asked, m.told)
+			}
 		})
 	}
 }
