@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
@@ -14,6 +17,8 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // declaring is a plugin of the host that declares an entity in each call of buy that a person
@@ -146,6 +151,132 @@ func TestRewrittenRefusalIsNotRead(t *testing.T) {
 			h.world.set("$52,000", true)
 			if asked := len(h.decide(id, true)) == 1; asked != test.asked {
 				t.Errorf("asked again: %t; the model was told %v", asked, m.told)
+			}
+		})
+	}
+}
+
+// formerly writes the rows of a journal as earlier versions did, with the id of the call in
+// function_call_id.
+func formerly(t *testing.T, path string) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	err = sqlitex.ExecuteScript(conn, `UPDATE agent_events SET attributes = replace(attributes, '"call_id":', '"function_call_id":')
+		WHERE attributes LIKE '%"call_id":%' AND attributes NOT LIKE '%"function_call_id":%'`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conn.Changes() == 0 {
+		t.Fatal("no row was changed")
+	}
+}
+
+// A request that was asked before an upgrade is answered after it, and asked for again: the
+// session has rows of both kinds.
+func TestRowsOfBothKindsInOneSession(t *testing.T) {
+	for name, rises := range map[string]bool{"nothing changes": false, "the world changes": true} {
+		t.Run(name, func(t *testing.T) {
+			m := &again{}
+			h := againHarness(t, m)
+			id, _ := h.ask(sess)
+			if err := h.cg.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			formerly(t, h.path)
+			h = h.restarted(t, m)
+			if rises {
+				h.world.set("$52,000", true)
+				id = only(t, h.decide(id, true)).ID
+				h.wantBought(0)
+				as := h.wantStates(safety.StateBlocked, safety.StatePending)
+				if as[1].Replaces != as[0].ID {
+					t.Errorf("it replaces %q", as[1].Replaces)
+				}
+			}
+			h.decide(id, true)
+			h.wantBought(1)
+			why, err := h.cg.Why(t.Context(), key(sess))
+			if err != nil || len(why) == 0 || len(why[0].Path) == 0 {
+				t.Errorf("why %v, error %v", why, err)
+			}
+		})
+	}
+}
+
+// buysAgain buys, and after a refusal does what then says before it makes the same call
+// again.
+func buysAgain(then func(*model.LLMRequest) *model.LLMResponse) script {
+	s, refused, looked := searchThenBuy(), 0, false
+	s["<search"] = func(req *model.LLMRequest) *model.LLMResponse {
+		if refused == 0 {
+			return adktest.Text("Found.")
+		}
+		return buys(req)
+	}
+	s["<buy"] = func(req *model.LLMRequest) *model.LLMResponse {
+		switch {
+		case adktest.LastResponse(req).Response["status"] != "blocked" || refused > 3:
+			return adktest.Text("Done.")
+		case then != nil && !looked:
+			refused, looked = refused+1, true
+			return then(req)
+		}
+		refused++
+		return buys(req)
+	}
+	return s
+}
+
+// What was not chosen stays so when the same call is asked for again, in the same process or
+// another; what was looked up by itself in between counts from then on, and the new request
+// says so.
+func TestAskedAgainWithAlternatives(t *testing.T) {
+	for name, test := range map[string]struct {
+		then    func(*model.LLMRequest) *model.LLMResponse
+		require string
+		change  func(*market)
+		added   bool
+		refused bool
+	}{
+		"the other changes":                            {nil, "everything", (*market).otherRises, false, false},
+		"the chosen one changes":                       {nil, "everything", func(m *market) { m.set(item, "$90,000") }, false, true},
+		"the list again, the other changes":            {searches, "everything", (*market).otherRises, false, false},
+		"looked up by itself":                          {searchesFor(other), "everything", nil, true, false},
+		"looked up by itself, and changes":             {searchesFor(other), "everything", (*market).otherRises, true, true},
+		"looked up by itself, listed, and changes":     {searchesFor(other), "listed", (*market).otherRises, true, true},
+		"looked up by itself, only named, and changes": {searchesFor(other), "named", (*market).otherRises, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := twoProducts(t)
+			var types []string
+			if test.require == "listed" {
+				types = []string{"Product"}
+			}
+			h := newHarness(t, covered, m.open, buysAgain(test.then).model, choosing, required(t, test.require, types...))
+			h.say("find")
+			id := only(t, adktest.Confirmations(h.say("buy it"))).ID
+			m.rise()
+			call := only(t, h.decide(id, true))
+			h.wantBought(0)
+			as := h.wantStates(safety.StateBlocked, safety.StatePending)
+			hint := shownBy(t, call).Hint
+			if added := strings.Contains(hint, `new Product "`+other+`"`); added != test.added || strings.Contains(hint, "Not chosen:") == test.added && test.require != "named" {
+				t.Errorf("it counts now: %t, hint %q", added, hint)
+			}
+			if added := len(as[1].Entities) > len(as[0].Entities); added != test.added {
+				t.Errorf("%d things count now", len(as[1].Entities))
+			}
+			if test.change != nil {
+				test.change(m)
+			}
+			h.answer(sess, call.ID, true) // the script asks for the third time if it may
+			h.wantBought(map[bool]int64{true: 0, false: 1}[test.refused])
+			if state := h.approvals(sess)[1].State; (state == safety.StateBlocked) != test.refused {
+				t.Errorf("the second request is %s", state)
 			}
 		})
 	}
