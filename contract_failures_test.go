@@ -67,6 +67,13 @@ func drifted(t *testing.T, h *harness) {
 	h.answer(sess, id, true)
 }
 
+// declaredAndDrifted is drifted with a plugin that declares what the refused call names.
+func declaredAndDrifted(t *testing.T, h *harness) {
+	declares := declaring(t, &h, product(t))
+	h.serve(root(t, h.model, h.tools...), declares)
+	drifted(t, h)
+}
+
 func checkFails(o *options) {
 	checker(func(context.Context, entity.Canonical) (safety.State, error) {
 		return safety.State{}, errors.New("the shop is closed")

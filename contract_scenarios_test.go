@@ -80,6 +80,7 @@ func scenarios() []scenario {
 		{name: "confirmed", run: func(t *testing.T, h *harness) { confirmation(t, h, true) }},
 		{name: "rejected", run: func(t *testing.T, h *harness) { confirmation(t, h, false) }},
 		{name: "drifted", run: drifted},
+		{name: "declared_and_drifted", run: declaredAndDrifted},
 		{name: "asked_again", options: []option{func(o *options) { o.answer = (&again{}).answer }}, run: drifted},
 		{name: "check_failed", options: []option{checkFails}, run: func(t *testing.T, h *harness) { confirmation(t, h, true) }},
 		{name: "answer_to_nothing", run: answerToNothing},

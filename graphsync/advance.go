@@ -213,7 +213,11 @@ func (b *batch) row(e *schema.Event) error {
 		if i, known := slices.BinarySearch(p.Rewritten, toolName(e.Content)); !known {
 			p.Rewritten = slices.Insert(slices.Clip(p.Rewritten), i, toolName(e.Content))
 		}
-		b.rewritten(attrs.ADK.Of, attrs.ADK.Result)
+		if failed, err := b.failed(attrs.ADK.Of); err != nil {
+			return err
+		} else if !failed {
+			b.rewritten(attrs.ADK.Of, attrs.ADK.Result)
+		}
 	}
 	start, err := b.started(e, attrs)
 	if err != nil {

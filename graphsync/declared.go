@@ -23,40 +23,50 @@ type declaration struct {
 	Confidence  *float64                `json:"confidence"`
 }
 
-// declaredEntities reads what a tool declared in the attributes of its row, and what the
-// recorder says of the present in the row of a call that it refused for drift: then refused
-// is true. What a tool declared before it failed is no reading.
-func declaredEntities(e *schema.Event) (list []entity.Entity, refused bool, err error) {
+// declaredEntities reads what a tool declared in the attributes of its row, and, in that of a
+// call that the recorder refused for drift, what the refusal told of the present. What was
+// declared before a tool failed, or before its call was refused, is no reading; and it need
+// not agree with the present.
+func declaredEntities(e *schema.Event) (declared, told []entity.Entity, err error) {
 	if e.Attributes == nil {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	var row struct {
 		Entities json.RawMessage `json:"entities"`
 		ADK      struct {
-			Drift bool `json:"drift"`
+			Drift    bool `json:"drift"`
+			Declared int  `json:"declared"`
 		} `json:"adk"`
 	}
 	if err := json.Unmarshal(e.Attributes, &row); err != nil {
-		return nil, false, fmt.Errorf("attributes are not a JSON object: %w", err)
+		return nil, nil, fmt.Errorf("attributes are not a JSON object: %w", err)
 	}
 	if row.Entities == nil {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(row.Entities))
 	dec.DisallowUnknownFields()
-	var declared []declaration
-	if err := dec.Decode(&declared); err != nil {
-		return nil, false, fmt.Errorf("declared entities: %w", err)
+	var all []declaration
+	if err := dec.Decode(&all); err != nil {
+		return nil, nil, fmt.Errorf("declared entities: %w", err)
 	}
-	source := entity.SourceDeclared
+	source, n := entity.SourceDeclared, len(all)
 	if e.EventType == schema.ToolError {
-		if refused = row.ADK.Drift; !refused {
-			source = entity.SourceClaim
+		if source = entity.SourceClaim; row.ADK.Drift {
+			n = min(max(row.ADK.Declared, 0), n)
 		}
 	}
-	list = make([]entity.Entity, len(declared))
+	if declared, err = entitiesOf(all[:n], 0, source); err == nil {
+		told, err = entitiesOf(all[n:], n, entity.SourceDeclared)
+	}
+	return declared, told, err
+}
+
+// entitiesOf returns the entities of declarations that stand behind so many others.
+func entitiesOf(all []declaration, behind int, source entity.Source) ([]entity.Entity, error) {
+	list := make([]entity.Entity, len(all))
 	first := make(map[thing]entity.Entity)
-	for i, d := range declared {
+	for i, d := range all {
 		list[i] = entity.Entity{
 			Type: d.Type, Value: d.Value, Norm: d.Norm, Attributes: d.Attributes, ArtifactURI: d.ArtifactURI,
 			Confidence: 1, Source: source,
@@ -65,8 +75,8 @@ func declaredEntities(e *schema.Event) (list []entity.Entity, refused bool, err 
 			list[i].Confidence = *d.Confidence
 		}
 		if err := cmp.Or(list[i].Validate(), agree(first, list[i])); err != nil {
-			return nil, false, fmt.Errorf("declared entity %d: %w", i+1, err)
+			return nil, fmt.Errorf("declared entity %d: %w", behind+i+1, err)
 		}
 	}
-	return list, refused, nil
+	return list, nil
 }

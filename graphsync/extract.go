@@ -117,15 +117,13 @@ type rowRead struct {
 func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
 	var read rowRead
 	if isTool(e.EventType) {
-		declared, refused, err := declaredEntities(e)
-		read.relevant = err != nil || len(declared) > 0
+		declared, told, err := declaredEntities(e)
+		read.relevant = err != nil || len(declared)+len(told) > 0
 		if err != nil {
 			return read, err
 		}
-		read.entities = declared
-		if !refused {
-			read.choices = x.choose(read.choices, nil, declared)
-		}
+		read.choices = x.choose(read.choices, nil, declared)
+		read.entities = append(declared, told...)
 		asked, err := x.asked(e)
 		if err != nil {
 			return read, err

@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
@@ -54,4 +55,15 @@ func endsReading(e *schema.Event, attrs rowEvidence) bool {
 		return attrs.ADK.Accepted
 	}
 	return false
+}
+
+// failed reports whether the row with an event id ended a call that failed or was refused.
+// What a refusal told of the present is true, whatever models read; but in other words than
+// its own nobody has read it.
+func (b *batch) failed(eventID string) (bool, error) {
+	if i := slices.IndexFunc(b.rows, func(e schema.Event) bool { return e.EventID == eventID }); i >= 0 {
+		return b.rows[i].EventType == schema.ToolError, nil
+	}
+	row, ok, err := b.reader.Row(eventID)
+	return ok && row.EventType == schema.ToolError, err
 }

@@ -76,6 +76,7 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 		c.entities = append(c.entities, ',')
 	}
 	c.entities = append(c.entities, w.Bytes()...)
+	c.declared++
 	return nil
 }
 

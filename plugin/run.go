@@ -188,8 +188,10 @@ type call struct {
 	result           jsonenc.Digest
 	tracked          bool
 	// args is the digest of the arguments that the call began with.
-	args     digestOf
+	args digestOf
+	// entities are those that the call declared, as JSON, and declared how many.
 	entities []byte
+	declared int64
 	approval safety.Approval
 	permit   *safety.Permit
 	// refused says why the call did not run, refusal the same as the model is told.

@@ -129,7 +129,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 		return
 	}
 	c.done = true
-	entities, child, state := c.entities, c.child, c.state // the call reads no more
+	entities, declared, child, state := c.entities, c.declared, c.child, c.state // the call reads no more
 	r.mu.Unlock()
 	drift := false
 	if c.refusal != nil && !c.repeated {
@@ -156,6 +156,9 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 			d.OptStr("call_id", c.id)
 			if drift {
 				d.Bool("drift", true)
+				if declared > 0 {
+					d.Int("declared", declared)
+				}
 			}
 			if c.startRow != (rowID{}) {
 				id := c.startRow.digits()

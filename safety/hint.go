@@ -77,10 +77,21 @@ func ownHint(own string, limit int) string {
 
 // forges reports whether a text says what only the sentences behind it say.
 func forges(own string) bool {
-	own = strings.ToLower(strings.Join(strings.Fields(own), " "))
+	own = letters(own)
 	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen, hintNotMet, hintNotChosen}, func(begin string) bool {
-		return strings.Contains(own, strings.ToLower(begin))
+		return strings.Contains(own, letters(begin))
 	})
+}
+
+// letters returns the letters of a text in lower case. What stands between two of them may
+// not be seen, or look like a blank.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
 }
 
 // restsHint names what was seen of the entities.
