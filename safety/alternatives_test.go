@@ -54,7 +54,7 @@ func TestNotChosenIsNamed(t *testing.T) {
 	if diff := cmp.Diff(b.record.snap.NotChosen, r.NotChosen()); diff != "" {
 		t.Errorf("the report (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(r.Summary(), "  Not chosen       : Product a, Product b and 5 more\n") {
+	if !strings.Contains(r.Summary(), "  Not chosen       : Product a, Product b, and 5 more\n") {
 		t.Errorf("the summary does not name them:\n%s", r.Summary())
 	}
 	var report struct {
@@ -98,11 +98,11 @@ func TestNotChosenInALine(t *testing.T) {
 		"":                       {},
 		"3":                      {Total: 3},
 		"Product p0":             {Total: 1, Entities: many[:1]},
-		"Product p0 and 1 more":  {Total: 2, Entities: many[:1]},
+		"Product p0, and 1 more": {Total: 2, Entities: many[:1]},
 		"Product p0, Product p1": {Total: 1, Entities: many[:2]},
 		"Product a b":            {Total: 1, Entities: []safety.Alternative{alternative("a\nb")}},
-		"Product p0, Product p1, Product p2, Product p3, Product p4":            {Total: 5, Entities: many[:5]},
-		"Product p0, Product p1, Product p2, Product p3, Product p4 and 1 more": {Total: 6, Entities: many},
+		"Product p0, Product p1, Product p2, Product p3, Product p4":             {Total: 5, Entities: many[:5]},
+		"Product p0, Product p1, Product p2, Product p3, Product p4, and 1 more": {Total: 6, Entities: many},
 	} {
 		if got := n.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

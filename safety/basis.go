@@ -19,11 +19,9 @@ import (
 // is none.
 func readings(e entity.Canonical, name string) (values []entity.Value, read bool) {
 	for _, s := range slices.Backward(e.Seen) {
-		v, has := s.Attributes[name]
-		if !has || !s.Source.Reading() || slices.Contains(s.Echoes, name) {
-			continue
+		if s.Reads(name) {
+			values, read = append(values, s.Attributes[name]), read || s.Read
 		}
-		values, read = append(values, v), read || s.Read
 	}
 	return values, read
 }
