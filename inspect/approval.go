@@ -38,8 +38,8 @@ type Approval struct {
 	ArgsDigest    string          `json:"args_digest,omitempty"`
 	Fingerprint   string          `json:"fingerprint,omitempty"`
 	PolicyVersion string          `json:"policy_version,omitempty"`
-	// Replaces is the request that this one was asked in the place of, "" for none,
-	// Difference what changed since.
+	// Replaces is the id of an earlier request for the same call, which ended by drift and
+	// which this one replaces; "" for none. Difference is what changed since.
 	Replaces    string             `json:"replaces,omitempty"`
 	Difference  *safety.Difference `json:"difference,omitempty"`
 	RequestedAt time.Time          `json:"requested_at"`
