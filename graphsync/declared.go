@@ -23,9 +23,9 @@ type declaration struct {
 	Confidence  *float64                `json:"confidence"`
 }
 
-// declaredEntities reads what a tool declared in the attributes of its row, and what the
-// recorder says of the present in the row of a call that it refused for drift: then refused
-// is true. What a tool declared before it failed is no reading.
+// declaredEntities reads what a tool declared in the attributes of its row. refused is true if
+// the row is that of a call refused for drift: then the recorder wrote the present values
+// there. What a tool declared before it failed is no reading.
 func declaredEntities(e *schema.Event) (list []entity.Entity, refused bool, err error) {
 	if e.Attributes == nil {
 		return nil, false, nil
