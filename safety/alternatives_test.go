@@ -97,6 +97,7 @@ func TestNotChosenInALine(t *testing.T) {
 	for want, n := range map[string]safety.NotChosen{
 		"":                       {},
 		"3":                      {Total: 3},
+		"1":                      {Total: 1},
 		"Product p0":             {Total: 1, Entities: many[:1]},
 		"Product p0, and 1 more": {Total: 2, Entities: many[:1]},
 		"Product p0, Product p1": {Total: 1, Entities: many[:2]},
