@@ -127,26 +127,26 @@ func (q *inquiry) advise(t target, x *examined) {
 // action does not name it and rules over results show it. It is "" for any other entity.
 func (q *inquiry) remedy(t target) string {
 	e, tool := t.entity, quoted(clip.Text(oneLine(q.tool), maxWord))
-	counted, listed := q.record.Counted[e.Key]
+	counted, known := q.record.Counted[e.Key]
 	byRule := slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source == entity.SourceRule })
-	if t.action || q.decision.Node == "" || !listed && !byRule {
+	if t.action || q.decision.Node == "" || !known && !byRule {
 		return ""
 	}
 	rules := q.rulesOf(e.Type)
-	if listed {
+	if known {
 		rules = ruleAt(counted.Rule, counted.Place)
 	}
 	write := fmt.Sprintf("write alternatives: true in %s.", rules)
 	switch {
-	case !listed && rules == "":
+	case !known && rules == "":
 		return ""
 	case !slices.ContainsFunc(q.targets, func(o target) bool { return o.action && o.entity.Type == e.Type }):
 		text := fmt.Sprintf("%s does not name it, nor any other %s: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments", tool, clip.Text(oneLine(e.Type), maxWord))
-		if listed && (counted.Alternatives || !counted.Result) {
+		if known && (counted.Alternatives || !counted.Result) {
 			return text + "."
 		}
 		return text + ", and " + write
-	case !listed:
+	case !known:
 		return fmt.Sprintf("%s does not name it: if these are only a choice, %s", tool, write)
 	case counted.Alternatives:
 		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: row %d shows nothing by this rule that %s names.", tool, rules, counted.Row, tool)
@@ -155,7 +155,7 @@ func (q *inquiry) remedy(t target) string {
 	case counted.Rule != "":
 		return fmt.Sprintf("%s does not name it, and it counts because %s names it in row %d.", tool, ruleAt(counted.Rule, counted.Place), counted.Row)
 	default:
-		return fmt.Sprintf("%s does not name it, and it counts because row %d has it by the word of a tool or a model.", tool, counted.Row)
+		return fmt.Sprintf("%s does not name it, and it counts because a tool declared it, or a model found it, in row %d.", tool, counted.Row)
 	}
 }
 

@@ -168,7 +168,7 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 		"another sighting in words": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said", Place: "c.yaml:20"},
 			named + `, and it counts because rule "said" (c.yaml:20) names it in row 7.`},
 		"another sighting by no rule": {chosen, said, []safety.Expected{offers}, &safety.Counted{Row: 7},
-			named + `, and it counts because row 7 has it by the word of a tool or a model.`},
+			named + `, and it counts because a tool declared it, or a model found it, in row 7.`},
 		"a row without the chosen": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
 			named + `, and it counts although rule "offers" (c.yaml:12) says alternatives: row 7 shows nothing by this rule that "provision_campaign" names.`},
 		"alternatives, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},

@@ -272,15 +272,9 @@ func listed(begin string, items []string, total, limit int) string {
 	if total == 0 {
 		return ""
 	}
-	length, n := len(begin), 0
-	for _, item := range items[:min(len(items), maxHinted)] {
-		if n > 0 {
-			length += len(", ")
-		}
-		if length += len(item); length > limit {
-			break
-		}
-		n++
+	n := min(len(items), maxHinted)
+	for len(begin)+len(strings.Join(items[:n], ", ")) > limit {
+		n-- // each limit is greater than its begin
 	}
 	return begin + firstOf(items[:n], total) + "."
 }
