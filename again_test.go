@@ -66,7 +66,7 @@ func againHarness(t *testing.T, m *again, opts ...option) *harness {
 	return newHarness(t, append(opts, func(o *options) { o.answer = m.answer })...)
 }
 
-// say answers a request and returns the requests that follow in the same turn.
+// decide answers a request and returns the requests that follow in the same turn.
 func (h *harness) decide(confirmationID string, yes bool) []*genai.FunctionCall {
 	h.t.Helper()
 	return adktest.Confirmations(adktest.Run(h.t, h.runner, user, sess, adktest.Answer(confirmationID, yes)))

@@ -189,13 +189,12 @@ type DriftConfig struct {
 	// change. Defaults to [safety.Either].
 	Direction safety.Direction
 	// AtLeast, AtMost, OneOf and Equals are conditions: the attribute is unchanged if its
-	// present value meets it, whatever was read; what was read has to have met it too. At
-	// most one of them may be set, without Tolerance and Direction, and only in
-	// [TypeConfig.Drift] under the name of an attribute. The value is a text, a number or a
-	// boolean; OneOf is a list of them ([]any). A text that is "$" or begins with "$." or "$["
-	// is a JSONPath that takes the value from the arguments which are approved: see
-	// [safety.Condition]. AtLeast and AtMost are for numbers, money and times. Default to
-	// none.
+	// present value meets the condition, whatever was read. The value that was read has to
+	// have met it too. At most one of them may be set, without Tolerance and Direction, and
+	// only in [TypeConfig.Drift] under the name of an attribute. The value is a text, a number
+	// or a boolean; OneOf is a list of them ([]any). A text that is "$" or begins with "$." or
+	// "$[" is a JSONPath into the arguments that are approved: see [safety.Condition].
+	// AtLeast and AtMost are for numbers, money and times. Defaults to none.
 	AtLeast, AtMost, OneOf, Equals any
 	// Effect is what a change leads to: with [safety.Warn] it is recorded and shown,
 	// and does not enter the verdict. Defaults to [safety.Block].
@@ -265,8 +264,8 @@ type ExtractConfig struct {
 	// and each result that shows it also shows, by the same rule, an entry that the action
 	// names. It is for the result of a tool. Defaults to false.
 	Alternatives bool
-	// Place is where the rule stands, as file and line: "contextgraph.yaml:12". What is
-	// blocked because of the rule names it. [ParseConfig] sets it; a rule written in Go has
+	// Place is where the rule stands, as file and line: "contextgraph.yaml:12". An alert or a
+	// failure because of the rule names it. [ParseConfig] sets it; a rule written in Go has
 	// none.
 	Place string
 }

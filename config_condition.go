@@ -24,7 +24,7 @@ type operand struct {
 	value    any
 }
 
-// operands returns what the entry says of a condition: nothing, or one, where it is right.
+// operands returns the conditions of the entry: at most one in a valid configuration.
 func (c DriftConfig) operands() []operand {
 	return slices.DeleteFunc([]operand{
 		{"at_least", safety.AtLeast, c.AtLeast},
@@ -34,7 +34,7 @@ func (c DriftConfig) operands() []operand {
 	}, func(o operand) bool { return o.value == nil })
 }
 
-// path returns the JSONPath that the value is; false for a literal. "$50" is an amount.
+// path returns the value as a JSONPath; false if it is a literal, such as the amount "$50".
 func (o operand) path() (string, bool) {
 	s, _ := o.value.(string)
 	return s, s == "$" || strings.HasPrefix(s, "$.") || strings.HasPrefix(s, "$[")
@@ -57,7 +57,7 @@ func (c DriftConfig) condition() (out safety.Condition) {
 	return out
 }
 
-// operand reads the value of a condition, or, where it may be one, a list of values.
+// operand reads the value of a condition, or, with lists, a list of values.
 func (d *decoder) operand(dst *any, lists bool) decodeFunc {
 	return func(k keyPath, n *yaml.Node) {
 		if !lists || n.Kind != yaml.SequenceNode {
@@ -66,7 +66,7 @@ func (d *decoder) operand(dst *any, lists bool) decodeFunc {
 		}
 		values := []any{}
 		list(d, &values, d.literal)(k, n)
-		if !slices.Contains(values, nil) { // each of which was reported
+		if !slices.Contains(values, nil) { // each nil was reported
 			*dst = values
 		}
 	}
@@ -132,8 +132,8 @@ func (c DriftConfig) checkCondition(p *problems, k keyPath, typ, attribute strin
 	}
 }
 
-// checkConditions reports literals that cannot be values of the kinds that rules and
-// checkers give the attributes of the conditions.
+// checkConditions reports conditions that do not suit an attribute: a rule or a checker gives
+// it as another kind.
 func (c Config) checkConditions(p *problems, root keyPath) {
 	types := root.field("guard").field("types")
 	for _, typ := range slices.Sorted(maps.Keys(c.Guard.Types)) {
@@ -181,8 +181,8 @@ func (c Config) kinds(typ, attribute string) (out []knownKind) {
 	return out
 }
 
-// unmet says which conditions are on attributes that no rule shows in a result: a check
-// needs a reading of each. It needs a guard with its defaults.
+// unmet names the conditions that no check can meet: no rule shows their attribute in a
+// result, and a check needs a reading of it. It needs a guard with its defaults.
 func (c Config) unmet(guard GuardConfig, shown map[string]map[string]bool) []string {
 	var out []string
 	for _, typ := range slices.Sorted(maps.Keys(guard.Types)) {

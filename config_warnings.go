@@ -152,7 +152,7 @@ func (c Config) unseen(guard GuardConfig, shown map[string]map[string]bool) []st
 	return out
 }
 
-// unchosen says which alternatives no action can choose from.
+// unchosen names the rules with alternatives from which no action can choose.
 func (c Config) unchosen() []string {
 	var out []string
 	for _, e := range c.Extract {

@@ -50,7 +50,7 @@ func (c Config) places() map[string]string {
 	return places
 }
 
-// expectedOf says which rules show what, for what is wrong with it.
+// expectedOf says which rules show what. Failures name these rules.
 func expectedOf(x *graphsync.Extractor, places map[string]string) []safety.Expected {
 	var out []safety.Expected
 	for _, s := range x.Shows() {
@@ -59,7 +59,7 @@ func expectedOf(x *graphsync.Extractor, places map[string]string) []safety.Expec
 	return out
 }
 
-// notChosen returns what is told of the things that a decision did not choose.
+// notChosen returns the things that a decision did not choose, as package safety has them.
 func notChosen(n graphsync.NotChosen) safety.NotChosen {
 	out := safety.NotChosen{Total: n.Total}
 	for _, e := range n.Entities {
@@ -68,7 +68,7 @@ func notChosen(n graphsync.NotChosen) safety.NotChosen {
 	return out
 }
 
-// counted returns why things count that are no alternatives.
+// counted returns why things count although they might be alternatives.
 func (ev *evidence) counted(why map[string]graphsync.Counted) map[string]safety.Counted {
 	out := make(map[string]safety.Counted, len(why))
 	for key, c := range why {

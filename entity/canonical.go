@@ -37,7 +37,7 @@ type Canonical struct {
 }
 
 // Canonicalize merges sightings of the same thing. The result is sorted by type,
-// then key. A later sighting wins attribute by attribute, except over one that
+// then key. A later sighting wins attribute by attribute, unless the earlier one
 // [Entity.Outweighs] it; of sightings at the same time the one later in es wins. The
 // result shares nothing with es but the maps of the sightings themselves.
 func Canonicalize(es []Entity) []Canonical {
@@ -77,7 +77,7 @@ func (c *Canonical) add(e Entity) {
 	c.Seen = append(c.Seen, e)
 }
 
-// merge sets what the latest sighting says that none outweighs.
+// merge takes each field from the latest sighting that no other one outweighs.
 func (c *Canonical) merge() {
 	var value, document Entity
 	said := make(map[string]Entity)

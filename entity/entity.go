@@ -60,9 +60,9 @@ type Entity struct {
 	Norm Value
 	// Attributes are the typed facts seen with it: price, availability, reach, status, ...
 	Attributes map[string]Value
-	// Echoes names the attributes that are no readings, sorted: the result only repeats what
-	// the arguments of its call say. Where a span has several sightings of the thing, those
-	// that only words of the span say are named too.
+	// Echoes names the attributes that are no readings, sorted: the result only repeats the
+	// arguments of its call. Where sightings of one span are merged, it also names the
+	// attributes that no result gave, only words.
 	Echoes []string `json:",omitzero"`
 	// ArtifactURI names a document that belongs to it; may be empty.
 	ArtifactURI string
@@ -84,7 +84,8 @@ type Entity struct {
 	Read bool `json:",omitzero"`
 }
 
-// Shows reports whether e shows what is: it is a reading, and says more than echoes.
+// Shows reports whether e shows the thing: it is a reading, and not all of its attributes are
+// echoes.
 func (e Entity) Shows() bool {
 	return e.Source.Reading() && (len(e.Attributes) == 0 || len(e.Echoes) < len(e.Attributes))
 }

@@ -5,7 +5,6 @@ package graphsync
 
 import (
 	"math"
-	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
@@ -19,7 +18,7 @@ type NotChosen struct {
 	Entities []entity.Canonical
 }
 
-// Counted says why a thing counts that the action does not name, although rules with
+// Counted says why a thing counts although the action does not name it and rules with
 // [Rule.Alternatives] find its type.
 type Counted struct {
 	// Row is the number of a row that shows or names it.
@@ -28,11 +27,12 @@ type Counted struct {
 	Rule *Rule
 }
 
-// maxNotChosen bounds what is told of the things that were not chosen: it is for people.
+// maxNotChosen is how many of the things that were not chosen are named: the list is for people.
 const maxNotChosen = 20
 
-// choose adds what rule c found, or none if c is nil, of the types that are to choose from.
-// What an action names is read from the action.
+// choose adds the sightings in found of types that a rule with Alternatives finds. c is the
+// rule that found them, nil if none did. A rule with InAction adds nothing: what the deciding
+// action names is read from its arguments.
 func (x *Extractor) choose(list []Choice, c *compiled, found []entity.Entity) []Choice {
 	if x == nil || c != nil && c.In == InAction {
 		return list
@@ -43,24 +43,11 @@ func (x *Extractor) choose(list []Choice, c *compiled, found []entity.Entity) []
 		}
 		n := Choice{Key: e.Identity()}
 		if c != nil {
-			n.Rule, n.Reading = c.number, reads(e)
+			n.Rule, n.Reading = c.number, e.Shows()
 		}
 		list = append(list, n)
 	}
 	return list
-}
-
-// reads reports whether a sighting is a reading of anything.
-func reads(e entity.Entity) bool {
-	if !e.Source.Reading() {
-		return false
-	}
-	for name := range e.Attributes {
-		if !slices.Contains(e.Echoes, name) {
-			return true
-		}
-	}
-	return len(e.Attributes) == 0
 }
 
 // entry is a place where a rule finds things to choose from. The rows of an agent that ran

@@ -6,7 +6,6 @@ package graphsync_test
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -68,29 +67,6 @@ func TestWhyOfALongRun(t *testing.T) {
 			t.Fatalf("%s: %d steps, %d of %d hops, from %s to %s", reason.Entity.Value, len(reason.Path), hops, reason.Hops, first.Node.SpanID, last.Node.SpanID)
 		}
 	}
-}
-
-// randomSession has turns on several branches that see a few things again and again.
-func randomSession(t *testing.T, seed uint64) *recorder {
-	rnd := rand.New(rand.NewPCG(seed, 7))
-	r := &recorder{t: t}
-	for turn := range 4 {
-		root := fmt.Sprint("R", turn)
-		r.turn(fmt.Sprint(turn), root)
-		for step := range 6 {
-			r.branch = []string{"", "", "par.a", "par.b"}[rnd.IntN(4)]
-			id := fmt.Sprintf("%d.%d", turn, step)
-			r.llm("L"+id, root, id+"=query_ad_inventory", id+"x=query_audience")
-			r.start("T"+id, root, id+"=query_ad_inventory", m{})
-			if rnd.IntN(2) == 0 {
-				r.tool("U"+id, root, id+"x=query_audience", m{}, m{"audience": fmt.Sprint("Group ", rnd.IntN(3))})
-			}
-			one := rnd.IntN(5)
-			other := (one + 1 + rnd.IntN(4)) % 5
-			r.end("T"+id, root, id+"=query_ad_inventory", placements(fmt.Sprint("P", one), fmt.Sprint("P", other)), nil)
-		}
-	}
-	return r
 }
 
 // stateRules find products in the state of an agent, whose span holds many rows.

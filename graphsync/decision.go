@@ -81,9 +81,9 @@ type Sighting struct {
 	Result int64
 }
 
-// Choice is a sighting of a thing by one rule, of a type that a rule with [Rule.Alternatives]
-// finds. What the action of a decision names is no Choice, nor what the gate itself was told
-// when it refused a call because the world had changed.
+// Choice is a sighting of a thing by one rule, if any rule with [Rule.Alternatives] finds its
+// type. Two sightings are no Choice: the arguments of an action, by rules with [InAction], and
+// the values in a refusal for drift.
 type Choice struct {
 	// Key is the [entity.Entity.Identity], Row the number of the row.
 	Key string

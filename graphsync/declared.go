@@ -23,9 +23,9 @@ type declaration struct {
 	Confidence  *float64                `json:"confidence"`
 }
 
-// declaredEntities reads what a tool declared in the attributes of its row, and, in that of a
-// call that the recorder refused for drift, what the refusal told of the present. What was
-// declared before a tool failed, or before its call was refused, is no reading; and it need
+// declaredEntities reads what a tool declared in the attributes of its row. told is what the
+// recorder wrote there when it refused a call for drift: the present values. An entity that
+// was declared before the tool failed, or before its call was refused, is no reading. It need
 // not agree with the present.
 func declaredEntities(e *schema.Event) (declared, told []entity.Entity, err error) {
 	if e.Attributes == nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// bringsResults reports whether a row is a message of the user that says nothing itself: it
-// answers requests or brings results of tools, and names their functions. The answers have
-// rows of their own.
+// bringsResults reports whether a row is a message of the user that only answers requests or
+// brings results of tools. These have rows of their own, and the message adds nothing.
 func bringsResults(e *schema.Event) bool {
 	if e.EventType != schema.UserMessageReceived || len(e.ContentParts) == 0 {
 		return false

@@ -87,8 +87,8 @@ type Rule struct {
 	ArtifactURI string
 	// Confidence of what the rule finds, 0..1; 0 means the default of 1.
 	Confidence float64
-	// Alternatives says that the entries of a result are there to choose from: an entity
-	// that only such rules show counts for nothing if the action does not name it and each
+	// Alternatives says that the entries of a result are there to choose from. An entity then
+	// does not count if the action does not name it, only such rules have shown it, and each
 	// result that shows it also shows, by the same rule, an entry that the action names.
 	// See [Evidence.Select]. It is for InResult.
 	Alternatives bool

@@ -27,8 +27,9 @@ type Selection struct {
 	// action name, with the node of the decision. Attributes holds each attribute that any
 	// sighting has: by the latest reading that counts, or else by the latest sighting.
 	Entities []entity.Canonical
-	// NotChosen are things that do not count because the decision chose others. Counted says, by
-	// Key, why things count that the action does not name, although [Rule.Alternatives] find them.
+	// NotChosen are things that do not count because the decision chose others. Counted has, by
+	// Key, the things that count although the action does not name them and a rule with
+	// [Rule.Alternatives] finds their type, and says why.
 	NotChosen NotChosen
 	Counted   map[string]Counted
 	// Places has, by Key, the normalized paths of the nodes in which the action names things.
@@ -59,10 +60,10 @@ var errBehind = errors.New("rows were recorded in between, or other rules extrac
 // Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent, with
 // one exception. A thing was not chosen, and does not count, if the action does not name it,
 // every sighting of it comes from rules with [Rule.Alternatives], and each of those rows also
-// shows, by the same rule and as a reading, an entry that the action names. Two sightings are
-// not looked at for this: the arguments of other actions, which count for nothing here, and
-// what the check was told when it refused a call for drift, which only repeats what counted by
-// other sightings. What an agent saw that ran as a tool is looked at in its own rows.
+// shows, by the same rule and as a reading, an entry that the action names. Two kinds of
+// sightings are left aside here: the arguments of other actions, and the values in a refusal
+// for drift, which only repeat things that counted by other sightings. For an agent that ran as
+// a tool, the rows of its own session are looked at.
 //
 // A reading is superseded by one of the same attribute that the deciding step had read, if
 // the call that gave it began after the first was recorded. All others count.

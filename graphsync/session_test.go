@@ -29,7 +29,6 @@ type recorder struct {
 	trace  string
 	inv    string
 	branch string
-	model  string
 }
 
 const baseTime = 1_772_719_200_000_000 // 2026-03-05T14:00:00Z

@@ -195,9 +195,9 @@ func (g *Graph) Sightings() [][]Known {
 	return out
 }
 
-// joined is merged for the graph, where what a row showed stays shown. A result may show a
-// thing without attributes, and words of the span may say some: then the thing was shown to
-// exist.
+// joined is merged for the graph, where a thing that a row showed stays shown. A result may
+// show a thing without attributes, and words of the span may give some: then joined adds that
+// the thing exists.
 func joined(earlier, later entity.Entity) entity.Entity {
 	out := merged(earlier, later)
 	if !out.Shows() && (earlier.Shows() || later.Shows()) {
@@ -245,9 +245,9 @@ func agree(first map[thing]entity.Entity, e entity.Entity) error {
 	return nil
 }
 
-// merged returns the entity that two sightings in one span make. The later one wins, except
-// over what [entity.Entity.Outweighs] it, and an entity of the action stays one until a
-// result shows it. What no reading gives of an entity that was read is an echo.
+// merged returns the entity that two sightings in one span make. The later one wins, unless
+// the earlier one [entity.Entity.Outweighs] it. An entity of the action stays one until a
+// result shows it. An attribute that only words give is an echo if the entity was read.
 func merged(earlier, later entity.Entity) entity.Entity {
 	if later.Source == entity.SourceModel && earlier.Source != entity.SourceModel {
 		earlier, later = later, earlier

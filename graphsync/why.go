@@ -15,8 +15,8 @@ import (
 
 // Reason is one entity that a decision rests on.
 type Reason struct {
-	// Entity merges the sightings that led to the decision, and no others. What results
-	// showed of it comes before what words say, see [entity.Canonicalize].
+	// Entity merges the sightings that led to the decision, and no others. Values that
+	// results showed come before values that words say, see [entity.Canonicalize].
 	Entity entity.Canonical
 	// Origin says what the first span of Path is to the entity.
 	Origin Origin
@@ -35,9 +35,9 @@ const (
 	// OriginResult is a span whose result showed the entity: a reading, which says more than
 	// the arguments of its call did. The entity was learned there.
 	OriginResult Origin = iota + 1
-	// OriginNamed is a span that named the entity otherwise, such as a message of the user
-	// or the arguments of another call, or that a model found it in. No span with a result
-	// that shows it leads to the decision within the limit of hops.
+	// OriginNamed is a span that only named the entity, such as a message of the user or the
+	// arguments of another call, or in which a model found it. No span whose result shows it
+	// leads to the decision within the limit of hops.
 	OriginNamed
 	// OriginAction is the decision itself: nothing but the call that it is about names the
 	// entity. The path is the decision alone.

@@ -38,8 +38,8 @@ type Approval struct {
 	ArgsDigest    string          `json:"args_digest,omitempty"`
 	Fingerprint   string          `json:"fingerprint,omitempty"`
 	PolicyVersion string          `json:"policy_version,omitempty"`
-	// Replaces is the request that this one was asked in the place of, "" for none,
-	// Difference what changed since.
+	// Replaces is the id of an earlier request for the same call, which ended by drift and
+	// which this one replaces; "" for none. Difference is what changed since.
 	Replaces    string             `json:"replaces,omitempty"`
 	Difference  *safety.Difference `json:"difference,omitempty"`
 	RequestedAt time.Time          `json:"requested_at"`
@@ -141,15 +141,15 @@ type Execution struct {
 	Span   string    `json:"span"`
 }
 
-// Why is one entity that a request rests on and a shortest path from the span that
-// evaluated it to the request.
+// Why is one entity that a request rests on and a shortest path from the span where it was
+// learned to the request.
 type Why struct {
 	Entity string `json:"entity"`
 	Type   string `json:"type"`
 	Value  string `json:"value"`
-	// Origin says what the first span of Path is to the entity: "result", which showed it;
-	// "named", which only named it, or a model found it there; "action": nothing but the
-	// action names it, and Path is the request alone.
+	// Origin says what the first span of Path is to the entity. "result": the result of the
+	// span showed it. "named": the span only named it, or a model found it there. "action":
+	// nothing but the action names it, and Path is the request alone.
 	Origin string `json:"origin"`
 	// Note says in words that no result showed the entity; empty where one did.
 	Note string    `json:"note,omitempty"`

@@ -22,17 +22,17 @@ type reported struct {
 	Total         int       `json:"total_entities"`
 	Stale         int       `json:"stale_entities"`
 	Entities      []struct {
-		Type    string                  `json:"type"`
-		Value   string                  `json:"value"`
-		Outcome string                  `json:"outcome"`
-		Seen    map[string]entity.Value `json:"seen"`
-		Now     map[string]entity.Value `json:"now"`
-		Needs   map[string]string       `json:"conditions"`
-		SeenAt  time.Time               `json:"seen_at"`
-		AsOf    time.Time               `json:"as_of"`
-		Unseen  bool                    `json:"unseen"`
-		Skipped []safety.Failure        `json:"skipped"`
-		Waived  []safety.Failure        `json:"waived"`
+		Type       string                  `json:"type"`
+		Value      string                  `json:"value"`
+		Outcome    string                  `json:"outcome"`
+		Seen       map[string]entity.Value `json:"seen"`
+		Now        map[string]entity.Value `json:"now"`
+		Conditions map[string]string       `json:"conditions"`
+		SeenAt     time.Time               `json:"seen_at"`
+		AsOf       time.Time               `json:"as_of"`
+		Unseen     bool                    `json:"unseen"`
+		Skipped    []safety.Failure        `json:"skipped"`
+		Waived     []safety.Failure        `json:"waived"`
 	} `json:"entities"`
 	Alerts   []safety.Alert   `json:"alerts"`
 	Warnings []safety.Alert   `json:"warnings"`
@@ -56,7 +56,7 @@ func (c *reported) fill(k *Check) {
 	for _, e := range c.Entities {
 		r := Rested{
 			Type: e.Type, Value: e.Value, Outcome: e.Outcome, Unseen: e.Unseen,
-			Seen: shown(e.Seen), SeenAt: clock(e.SeenAt), Conditions: e.Needs, AsOf: clock(e.AsOf), Reason: why[[2]string{e.Type, e.Value}],
+			Seen: shown(e.Seen), SeenAt: clock(e.SeenAt), Conditions: e.Conditions, AsOf: clock(e.AsOf), Reason: why[[2]string{e.Type, e.Value}],
 		}
 		if len(e.Now) > 0 {
 			r.Now = shown(e.Now)

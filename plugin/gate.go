@@ -75,8 +75,8 @@ func (rec *Recorder) gateBeforeTool(ctx agent.Context, t tool.Tool, args map[str
 	}
 	switch {
 	case confirmation == nil && (always || replaces != "") && !c.inner:
-		// What was refused never runs unasked, whatever the tool would decide now. It is
-		// asked for as the tool did.
+		// A call that was refused never runs unasked, whatever the tool would decide now. The
+		// gate asks with the hint and the payload that the tool asked with before.
 		question, known := rec.questions.Get(replaces)
 		if !known {
 			question.Hint = approvalHint(name)

@@ -16,7 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// approvalHint is what ADK's own tools ask with.
+// approvalHint is the hint of ADK's own requests for a confirmation.
 func approvalHint(name string) string {
 	return fmt.Sprintf("Please approve or reject the tool call %s() by responding with a FunctionResponse with an expected ToolConfirmation payload.", name)
 }
@@ -27,20 +27,19 @@ const (
 	maxHintedValue = 60 // bytes
 )
 
-// ownHint returns what a request says by itself. That of ADK, which speaks to a program,
-// gives way to the name of the tool and its arguments.
+// ownHint returns the tool's own text for a request. ADK's default sentence speaks to a
+// program: the name of the tool and its arguments take its place.
 func (rec *Recorder) ownHint(hint, name string, args map[string]any) string {
 	if hint != "" && hint != approvalHint(name) {
 		return hint
 	}
-	var shown map[string]any
 	data, err := json.Marshal(args)
-	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(rec.redact(data)))
-		d.UseNumber()
-		err = d.Decode(&shown)
+	if err != nil {
+		return name
 	}
-	if err != nil || len(shown) == 0 {
+	redacted, _ := decodeJSON(string(rec.redact(data)))
+	shown, _ := redacted.(map[string]any)
+	if len(shown) == 0 {
 		return name
 	}
 	var said []string
@@ -63,7 +62,7 @@ func (rec *Recorder) ownHint(hint, name string, args map[string]any) string {
 	return name + " with " + strings.Join(said, ", ")
 }
 
-// scalarText returns a value of JSON that holds no others as text: a text in quotes.
+// scalarText returns a scalar of JSON as text, and a text in quotes; false for anything else.
 func scalarText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -80,12 +79,10 @@ func inQuotes(s string) string {
 	return `"` + strings.ReplaceAll(clip.Text(s, maxHintedValue), `"`, "'") + `"`
 }
 
-// redact returns JSON as a row would have it; nil for what is none.
+// redact returns one value of JSON as a row would have it; nil if doc is anything else.
 func (rec *Recorder) redact(doc []byte) []byte {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
+	v, ok := decodeJSON(string(doc))
+	if !ok {
 		return nil
 	}
 	w := rec.writers.Get().(*jsonenc.Writer)

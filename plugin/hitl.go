@@ -93,7 +93,7 @@ func (rec *Recorder) asked(ctx agent.Context, r *run, c *call, name string, args
 	return nil
 }
 
-// ask records the approval. One that is only observed follows no rules for asking again.
+// ask records the approval. The rules for asking again are only for enforced ones.
 func (rec *Recorder) ask(ctx context.Context, r *run, c *call, args map[string]any, enforced bool) (safety.Approval, error) {
 	switch {
 	case r == nil || c == nil:

@@ -164,6 +164,7 @@ func cutTool(text, before, between string) (tool, rest string, ok bool) {
 	return strings.Cut(text, between)
 }
 
+// decodeJSON decodes one value of JSON, with numbers as they are written.
 func decodeJSON(text string) (v any, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -115,17 +115,17 @@ func callContent(d jsonenc.Doc, fc *genai.FunctionCall) {
 	d.Close('}')
 }
 
-// pauseKeys writes by what a pause and the result that ends it find each other, with the
-// names of the Python plugin: the id is the one that ADK lists. No other row has a
-// function_call_id, so that a query joins each pause to its end alone.
+// pauseKeys writes the keys that pair a pause with the result that ends it, with the names of
+// the Python plugin. The id is the one that ADK lists. No other row has a function_call_id, so
+// a query joins each pause to its own end and to nothing else.
 func pauseKeys(d jsonenc.Doc, p pause, id string) {
 	d.Str("pause_kind", p.kind)
 	d.OptStr("function_call_id", id)
 	answerID(d, p, id)
 }
 
-// askKeys writes by what a request to a human and its answer find each other. The call of
-// a confirmation is the one to be confirmed, which its id does not tell.
+// askKeys writes the keys that pair a request to a human with its answer. The call of a
+// confirmation is the one to be confirmed; the id does not tell it, so it is not written here.
 func askKeys(d jsonenc.Doc, p pause, id string) {
 	d.Str("pause_kind", p.kind)
 	if p.request != schema.HITLConfirmationRequest {
@@ -134,8 +134,8 @@ func askKeys(d jsonenc.Doc, p pause, id string) {
 	answerID(d, p, id)
 }
 
-// answerID writes the id that the answer to a request names, under the name that its kind
-// has for it.
+// answerID writes the id that pairs a request of a kind with its answer, under the key of
+// that kind.
 func answerID(d jsonenc.Doc, p pause, id string) {
 	switch p.request {
 	case schema.HITLConfirmationRequest:

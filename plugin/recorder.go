@@ -119,7 +119,7 @@ type Recorder struct {
 	// their calls. replays says that there are any.
 	replayable map[string]tool.Tool
 	observers  map[string]*observed
-	// questions are what tools that ask by themselves asked with, by approval.
+	// questions are the confirmations of tools that ask by themselves, by approval.
 	questions *lru.Cache[string, toolconfirmation.ToolConfirmation]
 	replays   atomic.Bool
 
@@ -301,7 +301,7 @@ func (rec *Recorder) isProtected(name string) bool {
 // knownApps bounds of how many applications the root agent is remembered.
 const knownApps = 1000
 
-// knownQuestions bounds of how many approvals it is remembered what the tool asked with.
+// knownQuestions bounds how many confirmations of tools are remembered.
 const knownQuestions = 1000
 
 // rootName remembers the root agent of an application. A run that resumes starts

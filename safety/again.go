@@ -7,9 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -18,13 +16,13 @@ import (
 // maxChain is how many requests for one call may replace one another.
 const maxChain = 2
 
-// Last reports whether nobody can be asked for the same call again in its turn, if the world
-// overtakes this request too: two requests were replaced before. See [Guard.Ask].
+// Last reports whether the request is the last one for its call in its turn: two requests were
+// replaced before. If drift ends this one too, nobody is asked again. See [Guard.Ask].
 func (a Approval) Last() bool { return a.Chain >= maxChain }
 
 // Replaces returns the id of the request that r would replace, "" if it would replace none.
-// The error is a *[Refusal] if [Guard.Ask] would refuse r for what became of an earlier
-// request for the same call. It changes nothing.
+// The error is a *[Refusal] if [Guard.Ask] would refuse r because of an earlier request for
+// the same call. Replaces changes nothing.
 func (g *Guard) Replaces(ctx context.Context, r Request) (id string, err error) {
 	if g == nil {
 		return "", errNilGuard
@@ -46,7 +44,7 @@ func (g *Guard) Replaces(ctx context.Context, r Request) (id string, err error) 
 }
 
 // overtaken returns the request for the same call that r replaces, the zero Approval if it
-// replaces none, or why r is refused whatever was read.
+// replaces none. The error says why r is refused, whatever was read.
 func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approval, error) {
 	if !r.Chained {
 		return Approval{}, nil
@@ -90,8 +88,8 @@ func (r *Request) refuse(code, approvalID string, err error, format string, args
 	return refuse(code, Execution{Tool: r.Tool, ApprovalID: approvalID}, Report{}, err, format, args...)
 }
 
-// readAgain refuses r if the step that asks has not read everything again that had changed
-// when old was blocked.
+// readAgain refuses r if something had changed when old was blocked, and the step that asks
+// has not read it again.
 func (r *Request) readAgain(old Approval, now []entity.Canonical) error {
 	var report struct {
 		CheckedAt time.Time `json:"checked_at"`
@@ -126,20 +124,15 @@ func (r *Request) readAgain(old Approval, now []entity.Canonical) error {
 	if len(unread) == 0 {
 		return nil
 	}
-	more := ""
-	if n := len(unread) - maxHinted; n > 0 {
-		unread, more = unread[:maxHinted], fmt.Sprintf(", and %d more", n)
-	}
-	return r.refuse(CodeDrift, old.ID, nil, "The world had changed when %s was approved, and you have not read since: %s%s. Read that, then make the same call again.",
-		r.Tool, strings.Join(unread, ", "), more)
+	return r.refuse(CodeDrift, old.ID, nil, "The world had changed when %s was approved, and you have not read since: %s. Read that, then make the same call again.",
+		r.Tool, firstOf(unread, len(unread)))
 }
 
-// readSince reports whether the step that decides had read what an alert is about after a
-// time. A budget that was exceeded is not what had changed: any news of it counts.
+// readSince reports whether the step that decides had read e since a time: the attribute that
+// the alert is about, or, for a budget that was exceeded, anything that a result showed of it.
 func readSince(e entity.Canonical, a Alert, since time.Time) bool {
 	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool {
-		_, has := s.Attributes[a.Attribute]
-		return s.Read && s.Source.Reading() && !s.SeenAt.Before(since) &&
-			(a.Drift == BudgetExceeded || has && !slices.Contains(s.Echoes, a.Attribute))
+		news := s.Reads(a.Attribute) || a.Drift == BudgetExceeded && s.Source.Reading()
+		return news && s.Read && !s.SeenAt.Before(since)
 	})
 }

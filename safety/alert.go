@@ -141,16 +141,18 @@ func recommendMeeting(name, typ, value, after, condition string) string {
 
 const maxDetail = 500
 
-// oneLine makes a text of foreign origin safe to print: errors and values may
-// hold line breaks that would forge a line of a summary.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+// oneLine makes a text of foreign origin safe to print, in at most 500 bytes.
+func oneLine(s string) string { return clip.Text(visible(s), maxDetail) }
+
+// visible returns s in one line that is read in the order of its characters. Errors and values
+// may hold line breaks, which would forge a line of a summary, and marks that reverse text.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return clip.Text(s, maxDetail)
 }
 
 // selectAlerts returns copies of the alerts that block, or of those that warn.

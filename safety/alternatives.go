@@ -43,21 +43,16 @@ func (n NotChosen) clone() NotChosen {
 	return n
 }
 
-// String names the first five in one line: "Hotel Plaza, Hotel Ritz and 3 more".
+// String names the first five in one line: "Hotel Plaza, Hotel Ritz, and 3 more".
 func (n NotChosen) String() string {
 	var names []string
-	for _, a := range n.Entities[:min(len(n.Entities), 5)] {
+	for _, a := range n.Entities {
 		names = append(names, oneLine(a.Type+" "+a.Value))
 	}
-	text := strings.Join(names, ", ")
-	switch more := n.Total - len(names); {
-	case more <= 0:
-		return text
-	case text == "":
-		return fmt.Sprint(more)
-	default:
-		return fmt.Sprintf("%s and %d more", text, more)
+	if len(names) == 0 && n.Total > 0 {
+		return fmt.Sprint(n.Total)
 	}
+	return firstOf(names, n.Total)
 }
 
 // shown is what a person is shown of it; ages are those at a time.
@@ -76,8 +71,8 @@ func (n NotChosen) shown(at time.Time) map[string]any {
 	return map[string]any{"total": n.Total, "entities": list}
 }
 
-// without returns n without what is checked all the same: what counted when the request was
-// asked stays required.
+// without returns n without the targets: an entity that counted when the request was asked
+// stays required, whatever a later selection says.
 func (n NotChosen) without(targets []target) NotChosen {
 	n = n.clone()
 	n.Entities = slices.DeleteFunc(n.Entities, func(a Alternative) bool {
@@ -93,20 +88,22 @@ func (n NotChosen) without(targets []target) NotChosen {
 	return n
 }
 
-// Counted says why an entity counts that the action does not name, although its type is one
-// that rules with alternatives find.
+// Counted says why an entity counts although the action does not name it and rules with
+// alternatives find its type.
 type Counted struct {
-	// Row is the number of a row that shows or names it. Rule found it there; it is "" if no
-	// rule did, but a tool or a model. Place is where the rule stands, as in [Expected].
+	// Row is the number of a row that shows or names it. Rule is the rule that found it there,
+	// "" if a tool declared it or a model found it. Place is where the rule stands, as in
+	// [Expected].
 	Row         int64
 	Rule, Place string
-	// Result says that the rule reads the result of a tool, Alternatives that it says
-	// alternatives: then the row shows nothing by this rule that the action names.
+	// Result says that the rule reads the result of a tool, Alternatives that it has
+	// alternatives: true. In the second case this rule shows nothing in the row that the
+	// action names.
 	Result, Alternatives bool
 }
 
-// advise says, in all that is wrong with an entity that the action does not name, what keeps
-// it from being a mere alternative.
+// advise adds a remedy to each alert and failure of an entity that the action does not name:
+// how to make it an alternative that does not count, or why that does not help.
 func (q *inquiry) advise(t target, x *examined) {
 	if len(x.alerts) == 0 && len(x.failures) == 0 {
 		return
@@ -126,30 +123,30 @@ func (q *inquiry) advise(t target, x *examined) {
 	}
 }
 
-// remedy says, in a sentence, why an entity counts that the action does not name and that
-// rules over results show, and what may be done about it. It is "" for any other entity.
+// remedy says in one sentence why an entity counts and what may be done about it, if the
+// action does not name it and rules over results show it. It is "" for any other entity.
 func (q *inquiry) remedy(t target) string {
-	e, tool := t.entity, quoted(clip.Text(oneLine(q.tool), 40))
-	counted, listed := q.record.Counted[e.Key]
+	e, tool := t.entity, quoted(clip.Text(oneLine(q.tool), maxWord))
+	counted, known := q.record.Counted[e.Key]
 	byRule := slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return s.Source == entity.SourceRule })
-	if t.action || q.decision.Node == "" || !listed && !byRule {
+	if t.action || q.decision.Node == "" || !known && !byRule {
 		return ""
 	}
 	rules := q.rulesOf(e.Type)
-	if listed {
+	if known {
 		rules = ruleAt(counted.Rule, counted.Place)
 	}
 	write := fmt.Sprintf("write alternatives: true in %s.", rules)
 	switch {
-	case !listed && rules == "":
+	case !known && rules == "":
 		return ""
 	case !slices.ContainsFunc(q.targets, func(o target) bool { return o.action && o.entity.Type == e.Type }):
-		text := fmt.Sprintf("%s does not name it, nor any other %s: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments", tool, clip.Text(oneLine(e.Type), 40))
-		if listed && (counted.Alternatives || !counted.Result) {
+		text := fmt.Sprintf("%s does not name it, nor any other %s: if these are only a choice, add a rule with in: action that finds the chosen one in the arguments", tool, clip.Text(oneLine(e.Type), maxWord))
+		if known && (counted.Alternatives || !counted.Result) {
 			return text + "."
 		}
 		return text + ", and " + write
-	case !listed:
+	case !known:
 		return fmt.Sprintf("%s does not name it: if these are only a choice, %s", tool, write)
 	case counted.Alternatives:
 		return fmt.Sprintf("%s does not name it, and it counts although %s says alternatives: row %d shows nothing by this rule that %s names.", tool, rules, counted.Row, tool)
@@ -158,7 +155,7 @@ func (q *inquiry) remedy(t target) string {
 	case counted.Rule != "":
 		return fmt.Sprintf("%s does not name it, and it counts because %s names it in row %d.", tool, ruleAt(counted.Rule, counted.Place), counted.Row)
 	default:
-		return fmt.Sprintf("%s does not name it, and it counts because row %d has it by the word of a tool or a model.", tool, counted.Row)
+		return fmt.Sprintf("%s does not name it, and it counts because a tool declared it, or a model found it, in row %d.", tool, counted.Row)
 	}
 }
 
@@ -180,7 +177,7 @@ func (q *inquiry) rulesOf(typ string) string {
 
 // ruleAt names a rule and its place.
 func ruleAt(rule, place string) string {
-	text := "rule " + quoted(clip.Text(oneLine(rule), 40))
+	text := "rule " + quoted(clip.Text(oneLine(rule), maxWord))
 	if place != "" {
 		text += " (" + clip.Text(oneLine(place), 60) + ")"
 	}

@@ -54,7 +54,7 @@ func TestNotChosenIsNamed(t *testing.T) {
 	if diff := cmp.Diff(b.record.snap.NotChosen, r.NotChosen()); diff != "" {
 		t.Errorf("the report (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(r.Summary(), "  Not chosen       : Product a, Product b and 5 more\n") {
+	if !strings.Contains(r.Summary(), "  Not chosen       : Product a, Product b, and 5 more\n") {
 		t.Errorf("the summary does not name them:\n%s", r.Summary())
 	}
 	var report struct {
@@ -97,12 +97,13 @@ func TestNotChosenInALine(t *testing.T) {
 	for want, n := range map[string]safety.NotChosen{
 		"":                       {},
 		"3":                      {Total: 3},
+		"1":                      {Total: 1},
 		"Product p0":             {Total: 1, Entities: many[:1]},
-		"Product p0 and 1 more":  {Total: 2, Entities: many[:1]},
+		"Product p0, and 1 more": {Total: 2, Entities: many[:1]},
 		"Product p0, Product p1": {Total: 1, Entities: many[:2]},
 		"Product a b":            {Total: 1, Entities: []safety.Alternative{alternative("a\nb")}},
-		"Product p0, Product p1, Product p2, Product p3, Product p4":            {Total: 5, Entities: many[:5]},
-		"Product p0, Product p1, Product p2, Product p3, Product p4 and 1 more": {Total: 6, Entities: many},
+		"Product p0, Product p1, Product p2, Product p3, Product p4":             {Total: 5, Entities: many[:5]},
+		"Product p0, Product p1, Product p2, Product p3, Product p4, and 1 more": {Total: 6, Entities: many},
 	} {
 		if got := n.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -167,7 +168,7 @@ func TestRemedyOfWhatIsNotNamed(t *testing.T) {
 		"another sighting in words": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "said", Place: "c.yaml:20"},
 			named + `, and it counts because rule "said" (c.yaml:20) names it in row 7.`},
 		"another sighting by no rule": {chosen, said, []safety.Expected{offers}, &safety.Counted{Row: 7},
-			named + `, and it counts because row 7 has it by the word of a tool or a model.`},
+			named + `, and it counts because a tool declared it, or a model found it, in row 7.`},
 		"a row without the chosen": {chosen, other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},
 			named + `, and it counts although rule "offers" (c.yaml:12) says alternatives: row 7 shows nothing by this rule that "provision_campaign" names.`},
 		"alternatives, and the action names nothing": {called("chosen", readAt("$10")), other, []safety.Expected{offers}, &safety.Counted{Row: 7, Rule: "offers", Place: "c.yaml:12", Result: true, Alternatives: true},

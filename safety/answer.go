@@ -30,7 +30,7 @@ const (
 	CodeStore          = "store"           // the ledger could not be read or written
 	CodeCanceled       = "canceled"        // the run has ended; nobody would see the effect
 	CodeAsked          = "asked"           // the same call waits for an answer already
-	CodeAskedTooOften  = "asked_too_often" // the world overtook the same call again and again
+	CodeAskedTooOften  = "asked_too_often" // drift ended the call as often as it may be asked for in a turn
 	CodeInternal       = "internal"        // a dependency panicked, or there is no guard
 )
 

@@ -98,7 +98,7 @@ type Approval struct {
 	// that count. Fingerprint is their [Fingerprint].
 	Entities    []entity.Canonical
 	Fingerprint string
-	// NotChosen is that of the snapshot: no part of what is approved.
+	// NotChosen is that of the snapshot. It is no part of what is approved.
 	NotChosen NotChosen
 	// Needs are the conditions of the policy on the Entities, by key and attribute.
 	Needs map[string]map[string]Need
@@ -107,9 +107,10 @@ type Approval struct {
 	// Receipt and Gaps are those of the snapshot.
 	Receipt Receipt
 	Gaps    []string
-	// Replaces is the id of the request that this one was asked in the place of, because
-	// the world had overtaken it; "" for none. Chain counts those before it that were
-	// replaced so, Difference is what changed since the last of them. See [Guard.Ask].
+	// Replaces is the id of an earlier request for the same call, which ended by drift and
+	// which this one replaces; "" for none. Chain counts the requests that were replaced
+	// before this one, one after the other. Difference is what changed since the last of
+	// them. See [Guard.Ask].
 	Replaces   string
 	Chain      int
 	Difference Difference

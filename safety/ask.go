@@ -37,8 +37,8 @@ type Request struct {
 	// Chained says that the request follows the rules for asking again. Others neither
 	// replace a request nor are refused because of one.
 	Chained bool
-	// Redact returns arguments, as JSON, without what must not be shown of them in a
-	// [Difference]. If it is nil, no value of them is shown.
+	// Redact returns arguments, as JSON, without the parts that a [Difference] must not show.
+	// If it is nil, a Difference shows no value of an argument.
 	Redact func(args []byte) []byte
 }
 
@@ -51,12 +51,17 @@ type Request struct {
 // session, call and run as an earlier one is [ErrConflict]. A record that is
 // incomplete or names no entity is no error here; such a request fails its check.
 //
-// A request for the same call, by tool and arguments, as one that ended by drift replaces
-// that one, if it is Chained. In the same turn, which is an invocation, it is refused with a
-// *[Refusal] if the step that asks has not read each changed attribute since, which it may
-// have from the refusal; if a person rejected the call in the turn; if the replacement waits
-// for an answer already; and if two were replaced before, so that nobody is asked a fourth
-// time. In a later turn none of this refuses it, and what would be the fourth replaces none.
+// Two requests are for the same call if they have the same tool and arguments. A Chained
+// request replaces the last one for the same call if that one ended by drift. In the same
+// turn, which is an invocation, Ask refuses it with a *[Refusal]
+//
+//   - if the step that asks has not read each changed attribute since, in the refusal or in
+//     another result;
+//   - if a person rejected the call in the turn;
+//   - if another request replaced that one already and waits for an answer;
+//   - if two requests were replaced before: nobody is asked a fourth time.
+//
+// In a later turn none of this refuses it; the fourth request then replaces none.
 func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard

@@ -19,11 +19,9 @@ import (
 // is none.
 func readings(e entity.Canonical, name string) (values []entity.Value, read bool) {
 	for _, s := range slices.Backward(e.Seen) {
-		v, has := s.Attributes[name]
-		if !has || !s.Source.Reading() || slices.Contains(s.Echoes, name) {
-			continue
+		if s.Reads(name) {
+			values, read = append(values, s.Attributes[name]), read || s.Read
 		}
-		values, read = append(values, v), read || s.Read
 	}
 	return values, read
 }
@@ -52,9 +50,9 @@ type attribute struct {
 	demand demand
 }
 
-// covers reports whether now counts as unchanged: with a condition if it meets that, and
-// else as the rule says. What is as it was read has not changed: that it never met the condition
-// fails the check. Values of one kind are expected.
+// covers reports whether now counts as unchanged: with a condition if it meets that, without
+// one as the rule says. A value that is as it was read has not changed, even if it does not
+// meet the condition: then the reading fails the check. Values of one kind are expected.
 func (a attribute) covers(seen, now entity.Value) bool {
 	if a.demand.phrase != "" {
 		return seen.Equal(now) || a.demand.met(now)
@@ -62,8 +60,8 @@ func (a attribute) covers(seen, now entity.Value) bool {
 	return a.rule.covers(seen, now)
 }
 
-// unlike reports whether two values cannot be compared. What a condition orders is of one
-// currency.
+// unlike reports whether two values cannot be compared. A condition with an order needs
+// amounts of one currency.
 func (a attribute) unlike(seen, now entity.Value) bool {
 	return unlike(seen, now) || a.rule.Condition.Operator.ordered() && seen.Currency() != now.Currency()
 }
@@ -156,8 +154,8 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	return out
 }
 
-// otherwise says what the arguments of the action say otherwise than the latest reading;
-// where there is a condition, what of them does not meet it.
+// otherwise returns a failure for each value in the arguments of the action that differs from
+// the latest reading; with a condition, for each value that does not meet it.
 func (q *inquiry) otherwise(e entity.Canonical, a attribute) (failures []Failure) {
 	for _, v := range q.said(e, a.name) {
 		switch was := a.values[0]; {

@@ -157,8 +157,9 @@ func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 	x.failures = append(x.failures, rests.failures...)
 	x.result.Waived, x.result.Conditions = rests.waived, rests.conditions
 
-	// That a source is away may be forgiven. What is wrong with a condition may not: the
-	// arguments, which a model writes, could leave out what it is taken from.
+	// A type that is optional forgives that its source is away. It does not forgive what is
+	// wrong with a condition: a model writes the arguments, and could leave out the value that
+	// the condition takes from them.
 	checker, optional := g.checkers[e.Type], g.policy.Types[e.Type].Optional && !rests.broken
 	if checker == nil {
 		x.fail(failOf(e, ReasonNoChecker, "no checker is registered for the type %q", e.Type))

@@ -41,21 +41,24 @@ func (o Operator) String() string { return nameOf(operatorNames, o) }
 const maxOneOf = 100
 
 // Condition is what the present value of an attribute has to meet. An attribute with one is
-// unchanged if and only if its present value meets it; what was read has to have met it too.
+// unchanged if and only if its present value meets it. The value that was read has to have met
+// it too.
 // The zero Condition is none.
 type Condition struct {
 	// Operator says how a value is held against those of the condition.
 	Operator Operator
 	// Literal is the value, as JSON: a text, a number or a boolean. With OneOf it is a list
-	// of 1 to 100 of them. They are read as values of the kind, and amounts without a
-	// currency in the currency, of the latest reading. Either Literal or Path is required.
+	// of 1 to 100 of them. They are taken as values of the kind of the latest reading, and
+	// amounts without a currency as amounts in its currency. Either Literal or Path is
+	// required.
 	Literal string
 	// Path is an RFC 9535 JSONPath that takes the value from the arguments that are
 	// approved. It starts at each node where the action names the entity
 	// ([Snapshot.Places]), or at the root of the arguments if the action does not name it,
-	// and has to select one value there; with OneOf a list. If it does not, and where there
-	// is no request, the check of the entity fails. What it gives for several nodes has to be
-	// met all together; with AtLeast the check fails there, because needs may add up.
+	// and has to select one value there; with OneOf a list. If it does not, or if there is no
+	// request, the check of the entity fails. If the action names the entity at several
+	// nodes, the values of all nodes have to be met; with AtLeast the check then fails,
+	// because the needs may add up.
 	Path string
 }
 

@@ -20,8 +20,8 @@ import (
 type Need struct {
 	// Condition says it in words, with the values that it came to: "at least 8".
 	Condition string `json:"condition"`
-	// Problem says why a check will fail because of it: it cannot be evaluated, or what was
-	// read does not meet it. It is "" if neither is so.
+	// Problem says why a check will fail because of it: it cannot be evaluated, or the value
+	// that was read does not meet it. It is "" if neither is the case.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -47,8 +47,8 @@ func (b rulebook) conditioned(typ string) []string {
 	})
 }
 
-// demand finds out what the condition of an attribute comes to, and holds every value of it
-// against that which has to hold, the latest first.
+// demand finds out what the condition of an attribute comes to, and holds every value of a
+// against it, the latest first.
 func (q *inquiry) demand(ctx context.Context, b rulebook, e entity.Canonical, a attribute) (d demand) {
 	c := a.rule.Condition
 	if c == (Condition{}) {
@@ -152,8 +152,8 @@ func selected(document any, start string, c Condition) ([]any, error) {
 	}
 }
 
-// unread is the failure of an entity of which nothing shows an attribute with a condition. It
-// is never waived: there is no value of which kind the condition could be.
+// unread is the failure of an entity that lacks a reading of an attribute with a condition. It
+// is never waived: without a value nothing tells the kind that the condition is about.
 func (q *inquiry) unread(e entity.Canonical, name string) Failure {
 	return failOf(e, ReasonNothingSeen, "nothing on record shows %s, on which there is a condition: %s", name, q.expected(e.Type, name))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
-// Difference is what a request rests on, or is for, otherwise than the one that it
-// replaces. The zero Difference is none.
+// Difference is how a request differs from the one that it replaces: in what it rests on, and
+// in its arguments. The zero Difference is none.
 type Difference struct {
 	// Since is when the replaced request was asked.
 	Since time.Time `json:"since,omitzero"`
@@ -78,8 +78,8 @@ const (
 // hiddenValue stands for the value of an argument that must not be shown.
 const hiddenValue = "(hidden)"
 
-// difference compares a request with the one that it replaces. redact takes out of
-// arguments what must not be shown; if it is nil, no value of them is.
+// difference compares a request with the one that it replaces. redact takes out of arguments
+// the parts that must not be shown; if it is nil, no value of an argument is shown.
 func difference(was, now Approval, redact func(args []byte) []byte) Difference {
 	d := Difference{Since: was.RequestedAt}
 	room := maxDifferences

@@ -70,13 +70,14 @@ type Snapshot struct {
 	// [Exists], true, unless a reading of another attribute counts; a sighting without
 	// attributes has it in Seen too.
 	Entities []entity.Canonical
-	// NotChosen is what was recorded before the decision and does not count, because it was
-	// a choice of which the action names other entries. Counted says of entities by Key why
-	// they are no such alternatives, where rules with alternatives find their type.
+	// NotChosen was recorded before the decision and does not count: rules with alternatives
+	// showed it, and the action names other entries. Counted has, by Key, the entities of the
+	// same types that count although the action does not name them, and says why.
 	NotChosen NotChosen
 	Counted   map[string]Counted
-	// Places says where the arguments of the action name entities: by Key the normalized
-	// paths (RFC 9535) of the nodes in which rules found them, for the paths of conditions.
+	// Places says where the arguments of the action name entities. By Key it has the
+	// normalized paths (RFC 9535) of the nodes in which rules found them. Paths of conditions
+	// start there.
 	Places map[string][]string
 	// Asked says that a model asked, so that it must have read what it names.
 	Asked bool

@@ -17,10 +17,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
-// Bounds of [Approval.Hint], in bytes but for the number of things that a sentence lists.
+// maxHinted is how many things a sentence names.
+const maxHinted = 5
+
+// Bounds of [Approval.Hint], in bytes.
 const (
 	maxHint          = 1400
-	maxHinted        = 5
 	maxReplacesHint  = 230
 	maxRestsHint     = 350
 	maxNotSeenHint   = 250
@@ -44,15 +46,21 @@ const (
 //
 //	deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free [at least 8] (2 min old).
 //
-// own is what the tool itself says, which comes first. Then follow, each in a sentence: which
-// request it replaces and what has changed since; up to five entities that were seen, those
-// that the action names first, with what the policy asks of their values in brackets and
-// their age from one minute on; what nothing has shown, and whether the record is incomplete;
-// the conditions that what was read does not meet; and what was not chosen. If the text is too
-// long, own is cut.
+// own is the tool's own text. It comes first. These sentences follow it, as far as there is
+// something to say:
 //
-// A value that is not one plain word stands in quotes. So does own, if it says what only the
-// other sentences say, or if its own quotes do not end.
+//   - "Replaces the request of": when the replaced request was asked, and what changed since.
+//   - "Rests on": up to five entities that results showed. Those that the action names come
+//     first. A condition stands in brackets behind its value. An age stands behind an entity
+//     from one minute on.
+//   - "Not seen:": what no result showed, and that the record is incomplete.
+//   - "Not met:": conditions that a value that was read does not meet.
+//   - "Not chosen:": see [Approval.NotChosen].
+//
+// If the text is too long, own is cut.
+//
+// A value that is not one plain word stands in quotes. So does own if it has the beginning of
+// one of these sentences, or if a quote in it does not end.
 func (a Approval) Hint(own string) string {
 	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
@@ -75,7 +83,7 @@ func ownHint(own string, limit int) string {
 	return quoted(clip.Text(own, limit-len(`"".`))) + "."
 }
 
-// forges reports whether a text says what only the sentences behind it say.
+// forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
 	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen, hintNotMet, hintNotChosen}, func(begin string) bool {
@@ -145,7 +153,7 @@ func (a Approval) entityHint(e entity.Canonical) string {
 }
 
 // attributeHint says what an attribute is, as people do: "passed", "unavailable",
-// "not ready", "64 free", "price $40,000"; "" of what is there.
+// "not ready", "64 free", "price $40,000". It says nothing of [Exists] if that is true.
 func attributeHint(name string, v entity.Value) string {
 	is, isBool := v.AsBool()
 	switch {
@@ -188,7 +196,7 @@ func (a Approval) notSeenHint() string {
 	if len(problems(a.Receipt, a.Gaps)) > 0 {
 		items = append(items, "a part of the session, whose record is incomplete")
 	}
-	never := len(items) > 0
+	denied := len(items) > 0 // whatever the policy says of things that no result shows
 	for _, e := range a.Entities {
 		name := word(e.Type) + " " + word(e.Value)
 		if !shown(e) {
@@ -202,7 +210,7 @@ func (a Approval) notSeenHint() string {
 		}
 	}
 	text := listed(hintNotSeen+" ", items, len(items), maxNotSeenHint)
-	if never {
+	if denied {
 		text += " It cannot be approved."
 	}
 	return text
@@ -275,24 +283,26 @@ func listed(begin string, items []string, total, limit int) string {
 	if total == 0 {
 		return ""
 	}
-	text, n := begin, 0
-	for _, item := range items[:min(len(items), maxHinted)] {
-		if n > 0 {
-			item = ", " + item
-		}
-		if len(text)+len(item) > limit {
-			break
-		}
-		text, n = text+item, n+1
+	n := min(len(items), maxHinted)
+	for len(begin)+len(strings.Join(items[:n], ", ")) > limit {
+		n-- // each limit is greater than its begin
 	}
-	if more := total - n; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return text + "."
+	return begin + firstOf(items[:n], total) + "."
 }
 
-// word returns a name or a value so that it cannot be taken for anything else: as it is if
-// it is one plain word, else in quotes. What is long is cut.
+// firstOf names the first five of items, and says how many of total it leaves out:
+// "Hotel Plaza, Hotel Ritz, and 3 more".
+func firstOf(items []string, total int) string {
+	shown := items[:min(len(items), maxHinted)]
+	text := strings.Join(shown, ", ")
+	if more := total - len(shown); more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// word returns a name or a value so that it cannot be taken for anything else: one plain word
+// as it is, and anything else in quotes. A long one is cut.
 func word(s string) string {
 	s = clip.Text(strings.TrimSpace(visible(s)), maxWord)
 	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.Contains(s, " ") || strings.ContainsFunc(s, odd) {
@@ -301,8 +311,8 @@ func word(s string) string {
 	return s
 }
 
-// clause returns a few words so that they cannot be taken for anything else: as they are if
-// all are plain, else in quotes. What is long is cut.
+// clause returns a few words so that they cannot be taken for anything else: plain words as
+// they are, and anything else in quotes. A long text is cut.
 func clause(s string) string {
 	s = clip.Text(strings.Join(strings.Fields(visible(s)), " "), maxWord)
 	if strings.Contains(s, ". ") || strings.ContainsFunc(s, odd) {
@@ -311,20 +321,10 @@ func clause(s string) string {
 	return s
 }
 
-// odd reports whether a character is none of a plain word, nor a blank.
+// odd reports whether a character is neither one of a plain word nor a blank.
 func odd(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Sc, r) && !strings.ContainsRune(" -_/.,:+#@%…", r)
 }
 
-// quoted puts s in quotes, which it then has none of.
+// quoted puts s in double quotes. Double quotes in s become single ones.
 func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
-
-// visible returns s in one line, without what would show it in another order.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}

@@ -28,8 +28,9 @@ var (
 // are called concurrently, also from several processes where the store allows it.
 // An Approval that goes in or comes out shares nothing with what is stored.
 //
-// What Attach and Transition decide follows from the fields of the state alone, never from
-// Args, Entities, Gaps, Difference and Report, so that an implementation need not read those there.
+// The long parts of an approval are Args, Entities, NotChosen, Needs, Gaps, Difference and
+// Report. Attach and Transition never decide by them, so an implementation need not read them
+// there.
 //
 // Package ledgertest has the tests every implementation must pass.
 type Ledger interface {
@@ -49,8 +50,8 @@ type Ledger interface {
 	FindCall(ctx context.Context, s Session, callID string) ([]Approval, error)
 	// Last returns the approval of a session that was asked for last for a tool and
 	// arguments with the digest, by whomever; one that was rejected in the invocation goes
-	// before later ones. ErrNotFound if there is none. Args, Entities, Gaps, Difference and
-	// Report may be empty in what it returns.
+	// before later ones. ErrNotFound if there is none. The long parts may be empty in what it
+	// returns.
 	Last(ctx context.Context, s Session, tool, argsDigest, invocationID string) (Approval, error)
 	// Get returns the approval with the id; ErrNotFound if there is none.
 	Get(ctx context.Context, id string) (Approval, error)
@@ -58,9 +59,8 @@ type Ledger interface {
 	List(ctx context.Context, s Session) ([]Approval, error)
 	// Transition changes an approval as [Transition.Apply] says, as one atomic
 	// compare-and-set, and adds [Transition.Step] to its history in the same transaction.
-	// It returns the approval as it is then; Args, Entities, Gaps, Difference and Report
-	// may be empty in what it returns. Of these a transition changes none but the Report, and that one
-	// only if Set has one.
+	// It returns the approval as it is then; the long parts may be empty in what it returns.
+	// Of these a transition changes only the Report, and that only if Set has one.
 	Transition(ctx context.Context, t Transition) (Approval, error)
 	// History returns what happened to an approval, oldest first: its creation
 	// ([Approval.FirstStep]), then its transitions. ErrNotFound if there is no such approval. Steps are
@@ -135,9 +135,8 @@ type Transition struct {
 // Apply returns a as it is after the transition, or why the transition must not
 // happen: [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. It is the one place
 // that decides; an implementation of [Ledger] calls it inside its transaction. It does not
-// look at Args, Entities, Gaps, Difference and Report, so that a may lack them: the result has those
-// of a then, but for a Report in Set. The result shares nothing with a but its frozen
-// parts.
+// look at the long parts of a (see [Ledger]), so a may lack them: the result has those of a,
+// except for a Report in Set. The result shares nothing with a but its frozen parts.
 func (t Transition) Apply(a Approval) (Approval, error) {
 	switch {
 	case t.ID == "" || a.ID != t.ID:

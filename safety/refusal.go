@@ -20,7 +20,7 @@ type Refusal struct {
 	ApprovalID string
 	// Next says what to do instead of trying again. Default: by the code.
 	Next string
-	// Last says that the world overtook the call as often as it may: see [Approval.Last].
+	// Last says that the call cannot be asked for again in this turn: see [Approval.Last].
 	Last bool
 	// Report is the check that led to it; zero if none was made.
 	Report Report

@@ -208,9 +208,10 @@ func (r Report) PolicyVersion() string { return r.policy }
 // Every failure is a line of its own, "  CHECK FAILED     : " and the reason,
 // before the alerts; "  Skipped          : " and the reason is an optional entity that
 // could not be checked; "  Waived           : " is what nothing has shown, which the policy
-// lets pass; "  Not chosen       : " names what was there to choose and does not count. A condition
-// follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings follow the
-// alerts and end in "(warning)". The text is for reading; programs use the methods or the JSON.
+// lets pass; "  Not chosen       : " names what was there to choose and does not count. A
+// condition follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings
+// follow the alerts and end in "(warning)". The text is for reading; programs use the methods
+// or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "World Change Report - Session: %s\n", oneLine(r.session.ID))

@@ -78,8 +78,8 @@ func requests(timeline []schema.Event) map[string][]RequestRow {
 	return out
 }
 
-// pairUnnamed gives rows without an id, as the plugin for Python writes them, one to pair
-// them by: an answer is taken for that to the request of its kind that has waited longest.
+// pairUnnamed gives an id to rows without one, as the plugin for Python writes them. An
+// answer gets that of the request of its kind that has waited longest.
 func pairUnnamed(rows []asking) {
 	waiting := make(map[string][]string)
 	for i := range rows {

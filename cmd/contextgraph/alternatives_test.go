@@ -47,7 +47,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 	}
 	tab := new(table)
 	(&checked{RecordedCheck: contextgraph.RecordedCheck{Report: report}, code: exitChanged}).table(tab, demoNow)
-	for _, want := range []string{"not chosen Product Hulu, Product Vimeo and 1 more, which do not count\n", "Replace Product Strava with one that is available"} {
+	for _, want := range []string{"not chosen Product Hulu, Product Vimeo, and 1 more, which do not count\n", "Replace Product Strava with one that is available"} {
 		if !strings.Contains(tab.String(), want) {
 			t.Errorf("the check does not print %q:\n%s", want, tab)
 		}

@@ -64,7 +64,8 @@ type bounds struct {
 // [graphsync.Graph.Why] does from a journal.
 //
 // In recursive SQL the answer is the same: of several paths from results that showed the
-// entity the one with the fewest hops, then the fewest edges, then over the later steps. It follows paths of up to 480
+// entity it is the one with the fewest hops, then the fewest edges, then over the later steps.
+// It follows paths of up to 480
 // edges of any kind, since BigQuery ends a recursion after 500 rounds; what is farther
 // away is left out and Truncated set. GQL finds paths with the fewest edges of any kind, of
 // at most four for every hop that is allowed; Hops are those on that path. Where one of

@@ -2,9 +2,9 @@
 -- and @to: of all sessions, or of those of one application.
 --
 -- A request and its first answer are one wait. They share the confirmation id, or else
--- the id of the interrupt or the call. Rows of the plugin for Python have none of them: an
--- answer is then taken for that to the request of its kind that has waited longest in the
--- session. How long it was stands in the row of the answer
+-- the id of the interrupt or the call. Rows of the plugin for Python have none of them. There an
+-- answer belongs to the request of its kind that has waited longest in the session. How long
+-- the wait was stands in the row of the answer
 -- (adk.waited_ms); where it does not, it is the time between the two rows. A request
 -- without an answer is pending. An answer to a request from before @from counts, with
 -- the agent and the tool of its own row.

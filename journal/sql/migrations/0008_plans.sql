@@ -1,5 +1,5 @@
--- The journal, version 8: what a decision had to choose from, what a request was asked in the
--- place of, and what nobody looked up.
+-- The journal, version 8: what a decision had to choose from, which request another one
+-- replaces, and which attributes nobody looked up.
 
 -- A thing in the row seq, by one rule, of a type that a rule with alternatives finds. result
 -- is the number of the result that shows it, 0 if none does; rule is the number of the rule,
@@ -19,8 +19,8 @@ CREATE INDEX evidence_choices_result ON evidence_choices (session, result) WHERE
 -- An approval says what was there to choose and was not chosen, as JSON.
 ALTER TABLE approvals ADD COLUMN not_chosen TEXT NOT NULL DEFAULT '{}';
 
--- It says which one it was asked in the place of. chain counts the requests before it that
--- were replaced so, difference is JSON.
+-- replaces is the approval that this one replaces. chain counts those that were replaced before
+-- it, one after the other. difference is JSON.
 ALTER TABLE approvals ADD COLUMN replaces   TEXT;
 ALTER TABLE approvals ADD COLUMN chain      INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE approvals ADD COLUMN difference TEXT;

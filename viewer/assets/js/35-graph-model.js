@@ -47,8 +47,8 @@ const EDGE_KINDS = {
 const isLink = (kind) => kind === "evaluated" || kind === "named";
 
 /**
- * linksOf says what each step that saw an entity is to it in the end: a call names what it acts
- * on first, and its result may show it.
+ * linksOf says what each step that saw an entity is to it. A call may name the entity first, and
+ * its result may then show it: that step evaluated it.
  * @param {Entity} e @returns {Map<string, string>} the kind of link by span
  */
 function linksOf(e) {

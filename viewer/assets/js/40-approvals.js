@@ -333,7 +333,7 @@ function whyList(app, a) {
     groups.set(k, [...(groups.get(k) || []), w]);
   }
   return h("ul", "whys", [...groups.values()].map((ws) => h("li", {},
-    h("div", "why-from", ws.map((w) => entityLink(app, w.entity, w.type, w.value)), h("span", "muted", [ws[0].origin !== "action" && (ws[0].hops === 0 ? "shown by the call itself" : plural(ws[0].hops, "hop")), ws[0].note].filter(Boolean).join("; "))),
+    h("div", "why-from", ws.map((w) => entityLink(app, w.entity, w.type, w.value)), h("span", "muted", [ws[0].hops > 0 ? plural(ws[0].hops, "hop") : ws[0].origin === "result" && "shown by the call itself", ws[0].note].filter(Boolean).join("; "))),
     ws[0].origin !== "action" && h("ol", "crumbs", ws[0].path.map((p) => h("li", {}, spanLink(app, p.span), p.edge && h("span", "edge-name", p.edge, icon("arrow"))))))));
 }
 
