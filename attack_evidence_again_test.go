@@ -46,6 +46,13 @@ var attacksOnEvidence = map[string]func(*testing.T){
 // TestAttacksOnEvidenceAgain runs them with alternatives and with conditions in use. What
 // these leave out or allow must open nothing that was closed, nor close what was open.
 func TestAttacksOnEvidenceAgain(t *testing.T) {
+	alternatives := func(o *options) {
+		for i := range o.cfg.Extract {
+			if e := &o.cfg.Extract[i]; e.In == graphsync.InResult && e.Event == "" {
+				e.Alternatives = true
+			}
+		}
+	}
 	condition := func(name string, d contextgraph.DriftConfig) option {
 		return func(o *options) {
 			of := o.cfg.Guard.Types["Product"]
@@ -62,14 +69,7 @@ func TestAttacksOnEvidenceAgain(t *testing.T) {
 		change  option
 		without []string
 	}{
-		{"alternatives", func(o *options) {
-			for i := range o.cfg.Extract {
-				if e := &o.cfg.Extract[i]; e.In == graphsync.InResult && e.Event == "" {
-					e.Alternatives = true
-				}
-			}
-		}, nil},
-		{"a condition on availability", condition("availability", contextgraph.DriftConfig{Equals: true}), []string{
+		{"alternatives and a condition on availability", with(alternatives, condition("availability", contextgraph.DriftConfig{Equals: true})), []string{
 			"TestRuleWithoutAttributes", "TestWorkflowNodeRests", // no rule of theirs shows it, which a condition requires
 		}},
 		{"a condition on the price", condition("price", contextgraph.DriftConfig{AtMost: "$50,000"}), []string{
