@@ -298,7 +298,7 @@ func TestNotChosenIsNotThere(t *testing.T) {
 		}
 	})
 	t.Run("a listed type needs one that counts", func(t *testing.T) {
-		// What is bought is of the type Offer; the list shows products, of which it names none.
+		// The action buys an Offer. It names no Product of the list.
 		m := twoProducts(t)
 		h := newHarness(t, m.open, listed, searchThenBuy().model, required(t, "listed", "Product"), func(o *options) {
 			o.cfg.Extract[0].Alternatives, o.cfg.Extract[0].Type = true, "Offer"

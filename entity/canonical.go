@@ -20,8 +20,8 @@ type Canonical struct {
 	Value string
 	Norm  Value
 	// Attributes holds the latest value read of each attribute, AttributeSeenAt the time it
-	// was seen. What words say counts only for an attribute that no reading gave, and what
-	// a model says only for one that nothing else gave: both may add, they never replace.
+	// was seen. Readings come first. Words count only for an attribute without a reading, and
+	// the finds of a model only for one without either: both add, and never replace.
 	Attributes      map[string]Value
 	AttributeSeenAt map[string]time.Time
 	// Confidence is the greatest of the sightings.

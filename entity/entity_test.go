@@ -153,7 +153,7 @@ func TestCanonicalizeModelAddsOnly(t *testing.T) {
 }
 
 // Readings come before words, and words before a model, attribute by attribute, whichever
-// is later. What repeats the arguments of its call is words.
+// is later. An echo of the call's arguments counts as words.
 func TestCanonicalizeReadingsBeforeWords(t *testing.T) {
 	said := func(second int64, source entity.Source, value, price string, echoes ...string) entity.Entity {
 		e := entity.Entity{Type: "Product", Value: value, ArtifactURI: "doc " + value, Source: source, SeenAt: time.Unix(second, 0).UTC(), Echoes: echoes}

@@ -151,8 +151,8 @@ func BenchmarkWhy3000Spans(b *testing.B) {
 }
 
 // BenchmarkSelectAlternatives selects from a journal in which every step listed the same 20
-// things, of which the action names one. Its goal is 100 ms for 3,000 steps, and what ten
-// take where no rule says alternatives.
+// things. The action names one of them. The goal for 3,000 steps is 100 ms; without
+// alternatives they should take no longer than ten.
 func BenchmarkSelectAlternatives(b *testing.B) {
 	for _, alternatives := range []bool{false, true} {
 		for _, steps := range []int{10, 3_000} {

@@ -133,8 +133,8 @@ func (sel *selector) choices(key string, f func(Choice) bool) error {
 // choicesAtOnce is how many choices are read first.
 const choicesAtOnce = 64
 
-// choicesOfAll returns the choices of a session, for the session of whoever called its
-// agent. What models found in it is there too.
+// choicesOfAll returns the choices of the session of an agent that ran as a tool, for the
+// session of its caller. It includes the finds of models.
 func choicesOfAll(x *Extractor, r EvidenceReader) ([]Choice, error) {
 	var out []Choice
 	sel := selector{r: r, excluded: func(int64) bool { return false }, upTo: math.MaxInt64}

@@ -111,8 +111,8 @@ func TestNotChosenInALine(t *testing.T) {
 	}
 }
 
-// What counted when the request was asked is checked whatever a later selection says, and
-// the report does not name it as not chosen.
+// An entity that counted at the request is checked, even if a later selection leaves it out.
+// The report does not name it as not chosen.
 func TestWhatCountedStaysRequired(t *testing.T) {
 	b := newBench(t, nil, chosen, other)
 	b.ask()
