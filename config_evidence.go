@@ -69,7 +69,7 @@ func (c Config) checkGate(p *problems, root keyPath) {
 // returns "".
 func (c *RecordConfig) hides(eventType string) string {
 	switch policy := c.Content[eventType]; {
-	case cgplugin.Required(eventType):
+	case required(eventType):
 		return ""
 	case slices.Contains(c.Deny, eventType):
 		return "record.deny"

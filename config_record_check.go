@@ -65,7 +65,7 @@ func (c *RecordConfig) check(p *problems, k keyPath) {
 			at := k.field(list.name).index(i)
 			eventType(p, at, t)
 			unique(p, at, first, t, i)
-			if list.name == "deny" && cgplugin.Required(t) {
+			if list.name == "deny" && required(t) {
 				p.add(at, quote(t)+" is always recorded: an approval and its completeness are judged by it", "remove it from record.deny")
 			}
 		}
@@ -73,7 +73,7 @@ func (c *RecordConfig) check(p *problems, k keyPath) {
 	for _, t := range slices.Sorted(maps.Keys(c.Content)) {
 		at := k.field("content").entry(shorten(t))
 		eventType(p, at, t)
-		if cgplugin.Required(t) {
+		if required(t) {
 			p.add(at, quote(t)+" is always recorded whole: an approval and its completeness are judged by it", "remove it from record.content")
 		}
 		switch policy := c.Content[t]; policy {
@@ -253,4 +253,9 @@ func (c *ArtifactsConfig) checkStore(journalPath string) (problem, remedy string
 		return quote(c.Store) + " is the file of the journal", "write a folder, or leave it out for " + quote(journalPath+".artifacts")
 	}
 	return "", ""
+}
+
+// required reports whether rows of the type are always written, whole.
+func required(eventType string) bool {
+	return cgplugin.Required(eventType) || schema.IsApproval(eventType)
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -172,7 +172,7 @@ func checkPatterns(p *problems, k keyPath, list []string, what string) {
 	for i, entry := range list {
 		at := k.index(i)
 		name(p, at, entry, what)
-		if cgplugin.ToolPattern(entry).Validate() != nil {
+		if gate.ToolPattern(entry).Validate() != nil {
 			p.add(at, quote(entry)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
 		}
 		unique(p, at, first, entry, i)

@@ -30,6 +30,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/offload"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
@@ -52,6 +53,7 @@ type Instance struct {
 	cfg     Config
 	log     *slog.Logger
 	rec     *cgplugin.Recorder
+	gate    *gate.Gate
 	journal *journal.Journal
 	sync    *graphsync.Syncer
 	// of is what the rows show, and what decisions rest on.
@@ -64,6 +66,8 @@ type Instance struct {
 	// warehouse is the dataset; nil without one.
 	warehouse    warehouse.Connection
 	registration metric.Registration
+	// first and last are the plugins of each runner; first is nil when recording is off.
+	first, last *plugin.Plugin
 
 	closeOnce sync.Once
 	closed    chan struct{}
@@ -85,33 +89,32 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	rc := cgplugin.Config{
-		Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options,
+	rc := cgplugin.Config{Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options}
+	gc := gate.Config{
+		Logger: in.log, Now: cfg.Now,
 		Tools: cfg.Guard.Tools, Inputs: cfg.Guard.Inputs, RefuseUnguarded: cfg.Guard.Unguarded == UnguardedError,
 	}
 	if cfg.Guard.Mode != ModeObserve {
-		rc.Covered = cfg.covered()
+		gc.Covered = cfg.covered()
 	}
 	if !cfg.enabled() {
-		rec, err := cgplugin.New(rc)
-		if err != nil {
+		if err := in.wire(rc, gc); err != nil {
 			return nil, err
 		}
-		in.rec = rec
 		in.log.Warn("contextgraph: recording is off; guarded tools are denied until it is on again")
 		return in, nil
 	}
-	if err := in.open(ctx, rc); err != nil {
+	if err := in.open(ctx, rc, gc); err != nil {
 		return nil, err
 	}
-	in.announce(rc.Covered)
+	in.announce(gc.Covered)
 	for _, w := range cfg.warnings() {
 		in.log.Warn("contextgraph: " + w)
 	}
 	return in, nil
 }
 
-func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
+func (in *Instance) open(ctx context.Context, rc cgplugin.Config, gc gate.Config) error {
 	extractor, err := in.cfg.Extractor()
 	if err != nil {
 		return err
@@ -152,12 +155,12 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 		err = in.connect(ctx)
 	}
 	if err == nil {
-		rc.Sink, rc.Guard = in.sink(), in.guard
+		rc.Sink, gc.Guard = in.sink(), in.guard
 		rc.Options.RunEnded = in.runEnded()
 		if in.parts != nil {
 			rc.Options.Offload = in.parts
 		}
-		in.rec, err = cgplugin.New(rc)
+		err = in.wire(rc, gc)
 	}
 	if err == nil {
 		err = in.measure()
@@ -166,6 +169,19 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config) error {
 		return errors.Join(err, in.shut(ctx))
 	}
 	return nil
+}
+
+// wire makes the recorder, the gate, and the two plugins in which they stand.
+func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
+	if in.rec, err = cgplugin.New(rc); err != nil {
+		return err
+	}
+	gc.Recorder = in.rec
+	if in.gate, err = gate.New(gc); err != nil {
+		return err
+	}
+	in.first, in.last, err = in.gate.Plugins()
+	return err
 }
 
 // announce says once, and loudly, what is enforced and what is only observed, and if
@@ -203,7 +219,12 @@ func FromFile(path string, opts ...Option) (*Instance, error) {
 // other plugins here rather than adding them to the result. It may be called for
 // any number of runners.
 func (in *Instance) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
-	return in.rec.PluginConfig(others...)
+	plugins := make([]*plugin.Plugin, 0, len(others)+2)
+	if in.first != nil {
+		plugins = append(plugins, in.first)
+	}
+	plugins = append(plugins, others...)
+	return runner.PluginConfig{Plugins: append(plugins, in.last)}
 }
 
 // Run runs the agent exactly as r.Run does and records what only the consumer of a
@@ -219,7 +240,7 @@ func (in *Instance) Run(ctx context.Context, r *runner.Runner, userID, sessionID
 // nobody can be asked there. The results that the agent read count as read by its caller.
 // Where a tool of the host runs the agent several times in one call, the last run counts.
 func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
-	return in.rec.AgentTool(a, cfg)
+	return in.rec.AgentTool(a, cfg, in.PluginConfig())
 }
 
 // SpanProcessor returns a processor for the tracer provider of the process. With it
@@ -248,7 +269,7 @@ func (in *Instance) Check(ctx context.Context, s Session) (safety.Report, error)
 		return safety.Report{}, ErrDisabled
 	}
 	report, err := in.guard.Check(ctx, s)
-	in.rec.RecordCheck(ctx, s, report)
+	in.gate.RecordCheck(ctx, s, report)
 	return report, err
 }
 
@@ -313,7 +334,7 @@ func (in *Instance) Flush(ctx context.Context) error {
 func (in *Instance) Close(ctx context.Context) error {
 	in.closeOnce.Do(func() {
 		defer close(in.closed)
-		in.rec.Close()
+		in.gate.Close()
 		in.closeErr = in.shut(ctx)
 	})
 	select {

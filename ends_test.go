@@ -22,7 +22,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -192,7 +192,7 @@ func TestProtectedByTwoInstances(t *testing.T) {
 			if n := len(adktest.Confirmations(events)); n != 0 {
 				t.Errorf("%d confirmations, want none", n)
 			}
-			if got := adktest.Responses(events, "buy"); len(got) != 1 || unstreamed(got[0])["reason"] != cgplugin.CodeUnsupported {
+			if got := adktest.Responses(events, "buy"); len(got) != 1 || unstreamed(got[0])["reason"] != gate.CodeUnsupported {
 				t.Errorf("buy answered %v, want a refusal", got)
 			}
 			if got := h.approvals(sess); len(got) != 0 {

@@ -16,7 +16,7 @@ import (
 // asked the call is denied: in a live session, in a tool node of a workflow, in an agent
 // that runs as a tool. A streaming tool stays one; its permit is used up before its
 // first chunk.
-func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.rec.Protect(t) }
+func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.gate.Protect(t) }
 
 // ProtectToolset returns the toolset with each of its tools as [Instance.Protect] returns
 // it: those it has now and those it will have, in the same order and under the same
@@ -25,7 +25,7 @@ func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.rec.Protect(t) }
 // ADK appends the tools of an agent's toolsets to its Config.Tools in every run. Where
 // that slice has room behind its end, runs that go on at the same time write to one array:
 // give an agent that has both slices.Clip(tools).
-func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.rec.ProtectToolset(ts) }
+func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.gate.ProtectToolset(ts) }
 
 // CheckTools looks for tools that would run without the gate although the configuration
 // or the program puts them behind it: streaming tools that are only listed, tools of an
@@ -38,5 +38,5 @@ func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.rec
 // With guard.unguarded: warn, each finding is logged once and counted, and the error is
 // nil. With error it joins an UnguardedError of package plugin for each.
 func (in *Instance) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
-	return in.rec.CheckTools(ctx, tools, toolsets...)
+	return in.gate.CheckTools(ctx, tools, toolsets...)
 }

@@ -18,7 +18,7 @@ import (
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -115,7 +115,7 @@ func TestInputKeptFromTheGateWithoutARecorder(t *testing.T) {
 	w.cg = off
 	w.serve(w.asking(`{"interruptId": "review-1", "message": "Buy it?"}`), rewriting(t, func(msg *genai.Content) *genai.Content { return msg }))
 	var refusal *safety.Refusal
-	if err := w.reply(reply("review-1", "yes")); !errors.As(err, &refusal) || refusal.Code != cgplugin.CodeRecorderOff {
+	if err := w.reply(reply("review-1", "yes")); !errors.As(err, &refusal) || refusal.Code != gate.CodeRecorderOff {
 		t.Errorf("the run ended with %v", err)
 	}
 	w.wantBought(0)

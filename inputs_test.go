@@ -23,7 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -167,7 +167,7 @@ func TestInputIsAnApproval(t *testing.T) {
 		t.Errorf("approval %+v", a)
 	}
 	payload, _ := asked.RequestedInput.Payload.(map[string]any)
-	shown, _ := payload[cgplugin.PayloadKey].(map[string]any)
+	shown, _ := payload[gate.PayloadKey].(map[string]any)
 	if entities, _ := shown["entities"].([]any); len(entities) != 1 || payload["item"] == nil {
 		t.Errorf("the person is shown %v", asked.RequestedInput.Payload)
 	}
@@ -374,7 +374,7 @@ func TestInputWithoutARecorder(t *testing.T) {
 	on := w.cg
 	w.cg = off
 	w.build()
-	w.wantTurnedAway(reply("review-1", "yes"), cgplugin.CodeRecorderOff)
+	w.wantTurnedAway(reply("review-1", "yes"), gate.CodeRecorderOff)
 	w.cg = on
 	w.build()
 	w.wantBought(0)

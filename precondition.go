@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -21,7 +21,7 @@ import (
 // entity whose checker named no version is not in it. A tool must therefore look for the
 // entities it relies on, and not take what is missing for consent.
 func Preconditions(ctx agent.Context) []safety.Precondition {
-	return cgplugin.Preconditions(ctx)
+	return gate.Preconditions(ctx)
 }
 
 // Resolve closes an approval whose effect was begun and has no end on record, by the

@@ -39,7 +39,7 @@ import (
 //
 // The error says why a tool cannot be registered: it is guarded, it is long-running, it
 // runs an agent, or nothing in this process runs it.
-func (in *Instance) Replayable(t tool.Tool) (tool.Tool, error) { return in.rec.Replayable(t) }
+func (in *Instance) Replayable(t tool.Tool) (tool.Tool, error) { return in.gate.Replayable(t) }
 
 // replayChecker is a [safety.Checker] without code for the type: it calls the tools again
 // that an entity was seen with.
@@ -147,7 +147,7 @@ func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		at := r.in.now()
-		row, err := r.in.rec.Replay(ctx, session, c)
+		row, err := r.in.gate.Replay(ctx, session, c)
 		out := replayed{at: at, took: r.in.now().Sub(at)}
 		if err == nil {
 			out.found, err = r.extract.Found(row)

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/offload"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
@@ -23,6 +24,8 @@ import (
 type Stats struct {
 	// Recorder counts the rows that callbacks wrote.
 	Recorder cgplugin.Stats
+	// Gate counts tools that it cannot guard, and its panics.
+	Gate gate.Stats
 	// Journal counts the rows that were stored and lost.
 	Journal journal.Stats
 	// Parts counts the large and binary parts that were stored outside of the rows.
@@ -33,7 +36,7 @@ type Stats struct {
 
 // Stats returns the counters. It may be called at any time, also after Close.
 func (in *Instance) Stats() Stats {
-	s := Stats{Recorder: in.rec.Stats()}
+	s := Stats{Recorder: in.rec.Stats(), Gate: in.gate.Stats()}
 	if in.journal != nil {
 		s.Journal = in.journal.Stats()
 	}
@@ -158,10 +161,10 @@ func (m *instruments) observe(o metric.Observer, s Stats) {
 	o.ObserveInt64(m.truncated, int64(s.Recorder.Truncated))
 	o.ObserveInt64(m.redacted, int64(s.Recorder.Redacted))
 	o.ObserveInt64(m.repaired, int64(s.Recorder.Repaired))
-	o.ObserveInt64(m.failures, int64(s.Recorder.Panics), reason("panic"))
+	o.ObserveInt64(m.failures, int64(s.Recorder.Panics+s.Gate.Panics), reason("panic"))
 	o.ObserveInt64(m.failures, int64(s.Recorder.FormatterFailed), reason("formatter"))
 	o.ObserveInt64(m.failures, int64(s.Recorder.ClassifierFailed), reason("classifier"))
-	o.ObserveInt64(m.unguarded, int64(s.Recorder.Unguarded))
+	o.ObserveInt64(m.unguarded, int64(s.Gate.Unguarded))
 	o.ObserveInt64(m.stored, int64(s.Journal.Stored))
 	for r, n := range s.Journal.Lost {
 		o.ObserveInt64(m.lost, int64(n), reason(string(r)))

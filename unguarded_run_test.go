@@ -17,7 +17,7 @@ import (
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
 // ADK runs tools and gives tasks by what the session says, before any model request, and a
@@ -92,7 +92,7 @@ func TestUnguardedToolIsNotResumed(t *testing.T) {
 			}
 			_, err = adktest.TryRun(t.Context(), h.runner, user, sess, tt.says)
 			h.wantBought(0)
-			var unguarded *cgplugin.UnguardedError
+			var unguarded *gate.UnguardedError
 			if err == nil || errors.As(err, &unguarded) != tt.named {
 				t.Errorf("the run ended with %v", err)
 			}

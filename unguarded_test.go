@@ -23,7 +23,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
 // lines is a log that tests can read.
@@ -184,7 +184,7 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 				if n := log.count("not guarded that should be"); n != 1 {
 					t.Errorf("logged %d times, want once", n)
 				}
-				if n := h.cg.Stats().Recorder.Unguarded; n != 1 {
+				if n := h.cg.Stats().Gate.Unguarded; n != 1 {
 					t.Errorf("Stats.Unguarded = %d, want 1", n)
 				}
 			})
@@ -193,7 +193,7 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 				h.serve(tt.agent(t, h))
 				_, err := adktest.TryRun(t.Context(), h.runner, user, sess, adktest.UserText("buy"))
 				h.wantBought(0)
-				var unguarded *cgplugin.UnguardedError
+				var unguarded *gate.UnguardedError
 				if !errors.As(err, &unguarded) {
 					t.Fatalf("the run ended with %v, want an UnguardedError", err)
 				}
@@ -219,7 +219,7 @@ func TestGuardedToolsAreNotNamed(t *testing.T) {
 		if got := h.answer(sess, id, true); got["status"] != "bought" {
 			t.Errorf("buy answered %v, want it bought", got)
 		}
-		if n := h.cg.Stats().Recorder.Unguarded; n != 0 {
+		if n := h.cg.Stats().Gate.Unguarded; n != 0 {
 			t.Errorf("Stats.Unguarded = %d, want 0", n)
 		}
 	})

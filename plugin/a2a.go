@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
-
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
@@ -22,17 +20,6 @@ const (
 	a2aResponse = "a2a:response"
 	a2aTaskID   = "a2a:task_id"
 )
-
-// peerUser begins the user id that ADK's A2A server gives to callers that did not
-// authenticate.
-const peerUser = "A2A_USER_"
-
-// fromPeer reports whether another agent sent the message of a run, over A2A. Whoever
-// can send the request that leads to an approval there can send the approval.
-func fromPeer(ctx context.Context, s schema.Session) bool {
-	_, served := a2asrv.CallContextFrom(ctx)
-	return served || strings.HasPrefix(s.User, peerUser)
-}
 
 // interaction writes a row for an exchange with a remote agent. The updates of a
 // streamed answer are events with a response of their own: they are partial, or a
@@ -54,7 +41,7 @@ func (rec *Recorder) interaction(ctx context.Context, s *source) {
 	if s.ErrorMessage != "" {
 		x.failed, x.message = true, s.ErrorMessage
 	}
-	full := rec.full(schema.A2AInteraction)
+	full := rec.Whole(schema.A2AInteraction)
 	rec.emitFrom(ctx, s, x, body{
 		content: func(d jsonenc.Doc) { d.Value(response) },
 		attrs: func(d jsonenc.Doc) {

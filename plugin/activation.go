@@ -14,7 +14,7 @@ import (
 // that is open on the same branch or on one it came from. It also returns the
 // activations that ended without a callback, which it closes. It returns nil when the
 // run has ended meanwhile.
-func (r *run) openAgent(ctx agent.InvocationContext, key agentKey, now time.Time) (a *agentSpan, skipped []*agentSpan) {
+func (r *Run) openAgent(ctx agent.InvocationContext, key agentKey, now time.Time) (a *agentSpan, skipped []*agentSpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over.Load() {
@@ -34,11 +34,11 @@ func (r *run) openAgent(ctx agent.InvocationContext, key agentKey, now time.Time
 		r.dropLocked(x)
 		skipped = append(skipped, x)
 	}
-	a = &agentSpan{agentKey: key, id: newSpanID(), parent: r.rootSpan, ctx: ctx, started: now}
+	a = &agentSpan{agentKey: key, id: newSpanID(), parent: r.RootSpan, ctx: ctx, started: now}
 	if x, _ := r.innermost(key.branch); x != nil {
 		a.parent, a.outer, x.active = x.id, x, true
 		if c := r.delegating(x, key); c != nil {
-			a.parent, c.claimed = c.span, true
+			a.parent, c.claimed = c.Span, true
 		}
 	}
 	r.agents = append(r.agents, a)
@@ -47,7 +47,7 @@ func (r *run) openAgent(ctx agent.InvocationContext, key agentKey, now time.Time
 
 // innermost returns the innermost activation that is open on the branch or above,
 // and the one around it.
-func (r *run) innermost(branch string) (inner, outer *agentSpan) {
+func (r *Run) innermost(branch string) (inner, outer *agentSpan) {
 	for i := len(r.agents) - 1; i >= 0; i-- {
 		if !above(r.agents[i].branch, branch) {
 			continue
@@ -79,7 +79,7 @@ func above(outer, inner string) bool {
 
 // agent returns the innermost open activation of the named agent on the branch,
 // else the last one that ended, or nil.
-func (r *run) agent(name, branch string) *agentSpan {
+func (r *Run) agent(name, branch string) *agentSpan {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a := r.agentLocked(name, branch); a != nil {
@@ -88,7 +88,7 @@ func (r *run) agent(name, branch string) *agentSpan {
 	return r.closed[agentKey{name, branch}]
 }
 
-func (r *run) agentLocked(name, branch string) *agentSpan {
+func (r *Run) agentLocked(name, branch string) *agentSpan {
 	for i := len(r.agents) - 1; i >= 0; i-- {
 		if a := r.agents[i]; a.name == name && a.branch == branch {
 			return a
@@ -104,7 +104,7 @@ func (r *run) agentLocked(name, branch string) *agentSpan {
 
 // closeAgent takes the activation off the open ones, and those inside of it that no
 // callback closed, innermost first.
-func (r *run) closeAgent(name, branch string) (a *agentSpan, inside []*agentSpan) {
+func (r *Run) closeAgent(name, branch string) (a *agentSpan, inside []*agentSpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a = r.agentLocked(name, branch); a == nil {
@@ -124,7 +124,7 @@ func (r *run) closeAgent(name, branch string) (a *agentSpan, inside []*agentSpan
 	return a, inside
 }
 
-func (r *run) dropLocked(a *agentSpan) {
+func (r *Run) dropLocked(a *agentSpan) {
 	for i := len(r.agents) - 1; i >= 0; i-- {
 		if r.agents[i] == a {
 			r.agents = append(r.agents[:i], r.agents[i+1:]...)
@@ -148,13 +148,13 @@ const maxClosed = 256
 // delegating returns the call through which x runs the agent of key: ADK's tool for an
 // agent that answers at once has the agent's name and gives it a branch of its own.
 // Where several such calls are under way nobody can tell which one it is.
-func (r *run) delegating(x *agentSpan, key agentKey) *call {
+func (r *Run) delegating(x *agentSpan, key agentKey) *Call {
 	if key.branch == x.branch {
 		return nil
 	}
-	var found *call
+	var found *Call
 	for _, c := range r.calls {
-		if c.name != key.name || c.done || c.claimed || c.agent != x.name || c.branch != x.branch {
+		if c.Name != key.name || c.done || c.claimed || c.Agent != x.name || c.Branch != x.branch {
 			continue
 		}
 		if found != nil {
@@ -168,7 +168,7 @@ func (r *run) delegating(x *agentSpan, key agentKey) *call {
 // endTask closes the activation of an agent that ended the task it was given. ADK
 // leaves both it and the one that gave the task without the callback: the latter
 // begins anew with the result.
-func (r *run) endTask(name, branch string) (a *agentSpan, inside []*agentSpan) {
+func (r *Run) endTask(name, branch string) (a *agentSpan, inside []*agentSpan) {
 	if a, inside = r.closeAgent(name, branch); a == nil {
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (r *run) endTask(name, branch string) (a *agentSpan, inside []*agentSpan) {
 
 // startLLM makes l the model call that is open in its agent. It reports false when the
 // run has ended meanwhile, which closed the calls it knew.
-func (r *run) startLLM(l *llmSpan) bool {
+func (r *Run) startLLM(l *llmSpan) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over.Load() {
@@ -193,7 +193,7 @@ func (r *run) startLLM(l *llmSpan) bool {
 }
 
 // takeLLM takes the model call that is open in a, so that one caller ends it.
-func (r *run) takeLLM(a *agentSpan) *llmSpan {
+func (r *Run) takeLLM(a *agentSpan) *llmSpan {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := a.llm

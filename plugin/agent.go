@@ -11,13 +11,14 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
 func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {
-	var r *run
-	defer rec.rescue("BeforeAgent", &r)
+	var r *Run
+	defer rec.Rescue("BeforeAgent", &r)
 	if r = rec.runs.lookup(ctx); r != nil {
 		a, skipped := r.openAgent(ctx.WithICDelta(nil), agentKey{ctx.AgentName(), ctx.Branch()}, rec.now())
 		for _, x := range skipped {
@@ -30,15 +31,15 @@ func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {
 		rec.emit(ctx, r, row{
 			typ: schema.AgentStarting, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: a.started,
 		}, body{
-			content: func(d jsonenc.Doc) { d.Elem(instructionOf(find(r.agentTree, a.name))) },
+			content: func(d jsonenc.Doc) { d.Elem(adkreflect.Instruction(adkreflect.Find(r.Agent, a.name))) },
 		})
 	}
 	return nil, nil
 }
 
 func (rec *Recorder) afterAgent(ctx agent.Context) (*genai.Content, error) {
-	var r *run
-	defer rec.rescue("AfterAgent", &r)
+	var r *Run
+	defer rec.Rescue("AfterAgent", &r)
 	if r = rec.runs.lookup(ctx); r != nil {
 		a, inside := r.closeAgent(ctx.AgentName(), ctx.Branch())
 		for _, x := range inside {
@@ -59,7 +60,7 @@ type ending struct {
 
 // write writes the row that ends an activation or a run. x has the type of its good
 // end, failed is that of the other one.
-func (rec *Recorder) write(ctx context.Context, r *run, x row, failed string, e ending) {
+func (rec *Recorder) write(ctx context.Context, r *Run, x row, failed string, e ending) {
 	b := body{adk: func(d jsonenc.Doc) {
 		if e.unfinished {
 			d.Bool("unfinished", true)
@@ -74,7 +75,7 @@ func (rec *Recorder) write(ctx context.Context, r *run, x row, failed string, e 
 
 // endAgent writes the end of an activation, and of the model call that is still
 // open in it.
-func (rec *Recorder) endAgent(ctx context.Context, r *run, a *agentSpan, e ending) {
+func (rec *Recorder) endAgent(ctx context.Context, r *Run, a *agentSpan, e ending) {
 	rec.endLLM(ctx, r, a)
 	now := rec.now()
 	rec.write(ctx, r, row{

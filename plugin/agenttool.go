@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"google.golang.org/genai"
@@ -21,44 +20,45 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/agenttool"
 	"google.golang.org/adk/v2/tool/toolutils"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 )
 
-// agentTool runs an agent as a tool, as ADK's agenttool does, in a runner with the
-// recorder's plugins.
+// agentTool runs an agent as a tool, as ADK's agenttool does, in a runner with plugins.
 type agentTool struct {
-	rec   *Recorder
-	agent agent.Agent
-	skip  bool
-	decl  runnable // ADK's tool, which declares this one
+	rec     *Recorder
+	plugins runner.PluginConfig
+	agent   agent.Agent
+	skip    bool
+	decl    runnable // ADK's tool, which declares this one
 	// input and output are the schemas of an LLM agent; nil is none.
 	input, output *genai.Schema
 }
 
 // AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
-// declared alike and answering alike, but what the agent does is recorded, in the
-// same trace below the tool call, and guarded tools stay guarded. Nobody can be asked
-// inside of a tool call, so there they are denied with [CodeCannotAsk]. As with ADK's
-// tool, no other plugins run inside, nested agent tools need AgentTool too, and a
-// confirmation that a tool without a guard asks for inside is lost.
+// declared alike and answering alike, but the steps of the agent are recorded, in the
+// same trace below the tool call. The plugins are those of the runner inside; the recorder's
+// must be among them. Nobody can be asked inside of a tool call: [Run] is Nested there. As
+// with ADK's tool, no other plugins run inside, nested agent tools need AgentTool too, and a
+// confirmation that a tool asks for inside is lost.
 //
 // The schemas of an LLM agent are read from fields that ADK does not export by name;
 // where ADK renames them, the agent counts as one without schemas.
-func (rec *Recorder) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
-	t := &agentTool{rec: rec, agent: a, skip: cfg != nil && cfg.SkipSummarization}
+func (rec *Recorder) AgentTool(a agent.Agent, cfg *agenttool.Config, plugins runner.PluginConfig) tool.Tool {
+	t := &agentTool{rec: rec, plugins: plugins, agent: a, skip: cfg != nil && cfg.SkipSummarization}
 	t.decl, _ = agenttool.New(a, cfg).(runnable)
-	t.input, t.output = configured[*genai.Schema](a, "InputSchema"), configured[*genai.Schema](a, "OutputSchema")
+	t.input, t.output = adkreflect.Configured[*genai.Schema](a, "InputSchema"), adkreflect.Configured[*genai.Schema](a, "OutputSchema")
 	return t
 }
 
-// configured returns what a field of an LLM agent holds, or the zero value. ADK exports
-// the fields, but on a type that it does not.
-func configured[T any](a agent.Agent, field string) (value T) {
-	f := fieldOf(reflect.Indirect(reflect.ValueOf(a)), field)
-	if !f.IsValid() || !f.CanInterface() {
-		return value
-	}
-	value, _ = f.Interface().(T)
-	return value
+// RunsAgent implements [adkreflect.AgentRunner].
+func (t *agentTool) RunsAgent() agent.Agent { return t.agent }
+
+// runnable is the part of a tool that ADK calls: a declaration and a Run.
+type runnable interface {
+	tool.Tool
+	Declaration() *genai.FunctionDeclaration
+	Run(ctx agent.Context, args any) (map[string]any, error)
 }
 
 // Name implements [tool.Tool].
@@ -128,7 +128,7 @@ func (t *agentTool) last(ctx agent.Context, msg *genai.Content) (*genai.Content,
 	r, err := runner.New(runner.Config{
 		AppName: t.Name(), Agent: t.agent, SessionService: sessions,
 		ArtifactService: artifact.InMemoryService(), MemoryService: memory.InMemoryService(),
-		PluginConfig: t.rec.PluginConfig(),
+		PluginConfig: t.plugins,
 	})
 	if err != nil {
 		t.rec.log.Error("contextgraph: an agent cannot run as a tool", "tool", t.Name(), "error", err)

@@ -31,10 +31,10 @@ func artifactURI(s schema.Session, name string, version int64) string {
 // artifacts writes a row for each version in delta that the run has none for yet.
 // What tools save is in their actions and, as far as ADK keeps it when it merges the
 // results of calls made at once, also in the event.
-func (rec *Recorder) artifacts(r *run, delta map[string]int64, emit func(content func(jsonenc.Doc))) {
+func (rec *Recorder) artifacts(r *Run, delta map[string]int64, emit func(content func(jsonenc.Doc))) {
 	for _, name := range slices.Sorted(maps.Keys(delta)) {
 		version := delta[name]
-		uri := artifactURI(r.session, name, version)
+		uri := artifactURI(r.Session, name, version)
 		if !r.firstOf(&r.saved, uri) {
 			continue
 		}
@@ -49,7 +49,7 @@ func (rec *Recorder) artifacts(r *run, delta map[string]int64, emit func(content
 }
 
 // firstOf adds key to a set of the run and reports whether it was not there.
-func (r *run) firstOf(set *map[string]bool, key string) bool {
+func (r *Run) firstOf(set *map[string]bool, key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if (*set)[key] {
@@ -76,16 +76,16 @@ func (rec *Recorder) savedByEvent(ctx context.Context, s *source) {
 }
 
 // savedByTool records the artifacts that a tool saved, on the span of its call.
-func (rec *Recorder) savedByTool(ctx context.Context, r *run, c *call, delta map[string]int64) {
+func (rec *Recorder) savedByTool(ctx context.Context, r *Run, c *Call, delta map[string]int64) {
 	if len(delta) == 0 {
 		return
 	}
 	rec.artifacts(r, delta, func(content func(jsonenc.Doc)) {
 		rec.emit(ctx, r, row{
-			typ: schema.ArtifactDelta, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent,
+			typ: schema.ArtifactDelta, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent,
 		}, body{
 			content: content,
-			adk:     func(d jsonenc.Doc) { d.OptStr("call_id", c.id) },
+			adk:     func(d jsonenc.Doc) { d.OptStr("call_id", c.ID) },
 		})
 	})
 }

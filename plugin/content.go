@@ -5,7 +5,6 @@ package plugin
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	"google.golang.org/genai"
@@ -135,51 +134,51 @@ func outputs(k partKind) bool {
 
 // parts writes the parts of a content as elements of content_parts. Bytes are never
 // written: they go to the store for parts.
-func (rec *Recorder) parts(d jsonenc.Doc, r *run, span string, c *genai.Content, wanted func(partKind) bool) {
+func (rw *rows) parts(d jsonenc.Doc, r *Run, span string, c *genai.Content, wanted func(partKind) bool) {
 	if c == nil {
 		return
 	}
 	for i, p := range c.Parts {
 		k := kindOf(p)
-		if !wanted(k) || rec.options.Format != nil && k.isText(p) {
+		if !wanted(k) || rw.options.Format != nil && k.isText(p) {
 			continue
 		}
 		if d.Full() {
 			return
 		}
 		d.Open('{')
-		rec.part(d, r, span, p, k, i)
+		rw.part(d, r, span, p, k, i)
 		d.Close('}')
 	}
 }
 
 // part writes the members of one element. part_attributes is JSON inside a string in
 // the contract.
-func (rec *Recorder) part(d jsonenc.Doc, r *run, span string, p *genai.Part, k partKind, index int) {
+func (rw *rows) part(d jsonenc.Doc, r *Run, span string, p *genai.Part, k partKind, index int) {
 	mime, text, mode, attributes := "text/plain", "", "INLINE", "{}"
 	uri := ""
 	switch k {
 	case partText:
-		text, uri = rec.largeText(r, span, index, p.Text)
+		text, uri = rw.largeText(r, span, index, p.Text)
 	case partData:
 		mime = p.InlineData.MIMEType
-		text, uri = rec.data(r, span, index, mime, p.InlineData.Data)
+		text, uri = rw.data(r, span, index, mime, p.InlineData.Data)
 	case partFile:
 		mime, uri, mode = p.FileData.MIMEType, p.FileData.FileURI, "EXTERNAL_URI"
 	case partCall:
 		mime, text = "application/json", "Function: "+p.FunctionCall.Name
-		attributes = rec.jsonText(map[string]any{"function_name": p.FunctionCall.Name})
+		attributes = rw.jsonText(map[string]any{"function_name": p.FunctionCall.Name})
 	case partResponse:
 		fr := p.FunctionResponse
 		mime, text = "application/json", responseText(fr)
 		// The row of the result has what it says.
-		attributes = rec.jsonText(map[string]any{"function_response": genai.FunctionResponse{ID: fr.ID, Name: fr.Name}})
+		attributes = rw.jsonText(map[string]any{"function_response": genai.FunctionResponse{ID: fr.ID, Name: fr.Name}})
 	case partCode:
 		text = p.ExecutableCode.Code
-		attributes = rec.jsonText(map[string]any{"executable_code": p.ExecutableCode})
+		attributes = rw.jsonText(map[string]any{"executable_code": p.ExecutableCode})
 	case partResult:
 		text = p.CodeExecutionResult.Output
-		attributes = rec.jsonText(map[string]any{"code_execution_result": p.CodeExecutionResult})
+		attributes = rw.jsonText(map[string]any{"code_execution_result": p.CodeExecutionResult})
 	}
 	stored := uri != "" && k != partFile
 	if stored {
@@ -191,7 +190,7 @@ func (rec *Recorder) part(d jsonenc.Doc, r *run, span string, p *genai.Part, k p
 	d.Str("mime_type", mime)
 	d.OptStr("uri", uri)
 	if mode == "GCS_REFERENCE" {
-		rec.objectRef(d, uri, mime)
+		rw.objectRef(d, uri, mime)
 	}
 	d.OptStr("text", text)
 	d.Int("part_index", int64(index))
@@ -200,11 +199,11 @@ func (rec *Recorder) part(d jsonenc.Doc, r *run, span string, p *genai.Part, k p
 }
 
 // objectRef writes the ObjectRef that BigQuery reads the object by.
-func (rec *Recorder) objectRef(d jsonenc.Doc, uri, mime string) {
+func (rw *rows) objectRef(d jsonenc.Doc, uri, mime string) {
 	d.Key("object_ref")
 	d.Open('{')
 	d.Str("uri", uri)
-	d.OptStr("authorizer", rec.options.ObjectAuthorizer)
+	d.OptStr("authorizer", rw.options.ObjectAuthorizer)
 	d.Key("details")
 	d.Open('{')
 	d.Key("gcs_metadata")
@@ -213,17 +212,4 @@ func (rec *Recorder) objectRef(d jsonenc.Doc, uri, mime string) {
 	d.Close('}')
 	d.Close('}')
 	d.Close('}')
-}
-
-// jsonText returns the JSON of v, bounded and redacted as everything else.
-func (rec *Recorder) jsonText(v any) string {
-	w := rec.writers.Get().(*jsonenc.Writer)
-	defer rec.writers.Put(w)
-	w.Reset()
-	w.Doc(partsShare).Value(v)
-	rec.tally(w)
-	if !json.Valid(w.Bytes()) {
-		return "{}"
-	}
-	return string(w.Bytes())
 }

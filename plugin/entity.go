@@ -13,7 +13,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // ErrNoCall is returned by RecordEntity outside of a tool call that is recorded.
@@ -40,27 +39,26 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	if i := slices.IndexFunc(names, rec.redactor.Secret); i >= 0 {
 		return fmt.Errorf("contextgraph: record entity: attribute %q names a secret, which is never recorded: leave it out, or name it otherwise if it is none", names[i])
 	}
-	again := replayOf(ctx)
-	var r *run
-	if again == nil {
+	a := apart(ctx)
+	var r *Run
+	if a == nil {
 		r = rec.runs.lookup(ctx)
 	}
-	if again == nil && r == nil || ctx.Actions() == nil {
+	if a == nil && r == nil || ctx.Actions() == nil {
 		return ErrNoCall
 	}
-	w := rec.writers.Get().(*jsonenc.Writer)
+	w := rec.writer()
 	defer rec.writers.Put(w)
-	w.Reset()
 	writeEntity(w.Doc(100), e, names)
-	if again == nil {
+	if a == nil {
 		rec.tally(w)
 	}
 	if w.Truncated() {
 		// What is cut is another entity than the one that was evaluated.
 		return fmt.Errorf("contextgraph: record entity: a %s is larger than the limits of a row: shorten its texts, or raise record.max_string or record.max_row", e.Type)
 	}
-	if again != nil {
-		return again.declare(w.Bytes())
+	if a != nil {
+		return a.Declare(w.Bytes())
 	}
 
 	r.mu.Lock()
@@ -69,8 +67,8 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	if c == nil || c.done {
 		return ErrNoCall
 	}
-	if len(c.entities)+w.Len() > maxDeclared {
-		return fmt.Errorf("contextgraph: record entity: more than %d KiB of entities in one call of %s; record fewer, or let a rule extract them", maxDeclared>>10, c.name)
+	if len(c.entities)+w.Len() > MaxDeclared {
+		return fmt.Errorf("contextgraph: record entity: more than %d KiB of entities in one call of %s; record fewer, or let a rule extract them", MaxDeclared>>10, c.Name)
 	}
 	if len(c.entities) > 0 {
 		c.entities = append(c.entities, ',')
@@ -101,38 +99,25 @@ func writeEntity(d jsonenc.Doc, e entity.Entity, names []string) {
 	d.Close('}')
 }
 
-// shownAlerts is how many alerts of a report a refusal tells the model.
-const shownAlerts = 50
-
-// drifted adds to the declared entities those that a check found changed, with the values
-// that the refusal tells the model: it has read them then, and may plan with them. It
-// reports whether there were any.
-func (rec *Recorder) drifted(declared []byte, report safety.Report) (entities []byte, added bool) {
-	changed := report.Drifted()
-	if len(changed) == 0 {
+// told adds to the declared entities those that the model is told with a refusal, and
+// reports whether there were any. An entity that the limits of a row would cut is another
+// one, and is left out, as is an attribute whose name is one of a secret.
+func (rec *Recorder) told(declared []byte, told []entity.Entity) (entities []byte, added bool) {
+	if len(told) == 0 {
 		return declared, false
-	}
-	type attribute struct{ typ, value, name string }
-	told := make(map[attribute]bool)
-	alerts := report.Alerts()
-	for _, a := range alerts[:min(len(alerts), shownAlerts)] {
-		told[attribute{a.EntityType, a.Entity, a.Attribute}] = true
 	}
 	w := rec.writers.Get().(*jsonenc.Writer)
 	defer rec.writers.Put(w)
-	for _, e := range changed {
-		names := slices.Sorted(maps.Keys(e.Attributes))
-		names = slices.DeleteFunc(names, func(name string) bool {
-			return !told[attribute{e.Type, e.Value, name}] || rec.redactor.Secret(name)
-		})
+	for _, e := range told {
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Attributes)), rec.redactor.Secret)
 		if len(names) == 0 {
 			continue
 		}
 		e.Confidence = 1
 		w.Reset()
 		writeEntity(w.Doc(100), e, names)
-		if w.Truncated() || len(declared)+w.Len() > maxDeclared {
-			continue // what is cut is another entity
+		if w.Truncated() || len(declared)+w.Len() > MaxDeclared {
+			continue
 		}
 		if len(declared) > 0 {
 			declared = append(declared, ',')
@@ -142,6 +127,6 @@ func (rec *Recorder) drifted(declared []byte, report safety.Report) (entities []
 	return declared, added
 }
 
-// maxDeclared bounds the entities that one call declares, in bytes. They stand in the
+// MaxDeclared bounds the entities that one call declares, in bytes. They stand in the
 // row whole, beyond its own limit.
-const maxDeclared = 128 << 10
+const MaxDeclared = 128 << 10

@@ -34,22 +34,22 @@ type fault struct {
 // failedLocked notes that a model call failed. One that was canceled failed for a
 // reason that lies elsewhere: the caller's, or that of a parallel branch. over is the
 // error of the call's context.
-func (r *run) failedLocked(l *llmSpan, over error) {
+func (r *Run) failedLocked(l *llmSpan, over error) {
 	if !errors.Is(over, context.Canceled) {
 		r.faultLocked(&fault{err: l.err, in: l.agent, llm: l})
 	}
 }
 
-func (r *run) faultLocked(f *fault) { f.in.fault, r.fault = f, f }
+func (r *Run) faultLocked(f *fault) { f.in.fault, r.fault = f, f }
 
-func (r *run) faultOf(a *agentSpan) *fault {
+func (r *Run) faultOf(a *agentSpan) *fault {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return a.fault
 }
 
 // recovered notes that a callback answered in the place of the model.
-func (r *run) recovered(l *llmSpan) {
+func (r *Run) recovered(l *llmSpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := l.agent.fault
@@ -64,7 +64,7 @@ func (r *run) recovered(l *llmSpan) {
 
 // passed notes that an event of a passed: a goes on, and so does what is around it.
 // An agent without a model, as a remote one, fails by an event that says so.
-func (r *run) passed(a *agentSpan, ev *session.Event) {
+func (r *Run) passed(a *agentSpan, ev *session.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = false
@@ -84,7 +84,7 @@ func (r *run) passed(a *agentSpan, ev *session.Event) {
 
 // proceedLocked notes that something happened on the branch. A failure on a branch
 // beside it stands.
-func (r *run) proceedLocked(branch string) {
+func (r *Run) proceedLocked(branch string) {
 	if f := r.fault; f != nil && above(branch, f.in.branch) {
 		r.fault = nil
 	}
@@ -103,7 +103,7 @@ func (a *agentSpan) inside(b *agentSpan) bool {
 // errorOf returns the error that a ends with now, nil if it ends well. What the
 // consumer of the run was told is certain; without it, a failure that nothing
 // followed has passed through every activation around it.
-func (r *run) errorOf(a *agentSpan) error {
+func (r *Run) errorOf(a *agentSpan) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a.fault != nil {
@@ -124,7 +124,7 @@ func (r *run) errorOf(a *agentSpan) error {
 // their ends. ADK itself skips the end of one that a callback answered for or that
 // ended the invocation, and of one that delegated a task; then its root agent ends all
 // the same.
-func (r *run) stopsHere(open []*agentSpan) bool {
+func (r *Run) stopsHere(open []*agentSpan) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.ended && slices.ContainsFunc(open, func(a *agentSpan) bool { return !a.ctx.Ended() })
@@ -132,7 +132,7 @@ func (r *run) stopsHere(open []*agentSpan) bool {
 
 // outcome says how the run ended: with an error, or unfinished because its consumer
 // stopped. open says that it may have.
-func (r *run) outcome(ctx context.Context, open bool) (err error, unfinished bool) {
+func (r *Run) outcome(ctx context.Context, open bool) (err error, unfinished bool) {
 	r.mu.Lock()
 	f, acted, admitted := r.fault, r.acted, r.admitted
 	r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *run) outcome(ctx context.Context, open bool) (err error, unfinished boo
 	switch {
 	case f != nil && (r.launch == nil || f.llm == nil):
 		return f.err, false
-	case r.live:
+	case r.Live:
 		return nil, stopped
 	case !admitted && r.launch == nil:
 		return errRefused, false

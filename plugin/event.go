@@ -16,26 +16,30 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// onEvent records an event before it is stored and before anybody sees it. An error
-// withdraws it. It sees what no callback does: changes of state, transfers, pauses with their
-// ids, outputs of workflow nodes, final answers, and model answers that a callback
-// gave.
 func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session.Event, error) {
-	var r *run
-	defer rec.rescue("OnEvent", &r)
+	rec.OnEvent(ctx, ev)
+	return nil, nil
+}
+
+// OnEvent records an event before it is stored and before anybody sees it. It sees what no
+// callback does: changes of state, transfers, pauses with their ids, outputs of workflow
+// nodes, final answers, and model answers that a callback gave. It returns the requests for
+// an input that the event makes.
+func (rec *Recorder) OnEvent(ctx agent.InvocationContext, ev *session.Event) (inputs []InputRequest) {
+	var r *Run
+	defer rec.Rescue("OnEvent", &r)
 	if r = rec.runs.get(keyOf(ctx)); r == nil && ctx.RunConfig() == nil {
 		// A live run that was given up for not starting has started after all.
-		r = rec.open(ctx)
+		rec.open(ctx, &r)
 	}
 	if r == nil || ev == nil {
-		return nil, nil
+		return nil
 	}
 	r.begun.Store(true)
 	if ev.LLMResponse.Partial {
-		return nil, nil
+		return nil
 	}
-	rec.noteCalls(r, ev)
-	s := source{Event: ev, run: r, span: r.rootSpan}
+	s := source{Event: ev, run: r, span: r.RootSpan}
 	if ev.Branch != "" || strings.Count(s.path(), "/") > 1 { // a node inside of another
 		r.branched.Store(true)
 	}
@@ -57,7 +61,7 @@ func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*s
 	rec.nodeRows(ctx, &s)
 	rec.finalAnswer(ctx, &s)
 	rec.taskRows(ctx, &s)
-	return nil, rec.askInputs(ctx, &s)
+	return s.inputs
 }
 
 func (rec *Recorder) stateDelta(ctx context.Context, s *source) {
@@ -71,7 +75,7 @@ func (rec *Recorder) stateDelta(ctx context.Context, s *source) {
 		}
 	}})
 	if out.event != "" {
-		rec.noteState(s.run.session, delta)
+		rec.noteState(s.run.Session, delta)
 	}
 }
 
@@ -103,7 +107,7 @@ func (rec *Recorder) finalAnswer(ctx context.Context, s *source) {
 		},
 		adk: func(d jsonenc.Doc) { d.OptStr("answer_of", s.answer.String()) },
 		attrs: func(d jsonenc.Doc) {
-			if rec.full(schema.AgentResponse) {
+			if rec.Whole(schema.AgentResponse) {
 				d.Str("response_text", text)
 			}
 			d.OptStr("source_event_id", s.ID)

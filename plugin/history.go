@@ -15,7 +15,6 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
 // history is an index of the run's own copy of the session: of what the requests of its
@@ -27,8 +26,7 @@ import (
 // result and each answer, less than the copy of the session itself. It holds no texts and
 // no values, only their hashes.
 type history struct {
-	rec     *Recorder
-	session schema.Session
+	enc *encoder
 
 	mu sync.Mutex
 	at int32 // of the next event
@@ -93,9 +91,11 @@ const maxPast = 100_000
 
 var historySeed = maphash.MakeSeed()
 
-func newHistory(rec *Recorder, s schema.Session, events session.Events) *history {
+// newHistory reads the events of a session. rows are the rows of the model calls that gave its
+// latest answers, by the hash of the event.
+func newHistory(enc *encoder, rows map[uint64]rowID, events session.Events) *history {
 	h := &history{
-		rec: rec, session: s,
+		enc:     enc,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
 		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string][]pastAnswer),
 		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
@@ -103,7 +103,7 @@ func newHistory(rec *Recorder, s schema.Session, events session.Events) *history
 	if events == nil {
 		return h
 	}
-	skip, rows := events.Len()-maxPast, rec.answerRows.of(s)
+	skip := events.Len() - maxPast
 	for ev := range events.All() {
 		if skip--; skip >= 0 || ev == nil || ev.LLMResponse.Partial {
 			continue
@@ -126,8 +126,8 @@ func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 	p := place{at: h.at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
 	h.at++
 	first := len(h.responses)
-	for _, fr := range responses(ev.Content) {
-		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.rec.digest(fr.Response)})
+	for _, fr := range Responses(ev.Content) {
+		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.enc.Digest(fr.Response)})
 	}
 	switch {
 	case ev.Author == genai.RoleUser:
@@ -176,7 +176,7 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 			keys = append(keys, hashOf("said", ev.Author, part.Text))
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
-			digest := h.rec.digest(fc.Args)
+			digest := h.enc.Digest(fc.Args)
 			a.calls = append(a.calls, fc.ID)
 			h.args[fc.ID] = digest
 			h.asked[fc.ID] = append(h.asked[fc.ID], i)
@@ -219,7 +219,7 @@ func (h *history) addOutput(ev *session.Event, alone bool) {
 	if i < h.began || !alone {
 		i = -1
 	}
-	for _, fr := range responses(ev.Content) {
+	for _, fr := range Responses(ev.Content) {
 		if asked := h.asked[fr.ID]; fr.Name == finishTask && len(asked) > 0 {
 			i = asked[len(asked)-1]
 			h.addWords(ev.Author, ev.Output)
@@ -228,7 +228,7 @@ func (h *history) addOutput(ev *session.Event, alone bool) {
 	if i < 0 {
 		return
 	}
-	keys := []uint64{hashOf("value", h.rec.digest(ev.Output).String())}
+	keys := []uint64{hashOf("value", h.enc.Digest(ev.Output).String())}
 	if text, ok := ev.Output.(string); ok {
 		keys = h.forms(text)
 	}
@@ -254,7 +254,7 @@ func (h *history) shape(c *genai.Content) uint64 {
 		case part.Text != "":
 			parts = append(parts, "text", part.Text)
 		case part.FunctionCall != nil:
-			parts = append(parts, "call", part.FunctionCall.Name, h.rec.digest(part.FunctionCall.Args).String())
+			parts = append(parts, "call", part.FunctionCall.Name, h.enc.Digest(part.FunctionCall.Args).String())
 		}
 	}
 	return hashOf("shape", parts...)
@@ -265,7 +265,7 @@ func (h *history) shape(c *genai.Content) uint64 {
 func (h *history) forms(text string) []uint64 {
 	keys := []uint64{hashOf("text", text)}
 	if v, ok := valueOf(text); ok {
-		keys = append(keys, hashOf("value", h.rec.digest(v).String()))
+		keys = append(keys, hashOf("value", h.enc.Digest(v).String()))
 	}
 	return keys
 }
@@ -387,4 +387,25 @@ func (h *history) nameOf(a *pastAnswer) string {
 		}
 	}
 	return "e:" + a.event
+}
+
+// Decided returns the model call whose answer asked for a call, by the id of its row; where
+// no model did, the row behind which the asking step began. own is the id of the event that
+// asks by itself, "" if none does.
+func (r *Run) Decided(call, agent, branch, own string) (answer, after string) {
+	if answer = r.history.decider(call, agent, branch, own); answer != "" {
+		return answer, ""
+	}
+	return "", r.behind()
+}
+
+// behind returns the row behind which the step began that goes on in the run: that of the
+// last output of a node, if one step came after the other so far. Else nobody can tell,
+// and it is the start of the run.
+func (r *Run) behind() string {
+	output := r.output.Load()
+	if output == nil || r.branched.Load() {
+		return ""
+	}
+	return output.String()
 }

@@ -26,7 +26,7 @@ type launch struct {
 	nested bool
 	parent *parentCall
 
-	run atomic.Pointer[run]
+	run atomic.Pointer[Run]
 
 	mu      sync.Mutex
 	err     error
@@ -39,9 +39,9 @@ type launchKey struct{}
 
 // launchOf returns the launch that ctx carries if it is that of r, and ties the two.
 // A run inside of another finds the launch of the outer one, which is taken.
-func launchOf(ctx context.Context, rec *Recorder, r *run) *launch {
+func launchOf(ctx context.Context, rec *Recorder, r *Run) *launch {
 	l, _ := ctx.Value(launchKey{}).(*launch)
-	if l == nil || l.rec != rec || l.user != r.session.User || l.session != r.session.ID || !l.run.CompareAndSwap(nil, r) {
+	if l == nil || l.rec != rec || l.user != r.Session.User || l.session != r.Session.ID || !l.run.CompareAndSwap(nil, r) {
 		return nil
 	}
 	return l
@@ -97,7 +97,7 @@ func (rec *Recorder) run(ctx context.Context, l *launch, r *runner.Runner, msg *
 // message another plugin refused.
 func (rec *Recorder) landed(ctx context.Context, l *launch) {
 	r := l.run.Load()
-	defer rec.rescue("Run", &r)
+	defer rec.Rescue("Run", &r)
 	if r != nil {
 		rec.finish(ctx, r)
 	}

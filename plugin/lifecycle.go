@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/genai"
 
@@ -14,29 +15,39 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// onUserMessage opens the run. It is the first callback of a run and the only
-// one that sees who answers an approval, and when. An error starts no run: it refuses
-// the answer to a guarded input, behind which there is no other gate.
-func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (_ *genai.Content, err error) {
-	var r *run
-	looked := false // whether the gate of inputs came to an end
-	defer rec.rescue("OnUserMessage", &r)
+func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
+	r, err := rec.UserMessage(ctx, msg)
+	if r == nil {
+		return nil, nil
+	}
+	if err != nil {
+		r.Skip()
+	}
+	for _, fr := range Responses(msg) {
+		rec.Response(ctx, r, fr)
+	}
+	rec.Rest(r)
+	return nil, nil
+}
+
+// UserMessage begins the record of a run with the message of its user. It is the first
+// callback of a run and the only one that sees who answers a request, and when. The run does
+// not count as given up until Rest is called. An error says that the record of the message is
+// not whole: then Skip must be called, unless the run is turned away. The run is nil if not
+// even that is known of it.
+func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content) (r *Run, err error) {
 	defer func() {
-		if looked {
-			return
-		}
-		// A panic lets no answer pass that nobody looked at. A run that it keeps from
-		// beginning has done nothing, so its record ends here and lacks nothing.
-		if err = rec.unseenInputs(msg); err != nil {
-			rec.recovered("OnUserMessage", recover())
-			if r != nil {
-				rec.turnAway(ctx, r, err)
+		if p := recover(); p != nil {
+			if r == nil {
+				rec.counters.unplacedRows.Add(1)
 			}
+			rec.panicked("OnUserMessage", p)
+			err = fmt.Errorf("internal error: %v", p)
 		}
 	}()
-	r = rec.open(ctx)
+	rec.open(ctx, &r)
 	rec.emit(ctx, r, row{
-		typ: schema.UserMessageReceived, agent: r.rootAgent, span: r.rootSpan, at: r.started,
+		typ: schema.UserMessageReceived, agent: r.RootAgent, span: r.RootSpan, at: r.started,
 	}, body{
 		adk: r.link,
 		content: func(d jsonenc.Doc) {
@@ -45,66 +56,78 @@ func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Conte
 			summary(d, msg)
 			d.Close('}')
 		},
-		parts: func(d jsonenc.Doc) { rec.parts(d, r, r.rootSpan, msg, everything) },
+		parts: func(d jsonenc.Doc) { rec.parts(d, r, r.RootSpan, msg, everything) },
 	})
 	r.turns = turnsOf(ctx, r)
-	err = rec.takeInputs(ctx, r, msg)
-	looked = true
-	if err != nil {
-		rec.turnAway(ctx, r, err)
-		return nil, err
-	}
-	rec.answers(ctx, r, msg)
-	r.rest(rec.now())
-	return nil, nil
+	return r, nil
 }
 
-// open starts the record of a run and closes those that were abandoned.
-func (rec *Recorder) open(ctx agent.InvocationContext) *run {
-	r := rec.newRun(ctx, rec.now())
-	r.rootAgent = rec.rootName(ctx, r)
-	r.common = rec.commonAttributes(r, nil)
-	rec.introduce(ctx, r)
-	for _, old := range rec.runs.add(r, r.started) {
+// Rest notes that nobody looks at the user message of the run any more.
+func (rec *Recorder) Rest(r *Run) { r.rest(rec.now()) }
+
+// TurnAway ends the record of a run whose message was refused with err: ADK starts nothing,
+// and no callback follows.
+func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
+	r.mu.Lock()
+	over := r.over.Swap(true)
+	r.mu.Unlock()
+	if over {
+		return
+	}
+	r.tellEnd(ctx, err, false)
+	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link}) // what ends has begun
+	rec.endRun(ctx, r, ending{err: err})
+	rec.runs.end(r, rec.now())
+}
+
+// open starts the record of a run, stores it in r as soon as it is known, and closes those
+// that were abandoned.
+func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
+	opened := rec.newRun(ctx, rec.now())
+	opened.RootAgent = rec.rootName(ctx, opened)
+	opened.common = rec.commonAttributes(opened, nil)
+	rec.introduce(ctx, opened)
+	abandoned := rec.runs.add(opened, opened.started)
+	*r = opened
+	for _, old := range abandoned {
 		// Nobody knows any more which span of OpenTelemetry was current there.
-		rec.endInputs(context.Background(), old, errAbandoned, false)
+		old.tellEnd(context.Background(), errAbandoned, false)
 		rec.endRun(context.Background(), old, ending{err: errAbandoned})
 	}
-	return r
 }
 
 func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, error) {
-	var r *run
-	defer rec.rescue("BeforeRun", &r)
+	var r *Run
+	defer rec.Rescue("BeforeRun", &r)
 	r = rec.runs.get(keyOf(ctx))
 	if r == nil {
 		// A live run has no user message, and another one need not have one.
-		r = rec.open(ctx)
+		rec.open(ctx, &r)
 		r.turns = turnsOf(ctx, r)
 	} else {
 		// What the caller changes of the state comes with the message, behind the
 		// callback that saw it.
 		rec.introduce(ctx, r)
 	}
-	if s := ctx.Session(); s != nil && !r.live {
-		r.history = newHistory(rec, r.session, s.Events())
+	if s := ctx.Session(); s != nil && !r.Live {
+		r.history = newHistory(&rec.encoder, rec.answerRows.of(r.Session), s.Events())
 	}
-	if r.live {
+	if r.Live {
 		// It may still fail to start, and no callback would tell.
 		r.rest(rec.now())
 	} else {
 		r.begun.Store(true)
 	}
-	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.rootAgent, span: r.rootSpan}, body{adk: r.link})
+	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link})
 	return nil, nil
 }
 
 func (rec *Recorder) afterRun(ctx agent.InvocationContext) {
-	var r *run
-	defer rec.rescue("AfterRun", &r)
+	var r *Run
+	defer rec.Rescue("AfterRun", &r)
 	if r = rec.runs.get(keyOf(ctx)); r != nil {
 		rec.finish(ctx, r)
-		if rec.options.RunEnded != nil && !r.nested {
+		if rec.options.RunEnded != nil && !r.Nested {
 			rec.options.RunEnded(ctx)
 		}
 	}
@@ -112,19 +135,16 @@ func (rec *Recorder) afterRun(ctx agent.InvocationContext) {
 
 // finish closes the run and every span that is still open, because ADK skips the
 // callbacks that would close them when the caller stops early or anything fails.
-func (rec *Recorder) finish(ctx context.Context, r *run) {
+func (rec *Recorder) finish(ctx context.Context, r *Run) {
 	r.mu.Lock()
 	if r.over.Swap(true) {
 		r.mu.Unlock()
 		return
 	}
-	calls := make([]*call, 0, len(r.calls))
+	calls := make([]*Call, 0, len(r.calls))
 	for _, c := range r.calls {
 		if !c.done {
 			calls = append(calls, c)
-		}
-		if !c.running.Load() {
-			c.depart()
 		}
 	}
 	agents := r.agents
@@ -133,7 +153,7 @@ func (rec *Recorder) finish(ctx context.Context, r *run) {
 	r.mu.Unlock()
 
 	for _, c := range calls {
-		rec.endTool(ctx, r, c, nil, nil, errUnfinished)
+		rec.endTool(ctx, r, c, nil, nil, errUnfinished, End{})
 	}
 	err, unfinished := r.outcome(ctx, r.stopsHere(agents))
 	for i := len(agents) - 1; i >= 0; i-- {
@@ -144,25 +164,25 @@ func (rec *Recorder) finish(ctx context.Context, r *run) {
 		rec.endAgent(ctx, r, a, e)
 	}
 	if r.wasAdmitted() || err != nil {
-		rec.endInputs(ctx, r, err, unfinished)
+		r.tellEnd(ctx, err, unfinished)
 	} else {
-		rec.endInputs(ctx, r, errRefused, false) // whoever answered in the place of the nodes
+		r.tellEnd(ctx, errRefused, false) // whoever answered in the place of the agents
 	}
 	rec.endRun(ctx, r, ending{err: err, unfinished: unfinished})
 	rec.runs.end(r, rec.now())
 }
 
-func (r *run) wasAdmitted() bool {
+func (r *Run) wasAdmitted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.admitted
 }
 
 // endRun writes the last row of the run.
-func (rec *Recorder) endRun(ctx context.Context, r *run, e ending) {
+func (rec *Recorder) endRun(ctx context.Context, r *Run, e ending) {
 	now := rec.now()
 	rec.write(ctx, r, row{
-		typ: schema.InvocationCompleted, agent: r.rootAgent, span: r.rootSpan, at: now,
+		typ: schema.InvocationCompleted, agent: r.RootAgent, span: r.RootSpan, at: now,
 		timed: true, total: now.Sub(r.started),
 	}, schema.InvocationError, e)
 }

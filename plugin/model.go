@@ -20,18 +20,17 @@ import (
 )
 
 func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
-	var r *run
-	defer rec.rescue("BeforeModel", &r)
+	var r *Run
+	defer rec.Rescue("BeforeModel", &r)
 	r = rec.runs.lookup(ctx)
 	if r == nil {
 		return nil, nil
 	}
-	rec.observeReads(req)
 	name, branch := ctx.AgentName(), ctx.Branch()
 	a := r.agent(name, branch)
 	if a == nil {
 		// A model call of an agent that did not announce itself.
-		a = &agentSpan{agentKey: agentKey{name, branch}, id: r.rootSpan}
+		a = &agentSpan{agentKey: agentKey{name, branch}, id: r.RootSpan}
 	}
 	rec.endLLM(ctx, r, a)
 	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now(), request: req, who: readerOf(ctx)}
@@ -45,11 +44,11 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 	if req.Config != nil {
 		system = req.Config.SystemInstruction
 	}
-	delta := rec.options.PromptDelta && rec.full(schema.LLMRequest)
-	key, lost := promptKey{r.session, name, branch}, 0
+	delta := rec.options.PromptDelta && rec.Whole(schema.LLMRequest)
+	key, lost := promptKey{r.Session, name, branch}, 0
 	var hashes []uint64
 	if delta {
-		lost = rec.lostRows(r.session)
+		lost = rec.lostRows(r.Session)
 		p.base, p.keep, hashes = rec.prompts.base(key, p.contents, lost)
 	}
 	out := rec.emit(ctx, r, row{
@@ -74,8 +73,8 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 }
 
 func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmErr error) (*model.LLMResponse, error) {
-	var r *run
-	defer rec.rescue("AfterModel", &r)
+	var r *Run
+	defer rec.Rescue("AfterModel", &r)
 	r = rec.runs.lookup(ctx)
 	if r == nil {
 		return nil, nil
@@ -107,7 +106,7 @@ func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmE
 
 // shortCircuited writes the answer that a callback gave in the place of the
 // model: AfterModel does not fire then, only the event passes.
-func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *run, a *agentSpan, ev *session.Event) {
+func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *Run, a *agentSpan, ev *session.Event) {
 	switch {
 	case ev.Content != nil && !answers(ev.Content):
 		return // a tool's result
@@ -127,12 +126,12 @@ func answers(c *genai.Content) bool {
 			return true
 		}
 	}
-	return c.Role != genai.RoleUser && len(responses(c)) == 0
+	return c.Role != genai.RoleUser && len(Responses(c)) == 0
 }
 
 // endLLM ends the model call that is still open in a: the model failed, or it gave
 // no answer.
-func (rec *Recorder) endLLM(ctx context.Context, r *run, a *agentSpan) {
+func (rec *Recorder) endLLM(ctx context.Context, r *Run, a *agentSpan) {
 	l := r.takeLLM(a)
 	if l == nil {
 		return
@@ -153,11 +152,18 @@ func (rec *Recorder) endLLM(ctx context.Context, r *run, a *agentSpan) {
 // onModelError remembers the error. A plugin or a callback behind this one may
 // still answer in the place of the model; if none does, the call ends with it.
 func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err error) (*model.LLMResponse, error) {
-	var r *run
-	defer rec.rescue("OnModelError", &r)
+	rec.ModelFailed(ctx, err)
+	return nil, nil
+}
+
+// ModelFailed notes that the open model call failed with err. ADK tells nobody of a plugin
+// that refuses a request; whoever does so calls this.
+func (rec *Recorder) ModelFailed(ctx agent.Context, err error) {
+	var r *Run
+	defer rec.Rescue("OnModelError", &r)
 	r = rec.runs.lookup(ctx)
 	if r == nil || err == nil {
-		return nil, nil
+		return
 	}
 	if a := r.agent(ctx.AgentName(), ctx.Branch()); a != nil {
 		now, around, over := rec.now(), trace.SpanContextFromContext(ctx), ctx.Err()
@@ -168,10 +174,9 @@ func (rec *Recorder) onModelError(ctx agent.Context, _ *model.LLMRequest, err er
 			r.failedLocked(l, over)
 		}
 	}
-	return nil, nil
 }
 
-func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *model.LLMResponse, now time.Time, short bool) {
+func (rec *Recorder) llmResponse(ctx context.Context, r *Run, l *llmSpan, resp *model.LLMResponse, now time.Time, short bool) {
 	x := row{
 		typ: schema.LLMResponse, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
 		timed: true, total: now.Sub(l.started), message: resp.ErrorMessage, model: l.span,
@@ -206,7 +211,7 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *run, l *llmSpan, resp *
 			list.write(d)
 		},
 		parts: func(d jsonenc.Doc) { rec.parts(d, r, l.id, resp.Content, outputs) },
-		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp, rec.full(schema.LLMResponse)) },
+		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp, rec.Whole(schema.LLMResponse)) },
 	}
 	if !l.firstToken.IsZero() {
 		x.firstToken = l.firstToken.Sub(l.started)

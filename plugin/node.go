@@ -32,6 +32,12 @@ func parseNode(path string) nodePath {
 	return n
 }
 
+// Node returns the name of the workflow node at a path, and the path of the node around it.
+func Node(path string) (around, name string) {
+	n := parseNode(path)
+	return n.parent, n.name
+}
+
 func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 func cutRun(segment string) (name, run string) {
@@ -114,7 +120,7 @@ func (s *source) outer(path string) string {
 }
 
 // nodeAgent returns the activation of the agent that the node at path is.
-func (r *run) nodeAgent(path, branch string) *agentSpan {
+func (r *Run) nodeAgent(path, branch string) *agentSpan {
 	name := parseNode(path).name
 	if a := r.agentLocked(name, branch); a != nil {
 		return a
@@ -125,7 +131,7 @@ func (r *run) nodeAgent(path, branch string) *agentSpan {
 // endNode makes the next event of the path one of another activation: a workflow
 // runs a node of a loop again under the same path, and each run has at most one
 // output.
-func (r *run) endNode(path string) {
+func (r *Run) endNode(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.nodes, path)

@@ -28,15 +28,15 @@ const (
 
 // largeText returns what the row holds of a text part and where all of it stands; the
 // URI is empty when the text is in the row.
-func (rec *Recorder) largeText(r *run, span string, index int, text string) (inRow, uri string) {
-	if rec.options.Offload == nil || len(text) <= largeText {
+func (rw *rows) largeText(r *Run, span string, index int, text string) (inRow, uri string) {
+	if rw.options.Offload == nil || len(text) <= largeText {
 		return text, ""
 	}
 	// What is stored outside of the row is as free of secrets as the row.
-	clean := rec.cleanText(text)
-	uri, ok := rec.options.Offload.Put(rec.partName(r, span, index, "text/plain"), "text/plain", []byte(clean))
+	clean := rw.cleanText(text)
+	uri, ok := rw.options.Offload.Put(rw.partName(r, span, index, "text/plain"), "text/plain", []byte(clean))
 	if !ok {
-		rec.counters.notOffloaded.Add(1)
+		rw.counters.notOffloaded.Add(1)
 		return text, ""
 	}
 	return preview(clean) + markOffloaded, uri
@@ -60,13 +60,13 @@ type storedKey struct {
 }
 
 // data stores the bytes of a part and returns what the row says in their place.
-func (rec *Recorder) data(r *run, span string, index int, mime string, data []byte) (inRow, uri string) {
-	if rec.options.Offload == nil || len(data) == 0 {
+func (rw *rows) data(r *Run, span string, index int, mime string, data []byte) (inRow, uri string) {
+	if rw.options.Offload == nil || len(data) == 0 {
 		return jsonenc.MarkBinary, ""
 	}
 	// The same bytes pass several times in a run, with the message and with the
 	// requests that repeat it.
-	key := storedKey{maphash.Bytes(rec.states.seed, data), len(data)}
+	key := storedKey{maphash.Bytes(rw.seed, data), len(data)}
 	r.mu.Lock()
 	uri, ok := r.stored[key]
 	r.mu.Unlock()
@@ -75,10 +75,10 @@ func (rec *Recorder) data(r *run, span string, index int, mime string, data []by
 	}
 	content := data
 	if isText(mime) && utf8.Valid(data) {
-		content = []byte(rec.cleanText(string(data)))
+		content = []byte(rw.cleanText(string(data)))
 	}
-	if uri, ok = rec.options.Offload.Put(rec.partName(r, span, index, mime), mime, content); !ok {
-		rec.counters.notOffloaded.Add(1)
+	if uri, ok = rw.options.Offload.Put(rw.partName(r, span, index, mime), mime, content); !ok {
+		rw.counters.notOffloaded.Add(1)
 		return markUploadRefused, ""
 	}
 	r.mu.Lock()
@@ -107,8 +107,8 @@ func baseType(mime string) string {
 }
 
 // partName returns a name that no other part has: date, trace, span and a random end.
-func (rec *Recorder) partName(r *run, span string, index int, mime string) string {
-	return rec.now().UTC().Format("2006-01-02") + "/" + r.traceID + "/" + span + "_" + newSpanID() +
+func (rw *rows) partName(r *Run, span string, index int, mime string) string {
+	return rw.now().UTC().Format("2006-01-02") + "/" + r.TraceID + "/" + span + "_" + newSpanID() +
 		"_p" + strconv.Itoa(index) + extension(mime)
 }
 

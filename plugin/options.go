@@ -32,9 +32,12 @@ const (
 // in the shape of the row contract.
 type Options struct {
 	// Allow names the event types that are written; empty means all. Deny names
-	// types that are not, and wins. Neither applies to the types that tell whether
-	// an approval and a run are complete, see [Required].
+	// types that are not, and wins. Neither applies to the types that tell whether the
+	// record of a run and of an approval is complete, see [Required] and IsApproval.
 	Allow, Deny []string
+	// IsApproval reports whether rows of a type are part of the record of an approval.
+	// These are always written, whole. Default none.
+	IsApproval func(eventType string) bool
 	// Content says by event type how much of the payload is written: of content,
 	// content_parts, and of what stands in their place under attributes; the policy of
 	// STATE_DELTA also holds for the state of the session. Error messages, entities that
@@ -93,15 +96,15 @@ type Offloader interface {
 	Put(name, contentType string, data []byte) (uri string, ok bool)
 }
 
-// Required reports whether rows of the type are always written, whole: without
-// them nobody could tell whether the record of a run and of an approval is complete, or
-// whether a result is what models read.
+// Required reports whether rows of the type are always written, whole, besides those of
+// Options.IsApproval: without them nobody could tell whether the record of a run is complete,
+// or whether a result is the one that models read.
 func Required(eventType string) bool {
 	switch eventType {
 	case schema.InvocationStarting, schema.InvocationCompleted, schema.InvocationError, schema.ToolResultRewritten:
 		return true
 	}
-	return schema.IsApproval(eventType)
+	return false
 }
 
 // policy is what the options say about one event type.
@@ -132,7 +135,7 @@ func (o *Options) policies() (m map[string]policy, gaps []string, err error) {
 		default:
 			return nil, nil, fmt.Errorf("contextgraph: content of %s: %q is not a policy; use full, digest or none", t, p.content)
 		}
-		if Required(t) {
+		if Required(t) || o.IsApproval != nil && o.IsApproval(t) {
 			if slices.Contains(o.Deny, t) || p.content != "" {
 				return nil, nil, fmt.Errorf("contextgraph: %s cannot be left out or reduced: it tells whether the record of a run and of an approval is complete; remove it from Deny and Content", t)
 			}
@@ -150,12 +153,6 @@ func (o *Options) policies() (m map[string]policy, gaps []string, err error) {
 		}
 	}
 	return m, gaps, nil
-}
-
-// full reports whether the payload of the event type may be written as it is. A
-// formatter sees the content alone, so nothing of it may stand elsewhere then.
-func (rec *Recorder) full(eventType string) bool {
-	return rec.options.Format == nil && rec.policies[eventType].content == ""
 }
 
 // listed reports whether a key is on an allowlist of exact keys and prefixes.

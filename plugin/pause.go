@@ -6,7 +6,6 @@ package plugin
 import (
 	"context"
 	"slices"
-	"time"
 
 	"google.golang.org/genai"
 
@@ -16,7 +15,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // credentialCallName is the name under which ADK asks for a credential.
@@ -156,38 +154,67 @@ func (rec *Recorder) request(ctx context.Context, s *source, fc *genai.FunctionC
 		adk:     func(d jsonenc.Doc) { askKeys(d, p, fc.ID) },
 	})
 	if p.request == schema.HITLInputRequest {
-		s.inputs = append(s.inputs, inputRequest{fc, x.span})
+		s.inputs = append(s.inputs, InputRequest{fc, x.span})
 	}
 	return x.span, x.parent
 }
 
-// confirmationRequest writes the row of a request for a confirmation and ties its id
-// to the approval.
+// InputRequest is a request for an input that is on record.
+type InputRequest struct {
+	// Call is the call by which the event asks. A node of the host's own may ask without one;
+	// then nobody sees what is changed in it.
+	Call *genai.FunctionCall
+	// Span is that of the request.
+	Span string
+}
+
+// Confirmation is what the row of a request for a confirmation says of its approval. The
+// zero value is that of a request without one.
+type Confirmation struct {
+	ApprovalID string
+	// Replaces is the approval that this one takes the place of, "" for none.
+	Replaces string
+	// Enforced says that the call does not run without it.
+	Enforced bool
+}
+
+// Asked notes that the call asked for a confirmation, for the row of the request, which
+// stands on a span of its own below that of the call.
+func (r *Run) Asked(c *Call, confirmation Confirmation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.confirmation, c.confirmationSpan = confirmation, newSpanID()
+	r.asked[c.ID] = c
+}
+
+// AskedBy returns the call that asked for the confirmation which fc, in a content of an
+// event, requests; nil for a request that no noted call made. A model can invent one, but has
+// a human wait for it only under the id of a call of a long-running tool, in the same answer.
+func (r *Run) AskedBy(c *genai.Content, fc *genai.FunctionCall) *Call {
+	orig, err := toolconfirmation.OriginalCallFrom(fc)
+	if err != nil || !confirmationsOnly(c) {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asked[orig.ID]
+}
+
+// confirmationRequest writes the row of a request for a confirmation.
 func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source, fc *genai.FunctionCall) (span, parent string) {
 	r := s.run
 	x := s.row(schema.HITLConfirmationRequest)
 	x.span, x.parent = newSpanID(), s.around()
 	callID := ""
-	var approval safety.Approval
 	if orig, err := toolconfirmation.OriginalCallFrom(fc); err == nil && confirmationsOnly(s.Content) {
 		callID = orig.ID
+	}
+	var noted Confirmation
+	if c := r.AskedBy(s.Content, fc); c != nil {
+		x.span, x.parent, noted = c.confirmationSpan, c.Span, c.confirmation
 		r.mu.Lock()
-		c := r.asked[callID]
 		delete(r.asked, callID)
 		r.mu.Unlock()
-		if c != nil {
-			x.span, x.parent, approval = c.hitlSpan, c.span, c.approval
-		}
-	}
-	if approval.ID != "" {
-		actx, cancel := detached(ctx, ledgerTimeout)
-		defer cancel()
-		if err := rec.attach(actx, approval, fc); err != nil {
-			// Without its confirmation id the approval cannot be found again, so
-			// its answer will be refused.
-			rec.log.Error("contextgraph: a confirmation id could not be recorded; the answer to this request will be refused",
-				"confirmation_id", fc.ID, "approval", approval.ID, "error", err)
-		}
 	}
 	rec.emitFrom(ctx, s, x, body{
 		content: func(d jsonenc.Doc) { callContent(d, fc) },
@@ -195,18 +222,16 @@ func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source,
 			d.Str("pause_kind", "hitl_confirmation")
 			d.OptStr("call_id", callID)
 			d.Str("confirmation_id", fc.ID)
-			d.OptStr("approval_id", approval.ID)
-			d.OptStr("replaces", approval.Replaces)
-			enforced, _ := rec.enforced(approval.Tool)
-			d.Bool("enforced", enforced)
+			d.OptStr("approval_id", noted.ApprovalID)
+			d.OptStr("replaces", noted.Replaces)
+			d.Bool("enforced", noted.Enforced)
 		},
 	})
 	return x.span, x.parent
 }
 
 // confirmationsOnly reports whether a content calls nothing but for confirmations, as ADK's
-// requests do. A model can invent such a call, but has a human wait for it only under the
-// id of a call of a long-running tool, in the same answer.
+// requests do.
 func confirmationsOnly(c *genai.Content) bool {
 	for _, p := range c.Parts {
 		if p != nil && p.FunctionCall != nil && p.FunctionCall.Name != toolconfirmation.FunctionCallName {
@@ -214,24 +239,4 @@ func confirmationsOnly(c *genai.Content) bool {
 		}
 	}
 	return true
-}
-
-// waited returns how long the call of that id has been waited for. What it waits
-// with is an event of the session, whichever process recorded it.
-func (rec *Recorder) waited(ctx agent.InvocationContext, id string) (time.Duration, bool) {
-	sess := ctx.Session()
-	if id == "" || sess == nil || sess.Events() == nil {
-		return 0, false
-	}
-	events := sess.Events()
-	for i := events.Len() - 1; i >= 0; i-- {
-		ev := events.At(i)
-		if ev == nil {
-			continue
-		}
-		if slices.Contains(ev.LongRunningToolIDs, id) || ev.RequestedInput != nil && ev.RequestedInput.InterruptID == id {
-			return max(rec.now().Sub(ev.Timestamp), 0), true
-		}
-	}
-	return 0, false
 }

@@ -117,7 +117,7 @@ const maxRead = 32 << 10
 // read returns what the model had read when it gave the answer of l, nil where nothing is
 // known. The request is looked at again, because callbacks may have changed it since it was
 // recorded. Of several answers to one request those behind the first name the first.
-func (rec *Recorder) read(r *run, l *llmSpan) *readList {
+func (rec *Recorder) read(r *Run, l *llmSpan) *readList {
 	if l.first != nil && l.first.row != (rowID{}) {
 		return &readList{base: "r:" + l.first.row.String()}
 	}
@@ -125,7 +125,7 @@ func (rec *Recorder) read(r *run, l *llmSpan) *readList {
 		return nil
 	}
 	h := r.history
-	out := &readList{key: conversationKey{r.session, l.who.agent, l.who.branch, l.who.scope}}
+	out := &readList{key: conversationKey{r.Session, l.who.agent, l.who.branch, l.who.scope}}
 	got := h.match(l.request.Contents, l.who)
 	out.unmatched, l.request = got.unmatched, nil
 	h.mu.Lock()
@@ -233,7 +233,7 @@ func (l *readList) write(d jsonenc.Doc) {
 }
 
 // wrote remembers the row of an answer and what it lists, by which later rows name it.
-func (rec *Recorder) wrote(r *run, l *llmSpan, list *readList, event string) {
+func (rec *Recorder) wrote(r *Run, l *llmSpan, list *readList, event string) {
 	r.mu.Lock()
 	l.row.set(event)
 	l.agent.answered = l.row
@@ -252,7 +252,7 @@ func (rec *Recorder) wrote(r *run, l *llmSpan, list *readList, event string) {
 
 // answerOf returns the row of the model call whose answer an event is, "" for any other
 // event, and remembers it.
-func (rec *Recorder) answerOf(r *run, a *agentSpan, ev *session.Event) (row rowID) {
+func (rec *Recorder) answerOf(r *Run, a *agentSpan, ev *session.Event) (row rowID) {
 	if ev.Content == nil || !answers(ev.Content) {
 		return row
 	}
@@ -260,7 +260,7 @@ func (rec *Recorder) answerOf(r *run, a *agentSpan, ev *session.Event) (row rowI
 	row, a.answered = a.answered, rowID{}
 	r.mu.Unlock()
 	if row != (rowID{}) {
-		rec.answerRows.add(r.session, ev.ID, row)
+		rec.answerRows.add(r.Session, ev.ID, row)
 	}
 	return row
 }

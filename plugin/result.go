@@ -22,18 +22,6 @@ type digestOf struct {
 // none.
 var noResult = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any{})
 
-// response returns what ADK makes the response of the call, unless a callback behind the
-// recorder changes it.
-func (c *call) response(result map[string]any, err error) map[string]any {
-	if err != nil {
-		return map[string]any{"error": err.Error()}
-	}
-	if _, stream := c.tool.(*protectedStream); stream && c.refused != "" {
-		return map[string]any{"error": refusalText(result)} // of a stream ADK takes no other
-	}
-	return result
-}
-
 // resultDigest returns the digest of a response. It costs a pass over it where writing it
 // did not give the digest.
 func (rec *Recorder) resultDigest(response map[string]any, sum digestOf) jsonenc.Digest {
@@ -43,21 +31,11 @@ func (rec *Recorder) resultDigest(response map[string]any, sum digestOf) jsonenc
 	case sum.known:
 		return sum.digest
 	}
-	return rec.digest(response)
-}
-
-// digest returns the digest of a value.
-func (rec *Recorder) digest(v any) jsonenc.Digest {
-	if m, ok := v.(map[string]any); ok && len(m) == 0 {
-		return noResult
-	}
-	w := rec.writers.Get().(*jsonenc.Writer)
-	defer rec.writers.Put(w)
-	return w.Digest(v)
+	return rec.Digest(response)
 }
 
 // asks reports whether the call asks for a confirmation.
-func (c *call) asks(ctx context.Context) bool {
+func (c *Call) asks(ctx context.Context) bool {
 	tc, ok := ctx.(agent.Context)
 	if !ok {
 		return false // the run ended before the call did
@@ -66,16 +44,16 @@ func (c *call) asks(ctx context.Context) bool {
 	if actions == nil {
 		return false
 	}
-	_, ok = actions.RequestedToolConfirmations[c.id]
+	_, ok = actions.RequestedToolConfirmations[c.ID]
 	return ok
 }
 
 // argsAtEnd writes the arguments that the call ended with: where the options say so, and
 // where it asks for a confirmation with other arguments than the row has that began it. The
 // approval is about those that it ended with, so rules must read these.
-func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *call, args map[string]any, asks, completed bool) {
-	changed := asks && rec.full(schema.ToolStarting) && (!c.args.known || rec.digest(args) != rec.argsDigest(c))
-	if !changed && !(completed && rec.options.ArgsAtEnd != nil && rec.options.ArgsAtEnd(c.name)) {
+func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *Call, args map[string]any, asks, completed bool) {
+	changed := asks && rec.Whole(schema.ToolStarting) && (!c.args.known || rec.Digest(args) != rec.argsDigest(c))
+	if !changed && !(completed && rec.options.ArgsAtEnd != nil && rec.options.ArgsAtEnd(c.Name)) {
 		return
 	}
 	if v, ok := rec.payload(schema.ToolStarting, args); ok {
@@ -87,7 +65,7 @@ func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *call, args map[string]any, asks
 }
 
 // argsDigest returns the digest of the arguments that the call began with.
-func (rec *Recorder) argsDigest(c *call) jsonenc.Digest {
+func (rec *Recorder) argsDigest(c *Call) jsonenc.Digest {
 	if c.args.digest == nilDigest {
 		return noResult
 	}
@@ -101,7 +79,7 @@ var nilDigest = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any(nil))
 const maxFinished = 16
 
 // finish remembers the row that ended the call until the event with the response passes.
-func (r *run) finish(c *call, event string) {
+func (r *Run) finish(c *Call, event string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.endRow.set(event)
@@ -110,14 +88,14 @@ func (r *run) finish(c *call, event string) {
 	}
 	c.tracked = true
 	if r.finished == nil {
-		r.finished = make(map[string][]*call)
+		r.finished = make(map[string][]*Call)
 	}
-	list := r.finished[c.id]
+	list := r.finished[c.ID]
 	if len(list) == maxFinished {
 		copy(list, list[1:])
 		list = list[:len(list)-1]
 	}
-	r.finished[c.id] = append(list, c)
+	r.finished[c.ID] = append(list, c)
 }
 
 // rewritten writes a row for each response in the event that is another one than the row
@@ -128,7 +106,7 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastRespon
 		return
 	}
 	type change struct {
-		of     *call
+		of     *Call
 		digest jsonenc.Digest
 	}
 	var changes []change
@@ -138,27 +116,27 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastRespon
 	var others []*pastResponse
 	for i := range past {
 		p := &past[i]
-		if r.takeFinished(p.call, func(c *call) bool { return c.name == p.tool && c.result == p.digest }) == nil {
+		if r.takeFinished(p.call, func(c *Call) bool { return c.Name == p.tool && c.result == p.digest }) == nil {
 			others = append(others, p)
 		}
 	}
 	for _, p := range others {
-		if c := r.takeFinished(p.call, func(c *call) bool { return c.name == p.tool }); c != nil {
+		if c := r.takeFinished(p.call, func(c *Call) bool { return c.Name == p.tool }); c != nil {
 			changes = append(changes, change{c, p.digest})
 		}
 	}
 	r.mu.Unlock()
 	for _, x := range changes {
 		rec.emitFrom(ctx, s, row{
-			typ: schema.ToolResultRewritten, agent: x.of.agent, branch: x.of.branch, span: x.of.span, parent: x.of.parent,
+			typ: schema.ToolResultRewritten, agent: x.of.Agent, branch: x.of.Branch, span: x.of.Span, parent: x.of.Parent,
 		}, body{
 			content: func(d jsonenc.Doc) {
 				d.Open('{')
-				d.Str("tool", x.of.name)
+				d.Str("tool", x.of.Name)
 				d.Close('}')
 			},
 			adk: func(d jsonenc.Doc) {
-				d.OptStr("call_id", x.of.id)
+				d.OptStr("call_id", x.of.ID)
 				d.Str("of", x.of.endRow.String())
 				d.Str("result", x.digest.String())
 			},
@@ -167,7 +145,7 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastRespon
 }
 
 // takeFinished takes a call with the id off those that wait for their response.
-func (r *run) takeFinished(id string, fits func(*call) bool) *call {
+func (r *Run) takeFinished(id string, fits func(*Call) bool) *Call {
 	list := r.finished[id]
 	for i, c := range list {
 		if !fits(c) {

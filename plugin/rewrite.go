@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
@@ -23,16 +22,16 @@ const markFormatterFailed = "[FORMATTER_FAILED]"
 // rewrite puts what the formatter and the content policy make of the content in the
 // place of what w holds, which is the content alone. It returns whether the content
 // was cut before.
-func (rec *Recorder) rewrite(w *jsonenc.Writer, eventType string, p ContentPolicy) (truncated bool) {
+func (enc *encoder) rewrite(w *jsonenc.Writer, eventType string, p ContentPolicy) (truncated bool) {
 	content := bytes.Clone(w.Bytes())
 	reset := func() jsonenc.Doc {
 		truncated = truncated || w.Truncated()
-		rec.tally(w)
+		enc.tally(w)
 		w.Reset()
 		return w.Doc(contentShare)
 	}
-	if rec.options.Format != nil {
-		v := rec.formatted(eventType, content)
+	if enc.options.Format != nil {
+		v := enc.formatted(eventType, content)
 		reset().Value(v)
 		content = bytes.Clone(w.Bytes())
 	}
@@ -49,23 +48,23 @@ func (rec *Recorder) rewrite(w *jsonenc.Writer, eventType string, p ContentPolic
 
 // formatted returns the value of the JSON that the formatter gives, or the mark of its
 // failure.
-func (rec *Recorder) formatted(eventType string, content []byte) any {
-	v, err := rec.format(eventType, content)
+func (enc *encoder) formatted(eventType string, content []byte) any {
+	v, err := enc.format(eventType, content)
 	if err != nil {
-		rec.counters.formatterFailed.Add(1)
-		rec.often.Warn("contextgraph: the content formatter failed; the content is not recorded", "event_type", eventType, "error", err)
+		enc.counters.formatterFailed.Add(1)
+		enc.often.Warn("contextgraph: the content formatter failed; the content is not recorded", "event_type", eventType, "error", err)
 		return markFormatterFailed
 	}
 	return v
 }
 
-func (rec *Recorder) format(eventType string, content []byte) (v any, err error) {
+func (enc *encoder) format(eventType string, content []byte) (v any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	out, err := rec.options.Format(eventType, content)
+	out, err := enc.options.Format(eventType, content)
 	if err != nil {
 		return nil, err
 	}
@@ -82,27 +81,16 @@ func (rec *Recorder) format(eventType string, content []byte) (v any, err error)
 
 // payload returns what is written of a payload that stands outside of the content
 // column, false for nothing.
-func (rec *Recorder) payload(eventType string, v any) (any, bool) {
+func (enc *encoder) payload(eventType string, v any) (any, bool) {
 	switch {
-	case rec.policies[eventType].content != "":
+	case enc.policies[eventType].content != "":
 		return nil, false
-	case rec.options.Format == nil:
+	case enc.options.Format == nil:
 		return v, true
 	}
-	w := rec.writers.Get().(*jsonenc.Writer)
-	defer rec.writers.Put(w)
-	w.Reset()
+	w := enc.writer()
+	defer enc.writers.Put(w)
 	w.Doc(attributesShare).Value(v)
-	rec.tally(w)
-	return rec.formatted(eventType, bytes.Clone(w.Bytes())), true
-}
-
-// cleanText returns s without the secrets in it. It may be longer than s: so may the mark
-// of a secret.
-func (rec *Recorder) cleanText(s string) string {
-	w := rec.writers.Get().(*jsonenc.Writer)
-	defer rec.writers.Put(w)
-	w.Reset()
-	defer rec.tally(w)
-	return w.Clean(s, math.MaxInt)
+	enc.tally(w)
+	return enc.formatted(eventType, bytes.Clone(w.Bytes())), true
 }

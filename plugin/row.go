@@ -14,6 +14,13 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
+// rows encodes rows and hands them to the sink.
+type rows struct {
+	encoder
+	sink Sink
+	now  func() time.Time
+}
+
 // row says what one row is about.
 type row struct {
 	typ           string
@@ -64,26 +71,25 @@ type written struct {
 
 // emit encodes the row on the caller's goroutine, because ADK's maps may change
 // once the callback returned, and hands it to the sink.
-func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
+func (rw *rows) emit(ctx context.Context, r *Run, x row, b body) written {
 	if x.branch != "" && !r.branched.Load() {
 		r.branched.Store(true)
 	}
-	p := rec.policies[x.typ]
-	if rec.sink == nil || p.skip {
-		rec.counters.skipped.Add(1)
+	p := rw.policies[x.typ]
+	if rw.sink == nil || p.skip {
+		rw.counters.skipped.Add(1)
 		if x.span == "" {
 			x.span = newSpanID()
 		}
 		return written{span: x.span}
 	}
-	w := rec.writers.Get().(*jsonenc.Writer)
-	defer rec.writers.Put(w)
-	w.Reset()
+	w := rw.writer()
+	defer rw.writers.Put(w)
 
 	if x.at.IsZero() {
-		x.at = rec.now()
+		x.at = rw.now()
 	}
-	if x.parent == "" && x.span == r.rootSpan {
+	if x.parent == "" && x.span == r.RootSpan {
 		x.parent = r.rootParent
 	}
 	var content, parts, attrs, latency bounds
@@ -91,8 +97,8 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
 	if b.content != nil && p.content != ContentNone {
 		d := w.Doc(contentShare)
 		b.content(d)
-		if rec.options.Format != nil || p.content == ContentDigest {
-			truncated = rec.rewrite(w, x.typ, p.content)
+		if rw.options.Format != nil || p.content == ContentDigest {
+			truncated = rw.rewrite(w, x.typ, p.content)
 		}
 		content.from, content.to = 0, w.Len()
 	}
@@ -106,7 +112,7 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
 		}
 	}
 	d := w.Doc(attributesShare)
-	first := rec.attributes(ctx, d, r, x.branch, x.model, b)
+	first := rw.attributes(ctx, d, r, x.branch, x.model, b)
 	attrs.from, attrs.to = d.Range()
 	if x.timed {
 		d := w.Doc(latencyShare)
@@ -136,10 +142,10 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
 		EventID:      eventID,
 		EventType:    x.typ,
 		Agent:        x.agent,
-		SessionID:    r.session.ID,
-		InvocationID: r.invocation,
-		UserID:       r.session.User,
-		TraceID:      r.traceID,
+		SessionID:    r.Session.ID,
+		InvocationID: r.Invocation,
+		UserID:       r.Session.User,
+		TraceID:      r.TraceID,
 		SpanID:       x.span,
 		ParentSpanID: x.parent,
 		Content:      content.of(buf),
@@ -147,8 +153,8 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
 		Attributes:   attrs.of(buf),
 		LatencyMS:    latency.of(buf),
 		Status:       schema.StatusOK,
-		AppName:      r.session.App,
-		RunID:        r.id,
+		AppName:      r.Session.App,
+		RunID:        r.ID,
 	}
 	if x.message != "" {
 		e.ErrorMessage = w.Clean(x.message, maxErrorMessage)
@@ -158,38 +164,28 @@ func (rec *Recorder) emit(ctx context.Context, r *run, x row, b body) written {
 		e.Status = schema.StatusError
 	}
 	if e.IsTruncated {
-		rec.counters.truncated.Add(1)
+		rw.counters.truncated.Add(1)
 	}
-	rec.tally(w)
-	if !rec.append(r, e) {
-		rec.counters.refused.Add(1)
+	rw.tally(w)
+	if !rw.append(r, e) {
+		rw.counters.refused.Add(1)
 		r.first.CompareAndSwap(nil, first) // the next row carries it
 		return written{span: x.span}
 	}
-	rec.counters.rows.Add(1)
+	rw.counters.rows.Add(1)
 	return written{span: x.span, event: eventID}
-}
-
-// tally counts what encoding replaced.
-func (rec *Recorder) tally(w *jsonenc.Writer) {
-	if n := w.Redacted(); n > 0 {
-		rec.counters.redacted.Add(uint64(n))
-	}
-	if n := w.Repaired(); n > 0 {
-		rec.counters.repaired.Add(uint64(n))
-	}
 }
 
 // append takes the row's number and hands it on under one lock, so that rows
 // stand in the journal in the order of their numbers.
-func (rec *Recorder) append(r *run, e schema.Event) bool {
-	r.rows.Lock()
-	defer r.rows.Unlock()
-	if r.id != "" {
+func (rw *rows) append(r *Run, e schema.Event) bool {
+	r.order.Lock()
+	defer r.order.Unlock()
+	if r.ID != "" {
 		r.seq++
 		e.RunSeq = r.seq
 	}
-	return rec.sink.Append(e)
+	return rw.sink.Append(e)
 }
 
 // Shares of a row's size, in percent, that its columns may take.
@@ -205,12 +201,12 @@ const maxErrorMessage = 16 << 10
 
 // attributes writes the column and returns what of it only the first row of the run
 // carries, nil for any other row.
-func (rec *Recorder) attributes(ctx context.Context, d jsonenc.Doc, r *run, branch string, model *modelSpan, b body) (first *[]byte) {
+func (rw *rows) attributes(ctx context.Context, d jsonenc.Doc, r *Run, branch string, model *modelSpan, b body) (first *[]byte) {
 	d.Open('{')
 	d.Key("adk")
 	d.Open('{')
 	d.Str("schema_version", "1")
-	d.Str("app_name", r.session.App)
+	d.Str("app_name", r.Session.App)
 	d.OptStr("branch", branch)
 	if b.adk != nil {
 		b.adk(d)
@@ -250,23 +246,22 @@ func hexTo(dst, src []byte) []byte {
 
 // commonAttributes encodes once what every row of a run carries in its attributes. state
 // writes further members of session_metadata; nil is none.
-func (rec *Recorder) commonAttributes(r *run, state func(jsonenc.Doc)) []byte {
-	w := rec.writers.Get().(*jsonenc.Writer)
-	defer rec.writers.Put(w)
-	w.Reset()
+func (rw *rows) commonAttributes(r *Run, state func(jsonenc.Doc)) []byte {
+	w := rw.writer()
+	defer rw.writers.Put(w)
 	d := w.Doc(attributesShare / 3)
-	d.Str("root_agent_name", r.rootAgent)
+	d.Str("root_agent_name", r.RootAgent)
 	d.Key("session_metadata")
 	d.Open('{')
-	d.Str("session_id", r.session.ID)
-	d.Str("app_name", r.session.App)
-	d.Str("user_id", r.session.User)
+	d.Str("session_id", r.Session.ID)
+	d.Str("app_name", r.Session.App)
+	d.Str("user_id", r.Session.User)
 	if state != nil {
 		state(d)
 	}
 	d.Close('}')
-	if len(rec.options.Tags) > 0 {
-		d.Any("custom_tags", rec.options.Tags)
+	if len(rw.options.Tags) > 0 {
+		d.Any("custom_tags", rw.options.Tags)
 	}
 	return append([]byte(nil), w.Bytes()...)
 }

@@ -4,7 +4,7 @@
 package plugin
 
 import (
-	"encoding/json"
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +18,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // runKey finds the run a callback belongs to. The runner makes one RunConfig per
@@ -31,22 +30,26 @@ type runKey struct {
 	invocation string
 }
 
-// run is what is known of one Run of a runner while it is under way.
-type run struct {
+// Run is one Run of a runner while it is under way. Its exported fields are set when it
+// begins, and nobody changes them.
+type Run struct {
+	Session    schema.Session
+	Invocation string
+	// ID is that of the run: one turn, with one invocation id, may have several.
+	ID        string
+	TraceID   string
+	RootSpan  string
+	RootAgent string // the name of the root agent
+	// Agent is the agent that the runner runs, with those below it.
+	Agent agent.Agent
+	// Live says that the run is a live session. Nested says that an agent runs as a tool.
+	// Nobody can be asked in either.
+	Live, Nested bool
+
 	key        runKey
-	session    schema.Session
-	invocation string
-	id         string
-	traceID    string
-	rootSpan   string
 	rootParent string // of a run inside of a tool call
-	rootAgent  string
-	// agentTree is the agent that the runner runs, with those below it.
-	agentTree agent.Agent
-	live      bool
-	// nested says that an agent runs as a tool: nobody can be asked. parent is the
-	// call it runs in, launch what the one who started the run knows of it.
-	nested  bool
+	// parent is the call that the run is inside of, launch what the one who started the run
+	// knows of it.
 	parent  *parentCall
 	launch  *launch
 	started time.Time
@@ -67,10 +70,10 @@ type run struct {
 	begun, over atomic.Bool
 	idle        atomic.Int64
 
-	// rows is held while a row takes its number and is handed to the sink, which may
+	// order is held while a row takes its number and is handed to the sink, which may
 	// block for a while. No other lock is taken inside.
-	rows sync.Mutex
-	seq  int64
+	order sync.Mutex
+	seq   int64
 
 	mu     sync.Mutex
 	agents []*agentSpan
@@ -87,15 +90,13 @@ type run struct {
 	// come after it, closing their keys in the order in which they ended first.
 	closed  map[agentKey]*agentSpan
 	closing []agentKey
-	calls   map[*session.EventActions]*call
-	// streaming are the calls whose stream is being read.
-	streaming map[*session.EventActions]bool
+	calls   map[*session.EventActions]*Call
 	// finished holds the calls that ended, by call id, until the event with the response
 	// passes.
-	finished map[string][]*call
-	// asked holds the calls that asked for an approval, by call id, until the
-	// event that carries the confirmation id passes.
-	asked map[string]*call
+	finished map[string][]*Call
+	// asked holds the calls whose confirmation is noted, by call id, until the event that
+	// carries the request passes.
+	asked map[string]*Call
 	// stored says where the bytes of parts stand that this run has brought.
 	stored map[storedKey]string
 	// history is the run's copy of the session, to match requests of models with.
@@ -104,22 +105,18 @@ type run struct {
 	// last output of a node.
 	branched atomic.Bool
 	output   atomic.Pointer[rowID]
-	// answers holds what became of the answers this run brought, by call id.
-	answers map[string]answered
-	// refused holds the calls of this run that did not run.
-	refused map[repeatKey]*refused
-	// turns are those that the session told of when the run began, inputs the guarded
-	// inputs that its message brought, whose permits are used up.
-	turns  Turns
-	inputs []*input
-	// called holds the guarded tools that models of this run called, by call id.
-	called map[string]string
+	// turns are those that the session told of when the run began.
+	turns Turns
 	// nodes holds the activations of workflow nodes that are no agents and have no
 	// output yet, by path; saved the versions of artifacts and interactions the
 	// answers of remote agents that are on record.
 	nodes        map[string]*nodeSpan
 	saved        map[string]bool
 	interactions map[string]bool
+
+	// values are those of other packages; atEnd is called when the record ends.
+	values sync.Map
+	atEnd  []func(ctx context.Context, err error, unfinished bool)
 }
 
 type agentKey struct{ name, branch string }
@@ -165,22 +162,18 @@ type llmSpan struct {
 	first *llmSpan
 }
 
-// call is one call of a tool.
-type call struct {
-	id, name     string
-	agent        string
-	branch       string
-	span, parent string
-	hitlSpan     string
-	started      time.Time
-	live         bool
-	origin       string
-	// replay is the digest of the arguments, if the call can be repeated with them.
-	replay string
-	// state is what a replayable call read of the session's, as JSON.
-	state     map[string]json.RawMessage
-	stateSize int
-	done      bool
+// Call is one call of a tool. Its exported fields are set when it begins, and nobody
+// changes them.
+type Call struct {
+	ID, Name     string
+	Agent        string
+	Branch       string
+	Span, Parent string
+	Tool         tool.Tool
+
+	started time.Time
+	origin  string
+	done    bool
 	// startRow and endRow are the rows that began and ended the call, result is the digest
 	// of the response that the latter tells of, tracked says that the run remembers it
 	// until the event with the response passes.
@@ -192,62 +185,48 @@ type call struct {
 	// entities are those that the call declared, as JSON, and declared how many.
 	entities []byte
 	declared int64
-	approval safety.Approval
-	permit   *safety.Permit
-	// refused says why the call did not run, refusal the same as the model is told.
-	refused string
-	refusal *safety.Refusal
-	// repeated says that the call was refused as an earlier one was, without a check.
-	repeated bool
-	tool     tool.Tool
-	// failed is the error of the tool, which another plugin may turn into a result, digest
-	// that of the arguments that were approved, where the gate consumed the permit.
+	// failed is the error of the tool, which another plugin may turn into a result.
 	failed error
-	digest string
-	// answer is the one that approved the call, as the gate took it.
-	answer []byte
-	// running says that the tool behind Protect was started and has not ended.
-	running atomic.Bool
+	// confirmation is what is noted of the confirmation that the call asked for, and
+	// confirmationSpan the span of the request.
+	confirmation     Confirmation
+	confirmationSpan string
 	// child is the run of an agent that ran as this tool, claimed says that an agent of
 	// this run did.
 	child   *childRun
 	claimed bool
-	// inner says that the tool is behind Protect, which consumes the permit.
-	inner bool
-	// leave frees the lane of the session, where the call has it.
-	leave func()
-	// gated says that the gate saw this call before it ran; Protect refuses a
-	// call that it did not see.
-	gated bool
 }
 
-func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *run {
-	r := &run{
+// Failed returns the error of the tool, which another plugin may have turned into a result.
+// It is for the callback after the tool.
+func (c *Call) Failed() error { return c.failed }
+
+func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
+	r := &Run{
 		key:        keyOf(ctx),
-		invocation: ctx.InvocationID(),
-		id:         newID(),
-		rootSpan:   newSpanID(),
-		live:       ctx.RunConfig() == nil,
+		Invocation: ctx.InvocationID(),
+		ID:         newID(),
+		RootSpan:   newSpanID(),
+		Live:       ctx.RunConfig() == nil,
 		started:    now,
-		calls:      make(map[*session.EventActions]*call),
+		calls:      make(map[*session.EventActions]*Call),
 		closed:     make(map[agentKey]*agentSpan),
-		asked:      make(map[string]*call),
-		answers:    make(map[string]answered),
+		asked:      make(map[string]*Call),
 	}
 	if s := ctx.Session(); s != nil {
-		r.session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
+		r.Session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
 	}
 	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
-		r.traceID = sc.TraceID().String()
+		r.TraceID = sc.TraceID().String()
 	} else {
-		r.traceID = newID()
+		r.TraceID = newID()
 	}
 	if a := ctx.Agent(); a != nil {
-		r.agentTree = a
-		r.rootAgent = a.Name()
+		r.Agent = a
+		r.RootAgent = a.Name()
 	}
 	if r.launch = launchOf(ctx, rec, r); r.launch != nil {
-		r.nested = r.launch.nested
+		r.Nested = r.launch.nested
 		if r.launch.parent != nil {
 			r.nest(r.launch.parent)
 		}
@@ -255,33 +234,92 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *run {
 	return r
 }
 
-// skip leaves a number out, so that the record shows that a row is missing.
-func (r *run) skip() {
-	r.rows.Lock()
-	defer r.rows.Unlock()
+// Detached returns a Run for rows that are written outside of any run of a runner: it has a
+// trace of its own, and no end.
+func (rec *Recorder) Detached(s schema.Session) *Run {
+	r := &Run{Session: s, TraceID: newID()}
+	r.common = rec.commonAttributes(r, nil)
+	return r
+}
+
+// Value returns what another package keeps with the run under a key of its own type. make
+// gives it when it is asked for first.
+func (r *Run) Value(key any, make func() any) any {
+	if v := r.Known(key); v != nil {
+		return v
+	}
+	v, _ := r.values.LoadOrStore(key, make())
+	return v
+}
+
+// Known returns what another package keeps with the run under a key, nil for nothing yet.
+func (r *Run) Known(key any) any {
+	v, _ := r.values.Load(key)
+	return v
+}
+
+// AtEnd has f called once, when the record of the run ends, before its last row: with what
+// the run ended with, and whether it stopped before its end. f must not panic. It is called
+// at once if the record has ended.
+func (r *Run) AtEnd(f func(ctx context.Context, err error, unfinished bool)) {
+	r.mu.Lock()
+	over := r.over.Load()
+	if !over {
+		r.atEnd = append(r.atEnd, f)
+	}
+	r.mu.Unlock()
+	if over {
+		f(context.Background(), errUnfinished, true)
+	}
+}
+
+// tellEnd calls what AtEnd was given.
+func (r *Run) tellEnd(ctx context.Context, err error, unfinished bool) {
+	r.mu.Lock()
+	fs := r.atEnd
+	r.atEnd = nil
+	r.mu.Unlock()
+	for _, f := range fs {
+		f(ctx, err, unfinished)
+	}
+}
+
+// Admit notes that every plugin let the run begin. Without it a run counts as refused. It is
+// for the last of the BeforeRun callbacks.
+func (r *Run) Admit() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.admitted = true
+}
+
+// Skip leaves a number out, so that the record shows that a row is missing.
+func (r *Run) Skip() {
+	r.order.Lock()
+	defer r.order.Unlock()
 	r.seq++
 }
 
-func (r *run) abandoned(now time.Time) bool {
+func (r *Run) abandoned(now time.Time) bool {
 	idle := r.idle.Load()
 	return !r.begun.Load() && idle != 0 && now.Sub(time.Unix(0, idle)) > abandonedAfter
 }
 
-// rest says that nothing of the run is being worked on for now.
-func (r *run) rest(now time.Time) { r.idle.Store(now.UnixNano()) }
+// rest notes that nothing of the run is being worked on from now on. A run that has not
+// begun, and rests for long, was given up.
+func (r *Run) rest(now time.Time) { r.idle.Store(now.UnixNano()) }
 
 // newCall returns the record of a tool call that begins.
-func (r *run) newCall(ctx agent.Context, t tool.Tool, now time.Time) *call {
-	c := &call{
-		id: ctx.FunctionCallID(), name: t.Name(), agent: ctx.AgentName(), branch: ctx.Branch(),
-		parent: r.rootSpan, started: now, live: r.live, tool: bare(t),
+func (r *Run) newCall(ctx agent.Context, t tool.Tool, now time.Time) *Call {
+	c := &Call{
+		ID: ctx.FunctionCallID(), Name: t.Name(), Agent: ctx.AgentName(), Branch: ctx.Branch(),
+		Parent: r.RootSpan, started: now, Tool: t,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begun.Store(true)
-	r.proceedLocked(c.branch)
-	if a := r.agentLocked(c.agent, c.branch); a != nil {
-		c.parent, a.active = a.id, true
+	r.proceedLocked(c.Branch)
+	if a := r.agentLocked(c.Agent, c.Branch); a != nil {
+		c.Parent, a.active = a.id, true
 	}
 	return c
 }
@@ -290,8 +328,8 @@ func (r *run) newCall(ctx agent.Context, t tool.Tool, now time.Time) *call {
 // EventActions: it belongs to one call of one run, where a call id is reused by a
 // resumed run. It reports false when the run has ended meanwhile, which closed the
 // calls it knew.
-func (r *run) startCall(ctx agent.Context, c *call) bool {
-	r.join(trace.SpanFromContext(ctx), c.span)
+func (r *Run) startCall(ctx agent.Context, c *Call) bool {
+	r.join(trace.SpanFromContext(ctx), c.Span)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over.Load() {
@@ -301,17 +339,14 @@ func (r *run) startCall(ctx agent.Context, c *call) bool {
 	return true
 }
 
-func (r *run) call(ctx agent.Context) *call {
+func (r *Run) call(ctx agent.Context) *Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls[ctx.Actions()]
 }
 
-func (r *run) endCall(ctx agent.Context) {
+func (r *Run) endCall(ctx agent.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c := r.calls[ctx.Actions()]; c != nil {
-		c.depart()
-	}
 	delete(r.calls, ctx.Actions())
 }

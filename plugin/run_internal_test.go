@@ -58,7 +58,7 @@ func TestCallBesideTheEndOfItsRun(t *testing.T) {
 
 // A run with any number of steps remembers a bounded number of agents that ended.
 func TestEndedAgentsAreBounded(t *testing.T) {
-	r := &run{closed: make(map[agentKey]*agentSpan), rootSpan: newSpanID()}
+	r := &Run{closed: make(map[agentKey]*agentSpan), rootSpan: newSpanID()}
 	for i := range 10 * maxClosed {
 		key := agentKey{"a", fmt.Sprint("a@", i)}
 		a := &agentSpan{agentKey: key}
@@ -78,8 +78,8 @@ func TestEndedAgentsAreBounded(t *testing.T) {
 // Of two calls of one agent at once nobody can tell which one an activation belongs to.
 func TestDelegatingCall(t *testing.T) {
 	root := &agentSpan{agentKey: agentKey{name: "root"}}
-	first, second := &call{name: "expert", agent: "root"}, &call{name: "expert", agent: "root"}
-	r := &run{calls: map[*session.EventActions]*call{{}: {name: "other", agent: "root"}, {SkipSummarization: true}: first}}
+	first, second := &Call{name: "expert", agent: "root"}, &Call{name: "expert", agent: "root"}
+	r := &Run{calls: map[*session.EventActions]*Call{{}: {name: "other", agent: "root"}, {SkipSummarization: true}: first}}
 	key := agentKey{"expert", "expert@1"}
 	if got := r.delegating(root, key); got != first {
 		t.Errorf("one call: got %+v", got)
@@ -102,12 +102,12 @@ func TestRunsAreForgotten(t *testing.T) {
 	var rs runs
 	now := time.Unix(1000, 0)
 	for i := range 1000 {
-		r := &run{key: runKey{invocation: fmt.Sprint(i)}, id: fmt.Sprint(i)}
+		r := &Run{key: runKey{invocation: fmt.Sprint(i)}, id: fmt.Sprint(i)}
 		r.rest(now)
 		abandoned := rs.add(r, now)
 		for _, old := range abandoned {
 			if !old.abandoned(now) || rs.get(old.key) != nil {
-				t.Fatalf("run %s is not abandoned or still under way", old.id)
+				t.Fatalf("run %s is not abandoned or still under way", old.ID)
 			}
 		}
 		if i%2 == 0 {

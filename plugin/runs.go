@@ -16,7 +16,7 @@ import (
 // every run takes its lock, so nothing waits and nothing is called while it is held.
 type runs struct {
 	mu sync.Mutex
-	m  map[runKey]*run
+	m  map[runKey]*Run
 	// ended holds the runs that ended just now, oldest first.
 	ended []endedRun
 	// swept is when abandoned runs were looked for.
@@ -44,11 +44,11 @@ const abandonedAfter = 10 * time.Minute
 const sweepEvery = time.Minute
 
 // add stores r and returns the runs that were abandoned, which it removes.
-func (rs *runs) add(r *run, now time.Time) (abandoned []*run) {
+func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.m == nil {
-		rs.m = make(map[runKey]*run)
+		rs.m = make(map[runKey]*Run)
 	}
 	if since := now.Sub(rs.swept); since >= sweepEvery || since < 0 {
 		rs.swept = now
@@ -56,7 +56,7 @@ func (rs *runs) add(r *run, now time.Time) (abandoned []*run) {
 			if old.abandoned(now) {
 				old.over.Store(true)
 				delete(rs.m, k)
-				rs.ended = append(rs.ended, endedRun{old.session, old.id, now})
+				rs.ended = append(rs.ended, endedRun{old.Session, old.ID, now})
 				abandoned = append(abandoned, old)
 			}
 		}
@@ -66,7 +66,7 @@ func (rs *runs) add(r *run, now time.Time) (abandoned []*run) {
 }
 
 // get returns the run of the key, nil when there is none or it is over.
-func (rs *runs) get(k runKey) *run {
+func (rs *runs) get(k runKey) *Run {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if r := rs.m[k]; r != nil && !r.over.Load() {
@@ -76,12 +76,12 @@ func (rs *runs) get(k runKey) *run {
 }
 
 // end takes r off the runs under way.
-func (rs *runs) end(r *run, now time.Time) {
+func (rs *runs) end(r *Run, now time.Time) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	delete(rs.m, r.key)
 	rs.forget(now)
-	rs.ended = append(rs.ended, endedRun{r.session, r.id, now})
+	rs.ended = append(rs.ended, endedRun{r.Session, r.ID, now})
 }
 
 func (rs *runs) forget(now time.Time) {
@@ -101,8 +101,8 @@ func (rs *runs) live(s schema.Session, now time.Time) []string {
 	rs.forget(now)
 	var ids []string
 	for _, r := range rs.m {
-		if r.session == s {
-			ids = append(ids, r.id)
+		if r.Session == s {
+			ids = append(ids, r.ID)
 		}
 	}
 	for _, e := range rs.ended {
@@ -118,7 +118,7 @@ func (rs *runs) under(s schema.Session, id string) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for _, r := range rs.m {
-		if r.id == id && r.session == s {
+		if r.ID == id && r.Session == s {
 			return true
 		}
 	}
@@ -138,11 +138,11 @@ func keyOf(ctx agent.InvocationContext) runKey {
 }
 
 // lookup finds the run of an agent, model or tool callback. The context there is
-// a wrapper without RunConfig; WithICDelta(nil) returns what it wraps. A repeated call
-// is in no run: what needs one has no place in a tool that only reads.
-func (rs *runs) lookup(ctx agent.Context) *run {
-	if p := replayOf(ctx); p != nil {
-		_ = p.forbid("calls a guarded tool, or an agent")
+// a wrapper without RunConfig; WithICDelta(nil) returns what it wraps. A call that is
+// [Apart] is in no run, and is told that it needs one.
+func (rs *runs) lookup(ctx agent.Context) *Run {
+	if a := apart(ctx); a != nil {
+		a.NeedsRun()
 		return nil
 	}
 	ic := ctx.WithICDelta(nil)
@@ -150,4 +150,18 @@ func (rs *runs) lookup(ctx agent.Context) *run {
 		return nil
 	}
 	return rs.get(keyOf(ic))
+}
+
+// Lookup returns the run that a run-level callback belongs to, nil where there is none.
+func (rec *Recorder) Lookup(ctx agent.InvocationContext) *Run { return rec.runs.get(keyOf(ctx)) }
+
+// LookupCall returns the run and the recorded call of a tool that ctx belongs to, nil where
+// there is none. ctx is the context of a tool or of a callback around one; in that of a model
+// or of an agent there is a run and no call.
+func (rec *Recorder) LookupCall(ctx agent.Context) (*Run, *Call) {
+	r := rec.runs.lookup(ctx)
+	if r == nil {
+		return nil, nil
+	}
+	return r, r.call(ctx)
 }

@@ -15,13 +15,13 @@ import (
 // source is an event that rows come from.
 type source struct {
 	*session.Event
-	run *run
+	run *Run
 	// span is that of the activation of the event's author, or the root span.
 	span, parent string
 	// answer is the row of the model call whose answer the event is.
 	answer rowID
 	// inputs are the requests for an input that are on record.
-	inputs []inputRequest
+	inputs []InputRequest
 }
 
 // row returns a row of the event's author.
@@ -39,7 +39,7 @@ func (s *source) path() string {
 
 // emitFrom writes a row that comes from an event, with the attributes that all such
 // rows have.
-func (rec *Recorder) emitFrom(ctx context.Context, s *source, x row, b body) written {
+func (rw *rows) emitFrom(ctx context.Context, s *source, x row, b body) written {
 	adk, attrs := b.adk, b.attrs
 	b.adk = func(d jsonenc.Doc) {
 		s.attributes(d)
@@ -51,9 +51,9 @@ func (rec *Recorder) emitFrom(ctx context.Context, s *source, x row, b body) wri
 		if attrs != nil {
 			attrs(d)
 		}
-		rec.customMetadata(d, s.CustomMetadata)
+		rw.customMetadata(d, s.CustomMetadata)
 	}
-	return rec.emit(ctx, s.run, x, b)
+	return rw.emit(ctx, s.run, x, b)
 }
 
 // attributes writes where in the run the event came from, into attributes.adk.
@@ -94,13 +94,13 @@ func scopeKind(scope string) string {
 }
 
 // customMetadata writes the entries of an event's metadata that the options list.
-func (rec *Recorder) customMetadata(d jsonenc.Doc, metadata map[string]any) {
-	if len(rec.options.Metadata) == 0 {
+func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any) {
+	if len(rw.options.Metadata) == 0 {
 		return
 	}
 	chosen := make(map[string]any)
 	for k, v := range metadata {
-		if listed(rec.options.Metadata, k) {
+		if listed(rw.options.Metadata, k) {
 			chosen[k] = v
 		}
 	}

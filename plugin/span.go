@@ -18,7 +18,7 @@ import (
 
 // join makes ADK's span of an agent or of a tool call lead to its rows. These spans
 // are the current one in the callbacks; any other one is left alone.
-func (r *run) join(span trace.Span, id string) {
+func (r *Run) join(span trace.Span, id string) {
 	if span.IsRecording() && isADK(span) {
 		span.SetAttributes(r.spanAttributes(id)...)
 	}
@@ -29,10 +29,10 @@ func isADK(span trace.Span) bool {
 	return ok && s.InstrumentationScope().Name == adkTracer
 }
 
-func (r *run) spanAttributes(id string) []attribute.KeyValue {
+func (r *Run) spanAttributes(id string) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		SpanTraceID.String(r.traceID), SpanSpanID.String(id), SpanRunID.String(r.id),
-		SpanSessionID.String(r.session.ID), SpanAppName.String(r.session.App),
+		SpanTraceID.String(r.TraceID), SpanSpanID.String(id), SpanRunID.String(r.ID),
+		SpanSessionID.String(r.Session.ID), SpanAppName.String(r.Session.App),
 	}
 }
 
@@ -75,8 +75,8 @@ func (p *spanProcessor) OnStart(parent context.Context, span sdktrace.ReadWriteS
 	if !ok || !strings.HasPrefix(span.Name(), generateContent) || !isADK(span) {
 		return
 	}
-	var r *run
-	defer p.rec.rescue("SpanProcessor", &r)
+	var r *Run
+	defer p.rec.Rescue("SpanProcessor", &r)
 	if r = p.rec.runs.get(keyOf(ctx)); r == nil || ctx.Agent() == nil {
 		return
 	}
@@ -120,7 +120,7 @@ func (*spanProcessor) ForceFlush(context.Context) error { return nil }
 
 // calling returns the model call that the agent is about to make and gives it its
 // span. One that is not exported leads nowhere.
-func (r *run) calling(name, branch string, m *modelSpan, exported bool) *llmSpan {
+func (r *Run) calling(name, branch string, m *modelSpan, exported bool) *llmSpan {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.agentLocked(name, branch)

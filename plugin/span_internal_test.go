@@ -92,7 +92,7 @@ func TestFaultStandsBesideOtherBranches(t *testing.T) {
 		stands bool
 	}{{"root.a", false}, {"root", false}, {"", false}, {"root.b", true}, {"root.a.c", true}} {
 		a := &agentSpan{agentKey: agentKey{"a", "root.a"}}
-		r := &run{agents: []*agentSpan{a}}
+		r := &Run{agents: []*agentSpan{a}}
 		r.faultLocked(&fault{err: errors.New("offline"), in: a})
 		r.passed(nil, &session.Event{Branch: tt.branch})
 		if got := r.fault != nil; got != tt.stands {

@@ -4,7 +4,6 @@
 package plugin
 
 import (
-	"hash/maphash"
 	"maps"
 	"strings"
 	"sync"
@@ -28,13 +27,12 @@ const knownSessions = 10_000
 // STATE_DELTA row, one from outside of a run shows at the start of the next.
 type states struct {
 	mu   sync.Mutex
-	seed maphash.Seed
 	seen *lru.Cache[schema.Session, map[string]uint64]
 }
 
 func newStates() (*states, error) {
 	seen, err := lru.New[schema.Session, map[string]uint64](knownSessions)
-	return &states{seed: maphash.MakeSeed(), seen: seen}, err
+	return &states{seen: seen}, err
 }
 
 // changes returns what of state is not on record yet and takes it for written.
@@ -65,15 +63,6 @@ func (st *states) changes(s schema.Session, state map[string]any, hash func(any)
 	return delta, !ok
 }
 
-// hash returns a function that hashes a value as it would be written.
-func (rec *Recorder) hash(w *jsonenc.Writer) func(any) uint64 {
-	return func(v any) uint64 {
-		w.Reset()
-		w.Doc(100).Value(v)
-		return maphash.Bytes(rec.states.seed, w.Bytes())
-	}
-}
-
 // stateOf returns the session's state without the keys that are meant for one run.
 func stateOf(s session.Session) map[string]any {
 	if s == nil || s.State() == nil {
@@ -92,13 +81,13 @@ func (rec *Recorder) recordsState() bool {
 
 // introduce makes the first row of the run carry what of the session's state is not
 // on record. It may be called again as long as no agent has begun.
-func (rec *Recorder) introduce(ctx agent.InvocationContext, r *run) {
+func (rec *Recorder) introduce(ctx agent.InvocationContext, r *Run) {
 	if !rec.recordsState() {
 		return
 	}
 	state := stateOf(ctx.Session())
 	w := rec.writers.Get().(*jsonenc.Writer)
-	delta, whole := rec.states.changes(r.session, state, rec.hash(w))
+	delta, whole := rec.states.changes(r.Session, state, rec.hash(w))
 	rec.writers.Put(w)
 	if len(delta) == 0 {
 		return

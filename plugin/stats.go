@@ -17,8 +17,6 @@ type Stats struct {
 	FormatterFailed, ClassifierFailed uint64
 	// NotOffloaded counts parts that no store took; their bytes are not kept.
 	NotOffloaded uint64
-	// Unguarded counts the tools that the gate is meant to guard and cannot, each once.
-	Unguarded uint64
 	// Panics counts panics of the recorder's own code that were recovered. Rows may be
 	// missing for each.
 	Panics uint64
@@ -30,7 +28,6 @@ type counters struct {
 	truncated, redacted, repaired      atomic.Uint64
 	formatterFailed, classifierFailed  atomic.Uint64
 	notOffloaded, panics, unplacedRows atomic.Uint64
-	unguarded                          atomic.Uint64
 }
 
 // Stats returns the counters. It may be called at any time.
@@ -40,6 +37,6 @@ func (rec *Recorder) Stats() Stats {
 		Rows: c.rows.Load(), Refused: c.refused.Load(), Skipped: c.skipped.Load(),
 		Truncated: c.truncated.Load(), Redacted: c.redacted.Load(), Repaired: c.repaired.Load(),
 		FormatterFailed: c.formatterFailed.Load(), ClassifierFailed: c.classifierFailed.Load(),
-		NotOffloaded: c.notOffloaded.Load(), Unguarded: c.unguarded.Load(), Panics: c.panics.Load(),
+		NotOffloaded: c.notOffloaded.Load(), Panics: c.panics.Load(),
 	}
 }

@@ -5,11 +5,14 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
@@ -18,48 +21,52 @@ import (
 var errUnfinished = errors.New("the run ended before this step did")
 
 func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
-	var r *run
-	defer rec.rescue("BeforeTool", &r)
-	if r = rec.runs.lookup(ctx); r != nil {
-		rec.startTool(ctx, r, t, args)
-	}
+	rec.BeforeTool(ctx, t, args, "")
 	return nil, nil
 }
 
-func (rec *Recorder) startTool(ctx agent.Context, r *run, t tool.Tool, args map[string]any) *call {
+// BeforeTool records that a call of a tool begins. It returns the run and the call, nil where
+// there is no run. replay says whether the call can be repeated from the row, or why not; "" leaves it out.
+func (rec *Recorder) BeforeTool(ctx agent.Context, t tool.Tool, args map[string]any, replay string) (r *Run, c *Call) {
+	defer rec.Rescue("BeforeTool", &r)
+	if r = rec.runs.lookup(ctx); r != nil {
+		c = rec.startTool(ctx, r, t, args, replay)
+	}
+	return r, c
+}
+
+func (rec *Recorder) startTool(ctx agent.Context, r *Run, t tool.Tool, args map[string]any, replay string) *Call {
 	c := r.newCall(ctx, t, rec.now())
-	c.origin = originOf(bare(t), args)
-	var note string
-	note, c.replay = rec.replayNote(t, args)
+	c.origin = adkreflect.Origin(t, args)
 	out := rec.emit(ctx, r, row{
-		typ: schema.ToolStarting, agent: c.agent, branch: c.branch, parent: c.parent, at: c.started,
+		typ: schema.ToolStarting, agent: c.Agent, branch: c.Branch, parent: c.Parent, at: c.started,
 	}, body{
 		content: func(d jsonenc.Doc) { c.args = digestedContent(d, c, "args", args) },
 		adk: func(d jsonenc.Doc) {
-			d.OptStr("call_id", c.id)
-			d.OptStr("replay", note)
+			d.OptStr("call_id", c.ID)
+			d.OptStr("replay", replay)
 		},
 	})
-	c.span = out.span
+	c.Span = out.span
 	c.startRow.set(out.event)
 	if !r.startCall(ctx, c) {
-		rec.endTool(ctx, r, c, nil, nil, errUnfinished)
+		rec.endTool(ctx, r, c, nil, nil, errUnfinished, End{})
 	}
 	return c
 }
 
-func toolContent(d jsonenc.Doc, c *call, key string, payload map[string]any) {
+func toolContent(d jsonenc.Doc, name, origin, key string, payload map[string]any) {
 	d.Open('{')
-	d.Str("tool", c.name)
+	d.Str("tool", name)
 	d.Any(key, payload)
-	d.Str("tool_origin", c.origin)
+	d.Str("tool_origin", origin)
 	d.Close('}')
 }
 
 // digestedContent is toolContent, and returns the digest of the payload.
-func digestedContent(d jsonenc.Doc, c *call, key string, payload map[string]any) (sum digestOf) {
+func digestedContent(d jsonenc.Doc, c *Call, key string, payload map[string]any) (sum digestOf) {
 	d.Open('{')
-	d.Str("tool", c.name)
+	d.Str("tool", c.Name)
 	sum.digest, sum.known = d.Digested(key, payload)
 	d.Str("tool_origin", c.origin)
 	d.Close('}')
@@ -70,8 +77,8 @@ func digestedContent(d jsonenc.Doc, c *call, key string, payload map[string]any)
 // callback. For any other call AfterTool follows and writes the one row that ends it; what
 // the tool failed with is remembered, because another plugin may answer in its place.
 func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
-	var r *run
-	defer rec.rescue("OnToolError", &r)
+	var r *Run
+	defer rec.Rescue("OnToolError", &r)
 	if r = rec.runs.lookup(ctx); r == nil {
 		return nil, nil
 	}
@@ -80,80 +87,83 @@ func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string
 		c.failed = err
 		return nil, nil
 	}
-	c = rec.startTool(ctx, r, t, args)
-	rec.endTool(ctx, r, c, args, nil, err)
+	c = rec.startTool(ctx, r, t, args, "")
+	rec.endTool(ctx, r, c, args, nil, err, End{})
 	r.endCall(ctx)
 	return nil, nil
 }
 
-// afterTool records the end of a call and, when the call asked for an approval,
-// the request. The two stand apart: a failure to write the row must not let a
-// request through that nobody recorded.
-func (rec *Recorder) afterTool(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
-	r, c := rec.ended(ctx, t, args, result, err)
-	refusal := rec.asked(ctx, r, c, t.Name(), args)
-	if r != nil {
-		r.endCall(ctx)
-	}
-	return refusal, nil
+// End is what others know of the end of a call, for the row that ends it. The zero value is
+// that of a call that ran.
+type End struct {
+	// Refused says why the call did not run. Told are the entities whose values the model is
+	// told with the refusal: it has read them then.
+	Refused string
+	Told    []entity.Entity
+	// Replay says why the call cannot be repeated from its row after all. State holds what
+	// the call read of the state of the session.
+	Replay string
+	State  map[string]json.RawMessage
 }
 
-func (rec *Recorder) ended(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (r *run, c *call) {
-	defer rec.rescue("AfterTool", &r)
-	if r = rec.runs.lookup(ctx); r == nil {
-		return nil, nil
+func (rec *Recorder) afterTool(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (_ map[string]any, _ error) {
+	var r *Run
+	defer rec.Rescue("AfterTool", &r)
+	r, c := rec.LookupCall(ctx)
+	if r != nil {
+		rec.EndTool(ctx, r, c, t, args, result, err, End{})
 	}
-	if c = r.call(ctx); c == nil {
+	return nil, nil
+}
+
+// EndTool records the end of a call, which [Recorder.LookupCall] gave, and returns it. A nil
+// call is recorded too, unless the run is over: then the result is nil. ADK merges the results
+// of calls made at once, and keeps the artifacts of one; so those that the tool saved are
+// recorded here. It may panic as any callback may; the caller defers Rescue.
+func (rec *Recorder) EndTool(ctx agent.Context, r *Run, c *Call, t tool.Tool, args, result map[string]any, err error, end End) *Call {
+	defer r.endCall(ctx)
+	if c == nil {
 		if r.over.Load() {
-			return r, nil // the end of the run has closed the call
+			return nil // the end of the run has closed the call
 		}
-		c = rec.startTool(ctx, r, t, args)
+		c = rec.startTool(ctx, r, t, args, "")
 	}
-	if c.permit != nil && !c.inner {
-		rec.endPermit(ctx, c, args, err)
-	}
-	rec.endTool(ctx, r, c, args, result, err)
-	r.noteRefusal(c, args, err)
+	rec.endTool(ctx, r, c, args, result, err, end)
 	if actions := ctx.Actions(); actions != nil {
-		// ADK keeps the artifacts of one call only when it merges those of several.
 		rec.savedByTool(ctx, r, c, actions.ArtifactDelta)
 	}
-	return r, c
+	return c
 }
 
 // endTool writes the one row that ends a tool call.
-func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result map[string]any, err error) {
+func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result map[string]any, err error, end End) {
 	r.mu.Lock()
 	if c.done {
 		r.mu.Unlock()
 		return
 	}
 	c.done = true
-	entities, declared, child, state := c.entities, c.declared, c.child, c.state // the call reads no more
+	entities, declared, child := c.entities, c.declared, c.child
 	r.mu.Unlock()
-	drift := false
-	if c.refusal != nil && !c.repeated {
-		entities, drift = rec.drifted(entities, c.refusal.Report)
-	}
+	entities, drift := rec.told(entities, end.Told)
 
 	now := rec.now()
 	kind := "" // of the error in a result
 	completed := false
-	note := ""
 	unfinished := errors.Is(err, errUnfinished)
-	if !unfinished {
-		note = c.replayEnd(args)
+	response := result
+	if err != nil {
+		response = map[string]any{"error": err.Error()} // which ADK makes of it
 	}
-	response := c.response(result, err)
 	var sum digestOf
 	asks := c.asks(ctx)
 	x := row{
-		typ: schema.ToolCompleted, agent: c.agent, branch: c.branch, span: c.span, parent: c.parent, at: now,
+		typ: schema.ToolCompleted, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent, at: now,
 		timed: true, total: now.Sub(c.started),
 	}
 	b := body{
 		adk: func(d jsonenc.Doc) {
-			d.OptStr("call_id", c.id)
+			d.OptStr("call_id", c.ID)
 			if drift {
 				d.Bool("drift", true)
 				if declared > 0 {
@@ -168,11 +178,11 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 				c.result = rec.resultDigest(response, sum)
 				d.ID("result", c.result[:])
 			}
-			d.OptStr("replay", note)
+			d.OptStr("replay", end.Replay)
 			child.link(d)
 			rec.argsAtEnd(d, c, args, asks, completed)
-			if completed && len(state) > 0 {
-				d.Any("state", state)
+			if completed && len(end.State) > 0 {
+				d.Any("state", end.State)
 			}
 		},
 		attrs: func(d jsonenc.Doc) {
@@ -186,20 +196,20 @@ func (rec *Recorder) endTool(ctx context.Context, r *run, c *call, args, result 
 		},
 	}
 	switch {
-	case !unfinished && c.refused != "": // an unfinished call may still write it
-		x.typ, x.failed, x.message = schema.ToolError, true, c.refused
-		b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+	case end.Refused != "":
+		x.typ, x.failed, x.message = schema.ToolError, true, end.Refused
+		b.content = func(d jsonenc.Doc) { toolContent(d, c.Name, c.origin, "args", args) }
 	case errors.Is(err, tool.ErrConfirmationRequired), errors.Is(err, tool.ErrConfirmationRejected):
 		// Asking and being told no are not failures; the Python plugin writes
 		// both as results.
 		b.content = func(d jsonenc.Doc) { sum = digestedContent(d, c, "result", response) }
 	case err != nil:
 		x.typ, x.failed, x.message = schema.ToolError, true, err.Error()
-		b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+		b.content = func(d jsonenc.Doc) { toolContent(d, c.Name, c.origin, "args", args) }
 	default:
-		if f, ok := rec.resultError(c.tool, args, result); ok {
+		if f, ok := rec.resultError(c.Tool, args, result); ok {
 			x.typ, x.failed, x.message, kind = schema.ToolError, true, f.message, f.kind
-			b.content = func(d jsonenc.Doc) { toolContent(d, c, "args", args) }
+			b.content = func(d jsonenc.Doc) { toolContent(d, c.Name, c.origin, "args", args) }
 			break
 		}
 		b.content = func(d jsonenc.Doc) { sum = digestedContent(d, c, "result", response) }

@@ -66,15 +66,15 @@ func (rec *Recorder) classified(t tool.Tool, args, result map[string]any) (messa
 
 // answeredBy writes the agent's answer when the tool that completed is the one that
 // the agent gives it with.
-func (rec *Recorder) answeredBy(ctx context.Context, r *run, c *call, args map[string]any) {
-	if !slices.Contains(rec.options.FinalTools, c.name) {
+func (rec *Recorder) answeredBy(ctx context.Context, r *Run, c *Call, args map[string]any) {
+	if !slices.Contains(rec.options.FinalTools, c.Name) {
 		return
 	}
-	x := row{typ: schema.AgentResponse, agent: c.agent, branch: c.branch, span: r.rootSpan}
-	if a := r.agent(c.agent, c.branch); a != nil {
+	x := row{typ: schema.AgentResponse, agent: c.Agent, branch: c.Branch, span: r.RootSpan}
+	if a := r.agent(c.Agent, c.Branch); a != nil {
 		x.span, x.parent = a.id, a.parent
 	}
-	answer := r.history.rowOf(c.id, c.agent, c.branch)
+	answer := r.history.rowOf(c.ID, c.Agent, c.Branch)
 	rec.emit(ctx, r, x, body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
@@ -82,9 +82,9 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *run, c *call, args map[s
 			d.Close('}')
 		},
 		adk: func(d jsonenc.Doc) {
-			d.OptStr("call_id", c.id)
+			d.OptStr("call_id", c.ID)
 			d.OptStr("answer_of", answer)
 		},
-		attrs: func(d jsonenc.Doc) { d.Str("source_tool", c.name) },
+		attrs: func(d jsonenc.Doc) { d.Str("source_tool", c.Name) },
 	})
 }

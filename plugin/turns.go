@@ -32,8 +32,8 @@ type Turns struct {
 
 // turnsOf reads the events of the run's session. It is for the callback before
 // anything runs: later the session may grow while it is read.
-func turnsOf(ctx agent.InvocationContext, r *run) Turns {
-	t := Turns{Run: r.id, Invocation: r.invocation}
+func turnsOf(ctx agent.InvocationContext, r *Run) Turns {
+	t := Turns{Run: r.ID, Invocation: r.Invocation}
 	s := ctx.Session()
 	if s == nil || s.Events() == nil {
 		return t
@@ -54,7 +54,7 @@ func turnsOf(ctx agent.InvocationContext, r *run) Turns {
 				t.Unnamed++
 			}
 			continue
-		case id == r.invocation:
+		case id == r.Invocation:
 			t.Continued = true
 		case !known[id]:
 			known[id] = true
@@ -69,11 +69,11 @@ func turnsOf(ctx agent.InvocationContext, r *run) Turns {
 // far as the work of this recorder passes it on; nothing where it belongs to none, or
 // to one of another session.
 func (rec *Recorder) Turns(ctx context.Context, s schema.Session) Turns {
-	ic, ok := ctx.Value(withinKey{}).(agent.InvocationContext)
-	if !ok {
+	ic := Within(ctx)
+	if ic == nil {
 		return Turns{}
 	}
-	if r := rec.runs.get(keyOf(ic)); r != nil && r.session == s {
+	if r := rec.runs.get(keyOf(ic)); r != nil && r.Session == s {
 		return r.turns
 	}
 	return Turns{}

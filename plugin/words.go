@@ -14,7 +14,7 @@ func (h *history) addWords(author string, said any) {
 
 // wordKeys returns the keys under which what an agent said may come back with its name.
 func (h *history) wordKeys(author string, said any) []uint64 {
-	keys := []uint64{hashOf("value", h.rec.digest(said).String())}
+	keys := []uint64{hashOf("value", h.enc.Digest(said).String())}
 	if text, ok := said.(string); ok {
 		keys = h.forms(text)
 	}

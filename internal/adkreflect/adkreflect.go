@@ -1,0 +1,58 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adkreflect reads from ADK's agents and tools what ADK does not export: fields of
+// types that only its own packages name. Each function says what it returns where ADK
+// renames them.
+package adkreflect
+
+import (
+	"reflect"
+
+	"google.golang.org/adk/v2/agent"
+)
+
+// adkPath is where the packages of ADK begin.
+const adkPath = "google.golang.org/adk/v2/"
+
+// Configured returns the value of a field of an LLM agent, or the zero value where the
+// agent has no such field. ADK exports the fields, but on a type that it does not.
+func Configured[T any](a agent.Agent, field string) (value T) {
+	f := fieldOf(reflect.Indirect(reflect.ValueOf(a)), field)
+	if !f.IsValid() || !f.CanInterface() {
+		return value
+	}
+	value, _ = f.Interface().(T)
+	return value
+}
+
+// fieldOf returns the field of that name, also of a struct embedded in v; the zero Value
+// where v has none, or where a nil pointer leads to it.
+func fieldOf(v reflect.Value, name string) reflect.Value {
+	if v.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	sf, ok := v.Type().FieldByName(name)
+	if !ok {
+		return reflect.Value{}
+	}
+	f, err := v.FieldByIndexErr(sf.Index)
+	if err != nil {
+		return reflect.Value{}
+	}
+	return f
+}
+
+// pointee follows pointers and interfaces.
+func pointee(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v
+}
+
+// exported returns what the pointer v points to, also if v was read from a field that is
+// not exported.
+func exported(v reflect.Value) any {
+	return reflect.NewAt(v.Type().Elem(), v.UnsafePointer()).Interface()
+}

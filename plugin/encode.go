@@ -1,0 +1,122 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/maphash"
+	"log/slog"
+	"math"
+	"sync"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+)
+
+// encoder writes values as rows hold them: bounded, redacted, and as the options say. It is
+// safe for concurrent use.
+type encoder struct {
+	options Options
+	// policies holds what the options say about single event types.
+	policies map[string]policy
+	redactor *jsonenc.Redactor
+	writers  sync.Pool
+	counters counters
+	// often logs what may happen with every row: one line per kind and minute.
+	often *slog.Logger
+	// seed is for hashes that this process compares with each other.
+	seed maphash.Seed
+}
+
+func (enc *encoder) open(o Options, limits Limits, often *slog.Logger) (unrecorded []string, err error) {
+	enc.options, enc.often, enc.seed = o, often, maphash.MakeSeed()
+	enc.redactor = jsonenc.NewRedactor(o.Redaction)
+	enc.writers.New = func() any { return enc.redactor.NewWriter(limits) }
+	enc.policies, unrecorded, err = o.policies()
+	return unrecorded, err
+}
+
+// writer returns an empty writer, which the caller gives back with writers.Put.
+func (enc *encoder) writer() *jsonenc.Writer {
+	w := enc.writers.Get().(*jsonenc.Writer)
+	w.Reset()
+	return w
+}
+
+// Whole reports whether the payload of the event type may be written as it is. A
+// formatter sees the content alone, so nothing of it may stand elsewhere then.
+func (enc *encoder) Whole(eventType string) bool {
+	return enc.options.Format == nil && enc.policies[eventType].content == ""
+}
+
+// tally counts what encoding replaced.
+func (enc *encoder) tally(w *jsonenc.Writer) {
+	if n := w.Redacted(); n > 0 {
+		enc.counters.redacted.Add(uint64(n))
+	}
+	if n := w.Repaired(); n > 0 {
+		enc.counters.repaired.Add(uint64(n))
+	}
+}
+
+// Digest returns the digest of a value. Values that rows write alike have the same one.
+func (enc *encoder) Digest(v any) jsonenc.Digest {
+	if m, ok := v.(map[string]any); ok && len(m) == 0 {
+		return noResult
+	}
+	w := enc.writers.Get().(*jsonenc.Writer)
+	defer enc.writers.Put(w)
+	return w.Digest(v)
+}
+
+// hash returns a function that hashes a value as it would be written.
+func (enc *encoder) hash(w *jsonenc.Writer) func(any) uint64 {
+	return func(v any) uint64 {
+		w.Reset()
+		w.Doc(100).Value(v)
+		return maphash.Bytes(enc.seed, w.Bytes())
+	}
+}
+
+// jsonText returns the JSON of v, bounded and redacted as everything else.
+func (enc *encoder) jsonText(v any) string {
+	w := enc.writer()
+	defer enc.writers.Put(w)
+	w.Doc(partsShare).Value(v)
+	enc.tally(w)
+	if !json.Valid(w.Bytes()) {
+		return "{}"
+	}
+	return string(w.Bytes())
+}
+
+// cleanText returns s without the secrets in it. It may be longer than s: so may the mark
+// of a secret.
+func (enc *encoder) cleanText(s string) string {
+	w := enc.writer()
+	defer enc.writers.Put(w)
+	defer enc.tally(w)
+	return w.Clean(s, math.MaxInt)
+}
+
+// Encoded is a value as a row would hold it.
+type Encoded struct {
+	JSON []byte
+	// Exact says that nothing was cut. Redacted says that something was replaced because it
+	// is secret.
+	Exact, Redacted bool
+}
+
+// Encode returns v as a row would hold it, within the limits of a whole row.
+func (enc *encoder) Encode(v any) Encoded { return enc.encode(v, 100) }
+
+// EncodeContent returns v as the content of a row would hold it.
+func (enc *encoder) EncodeContent(v any) Encoded { return enc.encode(v, contentShare) }
+
+func (enc *encoder) encode(v any, share int) Encoded {
+	w := enc.writer()
+	defer enc.writers.Put(w)
+	w.Doc(share).Value(v)
+	return Encoded{JSON: bytes.Clone(w.Bytes()), Exact: !w.Truncated(), Redacted: w.Redacted() > 0}
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// answers reads the human's answers from a user message, records each and lets
+// the guard check the world before it takes an approval.
+func (g *Gate) answers(ctx agent.InvocationContext, r *plugin.Run, msg *genai.Content) {
+	all := plugin.Responses(msg)
+	count := make(map[string]int, len(all))
+	for _, fr := range all {
+		count[fr.ID]++
+	}
+	for _, fr := range all {
+		switch {
+		case g.took(r, fr): // on record
+		case fr.Name == toolconfirmation.FunctionCallName:
+			g.answer(ctx, r, fr, count[fr.ID] > 1)
+		default:
+			g.rec.Response(ctx, r, fr)
+		}
+	}
+}
+
+func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.FunctionResponse, ambiguous bool) {
+	defer g.rec.Rescue("OnUserMessage", &r)
+	confirmation, perr := plugin.ParseConfirmation(fr.Response)
+	var outcome safety.Outcome
+	var err error
+	switch {
+	case ambiguous:
+		err = errors.New("the message answers this confirmation more than once")
+	case perr != nil:
+		err = perr
+	case g.guard == nil:
+		err = errors.New("no guard is configured")
+	default:
+		actx, cancel := plugin.Detach(ctx, answerTimeout)
+		outcome, err = g.guard.Answer(actx, safety.Answer{
+			Session: r.Session, ConfirmationID: fr.ID, Confirmed: confirmation.Confirmed, RunID: r.ID, Peer: fromPeer(ctx, r.Session),
+		})
+		cancel()
+	}
+	if err = answerError(outcome, err); err != nil {
+		outcome.Accepted = false
+		g.log.Warn("contextgraph: an answer to an approval request was not taken", "confirmation_id", fr.ID, "session", r.Session.ID, "error", err)
+	}
+	g.logCause(outcome)
+	approval := outcome.Approval
+	if approval.CallID != "" {
+		g.of(r).noteAnswer(approval.CallID, answered{outcome, asSaid(&confirmation)})
+	}
+	g.rec.Emit(ctx, r, plugin.Row{
+		Type: schema.HITLConfirmationRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(err),
+		Content: func(d jsonenc.Doc) { plugin.ResponseContent(d, fr) },
+		ADK: func(d jsonenc.Doc) {
+			d.Str("pause_kind", "hitl_confirmation")
+			d.OptStr("call_id", approval.CallID)
+			d.Str("confirmation_id", fr.ID)
+			answerKeys(d, outcome)
+			d.Bool("confirmed", perr == nil && confirmation.Confirmed)
+			d.Bool("accepted", outcome.Accepted)
+			enforced, _ := g.enforced(approval.Tool)
+			d.Bool("enforced", enforced)
+			if !approval.RequestedAt.IsZero() {
+				d.Int("waited_ms", g.now().Sub(approval.RequestedAt).Milliseconds())
+			} else if waited, ok := g.rec.Waited(ctx, fr.ID); ok {
+				d.Int("waited_ms", waited.Milliseconds())
+			}
+		},
+	})
+	g.verdict(ctx, r, outcome.Report, "answer", r.RootSpan, approval)
+}
+
+// answerKeys writes what became of an answer, and who gave it.
+func answerKeys(d jsonenc.Doc, out safety.Outcome) {
+	d.OptStr("approval_id", out.Approval.ID)
+	d.OptStr("reason", out.Reason)
+	d.OptStr("approver", out.Approval.Approver)
+	if out.Approval.Approver != "" {
+		d.Bool("authenticated", out.Authenticated)
+	}
+}
+
+// answerError is err, or why the answer was not taken where that needs words.
+func answerError(out safety.Outcome, err error) error {
+	if err == nil && out.Detail != "" {
+		return errors.New(out.Detail)
+	}
+	return err
+}
+
+// logCause logs what an authorizer refused with: whoever answered is not told.
+func (g *Gate) logCause(out safety.Outcome) {
+	if out.Cause != nil {
+		g.log.Warn("contextgraph: the authorizer refused an answer, or failed", "approval", out.Approval.ID, "error", out.Cause)
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// answered is what became of an answer, and what it said.
+type answered struct {
+	safety.Outcome
+	said []byte
+}
+
+// asSaid returns a confirmation as JSON, nil for one that has no such form. A tool may go
+// by its payload, which whoever answers writes: it runs with the one that the gate took.
+func asSaid(c *toolconfirmation.ToolConfirmation) []byte {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// noteAnswer remembers an answer until the run ends.
+func (r *run) noteAnswer(call string, a answered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answers == nil {
+		r.answers = make(map[string]answered)
+	}
+	r.answers[call] = a
+}

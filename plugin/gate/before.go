@@ -1,0 +1,183 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// beforeTool stands before every tool call, behind all other plugins. Calls
+// of tools that are not guarded pass untouched.
+func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (result map[string]any, err error) {
+	name := t.Name()
+	g.noticeAgentTool(t)
+	enforced, always := g.enforced(name)
+	if !enforced {
+		g.observe(ctx, name)
+		return nil, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			g.panics.Add(1)
+			g.log.Error("contextgraph: the gate recovered from a panic and denies", "tool", name, "panic", p)
+			result, err = g.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", p)), nil
+		}
+	}()
+	if denial := g.unavailable(name); denial != nil {
+		return denial, nil
+	}
+	r, c := g.lookup(ctx)
+	switch {
+	case r == nil:
+		return g.deny(nil, name, CodeNotRecorded, errNotRecorded.Error()), nil
+	case c == nil:
+		return g.deny(nil, name, CodeNotRecorded, "another plugin hid this call from the recorder; register contextgraph's plugins by PluginConfig"), nil
+	case r.Live:
+		return g.deny(c, name, CodeCannotAsk, "a live session cannot ask for an approval"), nil
+	case r.Nested:
+		return g.deny(c, name, CodeCannotAsk, "an agent that runs as a tool cannot ask for an approval, because its run ends with the call; give the tool to the agent that calls it, or make the agent a sub-agent"), nil
+	}
+	// Whether Protect stands around this very tool is seen from the tool, not from its
+	// name: another tool may have the same one.
+	_, c.inner = g.behind(t)
+	c.gated = true
+	if err := clearKeys(args); err != nil {
+		return g.deny(c, name, safety.CodeInvalid, err.Error()), nil
+	}
+
+	confirmation, replaces := ctx.ToolConfirmation(), ""
+	if confirmation == nil {
+		var refusal map[string]any
+		if refusal, replaces = g.repeated(ctx, r, c, args); refusal != nil {
+			return refusal, nil
+		}
+	}
+	switch {
+	case confirmation == nil && (always || replaces != "") && !c.inner:
+		// A call that was refused never runs unasked, whatever the tool would decide now. The
+		// gate asks with the hint and the payload that the tool asked with before.
+		question, known := g.questions.Get(replaces)
+		if !known {
+			question.Hint = approvalHint(name)
+		}
+		if err := ctx.RequestConfirmation(question.Hint, question.Payload); err != nil {
+			return g.deny(c, name, CodeCannotAsk, err.Error()), nil
+		}
+		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRequired)
+	case confirmation == nil:
+		// A protected tool asks by itself, innermost; a covered one decides
+		// itself whether this call needs an approval.
+		return nil, nil
+	case !confirmation.Confirmed:
+		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
+	}
+	return g.execute(ctx, r, c, args), nil
+}
+
+// unavailable denies every guarded call of a recorder that is off or closed; nil means
+// that it is neither.
+func (g *Gate) unavailable(name string) (denial map[string]any) {
+	switch {
+	case g.guard == nil:
+		return g.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate")
+	case g.closed.Load():
+		return g.deny(nil, name, CodeClosed, "contextgraph is closed")
+	}
+	return nil
+}
+
+// observe says so when a call that is only observed runs over a verdict that would
+// have blocked it.
+func (g *Gate) observe(ctx agent.Context, name string) {
+	if g.guard == nil || ctx.ToolConfirmation() == nil {
+		return
+	}
+	var r *plugin.Run
+	defer g.rec.Rescue("BeforeTool", &r)
+	if r, _ = g.rec.LookupCall(ctx); r == nil {
+		return
+	}
+	outcome, answered := g.of(r).answerTo(ctx.FunctionCallID())
+	if answered && !outcome.Accepted && ctx.ToolConfirmation().Confirmed {
+		g.log.Warn("contextgraph: a call that is only observed runs although its approval was not accepted; list the tool under guard.tools or wrap it with Protect to block it",
+			"tool", name, "reason", outcome.Reason, "approval", outcome.Approval.ID)
+	}
+}
+
+// otherAnswer is why a call does not run that ADK resumes with another answer than the gate
+// took: one to a confirmation that a client made up for the same call, or one that a plugin
+// or a callback changed.
+const otherAnswer = "it would run with another answer, as with another payload, than the one that approved it"
+
+// saysStill reports whether the confirmation that the tool can see is the answer as said.
+func saysStill(ctx agent.Context, said []byte) bool {
+	return said != nil && bytes.Equal(asSaid(ctx.ToolConfirmation()), said)
+}
+
+// execute decides about a call that a human approved. It returns nil when the
+// call may run.
+func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) map[string]any {
+	answer, ok := r.answerTo(c.ID)
+	if !ok {
+		return g.deny(c, c.Name, safety.CodeUnknownRequest, "no recorded request was approved for this call in this turn")
+	}
+	outcome := answer.Outcome
+	if !outcome.Accepted {
+		return g.refuse(c, refusalOf(c.Name, outcome))
+	}
+	if !saysStill(ctx, answer.said) {
+		return g.deny(c, c.Name, safety.CodeArgsChanged, otherAnswer)
+	}
+	c.answer = answer.said
+	if denial := g.queue(ctx, r, c); denial != nil {
+		return denial
+	}
+	passed := false
+	defer func() {
+		if !passed {
+			c.depart()
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return g.deny(c, c.Name, safety.CodeCanceled, "the run has ended: "+err.Error())
+	}
+	pctx, cancel := plugin.Detach(ctx, answerTimeout)
+	defer cancel()
+	permit, report, err := g.guard.Permit(pctx, safety.Execution{
+		Session: r.Session, ApprovalID: outcome.Approval.ID, CallID: c.ID, Tool: c.Name, Agent: c.Agent, RunID: r.ID, Args: args,
+	})
+	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval)
+	if err != nil {
+		return g.refuse(c, err)
+	}
+	c.permit = permit
+	if c.inner {
+		// Protect consumes it, innermost.
+		passed = true
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		c.permit = nil
+		return g.deny(c, c.Name, safety.CodeCanceled, "the run has ended: "+err.Error())
+	}
+	if err := permit.Consume(pctx, args); err != nil {
+		c.permit = nil
+		return g.refuse(c, err)
+	}
+	c.digest = outcome.Approval.ArgsDigest
+	passed = true
+	return nil
+}
+
+// errNotRecorded is the reason why an approval cannot be asked where no run is
+// known.
+var errNotRecorded = errors.New("this run is not recorded: its runner lacks contextgraph's plugins")

@@ -1,0 +1,139 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/plugin"
+)
+
+// The callbacks in this file stand in the first plugin, in the place of the recorder's. Each
+// has the recorder record its step, and does what no other plugin may come before.
+
+// onUserMessage looks at the answers in the message of a run. An error starts no run: it
+// refuses the answer to a guarded input, behind which there is no other gate.
+func (g *Gate) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (_ *genai.Content, err error) {
+	r, broken := g.rec.UserMessage(ctx, msg)
+	if broken != nil {
+		// A panic lets no answer pass that nobody looked at. A run that it keeps from
+		// beginning has done nothing, so its record ends here and lacks nothing.
+		err = g.unseenInputs(msg)
+	} else {
+		err = g.takeInputs(ctx, r, msg)
+	}
+	switch {
+	case r == nil:
+		return nil, err
+	case err != nil:
+		g.rec.TurnAway(ctx, r, err)
+		return nil, err
+	case broken != nil:
+		r.Skip()
+	}
+	g.answers(ctx, r, msg)
+	g.rec.Rest(r)
+	return nil, nil
+}
+
+// onEvent ties the requests of an event to their approvals, and asks for those of guarded
+// inputs. An error withdraws the event.
+func (g *Gate) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session.Event, error) {
+	if ev != nil && !ev.LLMResponse.Partial {
+		g.beforeEvent(ctx, ev)
+	}
+	inputs := g.rec.OnEvent(ctx, ev)
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	return nil, g.askInputs(ctx, ev, inputs)
+}
+
+func (g *Gate) beforeEvent(ctx agent.InvocationContext, ev *session.Event) {
+	called := g.guardedCalls(ev)
+	if len(called) == 0 && len(ev.LongRunningToolIDs) == 0 {
+		return
+	}
+	r := g.rec.Lookup(ctx)
+	if r == nil {
+		return
+	}
+	defer g.rec.Rescue("OnEvent", &r)
+	own := g.of(r)
+	own.noteCalls(called)
+	if len(ev.LongRunningToolIDs) > 0 {
+		g.attach(ctx, own, ev)
+	}
+}
+
+// offerTools has the recorder record a request as offered, and then puts the observers around
+// the tools that a check may call again.
+func (g *Gate) offerTools(record func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error)) func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
+	return func(ctx agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+		resp, err := record(ctx, req)
+		g.observeReads(req)
+		return resp, err
+	}
+}
+
+// toolBegins records a call with what is known of repeating it.
+func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+	note, digest := g.replayNote(t, args)
+	r, c := g.rec.BeforeTool(ctx, bare(t), args, note)
+	if c != nil && digest != "" {
+		g.of(r).call(c).replay = digest
+	}
+	return nil, nil
+}
+
+// toolEnds records the end of a call and, when the call asked for an approval,
+// the request. The two stand apart: a failure to write the row must not let a
+// request through that nobody recorded.
+func (g *Gate) toolEnds(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
+	r, c := g.recordEnd(ctx, t, args, result, err)
+	refusal := g.asked(ctx, r, c, t.Name(), args)
+	g.forget(r, c)
+	return refusal, nil
+}
+
+// recordEnd records the end of a call and returns the run and the call. The run is nil where
+// there is none, and the call where it is not on record.
+func (g *Gate) recordEnd(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (r *plugin.Run, c *plugin.Call) {
+	defer g.rec.Rescue("AfterTool", &r)
+	if r, c = g.rec.LookupCall(ctx); r == nil {
+		return nil, nil
+	}
+	own := g.known(r, c)
+	var end plugin.End
+	if own != nil {
+		if own.permit != nil && !own.inner {
+			g.endPermit(ctx, own, args, err)
+		}
+		end = g.of(r).endOf(own, args)
+	}
+	c = g.rec.EndTool(ctx, r, c, bare(t), args, result, err, end)
+	if own != nil {
+		g.of(r).noteRefusal(own, args, err)
+	}
+	return r, c
+}
+
+// endOf returns what the row that ends a call says of it. From then on the call reads no
+// more of the state.
+func (r *run) endOf(c *call, args map[string]any) plugin.End {
+	end := plugin.End{Refused: c.refused, Replay: c.replayEnd(args)}
+	if c.refusal != nil && !c.repeated {
+		end.Told = told(c.refusal.Report)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.done = true
+	end.State = c.state
+	return end
+}

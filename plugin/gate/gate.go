@@ -1,0 +1,176 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	adkplugin "google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+
+	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Name is the name of the gate's plugin as the runner knows it.
+const Name = "contextgraph_gate"
+
+// Config says what a [Gate] guards.
+type Config struct {
+	// Recorder records the runs that the gate stands in. Required.
+	Recorder *plugin.Recorder
+	// Guard decides. Nil denies every guarded call.
+	Guard *safety.Guard
+	// Tools are the names of the tools that never run without an approval, or patterns
+	// of them, see [ToolPattern]. The gate asks for it where the tool does not ask
+	// itself.
+	Tools []string
+	// RefuseUnguarded fails a model request that offers a tool which the gate is meant
+	// to guard and cannot. False logs it.
+	RefuseUnguarded bool
+	// Inputs are the names of workflow nodes, or patterns of them, whose requests for an
+	// input need an approval: the answer is one, and starts a run only if it is good.
+	Inputs []string
+	// Covered are the names of the tools whose confirmations are enforced, not
+	// only observed, because a rule says what their arguments mean.
+	Covered []string
+	// Logger takes what has no other place. Defaults to slog.Default().
+	Logger *slog.Logger
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Gate stands before guarded tools and guarded inputs. It is safe for concurrent use by any
+// number of runners.
+type Gate struct {
+	rec   *plugin.Recorder
+	guard *safety.Guard
+	log   *slog.Logger
+	// often is log for what may happen with every request: one line per kind and minute.
+	often *slog.Logger
+	now   func() time.Time
+
+	listed, inputs  toolNames
+	covered         map[string]bool
+	refuseUnguarded bool
+	unguarded       unguarded
+	unwired         sync.Map // names of agent tools that a warning was given for
+
+	turns  turns
+	panics atomic.Uint64
+	closed atomic.Bool
+
+	mu        sync.Mutex
+	protected map[string]bool
+	// replayable holds the tools that a check may call again, by name, observers what sees
+	// their calls. replays says that there are any.
+	replayable map[string]tool.Tool
+	observers  map[string]*observed
+	replays    atomic.Bool
+	// questions are the confirmations of tools that ask by themselves, by approval.
+	questions *lru.Cache[string, toolconfirmation.ToolConfirmation]
+}
+
+// New returns a Gate.
+func New(cfg Config) (*Gate, error) {
+	g := &Gate{
+		rec: cfg.Recorder, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.RefuseUnguarded,
+		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
+		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
+	}
+	for _, name := range cfg.Covered {
+		g.covered[name] = true
+	}
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	g.log = slog.New(ratelog.Contain(logger.Handler()))
+	g.often = slog.New(ratelog.NewHandler(g.log.Handler(), 0, nil))
+	if g.now == nil {
+		g.now = time.Now
+	}
+	var err error
+	if g.listed, err = newToolNames(cfg.Tools); err != nil {
+		return nil, err
+	}
+	if g.inputs, err = newToolNames(cfg.Inputs); err != nil {
+		return nil, err
+	}
+	if g.unguarded.inside, err = newInside(); err != nil {
+		return nil, err
+	}
+	if g.questions, err = lru.New[string, toolconfirmation.ToolConfirmation](knownQuestions); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// knownQuestions bounds how many confirmations of tools are remembered.
+const knownQuestions = 1000
+
+// Plugins returns the two plugins of a runner: first, which records, must be the first of
+// all, and last the last. With recording off there is only last, which denies, and first is
+// nil.
+func (g *Gate) Plugins() (first, last *adkplugin.Plugin, err error) {
+	gate := adkplugin.Config{
+		Name: Name, BeforeRunCallback: g.admit, BeforeModelCallback: g.beforeModel, BeforeToolCallback: g.beforeTool,
+	}
+	if g.rec.Recording() {
+		observer := g.rec.Observer()
+		observer.OnUserMessageCallback = g.onUserMessage
+		observer.OnEventCallback = g.onEvent
+		observer.BeforeModelCallback = g.offerTools(observer.BeforeModelCallback)
+		observer.BeforeToolCallback = g.toolBegins
+		observer.AfterToolCallback = g.toolEnds
+		if first, err = adkplugin.New(observer); err != nil {
+			return nil, nil, fmt.Errorf("contextgraph: observer plugin: %w", err)
+		}
+	} else if !g.inputs.empty() {
+		gate.OnUserMessageCallback = g.refuseInputs
+	}
+	if last, err = adkplugin.New(gate); err != nil {
+		return nil, nil, fmt.Errorf("contextgraph: gate plugin: %w", err)
+	}
+	return first, last, nil
+}
+
+// Close makes every guarded tool deny from now on.
+func (g *Gate) Close() { g.closed.Store(true) }
+
+// Stats counts what a Gate did since it was made.
+type Stats struct {
+	// Unguarded counts the tools that the gate is meant to guard and cannot, each once.
+	Unguarded uint64
+	// Panics counts panics that were recovered. Each denied what it was about.
+	Panics uint64
+}
+
+// Stats returns the counters. It may be called at any time.
+func (g *Gate) Stats() Stats {
+	return Stats{Unguarded: g.unguarded.count.Load(), Panics: g.panics.Load()}
+}
+
+// enforced reports whether calls of tools of that name are enforced, and whether
+// each needs an approval. Only the confirmations of a covered tool are enforced: it
+// decides itself which of its calls need one.
+func (g *Gate) enforced(name string) (enforced, always bool) {
+	always = g.listed.match(name) || g.isProtected(name)
+	return always || g.covered[name], always
+}
+
+// isProtected reports whether Protect guards every tool of that name.
+func (g *Gate) isProtected(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.protected[name]
+}

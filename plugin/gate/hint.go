@@ -1,0 +1,94 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+)
+
+// approvalHint is the hint of ADK's own requests for a confirmation.
+func approvalHint(name string) string {
+	return fmt.Sprintf("Please approve or reject the tool call %s() by responding with a FunctionResponse with an expected ToolConfirmation payload.", name)
+}
+
+// Bounds of what a hint says of the arguments.
+const (
+	maxHintedArgs  = 5
+	maxHintedValue = 60 // bytes
+)
+
+// ownHint returns the tool's own text for a request. ADK's default sentence speaks to a
+// program: the name of the tool and its arguments take its place.
+func (g *Gate) ownHint(hint, name string, args map[string]any) string {
+	if hint != "" && hint != approvalHint(name) {
+		return hint
+	}
+	data, err := json.Marshal(args)
+	if err != nil {
+		return name
+	}
+	redacted, _ := decode(g.redact(data))
+	shown, _ := redacted.(map[string]any)
+	if len(shown) == 0 {
+		return name
+	}
+	var said []string
+	for _, key := range slices.Sorted(maps.Keys(shown)) {
+		text, scalar := scalarText(shown[key])
+		if !scalar || len(said) == maxHintedArgs {
+			continue
+		}
+		if !entity.IsAttributeName(key) {
+			key = inQuotes(key)
+		}
+		said = append(said, key+" "+text)
+	}
+	switch more := len(shown) - len(said); {
+	case len(said) == 0:
+		said = append(said, plural(more, "argument", "arguments"))
+	case more > 0:
+		said = append(said, plural(more, "more argument", "more arguments"))
+	}
+	return name + " with " + strings.Join(said, ", ")
+}
+
+// scalarText returns a scalar of JSON as text, and a text in quotes; false for anything else.
+func scalarText(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return inQuotes(v), true
+	case json.Number:
+		return clip.Text(v.String(), maxHintedValue), true
+	case bool:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+func inQuotes(s string) string {
+	return `"` + strings.ReplaceAll(clip.Text(s, maxHintedValue), `"`, "'") + `"`
+}
+
+// redact returns one value of JSON as a row would have it; nil if doc is anything else.
+func (g *Gate) redact(doc []byte) []byte {
+	v, ok := decode(doc)
+	if !ok {
+		return nil
+	}
+	return g.rec.Encode(v).JSON
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

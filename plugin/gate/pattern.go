@@ -1,0 +1,75 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+)
+
+// ToolPattern is the name of a tool, or a pattern of names in the syntax of
+// [path.Match] whose * and ? also stand for a slash: a name is not a path.
+type ToolPattern string
+
+// IsName reports whether the pattern stands for one name, spelled as it is.
+func (p ToolPattern) IsName() bool { return !strings.ContainsAny(string(p), metaCharacters) }
+
+// metaCharacters are what makes a pattern of a name.
+const metaCharacters = `*?[\`
+
+// Validate returns an error for a pattern that is malformed: it would match nothing,
+// and so guard nothing.
+func (p ToolPattern) Validate() error {
+	if err := namepattern.Validate(string(p)); err != nil {
+		return fmt.Errorf("contextgraph: %q is not a pattern of tool names: %w", string(p), err)
+	}
+	return nil
+}
+
+// Match reports whether the pattern stands for the name.
+func (p ToolPattern) Match(name string) bool {
+	if p.IsName() {
+		return string(p) == name
+	}
+	return namepattern.Match(string(p), name)
+}
+
+// toolNames is a set of names and patterns. It does not change.
+type toolNames struct {
+	names    map[string]bool
+	patterns []ToolPattern
+}
+
+func newToolNames(list []string) (toolNames, error) {
+	s := toolNames{names: make(map[string]bool, len(list))}
+	for _, entry := range list {
+		p := ToolPattern(entry)
+		if err := p.Validate(); err != nil {
+			return toolNames{}, err
+		}
+		if p.IsName() {
+			s.names[entry] = true
+		} else {
+			s.patterns = append(s.patterns, p)
+		}
+	}
+	return s, nil
+}
+
+// empty reports whether the set has no entry.
+func (s *toolNames) empty() bool { return len(s.names) == 0 && len(s.patterns) == 0 }
+
+func (s *toolNames) match(name string) bool {
+	if s.names[name] {
+		return true
+	}
+	for _, p := range s.patterns {
+		if p.Match(name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"context"
+	"encoding/json"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// permitKey is the key of the consumed permit in the context of the tool that it lets
+// run.
+type permitKey struct{}
+
+// consumed is a permit and the call that consumed it.
+type consumed struct {
+	permit *safety.Permit
+	call   *session.EventActions
+}
+
+// permitted is the context that a protected tool runs with. Its methods are those of the
+// context of the call, with a copy of the answer that nobody else can change. Of the contexts derived from it those know the permit that Go's
+// package context makes, and those of WithAgentCancel.
+type permitted struct {
+	agent.Context
+	consumed consumed
+	answer   *toolconfirmation.ToolConfirmation
+}
+
+// ToolConfirmation implements [agent.Context].
+func (c *permitted) ToolConfirmation() *toolconfirmation.ToolConfirmation { return c.answer }
+
+// Value implements [context.Context].
+func (c *permitted) Value(key any) any {
+	if key == (permitKey{}) {
+		return c.consumed
+	}
+	return c.Context.Value(key)
+}
+
+// WithAgentCancel implements [agent.Context].
+func (c *permitted) WithAgentCancel() (agent.Context, context.CancelFunc) {
+	derived, cancel := c.Context.WithAgentCancel()
+	return &permitted{Context: derived, consumed: c.consumed, answer: c.answer}, cancel
+}
+
+// withPermit returns ctx for the tool that c's permit, which was consumed, lets run.
+func withPermit(ctx agent.Context, c *call) agent.Context {
+	answer := new(toolconfirmation.ToolConfirmation)
+	if json.Unmarshal(c.answer, answer) != nil {
+		answer.Confirmed = false
+	}
+	return &permitted{Context: ctx, consumed: consumed{permit: c.permit, call: ctx.Actions()}, answer: answer}
+}
+
+// Preconditions returns the revisions that the check saw whose permit the call of ctx
+// consumed. It is nil for any other call, also for one that a protected tool makes
+// while it runs, and for a context that has no values, as tests of tools may give one.
+func Preconditions(ctx agent.Context) []safety.Precondition {
+	defer func() { _ = recover() }()
+	if p, ok := ctx.Value(permitKey{}).(consumed); ok && p.call != nil && p.call == ctx.Actions() {
+		return p.permit.Preconditions()
+	}
+	return nil
+}

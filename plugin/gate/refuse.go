@@ -1,0 +1,70 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Codes of refusals that the gate gives by itself, beside those of package safety.
+const (
+	CodeRecorderOff = "recorder_off" // recording is off; that does not open a gate
+	CodeClosed      = "closed"       // contextgraph is closed
+	CodeNotRecorded = "not_recorded" // the call, or its request, is not on record
+	CodeCannotAsk   = "cannot_ask"   // nobody can be asked here
+	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
+)
+
+// refusalOf says why an answer that was not accepted lets nothing run of that name.
+func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
+	message := fmt.Sprintf("The answer to the approval request of %s was not accepted.", name)
+	switch outcome.Reason {
+	case safety.CodeDrift:
+		message = fmt.Sprintf("The world has changed since the approval of %s was asked.", name)
+	case safety.CodeCheckFailed:
+		message = fmt.Sprintf("It could not be shown that what %s rests on is unchanged.", name)
+	case safety.CodeNotAuthorized:
+		message = fmt.Sprintf("Whoever approved %s is not allowed to: %s.", name, outcome.Detail)
+	case safety.CodeExpired:
+		message = fmt.Sprintf("The approval request of %s has expired.", name)
+	}
+	return &safety.Refusal{
+		Code: outcome.Reason, Message: message, Tool: name, ApprovalID: outcome.Approval.ID, Report: outcome.Report,
+		Last: outcome.Approval.Last() && (outcome.Reason == safety.CodeDrift || outcome.Reason == safety.CodeBlocked),
+	}
+}
+
+// refuse turns a refusal of the guard into the result the model gets.
+func (g *Gate) refuse(c *call, err error) map[string]any {
+	var refusal *safety.Refusal
+	if !errors.As(err, &refusal) {
+		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: err.Error(), Tool: c.Name}
+	}
+	c.refused, c.refusal = err.Error(), refusal
+	g.log.Warn("contextgraph: call refused", "tool", c.Name, "code", refusal.Code, "approval", refusal.ApprovalID,
+		"alerts", len(refusal.Report.Alerts()), "failures", len(refusal.Report.Failures()))
+	return refusal.Map()
+}
+
+// deny refuses a call for a reason of the gate itself.
+func (g *Gate) deny(c *call, name, code, message string) map[string]any {
+	refusal := &safety.Refusal{Code: code, Message: fmt.Sprintf("%s was not run: %s.", name, message), Tool: name, Next: setupNext(code)}
+	if c != nil {
+		c.refused, c.refusal = refusal.Error(), refusal
+	}
+	g.log.Warn("contextgraph: call denied", "tool", name, "code", code, "reason", message)
+	return refusal.Map()
+}
+
+// setupNext is the advice where neither a new plan nor a new approval can help.
+func setupNext(code string) string {
+	switch code {
+	case CodeRecorderOff, CodeClosed, CodeNotRecorded, CodeCannotAsk, CodeUnsupported:
+		return "Do not repeat this call. The system is not set up to run it, which only an operator can correct; report that."
+	}
+	return ""
+}

@@ -1,0 +1,157 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Replayable registers t as a tool that only reads and can be called again at any time,
+// and returns it as it is. The keys of the session's state that its calls read are recorded,
+// and a repeated call that reads another value, or another key, fails. The error says why a
+// tool cannot be one.
+func (g *Gate) Replayable(t tool.Tool) (tool.Tool, error) {
+	if t == nil {
+		return nil, errors.New("contextgraph: replayable: the tool is nil")
+	}
+	name := t.Name()
+	refuse := func(format string, args ...any) (tool.Tool, error) {
+		return nil, fmt.Errorf("contextgraph: the tool %q cannot be replayable: %s", name, fmt.Sprintf(format, args...))
+	}
+	_, isRunnable := t.(runnable)
+	_, isProtected := g.behind(t)
+	enforced, _ := g.enforced(name)
+	switch {
+	case isProtected || enforced:
+		return refuse("it is guarded, so that its calls have an effect and need an approval; only tools that read can be called again for a check")
+	case t.IsLongRunning():
+		return refuse("it is long-running: its result comes later, and a check cannot wait for it")
+	case adkreflect.IsAgentTool(t) || isRecordedAgent(t):
+		return refuse("it runs an agent, whose model need not say the same again; make the tools below it replayable")
+	case !isRunnable:
+		return refuse("nothing in this process runs it: it has no Run with arguments and a result")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if other, known := g.replayable[name]; known && !sameTool(other, t) {
+		return refuse("another tool of that name is; a check would not know which of them to call")
+	}
+	g.replayable[name] = t
+	if o := newObserved(g, t); o != nil {
+		g.observers[name] = o
+		g.replays.Store(true)
+	}
+	return t, nil
+}
+
+// isRecordedAgent reports whether t is what AgentTool returns.
+func isRecordedAgent(t tool.Tool) bool {
+	_, ok := t.(adkreflect.AgentRunner)
+	return ok
+}
+
+// sameTool compares tools; one that cannot be compared is the same as none.
+func sameTool(a, b tool.Tool) (same bool) {
+	defer func() { _ = recover() }()
+	return a == b
+}
+
+// replayNote says for the row of a call that begins whether the call can be repeated
+// from it: [schema.ReplayReady], or why not, or "" for a tool that is not registered. The
+// digest of the arguments is with the first.
+func (g *Gate) replayNote(t tool.Tool, args map[string]any) (note, digest string) {
+	g.mu.Lock()
+	registered, ok := g.replayable[t.Name()]
+	g.mu.Unlock()
+	if !ok || !sameTool(registered, bare(t)) {
+		return "", ""
+	}
+	if !g.rec.Whole(schema.ToolStarting) {
+		return "the configuration changes or leaves out the content of " + schema.ToolStarting, ""
+	}
+	digest, _, err := safety.ArgsDigest(args)
+	if err != nil {
+		return "its arguments cannot be recorded exactly", ""
+	}
+	encoded := g.rec.EncodeContent(args)
+	if encoded.Redacted {
+		return "its arguments were redacted", ""
+	}
+	var written map[string]any
+	if json.Unmarshal(encoded.JSON, &written) == nil && encoded.Exact {
+		if again, _, err := safety.ArgsDigest(written); err == nil && again == digest {
+			return schema.ReplayReady, digest
+		}
+	}
+	return "its arguments were cut or changed when they were recorded", ""
+}
+
+// replayEnd says for the row of a call that ends why the call cannot be repeated after all,
+// or returns "": the tool may have run with other arguments than were recorded, because
+// callbacks behind the recorder share the map.
+func (c *call) replayEnd(args map[string]any) string {
+	if c.replay == "" {
+		return ""
+	}
+	if digest, _, err := safety.ArgsDigest(args); err != nil || digest != c.replay {
+		return "its arguments were changed after they were recorded"
+	}
+	return ""
+}
+
+// Replay calls the tool of a recorded call again, with the same arguments, and returns
+// the row that would have ended the call. It is not recorded, no callback and no model
+// sees it, and whatever the tool tries to change makes it fail; see [Gate.Replayable].
+// What a callback of the agent or of a plugin did to the result is not done again; a call
+// whose arguments one changed is not repeated. ctx ends the call; a panic of the tool is the caller's.
+func (g *Gate) Replay(ctx context.Context, s schema.Session, c graphsync.Call) (schema.Event, error) {
+	if !g.rec.Recording() || g.closed.Load() {
+		return schema.Event{}, errors.New("contextgraph's recorder is off or closed")
+	}
+	if c.Problem != "" {
+		return schema.Event{}, errors.New(c.Problem)
+	}
+	g.mu.Lock()
+	t, ok := g.replayable[c.Tool]
+	g.mu.Unlock()
+	if !ok {
+		return schema.Event{}, errors.New("the tool is not registered with Replayable in this process")
+	}
+	if enforced, _ := g.enforced(c.Tool); enforced {
+		return schema.Event{}, errors.New("the tool is guarded: it is not called for a check")
+	}
+	args, err := safety.FreezeArgs(c.Args)
+	if err != nil {
+		return schema.Event{}, err
+	}
+	p := &replay{ctx: ctx, session: s, agent: c.Agent, run: plugin.Within(ctx), digest: g.rec.Digest, state: c.State}
+	defer p.end()
+	actions := &session.EventActions{}
+	result, err := t.(runnable).Run(agent.NewToolContext(p.context(), "", actions, nil), args)
+	differed := p.differed()
+	switch tried := p.tried(actions); {
+	case differed != "":
+		return schema.Event{}, errors.New(differed)
+	case tried != "":
+		return schema.Event{}, errors.New(tried + ", which a repeated call must not")
+	case ctx.Err() != nil:
+		return schema.Event{}, ctx.Err()
+	case err != nil:
+		return schema.Event{}, err
+	}
+	return g.rec.Rehearse(s, c.Agent, t, args, result, p.end())
+}

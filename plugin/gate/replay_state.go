@@ -1,0 +1,205 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+)
+
+// What a tool gives may depend on the state of its session, which clients can write. So the
+// keys that a replayable call reads are recorded with their values, and a call that is
+// repeated must read the same ones. No callback sees what a tool reads: a request of a model
+// gets the tool with an observer around it. The agent keeps the tool as it is. Where the
+// observer is not there, as in a live run, no key is on record, and a repeated call that
+// reads one fails.
+
+// observed is a replayable tool whose calls are observed.
+type observed struct {
+	gate  *Gate
+	inner runnable
+}
+
+// observeReads puts the observers around the replayable tools that a request offers.
+func (g *Gate) observeReads(req *model.LLMRequest) {
+	if !g.replays.Load() {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name, t := range g.replayable {
+		offered, ok := req.Tools[name].(tool.Tool)
+		if !ok || !sameTool(offered, t) {
+			continue
+		}
+		if o := g.observers[name]; o != nil {
+			req.Tools[name] = o
+		}
+	}
+}
+
+// newObserved returns the observer around a tool; nil for one of another kind than those
+// that ADK calls by Run and nothing else.
+func newObserved(g *Gate, t tool.Tool) *observed {
+	_, streams := t.(streamable)
+	_, defers := t.(interface{ DefersResponse() bool })
+	inner, ok := t.(runnable)
+	if streams || defers || !ok {
+		return nil
+	}
+	return &observed{gate: g, inner: inner}
+}
+
+// bare returns the tool inside of its observer.
+func bare(t tool.Tool) tool.Tool {
+	if o, ok := t.(*observed); ok {
+		return o.inner
+	}
+	return t
+}
+
+// Name implements [tool.Tool].
+func (o *observed) Name() string { return o.inner.Name() }
+
+// Description implements [tool.Tool].
+func (o *observed) Description() string { return o.inner.Description() }
+
+// IsLongRunning implements [tool.Tool].
+func (o *observed) IsLongRunning() bool { return o.inner.IsLongRunning() }
+
+// Declaration returns the declaration of the tool inside.
+func (o *observed) Declaration() *genai.FunctionDeclaration { return o.inner.Declaration() }
+
+// Unwrap implements [adkreflect.Wrapper].
+func (o *observed) Unwrap() tool.Tool { return o.inner }
+
+// Run runs the tool inside.
+func (o *observed) Run(ctx agent.Context, args any) (map[string]any, error) {
+	if r, recorded := o.gate.rec.LookupCall(ctx); recorded != nil {
+		if c := o.gate.known(r, recorded); c != nil && c.replay != "" {
+			own := o.gate.of(r)
+			ctx = &observedContext{Context: ctx, read: func(key string, v any) { o.gate.noteRead(own, c, key, v) }}
+		}
+	}
+	return o.inner.Run(ctx, args)
+}
+
+// maxState bounds what a row holds of the state that a call read, in bytes.
+const maxState = 16 << 10
+
+// noteRead remembers the value that a call read first under a key of the state. A value
+// that cannot be recorded exactly is not: then the call cannot be repeated.
+func (g *Gate) noteRead(r *run, c *call, key string, v any) {
+	in := r.Run
+	defer g.rec.Rescue("State", &in)
+	under := g.rec.Encode(map[string]any{key: v}) // a key may make a secret of its value
+	value := g.rec.Encode(v)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := c.state[key]; known || c.done || !under.Exact || under.Redacted || c.stateSize+len(key)+len(value.JSON) > maxState {
+		return
+	}
+	if c.state == nil {
+		c.state = make(map[string]json.RawMessage)
+	}
+	c.stateSize += len(key) + len(value.JSON)
+	c.state[key] = value.JSON
+}
+
+// observedContext is a tool's context that tells of each key of the state that is read.
+type observedContext struct {
+	agent.Context
+	read func(key string, v any)
+}
+
+// State implements [agent.Context].
+func (c *observedContext) State() session.State { return &observedState{c.Context.State(), c.read} }
+
+// ReadonlyState implements [agent.ReadonlyContext].
+func (c *observedContext) ReadonlyState() session.ReadonlyState {
+	return &observedReadonly{c.Context.ReadonlyState(), c.read}
+}
+
+type observedState struct {
+	session.State
+	read func(key string, v any)
+}
+
+// Get implements [session.State].
+func (s *observedState) Get(key string) (any, error) { return readKey(s.State, key, s.read) }
+
+// All implements [session.State].
+func (s *observedState) All() iter.Seq2[string, any] { return readAll(s.State, s.read) }
+
+type observedReadonly struct {
+	session.ReadonlyState
+	read func(key string, v any)
+}
+
+// Get implements [session.ReadonlyState].
+func (s *observedReadonly) Get(key string) (any, error) {
+	return readKey(s.ReadonlyState, key, s.read)
+}
+
+// All implements [session.ReadonlyState].
+func (s *observedReadonly) All() iter.Seq2[string, any] { return readAll(s.ReadonlyState, s.read) }
+
+func readKey(s session.ReadonlyState, key string, read func(string, any)) (any, error) {
+	v, err := s.Get(key)
+	switch {
+	case err == nil:
+		read(key, v)
+	case errors.Is(err, session.ErrStateKeyNotExist):
+		read(key, nil)
+	}
+	return v, err
+}
+
+func readAll(s session.ReadonlyState, read func(string, any)) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for k, v := range s.All() {
+			read(k, v)
+			if !yield(k, v) {
+				return
+			}
+		}
+	}
+}
+
+// reads compares what a repeated call reads under a key with what the first one read, and
+// returns an error that names the key if it is something else. A key that is not there
+// counts as nil.
+func (p *replay) reads(key string, v any) error {
+	recorded, known := p.state[key]
+	problem := "was not recorded when the tool was called first"
+	if known {
+		was, ok := decode(recorded)
+		if ok && p.digest(was) == p.digest(v) {
+			return nil
+		}
+		problem = "has another value than when the tool was called first"
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.differs == "" {
+		p.differs = fmt.Sprintf("the tool reads the state of the session, whose key %q %s: what it gives now may be the answer to another question", key, problem)
+	}
+	return errors.New("contextgraph: " + p.differs)
+}
+
+// differed says which key of the state was not what the first call read, or returns "".
+func (p *replay) differed() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.differs
+}

@@ -1,0 +1,169 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// run is what the gate knows of one run while it is under way.
+type run struct {
+	*plugin.Run
+
+	mu sync.Mutex
+	// calls holds the calls that the gate has to do with.
+	calls map[*plugin.Call]*call
+	// asked holds the calls whose approval is recorded, until the event with the request
+	// passes.
+	asked map[*plugin.Call]*call
+	// streaming are the calls whose stream is being read.
+	streaming map[*session.EventActions]bool
+	// answers holds what became of the answers this run brought, by call id.
+	answers map[string]answered
+	// refused holds the calls of this run that did not run.
+	refused map[repeatKey]*refused
+	// called holds the guarded tools that models of this run called, by call id.
+	called map[string]string
+	// inputs are the guarded inputs that the message of the run brought. Their permits are
+	// used up.
+	inputs []*input
+	// over says that the record of the run has ended.
+	over bool
+}
+
+// call is what the gate knows of one call of a tool.
+type call struct {
+	*plugin.Call
+
+	// approval is that which the call asked for.
+	approval safety.Approval
+	permit   *safety.Permit
+	// refused says why the call did not run, refusal the same as the model is told.
+	refused string
+	refusal *safety.Refusal
+	// repeated says that the call was refused as an earlier one was, without a check.
+	repeated bool
+	// digest is that of the arguments that were approved, where the gate consumed the
+	// permit, answer the answer that approved the call, as the gate took it.
+	digest string
+	answer []byte
+	// running says that the tool behind Protect was started and has not ended.
+	running atomic.Bool
+	// inner says that the tool is behind Protect, which consumes the permit.
+	inner bool
+	// release lets the next approved call of the session run, where this one has its turn.
+	release func()
+	// gated says that the gate saw this call before it ran; Protect refuses a
+	// call that it did not see.
+	gated bool
+
+	// replay is the digest of the arguments, if the call can be repeated with them. state is
+	// what it read of the session's, as JSON; done says that it reads no more.
+	replay    string
+	state     map[string]json.RawMessage
+	stateSize int
+	done      bool
+}
+
+// runKey is the key of the gate's part of a run.
+type runKey struct{ *Gate }
+
+// of returns the gate's part of a run.
+func (g *Gate) of(r *plugin.Run) *run {
+	return r.Value(runKey{g}, func() any {
+		own := &run{Run: r}
+		r.AtEnd(func(ctx context.Context, err error, unfinished bool) { g.end(ctx, own, err, unfinished) })
+		return own
+	}).(*run)
+}
+
+// lookup returns the gate's part of the run and of the call that ctx belongs to, nil where
+// there is none.
+func (g *Gate) lookup(ctx agent.Context) (*run, *call) {
+	r, c := g.rec.LookupCall(ctx)
+	if r == nil {
+		return nil, nil
+	}
+	own := g.of(r)
+	if c == nil {
+		return own, nil
+	}
+	return own, own.call(c)
+}
+
+// known returns the gate's part of a call, nil if it has none.
+func (g *Gate) known(r *plugin.Run, c *plugin.Call) *call {
+	own, _ := r.Known(runKey{g}).(*run)
+	if own == nil || c == nil {
+		return nil
+	}
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return own.calls[c]
+}
+
+// call returns the gate's part of a call, and makes one if it has none.
+func (r *run) call(c *plugin.Call) *call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.calls[c]
+	if own == nil {
+		if r.calls == nil {
+			r.calls = make(map[*plugin.Call]*call)
+		}
+		own = &call{Call: c}
+		r.calls[c] = own
+	}
+	return own
+}
+
+// forget drops the gate's part of a call that has ended, and lets the next one have its turn.
+func (g *Gate) forget(r *plugin.Run, c *plugin.Call) {
+	if r == nil {
+		return
+	}
+	own := g.known(r, c)
+	if own == nil {
+		return
+	}
+	in := g.of(r)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	own.depart()
+	delete(in.calls, c)
+}
+
+// answerTo returns what became of the answer to the request of a call.
+func (r *run) answerTo(call string) (answered, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, ok := r.answers[call]
+	return a, ok
+}
+
+// end does what is left to do when the record of a run ends: calls that were never begun give
+// up their turns, and the inputs that let the run begin have come to their end.
+func (g *Gate) end(ctx context.Context, r *run, err error, unfinished bool) {
+	r.mu.Lock()
+	r.over = true
+	for _, c := range r.calls {
+		if !c.running.Load() {
+			c.depart()
+		}
+	}
+	clear(r.calls)
+	inputs := r.inputs
+	r.inputs = nil
+	r.mu.Unlock()
+	g.endInputs(ctx, inputs, err, unfinished)
+}

@@ -1,0 +1,94 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// verdict writes the row of a world-change check, a step of the run like any
+// other and a node of the graph.
+func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report, stage, parent string, approval safety.Approval) {
+	if report.StartedAt().IsZero() {
+		return
+	}
+	took := report.CheckedAt().Sub(report.StartedAt())
+	x := plugin.Row{
+		Type: schema.WorldChangeCheck, Agent: approval.Agent, Parent: parent, At: report.CheckedAt(), Took: &took,
+		Content: func(d jsonenc.Doc) { d.Value(report) },
+		ADK: func(d jsonenc.Doc) {
+			d.Str("stage", stage)
+			d.OptStr("call_id", approval.CallID)
+			d.OptStr("confirmation_id", approval.ConfirmationID)
+			d.OptStr("approval_id", approval.ID)
+			d.Str("verdict", report.Verdict().String())
+			replays(d, report)
+		},
+	}
+	if report.CheckFailed() {
+		x.Failed = true
+		x.Message = "world-change check failed"
+		if f := report.Failures(); len(f) > 0 {
+			x.Message = fmt.Sprintf("world-change check failed: %s", f[0].Reason)
+		}
+	}
+	g.rec.Emit(ctx, r, x)
+}
+
+// replays writes the repeated calls that a report rests on, each once.
+func replays(d jsonenc.Doc, report safety.Report) {
+	var list []safety.Origin
+	for _, e := range report.Entities() {
+		for _, o := range e.Origins {
+			if o.Kind == safety.OriginReplay && !slices.ContainsFunc(list, func(l safety.Origin) bool { return l.Call == o.Call && l.Name == o.Name }) {
+				list = append(list, o)
+			}
+		}
+	}
+	if len(list) > 0 {
+		d.Any("replays", list)
+	}
+}
+
+// RecordCheck writes the verdict of a check that was made outside of any run,
+// under a trace of its own.
+func (g *Gate) RecordCheck(ctx context.Context, s safety.Session, report safety.Report) {
+	g.verdict(ctx, g.rec.Detached(s), report, "check", "", safety.Approval{})
+}
+
+// shownAlerts is how many alerts of a report a refusal tells the model.
+const shownAlerts = 50
+
+// told returns the entities that a check found changed, with the values that the refusal tells
+// the model: it has read them then, and may plan with them.
+func told(report safety.Report) []entity.Entity {
+	changed := report.Drifted()
+	if len(changed) == 0 {
+		return nil
+	}
+	type attribute struct{ typ, value, name string }
+	shown := make(map[attribute]bool)
+	alerts := report.Alerts()
+	for _, a := range alerts[:min(len(alerts), shownAlerts)] {
+		shown[attribute{a.EntityType, a.Entity, a.Attribute}] = true
+	}
+	var out []entity.Entity
+	for _, e := range changed {
+		e.Attributes = maps.Clone(e.Attributes)
+		maps.DeleteFunc(e.Attributes, func(name string, _ entity.Value) bool {
+			return !shown[attribute{e.Type, e.Value, name}]
+		})
+		out = append(out, e)
+	}
+	return out
+}

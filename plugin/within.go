@@ -1,0 +1,63 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/adk/v2/agent"
+)
+
+// withinKey is the key of the run that the work of a context is for.
+type withinKey struct{}
+
+// within remembers the run in what is done for it outside of its context.
+func within(ctx context.Context) context.Context {
+	switch c := ctx.(type) {
+	case agent.Context:
+		// A tool's context hides its session; what it wraps does not.
+		if ic := c.WithICDelta(nil); ic != nil {
+			return context.WithValue(ctx, withinKey{}, ic)
+		}
+	case agent.InvocationContext:
+		return context.WithValue(ctx, withinKey{}, c)
+	}
+	return ctx
+}
+
+// Detach returns a context for work that must outlive the caller's cancellation, for at most
+// d: a client that hangs up must not leave an approval half recorded. It remembers the run,
+// for [Within].
+func Detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(within(ctx)), d)
+}
+
+// Within returns the run that the work of ctx is for, nil outside of any. ctx comes from
+// [Detach].
+func Within(ctx context.Context) agent.InvocationContext {
+	ic, _ := ctx.Value(withinKey{}).(agent.InvocationContext)
+	return ic
+}
+
+// ApartKey is the key of an [Apart] in the context of a tool.
+type ApartKey struct{}
+
+// Apart is a call of a tool outside of any run. A context that holds one under [ApartKey] is
+// in no run, whatever it wraps.
+type Apart interface {
+	// NeedsRun is told that the tool did something for which there has to be a run: it called
+	// a guarded tool, or an agent.
+	NeedsRun()
+	// Declare takes the JSON of an entity that the tool declares.
+	Declare(entity []byte) error
+}
+
+// apart returns the call outside of any run that ctx belongs to, nil for any other context,
+// also for one that has no values at all, as tests of tools may give them.
+func apart(ctx context.Context) (a Apart) {
+	defer func() { _ = recover() }()
+	a, _ = ctx.Value(ApartKey{}).(Apart)
+	return a
+}
