@@ -14,7 +14,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/offload"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
@@ -196,7 +195,7 @@ func (j JournalConfig) config() journal.Config {
 func (c Config) options() (cgplugin.Options, error) {
 	r := c.Record
 	o := cgplugin.Options{
-		Allow: r.Allow, Deny: r.Deny, Content: r.Content, IsApproval: schema.IsApproval,
+		Allow: r.Allow, Deny: r.Deny, Content: r.Content,
 		Format: c.Format, Classify: c.Classify,
 		PromptDelta: r.PromptHistory == PromptDelta, Chunks: r.Chunks, NoSessionState: r.NoSessionState,
 		Tags: r.Tags, Metadata: r.Metadata, FinalTools: r.FinalResponseTools,

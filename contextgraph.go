@@ -89,6 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	options.IsApproval = schema.IsApproval
 	rc := cgplugin.Config{Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options}
 	gc := gate.Config{
 		Logger: in.log, Now: cfg.Now,
