@@ -1,17 +1,18 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin connects contextgraph to ADK-Go: it turns the callbacks of a run
-// into rows with a closed span tree, and stands as the gate before a tool.
+// Package plugin records the runs of ADK-Go: it turns their callbacks into rows with a closed
+// span tree. It knows nothing of approvals; package gate below it does.
 //
-// It gives the runner two plugins. The observer is registered first, because the
-// plugin chain of ADK ends at the first plugin that returns a value and an
-// observer behind such a plugin would see nothing. The gate is registered last,
-// so that it sees arguments as every other plugin left them. Callbacks of an
-// agent still run after the gate; [Recorder.Protect] puts the gate around the
-// tool itself.
+// One callback becomes one row, or a few, in the order of the files: observer.go lists the
+// callbacks; lifecycle.go, agent.go, model.go, tool.go and event.go have one kind each; row.go
+// encodes a row on the goroutine of the callback, by the rules in encode.go, and hands it to
+// the [Sink].
 //
-// Observation never costs a run: callbacks return nil values, recover their own
-// panics and do no I/O. The gate is the opposite: whatever it cannot establish,
-// it denies.
+// Observation never costs a run: callbacks return nil values, recover their own panics and do
+// no I/O.
+//
+// Another package can stand on the record. It looks up the [Run] and the [Call] that a context
+// belongs to (Recorder.Lookup, Recorder.LookupCall), keeps its own state with them (Run.Value,
+// Run.AtEnd), and adds rows of its own (Recorder.Emit).
 package plugin

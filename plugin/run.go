@@ -234,9 +234,9 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
 	return r
 }
 
-// Detached returns a Run for rows that are written outside of any run of a runner: it has a
+// NoRun returns a Run for rows that are written outside of any run of a runner: it has a
 // trace of its own, and no end.
-func (rec *Recorder) Detached(s schema.Session) *Run {
+func (rec *Recorder) NoRun(s schema.Session) *Run {
 	r := &Run{Session: s, TraceID: newID()}
 	r.common = rec.commonAttributes(r, nil)
 	return r

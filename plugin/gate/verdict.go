@@ -63,7 +63,7 @@ func replays(d jsonenc.Doc, report safety.Report) {
 // RecordCheck writes the verdict of a check that was made outside of any run,
 // under a trace of its own.
 func (g *Gate) RecordCheck(ctx context.Context, s safety.Session, report safety.Report) {
-	g.verdict(ctx, g.rec.Detached(s), report, "check", "", safety.Approval{})
+	g.verdict(ctx, g.rec.NoRun(s), report, "check", "", safety.Approval{})
 }
 
 // shownAlerts is how many alerts of a report a refusal tells the model.
