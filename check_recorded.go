@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/journal"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -60,9 +61,7 @@ func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Sessio
 	ev := &evidence{
 		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor, cfg.places()), places: cfg.places(),
 		// No run is known to be under way here: one without its end is a gap.
-		live:  func(Session) []string { return nil },
-		turns: func(context.Context, Session) cgplugin.Turns { return cgplugin.Turns{} },
-		lost:  func() []string { return nil },
+		underway: new(underway.Register), now: time.Now,
 	}
 	types, err := ev.types(ctx, s, approvals)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/offload"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
@@ -55,7 +56,9 @@ type Instance struct {
 	rec     *cgplugin.Recorder
 	gate    *gate.Gate
 	journal *journal.Journal
-	sync    *graphsync.Syncer
+	// underway is written by the recorder and read for decisions.
+	underway underway.Register
+	sync     *graphsync.Syncer
 	// of is what the rows show, and what decisions rest on.
 	of    *graphsync.Evidence
 	guard *safety.Guard
@@ -90,7 +93,7 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 		return nil, err
 	}
 	options.IsApproval = schema.IsApproval
-	rc := cgplugin.Config{Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options}
+	rc := cgplugin.Config{Underway: &in.underway, Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options}
 	gc := gate.Config{
 		Logger: in.log, Now: cfg.Now,
 		Tools: cfg.Guard.Tools, Inputs: cfg.Guard.Inputs, RefuseUnguarded: cfg.Guard.Unguarded == UnguardedError,

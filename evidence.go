@@ -6,10 +6,11 @@ package contextgraph
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/journal"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -20,11 +21,9 @@ type evidence struct {
 	journal  *journal.Journal
 	expected []safety.Expected
 	places   map[string]string // of the rules
-	// live names the runs of a session that are under way, turns what its own events tell of
-	// its turns, and lost, in sentences, what this process knows to be missing.
-	live  func(Session) []string
-	turns func(context.Context, Session) cgplugin.Turns
-	lost  func() []string
+	// underway holds the runs under way in this process, and what it knows to be missing.
+	underway *underway.Register
+	now      func() time.Time
 	// asked is told of each request; nil if nobody wants to know.
 	asked func(Session)
 }
@@ -33,10 +32,8 @@ type evidence struct {
 func (in *Instance) evidence(x *graphsync.Extractor) *evidence {
 	return &evidence{
 		of: in.of, journal: in.journal, expected: expectedOf(x, in.cfg.places()), places: in.cfg.places(),
-		// The recorder is made after the guard.
-		live:  func(s Session) []string { return in.rec.LiveRuns(s) },
-		turns: func(ctx context.Context, s Session) cgplugin.Turns { return in.rec.Turns(ctx, s) },
-		lost:  func() []string { return in.rec.Gaps() },
+		underway: &in.underway, now: in.now,
+		// The follower is made after the guard.
 		asked: func(s Session) { in.follower.sync(s) },
 	}
 }
@@ -84,13 +81,13 @@ func (ev *evidence) counted(why map[string]graphsync.Counted) map[string]safety.
 
 // Collect implements [safety.Evidence].
 func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Decision) (safety.Snapshot, error) {
-	turns := ev.turns(ctx, s)
+	turns := underway.Of(ctx, s)
 	sel, err := ev.of.Select(ctx, s, graphsync.Decision(d), turns.Named(), nil)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
 	// Which runs are under way, and what is lost, is asked after the rows were read.
-	gaps := graphsync.RunGaps(sel.OpenRuns, ev.live(s))
+	gaps := graphsync.RunGaps(sel.OpenRuns, ev.underway.Runs(s, ev.now()))
 	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
@@ -107,7 +104,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	return safety.Snapshot{
 		Entities: sel.Entities, NotChosen: notChosen(sel.NotChosen), Counted: ev.counted(sel.Counted),
 		Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
-		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.lost()),
+		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.underway.Gaps()),
 		Receipt: safety.Receipt{
 			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version,
 		},

@@ -39,7 +39,7 @@ func (in *Instance) Resolve(ctx context.Context, s Session, approvalID string, e
 	if err != nil {
 		return err
 	}
-	if a.Session == s && in.rec.Running(s, a.PermitRun) {
+	if a.Session == s && in.underway.Running(s, a.PermitRun) {
 		return fmt.Errorf("contextgraph: approval %s is not in doubt: the run of its effect is under way in this process: %w", approvalID, safety.ErrConflict)
 	}
 	_, err = in.guard.Resolve(ctx, safety.Resolution{

@@ -39,7 +39,7 @@ func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content
 	defer func() {
 		if p := recover(); p != nil {
 			if r == nil {
-				rec.counters.unplacedRows.Add(1)
+				rec.underway.Lose()
 			}
 			rec.panicked("OnUserMessage", p)
 			err = fmt.Errorf("internal error: %v", p)
@@ -77,7 +77,8 @@ func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
 	r.tellEnd(ctx, err, false)
 	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link}) // what ends has begun
 	rec.endRun(ctx, r, ending{err: err})
-	rec.runs.end(r, rec.now())
+	rec.runs.end(r)
+	rec.underway.End(r.Session, r.ID, rec.now())
 }
 
 // open starts the record of a run, stores it in r as soon as it is known, and closes those
@@ -89,10 +90,12 @@ func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
 	rec.introduce(ctx, opened)
 	abandoned := rec.runs.add(opened, opened.started)
 	*r = opened
+	rec.underway.Begin(opened.Session, opened.ID)
 	for _, old := range abandoned {
 		// Nobody knows any more which span of OpenTelemetry was current there.
 		old.tellEnd(context.Background(), errAbandoned, false)
 		rec.endRun(context.Background(), old, ending{err: errAbandoned})
+		rec.underway.End(old.Session, old.ID, opened.started)
 	}
 }
 
@@ -169,7 +172,8 @@ func (rec *Recorder) finish(ctx context.Context, r *Run) {
 		r.tellEnd(ctx, errRefused, false) // whoever answered in the place of the agents
 	}
 	rec.endRun(ctx, r, ending{err: err, unfinished: unfinished})
-	rec.runs.end(r, rec.now())
+	rec.runs.end(r)
+	rec.underway.End(r.Session, r.ID, rec.now())
 }
 
 func (r *Run) wasAdmitted() bool {

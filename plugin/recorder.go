@@ -4,10 +4,8 @@
 package plugin
 
 import (
-	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -17,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 )
 
 // ObserverName is the name of the recorder's plugin as the runner knows it.
@@ -44,6 +43,8 @@ type Config struct {
 	Limits Limits
 	// Options say what is written, and how.
 	Options Options
+	// Underway is told of the runs under way, and of what is not recorded. Nil makes one.
+	Underway *underway.Register
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -52,9 +53,8 @@ type Config struct {
 // safe for concurrent use by any number of runners.
 type Recorder struct {
 	rows
-	log *slog.Logger
-	// unrecorded says what the record lacks by the options.
-	unrecorded []string
+	log      *slog.Logger
+	underway *underway.Register
 
 	runs    runs
 	states  *states
@@ -72,15 +72,19 @@ func New(cfg Config) (*Recorder, error) {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	rec := &Recorder{log: slog.New(ratelog.Contain(logger.Handler()))}
+	rec := &Recorder{log: slog.New(ratelog.Contain(logger.Handler())), underway: cfg.Underway}
+	if rec.underway == nil {
+		rec.underway = new(underway.Register)
+	}
 	rec.sink, rec.now = cfg.Sink, cfg.Now
 	if rec.now == nil {
 		rec.now = time.Now
 	}
-	var err error
-	if rec.unrecorded, err = rec.encoder.open(cfg.Options, cfg.Limits, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil))); err != nil {
+	unrecorded, err := rec.encoder.open(cfg.Options, cfg.Limits, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil)))
+	if err != nil {
 		return nil, err
 	}
+	rec.underway.LeaveOut(unrecorded)
 	if rec.states, err = newStates(); err != nil {
 		return nil, err
 	}
@@ -102,15 +106,6 @@ func New(cfg Config) (*Recorder, error) {
 // Recording reports whether rows are written anywhere.
 func (rec *Recorder) Recording() bool { return rec.sink != nil }
 
-// LiveRuns returns the ids of the runs of a session that are under way or ended
-// just now: their record may not be finished and must not be taken for one that
-// lost its end.
-func (rec *Recorder) LiveRuns(s schema.Session) []string { return rec.runs.live(s, rec.now()) }
-
-// Running reports whether a run is under way in this process. ADK ends no run before the
-// tools that it called.
-func (rec *Recorder) Running(s schema.Session, runID string) bool { return rec.runs.under(s, runID) }
-
 // Rescue recovers a panic of our own in an observing callback, which defers it. A panic in a
 // tool callback would end the process, and observation must never cost a run. What was
 // not recorded must not pass for what did not happen, so the run gets a gap.
@@ -122,7 +117,7 @@ func (rec *Recorder) Rescue(where string, r **Run) {
 	if *r != nil {
 		(*r).Skip()
 	} else {
-		rec.counters.unplacedRows.Add(1)
+		rec.underway.Lose()
 	}
 	rec.panicked(where, p)
 }
@@ -131,16 +126,6 @@ func (rec *Recorder) panicked(where string, p any) {
 	rec.counters.panics.Add(1)
 	rec.often.Error("contextgraph: recovered from a panic while recording; a row is missing",
 		"callback", where, "panic", p, "stack", string(debug.Stack()))
-}
-
-// Gaps says, in sentences for people, what this process failed to record without
-// knowing of which run, and what the options leave out. No approval can rest on such a record.
-func (rec *Recorder) Gaps() []string {
-	gaps := slices.Clone(rec.unrecorded)
-	if n := rec.counters.unplacedRows.Load(); n > 0 {
-		gaps = append(gaps, fmt.Sprintf("%s not be recorded, and of which run is not known: restart the program and start a new session", plural(int(n), "step could", "steps could")))
-	}
-	return gaps
 }
 
 // knownApps bounds of how many applications the root agent is remembered.

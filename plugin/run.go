@@ -18,6 +18,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 )
 
 // runKey finds the run a callback belongs to. The runner makes one RunConfig per
@@ -106,7 +107,7 @@ type Run struct {
 	branched atomic.Bool
 	output   atomic.Pointer[rowID]
 	// turns are those that the session told of when the run began.
-	turns Turns
+	turns underway.Turns
 	// nodes holds the activations of workflow nodes that are no agents and have no
 	// output yet, by path; saved the versions of artifacts and interactions the
 	// answers of remote agents that are on record.

@@ -12,27 +12,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// runs holds the runs under way, and for a moment those that ended. Every callback of
-// every run takes its lock, so nothing waits and nothing is called while it is held.
+// runs holds the runs under way. Every callback of every run takes its lock, so nothing waits
+// and nothing is called while it is held.
 type runs struct {
 	mu sync.Mutex
 	m  map[runKey]*Run
-	// ended holds the runs that ended just now, oldest first.
-	ended []endedRun
 	// swept is when abandoned runs were looked for.
 	swept time.Time
 }
-
-// endedRun is a run whose last row was handed to the sink at the given time.
-type endedRun struct {
-	session schema.Session
-	id      string
-	at      time.Time
-}
-
-// settles is how long a run that ended still counts as under way. Its last row
-// may not be on disk yet when another run of the session reads the record.
-const settles = 5 * time.Second
 
 // abandonedAfter is how long a run may stand between its user message and its
 // start, or, if it is live, before anything happens in it. A plugin that refuses the
@@ -56,7 +43,6 @@ func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run) {
 			if old.abandoned(now) {
 				old.over.Store(true)
 				delete(rs.m, k)
-				rs.ended = append(rs.ended, endedRun{old.Session, old.ID, now})
 				abandoned = append(abandoned, old)
 			}
 		}
@@ -76,53 +62,10 @@ func (rs *runs) get(k runKey) *Run {
 }
 
 // end takes r off the runs under way.
-func (rs *runs) end(r *Run, now time.Time) {
+func (rs *runs) end(r *Run) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	delete(rs.m, r.key)
-	rs.forget(now)
-	rs.ended = append(rs.ended, endedRun{r.Session, r.ID, now})
-}
-
-func (rs *runs) forget(now time.Time) {
-	n := 0
-	for n < len(rs.ended) && now.Sub(rs.ended[n].at) > settles {
-		n++
-	}
-	clear(rs.ended[:n])
-	rs.ended = rs.ended[n:]
-}
-
-// live returns the ids of the runs of a session that are under way or ended just
-// now.
-func (rs *runs) live(s schema.Session, now time.Time) []string {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	rs.forget(now)
-	var ids []string
-	for _, r := range rs.m {
-		if r.Session == s {
-			ids = append(ids, r.ID)
-		}
-	}
-	for _, e := range rs.ended {
-		if e.session == s {
-			ids = append(ids, e.id)
-		}
-	}
-	return ids
-}
-
-// under reports whether a run of a session is under way.
-func (rs *runs) under(s schema.Session, id string) bool {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	for _, r := range rs.m {
-		if r.ID == id && r.Session == s {
-			return true
-		}
-	}
-	return false
 }
 
 // keyOf returns the key of the run that a run-level callback belongs to.

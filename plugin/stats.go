@@ -24,10 +24,10 @@ type Stats struct {
 
 // counters are the atomic form of Stats.
 type counters struct {
-	rows, refused, skipped             atomic.Uint64
-	truncated, redacted, repaired      atomic.Uint64
-	formatterFailed, classifierFailed  atomic.Uint64
-	notOffloaded, panics, unplacedRows atomic.Uint64
+	rows, refused, skipped            atomic.Uint64
+	truncated, redacted, repaired     atomic.Uint64
+	formatterFailed, classifierFailed atomic.Uint64
+	notOffloaded, panics              atomic.Uint64
 }
 
 // Stats returns the counters. It may be called at any time.

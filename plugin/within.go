@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/adk/v2/agent"
+
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 )
 
 // withinKey is the key of the run that the work of a context is for.
@@ -32,6 +34,12 @@ func within(ctx context.Context) context.Context {
 // for [Within].
 func Detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(within(ctx)), d)
+}
+
+// Detach is [Detach] for work on the run, with the turns that its session told of, for
+// [underway.Of].
+func (r *Run) Detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return Detach(underway.With(within(ctx), r.turns), d)
 }
 
 // Within returns the run that the work of ctx is for, nil outside of any. ctx comes from

@@ -50,7 +50,7 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 	case g.guard == nil:
 		err = errors.New("no guard is configured")
 	default:
-		actx, cancel := plugin.Detach(ctx, answerTimeout)
+		actx, cancel := r.Detach(ctx, answerTimeout)
 		outcome, err = g.guard.Answer(actx, safety.Answer{
 			Session: r.Session, ConfirmationID: fr.ID, Confirmed: confirmation.Confirmed, RunID: r.ID, Peer: fromPeer(ctx, r.Session),
 		})

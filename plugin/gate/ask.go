@@ -112,7 +112,7 @@ func (g *Gate) ask(ctx context.Context, r *run, c *call, args map[string]any, en
 	case g.guard == nil:
 		return safety.Approval{}, errors.New("no guard is configured")
 	}
-	ctx, cancel := plugin.Detach(ctx, askTimeout)
+	ctx, cancel := r.Detach(ctx, askTimeout)
 	defer cancel()
 	request := g.requestOf(r, c, args)
 	if request.Answer == "" {

@@ -150,7 +150,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	if err := ctx.Err(); err != nil {
 		return g.deny(c, c.Name, safety.CodeCanceled, "the run has ended: "+err.Error())
 	}
-	pctx, cancel := plugin.Detach(ctx, answerTimeout)
+	pctx, cancel := r.Detach(ctx, answerTimeout)
 	defer cancel()
 	permit, report, err := g.guard.Permit(pctx, safety.Execution{
 		Session: r.Session, ApprovalID: outcome.Approval.ID, CallID: c.ID, Tool: c.Name, Agent: c.Agent, RunID: r.ID, Args: args,

@@ -94,7 +94,7 @@ func (g *Gate) askInput(ctx agent.InvocationContext, ev *session.Event, in plugi
 	case fc.ID == "":
 		return errors.New("it has no id")
 	}
-	actx, cancel := plugin.Detach(ctx, askTimeout)
+	actx, cancel := r.Detach(ctx, askTimeout)
 	defer cancel()
 	answer, after := r.Decided(fc.ID, ev.Author, ev.Branch, ev.ID)
 	approval, err := g.guard.Ask(actx, safety.Request{
@@ -166,7 +166,7 @@ func (g *Gate) takeInputs(ctx agent.InvocationContext, r *plugin.Run, msg *genai
 			g.log.Warn("contextgraph: a message was refused", "session", r.Session.ID, "error", err)
 		}
 	}()
-	ictx, cancel := plugin.Detach(ctx, answerTimeout)
+	ictx, cancel := r.Detach(ctx, answerTimeout)
 	defer cancel()
 	inputs, err := g.inputsOf(ictx, ctx.Session(), r, msg)
 	for _, in := range inputs {

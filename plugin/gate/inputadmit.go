@@ -69,7 +69,7 @@ func (g *Gate) admitInputs(ctx agent.InvocationContext, r *plugin.Run) error {
 	for _, in := range g.inputsTaken(r) {
 		taken[in.response.ID] = in
 	}
-	ictx, cancel := plugin.Detach(ctx, answerTimeout)
+	ictx, cancel := r.Detach(ctx, answerTimeout)
 	defer cancel()
 	for _, fr := range plugin.Responses(msg) {
 		if in := taken[fr.ID]; in != nil {

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
 
-	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -79,7 +78,7 @@ func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any)
 
 	var refusal *safety.Refusal
 	if before == nil || before.Code == safety.CodeDrift || before.Code == safety.CodeBlocked {
-		rctx, cancel := plugin.Detach(ctx, askTimeout)
+		rctx, cancel := r.Detach(ctx, askTimeout)
 		defer cancel()
 		replaces, err := g.guard.Replaces(rctx, g.requestOf(r, c, args))
 		switch {

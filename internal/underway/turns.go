@@ -1,0 +1,83 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package underway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Turns is what the events of a session say about the turns that it had when a run of
+// it began. They prove nothing, because clients can write them; but a turn that they
+// tell of and the record does not hold is one that is missing there.
+type Turns struct {
+	Session schema.Session
+	// Run is the run that began, Invocation its turn. Continued says that the session
+	// had events of that turn before.
+	Run, Invocation string
+	Continued       bool
+	// Earlier are the other turns, in order.
+	Earlier []string
+	// Unnamed counts the events of no turn that no agent of the session's wrote.
+	Unnamed int
+}
+
+type turnsKey struct{}
+
+// With returns a context that carries the turns of the session of a run.
+func With(ctx context.Context, t Turns) context.Context {
+	return context.WithValue(ctx, turnsKey{}, t)
+}
+
+// Of returns the turns that ctx carries for a session; nothing where it carries none, or those
+// of another one.
+func Of(ctx context.Context, s schema.Session) Turns {
+	if t, _ := ctx.Value(turnsKey{}).(Turns); t.Session == s {
+		return t
+	}
+	return Turns{}
+}
+
+// Named returns the turns that Gaps has to know the runs of.
+func (t Turns) Named() []string {
+	if t.Invocation == "" {
+		return t.Earlier
+	}
+	return append(t.Earlier[:len(t.Earlier):len(t.Earlier)], t.Invocation)
+}
+
+// shownTurns bounds how many turns a gap names.
+const shownTurns = 3
+
+// Gaps says, in sentences for people, which of the turns are not on record. recorded
+// holds, by the id of the turn, the runs of the session that are.
+func (t Turns) Gaps(recorded map[string][]string) []string {
+	var missing []string
+	for _, id := range t.Earlier {
+		if len(recorded[id]) == 0 {
+			missing = append(missing, id)
+		}
+	}
+	var gaps []string
+	if n := len(missing); n > 0 {
+		names := strings.Join(missing[:min(n, shownTurns)], ", ")
+		if n > shownTurns {
+			names += ", ..."
+		}
+		gaps = append(gaps, fmt.Sprintf("%s not on record (%s), which another instance or an older version ran, or a client wrote: start a new session",
+			plural(n, "turn of the session is", "turns of the session are"), names))
+	}
+	if t.Continued && !slices.ContainsFunc(recorded[t.Invocation], func(run string) bool { return run != t.Run }) {
+		gaps = append(gaps, fmt.Sprintf("the beginning of turn %s is not on record, which another instance or an older version ran, or a client wrote: start a new session", t.Invocation))
+	}
+	if t.Unnamed > 0 {
+		gaps = append(gaps, fmt.Sprintf("%s to no turn, which a client or a program wrote: start a new session",
+			plural(t.Unnamed, "event of the session belongs", "events of the session belong")))
+	}
+	return gaps
+}
