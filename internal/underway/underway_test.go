@@ -1,0 +1,146 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package underway_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
+)
+
+var (
+	one   = schema.Session{App: "a", User: "u", ID: "1"}
+	other = schema.Session{App: "a", User: "v", ID: "1"}
+)
+
+func TestRuns(t *testing.T) {
+	var u underway.Register
+	now := time.Now()
+	u.Begin(one, "x")
+	u.Begin(one, "y")
+	u.Begin(other, "z")
+	if !u.Running(one, "x") || u.Running(one, "z") || u.Running(other, "x") {
+		t.Error("a run counts as one of another session")
+	}
+	u.End(one, "x", now)
+	if u.Running(one, "x") {
+		t.Error("a run that ended counts as running")
+	}
+	for _, tt := range []struct {
+		name string
+		at   time.Time
+		want []string
+	}{
+		{"as it ends", now, []string{"y", "x"}},
+		{"while its last row may be on its way", now.Add(underway.Settles), []string{"y", "x"}},
+		{"when it has settled", now.Add(underway.Settles + 1), []string{"y"}},
+	} {
+		if diff := cmp.Diff(tt.want, u.Runs(one, tt.at)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	u.End(one, "never begun", now)
+	u.End(one, "y", now)
+	if got := u.Runs(one, now.Add(time.Hour)); len(got) > 0 {
+		t.Errorf("runs %v, want none", got)
+	}
+}
+
+func TestRegisterIsSafeForConcurrentUse(t *testing.T) {
+	var u underway.Register
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			u.Begin(one, "x")
+			u.Runs(one, time.Now())
+			u.Lose()
+			u.Gaps()
+			u.End(one, "x", time.Now())
+		})
+	}
+	wg.Wait()
+	if got := u.Runs(one, time.Now().Add(time.Hour)); len(got) > 0 {
+		t.Errorf("runs %v, want none", got)
+	}
+}
+
+func TestGaps(t *testing.T) {
+	var u underway.Register
+	if got := u.Gaps(); len(got) > 0 {
+		t.Errorf("gaps %v of a process that lost nothing", got)
+	}
+	u.LeaveOut([]string{"results are left out"})
+	u.Lose()
+	if got := strings.Join(u.Gaps(), "; "); !strings.HasPrefix(got, "results are left out; 1 step could not be recorded") {
+		t.Errorf("gaps %q", got)
+	}
+	u.Lose()
+	if got := u.Gaps()[1]; !strings.HasPrefix(got, "2 steps could not") {
+		t.Errorf("gap %q", got)
+	}
+}
+
+func TestTurns(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		turns    underway.Turns
+		recorded map[string][]string
+		want     []string // how each gap begins
+	}{
+		{name: "none"},
+		{
+			name: "all on record", turns: underway.Turns{Run: "r2", Invocation: "t2", Earlier: []string{"t1"}},
+			recorded: map[string][]string{"t1": {"r1"}, "t2": {"r2"}},
+		},
+		{
+			name: "one is missing", turns: underway.Turns{Run: "r2", Invocation: "t2", Earlier: []string{"t1"}},
+			recorded: map[string][]string{"t2": {"r2"}}, want: []string{"1 turn of the session is not on record (t1)"},
+		},
+		{
+			name: "many are missing", turns: underway.Turns{Earlier: []string{"a", "b", "c", "d"}},
+			want: []string{"4 turns of the session are not on record (a, b, c, ...)"},
+		},
+		{
+			name: "the turn began elsewhere", turns: underway.Turns{Run: "r2", Invocation: "t1", Continued: true},
+			recorded: map[string][]string{"t1": {"r2"}}, want: []string{"the beginning of turn t1 is not on record"},
+		},
+		{
+			name: "the turn began here", turns: underway.Turns{Run: "r2", Invocation: "t1", Continued: true},
+			recorded: map[string][]string{"t1": {"r1", "r2"}},
+		},
+		{name: "events of no turn", turns: underway.Turns{Unnamed: 2}, want: []string{"2 events of the session belong to no turn"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.turns.Gaps(tt.recorded)
+			if len(got) != len(tt.want) {
+				t.Fatalf("gaps %q, want %q", got, tt.want)
+			}
+			for i := range got {
+				if !strings.HasPrefix(got[i], tt.want[i]) {
+					t.Errorf("gap %q, want one that begins %q", got[i], tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestTurnsOfAContext(t *testing.T) {
+	ctx := underway.With(context.Background(), underway.Turns{Session: one, Invocation: "t1"})
+	if got := underway.Of(ctx, one); got.Invocation != "t1" {
+		t.Errorf("turns %+v", got)
+	}
+	if got := underway.Of(ctx, other); !cmp.Equal(got, underway.Turns{}) {
+		t.Errorf("another session has turns %+v", got)
+	}
+	if got := underway.Of(context.Background(), one); !cmp.Equal(got, underway.Turns{}) {
+		t.Errorf("a context without turns has %+v", got)
+	}
+}
