@@ -23,7 +23,8 @@ import (
 // SQLCheckerConfig asks a database with one query for each entity. The answer is
 // exactly one row.
 type SQLCheckerConfig struct {
-	// Database names a database that code gives with [WithDatabase]. Required.
+	// Database names a database that code gives with [WithDatabase]. Required, but for
+	// [SQLChecker], which gets the database itself.
 	Database string
 	// Query has parameters as the driver of the database writes them: ?, $1, @p1.
 	// Required.
