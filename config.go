@@ -55,7 +55,7 @@ type Config struct {
 	CheckFuncs map[string]safety.Checker
 	// Databases holds the databases that checkers ask, by the name they have in the
 	// file; see [WithDatabase]. They are not closed. Not part of the file.
-	Databases map[string]safety.SQLQuerier
+	Databases map[string]Querier
 	// Authorize says who answers a request for an approval and whether they may. What it
 	// knows of them it takes from the context of the run: the host's authentication, or
 	// for a peer agent the call context of A2A. Defaults to nil: whoever can send a

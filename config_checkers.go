@@ -14,7 +14,7 @@ import (
 	"unicode"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 )
 
 func (c *CheckerConfig) check(p *problems, k keyPath) {
@@ -27,14 +27,14 @@ func (c *HTTPCheckerConfig) check(p *problems, k keyPath) {
 		p.add(k.field("url"), problem, remedy)
 	}
 	checkHeaders(p, k.field("headers"), c.Headers)
-	if c.AsOf != "" && c.AsOf != safety.AsOfFetch && c.AsOf != safety.AsOfDateHeader {
+	if c.AsOf != "" && c.AsOf != source.AsOfFetch && c.AsOf != source.AsOfDateHeader {
 		if !strings.HasPrefix(c.AsOf, "$") {
-			p.add(k.field("as_of"), quote(c.AsOf)+" does not say how old an answer is", oneOf(safety.AsOfFetch, safety.AsOfDateHeader)+", or a JSONPath such as $.as_of")
+			p.add(k.field("as_of"), quote(c.AsOf)+" does not say how old an answer is", oneOf(source.AsOfFetch, source.AsOfDateHeader)+", or a JSONPath such as $.as_of")
 		} else {
 			checkPath(p, k.field("as_of"), c.AsOf)
 		}
 	}
-	if c.Version != "" && c.Version != safety.VersionETag {
+	if c.Version != "" && c.Version != source.VersionETag {
 		if !strings.HasPrefix(c.Version, "$") {
 			p.add(k.field("version"), quote(c.Version)+" does not say which revision an answer describes", "write etag, or a JSONPath such as $.version")
 		} else {

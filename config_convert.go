@@ -14,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/journal"
 	"github.com/adk-contextgraph/contextgraph/offload"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
@@ -43,10 +44,7 @@ func (c Config) withDefaults() Config {
 	c.Checkers = slices.Clone(c.Checkers)
 	for i := range c.Checkers {
 		if h := c.Checkers[i].HTTP; h != nil {
-			filled := *h
-			filled.AsOf = cmp.Or(h.AsOf, safety.AsOfFetch)
-			filled.Attributes = attributesWithDefaults(h.Attributes)
-			c.Checkers[i].HTTP = &filled
+			c.Checkers[i].HTTP = h.withDefaults()
 		}
 		if s := c.Checkers[i].SQL; s != nil {
 			c.Checkers[i].SQL = s.withDefaults()
@@ -56,6 +54,13 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	return c
+}
+
+func (h *HTTPCheckerConfig) withDefaults() *HTTPCheckerConfig {
+	filled := *h
+	filled.AsOf = cmp.Or(h.AsOf, source.AsOfFetch)
+	filled.Attributes = attributesWithDefaults(h.Attributes)
+	return &filled
 }
 
 func (j JournalConfig) withDefaults() JournalConfig {
@@ -153,7 +158,7 @@ func (c Config) checkers() (map[string]safety.Checker, error) {
 		case cc.HTTP != nil:
 			hc := cc.HTTP.config()
 			hc.Now = c.Now
-			checker, err = safety.NewHTTPChecker(hc)
+			checker, err = source.NewHTTPChecker(hc)
 		default:
 			err = errors.New("no way to ask is given; set HTTP, SQL or Replay")
 		}
@@ -233,17 +238,17 @@ func (c *ExtractConfig) rule() graphsync.Rule {
 	return r
 }
 
-func (h *HTTPCheckerConfig) config() safety.HTTPConfig {
-	cfg := safety.HTTPConfig{
+func (h *HTTPCheckerConfig) config() source.HTTPConfig {
+	cfg := source.HTTPConfig{
 		URL: h.URL, AsOf: h.AsOf, Version: h.Version,
 		Headers:    make(map[string]string, len(h.Headers)),
-		Attributes: make(map[string]safety.HTTPAttribute, len(h.Attributes)),
+		Attributes: make(map[string]source.HTTPAttribute, len(h.Attributes)),
 	}
 	for name, value := range h.Headers {
 		cfg.Headers[name] = string(value)
 	}
 	for name, a := range h.Attributes {
-		cfg.Attributes[name] = safety.HTTPAttribute{Path: a.Path, Kind: a.Type, Currency: a.Currency}
+		cfg.Attributes[name] = source.HTTPAttribute{Path: a.Path, Kind: a.Type, Currency: a.Currency}
 	}
 	return cfg
 }

@@ -32,11 +32,11 @@ func WithChecker(entityType string, c safety.Checker) Option {
 // WithDatabase lets checkers of the configuration ask db under the given name
 // (checkers[].sql.database). A *sql.DB is one. Closing it is left to the caller, after
 // the Instance is closed.
-func WithDatabase(name string, db safety.SQLQuerier) Option {
+func WithDatabase(name string, db Querier) Option {
 	return func(cfg *Config) {
 		databases := maps.Clone(cfg.Databases)
 		if databases == nil {
-			databases = make(map[string]safety.SQLQuerier)
+			databases = make(map[string]Querier)
 		}
 		databases[name] = db
 		cfg.Databases = databases

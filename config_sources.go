@@ -16,13 +16,15 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // SQLCheckerConfig asks a database with one query for each entity. The answer is
 // exactly one row.
 type SQLCheckerConfig struct {
-	// Database names a database that code gives with [WithDatabase]. Required.
+	// Database names a database that code gives with [WithDatabase]. Required, but for
+	// [SQLChecker], which gets the database itself.
 	Database string
 	// Query has parameters as the driver of the database writes them: ?, $1, @p1.
 	// Required.
@@ -169,7 +171,7 @@ func (c *ReplayCheckerConfig) unanswered(e ExtractConfig) string {
 
 func (c *SQLCheckerConfig) withDefaults() *SQLCheckerConfig {
 	filled := *c
-	filled.AsOf = cmp.Or(c.AsOf, safety.AsOfFetch)
+	filled.AsOf = cmp.Or(c.AsOf, source.AsOfFetch)
 	filled.Attributes = maps.Clone(c.Attributes)
 	for name, a := range filled.Attributes {
 		a.Type = cmp.Or(a.Type, entity.KindText)
@@ -187,13 +189,13 @@ func (c *ReplayCheckerConfig) withDefaults(g GuardConfig) *ReplayCheckerConfig {
 }
 
 // config returns the configuration of the checker over db.
-func (c *SQLCheckerConfig) config(db safety.SQLQuerier) safety.SQLConfig {
-	cfg := safety.SQLConfig{
+func (c *SQLCheckerConfig) config(db Querier) source.SQLConfig {
+	cfg := source.SQLConfig{
 		Database: db, Name: c.Database, Query: c.Query, Args: c.Args, AsOf: c.AsOf, Version: c.Version,
-		Attributes: make(map[string]safety.SQLAttribute, len(c.Attributes)),
+		Attributes: make(map[string]source.SQLAttribute, len(c.Attributes)),
 	}
 	for name, a := range c.Attributes {
-		cfg.Attributes[name] = safety.SQLAttribute{Column: a.Column, Kind: a.Type, Currency: a.Currency}
+		cfg.Attributes[name] = source.SQLAttribute{Column: a.Column, Kind: a.Type, Currency: a.Currency}
 	}
 	return cfg
 }
@@ -211,7 +213,7 @@ func (c *SQLCheckerConfig) checker(cfg Config) (safety.Checker, error) {
 	}
 	sc := c.config(db)
 	sc.Now = cfg.Now
-	return safety.SQL(sc)
+	return source.SQL(sc)
 }
 
 // noDatabase stands for the database of a configuration that is only looked at.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -143,7 +144,7 @@ func TestSourceDefaults(t *testing.T) {
 	}
 	got := cfg.withDefaults().Checkers
 	want := []CheckerConfig{
-		{Type: "A", SQL: &SQLCheckerConfig{AsOf: safety.AsOfFetch, Attributes: map[string]ColumnConfig{"a": {Column: "a", Type: entity.KindText}}}},
+		{Type: "A", SQL: &SQLCheckerConfig{AsOf: source.AsOfFetch, Attributes: map[string]ColumnConfig{"a": {Column: "a", Type: entity.KindText}}}},
 		{Type: "B", Replay: &ReplayCheckerConfig{Timeout: 3 * time.Second, MaxCalls: 20}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -92,11 +93,11 @@ func (c Config) checkUse(p *problems, root keyPath) {
 	for i := range filled.Checkers {
 		k := root.field("checkers").index(i)
 		if h := filled.Checkers[i].HTTP; h != nil {
-			_, err := safety.NewHTTPChecker(h.config())
+			_, err := source.NewHTTPChecker(h.config())
 			report(k.field("http"), err)
 		}
 		if s := filled.Checkers[i].SQL; s != nil {
-			_, err := safety.SQL(s.config(noDatabase{}))
+			_, err := source.SQL(s.config(noDatabase{}))
 			report(k.field("sql"), err)
 		}
 	}

@@ -5,6 +5,7 @@ package contextgraph_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"log"
 	"time"
@@ -100,6 +101,50 @@ func ExampleWithChecker() {
 	if err != nil {
 		fmt.Println(err)
 		return
+	}
+	defer cg.Close(context.Background())
+}
+
+// The checker over HTTP of a configuration file, from code.
+func ExampleHTTPChecker() {
+	products, err := contextgraph.HTTPChecker(contextgraph.HTTPCheckerConfig{
+		URL:     "https://ads.example.com/v1/placements/{value}",
+		AsOf:    "$.as_of",
+		Version: "etag",
+		Attributes: map[string]contextgraph.AttributeConfig{
+			"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	cg, err := contextgraph.FromFile("contextgraph.yaml", contextgraph.WithChecker("Product", products))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cg.Close(context.Background())
+}
+
+// The checker over SQL of a configuration file, from code.
+func ExampleSQLChecker() {
+	var db *sql.DB // opened with any driver
+
+	budgets, err := contextgraph.SQLChecker(db, contextgraph.SQLCheckerConfig{
+		Database: "finance",
+		Query:    "SELECT remaining, read_at, revision FROM budgets WHERE name = $1",
+		Args:     []string{"{value}"},
+		AsOf:     "read_at",
+		Version:  "revision",
+		Attributes: map[string]contextgraph.ColumnConfig{
+			"amount": {Column: "remaining", Type: entity.KindMoney, Currency: "USD"},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	cg, err := contextgraph.FromFile("contextgraph.yaml", contextgraph.WithChecker("Budget", budgets))
+	if err != nil {
+		log.Fatal(err)
 	}
 	defer cg.Close(context.Background())
 }

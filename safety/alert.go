@@ -6,7 +6,6 @@ package safety
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
@@ -142,18 +141,7 @@ func recommendMeeting(name, typ, value, after, condition string) string {
 const maxDetail = 500
 
 // oneLine makes a text of foreign origin safe to print, in at most 500 bytes.
-func oneLine(s string) string { return clip.Text(visible(s), maxDetail) }
-
-// visible returns s in one line that is read in the order of its characters. Errors and values
-// may hold line breaks, which would forge a line of a summary, and marks that reverse text.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
+func oneLine(s string) string { return clip.Text(clip.Visible(s), maxDetail) }
 
 // selectAlerts returns copies of the alerts that block, or of those that warn.
 func selectAlerts(alerts []Alert, effect Effect) []Alert {

@@ -40,6 +40,13 @@ func number[T int | int64 | float64](x T) entity.Value {
 	return v
 }
 
+func must(v entity.Value, err error) entity.Value {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 type values = map[string]entity.Value
 
 // thing is one entity as the record has it: a tool showed it, and who asked had read it.

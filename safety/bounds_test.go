@@ -5,7 +5,6 @@ package safety_test
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
@@ -180,23 +179,4 @@ func TestDetailOfMaximalLength(t *testing.T) {
 			t.Errorf("%d bytes: %d bytes remain", n, len(got))
 		}
 	}
-}
-
-func TestSQLTextOfMaximalLength(t *testing.T) {
-	for n, ok := range map[int]bool{64 << 10: true, 64<<10 + 1: false} {
-		text := strings.Repeat("x", n)
-		f := &fakeDB{columns: []string{"name"}, rows: [][]driver.Value{{text}}}
-		cfg := placementQuery(f.open(t))
-		cfg.Attributes = map[string]safety.SQLAttribute{"name": {Column: "name", Kind: entity.KindText}}
-		if _, err := sqlChecker(t, cfg).Check(t.Context(), strava); strings.Contains(errorText(err), "a text of more than") == ok {
-			t.Errorf("%d bytes: %v", n, err)
-		}
-	}
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
 )
 
 // Operator says how a [Condition] holds a value against its own.
@@ -86,7 +87,7 @@ func (c Condition) Validate() error {
 
 // literal returns the values of the literal.
 func (c Condition) literal() ([]any, error) {
-	v, err := decodeJSON([]byte(c.Literal))
+	v, err := strictjson.Decode([]byte(c.Literal))
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
@@ -95,7 +96,7 @@ func (c Condition) literal() ([]any, error) {
 
 // canonical returns the literal in its one form, in which 8 and 8.0 are the same.
 func (c Condition) canonical() (string, error) {
-	v, err := decodeJSON([]byte(c.Literal))
+	v, err := strictjson.Decode([]byte(c.Literal))
 	if err != nil {
 		return "", err
 	}

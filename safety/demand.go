@@ -14,6 +14,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
 )
 
 // Need is a condition on one attribute of one entity as it was when approval was asked for.
@@ -137,11 +138,11 @@ func selected(document any, start string, c Condition) ([]any, error) {
 	if err = errors.Join(err, pathErr); err != nil {
 		return nil, err
 	}
-	node, err := selectOne(from, document)
+	node, err := strictjson.SelectOne(from, document)
 	if err != nil {
 		return nil, err
 	}
-	v, err := selectOne(path, node)
+	v, err := strictjson.SelectOne(path, node)
 	switch {
 	case err != nil:
 		return nil, err

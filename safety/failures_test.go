@@ -57,7 +57,6 @@ var failures = []struct {
 	{"error", safety.ReasonError, answering(safety.State{}, errors.New("boom")), nil},
 	{"error beside a good answer", safety.ReasonError, answering(safety.State{Attributes: fine, AsOf: epoch}, errors.New("boom")), nil},
 	{"nil checker function", safety.ReasonError, checkerOf(nil), nil},
-	{"nil HTTP checker", safety.ReasonError, func(cfg *safety.GuardConfig) { cfg.Checkers["Product"] = (*safety.HTTPChecker)(nil) }, nil},
 	{"only the agent can ask", safety.ReasonNeedsAgent, answering(safety.State{}, &safety.AnswerError{Reason: safety.ReasonNeedsAgent, Err: errors.New("elsewhere")}), nil},
 	{"an error that does not name its reason", safety.ReasonError, answering(safety.State{}, &safety.AnswerError{Err: errors.New("x")}), nil},
 	{"an error with a reason", safety.ReasonTypeMismatch,

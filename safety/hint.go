@@ -73,7 +73,7 @@ func sentences(list ...string) string {
 
 // ownHint returns what the tool says in at most limit bytes.
 func ownHint(own string, limit int) string {
-	own = strings.TrimSpace(visible(own))
+	own = strings.TrimSpace(clip.Visible(own))
 	if whole := clip.Text(own, limit-len(".")); !forges(own) && strings.Count(whole, `"`)%2 == 0 {
 		if whole != "" && !strings.ContainsAny(whole[len(whole)-1:], ".!?") {
 			whole += "."
@@ -304,7 +304,7 @@ func firstOf(items []string, total int) string {
 // word returns a name or a value so that it cannot be taken for anything else: one plain word
 // as it is, and anything else in quotes. A long one is cut.
 func word(s string) string {
-	s = clip.Text(strings.TrimSpace(visible(s)), maxWord)
+	s = clip.Text(strings.TrimSpace(clip.Visible(s)), maxWord)
 	if last, _ := utf8.DecodeLastRuneInString(s); strings.ContainsRune(".,:", last) || strings.Contains(s, " ") || strings.ContainsFunc(s, odd) {
 		return quoted(s)
 	}
@@ -314,7 +314,7 @@ func word(s string) string {
 // clause returns a few words so that they cannot be taken for anything else: plain words as
 // they are, and anything else in quotes. A long text is cut.
 func clause(s string) string {
-	s = clip.Text(strings.Join(strings.Fields(visible(s)), " "), maxWord)
+	s = clip.Text(strings.Join(strings.Fields(clip.Visible(s)), " "), maxWord)
 	if strings.Contains(s, ". ") || strings.ContainsFunc(s, odd) {
 		return quoted(s)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
 )
 
 // checkApproval makes the check of an approval: its entities with the values seen
@@ -107,7 +108,7 @@ func (g *Guard) begin(s Session, approvalID string) (inquiry, error) {
 // acts sets the action that is checked.
 func (q *inquiry) acts(tool string, d Decision) {
 	q.tool, q.decision = tool, d
-	q.arguments = sync.OnceValues(func() (any, error) { return decodeJSON([]byte(d.Args)) })
+	q.arguments = sync.OnceValues(func() (any, error) { return strictjson.Decode([]byte(d.Args)) })
 }
 
 // require adds e to what is checked, of which the record says later what it did not say

@@ -79,12 +79,6 @@ func TestZeroValuesDeny(t *testing.T) {
 	if _, err := safety.CheckerFunc(nil).Check(ctx, strava); err == nil {
 		t.Error("a nil checker function answers")
 	}
-	if _, err := (*safety.HTTPChecker)(nil).Check(ctx, strava); err == nil {
-		t.Error("a nil HTTP checker answers")
-	}
-	if _, err := new(safety.HTTPChecker).Check(ctx, strava); err == nil {
-		t.Error("a zero HTTP checker answers")
-	}
 }
 
 func TestNewGuardRefuses(t *testing.T) {

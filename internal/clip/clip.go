@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package clip bounds what is kept or repeated of texts that others wrote: servers,
-// models, files of configuration.
+// models, files of configuration. It keeps such a text from forging the lines around it.
 package clip
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -27,4 +28,15 @@ func Text(s string, limit int) string {
 		end--
 	}
 	return s[:end] + mark
+}
+
+// Visible returns s in one line that is read in the order of its characters. Errors and values
+// may hold line breaks, which would forge a line of a summary, and marks that reverse text.
+func Visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }

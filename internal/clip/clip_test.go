@@ -34,3 +34,18 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestVisible(t *testing.T) {
+	for s, want := range map[string]string{
+		"":                            "",
+		"price of Strava: $40,000 ü😀": "price of Strava: $40,000 ü😀",
+		"a\r\nb\tc\x00\x7f\u0085d":    "a  b c   d",
+		"a\u2028b\u2029c":             "a b c",
+		"a\u202eb\u2066c\u200fd":      "a b c d",
+		"a\xff\xfeb":                  "a\ufffdb",
+	} {
+		if got := clip.Visible(s); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", s, got, want)
+		}
+	}
+}

@@ -18,12 +18,25 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	cgsource "github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 // featureChecker is the label sdk_feature of the queries of a [Checker].
 const featureChecker = "checker"
+
+// Attribute says in which column an attribute is and what it is.
+type Attribute struct {
+	// Column is the name of the column, as the query gives it. NULL means that the answer
+	// does not have the attribute.
+	Column string
+	// Kind is the kind of the value. Conversion is strict: a text is no boolean. The
+	// integers 0 and 1 are.
+	Kind entity.Kind
+	// Currency is the currency of an amount of money that names none.
+	Currency string
+}
 
 // CheckerConfig configures a [Checker].
 type CheckerConfig struct {
@@ -34,15 +47,17 @@ type CheckerConfig struct {
 	// Query is the query for one entity, with a ? for each parameter. It must give
 	// exactly one row. Required.
 	Query string
-	// Args are the arguments of the parameters, see [safety.SQLConfig]. Amounts of money
-	// and numbers with a fraction are exact texts: compare CAST(? AS NUMERIC).
+	// Args are the arguments of the parameters, in order. In each of them {value}, {type} and
+	// {attributes.NAME} stand for those of the entity. They are never part of the query. An
+	// argument that is one attribute and nothing else has its type. Amounts of money and
+	// numbers with a fraction are exact texts: compare CAST(? AS NUMERIC).
 	Args []string
 	// Attributes says what to read. At least one is required. NUMERIC and BIGNUMERIC are
 	// read exactly.
-	Attributes map[string]safety.SQLAttribute
-	// AsOf is [safety.AsOfFetch] (default) for the time the query was sent, or the name
-	// of a column of type TIMESTAMP. Where a pipeline fills the table, AsOfFetch is
-	// wrong: the answer is as old as the last load.
+	Attributes map[string]Attribute
+	// AsOf is "fetch" (default) for the time the query was sent, or the name of a column of
+	// type TIMESTAMP. Where a pipeline fills the table, "fetch" is wrong: the answer is as
+	// old as the last load.
 	AsOf string
 	// Version is the name of a column with the revision of the row; "" for none.
 	Version string
@@ -56,7 +71,7 @@ type CheckerConfig struct {
 	// Client are options of the client, such as credentials. Default: what the
 	// environment says.
 	Client []option.ClientOption
-	// Now is the clock of AsOfFetch. Default [time.Now].
+	// Now is the clock of "fetch". Default [time.Now].
 	Now func() time.Time
 }
 
@@ -91,9 +106,13 @@ func NewChecker(ctx context.Context, cfg CheckerConfig) (*Checker, error) {
 	q.labels = map[string]string{"sdk": "contextgraph", "sdk_version": version(), "sdk_surface": "go", "sdk_feature": featureChecker}
 	maps.Copy(q.labels, cfg.Labels)
 	db := sql.OpenDB(q)
-	checker, err := safety.SQL(safety.SQLConfig{
+	attributes := make(map[string]cgsource.SQLAttribute, len(cfg.Attributes))
+	for name, a := range cfg.Attributes {
+		attributes[name] = cgsource.SQLAttribute(a)
+	}
+	checker, err := cgsource.SQL(cgsource.SQLConfig{
 		Database: db, Name: cfg.Project, Kind: safety.OriginBigQuery, Query: cfg.Query, Args: cfg.Args,
-		Attributes: cfg.Attributes, AsOf: cfg.AsOf, Version: cfg.Version, Now: cfg.Now,
+		Attributes: attributes, AsOf: cfg.AsOf, Version: cfg.Version, Now: cfg.Now,
 	})
 	if err = errors.Join(append(errs, err)...); err == nil {
 		// A client keeps the context it is made with.

@@ -66,7 +66,7 @@ func placementChecker(t *testing.T, a *answering, change func(*bigquery.CheckerC
 	cfg := bigquery.CheckerConfig{
 		Project: "billing", Location: "EU", Query: "SELECT * FROM ads.placements WHERE name = ? AND price <= CAST(? AS NUMERIC)",
 		Args: []string{"{value}", "{attributes.price}"},
-		Attributes: map[string]safety.SQLAttribute{
+		Attributes: map[string]bigquery.Attribute{
 			"price":        {Column: "price", Kind: entity.KindMoney, Currency: "USD"},
 			"availability": {Column: "available", Kind: entity.KindBool},
 			"day":          {Column: "day", Kind: entity.KindText},

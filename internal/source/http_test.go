@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package safety_test
+package source_test
 
 import (
 	"context"
@@ -15,15 +15,16 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/google/go-cmp/cmp"
 )
 
 // placement is a configuration for answers like {"price": 40000, "available": true}.
-func placement(base string) safety.HTTPConfig {
-	return safety.HTTPConfig{
+func placement(base string) source.HTTPConfig {
+	return source.HTTPConfig{
 		URL: base + "/v1/placements/{value}",
-		Attributes: map[string]safety.HTTPAttribute{
+		Attributes: map[string]source.HTTPAttribute{
 			"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"},
 			"availability": {Path: "$.available", Kind: entity.KindBool},
 		},
@@ -31,9 +32,9 @@ func placement(base string) safety.HTTPConfig {
 	}
 }
 
-func httpChecker(t *testing.T, cfg safety.HTTPConfig) *safety.HTTPChecker {
+func httpChecker(t *testing.T, cfg source.HTTPConfig) *source.HTTPChecker {
 	t.Helper()
-	c, err := safety.NewHTTPChecker(cfg)
+	c, err := source.NewHTTPChecker(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,14 +65,14 @@ func TestHTTPChecker(t *testing.T) {
 		wantVersion   string
 	}{
 		{"", "", epoch, ""},
-		{safety.AsOfFetch, "", epoch, ""},
-		{safety.AsOfDateHeader, safety.VersionETag, epoch.Add(-2 * time.Second), `"v7"`},
+		{source.AsOfFetch, "", epoch, ""},
+		{source.AsOfDateHeader, source.VersionETag, epoch.Add(-2 * time.Second), `"v7"`},
 		{"$.as_of", "$.rev", epoch.Add(-time.Second), "8"},
 	} {
 		cfg := placement(url)
 		cfg.Client, cfg.AsOf, cfg.Version, cfg.Headers = client, test.asOf, test.version, map[string]string{"Authorization": "Bearer x"}
-		cfg.Attributes["note"] = safety.HTTPAttribute{Path: "$.note", Kind: entity.KindText}
-		cfg.Attributes["gone"] = safety.HTTPAttribute{Path: "$.gone", Kind: entity.KindText}
+		cfg.Attributes["note"] = source.HTTPAttribute{Path: "$.note", Kind: entity.KindText}
+		cfg.Attributes["gone"] = source.HTTPAttribute{Path: "$.gone", Kind: entity.KindText}
 		got, err := httpChecker(t, cfg).Check(t.Context(), strava)
 		if err != nil {
 			t.Fatal(err)
@@ -82,6 +83,16 @@ func TestHTTPChecker(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("as of %q, version %q (-want +got):\n%s", test.asOf, test.version, diff)
 		}
+	}
+}
+
+// A checker that nobody made denies.
+func TestHTTPCheckerNotMade(t *testing.T) {
+	for _, c := range []*source.HTTPChecker{nil, new(source.HTTPChecker)} {
+		if _, err := c.Check(t.Context(), strava); err == nil || !strings.Contains(err.Error(), "was not made by NewHTTPChecker") {
+			t.Errorf("error %v", err)
+		}
+		wantFailure(t, check(t, c), safety.ReasonError)
 	}
 }
 
@@ -108,7 +119,7 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		status int
 		header http.Header
 		body   string
-		change func(*safety.HTTPConfig)
+		change func(*source.HTTPConfig)
 		want   string // in the error
 	}{
 		"created":             {status: 201, body: good, want: "201"},
@@ -120,7 +131,7 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		"server error":        {status: 500, body: good, want: "500"},
 		"unavailable":         {status: 503, body: good, want: "503"},
 		"too long":            {status: 200, body: good + strings.Repeat(" ", 1<<20), want: "longer than 1048576"},
-		"too long by one":     {status: 200, body: good + " ", change: func(c *safety.HTTPConfig) { c.MaxBody = int64(len(good)) }, want: "longer than"},
+		"too long by one":     {status: 200, body: good + " ", change: func(c *source.HTTPConfig) { c.MaxBody = int64(len(good)) }, want: "longer than"},
 		"nothing":             {status: 200, want: "EOF"},
 		"no JSON":             {status: 200, body: `<html>`, want: "invalid character"},
 		"half JSON":           {status: 200, body: `{"price": 40000`, want: "unexpected EOF"},
@@ -140,9 +151,9 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		"number for a time":   {status: 200, body: `{"as_of": 1768820413}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
 		"time without zone":   {status: 200, body: `{"as_of": "2026-01-19T11:00:12"}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
 		"two times":           {status: 200, body: `{"as_of": ["2026-01-19T11:00:12Z", "2026-01-19T11:00:12Z"]}`, change: asOf("$.as_of[*]"), want: "2 values"},
-		"no date":             {status: 200, body: good, change: asOf(safety.AsOfDateHeader), want: "Date header"},
-		"bad date":            {status: 200, header: http.Header{"Date": {"today"}}, body: good, change: asOf(safety.AsOfDateHeader), want: "Date header"},
-		"no etag":             {status: 200, body: good, change: version(safety.VersionETag), want: "version at etag: nothing there"},
+		"no date":             {status: 200, body: good, change: asOf(source.AsOfDateHeader), want: "Date header"},
+		"bad date":            {status: 200, header: http.Header{"Date": {"today"}}, body: good, change: asOf(source.AsOfDateHeader), want: "Date header"},
+		"no etag":             {status: 200, body: good, change: version(source.VersionETag), want: "version at etag: nothing there"},
 		"no version":          {status: 200, body: good, change: version("$.rev"), want: "version at $.rev"},
 		"object for version":  {status: 200, body: `{"rev": {}}`, change: version("$.rev"), want: "version at $.rev"},
 		"empty version":       {status: 200, body: `{"rev": ""}`, change: version("$.rev"), want: "nothing there"},
@@ -163,8 +174,7 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 			if test.change != nil {
 				test.change(&cfg)
 			}
-			b := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava)
-			r := b.check()
+			r := check(t, httpChecker(t, cfg))
 			if r.IsSafeToApprove() || !r.CheckFailed() || !strings.Contains(r.Summary(), test.want) {
 				t.Errorf("want a failure about %q\n%s", test.want, r.Summary())
 			}
@@ -172,20 +182,22 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 	}
 }
 
-func path(p string) func(*safety.HTTPConfig) {
-	return func(c *safety.HTTPConfig) {
-		c.Attributes["price"] = safety.HTTPAttribute{Path: p, Kind: entity.KindMoney, Currency: "USD"}
+func path(p string) func(*source.HTTPConfig) {
+	return func(c *source.HTTPConfig) {
+		c.Attributes["price"] = source.HTTPAttribute{Path: p, Kind: entity.KindMoney, Currency: "USD"}
 	}
 }
-func asOf(s string) func(*safety.HTTPConfig)    { return func(c *safety.HTTPConfig) { c.AsOf = s } }
-func version(s string) func(*safety.HTTPConfig) { return func(c *safety.HTTPConfig) { c.Version = s } }
+func asOf(s string) func(*source.HTTPConfig)    { return func(c *source.HTTPConfig) { c.AsOf = s } }
+func version(s string) func(*source.HTTPConfig) { return func(c *source.HTTPConfig) { c.Version = s } }
 
 // What is wrong with one attribute does not hide what is known of the other.
 func TestHTTPCheckerKeepsDrift(t *testing.T) {
 	cfg := placement("http://ads.example")
 	cfg.Client = replying(200, nil, strings.NewReader(`{"price": "??", "available": false}`))
-	r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava).check()
-	wantDrift(t, r, safety.InventoryDepleted)
+	r := check(t, httpChecker(t, cfg))
+	if a := r.Alerts(); r.Verdict() != safety.Drift || len(a) != 1 || a[0].Drift != safety.InventoryDepleted {
+		t.Errorf("alerts %v, want that it is not available\n%s", a, r.Summary())
+	}
 	wantFailure(t, r, safety.ReasonTypeMismatch)
 }
 
@@ -193,7 +205,7 @@ func TestHTTPCheckerKeepsDrift(t *testing.T) {
 func TestHTTPCheckerReasons(t *testing.T) {
 	for name, test := range map[string]struct {
 		body   string
-		change func(*safety.HTTPConfig)
+		change func(*source.HTTPConfig)
 		want   string
 	}{
 		"another type":   {`{"price": 40000, "available": "true"}`, nil, safety.ReasonTypeMismatch},
@@ -201,7 +213,7 @@ func TestHTTPCheckerReasons(t *testing.T) {
 		"null":           {`{"price": null, "available": true}`, nil, safety.ReasonMissingAttribute},
 		"no time":        {`{"price": 40000, "available": true}`, asOf("$.at"), safety.ReasonNoAsOf},
 		"no version":     {`{"price": 40000, "available": true}`, version("$.rev"), safety.ReasonMissingAttribute},
-		"no ETag":        {`{"price": 40000, "available": true}`, version(safety.VersionETag), safety.ReasonMissingAttribute},
+		"no ETag":        {`{"price": 40000, "available": true}`, version(source.VersionETag), safety.ReasonMissingAttribute},
 		"no JSON":        {`price`, nil, safety.ReasonError},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +222,7 @@ func TestHTTPCheckerReasons(t *testing.T) {
 			if test.change != nil {
 				test.change(&cfg)
 			}
-			r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava).check()
+			r := check(t, httpChecker(t, cfg))
 			if r.Verdict() != safety.CheckFailed {
 				t.Error(r.Summary())
 			}
@@ -300,9 +312,7 @@ func TestHTTPCheckerAge(t *testing.T) {
 		cfg := placement("http://world.test")
 		cfg.AsOf = test.asOf
 		cfg.Client = replying(http.StatusOK, header, strings.NewReader(`{"price": 40000, "available": true, "as_of": "2026-01-19T11:00:13Z"}`))
-		b := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava)
-		b.ask()
-		r := b.check()
+		r := check(t, httpChecker(t, cfg))
 		if test.want == "" {
 			if !r.IsSafeToApprove() {
 				t.Errorf("%s: %s", name, r.Summary())

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package safety
+package source
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/theory/jsonpath"
 )
 
@@ -73,7 +74,7 @@ type HTTPConfig struct {
 	Now func() time.Time
 }
 
-// HTTPChecker is a [Checker] that asks an HTTP service with GET and reads JSON. Only
+// HTTPChecker is a [safety.Checker] that asks an HTTP service with GET and reads JSON. Only
 // status 200 is an answer. It is safe for concurrent use.
 type HTTPChecker struct {
 	url        urlTemplate
@@ -181,17 +182,17 @@ func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 
 // Check asks the service for the state of e. An answer that is not understood in full
 // is an error, beside which the attributes that were understood are returned.
-func (c *HTTPChecker) Check(ctx context.Context, e entity.Canonical) (State, error) {
+func (c *HTTPChecker) Check(ctx context.Context, e entity.Canonical) (safety.State, error) {
 	if c == nil || c.url == "" {
-		return State{}, errors.New("the HTTP checker was not made by NewHTTPChecker")
+		return safety.State{}, errors.New("the HTTP checker was not made by NewHTTPChecker")
 	}
 	address, err := c.url.expand(e)
 	if err != nil {
-		return State{}, err
+		return safety.State{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return State{}, fmt.Errorf("making the request: %w", err)
+		return safety.State{}, fmt.Errorf("making the request: %w", err)
 	}
 	name, _, _ := strings.Cut(address, "?") // a query may hold a secret
 	req.Header.Set("Accept", "application/json")
@@ -205,18 +206,18 @@ func (c *HTTPChecker) Check(ctx context.Context, e entity.Canonical) (State, err
 		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = inner.Err // the text around it has the whole URL
 		}
-		return State{}, fmt.Errorf("GET %s: %w", name, err)
+		return safety.State{}, fmt.Errorf("GET %s: %w", name, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return State{}, fmt.Errorf("GET %s: status %s is no answer; only 200 is", name, resp.Status)
+		return safety.State{}, fmt.Errorf("GET %s: status %s is no answer; only 200 is", name, resp.Status)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, c.maxBody+1))
 	if err != nil {
-		return State{}, fmt.Errorf("GET %s: reading the answer: %w", name, err)
+		return safety.State{}, fmt.Errorf("GET %s: reading the answer: %w", name, err)
 	}
 	if int64(len(body)) > c.maxBody {
-		return State{}, fmt.Errorf("GET %s: the answer is longer than %d bytes", name, c.maxBody)
+		return safety.State{}, fmt.Errorf("GET %s: the answer is longer than %d bytes", name, c.maxBody)
 	}
 	s, err := c.decode(body, resp.Header, fetched)
 	if err != nil {

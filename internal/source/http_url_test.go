@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package safety_test
+package source_test
 
 import (
 	"io"
@@ -10,51 +10,51 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/safety"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 )
 
 func TestNewHTTPCheckerRefuses(t *testing.T) {
 	for _, test := range []struct {
 		want  string
-		spoil func(*safety.HTTPConfig)
+		spoil func(*source.HTTPConfig)
 	}{
-		{"host", func(c *safety.HTTPConfig) { c.URL = "" }},
-		{"host", func(c *safety.HTTPConfig) { c.URL = "ftp://ads.example/x" }},
-		{"host", func(c *safety.HTTPConfig) { c.URL = "http:///x" }},
-		{"host", func(c *safety.HTTPConfig) { c.URL = "/v1/{value}" }},
-		{"URL", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/%zz" }},
-		{"URL", func(c *safety.HTTPConfig) { c.URL = "http://u:p@ads.example/%zz" }},
-		{"credentials", func(c *safety.HTTPConfig) { c.URL = "http://u:p@ads.example/x" }},
-		{"fragment", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/x#{value}" }},
-		{"fragment", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/x#" }},
-		{"braces", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/{value" }},
-		{"braces", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/value}" }},
-		{"segments", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/a/../{value}" }},
-		{"host must not", func(c *safety.HTTPConfig) { c.URL = "http://{value}.example/x" }},
-		{"host must not", func(c *safety.HTTPConfig) { c.URL = "http://{value}" }},
-		{"host must not", func(c *safety.HTTPConfig) { c.URL = "http://a{value}?x" }},
-		{"{name}", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/{name}" }},
-		{"{}", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/{}" }},
-		{"{attributes.}", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/{attributes.}" }},
-		{"{attributes.A b}", func(c *safety.HTTPConfig) { c.URL = "http://ads.example/{attributes.A b}" }},
-		{`header "A b"`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"A b": "x"} }},
-		{`header ""`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"": "x"} }},
-		{`header "A"`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"A": "x\r\nB: y"} }},
-		{`header "host": the client sets it`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"host": "x"} }},
-		{`header "Accept-Encoding"`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"Accept-Encoding": "br"} }},
-		{`headers "X-Key" and "x-key" are one`, func(c *safety.HTTPConfig) { c.Headers = map[string]string{"x-key": "1", "X-Key": "2"} }},
-		{"Attributes is empty", func(c *safety.HTTPConfig) { c.Attributes = nil }},
-		{`attribute "price": Kind`, func(c *safety.HTTPConfig) { c.Attributes["price"] = safety.HTTPAttribute{Path: "$.x"} }},
-		{`attribute "price"`, func(c *safety.HTTPConfig) {
-			c.Attributes["price"] = safety.HTTPAttribute{Path: "x", Kind: entity.KindText}
+		{"host", func(c *source.HTTPConfig) { c.URL = "" }},
+		{"host", func(c *source.HTTPConfig) { c.URL = "ftp://ads.example/x" }},
+		{"host", func(c *source.HTTPConfig) { c.URL = "http:///x" }},
+		{"host", func(c *source.HTTPConfig) { c.URL = "/v1/{value}" }},
+		{"URL", func(c *source.HTTPConfig) { c.URL = "http://ads.example/%zz" }},
+		{"URL", func(c *source.HTTPConfig) { c.URL = "http://u:p@ads.example/%zz" }},
+		{"credentials", func(c *source.HTTPConfig) { c.URL = "http://u:p@ads.example/x" }},
+		{"fragment", func(c *source.HTTPConfig) { c.URL = "http://ads.example/x#{value}" }},
+		{"fragment", func(c *source.HTTPConfig) { c.URL = "http://ads.example/x#" }},
+		{"braces", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{value" }},
+		{"braces", func(c *source.HTTPConfig) { c.URL = "http://ads.example/value}" }},
+		{"segments", func(c *source.HTTPConfig) { c.URL = "http://ads.example/a/../{value}" }},
+		{"host must not", func(c *source.HTTPConfig) { c.URL = "http://{value}.example/x" }},
+		{"host must not", func(c *source.HTTPConfig) { c.URL = "http://{value}" }},
+		{"host must not", func(c *source.HTTPConfig) { c.URL = "http://a{value}?x" }},
+		{"{name}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{name}" }},
+		{"{}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{}" }},
+		{"{attributes.}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{attributes.}" }},
+		{"{attributes.A b}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{attributes.A b}" }},
+		{`header "A b"`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"A b": "x"} }},
+		{`header ""`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"": "x"} }},
+		{`header "A"`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"A": "x\r\nB: y"} }},
+		{`header "host": the client sets it`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"host": "x"} }},
+		{`header "Accept-Encoding"`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"Accept-Encoding": "br"} }},
+		{`headers "X-Key" and "x-key" are one`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"x-key": "1", "X-Key": "2"} }},
+		{"Attributes is empty", func(c *source.HTTPConfig) { c.Attributes = nil }},
+		{`attribute "price": Kind`, func(c *source.HTTPConfig) { c.Attributes["price"] = source.HTTPAttribute{Path: "$.x"} }},
+		{`attribute "price"`, func(c *source.HTTPConfig) {
+			c.Attributes["price"] = source.HTTPAttribute{Path: "x", Kind: entity.KindText}
 		}},
-		{"AsOf", func(c *safety.HTTPConfig) { c.AsOf = "now" }},
-		{"Version", func(c *safety.HTTPConfig) { c.Version = "ETag" }},
-		{"MaxBody", func(c *safety.HTTPConfig) { c.MaxBody = -1 }},
+		{"AsOf", func(c *source.HTTPConfig) { c.AsOf = "now" }},
+		{"Version", func(c *source.HTTPConfig) { c.Version = "ETag" }},
+		{"MaxBody", func(c *source.HTTPConfig) { c.MaxBody = -1 }},
 	} {
 		cfg := placement("http://ads.example")
 		test.spoil(&cfg)
-		c, err := safety.NewHTTPChecker(cfg)
+		c, err := source.NewHTTPChecker(cfg)
 		if c != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want an error about %s", cfg.URL, err, test.want)
 		}
@@ -62,7 +62,7 @@ func TestNewHTTPCheckerRefuses(t *testing.T) {
 			t.Errorf("the error shows the password: %v", err)
 		}
 	}
-	if _, err := safety.NewHTTPChecker(safety.HTTPConfig{URL: "x", AsOf: "y"}); err == nil || strings.Count(err.Error(), "\n") != 2 {
+	if _, err := source.NewHTTPChecker(source.HTTPConfig{URL: "x", AsOf: "y"}); err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("not every error is named: %v", err)
 	}
 }
@@ -116,7 +116,7 @@ func FuzzHTTPAnswer(f *testing.F) {
 		f.Add([]byte(seed), "Mon, 19 Jan 2026 11:00:11 GMT", `"v"`)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, date, etag string) {
-		for _, asOf := range []string{"$.as_of", safety.AsOfDateHeader} {
+		for _, asOf := range []string{"$.as_of", source.AsOfDateHeader} {
 			cfg := placement("http://ads.example")
 			cfg.AsOf, cfg.Version = asOf, "$..rev"
 			cfg.Client = replying(200, http.Header{"Date": {date}, "Etag": {etag}}, strings.NewReader(string(body)))
@@ -128,7 +128,7 @@ func FuzzHTTPAnswer(f *testing.F) {
 				}
 			}
 			cfg.Client = replying(200, http.Header{"Date": {date}, "Etag": {etag}}, strings.NewReader(string(body)))
-			r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = httpChecker(t, cfg) }, strava).check()
+			r := check(t, httpChecker(t, cfg))
 			complete := err == nil && s.Version != "" && s.Attributes["price"].Equal(usd("$40,000")) && s.Attributes["availability"].Equal(entity.Bool(true))
 			if r.IsSafeToApprove() && !complete {
 				t.Fatalf("safe with %v, %v", s, err)

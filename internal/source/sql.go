@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package safety
+package source
 
 import (
 	"cmp"
@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// SQLQuerier is what the checker of [SQL] needs of a database. A [*sql.DB] is one.
-type SQLQuerier interface {
+// Querier is what the checker of [SQL] needs of a database. A [*sql.DB] is one.
+type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
@@ -41,10 +42,10 @@ type SQLAttribute struct {
 // SQLConfig configures the checker of [SQL].
 type SQLConfig struct {
 	// Database is asked. Required. The checker never closes it.
-	Database SQLQuerier
+	Database Querier
 	// Name names the database in errors and reports. Default "database".
 	Name string
-	// Kind is the kind of the database in reports. Default [OriginSQL].
+	// Kind is the kind of the database in reports. Default [safety.OriginSQL].
 	Kind string
 	// Query is the query for one entity, with parameters as the driver writes them
 	// (?, $1, @p1). It must give exactly one row. Required.
@@ -67,23 +68,23 @@ type SQLConfig struct {
 	Now func() time.Time
 }
 
-// sqlChecker is a [Checker] that asks a database.
+// sqlChecker is a [safety.Checker] that asks a database.
 type sqlChecker struct {
 	SQLConfig
 	args       []sqlArg
 	attributes []string // sorted names
 }
 
-// SQL returns a [Checker] that asks a database with one query for each entity, or an
+// SQL returns a [safety.Checker] that asks a database with one query for each entity, or an
 // error that names every field that is wrong. The query runs in a read-only transaction
 // where the database has them. Its answer is exactly one row, whose values are taken as
 // they are: an amount that comes as text is never rounded. The checker is safe for
 // concurrent use.
-func SQL(cfg SQLConfig) (Checker, error) {
+func SQL(cfg SQLConfig) (safety.Checker, error) {
 	var errs []error
 	c := &sqlChecker{SQLConfig: cfg}
 	c.Attributes = maps.Clone(cfg.Attributes)
-	c.Name, c.Kind, c.AsOf = cmp.Or(cfg.Name, "database"), cmp.Or(cfg.Kind, OriginSQL), cmp.Or(cfg.AsOf, AsOfFetch)
+	c.Name, c.Kind, c.AsOf = cmp.Or(cfg.Name, "database"), cmp.Or(cfg.Kind, safety.OriginSQL), cmp.Or(cfg.AsOf, AsOfFetch)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -119,25 +120,25 @@ func SQL(cfg SQLConfig) (Checker, error) {
 	return c, nil
 }
 
-// Check implements [Checker].
-func (c *sqlChecker) Check(ctx context.Context, e entity.Canonical) (State, error) {
+// Check implements [safety.Checker].
+func (c *sqlChecker) Check(ctx context.Context, e entity.Canonical) (safety.State, error) {
 	args := make([]any, len(c.args))
 	for i, a := range c.args {
 		var err error
 		if args[i], err = a.of(e); err != nil {
-			return State{}, fmt.Errorf("%s: argument %d: %w", c.Name, i+1, err)
+			return safety.State{}, fmt.Errorf("%s: argument %d: %w", c.Name, i+1, err)
 		}
 	}
 	asked := c.Now()
 	s, err := c.ask(ctx, args, asked)
-	s.Origins = []Origin{{Kind: c.Kind, Name: c.Name, LatencyMS: c.Now().Sub(asked).Milliseconds()}}
+	s.Origins = []safety.Origin{{Kind: c.Kind, Name: c.Name, LatencyMS: c.Now().Sub(asked).Milliseconds()}}
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return s, nil
 }
 
-func (c *sqlChecker) ask(ctx context.Context, args []any, asked time.Time) (State, error) {
+func (c *sqlChecker) ask(ctx context.Context, args []any, asked time.Time) (safety.State, error) {
 	from := c.Database
 	if db, ok := c.Database.(sqlBeginner); ok {
 		// A driver without read-only transactions says so with an error of its own; a
@@ -149,12 +150,12 @@ func (c *sqlChecker) ask(ctx context.Context, args []any, asked time.Time) (Stat
 	}
 	rows, err := from.QueryContext(ctx, c.Query, args...)
 	if err != nil {
-		return State{}, err
+		return safety.State{}, err
 	}
 	defer rows.Close()
 	row, err := oneRow(rows)
 	if err != nil {
-		return State{}, err
+		return safety.State{}, err
 	}
 	return c.read(row, asked)
 }
@@ -169,7 +170,7 @@ func oneRow(rows *sql.Rows) (sqlRow, error) {
 		if err := rows.Err(); err != nil {
 			return nil, fmt.Errorf("reading the row: %w", err)
 		}
-		return nil, &AnswerError{ReasonEmptyAnswer, errors.New("the query gave no row; it has to give exactly one")}
+		return nil, &safety.AnswerError{Reason: safety.ReasonEmptyAnswer, Err: errors.New("the query gave no row; it has to give exactly one")}
 	}
 	values := make([]any, len(columns))
 	into := make([]any, len(columns))
@@ -192,15 +193,15 @@ func oneRow(rows *sql.Rows) (sqlRow, error) {
 
 // read understands a row. What it does not understand is an error; what it does
 // understand is in the state.
-func (c *sqlChecker) read(row sqlRow, asked time.Time) (State, error) {
+func (c *sqlChecker) read(row sqlRow, asked time.Time) (safety.State, error) {
 	var errs []error
-	s := State{Attributes: make(map[string]entity.Value, len(c.attributes)), AsOf: asked}
+	s := safety.State{Attributes: make(map[string]entity.Value, len(c.attributes)), AsOf: asked}
 	for _, name := range c.attributes {
 		a := c.Attributes[name]
 		v, err := row.value(a.Column, a.Kind, a.Currency)
 		switch {
 		case err != nil:
-			errs = append(errs, &AnswerError{ReasonTypeMismatch, fmt.Errorf("%s in column %s: %w", name, a.Column, err)})
+			errs = append(errs, &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: fmt.Errorf("%s in column %s: %w", name, a.Column, err)})
 		case !v.IsZero():
 			s.Attributes[name] = v
 		}
@@ -211,14 +212,14 @@ func (c *sqlChecker) read(row sqlRow, asked time.Time) (State, error) {
 			err = errNull
 		}
 		if err != nil {
-			errs = append(errs, &AnswerError{ReasonNoAsOf, fmt.Errorf("as-of in column %s: %w", c.AsOf, err)})
+			errs = append(errs, &safety.AnswerError{Reason: safety.ReasonNoAsOf, Err: fmt.Errorf("as-of in column %s: %w", c.AsOf, err)})
 		}
 		s.AsOf, _ = v.AsTime()
 	}
 	if c.Version != "" {
 		var err error
 		if s.Version, err = row.version(c.Version); err != nil {
-			errs = append(errs, &AnswerError{ReasonMissingAttribute, fmt.Errorf("version in column %s: %w", c.Version, err)})
+			errs = append(errs, &safety.AnswerError{Reason: safety.ReasonMissingAttribute, Err: fmt.Errorf("version in column %s: %w", c.Version, err)})
 		}
 	}
 	return s, errors.Join(errs...)

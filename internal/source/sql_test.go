@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package safety_test
+package source_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/google/go-cmp/cmp"
 )
@@ -24,10 +25,10 @@ func placementTable() *fakeDB {
 }
 
 // placementQuery is a configuration for it.
-func placementQuery(db safety.SQLQuerier) safety.SQLConfig {
-	return safety.SQLConfig{
+func placementQuery(db source.Querier) source.SQLConfig {
+	return source.SQLConfig{
 		Database: db, Name: "ads", Query: "SELECT price, available FROM placements WHERE name = ?", Args: []string{"{value}"},
-		Attributes: map[string]safety.SQLAttribute{
+		Attributes: map[string]source.SQLAttribute{
 			"price":        {Column: "price", Kind: entity.KindMoney, Currency: "USD"},
 			"availability": {Column: "available", Kind: entity.KindBool},
 		},
@@ -35,9 +36,9 @@ func placementQuery(db safety.SQLQuerier) safety.SQLConfig {
 	}
 }
 
-func sqlChecker(t testing.TB, cfg safety.SQLConfig) safety.Checker {
+func sqlChecker(t testing.TB, cfg source.SQLConfig) safety.Checker {
 	t.Helper()
-	c, err := safety.SQL(cfg)
+	c, err := source.SQL(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestSQLReadsValues(t *testing.T) {
 	} {
 		f := &fakeDB{columns: []string{"v"}, rows: [][]driver.Value{{test.in}}}
 		cfg := placementQuery(f.open(t))
-		cfg.Attributes = map[string]safety.SQLAttribute{"a": {Column: "v", Kind: test.kind, Currency: test.currency}}
+		cfg.Attributes = map[string]source.SQLAttribute{"a": {Column: "v", Kind: test.kind, Currency: test.currency}}
 		got, err := sqlChecker(t, cfg).Check(t.Context(), strava)
 		var named *safety.AnswerError
 		if test.err != "" {
@@ -190,11 +191,17 @@ func TestSQLReadsValues(t *testing.T) {
 	}
 }
 
-func must(v entity.Value, err error) entity.Value {
-	if err != nil {
-		panic(err)
+// A text of the maximal length is read.
+func TestSQLTextOfMaximalLength(t *testing.T) {
+	for n, ok := range map[int]bool{64 << 10: true, 64<<10 + 1: false} {
+		f := &fakeDB{columns: []string{"name"}, rows: [][]driver.Value{{strings.Repeat("x", n)}}}
+		cfg := placementQuery(f.open(t))
+		cfg.Attributes = map[string]source.SQLAttribute{"name": {Column: "name", Kind: entity.KindText}}
+		_, err := sqlChecker(t, cfg).Check(t.Context(), strava)
+		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "a text of more than") {
+			t.Errorf("%d bytes: %v", n, err)
+		}
 	}
-	return v
 }
 
 // Whatever is not one row that is understood in full fails the check.
@@ -202,7 +209,7 @@ func TestSQLRefusesAnswers(t *testing.T) {
 	good := []driver.Value{"40000", true}
 	for name, test := range map[string]struct {
 		change func(*fakeDB)
-		cfg    func(*safety.SQLConfig)
+		cfg    func(*source.SQLConfig)
 		reason string
 		want   string // in the summary
 	}{
@@ -215,18 +222,18 @@ func TestSQLRefusesAnswers(t *testing.T) {
 		"NULL":               {func(f *fakeDB) { f.rows[0][0] = nil }, nil, safety.ReasonMissingAttribute, "price was seen as $40,000 and is not in the answer"},
 		"wrong type":         {func(f *fakeDB) { f.rows[0][1] = "yes" }, nil, safety.ReasonTypeMismatch, "availability in column available"},
 		"NaN":                {func(f *fakeDB) { f.rows[0][0] = math.NaN() }, nil, safety.ReasonTypeMismatch, "NaN"},
-		"no such column":     {nil, func(c *safety.SQLConfig) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives no column of that name, spelt the same; it gives available, price"},
+		"no such column":     {nil, func(c *source.SQLConfig) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives no column of that name, spelt the same; it gives available, price"},
 		"a column twice":     {func(f *fakeDB) { f.columns[1] = "price" }, nil, safety.ReasonTypeMismatch, "2 columns of that name"},
-		"NULL for a time":    {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *safety.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "it is NULL"},
-		"text for a time":    {nil, func(c *safety.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "RFC 3339"},
-		"NULL for a version": {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *safety.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "version in column price"},
-		"an empty version":   {func(f *fakeDB) { f.rows[0][0] = "" }, func(c *safety.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "the text is empty"},
-		"no such version":    {nil, func(c *safety.SQLConfig) { c.Version = "rev" }, safety.ReasonMissingAttribute, "version in column rev"},
-		"an argument":        {nil, func(c *safety.SQLConfig) { c.Args = []string{"{attributes.id}"} }, safety.ReasonError, "ads: argument 1"},
+		"NULL for a time":    {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *source.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "it is NULL"},
+		"text for a time":    {nil, func(c *source.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "RFC 3339"},
+		"NULL for a version": {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *source.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "version in column price"},
+		"an empty version":   {func(f *fakeDB) { f.rows[0][0] = "" }, func(c *source.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "the text is empty"},
+		"no such version":    {nil, func(c *source.SQLConfig) { c.Version = "rev" }, safety.ReasonMissingAttribute, "version in column rev"},
+		"an argument":        {nil, func(c *source.SQLConfig) { c.Args = []string{"{attributes.id}"} }, safety.ReasonError, "ads: argument 1"},
 		"a stale answer": {func(f *fakeDB) {
 			f.columns, f.rows[0] = append(f.columns, "at"), append(f.rows[0], epoch.Add(-time.Hour))
 		},
-			func(c *safety.SQLConfig) { c.AsOf = "at" }, safety.ReasonStaleAnswer, "more than 30s before"},
+			func(c *source.SQLConfig) { c.AsOf = "at" }, safety.ReasonStaleAnswer, "more than 30s before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := placementTable()
@@ -237,7 +244,7 @@ func TestSQLRefusesAnswers(t *testing.T) {
 			if test.cfg != nil {
 				test.cfg(&cfg)
 			}
-			r := newBench(t, func(g *safety.GuardConfig) { g.Checkers["Product"] = sqlChecker(t, cfg) }, strava).check()
+			r := check(t, sqlChecker(t, cfg))
 			if r.IsSafeToApprove() || !r.CheckFailed() || !strings.Contains(r.Summary(), test.want) {
 				t.Errorf("want a failure about %q\n%s", test.want, r.Summary())
 			}
@@ -283,9 +290,9 @@ func TestSQLQuerierAlone(t *testing.T) {
 }
 
 func TestSQLConfiguration(t *testing.T) {
-	_, err := safety.SQL(safety.SQLConfig{
+	_, err := source.SQL(source.SQLConfig{
 		Args:       []string{"{valeu}", "{value", "{attributes.}"},
-		Attributes: map[string]safety.SQLAttribute{"price": {Column: "p"}, "reach": {Kind: entity.KindNumber}},
+		Attributes: map[string]source.SQLAttribute{"price": {Column: "p"}, "reach": {Kind: entity.KindNumber}},
 	})
 	for _, want := range []string{
 		"Database is nil", "Query is missing", "argument 1: \"{valeu}\": {valeu} is not known", "argument 2: \"{value\": the braces do not match",
@@ -295,11 +302,11 @@ func TestSQLConfiguration(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := safety.SQL(safety.SQLConfig{}); err == nil || !strings.Contains(err.Error(), "Attributes is empty") {
+	if _, err := source.SQL(source.SQLConfig{}); err == nil || !strings.Contains(err.Error(), "Attributes is empty") {
 		t.Errorf("error %v", err)
 	}
 	// What sql.Open returns beside an error that nobody looked at.
-	if _, err := safety.SQL(placementQuery((*sql.DB)(nil))); err == nil || !strings.Contains(err.Error(), "Database is nil") {
+	if _, err := source.SQL(placementQuery((*sql.DB)(nil))); err == nil || !strings.Contains(err.Error(), "Database is nil") {
 		t.Errorf("error %v", err)
 	}
 	cfg := placementQuery(placementTable().open(t))

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package safety
+package source
 
 import (
 	"errors"
@@ -88,7 +88,7 @@ func (r sqlRow) version(column string) (string, error) {
 		return "", err
 	}
 	if t, ok := v.(time.Time); ok {
-		return stamp(t), nil
+		return t.UTC().Format(time.RFC3339Nano), nil
 	}
 	value, err := entity.FromAny(v, entity.KindText, "")
 	if err == nil && value.String() == "" {

@@ -1,0 +1,56 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/adk-contextgraph/contextgraph/internal/source"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Querier is a database that a checker asks. A [*sql.DB] is one. Where it has BeginTx as well,
+// the query runs in a read-only transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// HTTPChecker returns the checker that cfg describes, for [WithChecker] and Config.CheckFuncs.
+// It is the one that a configuration file gets for checkers[].http, with the same defaults. What
+// is wrong with cfg is reported all at once, as [ConfigError]s that name the fields. The checker
+// is safe for concurrent use.
+func HTTPChecker(cfg HTTPCheckerConfig) (safety.Checker, error) {
+	p := newProblems("")
+	cfg.check(p, keyPath{code: "HTTPCheckerConfig"})
+	if err := p.err(); err != nil {
+		return nil, fmt.Errorf("contextgraph: http checker:\n%w", err)
+	}
+	checker, err := source.NewHTTPChecker(cfg.withDefaults().config())
+	if err != nil {
+		return nil, fmt.Errorf("contextgraph: %w", err)
+	}
+	return checker, nil
+}
+
+// SQLChecker returns the checker that cfg describes, for [WithChecker] and Config.CheckFuncs. It
+// is the one that a configuration file gets for checkers[].sql, with the same defaults, and it
+// asks db. Here cfg.Database only names db in errors and reports; it defaults to "database".
+// What is wrong with cfg is reported all at once, as [ConfigError]s that name the fields. The
+// checker is safe for concurrent use and never closes db.
+func SQLChecker(db Querier, cfg SQLCheckerConfig) (safety.Checker, error) {
+	cfg.Database = cmp.Or(cfg.Database, "database")
+	p := newProblems("")
+	cfg.check(p, keyPath{code: "SQLCheckerConfig"})
+	if err := p.err(); err != nil {
+		return nil, fmt.Errorf("contextgraph: sql checker:\n%w", err)
+	}
+	checker, err := source.SQL(cfg.withDefaults().config(db))
+	if err != nil {
+		return nil, fmt.Errorf("contextgraph: %w", err)
+	}
+	return checker, nil
+}

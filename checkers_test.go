@@ -1,0 +1,131 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"database/sql"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// A checker of code has the defaults that one of a file has.
+func TestHTTPCheckerFromCode(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/p/Reels" || r.Header.Get("Authorization") != "Bearer abc" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", `"7"`)
+		io.WriteString(w, `{"name": "Reels"}`)
+	}))
+	defer server.Close()
+	cfg := HTTPCheckerConfig{
+		URL: server.URL + "/p/{value}", Headers: map[string]Secret{"Authorization": "Bearer abc"}, Version: "etag",
+		Attributes: map[string]AttributeConfig{"name": {Path: "$.name"}},
+	}
+	checker, err := HTTPChecker(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	got, err := checker.Check(t.Context(), entity.Canonical{Type: "Product", Value: "Reels"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.AsOf.Before(before) || got.AsOf.After(time.Now()) {
+		t.Errorf("as of %s, want the time it was fetched", got.AsOf)
+	}
+	got.AsOf = time.Time{}
+	if diff := cmp.Diff(safety.State{Attributes: map[string]entity.Value{"name": entity.Text("Reels")}, Version: `"7"`}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if cfg.AsOf != "" || cfg.Attributes["name"].Type != entity.KindNone {
+		t.Errorf("the configuration was changed: %+v", cfg)
+	}
+}
+
+func TestSQLCheckerFromCode(t *testing.T) {
+	db := sql.OpenDB(new(budgets))
+	defer db.Close()
+	cfg := SQLCheckerConfig{
+		Query: "SELECT remaining, owner FROM budgets WHERE name = ?", Args: []string{"{value}"},
+		Attributes: map[string]ColumnConfig{"amount": {Column: "remaining", Type: entity.KindMoney, Currency: "USD"}, "owner": {Column: "owner"}},
+	}
+	amount, err := entity.Money("50000", "USD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"": "database", "finance": "finance"} {
+		cfg.Database = name
+		checker, err := SQLChecker(db, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now()
+		got, err := checker.Check(t.Context(), entity.Canonical{Type: "Budget", Value: "Q3"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.AsOf.Before(before) || len(got.Origins) != 1 || got.Origins[0].Kind != safety.OriginSQL || got.Origins[0].Name != want {
+			t.Errorf("as of %s, origins %v", got.AsOf, got.Origins)
+		}
+		if diff := cmp.Diff(map[string]entity.Value{"amount": amount, "owner": entity.Text("ana")}, got.Attributes); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
+// What is wrong is named as in a configuration, with the fields of the struct.
+func TestCheckersFromCodeRefuse(t *testing.T) {
+	db := sql.OpenDB(new(budgets))
+	defer db.Close()
+	wrapped := func(_ safety.Checker, err error) error { return err }
+	column := map[string]ColumnConfig{"owner": {Column: "owner"}}
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"http, in two places": {
+			wrapped(HTTPChecker(HTTPCheckerConfig{URL: "ads.example/{value}"})),
+			"contextgraph: http checker:\n" +
+				"HTTPCheckerConfig.URL: the URL is not an absolute http or https URL; write for example http://127.0.0.1:8080/v1/placements/{value}\n" +
+				"HTTPCheckerConfig.Attributes: no attribute is given; name at least one: a checker that answers nothing makes every check fail",
+		},
+		"http, as only a request shows": {
+			wrapped(HTTPChecker(HTTPCheckerConfig{URL: "http://ads.example/../{value}", Attributes: map[string]AttributeConfig{"price": {Path: "$.price"}}})),
+			`contextgraph: http checker: URL "http://ads.example/../{value}": write the path without . and .. segments`,
+		},
+		"sql, in two places": {
+			wrapped(SQLChecker(db, SQLCheckerConfig{Args: []string{"{valeu}"}, Attributes: column})),
+			"contextgraph: sql checker:\n" +
+				"SQLCheckerConfig.Query: missing; write for example SELECT price FROM placements WHERE name = ?\n" +
+				`SQLCheckerConfig.Args[0]: "{valeu}" has the unknown placeholder "{valeu}"; known placeholders: {value}, {type}, {attributes.NAME}`,
+		},
+		"sql, no database": {
+			wrapped(SQLChecker(nil, SQLCheckerConfig{Query: "SELECT 1", Attributes: column})),
+			"contextgraph: sql checker: Database is nil: there is nothing to ask; look at the error of sql.Open",
+		},
+		"sql, a database that was not opened": {
+			wrapped(SQLChecker((*sql.DB)(nil), SQLCheckerConfig{Query: "SELECT 1", Attributes: column})),
+			"contextgraph: sql checker: Database is nil: there is nothing to ask; look at the error of sql.Open",
+		},
+	} {
+		if test.err == nil || test.err.Error() != test.want {
+			t.Errorf("%s: error\n%v\nwant\n%s", name, test.err, test.want)
+		}
+		if _, is := errors.AsType[*ConfigError](test.err); is != strings.Contains(test.want, "\n") {
+			t.Errorf("%s: a ConfigError is in it: %t", name, is)
+		}
+	}
+}

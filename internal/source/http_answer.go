@@ -1,0 +1,113 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// maxShown bounds how much of a header an error repeats, in bytes.
+const maxShown = 500
+
+// decode reads an answer. What it does not understand is an error; what it does
+// understand is in the state.
+func (c *HTTPChecker) decode(body []byte, header http.Header, fetched time.Time) (safety.State, error) {
+	document, err := strictjson.Decode(body)
+	if err != nil {
+		return safety.State{}, fmt.Errorf("the answer is not JSON that can be relied on: %w", err)
+	}
+	var errs []error
+	s := safety.State{Attributes: make(map[string]entity.Value, len(c.attributes))}
+	for _, a := range c.attributes {
+		v, err := strictjson.SelectOne(a.path, document)
+		if err == nil && v != nil {
+			s.Attributes[a.name], err = entity.FromAny(v, a.Kind, a.Currency)
+		}
+		if err != nil {
+			delete(s.Attributes, a.name)
+			errs = append(errs, &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: fmt.Errorf("%s at %s: %w", a.name, a.Path, err)})
+		}
+	}
+	if s.AsOf, err = c.answerTime(document, header, fetched); err != nil {
+		errs = append(errs, &safety.AnswerError{Reason: safety.ReasonNoAsOf, Err: err})
+	}
+	if s.Version, err = c.answerVersion(document, header); err != nil {
+		errs = append(errs, &safety.AnswerError{Reason: safety.ReasonMissingAttribute, Err: err})
+	}
+	return s, errors.Join(errs...)
+}
+
+func (c *HTTPChecker) answerTime(document any, header http.Header, fetched time.Time) (time.Time, error) {
+	switch c.asOf {
+	case AsOfFetch:
+		return sentBefore(fetched, header.Values("Age"))
+	case AsOfDateHeader:
+		t, err := http.ParseTime(header.Get("Date"))
+		if err != nil {
+			return time.Time{}, fmt.Errorf("the Date header is missing or malformed: %w", err)
+		}
+		return t, nil
+	}
+	v, err := strictjson.SelectOne(c.asOfPath, document)
+	if err == nil && v == nil {
+		err = errors.New("nothing there")
+	}
+	var value entity.Value
+	if err == nil {
+		value, err = entity.FromAny(v, entity.KindTime, "")
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("as-of at %s: %w", c.asOf, err)
+	}
+	t, _ := value.AsTime()
+	return t, nil
+}
+
+// sentBefore returns when an answer was true that was fetched at a time. A cache says by
+// the header Age for how many seconds it has had the answer.
+func sentBefore(fetched time.Time, age []string) (time.Time, error) {
+	if len(age) == 0 {
+		return fetched, nil
+	}
+	seconds, err := strconv.ParseUint(age[0], 10, 31)
+	if err != nil || len(age) > 1 {
+		return time.Time{}, fmt.Errorf("the Age header %q is no number of seconds", clip.Text(clip.Visible(strings.Join(age, ", ")), maxShown))
+	}
+	return fetched.Add(-time.Duration(seconds) * time.Second), nil
+}
+
+func (c *HTTPChecker) answerVersion(document any, header http.Header) (string, error) {
+	var version string
+	var err error
+	switch c.version {
+	case "":
+		return "", nil
+	case VersionETag:
+		version = header.Get("ETag")
+	default:
+		var v any
+		var value entity.Value
+		if v, err = strictjson.SelectOne(c.versionAt, document); err == nil {
+			value, err = entity.FromAny(v, entity.KindText, "")
+		}
+		version = value.String()
+	}
+	if err == nil && version == "" {
+		err = errors.New("nothing there")
+	}
+	if err != nil {
+		return "", fmt.Errorf("version at %s: %w", c.version, err)
+	}
+	return version, nil
+}

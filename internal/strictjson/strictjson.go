@@ -1,0 +1,82 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package strictjson reads JSON that a decision rests on: what could be read in two ways is an
+// error.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/theory/jsonpath"
+)
+
+// Decode decodes one JSON value and refuses what readers disagree on: bytes that are not
+// UTF-8, a name twice in one object, anything after the value. A number is a
+// [json.Number].
+func Decode(body []byte) (any, error) {
+	if !utf8.Valid(body) {
+		return nil, errors.New("it is not valid UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var document any
+	if err := d.Decode(&document); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is something after the value")
+	}
+	again := json.NewDecoder(bytes.NewReader(body))
+	again.UseNumber() // a number out of range is none of its business
+	return document, uniqueNames(again)
+}
+
+// SelectOne returns the one value a path selects, or nil if it selects none. JSON null
+// is none: it says nothing about the thing.
+func SelectOne(p *jsonpath.Path, document any) (any, error) {
+	switch found := p.Select(document); len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	default:
+		return nil, fmt.Errorf("%d values where one is expected", len(found))
+	}
+}
+
+// uniqueNames reads one value that is known to be valid JSON and reports a name that
+// stands twice in one object.
+func uniqueNames(d *json.Decoder) error {
+	var open []map[string]bool // one per level; nil for an array
+	var name bool              // the next text is a name
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return nil // the end: the value is valid
+		}
+		inObject := len(open) > 0 && open[len(open)-1] != nil
+		if text, ok := token.(string); ok && inObject && name {
+			if open[len(open)-1][text] {
+				return fmt.Errorf("the name %q stands twice in one object", text)
+			}
+			open[len(open)-1][text] = true
+			name = false
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, map[string]bool{})
+		case json.Delim('['):
+			open = append(open, nil)
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+		name = true // after a value, or at the start of an object, comes a name if this is an object
+	}
+}

@@ -1,0 +1,69 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package strictjson_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/theory/jsonpath"
+
+	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
+)
+
+func TestDecode(t *testing.T) {
+	for text, want := range map[string]any{
+		`null`:                        nil,
+		` "x" `:                       "x",
+		`[]`:                          []any{},
+		`9007199254740993`:            json.Number("9007199254740993"),
+		`1e999`:                       json.Number("1e999"),
+		`{"a": "a", "b": ["a", "a"]}`: map[string]any{"a": "a", "b": []any{"a", "a"}},
+		`[{"a": {"a": 1}}, {"a": "b", "b": "a"}, "a"]`: []any{
+			map[string]any{"a": map[string]any{"a": json.Number("1")}}, map[string]any{"a": "b", "b": "a"}, "a",
+		},
+	} {
+		got, err := strictjson.Decode([]byte(text))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: error %v (-want +got):\n%s", text, err, diff)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                "EOF",
+		"<html>":                          "invalid character",
+		`{"a": 1`:                         "unexpected EOF",
+		`{"a": 1} {}`:                     "something after the value",
+		`{"a": 1}x`:                       "something after the value",
+		`1]`:                              "something after the value",
+		"\"\xff\"":                        "not valid UTF-8",
+		`{"a": 1, "b": 2, "a": 1}`:        `"a" stands twice`,
+		`{"a": 1, "\u0061": 2}`:           `"a" stands twice`,
+		`{"a": {"b": 1}, "a": 1}`:         `"a" stands twice`,
+		`[1, {"a": [], "b": {}, "a": 1}]`: `"a" stands twice`,
+		`{"x": 1e999, "a": 1, "a": 2}`:    `"a" stands twice`,
+		strings.Repeat("[", 20000) + strings.Repeat("]", 20000): "depth",
+	} {
+		if _, err := strictjson.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestSelectOne(t *testing.T) {
+	document := map[string]any{"one": json.Number("1"), "list": []any{"a", "b"}, "null": nil}
+	for path, want := range map[string]any{"$.one": json.Number("1"), "$.list": []any{"a", "b"}, "$.list[1]": "b", "$.null": nil, "$.none": nil} {
+		got, err := strictjson.SelectOne(jsonpath.MustParse(path), document)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: error %v (-want +got):\n%s", path, err, diff)
+		}
+	}
+	if got, err := strictjson.SelectOne(jsonpath.MustParse("$.list[*]"), document); got != nil || err == nil || err.Error() != "2 values where one is expected" {
+		t.Errorf("%v, error %v", got, err)
+	}
+}
