@@ -4,11 +4,9 @@
 package plugin_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math"
 	"slices"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
@@ -27,12 +24,10 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/agenttool"
-	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // makeTool makes a tool of an agent: ADK's way or ours.
@@ -64,7 +59,7 @@ func TestAgentToolIsADKs(t *testing.T) {
 		"to":  objectOf(map[string]*genai.Schema{"city": {Type: "STRING"}}, "city"),
 		"odd": {Type: "WHATEVER"}, "null": nil,
 	}, "item")
-	answers := func(text string) func() model.LLM { return func() model.LLM { return says(text) } }
+	answers := func(text string) func() model.LLM { return func() model.LLM { return adktest.Says(text) } }
 	ask := map[string]any{"request": "how many?"}
 	type test struct {
 		name  string
@@ -169,7 +164,7 @@ func TestAgentToolIsADKs(t *testing.T) {
 				root := calling(at, maps.Clone(tt.args))
 				sessions := session.InMemoryService()
 				must(sessions.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: tt.state}))
-				r := must(runner.New(runner.Config{AppName: "app", Agent: root, SessionService: sessions, PluginConfig: b.rec.PluginConfig()}))
+				r := must(runner.New(runner.Config{AppName: "app", Agent: root, SessionService: sessions, PluginConfig: recorder.Plugins(b.rec)}))
 				events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 				o := outcome{Responses: adktest.Responses(events, at.Name()), Description: at.Description(), LongRunning: at.IsLongRunning()}
 				o.Declaration = at.(interface {
@@ -183,9 +178,11 @@ func TestAgentToolIsADKs(t *testing.T) {
 				}
 				return o
 			}
-			adk := with(newBench(t, modelAgent("unused", says(""))), agenttool.New)
-			b := newBench(t, modelAgent("unused", says("")))
-			ours := with(b, b.rec.AgentTool)
+			adk := with(newBench(t, modelAgent("unused", adktest.Says(""))), agenttool.New)
+			b := newBench(t, modelAgent("unused", adktest.Says("")))
+			ours := with(b, func(a agent.Agent, cfg *agenttool.Config) tool.Tool {
+				return b.rec.AgentTool(a, cfg, recorder.Plugins(b.rec))
+			})
 			if len(adk.Responses) != 1 {
 				t.Fatalf("ADK's tool answered %v", adk.Responses)
 			}
@@ -197,13 +194,13 @@ func TestAgentToolIsADKs(t *testing.T) {
 }
 
 func TestAgentToolRefusesOtherArguments(t *testing.T) {
-	b := newBench(t, modelAgent("root", says("hi")))
+	b := newBench(t, modelAgent("root", adktest.Says("hi")))
 	type runs interface {
 		Run(agent.Context, any) (map[string]any, error)
 	}
-	a := modelAgent("sub", says("x"))
+	a := modelAgent("sub", adktest.Says("x"))
 	_, want := agenttool.New(a, nil).(runs).Run(nil, "text")
-	_, err := b.rec.AgentTool(a, nil).(runs).Run(nil, "text")
+	_, err := b.rec.AgentTool(a, nil, recorder.Plugins(b.rec)).(runs).Run(nil, "text")
 	if err == nil || err.Error() != want.Error() {
 		t.Errorf("Run of a text = %v, want %v", err, want)
 	}
@@ -212,16 +209,16 @@ func TestAgentToolRefusesOtherArguments(t *testing.T) {
 // What happens inside is recorded in a session of its own, in the same trace, with a
 // link from either side; also where an agent tool calls another one.
 func TestAgentToolIsRecorded(t *testing.T) {
-	b := newBench(t, modelAgent("unused", says("")))
-	inner := calling(b.rec.AgentTool(modelAgent("leaf", says("seven")), nil), map[string]any{"request": "count"})
+	b := newBench(t, modelAgent("unused", adktest.Says("")))
+	inner := calling(b.rec.AgentTool(modelAgent("leaf", adktest.Says("seven")), nil, recorder.Plugins(b.rec)), map[string]any{"request": "count"})
 	middle := modelAgent("middle", &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
 		if adktest.LastResponse(req) != nil {
 			return adktest.Text("counted"), nil
 		}
 		return adktest.Calls(&genai.FunctionCall{ID: "call-2", Name: "root", Args: map[string]any{"request": "go"}}), nil
-	}}, func(c *llmagent.Config) { c.Tools = []tool.Tool{b.rec.AgentTool(inner, nil)} })
+	}}, func(c *llmagent.Config) { c.Tools = []tool.Tool{b.rec.AgentTool(inner, nil, recorder.Plugins(b.rec))} })
 	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: middle, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+		AppName: "app", Agent: middle, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: recorder.Plugins(b.rec),
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
@@ -280,10 +277,10 @@ func TestAgentToolIsRecorded(t *testing.T) {
 }
 
 func TestErrorInsideOfAnAgentTool(t *testing.T) {
-	b := newBench(t, modelAgent("unused", says("")))
+	b := newBench(t, modelAgent("unused", adktest.Says("")))
 	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: calling(b.rec.AgentTool(modelAgent("sub", broken()), nil), map[string]any{"request": "x"}),
-		SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+		AppName: "app", Agent: calling(b.rec.AgentTool(modelAgent("sub", broken()), nil, recorder.Plugins(b.rec)), map[string]any{"request": "x"}),
+		SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: recorder.Plugins(b.rec),
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	want := []string{"AGENT_ERROR sub: model offline", "INVOCATION_ERROR sub: model offline", "AGENT_COMPLETED root", "INVOCATION_COMPLETED root"}
@@ -296,116 +293,10 @@ func TestErrorInsideOfAnAgentTool(t *testing.T) {
 	}
 }
 
-// unusedGuard is a guard that must not be needed: its ledger panics.
-func unusedGuard() *safety.Guard {
-	return must(safety.NewGuard(safety.GuardConfig{
-		Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{}, Policy: safety.DefaultPolicy(),
-	}))
-}
-
-// Nobody can be asked inside of a tool call: guarded tools are denied there, whether
-// they are listed, covered or wrapped, and so in a nested agent tool.
-func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
-	for _, depth := range []int{1, 2} {
-		for _, how := range []string{"listed", "covered", "protected"} {
-			t.Run(fmt.Sprint(how, depth), func(t *testing.T) {
-				sink := &memory{}
-				cfg := recorder.Config{Sink: sink, Guard: unusedGuard(), Logger: slog.New(slog.DiscardHandler)}
-				switch how {
-				case "listed":
-					cfg.Tools = []string{"buy"}
-				case "covered":
-					cfg.Covered = []string{"buy"}
-				}
-				rec := must(recorder.New(cfg))
-				ran := false
-				buy := must(functiontool.New(functiontool.Config{Name: "buy", RequireConfirmation: how == "covered"}, func(agent.Context, struct{}) (map[string]any, error) {
-					ran = true
-					return map[string]any{}, nil
-				}))
-				if how == "protected" {
-					buy = rec.Protect(buy)
-				}
-				m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-					if adktest.LastResponse(req) != nil {
-						return adktest.Text("tried"), nil
-					}
-					return adktest.Call("buy", map[string]any{}), nil
-				}}
-				a := modelAgent("buyer", m, func(c *llmagent.Config) { c.Tools = []tool.Tool{buy} })
-				for range depth {
-					a = calling(rec.AgentTool(a, nil), map[string]any{"request": "buy"})
-				}
-				r := must(runner.New(runner.Config{
-					AppName: "app", Agent: a, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: rec.PluginConfig(),
-				}))
-				adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-				requests := m.Requests()
-				if ran || len(requests) != 2 {
-					t.Fatalf("ran = %v, %d requests", ran, len(requests))
-				}
-				got := fmt.Sprint(adktest.LastResponse(requests[1]).Response)
-				if !strings.Contains(got, recorder.CodeCannotAsk) || !strings.Contains(got, "runs as a tool") {
-					t.Errorf("the model was told %s", got)
-				}
-				if n := len(sink.of(schema.HITLConfirmationRequest)); n != 0 {
-					t.Errorf("%d approvals were asked for where nobody can answer", n)
-				}
-			})
-		}
-	}
-}
-
-// A confirmation that a tool without a guard asks for inside is lost, as with ADK's
-// tool; no approval is opened that nobody could answer.
-func TestConfirmationInsideOfAnAgentTool(t *testing.T) {
-	var log bytes.Buffer
-	rec := must(recorder.New(recorder.Config{Sink: &memory{}, Guard: unusedGuard(), Logger: slog.New(slog.NewTextHandler(&log, nil))}))
-	ask := must(functiontool.New(functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
-		return nil, errors.New("must not run")
-	}))
-	at := rec.AgentTool(calling(ask, nil), nil)
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: modelAgent("outer", calls(&genai.FunctionCall{Name: at.Name(), Args: map[string]any{"request": "x"}}), func(c *llmagent.Config) {
-			c.Tools = []tool.Tool{at}
-		}),
-		SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: rec.PluginConfig(),
-	}))
-	events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	if got := adktest.Responses(events, at.Name()); len(got) != 1 || len(got[0]) != 0 {
-		t.Errorf("the tool answered %v, want {}", got)
-	}
-	if !strings.Contains(log.String(), "nobody sees it") || strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("log:\n%s", &log)
-	}
-}
-
-// The wiring is missing: that is said once per tool.
-func TestAgentToolOfADKIsNoticed(t *testing.T) {
-	var log bytes.Buffer
-	rec := must(recorder.New(recorder.Config{Sink: &memory{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}))
-	run := func(at tool.Tool) {
-		r := must(runner.New(runner.Config{
-			AppName: "app", Agent: calling(at, map[string]any{"request": "x"}), SessionService: session.InMemoryService(),
-			AutoCreateSession: true, PluginConfig: rec.PluginConfig(),
-		}))
-		adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	}
-	ours := rec.AgentTool(modelAgent("wired", says("x")), nil)
-	for range 2 {
-		run(agenttool.New(modelAgent("a", says("x")), nil))
-		run(agenttool.New(modelAgent("b", says("x")), nil))
-		run(ours)
-	}
-	if got := strings.Count(log.String(), "level=WARN"); got != 2 || !strings.Contains(log.String(), "tool=a") || !strings.Contains(log.String(), "tool=b") {
-		t.Errorf("%d warnings, want one each for a and b:\n%s", got, &log)
-	}
-}
-
 // A run that a tool starts by itself with the recorder's plugins is no part of the
 // one that Run launched.
 func TestLaunchBelongsToOneRun(t *testing.T) {
-	b := newBench(t, modelAgent("other", says("hi")))
+	b := newBench(t, modelAgent("other", adktest.Says("hi")))
 	fails := codeAgent("root", func(ctx agent.InvocationContext, yield func(*session.Event, error) bool) {
 		if !yield(nil, errors.New("outer failed")) {
 			return
@@ -415,7 +306,7 @@ func TestLaunchBelongsToOneRun(t *testing.T) {
 		yield(nil, errors.New("outer failed"))
 	})
 	outer := must(runner.New(runner.Config{
-		AppName: "app", Agent: fails, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+		AppName: "app", Agent: fails, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: recorder.Plugins(b.rec),
 	}))
 	readAll(b.rec.Run(t.Context(), outer, "u", "s", adktest.UserText("outer"), agent.RunConfig{}))
 	want := []string{

@@ -37,7 +37,7 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 	for i := range n {
 		fcs = append(fcs, &genai.FunctionCall{ID: fmt.Sprint("call-", i), Name: "save", Args: m{"file": fmt.Sprintf("a %d.txt", i)}})
 	}
-	sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: calls(fcs...), Tools: []tool.Tool{save}}))
+	sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(fcs...), Tools: []tool.Tool{save}}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("save"))
 	rows := sink.of(schema.ArtifactDelta)
 	slices.SortFunc(rows, func(a, b schema.Event) int { return slices.Compare(a.Content, b.Content) })

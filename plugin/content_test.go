@@ -7,8 +7,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent/llmagent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -93,7 +94,7 @@ func TestConfigurationOfARequest(t *testing.T) {
 		"several": {&genai.GenerateContentConfig{ResponseMIMEType: "text/plain", MaxOutputTokens: 7}, m{"response_mime_type": "text/plain", "max_output_tokens": 7.0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: calls(), GenerateContentConfig: tt.config}))
+			sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(), GenerateContentConfig: tt.config}))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			diff(t, "llm_config", tt.want, attribute(t, one(t, sink, schema.LLMRequest), "llm_config"))
 		})

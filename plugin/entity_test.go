@@ -69,7 +69,7 @@ func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Reco
 		return map[string]any{"ok": true}, nil
 	})
 	rec, r := recorderAndRunner(t, cfg, llmagent.Config{
-		Model: calls(&genai.FunctionCall{ID: "c1", Name: "work"}), Tools: []tool.Tool{tl},
+		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "c1", Name: "work"}), Tools: []tool.Tool{tl},
 	})
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	done := sink.of(schema.ToolCompleted)

@@ -3,5 +3,35 @@
 
 package plugin
 
-// Within is within for tests.
-var Within = within
+import (
+	"slices"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	adkplugin "google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/runner"
+)
+
+// Plugins returns the plugins of a runner that is recorded and has no gate: the recorder's
+// first, the others, and a last one that admits the run. Like the name of the recorder's, the
+// options of the last one are good, so that an error of ADK is one of the test.
+func Plugins(rec *Recorder, others ...*adkplugin.Plugin) runner.PluginConfig {
+	first, err := adkplugin.New(rec.Observer())
+	if err != nil {
+		panic(err)
+	}
+	last, err := adkplugin.New(adkplugin.Config{
+		Name: "admits",
+		BeforeRunCallback: func(ctx agent.InvocationContext) (*genai.Content, error) {
+			if r := rec.Lookup(ctx); r != nil {
+				r.Admit()
+			}
+			return nil, nil
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return runner.PluginConfig{Plugins: slices.Concat([]*adkplugin.Plugin{first}, others, []*adkplugin.Plugin{last})}
+}

@@ -60,12 +60,12 @@ func BenchmarkHistory(b *testing.B) {
 		b.Run(fmt.Sprintf("index/turns=%d", turns), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				newHistory(rec, s, events)
+				newHistory(&rec.encoder, rec.answerRows.of(s), events)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(turns), "us/turn")
 		})
 		b.Run(fmt.Sprintf("match/turns=%d", turns), func(b *testing.B) {
-			h := newHistory(rec, s, events)
+			h := newHistory(&rec.encoder, rec.answerRows.of(s), events)
 			b.ReportAllocs()
 			for b.Loop() {
 				if got := h.match(contents, reader{agent: "root"}); len(got.responses) != turns || len(got.answers) != 2*turns || got.unmatched != 0 {

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/workflowagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool/functiontool"
@@ -20,20 +19,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
-
-func workflowOf(t testing.TB, edges []workflow.Edge, agents ...agent.Agent) agent.Agent {
-	t.Helper()
-	a, err := workflowagent.New(workflowagent.Config{Name: "wf", Edges: edges, SubAgents: agents})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-// constant returns a node with one output.
-func constant(name, out string) workflow.Node {
-	return workflow.NewFunctionNode(name, func(agent.Context, any) (m, error) { return m{"is": out}, nil }, workflow.NodeConfig{})
-}
 
 // nodeShape is the shape of a row of a workflow node.
 func nodeShape(typ, path, run, parentRun string, content any, adk m) shape {

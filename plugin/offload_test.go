@@ -26,7 +26,7 @@ func TestStoredTextIsWholeWithoutItsSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &shelf{scheme: "file:///parts/"}
-			r := newRunner(t, recorder.Config{Sink: &memory{}, Options: recorder.Options{Offload: store}}, llmagent.Config{Model: says("ok")})
+			r := newRunner(t, recorder.Config{Sink: &memory{}, Options: recorder.Options{Offload: store}}, llmagent.Config{Model: adktest.Says("ok")})
 			adktest.Run(t, r, "u", "s", &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{part}})
 			if len(store.parts) != 1 {
 				t.Fatalf("%d parts were stored, want 1", len(store.parts))

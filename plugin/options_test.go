@@ -57,7 +57,7 @@ func TestAllowAndDeny(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sink := &memory{}
-			r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Allow: tt.allow, Deny: tt.deny}}, llmagent.Config{Model: says("hi")})
+			r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Allow: tt.allow, Deny: tt.deny}}, llmagent.Config{Model: adktest.Says("hi")})
 			adktest.Run(t, r, "u", "s", adktest.UserText("hello"))
 			if diff := cmp.Diff(tt.want, sink.types()); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
@@ -80,7 +80,9 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		{"unknown type", recorder.Options{Deny: []string{"LLM_REQEST"}}, `"LLM_REQEST" is not an event type`},
 		{"unknown policy", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.LLMRequest: "some"}}, `"some" is not a policy; use full, digest or none`},
 		{"what completeness is judged by", recorder.Options{Deny: []string{schema.InvocationCompleted}}, "INVOCATION_COMPLETED cannot be left out"},
-		{"what approvals are judged by", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.WorldChangeCheck: recorder.ContentNone}}, "WORLD_CHANGE_CHECK cannot be left out or reduced"},
+		{"what approvals are judged by", recorder.Options{
+			Content: map[string]recorder.ContentPolicy{schema.WorldChangeCheck: recorder.ContentNone}, IsApproval: schema.IsApproval,
+		}, "WORLD_CHANGE_CHECK cannot be left out or reduced"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := recorder.New(recorder.Config{Sink: &memory{}, Options: tt.o})
@@ -119,7 +121,7 @@ func TestContentPolicy(t *testing.T) {
 	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Content: map[string]recorder.ContentPolicy{
 		schema.UserMessageReceived: recorder.ContentDigest,
 		schema.LLMResponse:         recorder.ContentNone,
-	}}}, llmagent.Config{Model: says("a private answer")})
+	}}}, llmagent.Config{Model: adktest.Says("a private answer")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("a private question"))
 	msg := sink.of(schema.UserMessageReceived)[0]
 	payload := `{"text_summary":"a private question"}`
@@ -183,7 +185,7 @@ func TestFormatter(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sink := &memory{}
-			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Format: tt.format}}, llmagent.Config{Model: says("hi")})
+			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Format: tt.format}}, llmagent.Config{Model: adktest.Says("hi")})
 			adktest.Run(t, r, "u", "s", adktest.UserText("I am Alice"))
 			if diff := cmp.Diff(tt.want, object(t, sink.of(schema.UserMessageReceived)[0].Content)); diff != "" {
 				t.Errorf("content (-want +got):\n%s", diff)
@@ -197,7 +199,7 @@ func TestFormatter(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Tags: map[string]string{"team": "media"}}}, llmagent.Config{Model: says("hi")})
+	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Tags: map[string]string{"team": "media"}}}, llmagent.Config{Model: adktest.Says("hi")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("hello"))
 	for _, e := range sink.rows {
 		if attribute(t, e, "custom_tags", "team") != "media" {
@@ -401,7 +403,7 @@ func TestParts(t *testing.T) {
 			if tt.store != nil {
 				o.Offload = tt.store
 			}
-			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: o}, llmagent.Config{Model: says("ok")})
+			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: o}, llmagent.Config{Model: adktest.Says("ok")})
 			adktest.Run(t, r, "u", "s", msg)
 			got := partsOf(sink.of(schema.UserMessageReceived)[0])
 			var uris []string

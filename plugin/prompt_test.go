@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
@@ -70,7 +69,7 @@ func TestPromptHistory(t *testing.T) {
 	for _, delta := range []bool{false, true} {
 		t.Run(fmt.Sprintf("delta=%v", delta), func(t *testing.T) {
 			sink := &memory{}
-			m := says("an answer")
+			m := adktest.Says("an answer")
 			r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: delta}}, llmagent.Config{
 				Model: m, Instruction: "Plan media.",
 			})
@@ -107,7 +106,7 @@ func (l *lossy) Lost(schema.Session) int { return l.lost }
 
 func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 	sink := &lossy{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: says("ok")})
+	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: adktest.Says("ok")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
 	sink.lost++
 	adktest.Run(t, r, "u", "s", adktest.UserText("two"))
@@ -123,7 +122,7 @@ func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 
 func TestPromptDeltaStaysInItsSession(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: says("ok")})
+	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: adktest.Says("ok")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
 	adktest.Run(t, r, "u", "s2", adktest.UserText("one"))
 	if rows := sink.of(schema.LLMRequest); attribute(t, rows[1], "adk", "prompt_base") != nil {
@@ -136,7 +135,7 @@ func TestPromptDeltaStaysInItsSession(t *testing.T) {
 func TestPromptDeltaAfterAnEdit(t *testing.T) {
 	sink := &memory{}
 	edited := false
-	m := says("ok")
+	m := adktest.Says("ok")
 	// A plugin in front of the observer edits what the model gets.
 	editor, err := plugin.New(plugin.Config{Name: "editor", BeforeModelCallback: func(_ agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
 		if edited {

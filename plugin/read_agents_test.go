@@ -25,7 +25,7 @@ import (
 func TestReadsOfOtherAgents(t *testing.T) {
 	for _, id := range []string{"x", ""} {
 		t.Run("id "+id, func(t *testing.T) {
-			mdl := script(
+			mdl := adktest.Script(
 				adktest.Calls(call(id, "search", m{"q": "<a&b>"})), adktest.Calls(call("t1", "transfer_to_agent", m{"agent_name": "sub"})),
 				adktest.Calls(call("y", "look", nil)), adktest.Text("found it"), adktest.Text("bye"))
 			sub := asks(t, "sub", mdl, prices(t, "look", 61000.5))
@@ -46,9 +46,9 @@ func TestReadsOfOtherAgents(t *testing.T) {
 
 // Agents side by side do not read one another's results.
 func TestReadsOfParallelAgents(t *testing.T) {
-	one := script(adktest.Calls(call("", "search", nil)), adktest.Text("one"))
-	two := script(adktest.Calls(call("", "look", nil)), adktest.Text("two"))
-	last := script(adktest.Text("all"))
+	one := adktest.Script(adktest.Calls(call("", "search", nil)), adktest.Text("one"))
+	two := adktest.Script(adktest.Calls(call("", "look", nil)), adktest.Text("two"))
+	last := adktest.Script(adktest.Text("all"))
 	both := must(parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "both", SubAgents: []agent.Agent{
 		asks(t, "one", one, prices(t, "search", 40000)), asks(t, "two", two, prices(t, "look", 52000)),
 	}}}))
@@ -64,7 +64,7 @@ func TestReadsOfParallelAgents(t *testing.T) {
 
 // An agent without the history of its session reads what its turn holds.
 func TestReadsWithoutContents(t *testing.T) {
-	mdl := script(
+	mdl := adktest.Script(
 		adktest.Calls(call("", "search", nil)), adktest.Text("same"),
 		adktest.Calls(call("", "search", nil)), adktest.Text("same"),
 		adktest.Text("same"), adktest.Calls(call("", "search", nil)), adktest.Text("same"))
@@ -119,7 +119,7 @@ func TestReadsOfDelegates(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			own, mdl := script(tt.sub...), script(
+			own, mdl := adktest.Script(tt.sub...), adktest.Script(
 				adktest.Calls(call("", "search", nil)), adktest.Calls(call("", "sub", m{"request": "go"})), adktest.Text("done"))
 			sub := llm(t, llmagent.Config{Name: "sub", Description: "looks", Model: own, Mode: tt.mode, Tools: []tool.Tool{prices(t, "look", 61000)}})
 			root := llm(t, llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000)}, SubAgents: []agent.Agent{sub}})
@@ -139,7 +139,7 @@ func TestReadsOfDelegates(t *testing.T) {
 
 // A node of a workflow begins with the words of the agent before it.
 func TestReadsOfNodes(t *testing.T) {
-	one, two := script(adktest.Calls(call("", "search", nil)), adktest.Text("it costs 40000")), script(adktest.Text("fine"))
+	one, two := adktest.Script(adktest.Calls(call("", "search", nil)), adktest.Text("it costs 40000")), adktest.Script(adktest.Text("fine"))
 	a := must(workflow.NewAgentNode(asks(t, "one", one, prices(t, "search", 40000)), workflow.NodeConfig{}))
 	b := must(workflow.NewAgentNode(asks(t, "two", two), workflow.NodeConfig{}))
 	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, a, b)))
@@ -150,7 +150,7 @@ func TestReadsOfNodes(t *testing.T) {
 
 // So it does where a node without a model stands between them.
 func TestReadsBehindANodeWithoutAModel(t *testing.T) {
-	one, two := script(adktest.Calls(call("", "search", nil)), adktest.Text("it costs 40000")), script(adktest.Text("fine"))
+	one, two := adktest.Script(adktest.Calls(call("", "search", nil)), adktest.Text("it costs 40000")), adktest.Script(adktest.Text("fine"))
 	a := must(workflow.NewAgentNode(asks(t, "one", one, prices(t, "search", 40000)), workflow.NodeConfig{}))
 	b := must(workflow.NewAgentNode(asks(t, "two", two), workflow.NodeConfig{}))
 	quote := workflow.NewFunctionNode("quote", func(_ agent.Context, in any) (m, error) { return m{"quote": in}, nil }, workflow.NodeConfig{})

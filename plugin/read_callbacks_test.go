@@ -68,7 +68,7 @@ func TestReadsWhatCallbacksLeave(t *testing.T) {
 		}, []string{`{"price":40000}`, `{"price":52000}`}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mdl := script(adktest.Calls(call("", "search", m{"q": 1}), call("", "search", m{"q": 2})), adktest.Text("done"))
+			mdl := adktest.Script(adktest.Calls(call("", "search", m{"q": 1}), call("", "search", m{"q": 2})), adktest.Text("done"))
 			root := llm(t, llmagent.Config{
 				Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000, 52000)},
 				BeforeModelCallbacks: []llmagent.BeforeModelCallback{drop(tt.change)},
@@ -108,7 +108,7 @@ func TestReadsOfEqualResults(t *testing.T) {
 		unmatched int
 	}{"one call": {false, 1, 0}, "both calls": {true, 0, 1}} {
 		t.Run(name, func(t *testing.T) {
-			mdl := script(adktest.Calls(call("", "search", m{"q": "a"}), call("", "search", m{"q": "b"})), adktest.Text("done"))
+			mdl := adktest.Script(adktest.Calls(call("", "search", m{"q": "a"}), call("", "search", m{"q": "b"})), adktest.Text("done"))
 			root := llm(t, llmagent.Config{
 				Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000)},
 				BeforeModelCallbacks: []llmagent.BeforeModelCallback{keep("b", tt.both)},
@@ -150,7 +150,7 @@ func TestRewrittenResults(t *testing.T) {
 		"none":                {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mdl := script(adktest.Calls(call("c1", "search", nil), call("c1", "search", nil)), adktest.Text("done"))
+			mdl := adktest.Script(adktest.Calls(call("c1", "search", nil), call("c1", "search", nil)), adktest.Text("done"))
 			cfg := llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000)}}
 			if tt.callback != nil {
 				cfg.AfterToolCallbacks = []llmagent.AfterToolCallback{tt.callback}
@@ -184,7 +184,7 @@ func TestRewrittenResults(t *testing.T) {
 
 // The row that ends a call names the row that began it.
 func TestEndsNameTheirBeginning(t *testing.T) {
-	mdl := script(adktest.Calls(call("", "search", nil), call("", "fail", nil), call("", "nowhere", nil)), adktest.Text("done"))
+	mdl := adktest.Script(adktest.Calls(call("", "search", nil), call("", "fail", nil), call("", "nowhere", nil)), adktest.Text("done"))
 	fail := functionTool(t, functiontool.Config{Name: "fail", Description: "fails"}, func(agent.Context, m) (map[string]any, error) { return nil, fmt.Errorf("no") })
 	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000), fail))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))

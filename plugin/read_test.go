@@ -9,57 +9,20 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
-	"google.golang.org/adk/v2/tool"
-	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
-
-// script returns a model that gives the answers one after the other.
-func script(answers ...*model.LLMResponse) *adktest.Model {
-	var mu sync.Mutex
-	return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if len(answers) == 0 {
-			return nil, fmt.Errorf("the script is over")
-		}
-		next := answers[0]
-		answers = answers[1:]
-		return next, nil
-	}}
-}
-
-func call(id, name string, args m) *genai.FunctionCall {
-	return &genai.FunctionCall{ID: id, Name: name, Args: args}
-}
-
-// prices is a tool that gives the next price of an item, the last one again and again.
-func prices(t testing.TB, name string, next ...any) tool.Tool {
-	var mu sync.Mutex
-	return functionTool(t, functiontool.Config{Name: name, Description: "gives the price"}, func(_ agent.Context, args m) (map[string]any, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		price := next[0]
-		if len(next) > 1 {
-			next = next[1:]
-		}
-		return m{"price": price}, nil
-	})
-}
 
 // readings is what the rows of a sink say that models had read.
 type readings struct {
@@ -200,11 +163,6 @@ func (rs *readings) holdAgainst(t testing.TB, requests []*model.LLMRequest, inhe
 	}
 }
 
-// asks returns an agent with the tools whose model follows the script.
-func asks(t testing.TB, name string, mdl model.LLM, tools ...tool.Tool) agent.Agent {
-	return llm(t, llmagent.Config{Name: name, Description: name, Model: mdl, Tools: tools})
-}
-
 func TestReadsWhatThePromptHolds(t *testing.T) {
 	search, buy := prices(t, "search", 40000, 52000.0, 61000), prices(t, "buy", "sold")
 	for name, answers := range map[string][]*model.LLMResponse{
@@ -222,7 +180,7 @@ func TestReadsWhatThePromptHolds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mdl := script(answers...)
+			mdl := adktest.Script(answers...)
 			sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, search, buy))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			adktest.Run(t, r, "u", "s", adktest.UserText("again"))
@@ -233,7 +191,7 @@ func TestReadsWhatThePromptHolds(t *testing.T) {
 
 // What is asked for beside the call that decides was not read by the decision.
 func TestSearchAndBuyAtOnce(t *testing.T) {
-	mdl := script(
+	mdl := adktest.Script(
 		adktest.Calls(call("c1", "search", nil)),
 		adktest.Calls(call("c2", "search", nil), call("c3", "buy", nil)), adktest.Text("done"))
 	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000), prices(t, "buy", 1)))
@@ -245,7 +203,7 @@ func TestSearchAndBuyAtOnce(t *testing.T) {
 
 // A model may use one id again and again. ADK then shows the last result for each of them.
 func TestCallIDsUsedAgain(t *testing.T) {
-	mdl := script(
+	mdl := adktest.Script(
 		adktest.Calls(call("c1", "search", nil)), adktest.Text("one"),
 		adktest.Calls(call("c1", "search", nil)), adktest.Text("two"))
 	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000)))
@@ -261,7 +219,7 @@ func TestCallIDsUsedAgain(t *testing.T) {
 // A value that comes back under an id that was used before was read again, and is listed.
 func TestValueReadAgainUnderOneID(t *testing.T) {
 	search := func() *model.LLMResponse { return adktest.Calls(call("c1", "search", nil)) }
-	mdl := script(search(), search(), search(), adktest.Text("done"))
+	mdl := adktest.Script(search(), search(), search(), adktest.Text("done"))
 	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000, 40000)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rs := readingsOf(t, sink.rows)
@@ -279,7 +237,7 @@ func TestReadsAreDifferences(t *testing.T) {
 	for i := range 40 {
 		answers = append(answers, adktest.Calls(call(fmt.Sprint("c", i), "search", nil)))
 	}
-	mdl := script(append(answers, adktest.Text("done"), adktest.Text("bye"))...)
+	mdl := adktest.Script(append(answers, adktest.Text("done"), adktest.Text("bye"))...)
 	var next []any
 	for i := range 40 {
 		next = append(next, i)
@@ -312,16 +270,16 @@ func TestReadsOfAnotherProcess(t *testing.T) {
 		answers = append(answers, adktest.Calls(fcs...))
 	}
 	svc := session.InMemoryService()
-	root := asks(t, "root", script(append(answers, adktest.Text("done"))...), prices(t, "search", next...))
+	root := asks(t, "root", adktest.Script(append(answers, adktest.Text("done"))...), prices(t, "search", next...))
 	first, second := &memory{}, &memory{}
 	run := func(sink *memory, a agent.Agent, svc session.Service, text string) {
 		rec := must(recorder.New(recorder.Config{Sink: sink}))
-		r := must(runner.New(runner.Config{AppName: "app", Agent: a, SessionService: svc, AutoCreateSession: true, PluginConfig: rec.PluginConfig()}))
+		r := must(runner.New(runner.Config{AppName: "app", Agent: a, SessionService: svc, AutoCreateSession: true, PluginConfig: recorder.Plugins(rec)}))
 		adktest.Run(t, r, "u", "s", adktest.UserText(text))
 	}
 	run(first, root, svc, "go")
 	// As a database returns it: numbers are floats, events are other values.
-	mdl := script(adktest.Text("bye"))
+	mdl := adktest.Script(adktest.Text("bye"))
 	run(second, asks(t, "root", mdl), restored(t, svc), "and?")
 	rows := slices.Concat(first.rows, second.rows)
 	rs := readingsOf(t, rows)

@@ -7,10 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,8 +18,6 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/plugin"
-	"google.golang.org/adk/v2/runner"
-	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
@@ -31,123 +26,10 @@ import (
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
-// memory is a sink that keeps its rows.
-type memory struct {
-	mu   sync.Mutex
-	rows []schema.Event
-}
-
-func (m *memory) Append(e schema.Event) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rows = append(m.rows, e)
-	return true
-}
-
-func (m *memory) types() (out []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.rows {
-		out = append(out, e.EventType)
-	}
-	return out
-}
-
-func (m *memory) of(typ string) (out []schema.Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.rows {
-		if e.EventType == typ {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-func attribute(t testing.TB, e schema.Event, path ...string) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(e.Attributes, &v); err != nil {
-		t.Fatalf("attributes of %s: %v", e.EventType, err)
-	}
-	for _, p := range path {
-		m, _ := v.(map[string]any)
-		v = m[p]
-	}
-	return v
-}
-
-func newRunner(t testing.TB, cfg recorder.Config, root llmagent.Config, others ...*plugin.Plugin) *runner.Runner {
-	t.Helper()
-	return newRunnerWith(t, cfg, root, func(c runner.PluginConfig) runner.PluginConfig { return c }, others...)
-}
-
-// newRunnerWith lets wire change the plugins.
-func newRunnerWith(t testing.TB, cfg recorder.Config, root llmagent.Config, wire func(runner.PluginConfig) runner.PluginConfig, others ...*plugin.Plugin) *runner.Runner {
-	t.Helper()
-	_, r := wired(t, session.InMemoryService(), cfg, root, wire, others...)
-	return r
-}
-
-func newRunnerOn(t testing.TB, svc session.Service, cfg recorder.Config, root llmagent.Config) *runner.Runner {
-	t.Helper()
-	_, r := wired(t, svc, cfg, root, func(c runner.PluginConfig) runner.PluginConfig { return c })
-	return r
-}
-
-func recorderAndRunner(t testing.TB, cfg recorder.Config, root llmagent.Config) (*recorder.Recorder, *runner.Runner) {
-	t.Helper()
-	return wired(t, session.InMemoryService(), cfg, root, func(c runner.PluginConfig) runner.PluginConfig { return c })
-}
-
-func wired(t testing.TB, svc session.Service, cfg recorder.Config, root llmagent.Config, wire func(runner.PluginConfig) runner.PluginConfig, others ...*plugin.Plugin) (*recorder.Recorder, *runner.Runner) {
-	t.Helper()
-	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	rec, err := recorder.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if root.Name == "" {
-		root.Name = "root"
-	}
-	a, err := llmagent.New(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := runner.New(runner.Config{
-		AppName: "app", Agent: a, SessionService: svc, AutoCreateSession: true,
-		PluginConfig: wire(rec.PluginConfig(others...)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rec, r
-}
-
-func says(text string) *adktest.Model {
-	return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return adktest.Text(text), nil }}
-}
-
-func TestEarlyStopClosesEverySpan(t *testing.T) {
-	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Stalled{}})
-	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
-		break
-	}
-	completed := sink.of(schema.AgentCompleted)
-	if len(completed) != 1 || attribute(t, completed[0], "adk", "unfinished") != true {
-		t.Errorf("AGENT_COMPLETED rows = %d, want one that is marked unfinished", len(completed))
-	}
-	rows := sink.types()
-	if rows[len(rows)-1] != schema.InvocationCompleted {
-		t.Errorf("the last row is %s, want INVOCATION_COMPLETED", rows[len(rows)-1])
-	}
-}
-
 func TestModelCallAnsweredByACallback(t *testing.T) {
 	sink := &memory{}
 	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{
-		Model: says("never"),
+		Model: adktest.Says("never"),
 		BeforeModelCallbacks: []llmagent.BeforeModelCallback{func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
 			return adktest.Text("from the cache"), nil
 		}},
@@ -177,7 +59,7 @@ func TestRefusedUserMessageIsClosedLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRunner(t, recorder.Config{Sink: sink, Now: func() time.Time { return now }}, llmagent.Config{Model: says("hello")}, guard)
+	r := newRunner(t, recorder.Config{Sink: sink, Now: func() time.Time { return now }}, llmagent.Config{Model: adktest.Says("hello")}, guard)
 	if _, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("hi")); err == nil {
 		t.Fatal("the run did not fail")
 	}
@@ -193,33 +75,6 @@ func TestRefusedUserMessageIsClosedLater(t *testing.T) {
 	}
 	if refused[0].Status != schema.StatusError || refused[0].RunID == completed[0].RunID {
 		t.Errorf("the refused run ended with status %s in run %s", refused[0].Status, refused[0].RunID)
-	}
-}
-
-type brokenSink struct{}
-
-func (brokenSink) Append(schema.Event) bool { panic("broken sink") }
-
-func TestPanicOfTheSinkCostsNoRun(t *testing.T) {
-	work, err := functiontool.New(functiontool.Config{Name: "work"}, func(agent.Context, struct{}) (map[string]any, error) {
-		return map[string]any{"done": true}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-		if adktest.LastResponse(req) != nil {
-			return adktest.Text("done"), nil
-		}
-		return adktest.Call("work", map[string]any{}), nil
-	}}
-	r := newRunner(t, recorder.Config{Sink: brokenSink{}}, llmagent.Config{Model: m, Tools: []tool.Tool{work}})
-	events, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))
-	if err != nil {
-		t.Fatalf("the run failed: %v", err)
-	}
-	if got := adktest.Responses(events, "work"); len(got) != 1 || got[0]["done"] != true {
-		t.Errorf("work answered %v", got)
 	}
 }
 
@@ -269,7 +124,7 @@ func TestRunsOfOneInvocationIDStayApart(t *testing.T) {
 
 func TestCallerTraceIsKept(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hello")})
+	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Says("hello")})
 	ctx, traceID := withTrace(context.Background())
 	if _, err := adktest.TryRun(ctx, r, "u", "s", adktest.UserText("hi")); err != nil {
 		t.Fatal(err)
@@ -295,34 +150,6 @@ func withTrace(ctx context.Context) (context.Context, string) {
 		TraceFlags: trace.FlagsSampled,
 	})
 	return trace.ContextWithSpanContext(ctx, sc), sc.TraceID().String()
-}
-
-// breaking is a sink that panics on one row.
-type breaking struct {
-	memory
-	on string
-}
-
-func (b *breaking) Append(e schema.Event) bool {
-	if e.EventType == b.on {
-		panic("broken sink")
-	}
-	return b.memory.Append(e)
-}
-
-// What a panic kept from being recorded leaves a gap in the numbers of the run.
-func TestPanicLeavesAGap(t *testing.T) {
-	for _, typ := range []string{schema.UserMessageReceived, schema.AgentStarting, schema.LLMRequest, schema.LLMResponse, schema.AgentResponse} {
-		t.Run(typ, func(t *testing.T) {
-			sink := &breaking{on: typ}
-			r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hello")})
-			adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-			last := sink.rows[len(sink.rows)-1]
-			if last.RunSeq <= int64(len(sink.rows)) {
-				t.Errorf("%d rows up to number %d, want a number left out", len(sink.rows), last.RunSeq)
-			}
-		})
-	}
 }
 
 // Whatever a user, a model or a tool hands over, a row stays near its limit.

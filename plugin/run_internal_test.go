@@ -36,7 +36,7 @@ func TestCallBesideTheEndOfItsRun(t *testing.T) {
 				rec.finish(ctx, r)
 				n := len(*sink)
 				if tt.early {
-					rec.startTool(ctx, r, tl, nil)
+					rec.startTool(ctx, r, tl, nil, "")
 					if got, want := (*sink)[n:], []string{schema.ToolStarting, schema.ToolError}; !slices.Equal(got, want) {
 						t.Errorf("rows of the call: %v, want %v", got, want)
 					}
@@ -58,7 +58,7 @@ func TestCallBesideTheEndOfItsRun(t *testing.T) {
 
 // A run with any number of steps remembers a bounded number of agents that ended.
 func TestEndedAgentsAreBounded(t *testing.T) {
-	r := &Run{closed: make(map[agentKey]*agentSpan), rootSpan: newSpanID()}
+	r := &Run{closed: make(map[agentKey]*agentSpan), RootSpan: newSpanID()}
 	for i := range 10 * maxClosed {
 		key := agentKey{"a", fmt.Sprint("a@", i)}
 		a := &agentSpan{agentKey: key}
@@ -78,8 +78,8 @@ func TestEndedAgentsAreBounded(t *testing.T) {
 // Of two calls of one agent at once nobody can tell which one an activation belongs to.
 func TestDelegatingCall(t *testing.T) {
 	root := &agentSpan{agentKey: agentKey{name: "root"}}
-	first, second := &Call{name: "expert", agent: "root"}, &Call{name: "expert", agent: "root"}
-	r := &Run{calls: map[*session.EventActions]*Call{{}: {name: "other", agent: "root"}, {SkipSummarization: true}: first}}
+	first, second := &Call{Name: "expert", Agent: "root"}, &Call{Name: "expert", Agent: "root"}
+	r := &Run{calls: map[*session.EventActions]*Call{{}: {Name: "other", Agent: "root"}, {SkipSummarization: true}: first}}
 	key := agentKey{"expert", "expert@1"}
 	if got := r.delegating(root, key); got != first {
 		t.Errorf("one call: got %+v", got)
@@ -102,7 +102,7 @@ func TestRunsAreForgotten(t *testing.T) {
 	var rs runs
 	now := time.Unix(1000, 0)
 	for i := range 1000 {
-		r := &Run{key: runKey{invocation: fmt.Sprint(i)}, id: fmt.Sprint(i)}
+		r := &Run{key: runKey{invocation: fmt.Sprint(i)}, ID: fmt.Sprint(i)}
 		r.rest(now)
 		abandoned := rs.add(r, now)
 		for _, old := range abandoned {

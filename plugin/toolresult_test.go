@@ -80,7 +80,7 @@ func TestResultsThatAreErrors(t *testing.T) {
 				return tt.result, tt.err
 			})
 			rec, sink, r := recordedBeside(t, recorder.Options{Classify: tt.classify}, llm(t, llmagent.Config{
-				Name: "root", Model: calls(&genai.FunctionCall{ID: "call-1", Name: "work", Args: m{"q": "x"}}), Tools: []tool.Tool{work},
+				Name: "root", Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "work", Args: m{"q": "x"}}), Tools: []tool.Tool{work},
 			}), tt.plugins...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			diff(t, "rows", tt.want, shapesOf(t, append(sink.of(schema.ToolCompleted), sink.of(schema.ToolError)...)))
@@ -104,7 +104,7 @@ func TestFinalResponseTool(t *testing.T) {
 	other := functionTool(t, functiontool.Config{Name: "other"}, func(agent.Context, struct{}) (map[string]any, error) { return m{}, nil })
 	sink, r := recorded(t, recorder.Options{FinalTools: []string{"answer"}}, llm(t, llmagent.Config{
 		Name: "root", Tools: []tool.Tool{answer, other},
-		Model: calls(&genai.FunctionCall{ID: "call-1", Name: "answer", Args: m{"text": "42"}}, &genai.FunctionCall{Name: "other"}),
+		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "answer", Args: m{"text": "42"}}, &genai.FunctionCall{Name: "other"}),
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rows := sink.of(schema.AgentResponse)

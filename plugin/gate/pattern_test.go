@@ -9,12 +9,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
 func TestToolPattern(t *testing.T) {
 	for _, tt := range []struct {
-		pattern recorder.ToolPattern
+		pattern gate.ToolPattern
 		yes, no []string
 	}{
 		{"buy", []string{"buy"}, []string{"", "Buy", "buyer", "rebuy"}},
@@ -47,15 +47,15 @@ func TestToolPattern(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range []recorder.ToolPattern{"[", "a[b", `a\`, "[]a]", "*["} {
+	for _, p := range []gate.ToolPattern{"[", "a[b", `a\`, "[]a]", "*["} {
 		if p.Validate() == nil {
 			t.Errorf("%q is taken for a pattern", p)
 		}
 		if p.Match("a") {
 			t.Errorf("%q matches", p)
 		}
-		if _, err := recorder.New(recorder.Config{Tools: []string{"buy", string(p)}}); err == nil {
-			t.Errorf("a Recorder that guards %q: no error", p)
+		if _, err := gate.New(gate.Config{Tools: []string{"buy", string(p)}}); err == nil {
+			t.Errorf("a Gate that guards %q: no error", p)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func FuzzToolPattern(f *testing.F) {
 		if !utf8.ValidString(pattern) || !utf8.ValidString(name) {
 			return
 		}
-		p := recorder.ToolPattern(pattern)
+		p := gate.ToolPattern(pattern)
 		if _, err := path.Match(pattern, ""); (err == nil) != (p.Validate() == nil) {
 			t.Fatalf("%q: %v, path.Match says %v", pattern, p.Validate(), err)
 		}

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -23,6 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
 // A call that is repeated must read the state that the first one read.
@@ -63,21 +64,20 @@ func TestStateOfReplayableCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var again func(agent.Context) error
-			look := functionTool(t, functiontool.Config{Name: "look", Description: "looks"}, func(ctx agent.Context, _ m) (map[string]any, error) {
+			look := must(functiontool.New(functiontool.Config{Name: "look", Description: "looks"}, func(ctx agent.Context, _ m) (map[string]any, error) {
 				return m{"ok": true}, tt.read(ctx)
-			})
-			probe := functionTool(t, functiontool.Config{Name: "probe", Description: "repeats"}, func(ctx agent.Context, _ m) (map[string]any, error) {
+			}))
+			probe := must(functiontool.New(functiontool.Config{Name: "probe", Description: "repeats"}, func(ctx agent.Context, _ m) (map[string]any, error) {
 				return m{"ok": true}, again(ctx)
-			})
+			}))
 			sink, svc := &memory{}, session.InMemoryService()
-			rec := must(recorder.New(recorder.Config{Sink: sink}))
-			if same := must(rec.Replayable(look)); same != look {
+			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{})
+			if same := must(g.Replayable(look)); same != look {
 				t.Error("Replayable gave another tool back")
 			}
-			mdl := script(adktest.Calls(call("c1", "look", m{})), adktest.Text("done"), adktest.Calls(call("c2", "probe", m{})), adktest.Text("done"))
+			mdl := adktest.Script(adktest.Calls(call("c1", "look", m{})), adktest.Text("done"), adktest.Calls(call("c2", "probe", m{})), adktest.Text("done"))
 			r := must(runner.New(runner.Config{
-				AppName: "app", Agent: llm(t, llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{look, probe}}),
-				SessionService: svc, PluginConfig: rec.PluginConfig(),
+				AppName: "app", Agent: asks("root", mdl, look, probe), SessionService: svc, PluginConfig: plugins(g),
 			}))
 			state := m{"region": "US", "limit": 7}
 			switch key := strings.Trim(fmt.Sprint(tt.fails), `key" `); {
@@ -102,7 +102,9 @@ func TestStateOfReplayableCalls(t *testing.T) {
 			}
 			var err error
 			again = func(ctx agent.Context) error {
-				_, err = rec.Replay(recorder.Within(ctx), schema.Session{App: "app", User: "u", ID: "s"},
+				rctx, cancel := recorder.Detach(ctx, time.Minute)
+				defer cancel()
+				_, err = g.Replay(rctx, schema.Session{App: "app", User: "u", ID: "s"},
 					graphsync.Call{Tool: "look", Agent: "root", Args: m{}, State: recorded})
 				return nil
 			}
@@ -124,21 +126,18 @@ func missing(err error) error {
 
 // The agent keeps its tool; the request gets what observes it, with the same face.
 func TestObservedToolsAreTheSame(t *testing.T) {
-	look := prices(t, "look", 1)
+	look := gives("look", m{"price": 1})
 	sink := &memory{}
 	var seen []string
-	rec := must(recorder.New(recorder.Config{Sink: sink, Options: recorder.Options{Classify: func(got tool.Tool, _, _ map[string]any) error {
+	_, g := newGate(recorder.Config{Sink: sink, Options: recorder.Options{Classify: func(got tool.Tool, _, _ map[string]any) error {
 		if got != look {
 			seen = append(seen, fmt.Sprintf("%T", got))
 		}
 		return nil
-	}}}))
-	must(rec.Replayable(look))
-	mdl := script(adktest.Calls(call("c1", "look", m{"q": 1})), adktest.Text("done"))
-	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: llm(t, llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{look}}),
-		SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: rec.PluginConfig(),
-	}))
+	}}}, gate.Config{})
+	must(g.Replayable(look))
+	mdl := adktest.Script(adktest.Calls(call("c1", "look", m{"q": 1})), adktest.Text("done"))
+	r := newRunner(asks("root", mdl, look), plugins(g))
 	events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	if got := adktest.Responses(events, "look"); len(got) != 1 || len(seen) != 0 {
 		t.Errorf("responses %v; the classifier saw %v", got, seen)

@@ -140,7 +140,7 @@ func TestStateOfARefusedRow(t *testing.T) {
 	if _, err := svc.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: m{"k": "v"}}); err != nil {
 		t.Fatal(err)
 	}
-	r := newRunnerOn(t, svc, recorder.Config{Sink: sink}, llmagent.Config{Model: says("hi")})
+	r := newRunnerOn(t, svc, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Says("hi")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	want := []any{m{schema.InvocationStarting + " state": m{"k": "v"}}}
 	if diff := cmp.Diff(want, stateOf(t, &sink.memory)); diff != "" {

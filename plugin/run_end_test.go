@@ -9,24 +9,21 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
-	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/plugin"
-	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
@@ -35,30 +32,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
-
-// bench is a recorder with a runner of one root agent.
-type bench struct {
-	rec    *recorder.Recorder
-	runner *runner.Runner
-	sink   *memory
-}
-
-func newBench(t *testing.T, root agent.Agent, others ...*plugin.Plugin) *bench {
-	t.Helper()
-	b := &bench{sink: &memory{}}
-	var err error
-	if b.rec, err = recorder.New(recorder.Config{Sink: b.sink, Logger: slog.New(slog.DiscardHandler)}); err != nil {
-		t.Fatal(err)
-	}
-	b.runner, err = runner.New(runner.Config{
-		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true,
-		PluginConfig: b.rec.PluginConfig(others...),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // consumer reads a run; it reports what it was told.
 type consumer func(iter.Seq2[*session.Event, error]) (events int, errs []error)
@@ -135,50 +108,6 @@ func (m *memory) ends(t *testing.T) (out []string) {
 	return out
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func modelAgent(name string, m model.LLM, opts ...func(*llmagent.Config)) agent.Agent {
-	cfg := llmagent.Config{Name: name, Description: "the agent " + name, Model: m}
-	for _, o := range opts {
-		o(&cfg)
-	}
-	return must(llmagent.New(cfg))
-}
-
-func sequential(name string, subs ...agent.Agent) agent.Agent {
-	return must(sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: name, SubAgents: subs}}))
-}
-
-func codeAgent(name string, run func(agent.InvocationContext, func(*session.Event, error) bool), subs ...agent.Agent) agent.Agent {
-	return must(agent.New(agent.Config{Name: name, SubAgents: subs, Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { run(ctx, yield) }
-	}}))
-}
-
-func textEvent(ctx agent.InvocationContext, text string) *session.Event {
-	ev := session.NewEvent(ctx, ctx.InvocationID())
-	ev.Author, ev.Branch = ctx.Agent().Name(), ctx.Branch()
-	ev.Content = genai.NewContentFromText(text, genai.RoleModel)
-	return ev
-}
-
-var errModel = errors.New("model offline")
-
-func broken() *adktest.Model {
-	return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return nil, errModel }}
-}
-
-func refusing(t *testing.T, cfg plugin.Config) *plugin.Plugin {
-	t.Helper()
-	cfg.Name = "refuses"
-	return must(plugin.New(cfg))
-}
-
 func TestHowRunsEnd(t *testing.T) {
 	const abandoned = "the run was refused before it began: another plugin's BeforeRun callback stopped it"
 	recovers := func(c *llmagent.Config) {
@@ -204,7 +133,7 @@ func TestHowRunsEnd(t *testing.T) {
 		plain, wrapped []string
 	}{{
 		name:    "well",
-		root:    func() agent.Agent { return modelAgent("root", says("hello")) },
+		root:    func() agent.Agent { return modelAgent("root", adktest.Says("hello")) },
 		consume: readAll,
 		plain:   []string{"AGENT_COMPLETED root", "INVOCATION_COMPLETED root"},
 	}, {
@@ -236,7 +165,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}, {
 		name: "an agent turns to another one when the first fails",
 		root: func() agent.Agent {
-			a, b := modelAgent("a", broken()), modelAgent("b", says("hello"))
+			a, b := modelAgent("a", broken()), modelAgent("b", adktest.Says("hello"))
 			return codeAgent("root", func(ctx agent.InvocationContext, yield func(*session.Event, error) bool) {
 				for _, err := range a.Run(ctx) {
 					if err != nil {
@@ -255,14 +184,14 @@ func TestHowRunsEnd(t *testing.T) {
 	}, {
 		name: "first of two fails, consumer goes on",
 		root: func() agent.Agent {
-			return sequential("root", modelAgent("a", broken()), modelAgent("b", says("hello")))
+			return sequential("root", modelAgent("a", broken()), modelAgent("b", adktest.Says("hello")))
 		},
 		consume: readAll,
 		plain:   []string{"AGENT_ERROR a: model offline", "AGENT_COMPLETED b", "AGENT_COMPLETED root", "INVOCATION_COMPLETED root"},
 	}, {
 		name: "last of two fails, consumer goes on",
 		root: func() agent.Agent {
-			return sequential("root", modelAgent("a", says("hello")), modelAgent("b", broken()))
+			return sequential("root", modelAgent("a", adktest.Says("hello")), modelAgent("b", broken()))
 		},
 		consume: readAll,
 		plain: []string{
@@ -271,7 +200,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}, {
 		name: "last of two fails, consumer stops there",
 		root: func() agent.Agent {
-			return sequential("root", modelAgent("a", says("hello")), modelAgent("b", broken()))
+			return sequential("root", modelAgent("a", adktest.Says("hello")), modelAgent("b", broken()))
 		},
 		consume: stopAtError,
 		plain: []string{
@@ -327,7 +256,7 @@ func TestHowRunsEnd(t *testing.T) {
 		plain:   []string{"AGENT_COMPLETED root", "INVOCATION_COMPLETED root"},
 	}, {
 		name:    "a callback panics",
-		root:    func() agent.Agent { return modelAgent("root", says("hello"), panics) },
+		root:    func() agent.Agent { return modelAgent("root", adktest.Says("hello"), panics) },
 		consume: readAll,
 		plain:   []string{"AGENT_COMPLETED root unfinished", "INVOCATION_COMPLETED root unfinished"},
 		wrapped: []string{`AGENT_ERROR root: node "root" panicked: a bug`, `INVOCATION_ERROR root: node "root" panicked: a bug`},
@@ -354,7 +283,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}, {
 		name: "consumer stops",
 		root: func() agent.Agent {
-			return sequential("root", modelAgent("a", says("hello")), modelAgent("b", says("hello")))
+			return sequential("root", modelAgent("a", adktest.Says("hello")), modelAgent("b", adktest.Says("hello")))
 		},
 		consume: stopAtEvent,
 		plain: []string{
@@ -362,7 +291,7 @@ func TestHowRunsEnd(t *testing.T) {
 		},
 	}, {
 		name: "another plugin refuses the run",
-		root: func() agent.Agent { return modelAgent("root", says("hello")) },
+		root: func() agent.Agent { return modelAgent("root", adktest.Says("hello")) },
 		plugins: []plugin.Config{{BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
 			return nil, errors.New("quota")
 		}}},
@@ -371,7 +300,7 @@ func TestHowRunsEnd(t *testing.T) {
 		wrapped: []string{"INVOCATION_ERROR root: quota"},
 	}, {
 		name: "another plugin answers in the place of the run",
-		root: func() agent.Agent { return modelAgent("root", says("hello")) },
+		root: func() agent.Agent { return modelAgent("root", adktest.Says("hello")) },
 		plugins: []plugin.Config{{BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
 			return genai.NewContentFromText("closed today", genai.RoleModel), nil
 		}}},
@@ -380,7 +309,7 @@ func TestHowRunsEnd(t *testing.T) {
 		wrapped: []string{"INVOCATION_COMPLETED root"},
 	}, {
 		name: "another plugin panics before the run begins",
-		root: func() agent.Agent { return modelAgent("root", says("hello")) },
+		root: func() agent.Agent { return modelAgent("root", adktest.Says("hello")) },
 		plugins: []plugin.Config{{BeforeRunCallback: func(agent.InvocationContext) (*genai.Content, error) {
 			panic("a bug")
 		}}},
@@ -392,7 +321,7 @@ func TestHowRunsEnd(t *testing.T) {
 		wrapped: []string{"INVOCATION_COMPLETED root unfinished"},
 	}, {
 		name: "another plugin refuses the message",
-		root: func() agent.Agent { return modelAgent("root", says("hello")) },
+		root: func() agent.Agent { return modelAgent("root", adktest.Says("hello")) },
 		plugins: []plugin.Config{{OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
 			return nil, errors.New("no")
 		}}},
@@ -401,7 +330,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}, {
 		name: "a callback answers in the place of an agent",
 		root: func() agent.Agent {
-			return modelAgent("root", says("hello"), func(c *llmagent.Config) {
+			return modelAgent("root", adktest.Says("hello"), func(c *llmagent.Config) {
 				c.BeforeAgentCallbacks = []agent.BeforeAgentCallback{func(agent.Context) (*genai.Content, error) {
 					return genai.NewContentFromText("no", genai.RoleModel), nil
 				}}
@@ -477,7 +406,7 @@ func TestConsumerStopsParallelBranches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, wrapped := range []bool{false, true} {
 			root := must(parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{
-				Name: "root", SubAgents: []agent.Agent{modelAgent("waits", &waiting{}), modelAgent("answers", says("hello"))},
+				Name: "root", SubAgents: []agent.Agent{modelAgent("waits", &waiting{}), modelAgent("answers", adktest.Says("hello"))},
 			}}))
 			b := newBench(t, root)
 			if wrapped {
@@ -562,11 +491,42 @@ func TestRunWhoseContextIsOver(t *testing.T) {
 
 // Run may be ranged over again, as what the runner returns may.
 func TestRunTwice(t *testing.T) {
-	b := newBench(t, modelAgent("root", says("hello")))
+	b := newBench(t, modelAgent("root", adktest.Says("hello")))
 	seq := b.rec.Run(t.Context(), b.runner, "u", "s", adktest.UserText("hi"), agent.RunConfig{})
 	readAll(seq)
 	readAll(seq)
 	if got := len(b.sink.of(schema.InvocationCompleted)); got != 2 {
 		t.Errorf("%d runs are complete, want 2", got)
+	}
+}
+
+// The rows that end what was open come before the end of the run, by their times too.
+func TestEndsAreInOrder(t *testing.T) {
+	var clock atomic.Int64
+	sink := &memory{}
+	r := newRunner(t, recorder.Config{Sink: sink, Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }}, llmagent.Config{Model: adktest.Says("hi")})
+	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
+		break
+	}
+	if !slices.IsSortedFunc(sink.rows, func(a, b schema.Event) int { return int(a.Timestamp - b.Timestamp) }) {
+		for _, e := range sink.rows {
+			t.Errorf("%s at %d", e.EventType, e.Timestamp)
+		}
+	}
+}
+
+func TestEarlyStopClosesEverySpan(t *testing.T) {
+	sink := &memory{}
+	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Stalled{}})
+	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
+		break
+	}
+	completed := sink.of(schema.AgentCompleted)
+	if len(completed) != 1 || attribute(t, completed[0], "adk", "unfinished") != true {
+		t.Errorf("AGENT_COMPLETED rows = %d, want one that is marked unfinished", len(completed))
+	}
+	rows := sink.types()
+	if rows[len(rows)-1] != schema.InvocationCompleted {
+		t.Errorf("the last row is %s, want INVOCATION_COMPLETED", rows[len(rows)-1])
 	}
 }

@@ -1,14 +1,12 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gate
+package plugin
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // An answer must be read as ADK reads it: what ADK takes for a rejection, or
@@ -35,7 +33,7 @@ func TestParseConfirmation(t *testing.T) {
 		{"what JSON cannot hold", map[string]any{"confirmed": true, "payload": make(chan int)}, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := parseConfirmation(tt.in)
+			c, err := ParseConfirmation(tt.in)
 			if c.Confirmed != tt.want || (err != nil) != tt.fail {
 				t.Errorf("confirmed %v, error %v; want %v, failure %v", c.Confirmed, err, tt.want, tt.fail)
 			}
@@ -52,7 +50,7 @@ func FuzzParseConfirmation(f *testing.F) {
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
-		c, err := parseConfirmation(m)
+		c, err := ParseConfirmation(m)
 		if err != nil && c.Confirmed {
 			t.Fatalf("%s is an approval although it cannot be read", data)
 		}
@@ -60,39 +58,4 @@ func FuzzParseConfirmation(f *testing.F) {
 			t.Fatalf("%s is an approval although nothing in it is true", data)
 		}
 	})
-}
-
-type hinted struct {
-	Total int `json:"total"`
-}
-
-type panicking struct{}
-
-func (panicking) MarshalJSON() ([]byte, error) { panic("boom") }
-
-// The summary for the human joins an object; a payload of another kind is the
-// tool's business and stays as it is.
-func TestWithSummary(t *testing.T) {
-	shown := map[string]any{"approval_id": "a"}
-	original := map[string]any{"total": 1}
-	for _, tt := range []struct {
-		name     string
-		in, want any
-	}{
-		{"none", nil, map[string]any{"contextgraph": shown}},
-		{"map", original, map[string]any{"total": 1, "contextgraph": shown}},
-		{"struct", hinted{1 << 60}, map[string]any{"total": json.Number("1152921504606846976"), "contextgraph": shown}},
-		{"method that panics", panicking{}, panicking{}},
-		{"text", "please", "please"},
-		{"list", []any{1}, []any{1}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, withSummary(tt.in, shown)); diff != "" {
-				t.Errorf("mismatch (-want +got):\n%s", diff)
-			}
-		})
-	}
-	if len(original) != 1 {
-		t.Errorf("the tool's own map was changed: %v", original)
-	}
 }

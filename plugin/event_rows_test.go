@@ -1,0 +1,88 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+)
+
+func TestTransferRow(t *testing.T) {
+	helper := llm(t, llmagent.Config{Name: "helper", Description: "helps", Model: adktest.Says("helped")})
+	root := llm(t, llmagent.Config{
+		Name: "root", SubAgents: []agent.Agent{helper},
+		Model: adktest.CallsOnce(&genai.FunctionCall{Name: "transfer_to_agent", Args: m{"agent_name": "helper"}}),
+	})
+	sink, r := recorded(t, recorder.Options{}, root)
+	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
+	e := one(t, sink, schema.AgentTransfer)
+	diff(t, "row", shape{
+		Type: schema.AgentTransfer, Agent: "root", Status: "OK",
+		Content:    m{"from_agent": "root", "to_agent": "helper"},
+		Attributes: m{"adk": m{"source_event_id": fresh, "node": m{"path": "root"}}, "source_event_id": fresh},
+	}, shapeOf(t, e))
+	if start := sink.of(schema.AgentStarting)[0]; e.SpanID != start.SpanID || e.ParentSpanID != start.ParentSpanID {
+		t.Errorf("span %s, want the agent's %s", e.SpanID, start.SpanID)
+	}
+	// The delegate's answer comes through the root agent's node. It is the delegate's.
+	answer := one(t, sink, schema.AgentResponse)
+	if start := sink.of(schema.AgentStarting)[1]; answer.SpanID != start.SpanID || answer.Agent != "helper" {
+		t.Errorf("the answer of %s stands on span %s, want the delegate's %s", answer.Agent, answer.SpanID, start.SpanID)
+	}
+	checkParents(t, sink.rows)
+}
+
+func TestEventAttributes(t *testing.T) {
+	ev := &session.Event{
+		ID: "e1", Branch: "a.b", IsolationScope: "wf@1/task@2", Routes: []string{"yes", "no"},
+		LLMResponse: model.LLMResponse{CustomMetadata: m{"tenant": "t1", "trace:id": 7.0, "other": "x"}},
+		Actions:     session.EventActions{StateDelta: m{"k": "v"}},
+	}
+	sink, r := recorded(t, recorder.Options{Metadata: []string{"tenant", "trace:*"}}, emits(t, "root", ev))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	diff(t, "row", shape{
+		Type: schema.StateDelta, Agent: "root", Status: "OK",
+		Attributes: m{
+			"adk": m{
+				"source_event_id": fresh, "branch": "a.b",
+				"scope": m{"id": "wf@1/task@2", "kind": "node_run"}, "route": []any{"yes", "no"},
+			},
+			"state_delta":     m{"k": "v"},
+			"custom_metadata": m{"tenant": "t1", "trace:id": 7.0},
+		},
+	}, shapeOf(t, one(t, sink, schema.StateDelta)))
+}
+
+// A policy that leaves a payload out leaves it out where it stands under attributes.
+func TestPolicyOfEventRows(t *testing.T) {
+	ev := &session.Event{
+		ID: "e1", Actions: session.EventActions{StateDelta: m{"secretplan": "v"}},
+		LLMResponse: model.LLMResponse{
+			Content:        genai.NewContentFromText("secretplan", genai.RoleModel),
+			CustomMetadata: m{"a2a:request": m{"secretplan": 1}, "a2a:response": m{"secretplan": 2}, "a2a:task_id": "t1"},
+		},
+	}
+	none := recorder.ContentNone
+	sink, r := recorded(t, recorder.Options{Content: map[string]recorder.ContentPolicy{
+		schema.StateDelta: none, schema.AgentResponse: none, schema.A2AInteraction: none,
+	}}, emits(t, "root", ev))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+	for _, typ := range []string{schema.StateDelta, schema.AgentResponse, schema.A2AInteraction} {
+		e := one(t, sink, typ)
+		if s := string(e.Content) + string(e.Attributes); len(e.Content) > 0 || strings.Contains(s, "secretplan") {
+			t.Errorf("%s: content %s, attributes %s; want no payload", typ, e.Content, e.Attributes)
+		}
+	}
+}

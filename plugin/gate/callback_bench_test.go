@@ -1,0 +1,124 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate_test
+
+import (
+	"fmt"
+	"testing"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/agenttool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+)
+
+// inTool runs f inside a tool that is not guarded, with the context ADK gives a tool and the
+// plugins in which the gate stands.
+func inTool(t testing.TB, g *gate.Gate, f func(ctx agent.Context, self tool.Tool, first, last *plugin.Plugin)) {
+	t.Helper()
+	first, last, err := g.Plugins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var self tool.Tool
+	self = must(functiontool.New(functiontool.Config{Name: "query_ad_inventory"}, func(ctx agent.Context, _ struct{}) (map[string]any, error) {
+		f(ctx, self, first, last)
+		return m{}, nil
+	}))
+	r := newRunner(asks("media_planner", adktest.CallsOnce(call("", "query_ad_inventory", m{})), self), plugins(g))
+	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
+}
+
+// inventory is a tool result of about 0.8 KB.
+func inventory() m {
+	var placements []any
+	for i := range 6 {
+		placements = append(placements, m{
+			"name": fmt.Sprintf("Placement number %d", i), "available": true, "price": 18000.5 + float64(i),
+			"currency": "USD", "as_of": "2026-01-19T10:00:00Z", "format": "video",
+		})
+	}
+	return m{"placements": placements, "brand": "ELF Cosmetics", "count": 6}
+}
+
+// unguardedCall makes both callbacks of the first plugin for a call of a tool that is not
+// guarded.
+func unguardedCall(ctx agent.Context, self tool.Tool, first *plugin.Plugin) func() {
+	begin, end := first.BeforeToolCallback(), first.AfterToolCallback()
+	args, result := m{"brand": "ELF Cosmetics", "limit": 6.0}, inventory()
+	return func() {
+		_, _ = begin(ctx, self, args)
+		_, _ = end(ctx, self, args, result, nil)
+	}
+}
+
+// BenchmarkToolCall is both callbacks of a tool call in the first plugin, as the recorder and
+// the gate stand in it. The tool is not guarded.
+func BenchmarkToolCall(b *testing.B) {
+	_, g := newGate(recorder.Config{Sink: dropped{}}, gate.Config{Tools: []string{"buy"}, Guard: unusedGuard()})
+	inTool(b, g, func(ctx agent.Context, self tool.Tool, first, _ *plugin.Plugin) {
+		one := unguardedCall(ctx, self, first)
+		b.ReportAllocs()
+		for b.Loop() {
+			one()
+		}
+	})
+}
+
+// BenchmarkToolsOfARequest is the gate's look at the 20 tools of a model request.
+func BenchmarkToolsOfARequest(b *testing.B) {
+	g, req := guardedTools(20)
+	inTool(b, g, func(ctx agent.Context, _ tool.Tool, _, last *plugin.Plugin) {
+		look := last.BeforeModelCallback()
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = look(ctx, req)
+		}
+	})
+}
+
+// guardedTools is a model request with n tools, of which all but one in five are behind
+// the gate: by name, by a pattern, by Protect, and an agent that runs as a tool.
+func guardedTools(n int) (*gate.Gate, *model.LLMRequest) {
+	_, g := newGate(recorder.Config{Sink: dropped{}}, gate.Config{Tools: []string{"buy_1", "buy_6", "provision_*", "[a-c]uy_?", "*_2"}})
+	req := &model.LLMRequest{Tools: make(map[string]any, n)}
+	for i := range n {
+		one := gives(fmt.Sprintf("%s_%d", []string{"read", "buy", "sell", "provision", "pay"}[i%5], i), nil)
+		if i%5 == 4 {
+			one = g.Protect(one)
+		}
+		req.Tools[one.Name()] = one
+	}
+	req.Tools["helper"] = agenttool.New(asks("helper", nil), nil)
+	return g, req
+}
+
+// The goals are allocations per callback in the steady state: they are exact, where
+// times are not.
+func TestAllocationsPerCallback(t *testing.T) {
+	if raceEnabled {
+		t.Log("the race detector allocates; counted without it")
+		return
+	}
+	guard := func(what string, goal float64, f func()) {
+		t.Helper()
+		if got := testing.AllocsPerRun(200, f); got > goal {
+			t.Errorf("%s: %v allocations, want at most %v", what, got, goal)
+		}
+	}
+	g, tools := guardedTools(20)
+	inTool(t, g, func(ctx agent.Context, self tool.Tool, first, last *plugin.Plugin) {
+		look := last.BeforeModelCallback()
+		guard("the gate's BeforeModel with 21 tools", 0, func() { _, _ = look(ctx, tools) })
+		before := last.BeforeToolCallback()
+		guard("the gate's BeforeTool of an unguarded tool", 0, func() { _, _ = before(ctx, self, nil) })
+		guard("BeforeTool and AfterTool of an unguarded tool", 4, unguardedCall(ctx, self, first))
+	})
+}
