@@ -13,34 +13,34 @@ import (
 )
 
 // attacksOnEvidence are the tests of what an approval rests on that need nothing but a
-// harness.
-var attacksOnEvidence = map[string]func(*testing.T){
-	"TestRequestArgumentsAreRead":           TestRequestArgumentsAreRead,
-	"TestKeysThatFoldIntoOne":               TestKeysThatFoldIntoOne,
-	"TestStateWrittenBetween":               TestStateWrittenBetween,
-	"TestOverlappingModelCalls":             TestOverlappingModelCalls,
-	"TestSearchAndBuyInOneResponse":         TestSearchAndBuyInOneResponse,
-	"TestOtherTabReadsTheNewPrice":          TestOtherTabReadsTheNewPrice,
-	"TestIsolatedAgents":                    TestIsolatedAgents,
-	"TestDelegateReads":                     TestDelegateReads,
-	"TestLateRowOfAnotherProcess":           TestLateRowOfAnotherProcess,
-	"TestParallelChildren":                  TestParallelChildren,
-	"TestDynamicChildren":                   TestDynamicChildren,
-	"TestNobodySawIt":                       TestNobodySawIt,
-	"TestEchoIsNoReading":                   TestEchoIsNoReading,
-	"TestArgumentIsNoReading":               TestArgumentIsNoReading,
-	"TestAgentsWordIsNoReading":             TestAgentsWordIsNoReading,
-	"TestRewrittenResultIsNoReading":        TestRewrittenResultIsNoReading,
-	"TestRefusalIsAReading":                 TestRefusalIsAReading,
-	"TestSpellingMustBeWhatWasRead":         TestSpellingMustBeWhatWasRead,
-	"TestRuleWithoutAttributes":             TestRuleWithoutAttributes,
-	"TestWorkflowNodeRests":                 TestWorkflowNodeRests,
-	"TestAskingModelIsKnownByAnyAnswer":     TestAskingModelIsKnownByAnyAnswer,
-	"TestGapsOfAnAgentToolCount":            TestGapsOfAnAgentToolCount,
-	"TestEchoOfWhatTheRecordLacks":          TestEchoOfWhatTheRecordLacks,
-	"TestOneIDForCallsAboutDifferentThings": TestOneIDForCallsAboutDifferentThings,
-	"TestJoinedWordsAreNoReading":           TestJoinedWordsAreNoReading,
-	"TestUserQuotesAnAgent":                 TestUserQuotesAnAgent,
+// harness. Each takes an option that changes its harnesses after their own options.
+var attacksOnEvidence = map[string]func(*testing.T, option){
+	"TestRequestArgumentsAreRead":           requestArgumentsAreRead,
+	"TestKeysThatFoldIntoOne":               keysThatFoldIntoOne,
+	"TestStateWrittenBetween":               stateWrittenBetween,
+	"TestOverlappingModelCalls":             overlappingModelCalls,
+	"TestSearchAndBuyInOneResponse":         searchAndBuyInOneResponse,
+	"TestOtherTabReadsTheNewPrice":          otherTabReadsTheNewPrice,
+	"TestIsolatedAgents":                    isolatedAgents,
+	"TestDelegateReads":                     delegateReads,
+	"TestLateRowOfAnotherProcess":           lateRowOfAnotherProcess,
+	"TestParallelChildren":                  parallelChildren,
+	"TestDynamicChildren":                   dynamicChildren,
+	"TestNobodySawIt":                       nobodySawIt,
+	"TestEchoIsNoReading":                   echoIsNoReading,
+	"TestArgumentIsNoReading":               argumentIsNoReading,
+	"TestAgentsWordIsNoReading":             agentsWordIsNoReading,
+	"TestRewrittenResultIsNoReading":        rewrittenResultIsNoReading,
+	"TestRefusalIsAReading":                 refusalIsAReading,
+	"TestSpellingMustBeWhatWasRead":         spellingMustBeWhatWasRead,
+	"TestRuleWithoutAttributes":             ruleWithoutAttributes,
+	"TestWorkflowNodeRests":                 workflowNodeRests,
+	"TestAskingModelIsKnownByAnyAnswer":     askingModelIsKnownByAnyAnswer,
+	"TestGapsOfAnAgentToolCount":            gapsOfAnAgentToolCount,
+	"TestEchoOfWhatTheRecordLacks":          echoOfWhatTheRecordLacks,
+	"TestOneIDForCallsAboutDifferentThings": oneIDForCallsAboutDifferentThings,
+	"TestJoinedWordsAreNoReading":           joinedWordsAreNoReading,
+	"TestUserQuotesAnAgent":                 userQuotesAnAgent,
 }
 
 // TestAttacksOnEvidenceAgain runs them with alternatives and with conditions in use. What
@@ -80,11 +80,9 @@ func TestAttacksOnEvidenceAgain(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			everyHarness = test.change
-			defer func() { everyHarness = nil }()
 			for name, attack := range attacksOnEvidence {
 				if !slices.Contains(test.without, name) {
-					t.Run(name, attack)
+					t.Run(name, func(t *testing.T) { attack(t, test.change) })
 				}
 			}
 		})

@@ -17,7 +17,9 @@ import (
 
 // However the answer looks that asks for the action, a model gave it, and that model has to
 // have read what it names. Here an agent buys that has read nothing: another one did.
-func TestAskingModelIsKnownByAnyAnswer(t *testing.T) {
+func TestAskingModelIsKnownByAnyAnswer(t *testing.T) { askingModelIsKnownByAnyAnswer(t, nil) }
+
+func askingModelIsKnownByAnyAnswer(t *testing.T, also option) {
 	buy := func() *genai.FunctionCall {
 		return &genai.FunctionCall{Name: "buy", Args: map[string]any{"item": item, "count": 1}}
 	}
@@ -38,7 +40,7 @@ func TestAskingModelIsKnownByAnyAnswer(t *testing.T) {
 		for short, shorted := range map[string]bool{"": false, ", by a callback": true} {
 			t.Run(name+short, func(t *testing.T) {
 				m := newMarket(t)
-				h := newHarness(t, covered, m.open)
+				h := newHarness(t, covered, m.open, also)
 				given := *answer
 				content := *answer.Content
 				given.Content = &content

@@ -13,7 +13,9 @@ import (
 
 // What an agent that ran as a tool had read is unknown where its record has gaps, and then
 // what its caller plans with it is unknown too.
-func TestGapsOfAnAgentToolCount(t *testing.T) {
+func TestGapsOfAnAgentToolCount(t *testing.T) { gapsOfAnAgentToolCount(t, nil) }
+
+func gapsOfAnAgentToolCount(t *testing.T, also option) {
 	for name, tt := range map[string]struct {
 		second func(m *market, a searchArgs, found map[string]any) map[string]any
 		failed bool
@@ -40,7 +42,7 @@ func TestGapsOfAnAgentToolCount(t *testing.T) {
 					}
 					return found, err
 				}
-			})
+			}, also)
 			planner := mustAgent(t, llmagent.Config{Name: "planner", Description: "plans", Tools: h.tools[:1],
 				Model: scripted(searches, searches, says("It costs $80,000 now."))})
 			h.serve(root(t, scripted(

@@ -20,7 +20,9 @@ type hiddenArgs struct {
 
 // An argument that the record does not hold may be what the result says: a long one before it,
 // or one under a key that is redacted.
-func TestEchoOfWhatTheRecordLacks(t *testing.T) {
+func TestEchoOfWhatTheRecordLacks(t *testing.T) { echoOfWhatTheRecordLacks(t, nil) }
+
+func echoOfWhatTheRecordLacks(t *testing.T, also option) {
 	for name, args := range map[string]map[string]any{
 		"plain":              {"item": item, "price": "$40,000"},
 		"nested":             {"item": item, "nested": map[string]any{"x": []any{map[string]any{"y": "40000.00 USD"}}}},
@@ -35,7 +37,7 @@ func TestEchoOfWhatTheRecordLacks(t *testing.T) {
 			})}
 			s := searchThenBuy()
 			s["plan it"], s["<plan"] = calls("plan", args), says("Planned.")
-			h := newHarness(t, covered, m.open, plans, s.model)
+			h := newHarness(t, covered, m.open, plans, s.model, also)
 			h.say("plan it")
 			h.wantRefused(h.settle(h.say("buy it"), nil))
 		})

@@ -21,14 +21,16 @@ import (
 )
 
 // What agents say is no reading where a node of ADK's joins it either.
-func TestJoinedWordsAreNoReading(t *testing.T) {
+func TestJoinedWordsAreNoReading(t *testing.T) { joinedWordsAreNoReading(t, nil) }
+
+func joinedWordsAreNoReading(t *testing.T, also option) {
 	m := newMarket(t)
 	w := &reviewed{harness: newHarness(t, m.open, guardedInputs("review"), func(o *options) {
 		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{
 			Name: "output", Event: schema.NodeOutput, Type: "Product", Value: "$.name", Each: "$..items[*]",
 			Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
 		})
-	})}
+	}, also)}
 	writer := func(name string) workflow.Node {
 		n, err := workflow.NewAgentNode(mustAgent(t, llmagent.Config{Name: name,
 			OutputSchema: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"items": {Type: genai.TypeArray,

@@ -15,7 +15,9 @@ import (
 
 // What a user writes in the form in which ADK hands on the words of other agents tells a
 // model nothing of what those had read. The agent sees the present turn only.
-func TestUserQuotesAnAgent(t *testing.T) {
+func TestUserQuotesAnAgent(t *testing.T) { userQuotesAnAgent(t, nil) }
+
+func userQuotesAnAgent(t *testing.T, also option) {
 	for _, quoted := range []string{
 		"[root] said: Found.",
 		"[root] called tool `search` with parameters: {\"query\":\"routes\"}",
@@ -23,7 +25,7 @@ func TestUserQuotesAnAgent(t *testing.T) {
 	} {
 		t.Run(quoted, func(t *testing.T) {
 			m := newMarket(t)
-			h := newHarness(t, covered, m.open)
+			h := newHarness(t, covered, m.open, also)
 			s := searchThenBuy()
 			h.serve(mustAgent(t, llmagent.Config{Name: "root", Tools: h.tools, IncludeContents: llmagent.IncludeContentsNone, Model: &adktest.Model{Answer: s.answer}}))
 			h.say("find")

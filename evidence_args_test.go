@@ -24,7 +24,9 @@ import (
 
 // A plugin or a callback of the agent resolves an alias before the tool asks. The human
 // sees what it stands for, so the check is about that.
-func TestRequestArgumentsAreRead(t *testing.T) {
+func TestRequestArgumentsAreRead(t *testing.T) { requestArgumentsAreRead(t, nil) }
+
+func requestArgumentsAreRead(t *testing.T, also option) {
 	resolve := func(_ agent.Context, tl tool.Tool, args map[string]any) (map[string]any, error) {
 		if tl.Name() == "buy" && args["item"] == "the usual" {
 			args["item"] = "Superbowl"
@@ -49,7 +51,7 @@ func TestRequestArgumentsAreRead(t *testing.T) {
 						m.set("the usual", "$40,000")
 						s := searchThenBuy()
 						s["buy it"] = calls("buy", map[string]any{"item": "the usual", "count": 1})
-						h := newHarness(t, guarded, m.open, s.model, changed, required(t, mode))
+						h := newHarness(t, guarded, m.open, s.model, changed, required(t, mode), also)
 						h.say("find")
 						events := h.say("buy it")
 						if as := h.approvals(sess); len(as) == 1 {
@@ -97,7 +99,9 @@ type stockArgs struct {
 
 // Two keys that Go's JSON takes for one name two things: the rule reads one of them, the
 // tool the other.
-func TestKeysThatFoldIntoOne(t *testing.T) {
+func TestKeysThatFoldIntoOne(t *testing.T) { keysThatFoldIntoOne(t, nil) }
+
+func keysThatFoldIntoOne(t *testing.T, also option) {
 	const kelvin, long = "stoc\u212a", "\u017ftock"
 	for name, test := range map[string]struct {
 		args    map[string]any
@@ -130,7 +134,7 @@ func TestKeysThatFoldIntoOne(t *testing.T) {
 								return h.buy(ctx, buyArgs{Item: cmp.Or(a.Order.Stock, a.Stock)})
 							})
 					}
-				})
+				}, also)
 				h.say("find")
 				got := h.settle(h.say("buy it"), nil)
 				if ran, ok := h.lastBuy.Load().(buyArgs); ok && ran.Item != item {
@@ -144,7 +148,9 @@ func TestKeysThatFoldIntoOne(t *testing.T) {
 
 // A client writes the state of the session between the request and its answer, so that the
 // repeated call looks where the price is the old one.
-func TestStateWrittenBetween(t *testing.T) {
+func TestStateWrittenBetween(t *testing.T) { stateWrittenBetween(t, nil) }
+
+func stateWrittenBetween(t *testing.T, also option) {
 	for name, test := range map[string]struct {
 		state   map[string]any
 		rises   bool
@@ -162,7 +168,7 @@ func TestStateWrittenBetween(t *testing.T) {
 				m := newMarket(t)
 				s := searchThenBuy()
 				s["hello?"] = says("Hello.")
-				h := newHarness(t, covered, replays, m.openReplay, s.model)
+				h := newHarness(t, covered, replays, m.openReplay, s.model, also)
 				h.sayWith("find", map[string]any{"region": "US"})
 				asked := adktest.Confirmations(h.say("buy it"))
 				if len(asked) != 1 {

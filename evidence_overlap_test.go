@@ -24,7 +24,9 @@ import (
 
 // While a model still answers one message of a session, another message asks. What was
 // found before counts all the same.
-func TestOverlappingModelCalls(t *testing.T) {
+func TestOverlappingModelCalls(t *testing.T) { overlappingModelCalls(t, nil) }
+
+func overlappingModelCalls(t *testing.T, also option) {
 	type world struct {
 		change  func(*market)
 		refused bool
@@ -60,7 +62,7 @@ func TestOverlappingModelCalls(t *testing.T) {
 							return buys(req)
 						},
 						"<buy": says("Done."),
-					}.model)
+					}.model, also)
 					h.say("find")
 					hello = h.begin("hello?")
 					defer answered()
@@ -78,7 +80,9 @@ func TestOverlappingModelCalls(t *testing.T) {
 
 // One response asks for a search and for the purchase. The search is recorded before the
 // purchase asks, and the model that asked had not read it.
-func TestSearchAndBuyInOneResponse(t *testing.T) {
+func TestSearchAndBuyInOneResponse(t *testing.T) { searchAndBuyInOneResponse(t, nil) }
+
+func searchAndBuyInOneResponse(t *testing.T, also option) {
 	for name, test := range map[string]struct {
 		first   bool // the model has read a price in an earlier turn
 		risen   bool // before the response
@@ -90,7 +94,7 @@ func TestSearchAndBuyInOneResponse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMarket(t)
-			h := newHarness(t, covered, m.open)
+			h := newHarness(t, covered, m.open, also)
 			var searched atomic.Pointer[chan struct{}]
 			buy, err := functiontool.New(functiontool.Config{Name: "buy", Description: "buys"},
 				func(ctx agent.Context, a buyArgs) (map[string]any, error) {
@@ -142,7 +146,9 @@ func TestSearchAndBuyInOneResponse(t *testing.T) {
 
 // Another tab of the same session reads the new price while the run that asks knows the
 // old one: ADK gives each run its own copy of the session.
-func TestOtherTabReadsTheNewPrice(t *testing.T) {
+func TestOtherTabReadsTheNewPrice(t *testing.T) { otherTabReadsTheNewPrice(t, nil) }
+
+func otherTabReadsTheNewPrice(t *testing.T, also option) {
 	onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
 		var h *harness
 		m.tools = []tool.Tool{mustTool(t, "think", func(agent.Context, searchArgs) (map[string]any, error) {
@@ -168,14 +174,14 @@ func TestOtherTabReadsTheNewPrice(t *testing.T) {
 				return buys(req)
 			},
 			"<buy": says("Done."),
-		}.model)
+		}.model, also)
 		h.want(refused, h.settle(h.say("find"), nil), priceChanged)
 	})
 	t.Run("read again in this tab", func(t *testing.T) {
 		m := newMarket(t)
 		h := newHarness(t, covered, m.open, script{
 			"find": searches, "find again": searches, "<search": says("Found."), "buy it": buys, "<buy": says("Done."),
-		}.model)
+		}.model, also)
 		h.say("find")
 		m.rise()
 		h.say("find again")
@@ -184,9 +190,11 @@ func TestOtherTabReadsTheNewPrice(t *testing.T) {
 }
 
 // An agent that sees no earlier turn decides on what it reads in this one.
-func TestIsolatedAgents(t *testing.T) {
+func TestIsolatedAgents(t *testing.T) { isolatedAgents(t, nil) }
+
+func isolatedAgents(t *testing.T, also option) {
 	isolated := func(t *testing.T, m *market) *harness {
-		h := newHarness(t, covered, m.open)
+		h := newHarness(t, covered, m.open, also)
 		h.serve(mustAgent(t, llmagent.Config{
 			Name: "root", Tools: h.tools, IncludeContents: llmagent.IncludeContentsNone,
 			Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
@@ -232,9 +240,11 @@ func lastText(req *model.LLMRequest) (text string) {
 }
 
 // A delegate reads, transfers back, and the root asks: it has read what the delegate read.
-func TestDelegateReads(t *testing.T) {
+func TestDelegateReads(t *testing.T) { delegateReads(t, nil) }
+
+func delegateReads(t *testing.T, also option) {
 	serve := func(t *testing.T, m *market) *harness {
-		h := newHarness(t, covered, m.open)
+		h := newHarness(t, covered, m.open, also)
 		planner := mustAgent(t, llmagent.Config{Name: "planner", Description: "plans", Tools: h.tools[:1], Model: &adktest.Model{
 			Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
 				if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
@@ -279,9 +289,11 @@ func TestDelegateReads(t *testing.T) {
 
 // A run of another process on the same journal is open: what it reads may be recorded
 // late, so the record has a gap until it ends.
-func TestLateRowOfAnotherProcess(t *testing.T) {
+func TestLateRowOfAnotherProcess(t *testing.T) { lateRowOfAnotherProcess(t, nil) }
+
+func lateRowOfAnotherProcess(t *testing.T, also option) {
 	m := newMarket(t)
-	h := newHarness(t, covered, m.open, searchThenBuy().model)
+	h := newHarness(t, covered, m.open, searchThenBuy().model, also)
 	began, goOn := make(chan struct{}), make(chan struct{})
 	other := newHarness(t, covered, m.open, script{"look": searches, "<search": says("Looked.")}.model, func(o *options) {
 		o.cfg.Journal.Path = h.path
@@ -292,7 +304,7 @@ func TestLateRowOfAnotherProcess(t *testing.T) {
 			<-goOn
 			return search(ctx, a)
 		}
-	})
+	}, also)
 	h.say("find")
 	looked := other.begin("look")
 	<-began

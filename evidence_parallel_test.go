@@ -64,11 +64,13 @@ func directed(t *testing.T, h *harness, s script, agents ...agent.Agent) agent.A
 
 // What agents side by side read counts for the one behind them, and what one of them reads
 // is not known to the other.
-func TestParallelChildren(t *testing.T) {
+func TestParallelChildren(t *testing.T) { parallelChildren(t, nil) }
+
+func parallelChildren(t *testing.T, also option) {
 	t.Run("an agent behind them asks", func(t *testing.T) {
 		onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
 			m.set("Superbowl", "$10,000")
-			h := newHarness(t, covered, m.open)
+			h := newHarness(t, covered, m.open, also)
 			child := func(name, query string) agent.Agent {
 				return mustAgent(t, llmagent.Config{Name: name, Tools: h.tools[:1],
 					Model: scripted(calls("search", map[string]any{"query": query}), says("Found."))})
@@ -80,7 +82,7 @@ func TestParallelChildren(t *testing.T) {
 	})
 	t.Run("one of them asks while the other reads a new price", func(t *testing.T) {
 		onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-			h := newHarness(t, covered, m.open)
+			h := newHarness(t, covered, m.open, also)
 			read, again := make(chan struct{}), make(chan struct{})
 			left := mustAgent(t, llmagent.Config{Name: "left", Tools: h.tools[:1], Model: scripted(
 				func(req *model.LLMRequest) *model.LLMResponse {
@@ -108,7 +110,7 @@ func TestParallelChildren(t *testing.T) {
 	// A model call of one child is under way while the other asks.
 	t.Run("one of them asks while the other chats", func(t *testing.T) {
 		onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-			h := newHarness(t, covered, m.open)
+			h := newHarness(t, covered, m.open, also)
 			began, asks, said := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			left := mustAgent(t, llmagent.Config{Name: "left", Model: scripted(func(*model.LLMRequest) *model.LLMResponse {
 				close(began)
@@ -137,7 +139,7 @@ func TestParallelChildren(t *testing.T) {
 	})
 	t.Run("many of them read", func(t *testing.T) {
 		onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-			h := newHarness(t, covered, m.open)
+			h := newHarness(t, covered, m.open, also)
 			var agents []agent.Agent
 			for i := range 4 {
 				agents = append(agents, mustAgent(t, llmagent.Config{Name: fmt.Sprint("child", i), Tools: []tool.Tool{h.tools[0]},
@@ -151,9 +153,11 @@ func TestParallelChildren(t *testing.T) {
 }
 
 // The same in the children of a dynamic node, which have one branch.
-func TestDynamicChildren(t *testing.T) {
+func TestDynamicChildren(t *testing.T) { dynamicChildren(t, nil) }
+
+func dynamicChildren(t *testing.T, also option) {
 	onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-		h := newHarness(t, covered, m.open)
+		h := newHarness(t, covered, m.open, also)
 		began, asks, said := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		node := func(cfg llmagent.Config) workflow.Node {
 			n, err := workflow.NewAgentNode(mustAgent(t, cfg), workflow.NodeConfig{})

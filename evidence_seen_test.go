@@ -25,7 +25,9 @@ import (
 
 // What only the arguments of the action name was seen by nobody, whatever the reason, and
 // whatever the checker answers.
-func TestNobodySawIt(t *testing.T) {
+func TestNobodySawIt(t *testing.T) { nobodySawIt(t, nil) }
+
+func nobodySawIt(t *testing.T, also option) {
 	rule := func(change func(*contextgraph.ExtractConfig)) option {
 		return func(o *options) {
 			change(&o.cfg.Extract[0])
@@ -55,7 +57,7 @@ func TestNobodySawIt(t *testing.T) {
 					m := newMarket(t)
 					s := searchThenBuy()
 					s["buy it"] = calls("buy", map[string]any{"item": test.bought, "count": 1})
-					h := newHarness(t, guarded, m.open, s.model, test.opt, required(t, mode, types...))
+					h := newHarness(t, guarded, m.open, s.model, test.opt, required(t, mode, types...), also)
 					h.say("find")
 					h.want(name != "the model read it", h.settle(h.say("buy it"), nil), nothingSeen)
 				})
@@ -90,7 +92,9 @@ func plansAt(price string) script {
 }
 
 // A result that says what the arguments of its call say shows nothing of the world.
-func TestEchoIsNoReading(t *testing.T) {
+func TestEchoIsNoReading(t *testing.T) { echoIsNoReading(t, nil) }
+
+func echoIsNoReading(t *testing.T, also option) {
 	for name, test := range map[string]struct {
 		turns   []string
 		echo    string
@@ -106,7 +110,7 @@ func TestEchoIsNoReading(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMarket(t)
 			m.tools = []tool.Tool{planned(t)}
-			h := newHarness(t, covered, m.open, plans, plansAt(test.echo).model)
+			h := newHarness(t, covered, m.open, plans, plansAt(test.echo).model, also)
 			for _, text := range test.turns {
 				h.say(text)
 				if test.change {
@@ -124,7 +128,9 @@ type pricedArgs struct {
 }
 
 // The price that the action itself names replaces none that was read.
-func TestArgumentIsNoReading(t *testing.T) {
+func TestArgumentIsNoReading(t *testing.T) { argumentIsNoReading(t, nil) }
+
+func argumentIsNoReading(t *testing.T, also option) {
 	priced := func(o *options) {
 		covered(o)
 		o.cfg.Extract[len(o.cfg.Extract)-1].Attributes = map[string]contextgraph.AttributeConfig{
@@ -155,7 +161,7 @@ func TestArgumentIsNoReading(t *testing.T) {
 			m := newMarket(t)
 			s := searchThenBuy()
 			s["buy it"] = calls("buy", map[string]any{"item": item, "price": test.price})
-			h := newHarness(t, priced, m.open, s.model)
+			h := newHarness(t, priced, m.open, s.model, also)
 			for _, text := range test.turns {
 				h.say(text)
 			}
@@ -168,7 +174,9 @@ func TestArgumentIsNoReading(t *testing.T) {
 }
 
 // What an agent behind a tool says is no reading; what it read is.
-func TestAgentsWordIsNoReading(t *testing.T) {
+func TestAgentsWordIsNoReading(t *testing.T) { agentsWordIsNoReading(t, nil) }
+
+func agentsWordIsNoReading(t *testing.T, also option) {
 	tells := func(o *options) {
 		o.cfg.Extract = append(o.cfg.Extract, contextgraph.ExtractConfig{
 			Name: "told", Tool: "planner", Type: "Product", Value: "$.result",
@@ -177,14 +185,14 @@ func TestAgentsWordIsNoReading(t *testing.T) {
 	for name, opt := range map[string]option{"no rule reads its words": func(*options) {}, "a rule reads its words": tells} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, m *market, change func(), refused bool) {
-				h := delegated(t, covered, m.open, opt)
+				h := delegated(t, covered, m.open, opt, also)
 				h.want(refused, h.settle(h.say("buy"), change), priceChanged)
 			})
 		})
 	}
 	t.Run("an agent that read nothing", func(t *testing.T) {
 		m := newMarket(t)
-		h := newHarness(t, covered, m.open, tells)
+		h := newHarness(t, covered, m.open, tells, also)
 		planner := mustAgent(t, llmagent.Config{Name: "planner", Description: "plans", Model: answering(adktest.Text(item))})
 		h.serve(root(t, answering(
 			adktest.Call("planner", map[string]any{"request": "find a route"}), buys(nil), adktest.Text("Done.")),
@@ -195,7 +203,9 @@ func TestAgentsWordIsNoReading(t *testing.T) {
 
 // A callback of the agent gives the model another result than the tool gave, so what is
 // recorded of the tool is not what the model read.
-func TestRewrittenResultIsNoReading(t *testing.T) {
+func TestRewrittenResultIsNoReading(t *testing.T) { rewrittenResultIsNoReading(t, nil) }
+
+func rewrittenResultIsNoReading(t *testing.T, also option) {
 	// rewrites shows the model the old price, whatever the tool found.
 	rewrites := func(_ agent.Context, tl tool.Tool, _, result map[string]any, _ error) (map[string]any, error) {
 		if tl.Name() != "search" {
@@ -232,7 +242,7 @@ func TestRewrittenResultIsNoReading(t *testing.T) {
 					"price": money(t, price), "availability": entity.Bool(true),
 				}})
 			}
-		})
+		}, also)
 		h.serve(mustAgent(t, llmagent.Config{Name: "root", Tools: h.tools, Model: &adktest.Model{Answer: searchThenBuy().answer},
 			AfterToolCallbacks: []llmagent.AfterToolCallback{callback}}))
 		return h
@@ -262,10 +272,12 @@ func TestRewrittenResultIsNoReading(t *testing.T) {
 
 // After drift the refusal tells the model what is now: that is a reading, at the moment of
 // the refusal.
-func TestRefusalIsAReading(t *testing.T) {
+func TestRefusalIsAReading(t *testing.T) { refusalIsAReading(t, nil) }
+
+func refusalIsAReading(t *testing.T, also option) {
 	start := func(t *testing.T, guarded option) (*harness, *market) {
 		m := newMarket(t)
-		h := newHarness(t, guarded, m.open, searchThenBuy().model)
+		h := newHarness(t, guarded, m.open, searchThenBuy().model, also)
 		h.say("find")
 		h.wantRefused(h.settle(h.say("buy it"), m.rise), priceChanged)
 		return h, m
@@ -287,7 +299,9 @@ func TestRefusalIsAReading(t *testing.T) {
 }
 
 // Two spellings may be two things, so the action has to name what was read.
-func TestSpellingMustBeWhatWasRead(t *testing.T) {
+func TestSpellingMustBeWhatWasRead(t *testing.T) { spellingMustBeWhatWasRead(t, nil) }
+
+func spellingMustBeWhatWasRead(t *testing.T, also option) {
 	for bought, refused := range map[string]bool{
 		item: false, strings.ToUpper(item): true, " " + item: true, "Strava  Sponsored Routes": true, "Strаva Sponsored Routes": true,
 	} {
@@ -301,7 +315,7 @@ func TestSpellingMustBeWhatWasRead(t *testing.T) {
 						"price": money(t, "$40,000"), "availability": entity.Bool(true),
 					}}, nil
 				})
-			})
+			}, also)
 			h.say("find")
 			got := h.settle(h.say("buy it"), nil)
 			h.want(refused, got, nothingSeen)
@@ -338,14 +352,16 @@ func TestSpellingMustBeWhatWasRead(t *testing.T) {
 		}, script{
 			"find": calls("quote", map[string]any{"query": "route"}), "<quote": says("Found."),
 			"buy it": calls("buy", map[string]any{"item": item, "price": "40,000.00 USD"}), "<buy": says("Done."),
-		}.model)
+		}.model, also)
 		h.say("find")
 		h.wantRan(h.settle(h.say("buy it"), nil))
 	})
 }
 
 // A rule without attributes says that a thing exists, which the checker has to confirm.
-func TestRuleWithoutAttributes(t *testing.T) {
+func TestRuleWithoutAttributes(t *testing.T) { ruleWithoutAttributes(t, nil) }
+
+func ruleWithoutAttributes(t *testing.T, also option) {
 	for name, test := range map[string]struct {
 		now     func(context.Context) (map[string]entity.Value, error)
 		refused bool
@@ -373,7 +389,7 @@ func TestRuleWithoutAttributes(t *testing.T) {
 					now, err := test.now(ctx)
 					return safety.State{AsOf: time.Now(), Attributes: now}, err
 				})
-			})
+			}, also)
 			h.say("find")
 			h.want(test.refused, h.settle(h.say("buy it"), nil))
 		})

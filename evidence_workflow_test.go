@@ -20,10 +20,12 @@ import (
 
 // No model asks in a workflow of functions. The step that asks has read what its own run
 // had recorded before it began.
-func TestWorkflowNodeRests(t *testing.T) {
+func TestWorkflowNodeRests(t *testing.T) { workflowNodeRests(t, nil) }
+
+func workflowNodeRests(t *testing.T, also option) {
 	// serve makes a workflow that finds, does something else, asks, and buys.
 	serve := func(t *testing.T, m *market, between func(*harness)) *reviewed {
-		w := &reviewed{harness: newHarness(t, m.open, foundByNode, guardedInputs("review"))}
+		w := &reviewed{harness: newHarness(t, m.open, foundByNode, guardedInputs("review"), also)}
 		find := function("find", func(ctx agent.Context, _ any) (map[string]any, error) { return m.search(ctx, searchArgs{Query: item}) })
 		pause := function("pause", func(agent.Context, any) (map[string]any, error) {
 			if between != nil {

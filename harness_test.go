@@ -110,6 +110,7 @@ type harness struct {
 	checks  atomic.Int64
 }
 
+// option changes the options of a harness; nil changes none.
 type option func(*options)
 
 type options struct {
@@ -148,9 +149,6 @@ func checker(c safety.CheckerFunc) option {
 	return func(o *options) { o.cfg.CheckFuncs["Product"] = c }
 }
 
-// everyHarness changes the options of every harness after its own; nil changes none.
-var everyHarness option
-
 func newHarness(t testing.TB, opts ...option) *harness {
 	t.Helper()
 	h := &harness{t: t, clock: &clock{}, world: &shop{price: "$40,000", stock: true}, sessions: session.InMemoryService()}
@@ -186,10 +184,9 @@ func newHarness(t testing.TB, opts ...option) *harness {
 		answer: shopper,
 	}
 	for _, opt := range opts {
-		opt(o)
-	}
-	if everyHarness != nil {
-		everyHarness(o)
+		if opt != nil {
+			opt(o)
+		}
 	}
 	cg, err := contextgraph.Open(context.Background(), o.cfg)
 	if err != nil {
