@@ -58,7 +58,7 @@ func goldenRows(t *testing.T) []schema.Event {
 	t.Helper()
 	var files []string
 	for _, pattern := range []string{"*.golden", "python/*.json"} {
-		found, err := filepath.Glob("../../../testdata/contract/" + pattern)
+		found, err := filepath.Glob("../../contract/testdata/" + pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, found, err)
 		}
