@@ -92,7 +92,7 @@ func TestRequestsAreResumed(t *testing.T) {
 
 // Rows that only the Python plugin writes may stand in one table with ours.
 func TestRowsOfThePythonPlugin(t *testing.T) {
-	files, err := filepath.Glob("../testdata/contract/python/*.json")
+	files, err := filepath.Glob("../tests/contract/testdata/python/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
@@ -105,11 +106,12 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 		{"content", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.ToolStarting: recorder.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rec, err := recorder.New(recorder.Config{Sink: &memory{}, Options: tt.o})
+			var known underway.Register
+			_, err := recorder.New(recorder.Config{Sink: &memory{}, Options: tt.o, Underway: &known})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, rec.Gaps()); diff != "" {
+			if diff := cmp.Diff(tt.want, known.Gaps()); diff != "" {
 				t.Errorf("gaps (-want +got):\n%s", diff)
 			}
 		})

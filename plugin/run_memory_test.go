@@ -25,6 +25,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
@@ -60,7 +61,8 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := recorder.New(recorder.Config{Sink: dropped{}, Now: now, Options: recorder.Options{PromptDelta: true}})
+	var known underway.Register
+	rec, err := recorder.New(recorder.Config{Sink: dropped{}, Now: now, Underway: &known, Options: recorder.Options{PromptDelta: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 	if after := batch(runs); after > before+bound {
 		t.Errorf("%d runs left %d KiB behind, want at most %d", runs, (after-before)>>10, bound>>10)
 	}
-	if n := rec.LiveRuns(schema.Session{App: "app", User: "u", ID: "s1"}); len(n) != 0 {
+	if n := known.Runs(schema.Session{App: "app", User: "u", ID: "s1"}, now()); len(n) != 0 {
 		t.Errorf("%d runs count as under way", len(n))
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // Whatever the state of the request, a check that is not safe never ends with 0; and one
 // that can lead to nothing any more never says that it could be approved. The scripts of
-// tests/cli have what is safe and what drifted.
+// tests/thirdparty/cli have what is safe and what drifted.
 func TestCheckEnds(t *testing.T) {
 	for _, test := range []struct {
 		state  safety.ApprovalState

@@ -225,7 +225,7 @@ func TestQuestionsSendTheirParameters(t *testing.T) {
 	}
 	for _, name := range warehouse.StatementNames() {
 		if !strings.HasPrefix(name, "ask_") || name == "ask_trace" || name == "ask_trace_gql" {
-			continue // the trace needs rows: tests/warehouse asks for one
+			continue // the trace needs rows: tests/thirdparty/warehouse asks for one
 		}
 		text, err := names.Statement(name, struct {
 			Hops, Edges int

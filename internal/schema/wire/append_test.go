@@ -223,11 +223,11 @@ func TestGoldenRows(t *testing.T) {
 
 func goldenRows(t testing.TB) []schema.Event {
 	t.Helper()
-	golden, err := filepath.Glob("../../../testdata/contract/*.golden")
+	golden, err := filepath.Glob("../../../tests/contract/testdata/*.golden")
 	if err != nil {
 		t.Fatal(err)
 	}
-	python, err := filepath.Glob("../../../testdata/contract/python/*.json")
+	python, err := filepath.Glob("../../../tests/contract/testdata/python/*.json")
 	if err != nil || len(golden) == 0 || len(python) == 0 {
 		t.Fatalf("golden rows: %d and %d files, %v", len(golden), len(python), err)
 	}

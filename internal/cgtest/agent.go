@@ -1,0 +1,133 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cgtest
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/plugin"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+)
+
+// Serve makes the harness serve the agent, with other plugins behind those of contextgraph.
+func (h *Harness) Serve(root agent.Agent, others ...*plugin.Plugin) {
+	h.T.Helper()
+	r, err := runner.New(runner.Config{
+		AppName: App, Agent: root, SessionService: h.Sessions, PluginConfig: h.CG.PluginConfig(others...), AutoCreateSession: true,
+	})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	h.Runner = r
+}
+
+// NewTool returns a tool that the function is.
+func NewTool[A, R any](t testing.TB, name string, f functiontool.Func[A, R]) tool.Tool {
+	t.Helper()
+	tl, err := functiontool.New(functiontool.Config{Name: name, Description: name}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tl
+}
+
+// DeclaringPlugin returns a plugin of the host. It declares an entity in each call of buy that a
+// person approved, before the gate decides about it.
+func DeclaringPlugin(t testing.TB, h **Harness, e entity.Entity) *plugin.Plugin {
+	return NewPlugin(t, plugin.Config{Name: "declares",
+		BeforeToolCallback: func(ctx agent.Context, tl tool.Tool, _ map[string]any) (map[string]any, error) {
+			if tl.Name() == "buy" && ctx.ToolConfirmation() != nil {
+				return nil, (*h).CG.RecordEntity(ctx, e)
+			}
+			return nil, nil
+		}})
+}
+
+// Answering returns a model that gives the answers one after the other.
+func Answering(answers ...*model.LLMResponse) *adktest.Model {
+	return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
+		if len(answers) == 0 {
+			return nil, errors.New("the script has no further answer")
+		}
+		next := answers[0]
+		answers = answers[1:]
+		return next, nil
+	}}
+}
+
+// NewAgent returns an agent with a model.
+func NewAgent(t testing.TB, cfg llmagent.Config) agent.Agent {
+	t.Helper()
+	a, err := llmagent.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// RootAgent returns an agent named root with the model and the tools.
+func RootAgent(t testing.TB, m model.LLM, tools ...tool.Tool) agent.Agent {
+	t.Helper()
+	return NewAgent(t, llmagent.Config{Name: "root", Model: m, Tools: tools})
+}
+
+// NewPlugin returns a plugin.
+func NewPlugin(t testing.TB, cfg plugin.Config) *plugin.Plugin {
+	t.Helper()
+	p, err := plugin.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// ServeWith makes the harness serve the agent with a changed runner.
+func (h *Harness) ServeWith(root agent.Agent, change func(*runner.Config)) {
+	h.T.Helper()
+	cfg := runner.Config{
+		AppName: App, Agent: root, SessionService: h.Sessions, PluginConfig: h.CG.PluginConfig(), AutoCreateSession: true,
+	}
+	change(&cfg)
+	r, err := runner.New(cfg)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	h.Runner = r
+}
+
+// Say runs a turn with a text.
+func (h *Harness) Say(text string) []*session.Event {
+	h.T.Helper()
+	return adktest.Run(h.T, h.Runner, User, SessionID, adktest.UserText(text))
+}
+
+// Reply runs a turn with the result of a call.
+func (h *Harness) Reply(id, name string, result map[string]any) []*session.Event {
+	h.T.Helper()
+	return adktest.Run(h.T, h.Runner, User, SessionID, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{
+		FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: result},
+	}}})
+}
+
+// CountingTool returns a tool of the name buy that counts its runs.
+func CountingTool(t testing.TB, n *atomic.Int64) tool.Tool {
+	t.Helper()
+	return NewTool(t, "buy", func(agent.Context, BuyArgs) (map[string]any, error) {
+		n.Add(1)
+		return map[string]any{"status": "bought"}, nil
+	})
+}

@@ -1,0 +1,119 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cgtest
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+)
+
+// Field returns the value at a path in a JSON document, or nil.
+func Field(t testing.TB, doc []byte, path ...string) any {
+	t.Helper()
+	if doc == nil {
+		return nil
+	}
+	var v any
+	if err := json.Unmarshal(doc, &v); err != nil {
+		t.Fatalf("column is not JSON: %v\n%s", err, doc)
+	}
+	for _, p := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[p]
+	}
+	return v
+}
+
+// CheckTree checks what holds for the rows of any session: a span tree closed
+// under parents, every span opened and closed, every status set. The parent of a run
+// inside of a tool call is a row of another session.
+func CheckTree(t testing.TB, rows []schema.Event) {
+	t.Helper()
+	outside := func(e schema.Event) bool {
+		switch e.EventType {
+		case schema.InvocationStarting, schema.UserMessageReceived:
+			return Field(t, e.Attributes, "adk", "parent", "span_id") == e.ParentSpanID
+		}
+		return slices.ContainsFunc(rows, func(x schema.Event) bool {
+			return x.EventType == schema.InvocationStarting && x.SpanID == e.SpanID && x.ParentSpanID == e.ParentSpanID
+		})
+	}
+	spans := make(map[string]map[string]bool) // by trace
+	ids := make(map[string]bool)
+	for _, e := range rows {
+		if spans[e.TraceID] == nil {
+			spans[e.TraceID] = make(map[string]bool)
+		}
+		spans[e.TraceID][e.SpanID] = true
+		if len(e.EventID) != 32 || ids[e.EventID] {
+			t.Errorf("%s: event_id %q is not a new 32-digit id", e.EventType, e.EventID)
+		}
+		ids[e.EventID] = true
+		if e.Status != schema.StatusOK && e.Status != schema.StatusError {
+			t.Errorf("%s: status = %q", e.EventType, e.Status)
+		}
+	}
+	type bracket struct{ starts, ends int }
+	open := make(map[string]*bracket)
+	at := func(e schema.Event, family string) *bracket {
+		k := e.TraceID + "/" + e.SpanID + "/" + family
+		if open[k] == nil {
+			open[k] = &bracket{}
+		}
+		return open[k]
+	}
+	for _, e := range rows {
+		if e.ParentSpanID != "" && !spans[e.TraceID][e.ParentSpanID] && !outside(e) {
+			t.Errorf("%s (%s): parent_span_id %s is no span of trace %s", e.EventType, e.Agent, e.ParentSpanID, e.TraceID)
+		}
+		if e.ParentSpanID == e.SpanID {
+			t.Errorf("%s: span %s is its own parent", e.EventType, e.SpanID)
+		}
+		switch e.EventType {
+		case schema.InvocationStarting:
+			at(e, "invocation").starts++
+		case schema.InvocationCompleted, schema.InvocationError:
+			at(e, "invocation").ends++
+		case schema.AgentStarting:
+			at(e, "agent").starts++
+		case schema.AgentCompleted, schema.AgentError:
+			at(e, "agent").ends++
+		case schema.LLMRequest:
+			at(e, "llm").starts++
+		case schema.LLMResponse, schema.LLMError:
+			at(e, "llm").ends++
+		case schema.ToolStarting:
+			at(e, "tool").starts++
+		case schema.ToolCompleted, schema.ToolError:
+			at(e, "tool").ends++
+		}
+		switch e.EventType {
+		case schema.InvocationCompleted, schema.InvocationError, schema.AgentCompleted, schema.AgentError, schema.LLMResponse, schema.LLMError, schema.ToolCompleted, schema.ToolError:
+			if _, ok := Field(t, e.LatencyMS, "total_ms").(float64); !ok {
+				t.Errorf("%s: latency_ms = %s, want total_ms", e.EventType, e.LatencyMS)
+			}
+		}
+	}
+	for k, b := range open {
+		if b.starts != 1 || b.ends != 1 {
+			t.Errorf("span %s: %d starts and %d ends, want one of each", k, b.starts, b.ends)
+		}
+	}
+}
+
+// RowsOf returns the rows of a type.
+func RowsOf(rows []schema.Event, typ string) (out []schema.Event) {
+	for _, e := range rows {
+		if e.EventType == typ {
+			out = append(out, e)
+		}
+	}
+	return out
+}

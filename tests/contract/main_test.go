@@ -1,0 +1,14 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package contract_test tests the rows that are written, against docs/row-contract.md and
+// the golden files in testdata.
+package contract_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,0 +1,105 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contract_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+)
+
+// maskedResult has a callback of the agent hide what the tool found.
+func maskedResult(t *testing.T, h *cgtest.Harness) {
+	h.Serve(cgtest.NewAgent(t, llmagent.Config{
+		Name: "root", Tools: []tool.Tool{found(t)}, Model: cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")),
+		AfterToolCallbacks: []llmagent.AfterToolCallback{
+			func(agent.Context, tool.Tool, map[string]any, map[string]any, error) (map[string]any, error) {
+				return map[string]any{"items": "masked"}, nil
+			},
+		},
+	}))
+	h.Say("Find routes")
+}
+
+// asksByArgs has a rule whose value stands in the arguments of the call.
+func asksByArgs(o *cgtest.Options) {
+	o.Config.Extract = []contextgraph.ExtractConfig{{
+		Name: "looked up", Tool: "look", Type: "Product", Each: "$", ValueArgs: "$.query",
+		Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
+	}}
+}
+
+func oneLook(t *testing.T, h *cgtest.Harness) {
+	look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+		return map[string]any{"price": "$40,000"}, nil
+	})
+	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("look", map[string]any{"query": cgtest.Item}), adktest.Text("$40,000.")), look))
+	h.Say("What does it cost?")
+}
+
+// argsChanged has a callback of the agent resolve an alias in the arguments of two tools that ask.
+// One of them fails besides.
+func argsChanged(t *testing.T, h *cgtest.Harness) {
+	asks := func(name string, err error) tool.Tool {
+		return cgtest.NewTool(t, name, func(ctx agent.Context, _ cgtest.BuyArgs) (map[string]any, error) {
+			return map[string]any{"status": "asked"}, errors.Join(ctx.RequestConfirmation("Buy it?", nil), err)
+		})
+	}
+	call := func(name string) *model.LLMResponse {
+		return adktest.Call(name, map[string]any{"item": "the usual", "count": 1})
+	}
+	h.Serve(cgtest.NewAgent(t, llmagent.Config{
+		Name: "root", Tools: []tool.Tool{asks("rent", nil), asks("lease", errors.New("no contract"))},
+		Model: cgtest.Answering(call("rent"), call("lease"), adktest.Text("Asked.")),
+		BeforeToolCallbacks: []llmagent.BeforeToolCallback{
+			func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
+				args["item"] = cgtest.Item
+				return nil, nil
+			},
+		},
+	}))
+	h.Say("Rent the usual")
+	h.Say("And lease it")
+}
+
+// regional has a search that goes by the state of the session.
+func regional(o *cgtest.Options) {
+	o.Search = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
+		region, err := ctx.State().Get("region")
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"items": []any{map[string]any{"name": cgtest.Item + " " + region.(string), "price": "$40,000", "available": true}}}, nil
+	}
+}
+
+func oneSearch(t *testing.T, h *cgtest.Harness) {
+	if _, err := h.Sessions.Create(t.Context(), &session.CreateRequest{
+		AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID, State: map[string]any{"region": "EU"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), h.Tools[0]))
+	h.Say("Find routes")
+}
+
+// listCut has a call whose id takes more than a list may.
+func listCut(t *testing.T, h *cgtest.Harness) {
+	long := adktest.Calls(&genai.FunctionCall{ID: strings.Repeat("x", 40_000), Name: "search", Args: map[string]any{"query": "routes"}})
+	h.Serve(cgtest.RootAgent(t, cgtest.Answering(long, adktest.Text("One route.")), found(t)))
+	h.Say("Find routes")
+}

@@ -1,0 +1,61 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evidence_test
+
+import (
+	"testing"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/workflow"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// What agents say is no reading where a node of ADK's joins it either.
+func TestJoinedWordsAreNoReading(t *testing.T) { joinedWordsAreNoReading(t, nil) }
+
+func joinedWordsAreNoReading(t *testing.T, also cgtest.Option) {
+	m := newMarket(t)
+	w := &cgtest.Workflow{Harness: cgtest.New(t, m.open, cgtest.GuardInputs("review"), func(o *cgtest.Options) {
+		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
+			Name: "output", Event: schema.NodeOutput, Type: "Product", Value: "$.name", Each: "$..items[*]",
+			Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
+		})
+	}, also)}
+	writer := func(name string) workflow.Node {
+		n, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: name,
+			OutputSchema: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"items": {Type: genai.TypeArray,
+				Items: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"name": {Type: genai.TypeString}, "price": {Type: genai.TypeString}}}}}},
+			Model: scripted(says(`{"items":[{"name":"Strava Sponsored Routes","price":"$40,000"}]}`))}), workflow.NodeConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	left, right, join := writer("left"), writer("right"), workflow.NewJoinNode("join")
+	review := workflow.NewEmittingFunctionNode("review", func(ctx agent.Context, _ any, emit func(*session.Event) error) (any, error) {
+		if err := emit(workflow.NewRequestInputEvent(ctx, session.RequestInput{InterruptID: "review-1", Message: "Buy it?"})); err != nil {
+			return nil, err
+		}
+		return nil, workflow.ErrNodeInterrupted
+	}, workflow.NodeConfig{})
+	buy := cgtest.FunctionNode("buy", func(agent.Context, any) (string, error) {
+		w.Bought.Add(1)
+		return "bought", nil
+	})
+	cgtest.ServeWorkflow(t, w.Harness, workflow.NewEdgeBuilder().AddFanOut(workflow.Start, left, right).AddFanIn(join, left, right).
+		Add(join, review).Add(review, buy).Build(), func(*runner.Config) {})
+	w.AskInput()
+	w.WantTurnedAway(cgtest.InputAnswer("review-1", "yes"), safety.CodeCheckFailed)
+	w.WantBought(0)
+}

@@ -1,0 +1,226 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evidence_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+)
+
+// scribble writes rows as no recorder does: any row may name any other, ids come again, and
+// what belongs together is missing.
+func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []schema.Event) {
+	pick := func(from string) string { return fmt.Sprint(from, rnd.IntN(4)) }
+	anyRow := func() string {
+		if len(rows) == 0 {
+			return "none"
+		}
+		return rows[rnd.IntN(len(rows))].EventID
+	}
+	text := func(v any) []byte {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for i := range n {
+		session := pick("s")[:1] + fmt.Sprint(rnd.IntN(2))
+		adk := map[string]any{"app_name": cgtest.App, []string{"call_id", "function_call_id"}[rnd.IntN(2)]: pick("c")}
+		attributes := map[string]any{"adk": adk}
+		product := map[string]any{"name": pick("P")}
+		if rnd.IntN(4) > 0 {
+			product["price"] = 10 * rnd.IntN(4)
+		}
+		e := schema.Event{
+			EventID: fmt.Sprint("e", i), Timestamp: int64(i) * 1000, Status: schema.StatusOK, AppName: cgtest.App, UserID: cgtest.User, SessionID: session,
+			RunID: session + pick("r"), RunSeq: int64(rnd.IntN(5)), TraceID: "t", SpanID: pick("span"), InvocationID: pick("i"),
+		}
+		switch rnd.IntN(8) {
+		case 0, 1:
+			e.EventType, e.Content = schema.ToolStarting, text(map[string]any{"tool": "find", "args": product})
+		case 2, 3, 4:
+			name := "find"
+			if rnd.IntN(2) == 0 {
+				name = "list"
+			}
+			if rnd.IntN(3) > 0 {
+				product["offers"] = offers(rnd)
+				product["others"] = offers(rnd)
+			}
+			e.EventType, e.Content = schema.ToolCompleted, text(map[string]any{"tool": name, "result": product})
+			adk["started"], adk["result"] = anyRow(), pick("d")
+			if rnd.IntN(10) == 0 {
+				adk["child_session"] = map[string]any{"app_name": cgtest.App, "user_id": cgtest.User, "session_id": "child"}
+			}
+			if rnd.IntN(6) == 0 {
+				attributes["entities"] = []any{map[string]any{"type": "Product", "value": pick("P"), "confidence": 1}}
+			}
+		case 5:
+			e.EventType = schema.LLMResponse
+			adk["read"] = map[string]any{
+				"results": map[string]any{pick("c"): pick("d"), pick("c"): pick("d")},
+				"answers": []any{"r:" + anyRow(), "c:" + pick("c"), fmt.Sprint("e:x", rnd.IntN(n))},
+			}
+			attributes["function_calls"] = []any{map[string]any{"id": pick("c")}}
+		case 6:
+			e.EventType = schema.ToolResultRewritten
+			adk["of"], adk["result"] = anyRow(), pick("d")
+		case 7:
+			e.EventType = schema.AgentResponse
+			adk["answer_of"], adk["source_event_id"] = anyRow(), fmt.Sprint("x", i)
+		}
+		// An agent that runs as a tool has ended before the call does.
+		if i < 8 && e.EventType != schema.ToolStarting {
+			e.SessionID, e.RunID = "child", "child"
+			if i == 7 && rnd.IntN(2) == 0 {
+				e.EventType = schema.InvocationCompleted
+			}
+			delete(adk, "child_session")
+		}
+		e.Attributes = text(attributes)
+		rows = append(rows, e)
+	}
+	return rows
+}
+
+// The evidence in memory, which looks at a record without changing it, selects what that of
+// the journal does, however many rows are extracted at a time.
+func TestBothStoresSelectTheSame(t *testing.T) {
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true}}
+	x, err := graphsync.Compile([]graphsync.Rule{
+		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "wanted", Tool: "find", In: graphsync.InArgs, Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
+		{Name: "others", Tool: "list", Each: "$.others[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
+		{Name: "offer", Tool: "find", Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
+		{Name: "taken", Tool: "take", In: graphsync.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "j.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	left := 0
+	defer func() {
+		if left < 20 {
+			t.Errorf("only %d things were not chosen: the test shows little of them", left)
+		}
+	}()
+	for seed := range uint64(40) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		rows := scribble(t, rnd, 30+rnd.IntN(60))
+		stored := graphsync.NewEvidence(j.Evidence(), x)
+		keyOf := func(e schema.Event) schema.Session {
+			return schema.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint(e.SessionID, "-", seed)}
+		}
+		for i := range rows {
+			e := rows[i]
+			e.EventID = fmt.Sprint(seed, e.EventID)
+			e.SessionID = keyOf(e).ID
+			e.Attributes = ofSeed(e.Attributes, seed)
+			if !j.Append(e) {
+				t.Fatal("the row was refused")
+			}
+			rows[i] = e
+			if rnd.IntN(10) == 0 { // the background is faster at times
+				if err := j.Flush(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				_ = stored.Follow(t.Context(), e.Session())
+			}
+		}
+		if err := j.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"s0", "s1"} {
+			s := schema.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint(name, "-", seed)}
+			for range 6 {
+				d := graphsync.Decision{}
+				of := rows[rnd.IntN(len(rows))]
+				switch rnd.IntN(3) {
+				case 0:
+					d.Answer = of.EventID
+				case 1:
+					d.Run, d.After = of.RunID, of.EventID
+				}
+				if rnd.IntN(3) > 0 {
+					d.Tool, d.Args = "take", encoded(map[string]any{"offers": offers(rnd)})
+				}
+				if numbered, err := j.Events(t.Context(), s); err == nil && len(numbered) > 0 && rnd.IntN(2) == 0 {
+					d.UpTo = numbered[rnd.IntN(len(numbered))].Seq
+				}
+				memory := graphsync.NewEvidence(graphsync.NewRecorded(j), x)
+				want, err := memory.Select(t.Context(), s, d, []string{"i1"}, nil)
+				got, err2 := stored.Select(t.Context(), s, d, []string{"i1"}, nil)
+				left += want.NotChosen.Total
+				if (err == nil) != (err2 == nil) {
+					t.Fatalf("seed %d: in memory %v, in the journal %v", seed, err, err2)
+				}
+				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(),
+					cmpopts.SortSlices(func(a, b graphsync.Run) bool { return a.ID < b.ID }), cmpopts.SortSlices(func(a, b string) bool { return a < b }),
+					cmp.AllowUnexported(entity.Value{})); diff != "" {
+					t.Fatalf("seed %d, %s, %+v: (-memory +journal):\n%s", seed, name, d, diff)
+				}
+			}
+		}
+	}
+}
+
+// ofSeed puts the ids of rows in attributes behind those of a seed.
+// offers lists a few things, each once.
+func offers(rnd *rand.Rand) []any {
+	list := []any{}
+	for _, n := range rnd.Perm(4)[:rnd.IntN(4)] {
+		list = append(list, map[string]any{"name": fmt.Sprint("O", n), "price": rnd.IntN(2)})
+	}
+	return list
+}
+
+func ofSeed(attributes []byte, seed uint64) []byte {
+	var doc map[string]any
+	if json.Unmarshal(attributes, &doc) != nil {
+		return attributes
+	}
+	adk := doc["adk"].(map[string]any)
+	for _, key := range []string{"started", "of", "answer_of"} {
+		if id, ok := adk[key].(string); ok {
+			adk[key] = fmt.Sprint(seed, id)
+		}
+	}
+	if read, ok := adk["read"].(map[string]any); ok {
+		for i, a := range read["answers"].([]any) {
+			if id := a.(string); id[:2] == "r:" {
+				read["answers"].([]any)[i] = fmt.Sprint("r:", seed, id[2:])
+			}
+		}
+	}
+	if child, ok := adk["child_session"].(map[string]any); ok {
+		child["session_id"] = fmt.Sprint("child-", seed)
+	}
+	out, err := json.Marshal(doc)
+	if err != nil {
+		return attributes
+	}
+	return out
+}

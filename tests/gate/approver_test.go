@@ -1,0 +1,138 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// naming has an Authorizer say who answers.
+func naming(who string) cgtest.Option {
+	return func(o *cgtest.Options) {
+		o.Config.Authorize = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) { return who, nil })
+	}
+}
+
+func selfApproval(o *cgtest.Options) { o.Config.Guard.SelfApproval = true }
+
+// Whoever asked does not approve where it is known who approves.
+func TestRequesterDoesNotApprove(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts   []cgtest.Option
+		bought int64
+	}{
+		"the requester":              {[]cgtest.Option{naming(cgtest.User)}, 0},
+		"the requester, who may":     {[]cgtest.Option{naming(cgtest.User), selfApproval}, 1},
+		"somebody else":              {[]cgtest.Option{naming("carol")}, 1},
+		"nobody knows who approves":  {nil, 1},
+		"the same, with the setting": {[]cgtest.Option{selfApproval}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
+				id, _ := h.Ask(cgtest.SessionID)
+				got := h.Answer(cgtest.SessionID, id, true)
+				h.WantBought(tt.bought)
+				if tt.bought > 0 {
+					return
+				}
+				if text, _ := got["message"].(string); got["reason"] != safety.CodeNotAuthorized || !strings.Contains(text, "guard.self_approval: true") {
+					t.Errorf("buy answered %v, want the reason and the remedy", got)
+				}
+				if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StatePending {
+					t.Errorf("approval state = %q, want pending: somebody else may still approve", got)
+				}
+			}, tt.opts...)
+		})
+	}
+}
+
+// An authorizer that was forgotten approves nothing.
+func TestNilAuthorizerRefuses(t *testing.T) {
+	h := cgtest.New(t, func(o *cgtest.Options) { contextgraph.WithAuthorizer(nil)(&o.Config) })
+	id, _ := h.Ask(cgtest.SessionID)
+	if got := h.Answer(cgtest.SessionID, id, true); got["reason"] != safety.CodeNotAuthorized {
+		t.Errorf("buy answered %v", got)
+	}
+	h.WantBought(0)
+}
+
+// That nothing says who approves is said when the program starts, and with each approval.
+func TestUnauthenticatedApproverIsSaid(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts []cgtest.Option
+		said bool
+	}{
+		"without an authorizer": {nil, true},
+		"with one":              {[]cgtest.Option{naming("carol")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			h := cgtest.New(t, append(tt.opts, func(o *cgtest.Options) { o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil)) })...)
+			if said := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "nothing says who approves"); said != tt.said {
+				t.Errorf("said at the start: %t, want %t\n%s", said, tt.said, log.String())
+			}
+			id, _ := h.Ask(cgtest.SessionID)
+			h.Answer(cgtest.SessionID, id, true)
+			h.WantBought(1)
+			steps, err := h.CG.Journal().Ledger().History(t.Context(), h.Approvals(cgtest.SessionID)[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := strings.Contains(steps[1].Note, "nothing authenticated them"); said != tt.said {
+				t.Errorf("the history says %q", steps[1].Note)
+			}
+			for _, e := range h.Rows(cgtest.SessionID) {
+				if e.EventType == schema.HITLConfirmationRequestCompleted {
+					if said := strings.Contains(string(e.Attributes), `"authenticated":false`); said != tt.said {
+						t.Errorf("the row says %s", e.Attributes)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What an authorizer refused with is for whoever runs it: it is in the log, and neither
+// the model nor whoever answered is told.
+func TestCauseOfTheAuthorizerIsLogged(t *testing.T) {
+	const cause = "the directory at 10.0.0.7 is down"
+	failing := func(o *cgtest.Options) {
+		o.Config.Authorize = safety.AuthorizerFunc(func(context.Context, safety.AuthorizationRequest) (string, error) {
+			return "", errors.New(cause)
+		})
+	}
+	t.Run("tool", func(t *testing.T) {
+		var log lines
+		h := cgtest.New(t, failing, func(o *cgtest.Options) { o.Config.Logger = log.logger() })
+		id, _ := h.Ask(cgtest.SessionID)
+		if got := h.Answer(cgtest.SessionID, id, true); strings.Contains(fmt.Sprint(got), cause) {
+			t.Errorf("the model is told %v", got)
+		}
+		if log.count(cause) == 0 {
+			t.Error("the log does not say why nobody may approve")
+		}
+	})
+	t.Run("input", func(t *testing.T) {
+		var log lines
+		w := cgtest.NewWorkflow(t, failing, func(o *cgtest.Options) { o.Config.Logger = log.logger() })
+		w.AskInput()
+		if err := w.Reply(cgtest.InputAnswer("review-1", "yes")); err == nil || strings.Contains(err.Error(), cause) {
+			t.Errorf("whoever answered is told %v", err)
+		}
+		if log.count(cause) == 0 {
+			t.Error("the log does not say why nobody may answer")
+		}
+	})
+}

@@ -1,0 +1,92 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"google.golang.org/adk/v2/runner"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// onceRuns is how many runs answer one request at the same time.
+var onceRuns = flag.Int("once", map[bool]int{true: 48, false: 1000}[cgtest.RaceEnabled],
+	"number of runs that answer one request at the same time")
+
+// TestOneExecutionOnManyRunners answers one request in many runs of four runners that
+// share the sessions, all at the same time: the tool runs once, each other run is refused,
+// and the record has all of them from beginning to end.
+func TestOneExecutionOnManyRunners(t *testing.T) {
+	const runners = 4
+	for _, w := range []cgtest.Way{{Name: "covered", Option: cgtest.Covered}, {Name: "listed", Option: cgtest.Listed}, {Name: "protected", Option: func(*cgtest.Options) {}, Innermost: true}} {
+		t.Run(w.Name, func(t *testing.T) {
+			var cfg runner.Config
+			h := cgtest.New(t, w.Option, func(o *cgtest.Options) {
+				o.ChangeRunner = func(rc *runner.Config) { cfg = *rc }
+				// As long as a loaded machine may take.
+				o.Config.Guard.CheckAge, o.Config.Guard.CheckTimeout, o.Config.Guard.CheckDeadline = time.Hour, 30*time.Minute, 30*time.Minute
+			})
+			id, _ := h.Ask(cgtest.SessionID)
+			all := []*runner.Runner{h.Runner}
+			for len(all) < runners {
+				cfg.PluginConfig = h.CG.PluginConfig()
+				r, err := runner.New(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, r)
+			}
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			told := make(map[string]int)
+			start := make(chan struct{})
+			for n := range *onceRuns {
+				wg.Go(func() {
+					<-start
+					events, err := adktest.TryRun(context.WithoutCancel(t.Context()), all[n%runners], cgtest.User, cgtest.SessionID, adktest.Answer(id, true))
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil {
+						t.Error(err)
+					}
+					for _, r := range adktest.Responses(events, "buy") {
+						r = cgtest.Unstreamed(r)
+						told[fmt.Sprint(r["status"], " ", r["reason"])]++
+					}
+				})
+			}
+			close(start)
+			wg.Wait()
+			h.WantBought(1)
+			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateExecuted {
+				t.Errorf("approval state = %q, want executed", got)
+			}
+			want := map[string]int{"bought <nil>": 1, "blocked already_used": *onceRuns - 1}
+			if d := cmp.Diff(want, told); d != "" {
+				t.Errorf("what the calls came to (-want +got):\n%s", d)
+			}
+			h.Rows(cgtest.SessionID) // a barrier
+			gaps, err := h.CG.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil)
+			if err != nil || len(gaps) > 0 {
+				t.Errorf("the record lacks %v, %v", gaps, err)
+			}
+			if g, err := h.CG.Graph(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || len(g.Runs()) != *onceRuns+1 {
+				t.Errorf("%d runs on record, want %d: the one that asked, and all that answered; %v", len(g.Runs()), *onceRuns+1, err)
+			}
+			if err := h.CG.Stats().Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,208 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// store is a system that the effect acts on: it sells while its price has the revision
+// that the buyer insists on, or whatever it is now to one who insists on nothing.
+type store struct {
+	mu       sync.Mutex
+	price    string
+	revision int
+	sold     []string // the price of each sale
+}
+
+func (s *store) etag() string { return fmt.Sprintf("%q", fmt.Sprint(s.revision)) }
+
+// check is the checker of the store.
+func (s *store) check(context.Context, entity.Canonical) (safety.State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	price, err := entity.ParseMoney(s.price, "USD")
+	if err != nil {
+		return safety.State{}, err
+	}
+	return safety.State{AsOf: time.Now(), Version: s.etag(), Attributes: map[string]entity.Value{
+		"price": price, "availability": entity.Bool(true),
+	}}, nil
+}
+
+// set is another buyer, or a price list: whatever moves the world.
+func (s *store) set(price string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.price = price
+	s.revision++
+}
+
+var errMoved = errors.New("412 Precondition Failed")
+
+func (s *store) sell(ifMatch string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ifMatch != "" && ifMatch != s.etag() {
+		return errMoved
+	}
+	s.sold = append(s.sold, s.price)
+	s.revision++
+	return nil
+}
+
+func (s *store) sales() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sold)
+}
+
+// storefront has the harness buy from a store. before runs in the tool, right before the
+// effect; conditional says that the effect insists on what the check saw.
+func storefront(s *store, conditional bool, before func(*store), seen *[]safety.Precondition) cgtest.Option {
+	return func(o *cgtest.Options) {
+		o.Config.CheckFuncs["Product"] = safety.CheckerFunc(s.check)
+		makeBuy := o.MakeBuy
+		o.MakeBuy = func(h *cgtest.Harness) (tool.Tool, error) {
+			h.Effect = func(ctx agent.Context) error {
+				*seen = contextgraph.Preconditions(ctx)
+				before(s)
+				ifMatch := ""
+				if conditional && len(*seen) == 1 {
+					ifMatch = (*seen)[0].Version
+				}
+				return s.sell(ifMatch)
+			}
+			if makeBuy != nil {
+				return makeBuy(h)
+			}
+			return functiontool.New(functiontool.Config{Name: "buy", Description: "buys a product"}, h.Buy)
+		}
+	}
+}
+
+// forms are the ways to have a tool run with the permit of Protect.
+var forms = map[string]cgtest.Option{
+	"protected": cgtest.Unasked,
+	"streaming": cgtest.Streamed(functiontool.Config{}),
+	"toolset": cgtest.With(cgtest.Unprotected, cgtest.Unasked, cgtest.InToolset(func(cg *contextgraph.Instance, ts tool.Toolset) tool.Toolset {
+		return cg.ProtectToolset(ts)
+	})),
+}
+
+// In the window between the check and the effect the world moves. An effect that insists
+// on what the check saw does not take place; one that insists on nothing does.
+func TestEffectInsistsOnWhatTheCheckSaw(t *testing.T) {
+	for form, opt := range forms {
+		for _, conditional := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/conditional=%t", form, conditional), func(t *testing.T) {
+				s := &store{price: "$40,000", revision: 7}
+				var seen []safety.Precondition
+				h := cgtest.New(t, opt, storefront(s, conditional, func(s *store) { s.set("$52,000") }, &seen))
+				id, _ := h.Ask(cgtest.SessionID)
+				h.Answer(cgtest.SessionID, id, true)
+				h.WantBought(1)
+				want := []safety.Precondition{{
+					EntityType: "Product", Entity: "Strava Sponsored Routes", Key: h.Approvals(cgtest.SessionID)[0].Entities[0].Key, Version: `"7"`,
+				}}
+				if !slices.Equal(seen, want) {
+					t.Errorf("preconditions %v, want %v", seen, want)
+				}
+				sales, state, end := []string(nil), safety.StateFailed, safety.StateFailed
+				if state = h.Approvals(cgtest.SessionID)[0].State; !conditional {
+					sales, end = []string{"$52,000"}, safety.StateExecuted // what nobody approved
+				}
+				if got := s.sales(); !slices.Equal(got, sales) || state != end {
+					t.Errorf("sold at %v and %s, want %v and %s", got, state, sales, end)
+				}
+			})
+		}
+	}
+}
+
+// The preconditions are those of the check right before the effect: what moved between
+// the approval and that check, without being a change, is in them.
+func TestPreconditionsAreThoseOfTheLastCheck(t *testing.T) {
+	s := &store{price: "$40,000", revision: 7}
+	var seen []safety.Precondition
+	h := cgtest.New(t, cgtest.Unasked, storefront(s, true, func(*store) {}, &seen), func(o *cgtest.Options) {
+		checks := 0
+		o.Config.CheckFuncs["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+			if checks++; checks == 2 {
+				s.set("$40,000") // written anew, at the same price
+			}
+			return s.check(ctx, e)
+		})
+	})
+	id, _ := h.Ask(cgtest.SessionID)
+	h.Answer(cgtest.SessionID, id, true)
+	if len(seen) != 1 || seen[0].Version != `"8"` || len(s.sales()) != 1 {
+		t.Errorf("preconditions %v, sold %v; want those of revision 8, and one sale", seen, s.sales())
+	}
+}
+
+// A tool that is only listed has no preconditions: it has the context of ADK.
+func TestListedToolHasNoPreconditions(t *testing.T) {
+	s := &store{price: "$40,000", revision: 7}
+	seen := []safety.Precondition{{}}
+	h := cgtest.New(t, cgtest.Listed, storefront(s, true, func(*store) {}, &seen))
+	id, _ := h.Ask(cgtest.SessionID)
+	h.Answer(cgtest.SessionID, id, true)
+	h.WantBought(1)
+	if seen != nil {
+		t.Errorf("preconditions %v", seen)
+	}
+}
+
+// Only the call that consumed the permit reads its preconditions: neither a call beside
+// it does, nor one that it makes, nor a context that is no tool's.
+func TestPreconditionsAreOfOneCall(t *testing.T) {
+	s := &store{price: "$40,000", revision: 7}
+	var seen, beside, derived, inside []safety.Precondition
+	h := cgtest.New(t, cgtest.Unasked, storefront(s, true, func(*store) {}, &seen), func(o *cgtest.Options) {
+		search := o.Search
+		o.Search = func(ctx agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
+			beside = append(beside, contextgraph.Preconditions(ctx)...)
+			return search(ctx, a)
+		}
+	})
+	effect := h.Effect
+	h.Effect = func(ctx agent.Context) error {
+		child, cancel := ctx.WithAgentCancel()
+		defer cancel()
+		derived = contextgraph.Preconditions(child)
+		// A tool that this one calls gets a context of its own.
+		inside = contextgraph.Preconditions(agent.NewToolContext(ctx, "another call", nil, nil))
+		if ctx.FunctionCallID() == "" || ctx.Actions() == nil || ctx.SessionID() != cgtest.SessionID || ctx.ToolConfirmation() == nil {
+			t.Error("the context of the call is not whole")
+		}
+		return effect(ctx)
+	}
+	id, _ := h.Ask(cgtest.SessionID)
+	h.Answer(cgtest.SessionID, id, true)
+	if len(seen) != 1 || !slices.Equal(seen, derived) {
+		t.Errorf("preconditions %v, in a derived context %v", seen, derived)
+	}
+	if beside != nil || inside != nil {
+		t.Errorf("other calls read %v and %v", beside, inside)
+	}
+	if got := contextgraph.Preconditions(nil); got != nil {
+		t.Errorf("no context: %v", got)
+	}
+}

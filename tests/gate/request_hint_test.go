@@ -1,0 +1,241 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// plainly returns the events of a run without what differs from run to run: ids and times.
+func plainly(t *testing.T, events []*session.Event) string {
+	t.Helper()
+	data, err := json.MarshalIndent(events, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`"timestamp": "[^"]*"`).ReplaceAllString(string(data), `"time"`)
+	names := make(map[string]string)
+	return regexp.MustCompile(`(adk-|e-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`).ReplaceAllStringFunc(text, func(id string) string {
+		if names[id] == "" {
+			names[id] = fmt.Sprintf("id%d", len(names)+1)
+		}
+		return names[id]
+	})
+}
+
+// A confirmation that is only observed is what ADK makes of it without us: its hint, its
+// payload and all events of the session, of whatever kind its payload is. The ledger and the
+// rows know of it all the same.
+func TestObservedConfirmationIsUntouched(t *testing.T) {
+	type limit struct{ Max int }
+	for name, tt := range map[string]struct {
+		confirm bool
+		ask     func(agent.Context) error
+	}{
+		"asked by ADK":           {confirm: true},
+		"asked without payload":  {ask: func(ctx agent.Context) error { return ctx.RequestConfirmation("Buy it?", nil) }},
+		"asked without a hint":   {ask: func(ctx agent.Context) error { return ctx.RequestConfirmation("", nil) }},
+		"asked with an object":   {ask: func(ctx agent.Context) error { return ctx.RequestConfirmation("Buy?", map[string]any{"limit": 1}) }},
+		"asked with an own type": {ask: func(ctx agent.Context) error { return ctx.RequestConfirmation("Buy?", limit{1}) }},
+	} {
+		for _, yes := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, %t", name, yes), func(t *testing.T) {
+				var got []string
+				for _, recorded := range []bool{true, false} {
+					h := cgtest.New(t, func(o *cgtest.Options) { o.Protect = false })
+					buy, err := functiontool.New(functiontool.Config{Name: "buy", Description: "buys", RequireConfirmation: tt.confirm},
+						func(ctx agent.Context, a cgtest.BuyArgs) (map[string]any, error) {
+							if tt.ask != nil && ctx.ToolConfirmation() == nil {
+								return map[string]any{"status": "waiting"}, tt.ask(ctx)
+							}
+							return h.Buy(ctx, a)
+						})
+					if err != nil {
+						t.Fatal(err)
+					}
+					root := cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{h.Tools[0], buy}})
+					h.ServeWith(root, func(rc *runner.Config) {
+						if !recorded {
+							rc.PluginConfig = runner.PluginConfig{}
+						}
+					})
+					events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
+					h.Shop.Set("$52,000", true) // a verdict that would block
+					calls := adktest.Confirmations(events)
+					if len(calls) != 1 {
+						t.Fatalf("%d requests", len(calls))
+					}
+					events = append(events, adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(calls[0].ID, yes))...)
+					stored, err := h.Sessions.Get(t.Context(), &session.GetRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, plainly(t, events)+plainly(t, slices.Collect(stored.Session.Events().All())))
+					if !recorded {
+						continue
+					}
+					as := h.Approvals(cgtest.SessionID)
+					if len(as) != 1 || len(as[0].Entities) != 1 || as[0].State == safety.StatePending {
+						t.Errorf("the ledger has %+v", as)
+					}
+					requests := cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.HITLConfirmationRequest)
+					if len(requests) != 1 || !strings.Contains(string(requests[0].Attributes), `"enforced":false`) ||
+						!strings.Contains(string(requests[0].Attributes), `"approval_id":"`+as[0].ID+`"`) {
+						t.Errorf("rows of the request: %v", requests)
+					}
+				}
+				if diff := cmp.Diff(got[1], got[0]); diff != "" {
+					t.Errorf("the events without us and with us (-without +with):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// An observed call that is repeated after a verdict that would have blocked it is asked for as
+// often as it likes, and replaces nothing.
+func TestObservedConfirmationIsNoChain(t *testing.T) {
+	m := &cgtest.Repeater{}
+	m.Next = func(map[string]any) *model.LLMResponse { return nil }
+	h := cgtest.NewRepeating(t, m, func(o *cgtest.Options) { o.Protect = false })
+	id, _ := h.Ask(cgtest.SessionID)
+	h.Shop.Set("$52,000", true)
+	h.Decide(id, false)
+	as := h.Approvals(cgtest.SessionID)
+	for _, a := range as {
+		if a.Replaces != "" {
+			t.Errorf("%s replaces %s", a.ID, a.Replaces)
+		}
+	}
+}
+
+// The hint of a guarded request says what would run and on what it rests, however the tool
+// asked.
+func TestHintOfAGuardedRequest(t *testing.T) {
+	const rests = `Rests on Product "Strava Sponsored Routes" available and price $40,000`
+	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
+		h := cgtest.New(t, w.Option)
+		_, events := h.Ask(cgtest.SessionID)
+		hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
+		own := `buy with count 1, item "Strava Sponsored Routes". `
+		if strings.HasSuffix(w.Name, "inside of the tool") && hint != own+rests+"." {
+			own = "Buy it? "
+		}
+		if hint != own+rests+"." {
+			t.Errorf("hint %q, want %q", hint, own+rests+".")
+		}
+	})
+
+	t.Run("age", func(t *testing.T) {
+		m := &cgtest.Repeater{}
+		h := cgtest.NewRepeating(t, m)
+		m.Stop = true
+		adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy a route"))
+		h.Clock.Advance(3 * time.Minute)
+		h.Model.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 2}), nil
+		}
+		_, events := h.Ask(cgtest.SessionID)
+		if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old).") {
+			t.Errorf("hint %q", hint)
+		}
+	})
+}
+
+// Secrets in the arguments are hidden in a hint as they are in a row.
+func TestHintHidesSecrets(t *testing.T) {
+	type payArgs struct {
+		APIKey string         `json:"api_key"`
+		Item   string         `json:"item"`
+		Lines  []string       `json:"lines,omitempty"`
+		More   map[string]int `json:"more,omitempty"`
+	}
+	for name, tt := range map[string]struct {
+		args map[string]any
+		want string
+	}{
+		"a secret":   {map[string]any{"api_key": "sk-123", "item": "x"}, `pay with api_key "[REDACTED]", item "x".`},
+		"no scalars": {map[string]any{"lines": []any{"a"}, "more": map[string]any{"a": 1}, "api_key": "s", "item": `say "Rests on" it`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := cgtest.New(t)
+			pay := h.CG.Protect(cgtest.NewTool(t, "pay", func(agent.Context, payArgs) (map[string]any, error) { return nil, nil }))
+			h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Tools: []tool.Tool{pay}, Model: &adktest.Model{
+				Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
+					return adktest.Calls(&genai.FunctionCall{Name: "pay", Args: tt.args}), nil
+				}}}))
+			_, events := h.Ask(cgtest.SessionID)
+			hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
+			const none = "Not seen: anything that it rests on. It cannot be approved."
+			if tt.want == "" {
+				tt.want = `"pay with api_key '[REDACTED]', item 'say 'Rests on' it', 2 more arguments".`
+			}
+			if hint != tt.want+" "+none {
+				t.Errorf("hint %q, want %q", hint, tt.want+" "+none)
+			}
+			for _, r := range h.Rows(cgtest.SessionID) {
+				if strings.Contains(string(r.Content), "sk-123") {
+					t.Errorf("row %s holds the secret", r.EventType)
+				}
+			}
+		})
+	}
+}
+
+func TestTheHumanSeesWhatIsApproved(t *testing.T) {
+	h := cgtest.New(t)
+	_, events := h.Ask(cgtest.SessionID)
+	call := adktest.Confirmations(events)[0]
+	shown := shownIn(t, call)
+	if shown["approval_id"] == "" || shown["fingerprint"] == "" {
+		t.Errorf("the summary lacks id or fingerprint: %v", shown)
+	}
+	entities, _ := shown["entities"].([]any)
+	if len(entities) != 1 {
+		t.Fatalf("the summary shows %v, want one entity", shown["entities"])
+	}
+	e, _ := entities[0].(map[string]any)
+	attrs, _ := e["attributes"].(map[string]any)
+	if e["value"] != "Strava Sponsored Routes" || attrs["price"] != "$40,000" || e["age"] == "" {
+		t.Errorf("entity = %v", e)
+	}
+}
+
+func shownIn(t *testing.T, call *genai.FunctionCall) map[string]any {
+	t.Helper()
+	confirmation, ok := call.Args["toolConfirmation"].(toolconfirmation.ToolConfirmation)
+	if !ok {
+		t.Fatalf("toolConfirmation is a %T", call.Args["toolConfirmation"])
+	}
+	payload, _ := confirmation.Payload.(map[string]any)
+	shown, ok := payload["contextgraph"].(map[string]any)
+	if !ok {
+		t.Fatalf("payload = %v, want a summary under contextgraph", confirmation.Payload)
+	}
+	return shown
+}

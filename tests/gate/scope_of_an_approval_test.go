@@ -1,0 +1,192 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/agent/workflowagents/sequentialagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// A name that one protected tool bears is guarded on every tool that bears it.
+func TestProtectGuardsEveryToolOfThatName(t *testing.T) {
+	for name, opt := range map[string]cgtest.Option{
+		"listed":                         cgtest.Listed,
+		"not listed":                     func(o *cgtest.Options) { o.Protect, o.Confirm = false, false },
+		"with a confirmation of its own": func(o *cgtest.Options) { o.Protect = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := cgtest.New(t, opt)
+			var other atomic.Int64
+			h.CG.Protect(cgtest.CountingTool(t, &other)) // the tool of some other agent
+			id, _ := h.Ask(cgtest.SessionID)
+			h.WantBought(0)
+			h.Answer(cgtest.SessionID, id, true)
+			h.WantBought(1)
+			if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateExecuted {
+				t.Errorf("approval state = %q, want executed: the permit must be consumed", got)
+			}
+			h.Answer(cgtest.SessionID, id, true)
+			h.WantBought(1)
+		})
+	}
+}
+
+// An approved tool cannot run a protected one inside of itself on its own approval.
+func TestApprovalOfOneToolDoesNotRunAnotherInside(t *testing.T) {
+	var inner atomic.Int64
+	h := cgtest.New(t, cgtest.Listed)
+	pay := h.CG.Protect(cgtest.NewTool(t, "pay", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) {
+		inner.Add(1)
+		return map[string]any{}, nil
+	}))
+	type runner interface {
+		Run(agent.Context, any) (map[string]any, error)
+	}
+	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
+	})
+	buy := cgtest.NewTool(t, "buy", func(ctx agent.Context, a cgtest.BuyArgs) (map[string]any, error) {
+		h.Bought.Add(1)
+		return pay.(runner).Run(ctx, map[string]any{"item": a.Item, "count": a.Count})
+	})
+	root, err := llmagent.New(llmagent.Config{Name: "root", Model: h.Model, Tools: []tool.Tool{search, buy}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Serve(root)
+	id, _ := h.Ask(cgtest.SessionID)
+	h.Answer(cgtest.SessionID, id, true)
+	h.WantBought(1)
+	if n := inner.Load(); n != 0 {
+		t.Errorf("the protected tool ran %d times on the approval of another", n)
+	}
+}
+
+// On a resume a sequential agent runs its agents anew, and one before the asking one
+// may have a tool of that name.
+func TestApprovalOfOneAgentDoesNotRunAnothersTool(t *testing.T) {
+	h := cgtest.New(t)
+	var firsts, seconds atomic.Int64
+	first, err := llmagent.New(llmagent.Config{Name: "first", Tools: []tool.Tool{h.CG.Protect(cgtest.CountingTool(t, &firsts))}, Model: &adktest.Model{
+		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return adktest.Text("nothing to do"), nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
+		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000", "available": true}}}, nil
+	})
+	step := 0
+	second, err := llmagent.New(llmagent.Config{Name: "second", Tools: []tool.Tool{search, h.CG.Protect(cgtest.CountingTool(t, &seconds))}, Model: &adktest.Model{
+		Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
+			switch step++; step {
+			case 1:
+				return adktest.Call("search", map[string]any{"query": "routes"}), nil
+			case 2:
+				return adktest.Call("buy", map[string]any{"item": "Strava Sponsored Routes", "count": 1}), nil
+			}
+			return adktest.Text("done"), nil
+		}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "all", SubAgents: []agent.Agent{first, second}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Serve(root)
+	events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("go"))
+	calls := adktest.Confirmations(events)
+	if len(calls) != 1 {
+		t.Fatalf("%d confirmations, want 1", len(calls))
+	}
+	_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(calls[0].ID, true))
+	if n := firsts.Load(); n != 0 {
+		t.Errorf("the tool of the first agent ran %d times on an approval the second asked for", n)
+	}
+}
+
+// An effect does not begin once nobody is there to see it.
+func TestCanceledRunDoesNotBeginTheEffect(t *testing.T) {
+	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
+		id, _ := h.Ask(cgtest.SessionID)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		h.OnCheck = func(n int64) {
+			if n == 2 { // the check before the effect
+				cancel()
+			}
+		}
+		_, _ = adktest.TryRun(ctx, h.Runner, cgtest.User, cgtest.SessionID, adktest.Answer(id, true))
+		h.WantBought(0)
+	}, func(o *cgtest.Options) { o.CountChecks = true })
+}
+
+// Two calls of one turn under one id: what runs is at most what was approved.
+func TestCallsThatShareAnID(t *testing.T) {
+	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
+		events, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range adktest.Confirmations(events) {
+			h.Answer(cgtest.SessionID, c.ID, true)
+		}
+		if n := h.Bought.Load(); n > 1 {
+			t.Fatalf("the tool ran %d times, want at most once", n)
+		}
+		if got, ok := h.LastBuy.Load().(cgtest.BuyArgs); ok {
+			if a := h.Approvals(cgtest.SessionID)[0]; string(a.Args) != `{"count":`+string(rune('0'+got.Count))+`,"item":"Strava Sponsored Routes"}` {
+				t.Errorf("ran with %+v, approved was %s", got, a.Args)
+			}
+		}
+	}, func(o *cgtest.Options) {
+		shop := o.Answer
+		o.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
+			if last := adktest.LastResponse(req); last != nil && last.Name == "search" {
+				call := func(n int) *genai.FunctionCall {
+					return &genai.FunctionCall{ID: "same", Name: "buy", Args: map[string]any{"item": "Strava Sponsored Routes", "count": n}}
+				}
+				return adktest.Calls(call(1), call(2)), nil
+			}
+			return shop(req)
+		}
+	})
+}
+
+// A slow answer is not taken for a message that was refused.
+func TestRunWhoseAnswerTakesLongIsNotGivenUp(t *testing.T) {
+	h := cgtest.New(t, func(o *cgtest.Options) { o.CountChecks = true })
+	id, _ := h.Ask(cgtest.SessionID)
+	h.OnCheck = func(n int64) {
+		if n == 1 {
+			h.Clock.Advance(time.Hour)
+			adktest.Run(t, h.Runner, cgtest.User, "another session", adktest.UserText("buy a route"))
+			h.Clock.Advance(-time.Hour)
+		}
+	}
+	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
+		t.Errorf("buy answered %v, want it bought", got)
+	}
+	for _, e := range cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.InvocationCompleted) {
+		if e.Status != schema.StatusOK {
+			t.Errorf("a run ended with %s: %s", e.Status, e.ErrorMessage)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package googlesql_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+)
+
+var listed = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| ([a-z]+) \\|")
+
+// docs/statements.md lists every statement, and says of each what this package does with
+// it. A statement in GQL is executed nowhere and has a twin that is.
+func TestStatementsAreListed(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/statements.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	executed := make(map[string]string)
+	var names []string
+	for _, line := range listed.FindAllStringSubmatch(string(doc), -1) {
+		name, language := line[1], line[2]
+		names = append(names, name)
+		executed[name] = line[3]
+		want := "analysed"
+		if _, ok := notAnalysed[name]; ok {
+			want = "parsed"
+		}
+		if language != want {
+			t.Errorf("%s is said to be %s and is %s", name, language, want)
+		}
+	}
+	if diff := cmp.Diff(warehouse.StatementNames(), names); diff != "" {
+		t.Errorf("statements (-files +docs/statements.md):\n%s", diff)
+	}
+	for name, where := range executed {
+		twin, gql := strings.CutSuffix(name, "_gql")
+		switch {
+		case !slices.Contains([]string{"emulator", "twin", "nowhere"}, where):
+			t.Errorf("%s is said to be executed by %q", name, where)
+		case gql != (where == "twin"):
+			t.Errorf("%s is said to be executed by %q", name, where)
+		case gql && executed[twin] != "emulator":
+			t.Errorf("the twin of %s was not executed", name)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package googlesql parses every statement of package warehouse with the parser of
+// GoogleSQL, and resolves it with its analyzer against the tables, the views and the graph
+// that the definitions make. Nothing is executed here.
+package googlesql_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+)
+
+// form is a statement as it is sent.
+type form struct {
+	// name is one of warehouse.StatementNames, variant tells several forms apart.
+	name, variant string
+	data          any
+	text          string // instead of the statement of that name
+}
+
+// bounds is what stands in the patterns of questions.
+type bounds struct {
+	Hops, Edges int
+	Backwards   bool
+}
+
+// staging are the tables that a synchronisation and an extraction make for themselves.
+type staging struct{ Nodes, Edges, Entities, Links, Checks, Rows string }
+
+var staged = staging{"staging_nodes", "staging_edges", "staging_entities", "staging_links", "staging_checks", "staging_rows"}
+
+// forms returns every statement in every form that it can have. A statement that is not
+// listed fails the test.
+func forms(t *testing.T, e *engine) []form {
+	t.Helper()
+	pending, answers := warehouse.ExtractTables("x")
+	extract := warehouse.ExtractStatement{
+		Pending: pending.Name, Answers: answers.Name,
+		Endpoint: "https://aiplatform.googleapis.com/v1/projects/test-project/locations/global/publishers/google/models/gemini-2.5-flash",
+	}
+	session, typed := extract, extract
+	session.Session = true
+	typed.Connection, typed.Schema = "us.vertex", "entities ARRAY<STRUCT<entity_type STRING, entity_value STRING, confidence FLOAT64>>"
+	count := extract
+	count.Pending = ""
+
+	var out []form
+	for _, name := range warehouse.StatementNames() {
+		switch name {
+		case "ask_causal_chain_gql":
+			out = append(out, form{name: name, variant: "forwards", data: bounds{Hops: 21}},
+				form{name: name, variant: "backwards", data: bounds{Hops: 21, Backwards: true}})
+		case "ask_reasoning_chain_gql", "ask_entity_approvals_gql":
+			out = append(out, form{name: name, data: bounds{Edges: 84}})
+		case "sync_session":
+			out = append(out, form{name: name, data: staged})
+		case "extract_merge":
+			out = append(out, form{name: name, variant: "entities", data: staged})
+			none := staged
+			none.Entities, none.Links = "", ""
+			out = append(out, form{name: name, variant: "no entities", data: none})
+		case "extract_pending":
+			out = append(out, form{name: name, variant: "all", data: extract}, form{name: name, variant: "session", data: session},
+				form{name: name, variant: "count", data: count})
+		case "extract_ask":
+			out = append(out, form{name: name, variant: "plain", data: extract}, form{name: name, variant: "typed", data: typed})
+		case "init_add_column":
+			text, err := e.names.AddColumns(warehouse.WorldChangeChecks, warehouse.GraphTables()[4].Columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, form{name: name, text: text})
+		case "init_unique", "init_view":
+			views, err := e.names.Views()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range views {
+				if (name == "init_unique") == (v.Name == e.names.UniqueEvents()) {
+					out = append(out, form{name: name, variant: v.Name, text: v.Query})
+				}
+			}
+		case "init_create_view", "init_graph", "init_labels", "init_schema", "init_table":
+			kind := map[string]warehouse.Kind{
+				"init_create_view": warehouse.KindView, "init_graph": warehouse.KindGraph, "init_labels": warehouse.KindLabels,
+				"init_schema": warehouse.KindDataset, "init_table": warehouse.KindTable,
+			}[name]
+			definitions, err := warehouse.Config{Project: "test-project", Dataset: "agents"}.Definitions()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range definitions {
+				if d.Kind == kind {
+					out = append(out, form{name: name, variant: d.Name, text: d.SQL})
+				}
+			}
+		default:
+			out = append(out, form{name: name})
+		}
+	}
+	return out
+}
+
+func (e *engine) render(t *testing.T, f form) string {
+	t.Helper()
+	if f.text != "" {
+		return f.text
+	}
+	text, err := e.names.Statement(f.name, f.data)
+	if err != nil {
+		t.Fatalf("%s: %v (a statement whose text needs data is listed in forms)", f.name, err)
+	}
+	return text
+}
+
+// parameters are the types of the parameters of questions, as package bigquery sends
+// them; its own tests compare the names with the calls.
+var parameters = map[string]string{
+	"app": "STRING", "user": "STRING", "session": "STRING", "from": "TIMESTAMP", "to": "TIMESTAMP", "limit": "INT64",
+	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
+	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
+}
+
+// notAnalysed are the statements that the analyzer cannot resolve, and why.
+var notAnalysed = map[string]string{
+	"extract_ask": "AI.GENERATE is a function of BigQuery alone",
+}
+
+func TestStatements(t *testing.T) {
+	e := newEngine(t)
+	for i, table := range warehouse.GraphTables()[:5] {
+		name := []string{staged.Nodes, staged.Edges, staged.Entities, staged.Links, staged.Checks}[i]
+		e.addTable(t, name, table.Columns)
+	}
+	e.addTable(t, staged.Rows, warehouse.GraphTables()[5].Columns)
+	pending, answers := warehouse.ExtractTables("x")
+	e.addTable(t, pending.Name, pending.Columns)
+	e.addTable(t, answers.Name, answers.Columns)
+
+	// The temporary tables of sync_unique.
+	for i, table := range warehouse.GraphTables()[:5] {
+		name := []string{"kept_nodes", "kept_edges", "kept_entities", "kept_links", "kept_checks"}[i]
+		e.addNamed(t, name, append(slices.Clone(table.Columns), warehouse.Column{Name: "copies_of_key", Type: "INT64", Mode: "NULLABLE"}))
+	}
+
+	seen := make(map[string]bool)
+	for _, f := range forms(t, e) {
+		seen[f.name] = true
+		t.Run(strings.TrimSuffix(f.name+"/"+f.variant, "/"), func(t *testing.T) {
+			text := e.render(t, f)
+			if err := e.parse(text); err != nil {
+				t.Fatalf("%v\n%s", err, numbered(text))
+			}
+			if why, ok := notAnalysed[f.name]; ok {
+				if err := e.analyse(t, text, nil); err == nil {
+					t.Errorf("the analyzer resolves it after all: %s", why)
+				}
+				return
+			}
+			var declared map[string]string
+			if strings.HasPrefix(f.name, "ask_") {
+				declared = make(map[string]string)
+				for p := range parametersOf(text) {
+					if parameters[p] == "" {
+						t.Fatalf("the type of the parameter @%s is not known", p)
+					}
+					declared[p] = parameters[p]
+				}
+			}
+			if err := e.analyse(t, text, declared); err != nil {
+				t.Errorf("%v\n%s", err, numbered(text))
+			}
+		})
+	}
+	for _, name := range warehouse.StatementNames() {
+		if !seen[name] {
+			t.Errorf("the statement %s is in no form: list it in forms", name)
+		}
+	}
+}
+
+// What the guide shows in GQL is GQL over this graph.
+func TestGuide(t *testing.T) {
+	guide, err := os.ReadFile("../../../docs/bigquery.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t)
+	var n int
+	for _, block := range strings.Split(string(guide), "```sql\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		if !strings.HasPrefix(text, "GRAPH") {
+			continue
+		}
+		n++
+		text = strings.ReplaceAll(text, "my-project-123.agents.", "test-project.agents.")
+		if err := e.analyse(t, text, nil); err != nil {
+			t.Errorf("%v\n%s", err, numbered(text))
+		}
+	}
+	if n < 3 {
+		t.Errorf("the guide has %d queries in GQL", n)
+	}
+}
+
+// A statement that is wrong does not pass.
+func TestWrongStatementsFail(t *testing.T) {
+	e := newEngine(t)
+	nodes := e.names.Quote(warehouse.TechNodes)
+	for name, text := range map[string]string{
+		"syntax":         "SELECT FROM WHERE",
+		"column":         "SELECT no_such_column FROM " + nodes,
+		"type":           "SELECT position + name FROM " + nodes,
+		"table":          "SELECT * FROM `test-project.agents.no_such_table`",
+		"property":       "GRAPH " + e.names.Quote(e.names.Graph()) + " MATCH (n:TechNode) RETURN n.no_such_property",
+		"label":          "GRAPH " + e.names.Quote(e.names.Graph()) + " MATCH (n:NoSuchLabel) RETURN n.node_key",
+		"parameter type": "SELECT @hops + name FROM " + nodes,
+	} {
+		if e.parse(text) == nil && e.analyse(t, text, map[string]string{"hops": "INT64"}) == nil {
+			t.Errorf("%s: %s passes", name, text)
+		}
+	}
+	if err := e.analyse(t, "SELECT @undeclared", map[string]string{"hops": "INT64"}); err == nil {
+		t.Error("a parameter that is not declared passes")
+	}
+}
+
+func numbered(text string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		fmt.Fprintf(&b, "%3d %s\n", i+1, line)
+	}
+	return b.String()
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Program streaming links and uses contextgraph with its BigQuery client and prints what
+// is registered then. It has nothing to stream.
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/api/option"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/globals"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+func main() {
+	if err := errors.Join(stream(context.Background()), globals.Write(os.Stdout)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func stream(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "contextgraph-program-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cfg := contextgraph.Config{
+		BigQuery:      warehouse.Config{Project: "my-project", Dataset: "agents", NoInit: true},
+		OpenWarehouse: bigquery.With(bigquery.DatasetOptions{Client: []option.ClientOption{option.WithoutAuthentication()}}),
+	}
+	cfg.Journal.Path = filepath.Join(dir, "contextgraph.db")
+	in, err := contextgraph.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(in.FlushWarehouse(ctx), in.Close(ctx))
+}

@@ -1,0 +1,442 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// The answers of the recursive form, executed by the emulator, are those of the journal.
+// The emulator cannot run a pattern with a condition or a quantifier, so the GQL form is
+// parsed and analysed in package googlesql and not executed anywhere.
+
+func askServer(t *testing.T, queries warehouse.Queries) (*emulator.Server, *bigquery.Dataset, *bq.Client) {
+	t.Helper()
+	s := emulator.Start(t)
+	cfg := s.Config()
+	cfg.Graph.Queries = warehouse.QueriesRecursive
+	made := dataset(t, s, cfg)
+	if _, err := made.Init(t.Context(), bigquery.InitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Graph.Queries = queries
+	client, err := bq.NewClient(t.Context(), emulator.Project, s.RESTOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return s, dataset(t, s, cfg), client
+}
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+		t.Errorf("%s (-journal +dataset):\n%s", what, d)
+	}
+}
+
+func TestReasoningChainEqualsTheJournal(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	long := diamonds(t, "long", 160, 5) // more than 1,000 spans, and 5 to the power of 10 paths
+	for _, test := range []struct {
+		*story
+		decisions []string // spans; empty for the latest request
+		hops      int
+	}{
+		{delegate(t, "delegate"), []string{"", "L4"}, 0},
+		{delegate(t, "resumed").resumed(true, time.Minute), []string{"H", "T4", "R2"}, 0},
+		{named(t, "named"), []string{"", "T4", "L4", "T2"}, 0},
+		{diamonds(t, "diamonds", 6, 3), []string{"", "T3.1"}, 3},
+		{tangle(t, "tangle-a", 1, 60), []string{"", "S40"}, 0},
+		{tangle(t, "tangle-b", 2, 60), []string{"", "S50"}, 2},
+		{tangle(t, "tangle-c", 3, 60), []string{"S59"}, 0},
+		{long, []string{""}, 6},
+	} {
+		t.Run(test.session.ID, func(t *testing.T) {
+			test.t = t
+			g := test.graph()
+			test.loadGraph(client, server, g)
+			for _, span := range test.decisions {
+				q := bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: test.session}, Hops: test.hops}
+				key, _ := g.Decision()
+				if span != "" {
+					key = test.key(span)
+					q.Decision = key
+				}
+				got, err := d.ReasoningChain(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var opts []graphsync.Option
+				if test.hops > 0 {
+					opts = append(opts, graphsync.WithHops(test.hops))
+				}
+				want, err := g.Why(key, opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "reasons of "+span, want, got.Reasons)
+				node, _ := g.Node(key)
+				same(t, "decision "+span, node, got.Decision)
+				farther, err := g.Why(key, graphsync.WithHops(cmp.Or(test.hops, graphsync.DefaultHops)+1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Form != bigquery.FormRecursive || got.Truncated || !got.Beyond && len(farther) > len(want) {
+					t.Errorf("form %s, truncated %t, beyond %t", got.Form, got.Truncated, got.Beyond)
+				}
+			}
+		})
+	}
+	if n := len(long.graph().Nodes()); n < 900 {
+		t.Errorf("the long session has %d spans", n)
+	}
+}
+
+// The arguments of the action are where no path begins, in either form: what the statements
+// give is put together by the same code.
+func TestReasonsLeadToWhatWasLearned(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	s := named(t, "learned")
+	s.loadGraph(client, server, s.graph())
+	got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, r := range got.Reasons {
+		price := r.Entity.Attributes["price"]
+		lines = append(lines, fmt.Sprintf("%s, %s: %s from %s, %d hops", r.Entity.Value, price, r.Origin, r.Path[0].Node.SpanID, r.Hops))
+	}
+	want := []string{
+		"$50,000, : action from H, 0 hops", "Nowhere, $3: action from H, 0 hops", "Podcasts, $2: named from T3, 2 hops",
+		"Instagram Reels, $40,000: result from T1, 6 hops", "Strava Routes, $40,001: result from T1, 6 hops",
+	}
+	if diff := gocmp.Diff(want, lines); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
+	}
+}
+
+func TestCausalChainEqualsTheJournal(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	stories := []*story{delegate(t, "resumed").resumed(true, time.Minute), tangle(t, "tangle", 20, 30)}
+	for _, s := range stories {
+		t.Run(s.session.ID, func(t *testing.T) {
+			s.t = t
+			g := s.graph()
+			s.loadGraph(client, server, g)
+			nodes := g.Nodes()
+			for i := 0; i < len(nodes); i += len(nodes) - 1 {
+				for _, backwards := range []bool{false, true} {
+					for _, hops := range []int{2 * (i % 2)} {
+						got, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{
+							Scope: bigquery.Scope{Session: s.session}, Node: nodes[i].Key, Backwards: backwards, Hops: hops,
+						})
+						if err != nil {
+							t.Fatal(err)
+						}
+						want := g.Effects(nodes[i].Key, hops)
+						if backwards {
+							want = g.Causes(nodes[i].Key, hops)
+						}
+						var steps []graphsync.TechNode
+						at := map[string]int{nodes[i].Key: 0}
+						for _, c := range got.Steps {
+							steps = append(steps, c.Node)
+							at[c.Node.Key] = c.Hops
+							e := graphsync.Edge{From: c.Via, To: c.Node.Key, Kind: c.Edge}
+							if backwards {
+								e.From, e.To = e.To, e.From
+							}
+							if from, known := at[c.Via]; !known || from != c.Hops-1 || !slices.Contains(g.Edges(), e) {
+								t.Errorf("%s was reached over %v", c.Node.SpanID, e)
+							}
+						}
+						same(t, "steps", want, steps)
+						beyond := len(g.Effects(nodes[i].Key, 1000)) > len(want)
+						if backwards {
+							beyond = len(g.Causes(nodes[i].Key, 1000)) > len(want)
+						}
+						if got.Beyond != beyond {
+							t.Errorf("beyond %t, want %t", got.Beyond, beyond)
+						}
+						if t.Failed() {
+							t.Fatalf("node %s, backwards %t, hops %d", nodes[i].SpanID, backwards, hops)
+						}
+					}
+				}
+			}
+		})
+	}
+	got, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: bigquery.Scope{Session: stories[0].session}})
+	if err != nil || got.Origin != stories[0].key("R") || len(got.Steps) == 0 {
+		t.Errorf("from the user's message: %+v, %v", got, err)
+	}
+}
+
+func TestTraceEqualsTheJournal(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	s := tangle(t, "tangle", 3, 40)
+	g := s.graph()
+	// All rows twice, the children before their parents; and the graph of the rows but
+	// for the last 20, which came later.
+	rows := slices.Clone(s.rows)
+	slices.Reverse(rows)
+	s.loadEvents(client, server, append(rows, s.rows[:50]...))
+	early := &story{t: t, session: s.session, rows: s.rows[:len(s.rows)-20]}
+	s.loadGraph(client, server, early.graph())
+
+	got, err := d.Trace(t.Context(), bigquery.Scope{Session: s.session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := g.Trace()
+	ids := func(es []schema.Event) (out []string) {
+		for _, e := range es {
+			out = append(out, e.EventID)
+		}
+		return out
+	}
+	same(t, "timeline", ids(want.Timeline), ids(got.Timeline))
+	type span struct {
+		Node     graphsync.TechNode
+		Events   []string
+		Children []span
+	}
+	var shape func(n *graphsync.SpanNode) span
+	shape = func(n *graphsync.SpanNode) span {
+		out := span{Node: n.Node, Events: ids(n.Events)}
+		for _, c := range n.Children {
+			out.Children = append(out.Children, shape(c))
+		}
+		return out
+	}
+	roots := func(ns []*graphsync.SpanNode) (out []span) {
+		for _, n := range ns {
+			out = append(out, shape(n))
+		}
+		return out
+	}
+	same(t, "tree", roots(want.Roots), roots(got.Roots))
+	same(t, "edges", early.graph().Edges(), got.Edges)
+	if last := s.rows[len(s.rows)-1].EventID; !slices.Contains(got.Isolated, last) {
+		t.Errorf("isolated events %v, want %s among them", got.Isolated, last)
+	}
+	_, err = d.Trace(t.Context(), bigquery.Scope{Session: schema.Session{App: "ads", User: "u1", ID: "other"}, From: time.UnixMicro(baseTime)})
+	if !errors.Is(err, bigquery.ErrUnknownSession) {
+		t.Errorf("the trace of no session: %v", err)
+	}
+}
+
+// One dataset with three sessions: one that was approved, one that was rejected, one
+// that waits, and copies of rows in the table of events.
+func TestQuestionsAboutSessions(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	approved := delegate(t, "approved").resumed(true, 90*time.Second)
+	rejected := delegate(t, "rejected")
+	rejected.answer("2", "inv-1", "R2", "conf1", false, 30*time.Second)
+	rejected.check("W", "R2", "conf1", "c5", "drift", m{
+		"entity_type": "Product", "entity": "Strava Routes", "attribute": "price", "drift_type": "price_changed",
+		"before": "$40,001", "after": "$52,000", "severity": 0.72,
+	})
+	waiting := newStory(t, "waiting")
+	waiting.turn("1", "R")
+	waiting.llm("L1", "R", "c1=provision_campaign")
+	waiting.ask("T1", "R", "c1=provision_campaign", "H", "conf1", m{"budget": 7})
+	for _, s := range []*story{approved, rejected, waiting} {
+		s.loadEvents(client, server, append(slices.Clone(s.rows), s.rows...))
+		s.loadGraph(client, server, s.graph())
+	}
+	window := bigquery.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)}
+
+	t.Run("inputs", func(t *testing.T) {
+		g := approved.graph()
+		got, err := d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: bigquery.Scope{Session: approved.session}, Decision: approved.key("H")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before []entity.Entity
+		for _, e := range g.Entities() {
+			if !e.SeenAt.After(got.DecidedAt) {
+				before = append(before, e)
+			}
+		}
+		same(t, "inputs", entity.Canonicalize(before), got.Entities)
+		reasons, err := g.Why(approved.key("H"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range reasons {
+			if !slices.ContainsFunc(got.Entities, func(c entity.Canonical) bool { return c.Key == r.Entity.Key }) {
+				t.Errorf("the inputs lack %s, which led to the decision", r.Entity.Key)
+			}
+		}
+		read, err := d.ReadEntities(t.Context(), bigquery.Scope{Session: approved.session})
+		if err != nil {
+			t.Fatal(err)
+		}
+		byKey := func(a, b entity.Entity) int {
+			return strings.Compare(a.TechNode+a.Type+a.Value, b.TechNode+b.Type+b.Value)
+		}
+		same(t, "entities", slices.SortedFunc(slices.Values(g.Entities()), byKey), slices.SortedFunc(slices.Values(read), byKey))
+		if _, err := d.ReadEntities(t.Context(), bigquery.Scope{Session: approved.session, Limit: 1}); !errors.Is(err, bigquery.ErrTooMany) {
+			t.Errorf("a part of the entities: %v", err)
+		}
+	})
+	t.Run("explanation", func(t *testing.T) {
+		got, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: rejected.session}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := rejected.graph().Why(rejected.key("H"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "reasons", want, got.Reasons)
+		if len(got.Checks) != 1 || got.Checks[0].Verdict != "drift" || got.Checks[0].Tool != "provision_campaign" ||
+			len(got.Checks[0].Alerts) != 1 || got.Checks[0].Alerts[0].After != "$52,000" {
+			t.Errorf("checks %+v", got.Checks)
+		}
+		if len(got.Answers) != 1 || got.Answers[0].Confirmed || got.Answers[0].Approver != "u1" || got.Answers[0].Waited != 30*time.Second {
+			t.Errorf("answers %+v", got.Answers)
+		}
+	})
+	t.Run("entity across sessions", func(t *testing.T) {
+		got, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{
+			Window: window, Entity: entity.Entity{Type: "Product", Value: "INSTAGRAM  reels"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sessions []string
+		for _, a := range got.Approvals {
+			sessions = append(sessions, a.Session.ID)
+			if a.Hops != 4 || a.Sightings != 1 || a.Value != "Instagram Reels" {
+				t.Errorf("%+v, want 4 hops from one step as in Why", a)
+			}
+		}
+		slices.Sort(sessions)
+		same(t, "sessions", []string{"approved", "rejected"}, sessions)
+		cut, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{
+			Window: bigquery.Window{From: window.From, To: window.To, Limit: 1}, Entity: entity.Entity{Type: "Product", Value: "Instagram Reels"},
+		})
+		if err != nil || len(cut.Approvals) != 1 || !cut.Truncated {
+			t.Errorf("with a limit: %+v, %v", cut, err)
+		}
+	})
+	t.Run("waiting", func(t *testing.T) {
+		got, err := d.WaitingTimes(t.Context(), window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "waiting", []bigquery.Waiting{{
+			Kind: "CONFIRMATION", Agent: "planner", Tool: "provision_campaign", Requests: 3, Answered: 2, Confirmed: 1, Rejected: 1, Accepted: 1,
+			Waited: 2, Average: 60 * time.Second, P50: 60 * time.Second, P95: 87 * time.Second, Max: 90 * time.Second,
+		}}, got.Groups)
+	})
+	t.Run("drift", func(t *testing.T) {
+		got, err := d.DriftStatistics(t.Context(), window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "verdicts", []bigquery.DriftVerdicts{{
+			Day: time.UnixMicro(baseTime).UTC().Truncate(24 * time.Hour), Tool: "provision_campaign", Stage: "answer",
+			Checks: 2, Safe: 1, Drift: 1, Entities: 6, Stale: 1,
+		}}, got.Verdicts)
+		if len(got.Changes) != 1 || got.Changes[0].Value != "Strava Routes" || got.Changes[0].DriftType != "price_changed" || got.Changes[0].Sessions != 1 {
+			t.Errorf("changes %+v", got.Changes)
+		}
+	})
+	t.Run("limit", func(t *testing.T) {
+		got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: approved.session, Limit: 3}, Decision: approved.key("H")})
+		if err != nil || !got.Truncated || len(got.Reasons) == 0 {
+			t.Errorf("a limit of 3 steps: %+v, %v", got, err)
+		}
+		for _, r := range got.Reasons {
+			if last := r.Path[len(r.Path)-1].Node.Key; last != approved.key("H") || r.Path[0].Node.SpanID == "" {
+				t.Errorf("the path of %s is cut: %+v", r.Entity.Key, r.Path)
+			}
+		}
+	})
+	t.Run("errors", func(t *testing.T) {
+		ask := func(s schema.Session, decision string) error {
+			_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s}, Decision: decision})
+			return err
+		}
+		other := approved.session
+		other.User = "somebody else"
+		for name, test := range map[string]struct{ got, want error }{
+			"no id":          {ask(schema.Session{App: "ads", User: "u1"}, ""), bigquery.ErrNoSessionID},
+			"other user":     {ask(other, ""), bigquery.ErrUnknownSession},
+			"unknown node":   {ask(approved.session, "nothing"), graphsync.ErrUnknownNode},
+			"no time":        {func() error { _, err := d.WaitingTimes(t.Context(), bigquery.Window{}); return err }(), bigquery.ErrNoWindow},
+			"no id of trace": {func() error { _, err := d.Trace(t.Context(), bigquery.Scope{}); return err }(), bigquery.ErrNoSessionID},
+		} {
+			if !errors.Is(test.got, test.want) {
+				t.Errorf("%s: %v, want %v", name, test.got, test.want)
+			}
+		}
+	})
+}
+
+// Reference tests 31, 32 and 37, inverted: what fails is an error and never an empty
+// answer.
+func TestFailuresAreErrors(t *testing.T) {
+	s := emulator.Start(t) // without any table
+	cfg := s.Config()
+	d := dataset(t, s, cfg)
+	scope := bigquery.Scope{Session: schema.Session{App: "ads", User: "u1", ID: "s"}}
+	if _, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope}); err == nil {
+		t.Error("an explanation from nowhere")
+	}
+	if _, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope}); err == nil {
+		t.Error("a causal chain from nowhere")
+	}
+	if _, err := d.Trace(t.Context(), scope); err == nil {
+		t.Error("a trace from nowhere")
+	}
+}
+
+// A dataset without the graph, as the emulator is one for these questions, is asked in
+// recursive SQL. Where the configuration insists on GQL, it is an error.
+func TestDatasetWithoutGraph(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesAuto)
+	s := delegate(t, "delegate")
+	s.loadGraph(client, server, s.graph())
+	q := bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}}
+	got, err := d.ReasoningChain(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.graph().Why(s.key("H"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "reasons", want, got.Reasons)
+	if got.Form != bigquery.FormRecursive {
+		t.Errorf("form %s", got.Form)
+	}
+	cfg := server.Config()
+	cfg.Graph.Queries = warehouse.QueriesGQL
+	if _, err := dataset(t, server, cfg).ReasoningChain(t.Context(), q); err == nil || !strings.Contains(err.Error(), "graph.queries") {
+		t.Errorf("GQL without a graph: %v", err)
+	}
+}

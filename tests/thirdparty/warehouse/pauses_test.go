@@ -1,0 +1,220 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/genai"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// The documented query over pauses gives each pause of a tool once, with the time that it
+// took. It runs over the rows of the demo, which waits for people, and of an agent whose tools
+// take their time.
+func TestPausesByTheDocumentedQuery(t *testing.T) {
+	const waited = 90 * time.Second
+	rows := append(demoRows(t), pausedRows(t, waited)...)
+	var tools, people int
+	for _, e := range rows {
+		if e.EventType == schema.ToolPaused && bytes.Contains(e.Attributes, []byte(`"pause_kind":"tool"`)) {
+			tools++
+		} else if e.EventType == schema.ToolPaused {
+			people++
+		}
+	}
+	if tools != 2 || people < 3 {
+		t.Fatalf("%d pauses of tools and %d for people, want 2 and those of the demo", tools, people)
+	}
+	for _, tt := range []struct {
+		name string
+		rows []schema.Event
+		want []string
+	}{
+		{"rows", rows, []string{"order tool 90", "ship tool 90"}},
+		// Earlier versions named the call on every row of a tool: the row that ends the call
+		// itself joins too, and each pause is there a second time.
+		{"rows as they were named before", formerly(rows), []string{"order tool 0", "order tool 90", "ship tool 0", "ship tool 90"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server, _, client := askServer(t, warehouse.QueriesRecursive)
+			(&story{t: t}).loadEvents(client, server, tt.rows)
+			for _, file := range []string{"pause_resume.sql", "pause_resume_views.sql"} {
+				text, err := os.ReadFile(filepath.Join("testdata", file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, r := range read(t, client.Query(strings.ReplaceAll(string(text), "project.dataset", emulator.Project+"."+server.Dataset))) {
+					// The call of a long-running tool ends within the second in which it pauses.
+					seconds := max(r["paused_seconds"].(int64), 0)
+					got = append(got, fmt.Sprint(r["tool_name"], " ", r["pause_kind"], " ", seconds))
+				}
+				slices.Sort(got)
+				same(t, file, tt.want, got)
+			}
+		})
+	}
+}
+
+// Requests and answers of the plugin for Python name nothing that they share.
+func TestWaitingTimesOfPython(t *testing.T) {
+	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	s := newStory(t, "python")
+	s.run = "1"
+	at := func(typ string, second int, content m) {
+		e := s.add(typ, "root", "R", "", content, nil)
+		e.Timestamp = baseTime + int64(second)*time.Second.Microseconds()
+	}
+	ask := func(tool string) m { return m{"tool": tool, "args": m{}} }
+	answer := func(tool string) m { return m{"tool": tool, "result": m{}} }
+	const confirm, input = "adk_request_confirmation", "adk_request_input"
+	at(schema.HITLConfirmationRequestCompleted, 1, answer(confirm)) // its request was before the rows
+	at(schema.HITLConfirmationRequest, 2, ask(confirm))
+	at(schema.HITLInputRequest, 3, ask(input))
+	at(schema.HITLConfirmationRequest, 4, ask(confirm))
+	at(schema.HITLConfirmationRequestCompleted, 12, answer(confirm)) // 10 s after the first
+	at(schema.HITLConfirmationRequestCompleted, 24, answer(confirm)) // 20 s after the second
+	at(schema.HITLConfirmationRequestCompleted, 25, answer(confirm))
+	at(schema.HITLConfirmationRequest, 26, ask(confirm))
+	s.loadEvents(client, server, s.rows)
+	got, err := d.WaitingTimes(t.Context(), bigquery.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "waiting", []bigquery.Waiting{
+		{Kind: "CONFIRMATION", Agent: "root", Tool: confirm, Requests: 5, Answered: 4, Waited: 2,
+			Average: 15 * time.Second, P50: 15 * time.Second, P95: 19500 * time.Millisecond, Max: 20 * time.Second},
+		{Kind: "INPUT", Agent: "root", Tool: input, Requests: 1},
+	}, got.Groups)
+}
+
+// formerly returns the rows as earlier versions named the calls in them.
+func formerly(rows []schema.Event) []schema.Event {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		if a := &rows[i].Attributes; !bytes.Contains(*a, []byte(`"function_call_id":`)) {
+			*a = bytes.ReplaceAll(*a, []byte(`"call_id":`), []byte(`"function_call_id":`))
+		}
+	}
+	return rows
+}
+
+// demoRows runs the demo and returns the rows of its journal.
+func demoRows(t *testing.T) []schema.Event {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "demo")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./examples/adcp", "--dir", folder)
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the demo: %v\n%s", err, out)
+	}
+	return journalRows(t, filepath.Join(folder, "contextgraph.db"))
+}
+
+func journalRows(t *testing.T, path string) (rows []schema.Event) {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := j.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	sessions, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sessions {
+		more, err := j.Events(t.Context(), s.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, more...)
+	}
+	return rows
+}
+
+// pausedRows are the rows of an agent that starts two tools which answer later, and of the
+// message that brings what they gave after that time.
+func pausedRows(t *testing.T, after time.Duration) []schema.Event {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.db")
+	cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
+		Journal: contextgraph.JournalConfig{Path: path}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []tool.Tool
+	for _, name := range []string{"order", "ship"} {
+		slow, err := functiontool.New(functiontool.Config{Name: name, Description: name, IsLongRunning: true},
+			func(agent.Context, struct{}) (map[string]any, error) { return m{"status": "pending"}, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools = append(tools, slow)
+	}
+	results := func(status string) *genai.Content {
+		c := &genai.Content{Role: genai.RoleUser}
+		for _, name := range []string{"order", "ship"} {
+			c.Parts = append(c.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "call-" + name, Name: name, Response: m{"status": status}}})
+		}
+		return c
+	}
+	root, err := llmagent.New(llmagent.Config{Name: "root", Tools: tools, Model: &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if adktest.LastResponse(req) != nil {
+			return adktest.Text("Done."), nil
+		}
+		return adktest.Calls(&genai.FunctionCall{ID: "call-order", Name: "order"}, &genai.FunctionCall{ID: "call-ship", Name: "ship"}), nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.New(runner.Config{
+		AppName: "shop", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: cg.PluginConfig(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	adktest.Run(t, r, "alice", "s-slow", adktest.UserText("order and ship"))
+	adktest.Run(t, r, "alice", "s-slow", results("done"))
+	if err := cg.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	rows := journalRows(t, path)
+	for i := range rows {
+		if rows[i].RunID != rows[0].RunID {
+			rows[i].Timestamp += after.Microseconds()
+		}
+	}
+	return rows
+}

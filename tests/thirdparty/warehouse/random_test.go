@@ -1,0 +1,390 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// wander is a session as agents may record one: some turns, in each of them models that
+// ask for calls, agents that hand over to others and run beside each other in branches,
+// calls that fail and are made again, tools with agents inside of them, and approvals
+// that are asked for, answered in a later run, or forgotten.
+type wander struct {
+	*story
+	rnd   *rand.Rand
+	n     int // names spans and calls
+	asked []string
+}
+
+func newWander(t testing.TB, id string, seed uint64) *wander {
+	w := &wander{story: newStory(t, id), rnd: rand.New(rand.NewPCG(seed, 11))}
+	w.session.User = "u" + fmt.Sprint(seed%3) // sessions of several users stand side by side
+	for turn := range 1 + w.rnd.IntN(3) {
+		if len(w.asked) > 0 && w.rnd.IntN(3) > 0 {
+			w.resume(turn)
+		} else {
+			root := w.name("R")
+			w.turn(fmt.Sprint("r", turn), root)
+			w.work("root", root, 2)
+		}
+	}
+	if w.rnd.IntN(2) == 0 { // two events of one microsecond, and a clock that went back
+		// A dataset takes what was recorded in the microsecond of a decision for earlier.
+		if i := 1 + w.rnd.IntN(len(w.rows)-1); w.rows[i-1].EventType != schema.HITLConfirmationRequest {
+			w.rows[i].Timestamp = w.rows[i-1].Timestamp
+		}
+	}
+	return w
+}
+
+func (w *wander) name(kind string) string {
+	w.n++
+	return fmt.Sprint(kind, w.n)
+}
+
+func (w *wander) one(of ...string) string { return of[w.rnd.IntN(len(of))] }
+
+// resume answers the last request for an approval in a run of its invocation.
+func (w *wander) resume(turn int) {
+	confirmation := w.asked[len(w.asked)-1]
+	w.asked = w.asked[:len(w.asked)-1]
+	confirmed := w.rnd.IntN(3) > 0
+	root := w.name("R")
+	w.answer(fmt.Sprint("r", turn), "inv-r"+fmt.Sprint(max(turn-1, 0)), root, confirmation, confirmed, time.Duration(w.rnd.IntN(90))*time.Second)
+	call, _, _ := strings.Cut(confirmation, "-of-")
+	w.check(w.name("W"), root, confirmation, call, w.one("safe", "drift", "unknown"))
+	if confirmed {
+		agent := w.name("A")
+		w.agentSpan("root", agent, root)
+		w.tool(w.name("T"), agent, call+"=provision_campaign", m{"budget": "$50,000"}, m{"campaign_id": w.name("c")})
+	}
+	w.work("root", root, 1)
+}
+
+func (w *wander) agentSpan(name, span, parent string) {
+	w.add(schema.AgentStarting, name, span, parent, "be helpful", nil)
+}
+
+// work is an agent that works below a span.
+func (w *wander) work(name, parent string, depth int) {
+	agent := w.name("A")
+	w.agentSpan(name, agent, parent)
+	for range 1 + w.rnd.IntN(3) {
+		switch w.rnd.IntN(8) {
+		case 0: // hands over, and may get back
+			if depth > 0 {
+				call := w.name("c") + "=transfer_to_agent"
+				w.llm(w.name("L"), agent, call)
+				w.tool(w.name("X"), agent, call, m{"agent_name": "planner"}, m{})
+				w.work("planner", w.one(agent, parent), depth-1)
+			}
+		case 1: // two beside each other
+			if depth > 0 {
+				before := w.branch
+				for _, b := range []string{"left", "right"} {
+					w.branch = strings.TrimPrefix(before+"."+b, ".")
+					w.work(b, agent, depth-2)
+				}
+				w.branch = before
+			}
+		case 2: // a model that fails and is asked again
+			span := w.name("L")
+			w.add(schema.LLMRequest, "planner", span, agent, m{"prompt": []any{}}, nil)
+			e := w.add(schema.LLMError, "planner", span, agent, nil, nil)
+			e.Status, e.ErrorMessage = schema.StatusError, "overloaded"
+			w.llm(w.name("L"), agent)
+		case 3: // a call that fails and is made again under the same id
+			call := w.name("c") + "=query_ad_inventory"
+			w.llm(w.name("L"), agent, call)
+			for try := range 2 {
+				span := w.name("T")
+				w.start(span, agent, call, m{})
+				if try == 0 {
+					e := w.add(schema.ToolError, "planner", span, agent, m{"tool": "query_ad_inventory"}, m{".call_id": strings.Split(call, "=")[0]})
+					e.Status, e.ErrorMessage = schema.StatusError, "timeout"
+					continue
+				}
+				w.end(span, agent, call, w.inventory())
+			}
+		case 4: // a tool with an agent inside
+			call := w.name("c") + "=query_audience"
+			w.llm(w.name("L"), agent, call)
+			span := w.name("T")
+			w.start(span, agent, call, m{})
+			if depth > 0 {
+				w.work("inner", span, depth-2)
+			}
+			w.end(span, agent, call, m{"audience": w.one("Runners", "Cyclists", "runners")})
+		case 5: // an approval
+			call := w.name("c")
+			confirmation := call + "-of-" + w.session.ID
+			w.llm(w.name("L"), agent, call+"=provision_campaign")
+			w.ask(w.name("T"), agent, call+"=provision_campaign", w.name("H"), confirmation,
+				m{"budget": fmt.Sprintf("$%d,000", 1+w.rnd.IntN(3)), "placements": w.inventory()["placements"]})
+			w.asked = append(w.asked, confirmation)
+		case 6: // an approval amid the results of a tool, which says other things afterwards
+			call := w.name("c") + "=query_ad_inventory"
+			w.llm(w.name("L"), agent, call)
+			span, confirmation := w.name("T"), w.name("c")+"-of-"+w.session.ID
+			w.start(span, agent, call, m{})
+			for range 1 + w.rnd.IntN(2) {
+				w.end(span, agent, call, w.found())
+			}
+			w.request(w.name("H"), span, strings.Split(confirmation, "-")[0], "provision_campaign", confirmation, m{"budget": "$1,000"})
+			w.asked = append(w.asked, confirmation)
+			w.end(span, agent, call, w.found())
+		default: // several calls at once, whose answers come in any order
+			var calls, spans []string
+			for range 1 + w.rnd.IntN(3) {
+				calls, spans = append(calls, w.name("c")+"=query_ad_inventory"), append(spans, w.name("T"))
+			}
+			w.llm(w.name("L"), agent, calls...)
+			args := make([]m, len(calls))
+			for i := range calls {
+				if args[i] = (m{}); w.rnd.IntN(2) == 0 {
+					args[i] = w.inventory()
+				}
+				w.start(spans[i], agent, calls[i], args[i])
+			}
+			for _, i := range w.rnd.Perm(len(calls)) {
+				if w.rnd.IntN(4) == 0 { // it repeats what it was told, and nothing if that was nothing
+					w.end(spans[i], agent, calls[i], args[i])
+				} else {
+					w.end(spans[i], agent, calls[i], w.inventory())
+				}
+			}
+		}
+	}
+	w.llm(w.name("L"), agent)
+	w.add(schema.AgentCompleted, name, agent, parent, nil, nil)
+}
+
+func (w *wander) inventory() m {
+	return placements(w.one("Instagram Reels", "Strava Routes", "TV"), w.one("instagram  reels", "Podcasts", "Radio"))
+}
+
+// found is one product at one of several prices, available or not or not known to be.
+func (w *wander) found() m {
+	price := 40000 + 1000*w.rnd.IntN(3)
+	if w.rnd.IntN(3) == 0 {
+		return offer("Instagram Reels", price)
+	}
+	return offers("Instagram Reels", price, w.rnd.IntN(2) == 0)
+}
+
+// Answers from the dataset are those of the journal, for sessions nobody thought of:
+// their rows come to the dataset twice and in any order, and the graph made of them is
+// that of the journal; the answers are asked of what was brought there.
+func TestRandomSessionsEqualTheJournal(t *testing.T) {
+	const sessions, atOnce = 32, 8 // an emulator gets slower with every statement
+	var reasons int
+	for seed, made := uint64(0), 0; made < sessions; made += atOnce {
+		var wanders []*wander
+		for ; len(wanders) < atOnce; seed++ {
+			// Others say little, or take the emulator too long.
+			if w := newWander(t, fmt.Sprint("w", seed), seed); len(w.rows) > 15 && len(w.rows) < 36 {
+				wanders = append(wanders, w)
+			}
+		}
+		t.Run(wanders[0].session.ID, func(t *testing.T) { reasons += equalTheJournal(t, wanders, made == 0) })
+	}
+	if reasons < sessions {
+		t.Errorf("only %d reasons", reasons)
+	}
+}
+
+// equalTheJournal brings sessions to a dataset, two of them by SyncSession in two steps
+// each when synced is set and the others by load jobs, and asks it and the journal the
+// same. It returns the number of reasons.
+func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int) {
+	server := emulator.Start(t)
+	cfg := server.Config()
+	cfg.Graph.Queries = warehouse.QueriesRecursive
+	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	if _, err := d.Init(t.Context(), bigquery.InitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := bq.NewClient(t.Context(), emulator.Project, server.RESTOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	j, err := journal.Open(t.Context(), journal.Config{Path: t.TempDir() + "/journal.db"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close(t.Context())
+	graphs := graphsync.NewSyncer(j, rules(t))
+
+	var events []m
+	for _, w := range wanders {
+		w.t = t
+		for _, e := range w.rows {
+			j.Append(e)
+		}
+		late := slices.Concat(w.rows, w.rows[len(w.rows)/2:])
+		w.rnd.Shuffle(len(late), func(a, b int) { late[a], late[b] = late[b], late[a] })
+		for _, e := range late {
+			row := eventJSON(e)
+			if e.ErrorMessage != "" {
+				row["error_message"] = e.ErrorMessage
+			}
+			events = append(events, row)
+		}
+	}
+	if err := j.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	load(t, client, server, warehouse.DefaultTable, events)
+
+	var all warehouse.SessionGraph
+	journals := make(map[string]*graphsync.Graph)
+	for i, w := range wanders {
+		g, _, err := graphs.Sync(t.Context(), w.session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		journals[w.session.ID] = g
+		o := warehouse.GraphOptions{Recorder: j.ID(), ReadAt: time.UnixMicro(baseTime).Add(time.Hour)}
+		want, err := warehouse.NewSessionGraph(w.session, g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := d.ReadSession(t.Context(), w.session, time.UnixMicro(baseTime), time.UnixMicro(baseTime).Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := warehouse.GraphOfRows(w.session, rows, rules(t), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(texts(t, want), texts(t, got)); diff != "" {
+			t.Fatalf("session %s: graph of the journal (-) and of the dataset (+):\n%s", w.session.ID, diff)
+		}
+		if synced && i < 2 {
+			early, err := warehouse.GraphOfRows(w.session, w.rows[:len(w.rows)/2], rules(t), warehouse.GraphOptions{Recorder: j.ID(), ReadAt: o.ReadAt.Add(-time.Minute)})
+			if err == nil {
+				_, err = d.SyncSession(t.Context(), early)
+			}
+			if err == nil {
+				_, err = d.SyncSession(t.Context(), got)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			setNested(t, client, server, got)
+			continue
+		}
+		all.Nodes, all.Edges = append(all.Nodes, got.Nodes...), append(all.Edges, got.Edges...)
+		all.Entities, all.Links = append(all.Entities, got.Entities...), append(all.Links, got.Links...)
+	}
+	loadGraph(t, client, server, all)
+
+	for i, w := range wanders {
+		g := journals[w.session.ID]
+		scope := bigquery.Scope{Session: w.session}
+		nodes := g.Nodes()
+		key, ok := g.Decision()
+		if !ok {
+			key = nodes[len(nodes)-1-w.rnd.IntN(3)].Key
+		}
+		hops := []int{0, 1, 2, 5}[w.rnd.IntN(4)]
+		why, err := g.Why(key, graphsync.WithHops(cmp.Or(hops, graphsync.DefaultHops)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasoning, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Decision: key, Hops: hops})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "reasons", why, reasoning.Reasons)
+		reasons += len(why)
+		if i%4 == 0 {
+			all, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Decision: key, Hops: bigquery.MaxHops})
+			if err != nil {
+				t.Fatal(err)
+			}
+			far, err := g.Why(key, graphsync.WithHops(bigquery.MaxHops))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "reasons without a limit", far, all.Reasons)
+		}
+
+		if i%2 == 0 { // both of all of them would take the emulator too long
+			origin, hops, backwards := nodes[w.rnd.IntN(len(nodes))].Key, 1+w.rnd.IntN(3), i%4 == 2
+			want := g.Effects(origin, hops)
+			if backwards {
+				want = g.Causes(origin, hops)
+			}
+			causal, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Node: origin, Backwards: backwards, Hops: hops})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var steps []graphsync.TechNode
+			for _, s := range causal.Steps {
+				steps = append(steps, s.Node)
+			}
+			same(t, fmt.Sprintf("steps, backwards %t", backwards), want, steps)
+		} else {
+			trace, err := d.Trace(t.Context(), scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "timeline", outline(g.Trace()), outline(trace.Trace))
+			same(t, "edges", g.Edges(), trace.Edges)
+		}
+		read, err := d.ReadEntities(t.Context(), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byKey := func(a, b entity.Entity) int {
+			return cmp.Or(cmp.Compare(a.TechNode, b.TechNode), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value))
+		}
+		same(t, "entities", slices.SortedFunc(slices.Values(g.Entities()), byKey), slices.SortedFunc(slices.Values(read), byKey))
+		if t.Failed() {
+			t.Fatalf("session %s of %d rows", w.session.ID, len(w.rows))
+		}
+	}
+	return reasons
+}
+
+// outline returns a trace as lines: its events, and the spans below each other.
+func outline(tr graphsync.Trace) []string {
+	var out []string
+	for _, e := range tr.Timeline {
+		out = append(out, e.EventID)
+	}
+	var below func(prefix string, spans []*graphsync.SpanNode)
+	below = func(prefix string, spans []*graphsync.SpanNode) {
+		for _, s := range spans {
+			out = append(out, prefix+s.Node.SpanID)
+			below(prefix+s.Node.SpanID+"/", s.Children)
+		}
+	}
+	below("", tr.Roots)
+	return out
+}

@@ -1,0 +1,183 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/iterator"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
+	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+)
+
+// connect makes the dataset of the server, then streams a journal to it until the test
+// ends. The two happen at once outside of tests; the emulator loses its way when views
+// are made while rows arrive.
+func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change func(*warehouse.Config)) warehouse.Connection {
+	t.Helper()
+	cfg := server.Config()
+	cfg.Stream.BatchAge = 20 * time.Millisecond
+	if change != nil {
+		change(&cfg)
+	}
+	options := bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()}
+	d, err := bigquery.NewDataset(t.Context(), cfg, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.Init(t.Context(), bigquery.InitOptions{Quick: true}); err != nil {
+		t.Fatal(err)
+	}
+	cfg.NoInit = true
+	cfg.Stream.AckTimeout = 10 * time.Minute // a slow machine is no stream that answers nothing
+	c, err := bigquery.With(options)(t.Context(), cfg.WithDefaults(), warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := c.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return c
+}
+
+func openJournal(t *testing.T) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "journal.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close(context.Background()) })
+	return j
+}
+
+// step is row n of a journal: ten rows a run, two runs a session.
+func step(n int) schema.Event {
+	run := n / 10
+	return schema.Event{
+		Timestamp: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).UnixMicro() + int64(n), EventID: fmt.Sprintf("%032x", n),
+		EventType: schema.ToolCompleted, Agent: "planner", SessionID: fmt.Sprint("s", run/2), UserID: "alice", AppName: "shop",
+		InvocationID: fmt.Sprint("i", run), TraceID: fmt.Sprintf("%032x", run), SpanID: fmt.Sprintf("%016x", n), Status: schema.StatusOK,
+		Content:    fmt.Appendf(nil, `{"tool":"search","result":{"n":%d,"text":"käse, 東京"},"tool_origin":"LOCAL"}`, n),
+		Attributes: []byte(`{"adk":{"schema_version":"1","app_name":"shop"}}`), LatencyMS: []byte(`{"total_ms":12}`),
+		RunID: fmt.Sprintf("run%d", run), RunSeq: int64(n%10) + 1,
+	}
+}
+
+// A journal of 100,000 rows gets to the dataset whole, through the real clients.
+func TestStream100000(t *testing.T) {
+	const rows = 100_000
+	server, j := emulator.Start(t), openJournal(t)
+	c := connect(t, server, j, func(c *warehouse.Config) { c.Graph.NoSync = true })
+	for n := range rows {
+		if !j.Append(step(n)) {
+			t.Fatalf("row %d was refused", n)
+		}
+		if n%10_000 == 0 {
+			if err := j.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := j.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	if err := c.Flush(ctx); err != nil {
+		t.Fatalf("%v: %+v", err, c.Status())
+	}
+	if s := c.Status(); s.Acknowledged != rows || s.DeadLetters != 0 || s.LastError != nil {
+		t.Errorf("%+v", s)
+	}
+	got := table(t, server, `SELECT COUNT(*), COUNT(DISTINCT event_id), COUNT(DISTINCT session_id),
+  SUM(CAST(JSON_VALUE(content, '$.result.n') AS INT64)), COUNTIF(JSON_VALUE(content, '$.result.text') = 'käse, 東京'),
+  SUM(CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64)), COUNT(DISTINCT JSON_VALUE(attributes, '$.adk.run_id')) FROM agents.agent_events`)
+	want := [][]bq.Value{{int64(rows), int64(rows), int64(rows / 20), int64(rows * (rows - 1) / 2), int64(rows), int64(rows / 10 * 55), int64(rows / 10)}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// A journal that was sent by somebody who kept no cursor is sent again, and the view
+// shows each of its events once.
+func TestStreamedTwice(t *testing.T) {
+	const rows = 500
+	server, j := emulator.Start(t), openJournal(t)
+	for n := range rows {
+		j.Append(step(n))
+	}
+	if err := j.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	quiet := func(c *warehouse.Config) { c.Graph.NoSync = true }
+	first := connect(t, server, j, quiet)
+	if err := first.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names, err := server.Config().Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Outbox(names.Destination()).Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := connect(t, server, j, quiet)
+	if err := second.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]int64{
+		"SELECT COUNT(*) FROM agents.agent_events":                           2 * rows,
+		"SELECT COUNT(*) FROM agents.agent_events_unique":                    rows,
+		"SELECT COUNT(DISTINCT event_id) FROM agents.agent_events_unique":    rows,
+		"SELECT COUNT(*) FROM agents.v_tool_completed WHERE total_ms = 12":   rows,
+		"SELECT COUNT(*) FROM agents.v_tool_completed WHERE agent != 'root'": rows,
+	} {
+		if got := column(t, server, query); got[0] != want {
+			t.Errorf("%s = %v, want %d", query, got[0], want)
+		}
+	}
+}
+
+func table(t *testing.T, s *emulator.Server, query string) (out [][]bq.Value) {
+	t.Helper()
+	client, err := bq.NewClient(t.Context(), emulator.Project, s.RESTOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	rows, err := client.Query(query).Read(t.Context())
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	for {
+		var row []bq.Value
+		switch err := rows.Next(&row); {
+		case errors.Is(err, iterator.Done):
+			return out
+		case err != nil:
+			t.Fatalf("%s: %v", query, err)
+		}
+		out = append(out, row)
+	}
+}
