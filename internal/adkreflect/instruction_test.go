@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package adkreflect
+package adkreflect_test
 
 import (
 	"iter"
@@ -11,6 +11,7 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/session"
 
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 )
 
@@ -51,7 +52,7 @@ func TestInstructionOf(t *testing.T) {
 		{"behind a nil pointer of the host's", hosted{Agent: written}, "Plan for {brand}."},
 		{"none", nil, ""},
 	} {
-		if got := instructionOf(tt.agent); got != tt.want {
+		if got := adkreflect.Instruction(tt.agent); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

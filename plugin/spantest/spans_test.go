@@ -31,6 +31,7 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
 	"google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -89,6 +90,16 @@ func newBench(t *testing.T, joined bool) *bench {
 	return b
 }
 
+// plugins returns the plugins of a runner without a gate.
+func (b *bench) plugins() runner.PluginConfig {
+	first := must(plugin.New(b.rec.Observer()))
+	last := must(plugin.New(plugin.Config{Name: "admits", BeforeRunCallback: func(ctx agent.InvocationContext) (*genai.Content, error) {
+		b.rec.Lookup(ctx).Admit()
+		return nil, nil
+	}}))
+	return runner.PluginConfig{Plugins: []*plugin.Plugin{first, last}}
+}
+
 func register(t *testing.T, p sdktrace.SpanProcessor) {
 	provider.RegisterSpanProcessor(p)
 	t.Cleanup(func() { provider.UnregisterSpanProcessor(p) })
@@ -104,7 +115,7 @@ func must[T any](v T, err error) T {
 func (b *bench) run(t *testing.T, ctx context.Context, root agent.Agent, cfg agent.RunConfig) {
 	t.Helper()
 	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
 	}))
 	for _, err := range r.Run(ctx, "u", "s", adktest.UserText("go"), cfg) {
 		if err != nil {
@@ -274,7 +285,7 @@ func TestSpansLeadToRows(t *testing.T) {
 			return parallel(llmAgent("a", llm{tools: 2}), llmAgent("b", llm{tools: 3}), llmAgent("c", llm{}))
 		}, agent.StreamingModeSSE, 5, 5, 4},
 		{"agent as a tool", func(b *bench) agent.Agent {
-			at := b.rec.AgentTool(llmAgent("inner", llm{tools: 2}), nil)
+			at := b.rec.AgentTool(llmAgent("inner", llm{tools: 2}), nil, b.plugins())
 			return must(llmagent.New(llmagent.Config{Name: "root", Tools: []tool.Tool{at}, Model: &adktest.Model{
 				Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
 					if adktest.LastResponse(req) != nil {
@@ -435,7 +446,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	register(t, exporter) // reads the spans at the same time
 	root := llmAgent("root", llm{tools: 3})
 	r := must(runner.New(runner.Config{
-		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.rec.PluginConfig(),
+		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: b.plugins(),
 	}))
 	const runs = 20
 	var wg sync.WaitGroup
