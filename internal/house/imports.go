@@ -11,8 +11,9 @@ import (
 )
 
 // rule is a row of the table of allowed imports. It speaks of the package outside its tests.
-// Lists are separated by spaces. A path that is forbidden stands for all paths below it, and
-// "modules" for all packages of other modules.
+// The names of a list are separated by spaces. A forbidden path of another module stands for
+// all paths below it, one of the standard library for itself, and "modules" for all packages of
+// other modules.
 type rule struct {
 	pkg     string // below the module; "." is the root package, "a/..." all packages below a
 	imports string // the packages of the module that it imports, and it shall import no other
@@ -40,7 +41,6 @@ func rules() []rule {
 		{pkg: "internal/namepattern", link: "modules " + network},
 		{pkg: "internal/nearest", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
-		{pkg: "internal/strictjson", link: "modules " + network},
 		{pkg: "internal/schema", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},
 		{pkg: "internal/mutate", link: "modules " + network},
@@ -49,13 +49,19 @@ func rules() []rule {
 		{pkg: "internal/schema/wire", imports: "internal/schema", link: outside},
 
 		// What decides.
+		{pkg: "internal/strictjson", link: outside + " " + storage},
 		{pkg: "graphsync", imports: "entity internal/jsonenc internal/schema", link: outside + " " + storage},
 		{pkg: "safety", imports: "entity internal/clip internal/namepattern internal/schema internal/strictjson", link: outside + " " + storage},
 		{pkg: "internal/source", imports: "entity internal/clip internal/strictjson safety", link: adk + " " + cloud + " " + storage},
 
-		// What speaks with ADK: reading it, recording it, and the gate on top of it.
+		// What reads ADK, records it, and is the gate on top of that.
 		{pkg: "internal/adkreflect", link: dataset + " " + storage, itself: cloud + " " + network},
-		{pkg: "plugin", imports: "entity internal/adkreflect internal/jsonenc internal/ratelog internal/schema", link: dataset + " " + storage, itself: cloud + " " + network},
+		{pkg: "internal/underway", imports: "internal/schema", link: "modules " + network},
+		{
+			pkg:     "plugin",
+			imports: "entity internal/adkreflect internal/jsonenc internal/ratelog internal/schema internal/underway",
+			link:    dataset + " " + storage, itself: cloud + " " + network,
+		},
 		{
 			pkg: "plugin/gate",
 			imports: "entity graphsync internal/adkreflect internal/clip internal/jsonenc internal/namepattern internal/nearest internal/ratelog " +
@@ -85,8 +91,8 @@ func rules() []rule {
 		// What people call.
 		{
 			pkg: ".",
-			imports: "entity graphsync internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema internal/source journal " +
-				"offload offload/gcs plugin plugin/gate safety warehouse",
+			imports: "entity graphsync internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema internal/source internal/underway " +
+				"journal offload offload/gcs plugin plugin/gate safety warehouse",
 			link: dataset, itself: cloud + " net/http " + storage,
 		},
 		{
@@ -171,12 +177,13 @@ func find(table []rule, name string) (rule, bool) {
 	return table[i], true
 }
 
-// forbidden returns those of the paths that a list of prefixes names.
-func (m module) forbidden(paths []string, prefixes string) (found []string) {
+// forbidden returns those of the paths that a list of forbidden ones stands for.
+func (m module) forbidden(paths []string, list string) (found []string) {
 	for _, path := range paths {
-		for _, prefix := range strings.Fields(prefixes) {
+		for _, prefix := range strings.Fields(list) {
 			domain, _, _ := strings.Cut(path, "/")
-			if under(path, prefix) || prefix == "modules" && strings.Contains(domain, ".") && !under(path, m.Path) {
+			other := strings.Contains(domain, ".") && !under(path, m.Path)
+			if path == prefix || other && (prefix == "modules" || under(path, prefix)) {
 				found = append(found, path)
 			}
 		}
