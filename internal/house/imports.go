@@ -1,0 +1,209 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rule is a row of the table of allowed imports. It speaks of the package outside its tests.
+// The names of a list are separated by spaces. A forbidden path of another module stands for
+// all paths below it, one of the standard library for itself, and "modules" for all packages of
+// other modules.
+type rule struct {
+	pkg     string // below the module; "." is the root package, "a/..." all packages below a
+	imports string // the packages of the module that it imports, and it shall import no other
+	link    string // what neither it imports nor any package that it depends on
+	itself  string // what it must not import itself, though a package that it depends on may
+	tests   bool   // is only for tests and for other rows like this; imports what it likes
+}
+
+// rules returns the table. What a row allows is imported today: an import that is gone is
+// taken out, so that its return is a decision.
+func rules() []rule {
+	const (
+		adk     = "google.golang.org/adk"
+		cloud   = "cloud.google.com"
+		dataset = "cloud.google.com/go/bigquery github.com/apache/arrow"
+		network = "net/http database/sql"
+		outside = adk + " " + cloud + " " + network
+		storage = "zombiezen.com/go/sqlite"
+	)
+	return []rule{
+		// What knows nothing of us.
+		{pkg: "entity", link: "modules " + network},
+		{pkg: "internal/clip", link: "modules " + network},
+		{pkg: "internal/jsonenc", link: "modules " + network},
+		{pkg: "internal/namepattern", link: "modules " + network},
+		{pkg: "internal/nearest", link: "modules " + network},
+		{pkg: "internal/ratelog", link: "modules " + network},
+		{pkg: "internal/schema", link: "modules " + network},
+		{pkg: "internal/house", link: "modules " + network},
+		{pkg: "internal/mutate", link: "modules " + network},
+		// The row contract.
+		{pkg: "internal/schema/contract", imports: "internal/schema", link: outside},
+		{pkg: "internal/schema/wire", imports: "internal/schema", link: outside},
+
+		// What decides.
+		{pkg: "internal/strictjson", link: outside + " " + storage},
+		{pkg: "graphsync", imports: "entity internal/jsonenc internal/schema", link: outside + " " + storage},
+		{pkg: "safety", imports: "entity internal/clip internal/namepattern internal/schema internal/strictjson", link: outside + " " + storage},
+		{pkg: "internal/source", imports: "entity internal/clip internal/strictjson safety", link: adk + " " + cloud + " " + storage},
+
+		// What reads ADK, records it, and is the gate on top of that.
+		{pkg: "internal/adkreflect", link: dataset + " " + storage, itself: cloud + " " + network},
+		{pkg: "internal/underway", imports: "internal/schema", link: "modules " + network},
+		{
+			pkg:     "plugin",
+			imports: "entity internal/adkreflect internal/jsonenc internal/ratelog internal/schema internal/underway",
+			link:    dataset + " " + storage, itself: cloud + " " + network,
+		},
+		{
+			pkg: "plugin/gate",
+			imports: "entity graphsync internal/adkreflect internal/clip internal/jsonenc internal/namepattern internal/nearest internal/ratelog " +
+				"internal/schema plugin safety",
+			link: dataset + " " + storage, itself: cloud + " " + network,
+		},
+
+		// What keeps.
+		{pkg: "journal", imports: "entity graphsync internal/clip internal/ratelog internal/schema safety", link: outside},
+		{pkg: "offload", imports: "internal/ratelog", link: "modules " + network},
+		{pkg: "offload/gcs", imports: "offload", link: adk + " " + dataset},
+
+		// What people look at.
+		{pkg: "inspect", imports: "entity graphsync internal/schema journal safety", link: outside},
+		{pkg: "viewer", imports: "inspect internal/schema safety warehouse", link: adk + " " + cloud + " database/sql"},
+
+		// BigQuery.
+		{pkg: "warehouse", imports: "entity graphsync internal/clip internal/schema internal/schema/contract journal", link: outside},
+		{pkg: "warehouse/replicate", imports: "internal/clip internal/ratelog internal/schema internal/schema/wire journal", link: outside},
+		{
+			pkg: "warehouse/bigquery",
+			imports: "entity graphsync inspect internal/clip internal/ratelog internal/schema internal/schema/wire internal/source journal safety " +
+				"warehouse warehouse/replicate",
+			link: adk,
+		},
+
+		// What people call.
+		{
+			pkg: ".",
+			imports: "entity graphsync internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema internal/source internal/underway " +
+				"journal offload offload/gcs plugin plugin/gate safety warehouse",
+			link: dataset, itself: cloud + " net/http " + storage,
+		},
+		{
+			pkg:     "cmd/contextgraph",
+			imports: ". entity graphsync inspect internal/nearest internal/schema journal safety viewer warehouse warehouse/bigquery",
+			itself:  adk + " " + cloud + " database/sql " + storage,
+		},
+		{pkg: "examples/agent", imports: ".", link: dataset},
+		{
+			pkg:     "examples/adcp",
+			imports: ". entity examples/adcp/internal/adserver graphsync inspect journal safety viewer warehouse",
+			link:    dataset,
+		},
+		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
+
+		// What only tests use.
+		{pkg: "internal/adktest", tests: true},
+		{pkg: "internal/cgtest", tests: true},
+		{pkg: "internal/writefake", tests: true},
+		{pkg: "plugin/spantest", tests: true},
+		{pkg: "safety/ledgertest", tests: true},
+		{pkg: "tests/...", tests: true},
+	}
+}
+
+// check returns what breaks the table, in the order of the packages.
+func check(m module, table []rule) []string {
+	broken := []string{}
+	say := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
+	met := map[string]bool{} // rows
+	for _, p := range m.packages {
+		name := m.short(p.ImportPath)
+		r, ok := find(table, name)
+		if !ok {
+			say("%s has no row: add one to rules in internal/house/imports.go, with what it may import and what it must not", name)
+			continue
+		}
+		met[r.pkg] = true
+		allowed, own := strings.Fields(r.imports), m.own(p.Imports)
+		for _, target := range own {
+			if to, _ := find(table, target); to.tests && !r.tests {
+				say("%s imports %s, which is only for tests: move to a test what needs it", name, target)
+			} else if !r.tests && !slices.Contains(allowed, target) {
+				say("%s imports %s; it may import %s: turn the import around, or allow it in rules in internal/house/imports.go",
+					name, target, cmp.Or(strings.Join(allowed, ", "), "no package of the module"))
+			}
+		}
+		for _, target := range allowed {
+			if !slices.Contains(own, target) {
+				say("%s may import %s and does not: take it out of rules in internal/house/imports.go", name, target)
+			}
+		}
+		for _, path := range m.forbidden(p.Imports, r.itself) {
+			say("%s imports %s itself, which its row forbids", name, path)
+		}
+		for _, prefix := range strings.Fields(r.link) {
+			if paths := m.forbidden(p.Deps, prefix); len(paths) > 0 {
+				say("%s links %s, which its row forbids; it comes with %s", name, paths[0], m.importers(p, prefix))
+			}
+		}
+	}
+	for _, r := range table {
+		if !met[r.pkg] {
+			say("%s has a row and no package: take the row out of rules in internal/house/imports.go", r.pkg)
+		}
+	}
+	return broken
+}
+
+// find returns the row of a package: its own, or else one of a folder that it is below.
+func find(table []rule, name string) (rule, bool) {
+	i := slices.IndexFunc(table, func(r rule) bool { return r.pkg == name })
+	if i < 0 {
+		i = slices.IndexFunc(table, func(r rule) bool {
+			folder, ok := strings.CutSuffix(r.pkg, "/...")
+			return ok && under(name, folder)
+		})
+	}
+	if i < 0 {
+		return rule{}, false
+	}
+	return table[i], true
+}
+
+// forbidden returns those of the paths that a list of forbidden ones stands for.
+func (m module) forbidden(paths []string, list string) (found []string) {
+	for _, path := range paths {
+		for _, prefix := range strings.Fields(list) {
+			domain, _, _ := strings.Cut(path, "/")
+			other := strings.Contains(domain, ".") && !under(path, m.Path)
+			if path == prefix || other && (prefix == "modules" || under(path, prefix)) {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
+// importers says which packages of the module bring what is forbidden to p.
+func (m module) importers(p pkg, prefix string) string {
+	var names []string
+	for _, dep := range m.packages {
+		used := dep.ImportPath == p.ImportPath || slices.Contains(p.Deps, dep.ImportPath)
+		if used && len(m.forbidden(dep.Imports, prefix)) > 0 {
+			names = append(names, m.short(dep.ImportPath))
+		}
+	}
+	return cmp.Or(strings.Join(names, ", "), "another module")
+}
+
+// under says whether path is prefix or below it.
+func under(path, prefix string) bool {
+	return path == prefix || strings.HasPrefix(path, prefix+"/")
+}

@@ -1,0 +1,171 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var update = flag.Bool("update", false, "write the table of imports into docs/design.md")
+
+// The packages keep to the table.
+func TestImports(t *testing.T) {
+	m, err := load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range check(m, rules()) {
+		t.Error(line)
+	}
+}
+
+// The table in docs/design.md is the one that TestImports holds the packages against.
+func TestImportsInDesign(t *testing.T) {
+	const begin, end = "<!-- imports -->\n", "<!-- /imports -->\n"
+	name := filepath.FromSlash("../../docs/design.md")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	got, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("docs/design.md has no lines %q and %q for the table to stand between", begin, end)
+	}
+	want := markdown(rules())
+	if *update {
+		if err := os.WriteFile(name, []byte(before+begin+want+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("write it with go test ./internal/house -update; -want +got:\n%s", diff)
+	}
+}
+
+// markdown prints the table for people. Rows that say the same, one after another, are one.
+func markdown(table []rule) string {
+	spoken := map[string]string{
+		".":                            "the root package",
+		"tests":                        "all; only tests import it",
+		"modules":                      "other modules",
+		"google.golang.org/adk":        "ADK",
+		"cloud.google.com":             "Google Cloud",
+		"cloud.google.com/go/bigquery": "BigQuery's client",
+		"github.com/apache/arrow":      "Arrow",
+		"zombiezen.com/go/sqlite":      "SQLite",
+	}
+	list := func(names string) string {
+		words := strings.Fields(names)
+		for i, name := range words {
+			words[i] = "`" + name + "`"
+			if spoken[name] != "" {
+				words[i] = spoken[name]
+			}
+		}
+		if len(words) == 0 {
+			return "–"
+		}
+		return strings.Join(words, ", ")
+	}
+	cells := func(r rule) string {
+		if r.tests {
+			r.imports = "tests"
+		}
+		return fmt.Sprintf("%s | %s | %s |", list(r.imports), list(r.link), list(r.itself))
+	}
+	var b strings.Builder
+	b.WriteString("\n| package | imports of ours | must not link | must not import itself |\n|---|---|---|---|\n")
+	packages := ""
+	for i, r := range table {
+		packages += " " + r.pkg
+		if i+1 == len(table) || cells(r) != cells(table[i+1]) {
+			fmt.Fprintf(&b, "| %s | %s\n", list(packages), cells(r))
+			packages = ""
+		}
+	}
+	return b.String() + "\n"
+}
+
+func TestCheck(t *testing.T) {
+	const remedy = ": turn the import around, or allow it in rules in internal/house/imports.go"
+	paths := func(list string) []string { return strings.Fields(list) }
+	// The command imports all others. The store brings a driver, the network comes with
+	// the gate, and the kit is for tests.
+	m := module{Path: "example.com/toy", packages: []pkg{
+		{ImportPath: "example.com/toy", Imports: paths("example.com/toy/gate example.com/toy/store fmt"), Deps: paths("example.com/toy/gate example.com/toy/store example.org/driver fmt net/http")},
+		{ImportPath: "example.com/toy/gate", Imports: paths("net/http"), Deps: paths("net/http vendor/golang.org/x/net")},
+		{ImportPath: "example.com/toy/store", Imports: paths("example.org/driver"), Deps: paths("example.org/driver fmt")},
+		{ImportPath: "example.com/toy/tests/kit", Imports: paths("example.com/toy")},
+	}}
+	kept := []rule{
+		{pkg: ".", imports: "gate store", itself: "net/http example.org"},
+		{pkg: "gate", link: "modules net net/http/cgi"},
+		{pkg: "store", link: "example.org/drive"},
+		{pkg: "tests/...", tests: true},
+	}
+	with := func(r rule) []rule {
+		table := []rule{r}
+		for _, k := range kept {
+			if k.pkg != r.pkg {
+				table = append(table, k)
+			}
+		}
+		return table
+	}
+	for name, test := range map[string]struct {
+		table []rule
+		want  []string
+	}{
+		"kept": {kept, nil},
+		"no import": {with(rule{pkg: "."}), []string{
+			". imports gate; it may import no package of the module" + remedy,
+			". imports store; it may import no package of the module" + remedy,
+		}},
+		"another import": {with(rule{pkg: ".", imports: "gate"}), []string{". imports store; it may import gate" + remedy}},
+		"an import that is gone": {with(rule{pkg: "store", imports: "gate"}), []string{
+			"store may import gate and does not: take it out of rules in internal/house/imports.go",
+		}},
+		"no row": {kept[1:], []string{
+			". has no row: add one to rules in internal/house/imports.go, with what it may import and what it must not",
+		}},
+		"no package": {append([]rule{{pkg: "cellar"}}, kept...), []string{
+			"cellar has a row and no package: take the row out of rules in internal/house/imports.go",
+		}},
+		"of a test": {with(rule{pkg: "gate", tests: true}), []string{
+			". imports gate, which is only for tests: move to a test what needs it",
+		}},
+		"links": {with(rule{pkg: ".", imports: "gate store", link: "net/http"}), []string{
+			". links net/http, which its row forbids; it comes with gate",
+		}},
+		"links another module": {with(rule{pkg: ".", imports: "gate store", link: "modules"}), []string{
+			". links example.org/driver, which its row forbids; it comes with store",
+		}},
+		"links through another module": {with(rule{pkg: "gate", link: "vendor/golang.org/x/net"}), []string{
+			"gate links vendor/golang.org/x/net, which its row forbids; it comes with another module",
+		}},
+		"imports itself": {with(rule{pkg: "gate", itself: "net/http"}), []string{"gate imports net/http itself, which its row forbids"}},
+		"imports itself what is below": {with(rule{pkg: "store", itself: "example.org"}), []string{
+			"store imports example.org/driver itself, which its row forbids",
+		}},
+		"own row before that of a folder": {append([]rule{{pkg: "tests/kit", imports: "gate"}}, kept...), []string{
+			"tests/kit imports .; it may import gate" + remedy,
+			"tests/kit may import gate and does not: take it out of rules in internal/house/imports.go",
+			"tests/... has a row and no package: take the row out of rules in internal/house/imports.go",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, check(m, test.table), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
