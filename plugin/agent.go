@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/genai"
@@ -82,4 +83,12 @@ func (rec *Recorder) endAgent(ctx context.Context, r *Run, a *agentSpan, e endin
 		typ: schema.AgentCompleted, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: now,
 		timed: true, total: now.Sub(a.started),
 	}, schema.AgentError, e)
+}
+
+// traceback writes the content of a row that ends an agent or a run with an error. An
+// error that knows where it came from says so in its %+v form.
+func traceback(d jsonenc.Doc, err error) {
+	d.Open('{')
+	d.Str("error_traceback", fmt.Sprintf("%+v", err))
+	d.Close('}')
 }

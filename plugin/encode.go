@@ -6,10 +6,14 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"hash/maphash"
+	"io"
 	"log/slog"
 	"math"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
@@ -119,4 +123,47 @@ func (enc *encoder) encode(v any, share int) Encoded {
 	defer enc.writers.Put(w)
 	w.Doc(share).Value(v)
 	return Encoded{JSON: bytes.Clone(w.Bytes()), Exact: !w.Truncated(), Redacted: w.Redacted() > 0}
+}
+
+// digestOf is the digest of a payload where it is known from writing it.
+type digestOf struct {
+	digest jsonenc.Digest
+	known  bool
+}
+
+// noResult is the digest of a response without members: stored as JSON it is the same as
+// none.
+var noResult = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any{})
+
+// nilDigest is the digest of no map at all.
+var nilDigest = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any(nil))
+
+// Shares of a row's size, in percent, that its columns may take.
+const (
+	contentShare    = 55
+	partsShare      = 10
+	attributesShare = 33
+	latencyShare    = 2
+)
+
+// counters are the atomic form of Stats.
+type counters struct {
+	rows, refused, skipped            atomic.Uint64
+	truncated, redacted, repaired     atomic.Uint64
+	formatterFailed, classifierFailed atomic.Uint64
+	notOffloaded, panics              atomic.Uint64
+}
+
+// Limits bound what one row holds.
+type Limits = jsonenc.Limits
+
+// decodeJSON decodes one value of JSON, with numbers as they are written.
+func decodeJSON(text string) (v any, ok bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil, false
+	}
+	_, err := d.Token()
+	return v, errors.Is(err, io.EOF)
 }

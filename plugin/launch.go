@@ -5,15 +5,8 @@ package plugin
 
 import (
 	"context"
-	"iter"
 	"sync"
 	"sync/atomic"
-
-	"google.golang.org/genai"
-
-	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/runner"
-	"google.golang.org/adk/v2/session"
 )
 
 // launch is what the one who starts a run knows of it: what its consumer was told,
@@ -66,39 +59,4 @@ func (l *launch) answered() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.told && l.err == nil
-}
-
-// Run runs the agent exactly as r.Run does and tells the recorder what only the
-// consumer of a run learns: its errors, and whether the consumer stopped before the
-// end. Without it a run that fails by anything but its model, as by an agent of its
-// own kind or a workflow node, is recorded as unfinished. The runner must have the
-// recorder's plugins. A live run has no such wrapper.
-func (rec *Recorder) Run(ctx context.Context, r *runner.Runner, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig, opts ...runner.RunOption) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		l := &launch{rec: rec, user: userID, session: sessionID}
-		rec.run(ctx, l, r, msg, cfg, opts)(yield)
-	}
-}
-
-func (rec *Recorder) run(ctx context.Context, l *launch, r *runner.Runner, msg *genai.Content, cfg agent.RunConfig, opts []runner.RunOption) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		defer rec.landed(ctx, l)
-		for ev, err := range r.Run(context.WithValue(ctx, launchKey{}, l), l.user, l.session, msg, cfg, opts...) {
-			l.tell(err, true)
-			if !yield(ev, err) {
-				return
-			}
-			l.tell(err, false)
-		}
-	}
-}
-
-// landed closes the record of a run that ended without AfterRun, as one whose user
-// message another plugin refused.
-func (rec *Recorder) landed(ctx context.Context, l *launch) {
-	r := l.run.Load()
-	defer rec.Rescue("Run", &r)
-	if r != nil {
-		rec.finish(ctx, r)
-	}
 }

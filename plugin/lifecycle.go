@@ -6,10 +6,13 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -189,4 +192,45 @@ func (rec *Recorder) endRun(ctx context.Context, r *Run, e ending) {
 		typ: schema.InvocationCompleted, agent: r.RootAgent, span: r.RootSpan, at: now,
 		timed: true, total: now.Sub(r.started),
 	}, schema.InvocationError, e)
+}
+
+func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
+	r := &Run{
+		key:        keyOf(ctx),
+		Invocation: ctx.InvocationID(),
+		ID:         newID(),
+		RootSpan:   newSpanID(),
+		Live:       ctx.RunConfig() == nil,
+		started:    now,
+		calls:      make(map[*session.EventActions]*Call),
+		closed:     make(map[agentKey]*agentSpan),
+		asked:      make(map[string]*Call),
+	}
+	if s := ctx.Session(); s != nil {
+		r.Session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
+	}
+	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
+		r.TraceID = sc.TraceID().String()
+	} else {
+		r.TraceID = newID()
+	}
+	if a := ctx.Agent(); a != nil {
+		r.Agent = a
+		r.RootAgent = a.Name()
+	}
+	if r.launch = launchOf(ctx, rec, r); r.launch != nil {
+		r.Nested = r.launch.nested
+		if r.launch.parent != nil {
+			r.nest(r.launch.parent)
+		}
+	}
+	return r
+}
+
+// NoRun returns a Run for rows that are written outside of any run of a runner: it has a
+// trace of its own, and no end.
+func (rec *Recorder) NoRun(s schema.Session) *Run {
+	r := &Run{Session: s, TraceID: newID()}
+	r.common = rec.commonAttributes(r, nil)
+	return r
 }

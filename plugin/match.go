@@ -4,9 +4,6 @@
 package plugin
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -15,9 +12,6 @@ import (
 
 	"google.golang.org/genai"
 )
-
-// reader is whose request is matched.
-type reader struct{ agent, branch, scope string }
 
 // held is what of a history the contents of a request hold.
 type held struct {
@@ -162,17 +156,6 @@ func cutTool(text, before, between string) (tool, rest string, ok bool) {
 		return "", "", false
 	}
 	return strings.Cut(text, between)
-}
-
-// decodeJSON decodes one value of JSON, with numbers as they are written.
-func decodeJSON(text string) (v any, ok bool) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return nil, false
-	}
-	_, err := d.Token()
-	return v, errors.Is(err, io.EOF)
 }
 
 // texts yields the texts of a content.

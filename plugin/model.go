@@ -118,17 +118,6 @@ func (rec *Recorder) shortCircuited(ctx agent.InvocationContext, r *Run, a *agen
 	}
 }
 
-// answers reports whether a content is what a model says, and not the result of a tool.
-// Whatever else it holds and whatever its role, ADK runs the calls that it asks for.
-func answers(c *genai.Content) bool {
-	for _, p := range c.Parts {
-		if p != nil && p.FunctionCall != nil {
-			return true
-		}
-	}
-	return c.Role != genai.RoleUser && len(Responses(c)) == 0
-}
-
 // endLLM ends the model call that is still open in a: the model failed, or it gave
 // no answer.
 func (rec *Recorder) endLLM(ctx context.Context, r *Run, a *agentSpan) {

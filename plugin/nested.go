@@ -7,21 +7,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
-
-// parentCall is the tool call that a run is inside of. Where a tool runs without one
-// on record, as in a workflow tool node, call is nil.
-type parentCall struct {
-	run  *Run
-	call *Call
-}
-
-// childRun is the run that went on inside of a tool call.
-type childRun struct {
-	session schema.Session
-	id      string
-}
 
 // parentOf returns the recorded call that ctx belongs to, nil when there is no run.
 func (rec *Recorder) parentOf(ctx agent.Context) *parentCall {

@@ -7,49 +7,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
-
-// nodePath is what the path of a workflow node says: segments name@run between
-// slashes, outermost first. The node that a runner puts around its root agent has
-// the agent's bare name.
-type nodePath struct {
-	parent    string // the path of the node around it
-	name, run string
-	parentRun string
-}
-
-func parseNode(path string) nodePath {
-	last := lastSegment(path)
-	n := nodePath{parent: strings.TrimSuffix(strings.TrimSuffix(path, last), "/")}
-	n.name, n.run = cutRun(last)
-	_, n.parentRun = cutRun(lastSegment(n.parent))
-	return n
-}
-
-// Node returns the name of the workflow node at a path, and the path of the node around it.
-func Node(path string) (around, name string) {
-	n := parseNode(path)
-	return n.parent, n.name
-}
-
-func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
-func cutRun(segment string) (name, run string) {
-	if i := strings.LastIndexByte(segment, '@'); i >= 0 {
-		return segment[:i], segment[i+1:]
-	}
-	return segment, ""
-}
-
-// nodeSpan is one activation of a workflow node that is no agent: such a node has no
-// callbacks, only its events.
-type nodeSpan struct{ id, parent string }
 
 // nodeRow returns a row of the node that emitted the event: on a span of its own, or
 // on the agent's when the node is an agent or the event comes from no node.

@@ -53,12 +53,6 @@ func preview(s string) string {
 	return s
 }
 
-// storedKey tells the bytes of one part of a run from those of another.
-type storedKey struct {
-	hash uint64
-	size int
-}
-
 // data stores the bytes of a part and returns what the row says in their place.
 func (rw *rows) data(r *Run, span string, index int, mime string, data []byte) (inRow, uri string) {
 	if rw.options.Offload == nil || len(data) == 0 {

@@ -159,25 +159,6 @@ func (rec *Recorder) request(ctx context.Context, s *source, fc *genai.FunctionC
 	return x.span, x.parent
 }
 
-// InputRequest is a request for an input that is on record.
-type InputRequest struct {
-	// Call is the call by which the event asks. A node of the host's own may ask without one;
-	// then nobody sees what is changed in it.
-	Call *genai.FunctionCall
-	// Span is that of the request.
-	Span string
-}
-
-// Confirmation is what the row of a request for a confirmation says of its approval. The
-// zero value is that of a request without one.
-type Confirmation struct {
-	ApprovalID string
-	// Replaces is the approval that this one takes the place of, "" for none.
-	Replaces string
-	// Enforced says that the call does not run without it.
-	Enforced bool
-}
-
 // Asked notes that the call asked for a confirmation, for the row of the request, which
 // stands on a span of its own below that of the call.
 func (r *Run) Asked(c *Call, confirmation Confirmation) {

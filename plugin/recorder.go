@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
@@ -28,9 +27,6 @@ type Sink interface {
 	// when the row had to be dropped, which the sink counts.
 	Append(schema.Event) bool
 }
-
-// Limits bound what one row holds.
-type Limits = jsonenc.Limits
 
 // Config says what a [Recorder] records into.
 type Config struct {

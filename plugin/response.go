@@ -155,3 +155,14 @@ func ParseConfirmation(response map[string]any) (c toolconfirmation.ToolConfirma
 	}
 	return c, nil
 }
+
+// answers reports whether a content is what a model says, and not the result of a tool.
+// Whatever else it holds and whatever its role, ADK runs the calls that it asks for.
+func answers(c *genai.Content) bool {
+	for _, p := range c.Parts {
+		if p != nil && p.FunctionCall != nil {
+			return true
+		}
+	}
+	return c.Role != genai.RoleUser && len(Responses(c)) == 0
+}

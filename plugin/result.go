@@ -12,16 +12,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// digestOf is the digest of a payload where it is known from writing it.
-type digestOf struct {
-	digest jsonenc.Digest
-	known  bool
-}
-
-// noResult is the digest of a response without members: stored as JSON it is the same as
-// none.
-var noResult = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any{})
-
 // resultDigest returns the digest of a response. It costs a pass over it where writing it
 // did not give the digest.
 func (rec *Recorder) resultDigest(response map[string]any, sum digestOf) jsonenc.Digest {
@@ -71,9 +61,6 @@ func (rec *Recorder) argsDigest(c *Call) jsonenc.Digest {
 	}
 	return c.args.digest
 }
-
-// nilDigest is the digest of no map at all.
-var nilDigest = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any(nil))
 
 // maxFinished bounds how many calls of one id wait for the event with their responses.
 const maxFinished = 16

@@ -188,14 +188,6 @@ func (rw *rows) append(r *Run, e schema.Event) bool {
 	return rw.sink.Append(e)
 }
 
-// Shares of a row's size, in percent, that its columns may take.
-const (
-	contentShare    = 55
-	partsShare      = 10
-	attributesShare = 33
-	latencyShare    = 2
-)
-
 // maxErrorMessage bounds error_message, in bytes.
 const maxErrorMessage = 16 << 10
 

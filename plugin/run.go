@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,16 +21,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 )
-
-// runKey finds the run a callback belongs to. The runner makes one RunConfig per
-// Run and every context of that run points at it; ids cannot serve, because a
-// run that resumes after an approval reuses the invocation id and the call ids,
-// and two such runs can be under way at once. A live run has no RunConfig.
-type runKey struct {
-	config     *agent.RunConfig
-	session    schema.Session
-	invocation string
-}
 
 // Run is one Run of a runner while it is under way. Its exported fields are set when it
 // begins, and nobody changes them.
@@ -202,47 +193,6 @@ type Call struct {
 // It is for the callback after the tool.
 func (c *Call) Failed() error { return c.failed }
 
-func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
-	r := &Run{
-		key:        keyOf(ctx),
-		Invocation: ctx.InvocationID(),
-		ID:         newID(),
-		RootSpan:   newSpanID(),
-		Live:       ctx.RunConfig() == nil,
-		started:    now,
-		calls:      make(map[*session.EventActions]*Call),
-		closed:     make(map[agentKey]*agentSpan),
-		asked:      make(map[string]*Call),
-	}
-	if s := ctx.Session(); s != nil {
-		r.Session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
-	}
-	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
-		r.TraceID = sc.TraceID().String()
-	} else {
-		r.TraceID = newID()
-	}
-	if a := ctx.Agent(); a != nil {
-		r.Agent = a
-		r.RootAgent = a.Name()
-	}
-	if r.launch = launchOf(ctx, rec, r); r.launch != nil {
-		r.Nested = r.launch.nested
-		if r.launch.parent != nil {
-			r.nest(r.launch.parent)
-		}
-	}
-	return r
-}
-
-// NoRun returns a Run for rows that are written outside of any run of a runner: it has a
-// trace of its own, and no end.
-func (rec *Recorder) NoRun(s schema.Session) *Run {
-	r := &Run{Session: s, TraceID: newID()}
-	r.common = rec.commonAttributes(r, nil)
-	return r
-}
-
 // Value returns what another package keeps with the run under a key of its own type. make
 // gives it when it is asked for first.
 func (r *Run) Value(key any, make func() any) any {
@@ -309,45 +259,70 @@ func (r *Run) abandoned(now time.Time) bool {
 // begun, and rests for long, was given up.
 func (r *Run) rest(now time.Time) { r.idle.Store(now.UnixNano()) }
 
-// newCall returns the record of a tool call that begins.
-func (r *Run) newCall(ctx agent.Context, t tool.Tool, now time.Time) *Call {
-	c := &Call{
-		ID: ctx.FunctionCallID(), Name: t.Name(), Agent: ctx.AgentName(), Branch: ctx.Branch(),
-		Parent: r.RootSpan, started: now, Tool: t,
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.begun.Store(true)
-	r.proceedLocked(c.Branch)
-	if a := r.agentLocked(c.Agent, c.Branch); a != nil {
-		c.Parent, a.active = a.id, true
-	}
-	return c
+// Why a run ended that no callback and no iterator told of.
+var (
+	errAbandoned = errors.New("the run ended before it began: its user message was refused, or it could not be live")
+	errRefused   = errors.New("the run was refused before it began: another plugin's BeforeRun callback stopped it")
+)
+
+// errUnfinished closes a span whose end never came.
+var errUnfinished = errors.New("the run ended before this step did")
+
+// fault is an error that ends an activation, the ones around it and the run, unless
+// something comes after it. ADK tells plugins of no error of an agent or a run: this
+// is what can be seen of one.
+type fault struct {
+	err error
+	in  *agentSpan
+	// llm is the model call that failed, nil where an event said so.
+	llm *llmSpan
 }
 
-// startCall makes c the call that ctx belongs to. The key is the call's own
-// EventActions: it belongs to one call of one run, where a call id is reused by a
-// resumed run. It reports false when the run has ended meanwhile, which closed the
-// calls it knew.
-func (r *Run) startCall(ctx agent.Context, c *Call) bool {
-	r.join(trace.SpanFromContext(ctx), c.Span)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over.Load() {
-		return false
-	}
-	r.calls[ctx.Actions()] = c
-	return true
+// parentCall is the tool call that a run is inside of. Where a tool runs without one
+// on record, as in a workflow tool node, call is nil.
+type parentCall struct {
+	run  *Run
+	call *Call
 }
 
-func (r *Run) call(ctx agent.Context) *Call {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.calls[ctx.Actions()]
+// childRun is the run that went on inside of a tool call.
+type childRun struct {
+	session schema.Session
+	id      string
 }
 
-func (r *Run) endCall(ctx agent.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.calls, ctx.Actions())
+// storedKey tells the bytes of one part of a run from those of another.
+type storedKey struct {
+	hash uint64
+	size int
 }
+
+// Confirmation is what the row of a request for a confirmation says of its approval. The
+// zero value is that of a request without one.
+type Confirmation struct {
+	ApprovalID string
+	// Replaces is the approval that this one takes the place of, "" for none.
+	Replaces string
+	// Enforced says that the call does not run without it.
+	Enforced bool
+}
+
+// nodeSpan is one activation of a workflow node that is no agent: such a node has no
+// callbacks, only its events.
+type nodeSpan struct{ id, parent string }
+
+// modelSpan is ADK's span of a model call.
+type modelSpan struct {
+	id string
+	// event is the id of the event that the answer becomes, known once the whole
+	// answer is there.
+	event atomic.Pointer[string]
+}
+
+// abandonedAfter is how long a run may stand between its user message and its
+// start, or, if it is live, before anything happens in it. A plugin that refuses the
+// message ends a run there, as does a model that cannot be live, and nothing tells.
+const abandonedAfter = 10 * time.Minute
+
+// reader is whose request is matched.
+type reader struct{ agent, branch, scope string }

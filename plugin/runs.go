@@ -21,11 +21,6 @@ type runs struct {
 	swept time.Time
 }
 
-// abandonedAfter is how long a run may stand between its user message and its
-// start, or, if it is live, before anything happens in it. A plugin that refuses the
-// message ends a run there, as does a model that cannot be live, and nothing tells.
-const abandonedAfter = 10 * time.Minute
-
 // sweepEvery is how often abandoned runs are looked for, which takes a look at every
 // run under way.
 const sweepEvery = time.Minute
@@ -107,4 +102,14 @@ func (rec *Recorder) LookupCall(ctx agent.Context) (*Run, *Call) {
 		return nil, nil
 	}
 	return r, r.call(ctx)
+}
+
+// runKey finds the run a callback belongs to. The runner makes one RunConfig per
+// Run and every context of that run points at it; ids cannot serve, because a
+// run that resumes after an approval reuses the invocation id and the call ids,
+// and two such runs can be under way at once. A live run has no RunConfig.
+type runKey struct {
+	config     *agent.RunConfig
+	session    schema.Session
+	invocation string
 }

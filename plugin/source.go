@@ -5,9 +5,9 @@ package plugin
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/adk/v2/session"
+	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
@@ -84,15 +84,6 @@ func (s *source) attributes(d jsonenc.Doc) {
 	}
 }
 
-// scopeKind tells the two things apart that isolate what an agent sees: the run of a
-// workflow node, whose path ends in name@run, and the call that delegated a task.
-func scopeKind(scope string) string {
-	if strings.Contains(lastSegment(scope), "@") {
-		return "node_run"
-	}
-	return "function_call"
-}
-
 // customMetadata writes the entries of an event's metadata that the options list.
 func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any) {
 	if len(rw.options.Metadata) == 0 {
@@ -107,4 +98,13 @@ func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any) {
 	if len(chosen) > 0 {
 		d.Any("custom_metadata", chosen)
 	}
+}
+
+// InputRequest is a request for an input that is on record.
+type InputRequest struct {
+	// Call is the call by which the event asks. A node of the host's own may ask without one;
+	// then nobody sees what is changed in it.
+	Call *genai.FunctionCall
+	// Span is that of the request.
+	Span string
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -58,14 +57,6 @@ type spanKey struct {
 }
 
 func keyOfSpan(sc trace.SpanContext) spanKey { return spanKey{sc.TraceID(), sc.SpanID()} }
-
-// modelSpan is ADK's span of a model call.
-type modelSpan struct {
-	id string
-	// event is the id of the event that the answer becomes, known once the whole
-	// answer is there.
-	event atomic.Pointer[string]
-}
 
 // OnStart runs on the goroutine of the agent, between the callback before the model
 // call and the call. ADK starts the span with the context of the invocation, which

@@ -3,8 +3,6 @@
 
 package plugin
 
-import "sync/atomic"
-
 // Stats counts what a Recorder did since it was made.
 type Stats struct {
 	// Rows counts the rows that the sink took, Refused those that it did not and
@@ -20,14 +18,6 @@ type Stats struct {
 	// Panics counts panics of the recorder's own code that were recovered. Rows may be
 	// missing for each.
 	Panics uint64
-}
-
-// counters are the atomic form of Stats.
-type counters struct {
-	rows, refused, skipped            atomic.Uint64
-	truncated, redacted, repaired     atomic.Uint64
-	formatterFailed, classifierFailed atomic.Uint64
-	notOffloaded, panics              atomic.Uint64
 }
 
 // Stats returns the counters. It may be called at any time.

@@ -17,9 +17,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// errUnfinished closes a span whose end never came.
-var errUnfinished = errors.New("the run ended before this step did")
-
 func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
 	rec.BeforeTool(ctx, t, args, "")
 	return nil, nil

@@ -4,8 +4,10 @@
 package gate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -119,12 +121,6 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// answered is what became of an answer, and what it said.
-type answered struct {
-	safety.Outcome
-	said []byte
-}
-
 // asSaid returns a confirmation as JSON, nil for one that has no such form. A tool may go
 // by its payload, which whoever answers writes: it runs with the one that the gate took.
 func asSaid(c *toolconfirmation.ToolConfirmation) []byte {
@@ -143,4 +139,19 @@ func (r *run) noteAnswer(call string, a answered) {
 		r.answers = make(map[string]answered)
 	}
 	r.answers[call] = a
+}
+
+// took reports whether the run's message brought that answer to a guarded input.
+func (g *Gate) took(r *plugin.Run, fr *genai.FunctionResponse) bool {
+	return slices.ContainsFunc(g.inputsTaken(r), func(in *input) bool { return in.response == fr })
+}
+
+// otherAnswer is why a call does not run that ADK resumes with another answer than the gate
+// took: one to a confirmation that a client made up for the same call, or one that a plugin
+// or a callback changed.
+const otherAnswer = "it would run with another answer, as with another payload, than the one that approved it"
+
+// saysStill reports whether the confirmation that the tool can see is the answer as said.
+func saysStill(ctx agent.Context, said []byte) bool {
+	return said != nil && bytes.Equal(asSaid(ctx.ToolConfirmation()), said)
 }

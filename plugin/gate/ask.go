@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"google.golang.org/genai"
 
@@ -26,14 +25,6 @@ import (
 // PayloadKey is the key under which the summary for the human stands in the
 // payload of a confirmation request.
 const PayloadKey = "contextgraph"
-
-// How long the work around an approval may take. The checks have deadlines of
-// their own; these only keep a dead store from holding a run forever.
-const (
-	askTimeout    = 30 * time.Second
-	answerTimeout = 2 * time.Minute
-	ledgerTimeout = 10 * time.Second
-)
 
 // asked records the approval that the call asked for, if it did, before anyone
 // sees the request. Where it cannot be recorded the request of a guarded tool is

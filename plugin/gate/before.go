@@ -4,13 +4,12 @@
 package gate
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -83,18 +82,6 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	return g.execute(ctx, r, c, args), nil
 }
 
-// unavailable denies every guarded call of a recorder that is off or closed; nil means
-// that it is neither.
-func (g *Gate) unavailable(name string) (denial map[string]any) {
-	switch {
-	case g.guard == nil:
-		return g.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate")
-	case g.closed.Load():
-		return g.deny(nil, name, CodeClosed, "contextgraph is closed")
-	}
-	return nil
-}
-
 // observe says so when a call that is only observed runs over a verdict that would
 // have blocked it.
 func (g *Gate) observe(ctx agent.Context, name string) {
@@ -111,16 +98,6 @@ func (g *Gate) observe(ctx agent.Context, name string) {
 		g.log.Warn("contextgraph: a call that is only observed runs although its approval was not accepted; list the tool under guard.tools or wrap it with Protect to block it",
 			"tool", name, "reason", outcome.Reason, "approval", outcome.Approval.ID)
 	}
-}
-
-// otherAnswer is why a call does not run that ADK resumes with another answer than the gate
-// took: one to a confirmation that a client made up for the same call, or one that a plugin
-// or a callback changed.
-const otherAnswer = "it would run with another answer, as with another payload, than the one that approved it"
-
-// saysStill reports whether the confirmation that the tool can see is the answer as said.
-func saysStill(ctx agent.Context, said []byte) bool {
-	return said != nil && bytes.Equal(asSaid(ctx.ToolConfirmation()), said)
 }
 
 // execute decides about a call that a human approved. It returns nil when the
@@ -178,6 +155,14 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	return nil
 }
 
-// errNotRecorded is the reason why an approval cannot be asked where no run is
-// known.
-var errNotRecorded = errors.New("this run is not recorded: its runner lacks contextgraph's plugins")
+// noticeAgentTool says once per name that the steps of an agent are not recorded because
+// it runs as a tool of ADK's own.
+func (g *Gate) noticeAgentTool(t tool.Tool) {
+	if !g.rec.Recording() || !adkreflect.IsAgentTool(t) {
+		return
+	}
+	if _, told := g.unwired.LoadOrStore(t.Name(), true); !told {
+		g.log.Warn("contextgraph: what this agent does is not recorded and not guarded, because it runs as a tool with a runner of its own; make the tool with AgentTool in the place of agenttool.New",
+			"tool", t.Name())
+	}
+}

@@ -4,7 +4,6 @@
 package gate
 
 import (
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -12,7 +11,6 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	adkplugin "google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
@@ -117,32 +115,6 @@ func New(cfg Config) (*Gate, error) {
 
 // knownQuestions bounds how many confirmations of tools are remembered.
 const knownQuestions = 1000
-
-// Plugins returns the two plugins of a runner: first, which records, must be the first of
-// all, and last the last. With recording off there is only last, which denies, and first is
-// nil.
-func (g *Gate) Plugins() (first, last *adkplugin.Plugin, err error) {
-	gate := adkplugin.Config{
-		Name: Name, BeforeRunCallback: g.admit, BeforeModelCallback: g.beforeModel, BeforeToolCallback: g.beforeTool,
-	}
-	if g.rec.Recording() {
-		observer := g.rec.Observer()
-		observer.OnUserMessageCallback = g.onUserMessage
-		observer.OnEventCallback = g.onEvent
-		observer.BeforeModelCallback = g.offerTools(observer.BeforeModelCallback)
-		observer.BeforeToolCallback = g.toolBegins
-		observer.AfterToolCallback = g.toolEnds
-		if first, err = adkplugin.New(observer); err != nil {
-			return nil, nil, fmt.Errorf("contextgraph: observer plugin: %w", err)
-		}
-	} else if !g.inputs.empty() {
-		gate.OnUserMessageCallback = g.refuseInputs
-	}
-	if last, err = adkplugin.New(gate); err != nil {
-		return nil, nil, fmt.Errorf("contextgraph: gate plugin: %w", err)
-	}
-	return first, last, nil
-}
 
 // Close makes every guarded tool deny from now on.
 func (g *Gate) Close() { g.closed.Store(true) }

@@ -139,16 +139,6 @@ func plain(v any) (out any) {
 	return out
 }
 
-// input is the answer to a guarded input in the message of a run.
-type input struct {
-	response *genai.FunctionResponse
-	// said is the answer as the gate saw it, as JSON.
-	said     []byte
-	approval safety.Approval
-	outcome  safety.Outcome
-	permit   *safety.Permit
-}
-
 // takeInputs lets the run begin only if every guarded input that its message answers is
 // asked for, approved and unchanged. From then on the answers are used up. The error is
 // for whoever sent the message: nothing of it is stored. Without a recorder r has nothing but
@@ -383,4 +373,48 @@ func refusedInput(id string, err error) error {
 		}
 	}
 	return fmt.Errorf("contextgraph: the answer to the input %q was not taken, so the run did not start and nothing of the message is stored. %s %w", id, next, err)
+}
+
+// said returns an answer as JSON, nil for one that has no such form.
+func said(fr *genai.FunctionResponse) []byte {
+	data, err := json.Marshal(fr.Response)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// settled returns an error if the session says of the run's turn that a guarded input has
+// an answer whose run did not come to a good end: ADK takes a node for done by that, and an
+// answer to another input of the turn would run those behind it, unchecked or once more.
+func (g *Gate) settled(ctx context.Context, s session.Session, r *plugin.Run, msg *genai.Content) error {
+	seen := make(map[string]bool)
+	for _, fr := range plugin.Responses(msg) {
+		seen[fr.ID] = true // the gate looks at it by itself
+	}
+	if len(seen) == 0 || r.Invocation == "" || s == nil || s.Events() == nil {
+		return nil
+	}
+	for ev := range s.Events().All() {
+		if ev == nil || ev.Author != genai.RoleUser || ev.InvocationID != r.Invocation {
+			continue
+		}
+		for _, fr := range plugin.Responses(ev.Content) {
+			if seen[fr.ID] {
+				continue
+			}
+			seen[fr.ID] = true
+			approval, guarded, err := g.findInput(ctx, s, r, fr)
+			if err != nil {
+				return err
+			}
+			if guarded && approval.State != safety.StateExecuted {
+				return refusedInput(fr.ID, &safety.Refusal{
+					Code: safety.CodeOtherCall, Tool: inputTool, ApprovalID: approval.ID,
+					Message: fmt.Sprintf("The session has an answer to this input of the same turn, and its approval is %s, not executed.", approval.State),
+				})
+			}
+		}
+	}
+	return nil
 }

@@ -5,15 +5,12 @@ package gate
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -87,50 +84,6 @@ func (g *Gate) admitInputs(ctx agent.InvocationContext, r *plugin.Run) error {
 		return changedInput(id)
 	}
 	return nil
-}
-
-// settled returns an error if the session says of the run's turn that a guarded input has
-// an answer whose run did not come to a good end: ADK takes a node for done by that, and an
-// answer to another input of the turn would run those behind it, unchecked or once more.
-func (g *Gate) settled(ctx context.Context, s session.Session, r *plugin.Run, msg *genai.Content) error {
-	seen := make(map[string]bool)
-	for _, fr := range plugin.Responses(msg) {
-		seen[fr.ID] = true // the gate looks at it by itself
-	}
-	if len(seen) == 0 || r.Invocation == "" || s == nil || s.Events() == nil {
-		return nil
-	}
-	for ev := range s.Events().All() {
-		if ev == nil || ev.Author != genai.RoleUser || ev.InvocationID != r.Invocation {
-			continue
-		}
-		for _, fr := range plugin.Responses(ev.Content) {
-			if seen[fr.ID] {
-				continue
-			}
-			seen[fr.ID] = true
-			approval, guarded, err := g.findInput(ctx, s, r, fr)
-			if err != nil {
-				return err
-			}
-			if guarded && approval.State != safety.StateExecuted {
-				return refusedInput(fr.ID, &safety.Refusal{
-					Code: safety.CodeOtherCall, Tool: inputTool, ApprovalID: approval.ID,
-					Message: fmt.Sprintf("The session has an answer to this input of the same turn, and its approval is %s, not executed.", approval.State),
-				})
-			}
-		}
-	}
-	return nil
-}
-
-// said returns an answer as JSON, nil for one that has no such form.
-func said(fr *genai.FunctionResponse) []byte {
-	data, err := json.Marshal(fr.Response)
-	if err != nil {
-		return nil
-	}
-	return data
 }
 
 func changedInput(id string) error {

@@ -81,12 +81,5 @@ func (g *Gate) queue(ctx context.Context, r *run, c *call) (denial map[string]an
 	}
 }
 
-// depart ends the turn of the call, if it has one.
-func (c *call) depart() {
-	if c.release != nil {
-		c.release()
-	}
-}
-
 // turnTimeout is how long an approved call waits for another one.
 const turnTimeout = 2 * time.Minute

@@ -68,3 +68,19 @@ func setupNext(code string) string {
 	}
 	return ""
 }
+
+// unavailable denies every guarded call of a recorder that is off or closed; nil means
+// that it is neither.
+func (g *Gate) unavailable(name string) (denial map[string]any) {
+	switch {
+	case g.guard == nil:
+		return g.deny(nil, name, CodeRecorderOff, "contextgraph's recorder is off, so nothing is known of what this call rests on; turning it off does not open a gate")
+	case g.closed.Load():
+		return g.deny(nil, name, CodeClosed, "contextgraph is closed")
+	}
+	return nil
+}
+
+// errNotRecorded is the reason why an approval cannot be asked where no run is
+// known.
+var errNotRecorded = errors.New("this run is not recorded: its runner lacks contextgraph's plugins")

@@ -21,15 +21,6 @@ const maxRepeats = 10
 // way again, which refuses them too.
 const maxRefused = 1000
 
-// repeatKey tells the calls of a run apart by what they would do.
-type repeatKey struct{ agent, tool, digest string }
-
-// refused is a call of a run that did not run, and how often it was repeated.
-type refused struct {
-	refusal *safety.Refusal
-	repeats int
-}
-
 // keyOfCall returns the key of a call; false for arguments without a digest.
 func keyOfCall(c *call, args map[string]any) (repeatKey, bool) {
 	digest, _, err := safety.ArgsDigest(args)

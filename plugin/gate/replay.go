@@ -64,12 +64,6 @@ func isRecordedAgent(t tool.Tool) bool {
 	return ok
 }
 
-// sameTool compares tools; one that cannot be compared is the same as none.
-func sameTool(a, b tool.Tool) (same bool) {
-	defer func() { _ = recover() }()
-	return a == b
-}
-
 // replayNote says for the row of a call that begins whether the call can be repeated
 // from it: [schema.ReplayReady], or why not, or "" for a tool that is not registered. The
 // digest of the arguments is with the first.

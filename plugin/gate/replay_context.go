@@ -343,3 +343,31 @@ func (m replayMemory) SearchMemory(ctx context.Context, query string) (*memory.S
 	}
 	return m.p.run.Memory().SearchMemory(ctx, query)
 }
+
+// reads compares what a repeated call reads under a key with what the first one read, and
+// returns an error that names the key if it is something else. A key that is not there
+// counts as nil.
+func (p *replay) reads(key string, v any) error {
+	recorded, known := p.state[key]
+	problem := "was not recorded when the tool was called first"
+	if known {
+		was, ok := decode(recorded)
+		if ok && p.digest(was) == p.digest(v) {
+			return nil
+		}
+		problem = "has another value than when the tool was called first"
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.differs == "" {
+		p.differs = fmt.Sprintf("the tool reads the state of the session, whose key %q %s: what it gives now may be the answer to another question", key, problem)
+	}
+	return errors.New("contextgraph: " + p.differs)
+}
+
+// differed says which key of the state was not what the first call read, or returns "".
+func (p *replay) differed() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.differs
+}

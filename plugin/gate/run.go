@@ -6,14 +6,25 @@ package gate
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/session"
+	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// How long the work around an approval may take. The checks have deadlines of
+// their own; these only keep a dead store from holding a run forever.
+const (
+	askTimeout    = 30 * time.Second
+	answerTimeout = 2 * time.Minute
+	ledgerTimeout = 10 * time.Second
 )
 
 // run is what the gate knows of one run while it is under way.
@@ -166,4 +177,71 @@ func (g *Gate) end(ctx context.Context, r *run, err error, unfinished bool) {
 	r.inputs = nil
 	r.mu.Unlock()
 	g.endInputs(ctx, inputs, err, unfinished)
+}
+
+// input is the answer to a guarded input in the message of a run.
+type input struct {
+	response *genai.FunctionResponse
+	// said is the answer as the gate saw it, as JSON.
+	said     []byte
+	approval safety.Approval
+	outcome  safety.Outcome
+	permit   *safety.Permit
+}
+
+// answered is what became of an answer, and what it said.
+type answered struct {
+	safety.Outcome
+	said []byte
+}
+
+// repeatKey tells the calls of a run apart by what they would do.
+type repeatKey struct{ agent, tool, digest string }
+
+// refused is a call of a run that did not run, and how often it was repeated.
+type refused struct {
+	refusal *safety.Refusal
+	repeats int
+}
+
+// depart ends the turn of the call, if it has one.
+func (c *call) depart() {
+	if c.release != nil {
+		c.release()
+	}
+}
+
+// noteInput remembers an input whose permit is used up until the run ends.
+func (r *run) noteInput(in *input) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inputs = append(r.inputs, in)
+}
+
+// inputsTaken returns the guarded inputs that the message of the run brought.
+func (g *Gate) inputsTaken(r *plugin.Run) []*input {
+	own, _ := r.Known(runKey{g}).(*run)
+	if own == nil {
+		return nil
+	}
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return slices.Clone(own.inputs)
+}
+
+// endInputs records how the run ended that the inputs let begin. Of one that stopped
+// before its end nobody knows what it did: its inputs stay in doubt.
+func (g *Gate) endInputs(ctx context.Context, inputs []*input, err error, unfinished bool) {
+	for _, in := range inputs {
+		if unfinished {
+			g.log.Warn("contextgraph: a run stopped before its end, so the approval of its input stays in doubt", "approval", in.approval.ID)
+			continue
+		}
+		dctx, cancel := plugin.Detach(ctx, ledgerTimeout)
+		if derr := in.permit.Done(dctx, err); derr != nil {
+			g.log.Error("contextgraph: the end of a run could not be recorded; the approval of its input stays in doubt",
+				"approval", in.approval.ID, "error", derr)
+		}
+		cancel()
+	}
 }

@@ -193,18 +193,6 @@ func (g *Gate) inside(t tool.Tool) []tool.Tool {
 	return tools
 }
 
-// noticeAgentTool says once per name that the steps of an agent are not recorded because
-// it runs as a tool of ADK's own.
-func (g *Gate) noticeAgentTool(t tool.Tool) {
-	if !g.rec.Recording() || !adkreflect.IsAgentTool(t) {
-		return
-	}
-	if _, told := g.unwired.LoadOrStore(t.Name(), true); !told {
-		g.log.Warn("contextgraph: what this agent does is not recorded and not guarded, because it runs as a tool with a runner of its own; make the tool with AgentTool in the place of agenttool.New",
-			"tool", t.Name())
-	}
-}
-
 // report logs what is found, each once, or returns it as an error.
 func (g *Gate) report(found []*UnguardedError) error {
 	if len(found) == 0 {
