@@ -4,8 +4,8 @@
 package plugin_test
 
 import (
-	"sync"
 	"testing"
+	"testing/synctest"
 
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
@@ -21,16 +21,19 @@ func TestValuesOfARun(t *testing.T) {
 	}
 	const callers = 100
 	got := make([]any, callers)
-	var wg sync.WaitGroup
-	for i := range callers {
-		wg.Go(func() {
-			got[i] = r.Value(key{i % 2}, func() any { return new(int) })
-			if known := r.Known(key{i % 2}); known != got[i] {
-				t.Errorf("caller %d got %p, and %p is known", i, got[i], known)
-			}
-		})
-	}
-	wg.Wait()
+	synctest.Test(t, func(*testing.T) {
+		release := make(chan struct{})
+		for i := range callers {
+			go func() {
+				got[i] = r.Value(key{i % 2}, func() any { <-release; return new(int) })
+				if known := r.Known(key{i % 2}); known != got[i] {
+					t.Errorf("caller %d got %p, and %p is known", i, got[i], known)
+				}
+			}()
+		}
+		synctest.Wait() // until nobody gets on without a value
+		close(release)
+	})
 	for i, v := range got {
 		if v != got[i%2] {
 			t.Errorf("caller %d got another value", i)
