@@ -14,10 +14,16 @@ import (
 )
 
 // Plugins returns the plugins of a runner that is recorded and has no gate: the recorder's
-// first, the others, and a last one that admits the run. Like the name of the recorder's, the
-// options of the last one are good, so that an error of ADK is one of the test.
+// first, the others, and a last one that admits the run.
 func Plugins(rec *Recorder, others ...*adkplugin.Plugin) runner.PluginConfig {
-	first, err := adkplugin.New(rec.Observer())
+	return PluginsWith(rec, func(*adkplugin.Config) {}, others...)
+}
+
+// PluginsWith lets change put other callbacks in the place of the recorder's, as a gate does.
+func PluginsWith(rec *Recorder, change func(*adkplugin.Config), others ...*adkplugin.Plugin) runner.PluginConfig {
+	observer := rec.Observer()
+	change(&observer)
+	first, err := adkplugin.New(observer)
 	if err != nil {
 		panic(err)
 	}

@@ -119,6 +119,6 @@ func TestAllocationsPerCallback(t *testing.T) {
 		guard("the gate's BeforeModel with 21 tools", 0, func() { _, _ = look(ctx, tools) })
 		before := last.BeforeToolCallback()
 		guard("the gate's BeforeTool of an unguarded tool", 0, func() { _, _ = before(ctx, self, nil) })
-		guard("BeforeTool and AfterTool of an unguarded tool", 4, unguardedCall(ctx, self, first))
+		guard("BeforeTool and AfterTool of an unguarded tool", 3, unguardedCall(ctx, self, first))
 	})
 }

@@ -1,12 +1,14 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package plugin_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
 // An answer must be read as ADK reads it: what ADK takes for a rejection, or
@@ -33,7 +35,7 @@ func TestParseConfirmation(t *testing.T) {
 		{"what JSON cannot hold", map[string]any{"confirmed": true, "payload": make(chan int)}, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := ParseConfirmation(tt.in)
+			c, err := recorder.ParseConfirmation(tt.in)
 			if c.Confirmed != tt.want || (err != nil) != tt.fail {
 				t.Errorf("confirmed %v, error %v; want %v, failure %v", c.Confirmed, err, tt.want, tt.fail)
 			}
@@ -46,11 +48,11 @@ func FuzzParseConfirmation(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m map[string]any
-		if json.Unmarshal(data, &m) != nil {
+		var answer map[string]any
+		if json.Unmarshal(data, &answer) != nil {
 			return
 		}
-		c, err := ParseConfirmation(m)
+		c, err := recorder.ParseConfirmation(answer)
 		if err != nil && c.Confirmed {
 			t.Fatalf("%s is an approval although it cannot be read", data)
 		}
