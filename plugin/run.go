@@ -107,7 +107,7 @@ type Run struct {
 	interactions map[string]bool
 
 	// values are those of other packages; atEnd is called when the record ends.
-	values sync.Map
+	values map[any]any
 	atEnd  []func(ctx context.Context, err error, unfinished bool)
 }
 
@@ -193,20 +193,26 @@ type Call struct {
 // It is for the callback after the tool.
 func (c *Call) Failed() error { return c.failed }
 
-// Value returns what another package keeps with the run under a key of its own type. make
-// gives it when it is asked for first.
-func (r *Run) Value(key any, make func() any) any {
-	if v := r.Known(key); v != nil {
-		return v
+// Value returns what another package keeps with the run under a key of its own type. The
+// first caller keeps v there.
+func (r *Run) Value(key, v any) any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if kept := r.values[key]; kept != nil {
+		return kept
 	}
-	v, _ := r.values.LoadOrStore(key, make())
+	if r.values == nil {
+		r.values = make(map[any]any)
+	}
+	r.values[key] = v
 	return v
 }
 
 // Known returns what another package keeps with the run under a key, nil for nothing yet.
 func (r *Run) Known(key any) any {
-	v, _ := r.values.Load(key)
-	return v
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.values[key]
 }
 
 // AtEnd has f called once, when the record of the run ends, before its last row: with what

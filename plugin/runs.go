@@ -94,8 +94,7 @@ func (rs *runs) lookup(ctx agent.Context) *Run {
 func (rec *Recorder) Lookup(ctx agent.InvocationContext) *Run { return rec.runs.get(keyOf(ctx)) }
 
 // LookupCall returns the run and the recorded call of a tool that ctx belongs to, nil where
-// there is none. ctx is the context of a tool or of a callback around one; in that of a model
-// or of an agent there is a run and no call.
+// there is none. ctx is the context of a tool or of a callback around one.
 func (rec *Recorder) LookupCall(ctx agent.Context) (*Run, *Call) {
 	r := rec.runs.lookup(ctx)
 	if r == nil {

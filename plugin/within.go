@@ -39,7 +39,7 @@ func Detach(ctx context.Context, d time.Duration) (context.Context, context.Canc
 // Detach is [Detach] for work on the run, with the turns that its session told of, for
 // [underway.Of].
 func (r *Run) Detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return Detach(underway.With(within(ctx), r.turns), d)
+	return Detach(underway.With(within(ctx), &r.turns), d)
 }
 
 // Within returns the run that the work of ctx is for, nil outside of any. ctx comes from

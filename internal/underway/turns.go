@@ -29,16 +29,17 @@ type Turns struct {
 
 type turnsKey struct{}
 
-// With returns a context that carries the turns of the session of a run.
-func With(ctx context.Context, t Turns) context.Context {
+// With returns a context that carries the turns of the session of a run, which must not
+// change any more.
+func With(ctx context.Context, t *Turns) context.Context {
 	return context.WithValue(ctx, turnsKey{}, t)
 }
 
 // Of returns the turns that ctx carries for a session; nothing where it carries none, or those
 // of another one.
 func Of(ctx context.Context, s schema.Session) Turns {
-	if t, _ := ctx.Value(turnsKey{}).(Turns); t.Session == s {
-		return t
+	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil && t.Session == s {
+		return *t
 	}
 	return Turns{}
 }

@@ -133,7 +133,7 @@ func TestTurns(t *testing.T) {
 }
 
 func TestTurnsOfAContext(t *testing.T) {
-	ctx := underway.With(context.Background(), underway.Turns{Session: one, Invocation: "t1"})
+	ctx := underway.With(context.Background(), &underway.Turns{Session: one, Invocation: "t1"})
 	if got := underway.Of(ctx, one); got.Invocation != "t1" {
 		t.Errorf("turns %+v", got)
 	}

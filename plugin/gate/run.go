@@ -91,11 +91,15 @@ type runKey struct{ *Gate }
 
 // of returns the gate's part of a run.
 func (g *Gate) of(r *plugin.Run) *run {
-	return r.Value(runKey{g}, func() any {
-		own := &run{Run: r}
-		r.AtEnd(func(ctx context.Context, err error, unfinished bool) { g.end(ctx, own, err, unfinished) })
+	if own, ok := r.Known(runKey{g}).(*run); ok {
 		return own
-	}).(*run)
+	}
+	fresh := &run{Run: r}
+	own := r.Value(runKey{g}, fresh).(*run)
+	if own == fresh {
+		r.AtEnd(func(ctx context.Context, err error, unfinished bool) { g.end(ctx, own, err, unfinished) })
+	}
+	return own
 }
 
 // lookup returns the gate's part of the run and of the call that ctx belongs to, nil where
