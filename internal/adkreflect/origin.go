@@ -22,10 +22,11 @@ const (
 	OriginUnknown       = "UNKNOWN"
 )
 
-// Wrapper is a tool around another one, which it names.
-type Wrapper interface{ Unwrap() tool.Tool }
+// Wrapper is a tool of ours around another one, which it names.
+type Wrapper interface{ WrappedTool() tool.Tool }
 
-// AgentRunner is a tool that runs an agent, which it names. ADK's own do not; see [AgentOf].
+// AgentRunner is a tool of ours that runs an agent, which it names. ADK's own do not; see
+// [AgentOf].
 type AgentRunner interface{ RunsAgent() agent.Agent }
 
 var (
@@ -40,7 +41,7 @@ var (
 func Origin(t tool.Tool, args map[string]any) string {
 	switch t := t.(type) {
 	case Wrapper:
-		return Origin(t.Unwrap(), args)
+		return Origin(t.WrappedTool(), args)
 	case AgentRunner:
 		return runnerOrigin(t)
 	}
@@ -52,7 +53,7 @@ func origin(v reflect.Value, args map[string]any) string {
 		if v.Kind() == reflect.Pointer && !v.IsNil() {
 			switch typ := v.Type(); {
 			case typ.Implements(wrapperType):
-				return Origin(exported(v).(Wrapper).Unwrap(), args)
+				return Origin(exported(v).(Wrapper).WrappedTool(), args)
 			case typ.Implements(agentRunnerType):
 				return runnerOrigin(exported(v).(AgentRunner))
 			}

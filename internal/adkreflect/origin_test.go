@@ -37,7 +37,7 @@ func localAgent(t *testing.T, name string, subs ...agent.Agent) agent.Agent {
 // wrapper is a tool around another one, as what Protect returns.
 type wrapper struct{ tool.Tool }
 
-func (w *wrapper) Unwrap() tool.Tool { return w.Tool }
+func (w *wrapper) WrappedTool() tool.Tool { return w.Tool }
 
 // agentRunner is a tool that names its agent, as what AgentTool returns.
 type agentRunner struct {

@@ -15,7 +15,7 @@ import (
 // it.
 func IsAgentTool(t tool.Tool) bool {
 	if w, ok := t.(Wrapper); ok {
-		t = w.Unwrap()
+		t = w.WrappedTool()
 	}
 	typ := reflect.TypeOf(t)
 	return typ != nil && typ.Kind() == reflect.Pointer && strings.HasSuffix(typ.Elem().PkgPath(), "/tool/agenttool")
@@ -35,10 +35,11 @@ func AgentOf(t tool.Tool) agent.Agent {
 	if !IsAgentTool(t) {
 		return nil
 	}
-	v := reflect.ValueOf(t).Elem()
-	if v.Kind() != reflect.Struct {
+	v := reflect.ValueOf(t)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return nil
 	}
+	v = v.Elem()
 	if v = v.FieldByName("agent"); v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}

@@ -56,15 +56,15 @@ func (g *Gate) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session
 }
 
 func (g *Gate) beforeEvent(ctx agent.InvocationContext, ev *session.Event) {
+	var r *plugin.Run
+	defer g.rec.Rescue("OnEvent", &r)
 	called := g.guardedCalls(ev)
 	if len(called) == 0 && len(ev.LongRunningToolIDs) == 0 {
 		return
 	}
-	r := g.rec.Lookup(ctx)
-	if r == nil {
+	if r = g.rec.Lookup(ctx); r == nil {
 		return
 	}
-	defer g.rec.Rescue("OnEvent", &r)
 	own := g.of(r)
 	own.noteCalls(called)
 	if len(ev.LongRunningToolIDs) > 0 {
@@ -76,6 +76,8 @@ func (g *Gate) beforeEvent(ctx agent.InvocationContext, ev *session.Event) {
 // the tools that a check may call again.
 func (g *Gate) offerTools(record func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error)) func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
 	return func(ctx agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+		var r *plugin.Run
+		defer g.rec.Rescue("BeforeModel", &r)
 		resp, err := record(ctx, req)
 		g.observeReads(req)
 		return resp, err
@@ -84,6 +86,8 @@ func (g *Gate) offerTools(record func(agent.Context, *model.LLMRequest) (*model.
 
 // toolBegins records a call with what is known of repeating it.
 func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
+	var r *plugin.Run
+	defer g.rec.Rescue("BeforeTool", &r)
 	note, digest := g.replayNote(t, args)
 	r, c := g.rec.BeforeTool(ctx, bare(t), args, note)
 	if c != nil && digest != "" {

@@ -80,8 +80,8 @@ func (g *Gate) behind(t tool.Tool) (inner tool.Tool, ok bool) {
 	return nil, false
 }
 
-// Unwrap implements [adkreflect.Wrapper].
-func (b *guarded) Unwrap() tool.Tool { return b.inner }
+// WrappedTool implements [adkreflect.Wrapper].
+func (b *guarded) WrappedTool() tool.Tool { return b.inner }
 
 // Name implements [tool.Tool].
 func (b *guarded) Name() string { return b.inner.Name() }

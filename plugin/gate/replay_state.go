@@ -79,8 +79,8 @@ func (o *observed) IsLongRunning() bool { return o.inner.IsLongRunning() }
 // Declaration returns the declaration of the tool inside.
 func (o *observed) Declaration() *genai.FunctionDeclaration { return o.inner.Declaration() }
 
-// Unwrap implements [adkreflect.Wrapper].
-func (o *observed) Unwrap() tool.Tool { return o.inner }
+// WrappedTool implements [adkreflect.Wrapper].
+func (o *observed) WrappedTool() tool.Tool { return o.inner }
 
 // Run runs the tool inside.
 func (o *observed) Run(ctx agent.Context, args any) (map[string]any, error) {
