@@ -12,7 +12,7 @@ import "google.golang.org/adk/v2/plugin"
 // registered last, has to call [Run.Admit].
 func (rec *Recorder) Observer() plugin.Config {
 	return plugin.Config{
-		Name:                  ObserverName,
+		Name:                  observerName,
 		OnUserMessageCallback: rec.onUserMessage,
 		OnEventCallback:       rec.onEvent,
 		BeforeRunCallback:     rec.beforeRun,

@@ -17,8 +17,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 )
 
-// ObserverName is the name of the recorder's plugin as the runner knows it.
-const ObserverName = "contextgraph_observer"
+// observerName is the name of the recorder's plugin as the runner knows it.
+const observerName = "contextgraph_observer"
 
 // Sink takes rows. The journal is one.
 type Sink interface {

@@ -120,7 +120,7 @@ func (c *check) unmatched() {
 
 // meant returns the name of a tool that the pattern was probably meant to stand for.
 func meant(p ToolPattern, names []string) string {
-	if p.IsName() {
+	if p.isName() {
 		return nearest.Word(string(p), names)
 	}
 	prefix := string(p)[:strings.IndexAny(string(p), metaCharacters)]

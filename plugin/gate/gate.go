@@ -19,8 +19,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Name is the name of the gate's plugin as the runner knows it.
-const Name = "contextgraph_gate"
+// gateName is the name of the gate's plugin as the runner knows it.
+const gateName = "contextgraph_gate"
 
 // Config says what a [Gate] guards.
 type Config struct {

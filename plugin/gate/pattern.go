@@ -14,8 +14,8 @@ import (
 // [path.Match] whose * and ? also stand for a slash: a name is not a path.
 type ToolPattern string
 
-// IsName reports whether the pattern stands for one name, spelled as it is.
-func (p ToolPattern) IsName() bool { return !strings.ContainsAny(string(p), metaCharacters) }
+// isName reports whether the pattern stands for one name, spelled as it is.
+func (p ToolPattern) isName() bool { return !strings.ContainsAny(string(p), metaCharacters) }
 
 // metaCharacters are what makes a pattern of a name.
 const metaCharacters = `*?[\`
@@ -31,7 +31,7 @@ func (p ToolPattern) Validate() error {
 
 // Match reports whether the pattern stands for the name.
 func (p ToolPattern) Match(name string) bool {
-	if p.IsName() {
+	if p.isName() {
 		return string(p) == name
 	}
 	return namepattern.Match(string(p), name)
@@ -50,7 +50,7 @@ func newToolNames(list []string) (toolNames, error) {
 		if err := p.Validate(); err != nil {
 			return toolNames{}, err
 		}
-		if p.IsName() {
+		if p.isName() {
 			s.names[entry] = true
 		} else {
 			s.patterns = append(s.patterns, p)

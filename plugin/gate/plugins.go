@@ -14,7 +14,7 @@ import (
 // nil.
 func (g *Gate) Plugins() (first, last *adkplugin.Plugin, err error) {
 	gate := adkplugin.Config{
-		Name: Name, BeforeRunCallback: g.admit, BeforeModelCallback: g.beforeModel, BeforeToolCallback: g.beforeTool,
+		Name: gateName, BeforeRunCallback: g.admit, BeforeModelCallback: g.beforeModel, BeforeToolCallback: g.beforeTool,
 	}
 	if g.rec.Recording() {
 		observer := g.rec.Observer()
