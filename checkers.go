@@ -8,6 +8,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/http"
 
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -20,16 +21,19 @@ type Querier interface {
 }
 
 // HTTPChecker returns the checker that cfg describes, for [WithChecker] and Config.CheckFuncs.
-// It is the one that a configuration file gets for checkers[].http, with the same defaults. What
-// is wrong with cfg is reported all at once, as [ConfigError]s that name the fields. The checker
-// is safe for concurrent use.
-func HTTPChecker(cfg HTTPCheckerConfig) (safety.Checker, error) {
+// It is the one that a configuration file gets for checkers[].http, with the same defaults.
+// client sends the requests, for example with a certificate of its own; nil is a client over
+// [http.DefaultTransport]. A redirect is no answer, whatever the client says. What is wrong with cfg is reported all at
+// once, as [ConfigError]s that name the fields. The checker is safe for concurrent use.
+func HTTPChecker(client *http.Client, cfg HTTPCheckerConfig) (safety.Checker, error) {
 	p := newProblems("")
 	cfg.check(p, keyPath{code: "HTTPCheckerConfig"})
 	if err := p.err(); err != nil {
 		return nil, fmt.Errorf("contextgraph: http checker:\n%w", err)
 	}
-	checker, err := source.NewHTTPChecker(cfg.withDefaults().config())
+	hc := cfg.withDefaults().config()
+	hc.Client = client
+	checker, err := source.NewHTTPChecker(hc)
 	if err != nil {
 		return nil, fmt.Errorf("contextgraph: %w", err)
 	}

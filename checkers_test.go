@@ -34,7 +34,7 @@ func TestHTTPCheckerFromCode(t *testing.T) {
 		URL: server.URL + "/p/{value}", Headers: map[string]Secret{"Authorization": "Bearer abc"}, Version: "etag",
 		Attributes: map[string]AttributeConfig{"name": {Path: "$.name"}},
 	}
-	checker, err := HTTPChecker(cfg)
+	checker, err := HTTPChecker(nil, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +53,33 @@ func TestHTTPCheckerFromCode(t *testing.T) {
 	if cfg.AsOf != "" || cfg.Attributes["name"].Type != entity.KindNone {
 		t.Errorf("the configuration was changed: %+v", cfg)
 	}
+}
+
+// tripper is a transport that counts requests.
+type tripper struct{ n int }
+
+func (tr *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	tr.n++
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func TestHTTPCheckerAsksByTheClient(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"name": "Reels"}`) }))
+	defer server.Close()
+	var tr tripper
+	checker, err := HTTPChecker(&http.Client{Transport: &tr}, HTTPCheckerConfig{
+		URL: server.URL + "/{value}", Attributes: map[string]AttributeConfig{"name": {Path: "$.name"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checker.Check(t.Context(), entity.Canonical{Type: "Product", Value: "Reels"}); err != nil {
+		t.Fatal(err)
+	}
+	if tr.n != 1 {
+		t.Errorf("%d requests by the client of the host, want 1", tr.n)
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
 func TestSQLCheckerFromCode(t *testing.T) {
@@ -97,13 +124,13 @@ func TestCheckersFromCodeRefuse(t *testing.T) {
 		want string
 	}{
 		"http, in two places": {
-			wrapped(HTTPChecker(HTTPCheckerConfig{URL: "ads.example/{value}"})),
+			wrapped(HTTPChecker(nil, HTTPCheckerConfig{URL: "ads.example/{value}"})),
 			"contextgraph: http checker:\n" +
 				"HTTPCheckerConfig.URL: the URL is not an absolute http or https URL; write for example http://127.0.0.1:8080/v1/placements/{value}\n" +
 				"HTTPCheckerConfig.Attributes: no attribute is given; name at least one: a checker that answers nothing makes every check fail",
 		},
 		"http, as only a request shows": {
-			wrapped(HTTPChecker(HTTPCheckerConfig{URL: "http://ads.example/../{value}", Attributes: map[string]AttributeConfig{"price": {Path: "$.price"}}})),
+			wrapped(HTTPChecker(nil, HTTPCheckerConfig{URL: "http://ads.example/../{value}", Attributes: map[string]AttributeConfig{"price": {Path: "$.price"}}})),
 			`contextgraph: http checker: URL "http://ads.example/../{value}": write the path without . and .. segments`,
 		},
 		"sql, in two places": {

@@ -107,7 +107,7 @@ func ExampleWithChecker() {
 
 // The checker over HTTP of a configuration file, from code.
 func ExampleHTTPChecker() {
-	products, err := contextgraph.HTTPChecker(contextgraph.HTTPCheckerConfig{
+	products, err := contextgraph.HTTPChecker(nil, contextgraph.HTTPCheckerConfig{
 		URL:     "https://ads.example.com/v1/placements/{value}",
 		AsOf:    "$.as_of",
 		Version: "etag",

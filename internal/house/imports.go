@@ -93,7 +93,7 @@ func rules() []rule {
 			pkg: ".",
 			imports: "entity graphsync internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema internal/source internal/underway " +
 				"journal offload offload/gcs plugin plugin/gate safety warehouse",
-			link: dataset, itself: cloud + " net/http " + storage,
+			link: dataset, itself: cloud + " " + storage,
 		},
 		{
 			pkg:     "cmd/contextgraph",
