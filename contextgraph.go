@@ -219,9 +219,9 @@ func FromFile(path string, opts ...Option) (*Instance, error) {
 }
 
 // PluginConfig returns what a runner or a launcher takes as its PluginConfig:
-// the observer first, then the others, then the gate. The order matters; give
-// other plugins here rather than adding them to the result. It may be called for
-// any number of runners.
+// the first plugin with recorder and gate, then the others, then the last plugin with
+// the gate. The order matters, so give other plugins here and do not add them to the
+// result. It may be called for any number of runners.
 func (in *Instance) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
 	plugins := make([]*plugin.Plugin, 0, len(others)+2)
 	if in.first != nil {
@@ -231,7 +231,7 @@ func (in *Instance) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
 	return runner.PluginConfig{Plugins: append(plugins, in.last)}
 }
 
-// Run runs the agent exactly as r.Run does and records what only the consumer of a
+// Run runs the agent exactly as r.Run does. It also records what only the consumer of a
 // run learns: the errors of agents and of workflow nodes, and whether the consumer
 // stopped before the end. r must have the plugins of PluginConfig.
 func (in *Instance) Run(ctx context.Context, r *runner.Runner, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig, opts ...runner.RunOption) iter.Seq2[*session.Event, error] {
@@ -239,9 +239,8 @@ func (in *Instance) Run(ctx context.Context, r *runner.Runner, userID, sessionID
 }
 
 // AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
-// the same tool, but what the agent does is recorded, below the tool call and in a
-// session of its own, and guarded tools inside are denied rather than run unguarded:
-// nobody can be asked there. The results that the agent read count as read by its caller.
+// the same tool, but the steps of the agent are recorded, below the tool call and in a
+// session of its own. Guarded tools inside are denied: nobody can be asked there. The results that the agent read count as read by its caller.
 // Where a tool of the host runs the agent several times in one call, the last run counts.
 func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 	return in.rec.AgentTool(a, cfg, in.PluginConfig())
@@ -256,10 +255,10 @@ func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanP
 // context the tool was given. The entity becomes part of the row that ends the call
 // and is linked to the call's span; a Confidence of zero counts as 1. Where the value
 // is an amount of money, set Norm, so that every spelling of it is one entity. The
-// error is ErrNoCall of package plugin outside of a recorded tool call. An entity that
-// the limits of a row would cut, or with an attribute whose name is one of a secret, is
-// refused: what would be on record is not what the tool saw. What one call declares twice,
-// with values that contradict each other, is no one thing, and fails the check.
+// error is ErrNoCall of package plugin outside of a recorded tool call. An entity is
+// refused if the limits of a row would cut it, or if an attribute has the name of a secret:
+// the record would differ from what the tool saw. If one call declares an entity twice, with
+// values that contradict each other, the check fails.
 func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	return in.rec.RecordEntity(ctx, e)
 }

@@ -36,7 +36,7 @@ func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.gat
 // request are looked at anyway.
 //
 // With guard.unguarded: warn, each finding is logged once and counted, and the error is
-// nil. With error it joins an UnguardedError of package plugin for each.
+// nil. With error it joins an UnguardedError of package gate for each.
 func (in *Instance) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	return in.gate.CheckTools(ctx, tools, toolsets...)
 }

@@ -35,12 +35,12 @@ type agentTool struct {
 	input, output *genai.Schema
 }
 
-// AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
-// declared alike and answering alike, but the steps of the agent are recorded, in the
-// same trace below the tool call. The plugins are those of the runner inside; the recorder's
-// must be among them. Nobody can be asked inside of a tool call: [Run] is Nested there. As
-// with ADK's tool, no other plugins run inside, nested agent tools need AgentTool too, and a
-// confirmation that a tool asks for inside is lost.
+// AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg). It has
+// the same declaration and answers alike, but it records the steps of the agent, in the same
+// trace below the tool call. The runner inside has these plugins and no others; that of
+// [Recorder.Observer] must be among them. Nobody can be asked inside of a tool call: [Run] is
+// Nested there. As with ADK's tool, nested agent tools need AgentTool too, and a confirmation
+// that a tool asks for inside is lost.
 //
 // The schemas of an LLM agent are read from fields that ADK does not export by name;
 // where ADK renames them, the agent counts as one without schemas.

@@ -21,10 +21,10 @@ var ErrNoCall = errors.New("contextgraph: no recorded tool call: RecordEntity wo
 // RecordEntity declares an entity that the running tool evaluated. It is the
 // exact source: nothing has to be guessed from the tool's result. The entity
 // becomes part of the row that ends the call and is linked to the call's span.
-// Fields that say where it was seen are set by the recorder. ctx is the context
-// the tool was given. An entity that the limits of a row would cut, or with an
-// attribute whose name is one of a secret, is refused with an error that says so, as
-// is one beyond 128 KiB of entities in one call.
+// The recorder sets the fields that say where it was seen. ctx is the context the
+// tool was given. RecordEntity refuses an entity that the limits of a row would cut,
+// one with an attribute that has the name of a secret, and one beyond [MaxDeclared];
+// the error says so. Outside of a recorded call it is [ErrNoCall].
 func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	if rec.sink == nil {
 		return nil

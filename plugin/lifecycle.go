@@ -35,9 +35,9 @@ func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Conte
 
 // UserMessage begins the record of a run with the message of its user. It is the first
 // callback of a run and the only one that sees who answers a request, and when. The run does
-// not count as given up until Rest is called. An error says that the record of the message is
-// not whole: then Skip must be called, unless the run is turned away. The run is nil if not
-// even that is known of it.
+// not count as given up until Rest is called. On an error the record of the message is not
+// whole, and the caller must call [Run.Skip] or [Recorder.TurnAway]. The run is nil where the
+// error came before the run was known.
 func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content) (r *Run, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -65,7 +65,7 @@ func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content
 	return r, nil
 }
 
-// Rest notes that nobody looks at the user message of the run any more.
+// Rest notes that the work on the user message of the run is over.
 func (rec *Recorder) Rest(r *Run) { r.rest(rec.now()) }
 
 // TurnAway ends the record of a run whose message was refused with err: ADK starts nothing,

@@ -5,11 +5,11 @@ package plugin
 
 import "google.golang.org/adk/v2/plugin"
 
-// Observer returns the callbacks of the recorder as a plugin that must be registered first:
+// Observer returns the callbacks of the recorder as a plugin. It must be registered first:
 // the plugin chain of ADK ends at the first plugin that returns a value, and an observer
-// behind such a plugin would see nothing. All of them return nil values. Whoever does more
-// in one of them calls the exported method of the same name in its place. Another plugin,
-// registered last, has to call [Run.Admit].
+// behind such a plugin would see nothing. All callbacks return nil values. A caller that
+// replaces one calls [Recorder.UserMessage], [Recorder.OnEvent], [Recorder.BeforeTool] or
+// [Recorder.EndTool] in its place. Another plugin, registered last, has to call [Run.Admit].
 func (rec *Recorder) Observer() plugin.Config {
 	return plugin.Config{
 		Name:                  observerName,

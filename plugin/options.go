@@ -28,8 +28,8 @@ const (
 	ContentNone ContentPolicy = "none"
 )
 
-// Options say what of a run is written, and how. The zero value writes everything
-// in the shape of the row contract.
+// Options select the parts of a run that are written, and their form. The zero value
+// writes everything in the shape of the row contract.
 type Options struct {
 	// Allow names the event types that are written; empty means all. Deny names
 	// types that are not, and wins. Neither applies to the types that tell whether the
@@ -43,23 +43,23 @@ type Options struct {
 	// STATE_DELTA also holds for the state of the session. Error messages, entities that
 	// a tool declares and what Metadata lists stay.
 	Content map[string]ContentPolicy
-	// Format changes the content of a row: it gets the event type and the JSON
-	// that would be written, which it must not keep, and returns the JSON that is
-	// written instead, within the same limits and redaction. Where it fails or
-	// panics the content is "[FORMATTER_FAILED]". It also gets the state of a
-	// session and its changes, as STATE_DELTA. What else repeats the content as
-	// text is left out: text and code in content_parts, also in the store, plain
-	// answers, arguments of function_calls, messages of remote agents. Error messages
-	// and what code or Metadata name stay. PromptDelta has no effect beside it. It
-	// runs on the callback's goroutine, for several runs at once.
+	// Format changes the content of a row. It gets the event type and the JSON of the
+	// content, and returns the JSON that is written instead, within the same limits and
+	// redaction. It must not keep what it gets. Where it fails or panics the content is
+	// "[FORMATTER_FAILED]". It also gets the state of a session and its changes, as
+	// STATE_DELTA. Other copies of the content as text are left out: text and code in
+	// content_parts, also in the store, plain answers, arguments of function_calls,
+	// messages of remote agents. Error messages, and entries that code or Metadata
+	// names, stay. PromptDelta has no effect beside it. It runs on the callback's
+	// goroutine, for several runs at once.
 	Format func(eventType string, content []byte) ([]byte, error)
 	// Classify looks at a tool's result. An error it returns makes the call a
 	// TOOL_ERROR with that message; nil leaves it what it is. A panic is contained.
 	// It runs on the callback's goroutine, for several calls at once.
 	Classify func(t tool.Tool, args, result map[string]any) error
-	// ArgsAtEnd says of which tools the row that ends a call well holds the arguments too,
-	// as they were at its end. A rule reads there what a result lacks. Default none. It
-	// runs on the callback's goroutine, for several calls at once.
+	// ArgsAtEnd reports whether the rows that end calls of a tool well hold the arguments
+	// too, as they were at the end. A rule reads there what a result lacks. Default none.
+	// It runs on the callback's goroutine, for several calls at once.
 	ArgsAtEnd func(tool string) bool
 	// PromptDelta writes only the messages of a prompt that the earlier request of
 	// the same session, agent and branch did not hold, and a reference to its row.
@@ -82,8 +82,8 @@ type Options struct {
 	// Offload stores large and binary parts. Nil leaves them out of the record.
 	Offload Offloader
 	// RunEnded is called at the end of each run that ADK ends, after its last row, and
-	// the run waits for it. Not for agents that run as tools. A panic is contained.
-	// Default nil.
+	// the run waits for it. It is not called for an agent that runs as a tool. A panic is
+	// contained. Default nil.
 	RunEnded func(ctx context.Context)
 	// ObjectAuthorizer is the connection that object_ref of a stored part names.
 	ObjectAuthorizer string

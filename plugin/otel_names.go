@@ -36,7 +36,7 @@ const (
 	sourceEventID = "source_event_id"
 )
 
-// SpanAttribute says where in the rows stands what an attribute of ADK's spans holds.
+// SpanAttribute names the place in the rows of the value of an attribute of ADK's spans.
 type SpanAttribute struct {
 	// Span is the operation of the span: generate_content, execute_tool or
 	// invoke_agent.
@@ -50,8 +50,8 @@ type SpanAttribute struct {
 	Paths [][]string
 }
 
-// SpanAttributes returns what the spans of ADK and the rows have in common, by
-// OpenTelemetry's semantic conventions for generative AI and ADK's own names.
+// SpanAttributes returns the attributes of ADK's spans that rows hold too, by OpenTelemetry's
+// semantic conventions for generative AI and ADK's own names.
 func SpanAttributes() []SpanAttribute {
 	const (
 		model, tool, agent = "generate_content", "execute_tool", "invoke_agent"

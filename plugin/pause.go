@@ -168,9 +168,9 @@ func (r *Run) Asked(c *Call, confirmation Confirmation) {
 	r.asked[c.ID] = c
 }
 
-// AskedBy returns the call that asked for the confirmation which fc, in a content of an
-// event, requests; nil for a request that no noted call made. A model can invent one, but has
-// a human wait for it only under the id of a call of a long-running tool, in the same answer.
+// AskedBy returns the noted call behind fc, a request for a confirmation in the content of an
+// event; nil if no noted call made the request. A model can invent a request. A human waits
+// for such a one only under the id of a call of a long-running tool in the same answer.
 func (r *Run) AskedBy(c *genai.Content, fc *genai.FunctionCall) *Call {
 	orig, err := toolconfirmation.OriginalCallFrom(fc)
 	if err != nil || !confirmationsOnly(c) {

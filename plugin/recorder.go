@@ -103,8 +103,8 @@ func New(cfg Config) (*Recorder, error) {
 func (rec *Recorder) Recording() bool { return rec.sink != nil }
 
 // Rescue recovers a panic of our own in an observing callback, which defers it. A panic in a
-// tool callback would end the process, and observation must never cost a run. What was
-// not recorded must not pass for what did not happen, so the run gets a gap.
+// tool callback would end the process, and observation must never cost a run. The record of
+// the run gets a gap, so that a missing step does not pass for one that never happened.
 func (rec *Recorder) Rescue(where string, r **Run) {
 	p := recover()
 	if p == nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// Rehearse returns the row that a call of the tool would end with, as it would be written,
-// and records nothing, so that the same rules find the same things in it. entities are those
-// that the tool declared, as JSON, with commas between them. An error says that the result is
-// one, or that the row would not hold all of it.
+// Rehearse returns the row that a call of the tool would end with, as it would be written, so
+// that the same rules find the same things in it. It records nothing. entities are those that
+// the tool declared, as JSON, with commas between them. It returns an error if the result is
+// one, or if the row would not hold all of it.
 func (rec *Recorder) Rehearse(s schema.Session, by string, t tool.Tool, args, result map[string]any, entities []byte) (schema.Event, error) {
 	if f, failed := rec.resultError(t, args, result); failed {
 		return schema.Event{}, errors.New(f.message)

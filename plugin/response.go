@@ -114,8 +114,8 @@ func (rec *Recorder) waitedFor(ctx agent.InvocationContext, d jsonenc.Doc, id st
 	}
 }
 
-// Waited returns how long the call of that id has been waited for. What it waits
-// with is an event of the session, whichever process recorded it.
+// Waited returns the time since the session's event that waits for the call of that id,
+// whichever process recorded the event.
 func (rec *Recorder) Waited(ctx agent.InvocationContext, id string) (time.Duration, bool) {
 	sess := ctx.Session()
 	if id == "" || sess == nil || sess.Events() == nil {

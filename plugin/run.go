@@ -34,8 +34,8 @@ type Run struct {
 	RootAgent string // the name of the root agent
 	// Agent is the agent that the runner runs, with those below it.
 	Agent agent.Agent
-	// Live says that the run is a live session. Nested says that an agent runs as a tool.
-	// Nobody can be asked in either.
+	// Live says that the run is a live session. Nested says that the run is that of an
+	// agent which runs as a tool. Nobody can be asked in either.
 	Live, Nested bool
 
 	key        runKey
@@ -215,9 +215,9 @@ func (r *Run) Known(key any) any {
 	return r.values[key]
 }
 
-// AtEnd has f called once, when the record of the run ends, before its last row: with what
-// the run ended with, and whether it stopped before its end. f must not panic. It is called
-// at once if the record has ended.
+// AtEnd has f called once, when the record of the run ends, before its last row. f gets the
+// error of the run, and whether the run stopped before its end. f must not panic. It is
+// called at once if the record has ended.
 func (r *Run) AtEnd(f func(ctx context.Context, err error, unfinished bool)) {
 	r.mu.Lock()
 	over := r.over.Load()
@@ -303,8 +303,8 @@ type storedKey struct {
 	size int
 }
 
-// Confirmation is what the row of a request for a confirmation says of its approval. The
-// zero value is that of a request without one.
+// Confirmation is the approval in the row of a request for a confirmation. The zero value
+// stands for a request without an approval.
 type Confirmation struct {
 	ApprovalID string
 	// Replaces is the approval that this one takes the place of, "" for none.

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/genai"
 )
 
-// Run runs the agent exactly as r.Run does and tells the recorder what only the
-// consumer of a run learns: its errors, and whether the consumer stopped before the
-// end. Without it a run that fails by anything but its model, as by an agent of its
-// own kind or a workflow node, is recorded as unfinished. The runner must have the
-// recorder's plugins. A live run has no such wrapper.
+// Run runs the agent exactly as r.Run does. It also records what only the consumer of a
+// run learns: its errors, and whether the consumer stopped before the end. Without it a
+// run counts as unfinished if anything but its model fails, for instance a workflow node
+// or an agent of the host's own kind. The runner must have the plugin of
+// [Recorder.Observer]. A live run has no such wrapper.
 func (rec *Recorder) Run(ctx context.Context, r *runner.Runner, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig, opts ...runner.RunOption) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		l := &launch{rec: rec, user: userID, session: sessionID}

@@ -102,8 +102,8 @@ func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any) {
 
 // InputRequest is a request for an input that is on record.
 type InputRequest struct {
-	// Call is the call by which the event asks. A node of the host's own may ask without one;
-	// then nobody sees what is changed in it.
+	// Call is the call by which the event asks. A node of the host's own may ask without one:
+	// then Call is a copy, and nobody sees a change of it.
 	Call *genai.FunctionCall
 	// Span is that of the request.
 	Span string

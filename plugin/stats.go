@@ -5,8 +5,8 @@ package plugin
 
 // Stats counts what a Recorder did since it was made.
 type Stats struct {
-	// Rows counts the rows that the sink took, Refused those that it did not and
-	// counts by reason. Skipped counts the rows that the options leave out.
+	// Rows counts the rows that the sink took, Refused those that it did not take, which
+	// it counts by reason. Skipped counts the rows that the options leave out.
 	Rows, Refused, Skipped uint64
 	// Truncated counts rows that lost content to a limit, Redacted the values that
 	// were replaced because they are secret, Repaired those that JSON cannot hold.
@@ -15,8 +15,8 @@ type Stats struct {
 	FormatterFailed, ClassifierFailed uint64
 	// NotOffloaded counts parts that no store took; their bytes are not kept.
 	NotOffloaded uint64
-	// Panics counts panics of the recorder's own code that were recovered. Rows may be
-	// missing for each.
+	// Panics counts the panics that [Recorder.Rescue] and the recorder itself recovered.
+	// Rows may be missing for each.
 	Panics uint64
 }
 

@@ -23,7 +23,8 @@ func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]
 }
 
 // BeforeTool records that a call of a tool begins. It returns the run and the call, nil where
-// there is no run. replay says whether the call can be repeated from the row, or why not; "" leaves it out.
+// there is no run. replay says that the call can be repeated from the row, or why it cannot; ""
+// leaves it out.
 func (rec *Recorder) BeforeTool(ctx agent.Context, t tool.Tool, args map[string]any, replay string) (r *Run, c *Call) {
 	defer rec.Rescue("BeforeTool", &r)
 	if r = rec.runs.lookup(ctx); r != nil {
@@ -90,11 +91,11 @@ func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string
 	return nil, nil
 }
 
-// End is what others know of the end of a call, for the row that ends it. The zero value is
-// that of a call that ran.
+// End is what another package knows of the end of a call, for the row that ends it. The zero
+// value stands for a call that ran.
 type End struct {
-	// Refused says why the call did not run. Told are the entities whose values the model is
-	// told with the refusal: it has read them then.
+	// Refused says why the call did not run. Told are the entities whose values the refusal
+	// tells the model: by that it has read them.
 	Refused string
 	Told    []entity.Entity
 	// Replay says why the call cannot be repeated from its row after all. State holds what
@@ -113,10 +114,10 @@ func (rec *Recorder) afterTool(ctx agent.Context, t tool.Tool, args, result map[
 	return nil, nil
 }
 
-// EndTool records the end of a call, which [Recorder.LookupCall] gave, and returns it. A nil
-// call is recorded too, unless the run is over: then the result is nil. ADK merges the results
-// of calls made at once, and keeps the artifacts of one; so those that the tool saved are
-// recorded here. It may panic as any callback may; the caller defers Rescue.
+// EndTool records the end of a call, which [Recorder.LookupCall] gave, and returns the call. A
+// nil call is recorded too, unless the run is over: then the result is nil. ADK merges the
+// results of calls made at once and keeps the artifacts of only one, so EndTool records the
+// artifacts that the tool saved. It may panic; the caller defers [Recorder.Rescue].
 func (rec *Recorder) EndTool(ctx agent.Context, r *Run, c *Call, t tool.Tool, args, result map[string]any, err error, end End) *Call {
 	defer r.endCall(ctx)
 	if c == nil {

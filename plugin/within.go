@@ -42,7 +42,7 @@ func (r *Run) Detach(ctx context.Context, d time.Duration) (context.Context, con
 	return Detach(underway.With(within(ctx), &r.turns), d)
 }
 
-// Within returns the run that the work of ctx is for, nil outside of any. ctx comes from
+// Within returns the run that the work of ctx is for, nil outside of any run. ctx comes from
 // [Detach].
 func Within(ctx context.Context) agent.InvocationContext {
 	ic, _ := ctx.Value(withinKey{}).(agent.InvocationContext)
@@ -55,8 +55,8 @@ type ApartKey struct{}
 // Apart is a call of a tool outside of any run. A context that holds one under [ApartKey] is
 // in no run, whatever it wraps.
 type Apart interface {
-	// NeedsRun is told that the tool did something for which there has to be a run: it called
-	// a guarded tool, or an agent.
+	// NeedsRun is called when the tool does something that needs a run: it calls a guarded
+	// tool, or an agent.
 	NeedsRun()
 	// Declare takes the JSON of an entity that the tool declares.
 	Declare(entity []byte) error

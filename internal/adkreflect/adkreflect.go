@@ -1,9 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adkreflect reads from ADK's agents and tools what ADK does not export: fields of
-// types that only its own packages name. Each function says what it returns where ADK
-// renames them.
+// Package adkreflect reads parts of ADK's agents and tools that ADK does not export: fields of
+// types that only its own packages name. Each function documents its result for the case that
+// ADK renames them.
 package adkreflect
 
 import (

@@ -1,11 +1,11 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cgtest holds what the tests of the behaviour need: a shop agent with contextgraph
-// around it, the world that it buys in, and the ways in which its tool can be guarded. The
-// tests are in the folders of tests/; only tests import this package.
+// Package cgtest is the harness of the behaviour tests: a shop agent with contextgraph around
+// it, the world that it buys in, and the ways to guard its tool. The tests are in the folders
+// of tests/; only tests import this package.
 //
-// A test makes a [Harness] with [New] and the options that it is about. It asks with
+// A test makes a [Harness] with [New] and its options. It asks with
 // [Harness.Ask], changes the world with [Shop.Set] and answers with [Harness.Answer].
 package cgtest
 

@@ -17,7 +17,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 )
 
-// Way is one way in which a human comes to be asked.
+// Way is one way to have a human asked.
 type Way struct {
 	Name   string
 	Option Option

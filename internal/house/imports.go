@@ -16,9 +16,9 @@ import (
 // other modules.
 type rule struct {
 	pkg     string // below the module; "." is the root package, "a/..." all packages below a
-	imports string // the packages of the module that it imports, and it shall import no other
-	link    string // what neither it imports nor any package that it depends on
-	itself  string // what it must not import itself, though a package that it depends on may
+	imports string // the packages of the module that it imports; no others are allowed
+	link    string // forbidden to the package and to all packages that it depends on
+	itself  string // forbidden to the package, and allowed to the packages that it depends on
 	tests   bool   // is only for tests and for other rows like this; imports what it likes
 }
 
@@ -118,7 +118,7 @@ func rules() []rule {
 	}
 }
 
-// check returns what breaks the table, in the order of the packages.
+// check returns the breaches of the table, in the order of the packages.
 func check(m module, table []rule) []string {
 	broken := []string{}
 	say := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// unused fills in the exported names that no other package of the repository names, be it a
-// test or of another module. A method counts as named wherever its name is selected, from a
+// unused fills in the exported names that no other package of the repository names. Tests and
+// other modules count as packages. A method counts as named wherever its name is selected, from a
 // value of any type; one that only an interface elsewhere asks for counts as unused.
 func unused(m module, packages []measure) error {
 	users := map[string]string{} // the package that uses "path.Name" or ".Method", or "several"

@@ -180,8 +180,8 @@ func ofClient(canonical string) bool {
 
 func isControl(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 
-// Check asks the service for the state of e. An answer that is not understood in full
-// is an error, beside which the attributes that were understood are returned.
+// Check asks the service for the state of e. An answer that is not understood in full is an
+// error, and the attributes that were understood are returned beside it.
 func (c *HTTPChecker) Check(ctx context.Context, e entity.Canonical) (safety.State, error) {
 	if c == nil || c.url == "" {
 		return safety.State{}, errors.New("the HTTP checker was not made by NewHTTPChecker")

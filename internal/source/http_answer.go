@@ -20,8 +20,8 @@ import (
 // maxShown bounds how much of a header an error repeats, in bytes.
 const maxShown = 500
 
-// decode reads an answer. What it does not understand is an error; what it does
-// understand is in the state.
+// decode reads an answer. A part that it does not understand is an error; the state has the
+// parts that it does.
 func (c *HTTPChecker) decode(body []byte, header http.Header, fetched time.Time) (safety.State, error) {
 	document, err := strictjson.Decode(body)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Querier is what the checker of [SQL] needs of a database. A [*sql.DB] is one.
+// Querier is a database for the checker of [SQL]. A [*sql.DB] is one.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -191,8 +191,8 @@ func oneRow(rows *sql.Rows) (sqlRow, error) {
 	return row, nil
 }
 
-// read understands a row. What it does not understand is an error; what it does
-// understand is in the state.
+// read reads a row. A part that it does not understand is an error; the state has the parts
+// that it does.
 func (c *sqlChecker) read(row sqlRow, asked time.Time) (safety.State, error) {
 	var errs []error
 	s := safety.State{Attributes: make(map[string]entity.Value, len(c.attributes)), AsOf: asked}

@@ -12,9 +12,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// Turns is what the events of a session say about the turns that it had when a run of
-// it began. They prove nothing, because clients can write them; but a turn that they
-// tell of and the record does not hold is one that is missing there.
+// Turns are the turns of a session, by its events when a run began. The events prove
+// nothing, because clients can write them. But a turn of the events that the record does not
+// hold is missing there.
 type Turns struct {
 	Session schema.Session
 	// Run is the run that began, Invocation its turn. Continued says that the session
@@ -35,8 +35,8 @@ func With(ctx context.Context, t *Turns) context.Context {
 	return context.WithValue(ctx, turnsKey{}, t)
 }
 
-// Of returns the turns that ctx carries for a session; nothing where it carries none, or those
-// of another one.
+// Of returns the turns that ctx carries for a session; the zero value if it carries none, or
+// those of another session.
 func Of(ctx context.Context, s schema.Session) Turns {
 	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil && t.Session == s {
 		return *t

@@ -1,9 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package underway holds the part of the runs of a process that their rows do not tell: which
-// runs are under way, which turns their sessions had before, and how much could not be
-// recorded. The recorder writes it, and evidence for a decision is read with it. It stands
+// Package underway holds facts about the runs of a process that no row holds: the runs under
+// way, the earlier turns of their sessions, and the steps that could not be recorded. The
+// recorder writes them, and the evidence for a decision is read with them. The package stands
 // below both.
 package underway
 
@@ -100,11 +100,11 @@ func (u *Register) LeaveOut(gaps []string) {
 	u.left = append(u.left, gaps...)
 }
 
-// Lose notes that a step could not be recorded, and that its run is not known.
+// Lose notes that a step of an unknown run could not be recorded.
 func (u *Register) Lose() { u.unplaced.Add(1) }
 
-// Gaps says, in sentences for people, what this process left out of the record, or failed to
-// record without knowing of which run. No approval can rest on such a record.
+// Gaps says, in sentences for people, what this process left out of the record, and how many
+// steps of unknown runs it failed to record. No approval can rest on such a record.
 func (u *Register) Gaps() []string {
 	u.mu.Lock()
 	gaps := slices.Clone(u.left)

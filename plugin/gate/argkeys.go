@@ -11,9 +11,9 @@ import (
 	"unicode"
 )
 
-// clearKeys returns an error that names two keys of one object, anywhere in v, which Go's
-// encoding/json takes for one: "stock", "Stock", and "stocK" with the sign of Kelvin. A rule
-// may read the one and the tool the other, so that what was checked is not what is done.
+// clearKeys returns an error if an object anywhere in v has two keys that Go's encoding/json
+// takes for one: "stock", "Stock", and "stocK" with the sign of Kelvin. The error names both. A
+// rule may read the one and the tool the other, so that the check and the effect differ.
 func clearKeys(v any) error {
 	switch v := v.(type) {
 	case map[string]any:

@@ -26,9 +26,9 @@ import (
 // payload of a confirmation request.
 const PayloadKey = "contextgraph"
 
-// asked records the approval that the call asked for, if it did, before anyone
-// sees the request. Where it cannot be recorded the request of a guarded tool is
-// withdrawn: nobody can approve what was not recorded.
+// asked looks for a request of the call, and records its approval before anyone sees the
+// request. If that fails, it withdraws the request of a guarded tool: nobody can approve what
+// was not recorded.
 func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, name string, args map[string]any) (refusal map[string]any) {
 	actions := ctx.Actions()
 	if actions == nil {

@@ -45,8 +45,8 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	case r.Nested:
 		return g.deny(c, name, CodeCannotAsk, "an agent that runs as a tool cannot ask for an approval, because its run ends with the call; give the tool to the agent that calls it, or make the agent a sub-agent"), nil
 	}
-	// Whether Protect stands around this very tool is seen from the tool, not from its
-	// name: another tool may have the same one.
+	// The tool shows whether Protect stands around it; its name does not, because another
+	// tool may have the same one.
 	_, c.inner = g.behind(t)
 	c.gated = true
 	if err := clearKeys(args); err != nil {
@@ -82,8 +82,8 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	return g.execute(ctx, r, c, args), nil
 }
 
-// observe says so when a call that is only observed runs over a verdict that would
-// have blocked it.
+// observe logs a call that runs although its verdict would block it, because the call is only
+// observed.
 func (g *Gate) observe(ctx agent.Context, name string) {
 	if g.guard == nil || ctx.ToolConfirmation() == nil {
 		return

@@ -20,10 +20,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 )
 
-// CheckTools names every one of the tools, and of those of the toolsets and of the
-// agents that run as tools, that the gate is meant to guard and cannot, and every name
-// and pattern of Config.Tools that stands for none of them. What it finds is logged,
-// once, or with Config.RefuseUnguarded returned: joined errors, each an
+// CheckTools looks at the tools, at those of the toolsets, and at those of agents that run
+// as tools. It finds every tool that the gate is meant to guard and cannot, and every name
+// and pattern of Config.Tools that stands for none of the tools. It logs each finding once.
+// With Config.RefuseUnguarded it returns them instead: joined errors, each an
 // [UnguardedError].
 func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	c := check{gate: g, names: make(map[string]bool)}

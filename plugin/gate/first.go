@@ -15,10 +15,11 @@ import (
 )
 
 // The callbacks in this file stand in the first plugin, in the place of the recorder's. Each
-// has the recorder record its step, and does what no other plugin may come before.
+// has the recorder record its step. It also does the work of the gate that must come before
+// any other plugin.
 
-// onUserMessage looks at the answers in the message of a run. An error starts no run: it
-// refuses the answer to a guarded input, behind which there is no other gate.
+// onUserMessage looks at the answers in the message of a run. With an error the run does not
+// start: the answer to a guarded input is refused, and no other gate stands behind it.
 func (g *Gate) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (_ *genai.Content, err error) {
 	r, broken := g.rec.UserMessage(ctx, msg)
 	if broken != nil {
@@ -96,9 +97,9 @@ func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (
 	return nil, nil
 }
 
-// toolEnds records the end of a call and, when the call asked for an approval,
-// the request. The two stand apart: a failure to write the row must not let a
-// request through that nobody recorded.
+// toolEnds records the end of a call. If the call asked for an approval, it records the
+// request too. The two stand apart: a failure to write the row must not let a request through
+// that nobody recorded.
 func (g *Gate) toolEnds(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
 	r, c := g.recordEnd(ctx, t, args, result, err)
 	refusal := g.asked(ctx, r, c, t.Name(), args)
@@ -128,8 +129,8 @@ func (g *Gate) recordEnd(ctx agent.Context, t tool.Tool, args, result map[string
 	return r, c
 }
 
-// endOf returns what the row that ends a call says of it. From then on the call reads no
-// more of the state.
+// endOf returns the gate's part of the row that ends a call. Later reads of the state do not
+// count for the call.
 func (r *run) endOf(c *call, args map[string]any) plugin.End {
 	end := plugin.End{Refused: c.refused, Replay: c.replayEnd(args)}
 	if c.refusal != nil && !c.repeated {

@@ -29,13 +29,12 @@ type Config struct {
 	// Guard decides. Nil denies every guarded call.
 	Guard *safety.Guard
 	// Tools are the names of the tools that never run without an approval, or patterns
-	// of them, see [ToolPattern]. The gate asks for it where the tool does not ask
-	// itself.
+	// of them, see [ToolPattern]. The gate asks for the approval if the tool does not.
 	Tools []string
 	// RefuseUnguarded fails a model request that offers a tool which the gate is meant
 	// to guard and cannot. False logs it.
 	RefuseUnguarded bool
-	// Inputs are the names of workflow nodes, or patterns of them, whose requests for an
+	// Inputs are the names, or patterns of names, of workflow nodes. Their requests for an
 	// input need an approval: the answer is one, and starts a run only if it is good.
 	Inputs []string
 	// Covered are the names of the tools whose confirmations are enforced, not
@@ -69,8 +68,8 @@ type Gate struct {
 
 	mu        sync.Mutex
 	protected map[string]bool
-	// replayable holds the tools that a check may call again, by name, observers what sees
-	// their calls. replays says that there are any.
+	// replayable holds the tools that a check may call again, by name. observers holds the
+	// tools around them that note their reads. replays says that there are any.
 	replayable map[string]tool.Tool
 	observers  map[string]*observed
 	replays    atomic.Bool
@@ -116,14 +115,15 @@ func New(cfg Config) (*Gate, error) {
 // knownQuestions bounds how many confirmations of tools are remembered.
 const knownQuestions = 1000
 
-// Close makes every guarded tool deny from now on.
+// Close makes the gate deny every guarded tool and every guarded input from now on.
 func (g *Gate) Close() { g.closed.Store(true) }
 
 // Stats counts what a Gate did since it was made.
 type Stats struct {
 	// Unguarded counts the tools that the gate is meant to guard and cannot, each once.
 	Unguarded uint64
-	// Panics counts panics that were recovered. Each denied what it was about.
+	// Panics counts panics that the gate recovered while it decided; nothing guarded passed
+	// then. Panics in an observing callback count in the recorder.
 	Panics uint64
 }
 

@@ -32,8 +32,8 @@ const inputTool = workflow.WorkflowInputFunctionCallName
 // gate of such an input is the message itself. Its request is recorded before anybody
 // sees it, and a message that answers it starts a run only if the approval is good.
 
-// guardsInput reports whether the inputs of a node are guarded: it, a node or a workflow
-// around it, or the author of its events, is named by the configuration.
+// guardsInput reports whether the inputs of a node are guarded: the configuration names it, a
+// node or a workflow around it, or the author of its events.
 func (g *Gate) guardsInput(path, author string) bool {
 	for path != "" {
 		around, name := plugin.Node(path)
@@ -141,8 +141,8 @@ func plain(v any) (out any) {
 
 // takeInputs lets the run begin only if every guarded input that its message answers is
 // asked for, approved and unchanged. From then on the answers are used up. The error is
-// for whoever sent the message: nothing of it is stored. Without a recorder r has nothing but
-// the agent of the run.
+// for the sender of the message: nothing of it is stored. With recording off r has only the
+// agent of the run.
 func (g *Gate) takeInputs(ctx agent.InvocationContext, r *plugin.Run, msg *genai.Content) (err error) {
 	if g.inputs.empty() || msg == nil {
 		return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Between the observer, which looks at the message, and the nodes stand other plugins. They
-// may change the message, or keep it from the plugins behind them. So what a run begins with
-// is looked at once more by the last callback before it begins.
+// The first plugin looks at the message. Other plugins stand between it and the nodes, and may
+// change the message or keep it from the plugins behind them. So the last callback before a run
+// looks once more at the message that the run begins with.
 
 // admit is the last of the BeforeRun callbacks: none before it stopped the run.
 func (g *Gate) admit(ctx agent.InvocationContext) (_ *genai.Content, err error) {
@@ -103,7 +103,7 @@ func (g *Gate) unseenInputs(msg *genai.Content) error {
 	return nil
 }
 
-// refuseInputs stands in for the observer while recording is off.
+// refuseInputs takes the place of onUserMessage while recording is off.
 func (g *Gate) refuseInputs(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
 	return nil, g.takeInputs(ctx, &plugin.Run{Agent: ctx.Agent()}, msg)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// errOtherArgs is how a call ended that a callback behind the gate changed.
+// errOtherArgs is the end of a call that a callback behind the gate changed.
 var errOtherArgs = errors.New("a callback of the agent, or the tool, changed the arguments, or the answer, after they were approved; Protect keeps them")
 
-// endPermit is finishPermit for a tool that Protect does not stand around: what it ran
-// with, and whether it failed, is seen from outside.
+// endPermit is finishPermit for a tool without Protect around it: its arguments and its error
+// are seen from outside.
 func (g *Gate) endPermit(ctx agent.Context, c *call, args map[string]any, err error) {
 	if err == nil {
 		err = c.Failed()
@@ -29,8 +29,8 @@ func (g *Gate) endPermit(ctx agent.Context, c *call, args map[string]any, err er
 	g.finishPermit(ctx, c, err)
 }
 
-// finishPermit tells the ledger how the effect ended. One inside of which the gate refused
-// a protected tool did not do what it was approved for.
+// finishPermit tells the ledger the end of the effect. An effect counts as failed if the gate
+// refused a protected tool inside of it.
 func (g *Gate) finishPermit(ctx context.Context, c *call, err error) {
 	if err == nil && c.refusal != nil && c.refusal.Code == CodeUnsupported {
 		err = c.refusal

@@ -9,9 +9,8 @@ import (
 	adkplugin "google.golang.org/adk/v2/plugin"
 )
 
-// Plugins returns the two plugins of a runner: first, which records, must be the first of
-// all, and last the last. With recording off there is only last, which denies, and first is
-// nil.
+// Plugins returns the two plugins of a runner. first records and must be the first of all
+// plugins; last must be the last. With recording off first is nil, and last denies.
 func (g *Gate) Plugins() (first, last *adkplugin.Plugin, err error) {
 	gate := adkplugin.Config{
 		Name: gateName, BeforeRunCallback: g.admit, BeforeModelCallback: g.beforeModel, BeforeToolCallback: g.beforeTool,

@@ -25,8 +25,8 @@ type consumed struct {
 }
 
 // permitted is the context that a protected tool runs with. Its methods are those of the
-// context of the call, with a copy of the answer that nobody else can change. Of the contexts derived from it those know the permit that Go's
-// package context makes, and those of WithAgentCancel.
+// context of the call, with a copy of the answer that nobody else can change. Contexts that Go's
+// package context derives from it know the permit, and so do those of WithAgentCancel.
 type permitted struct {
 	agent.Context
 	consumed consumed
@@ -50,7 +50,7 @@ func (c *permitted) WithAgentCancel() (agent.Context, context.CancelFunc) {
 	return &permitted{Context: derived, consumed: c.consumed, answer: c.answer}, cancel
 }
 
-// withPermit returns ctx for the tool that c's permit, which was consumed, lets run.
+// withPermit returns the context for the tool, with the permit that c consumed.
 func withPermit(ctx agent.Context, c *call) agent.Context {
 	answer := new(toolconfirmation.ToolConfirmation)
 	if json.Unmarshal(c.answer, answer) != nil {
@@ -59,8 +59,8 @@ func withPermit(ctx agent.Context, c *call) agent.Context {
 	return &permitted{Context: ctx, consumed: consumed{permit: c.permit, call: ctx.Actions()}, answer: answer}
 }
 
-// Preconditions returns the revisions that the check saw whose permit the call of ctx
-// consumed. It is nil for any other call, also for one that a protected tool makes
+// Preconditions returns the revisions that a check saw, if the call of ctx consumed the
+// permit of that check. It is nil for any other call, also for one that a protected tool makes
 // while it runs, and for a context that has no values, as tests of tools may give one.
 func Preconditions(ctx agent.Context) []safety.Precondition {
 	defer func() { _ = recover() }()

@@ -29,9 +29,9 @@ type requestProcessor interface {
 	ProcessRequest(ctx agent.Context, req *model.LLMRequest) error
 }
 
-// guarded is what every tool that Protect returns has in common: the innermost gate,
-// around the tool itself and behind every callback, which lets it run on frozen
-// arguments with a permit that is consumed first.
+// guarded is the common part of the tools that Protect returns: the innermost gate, around
+// the tool itself and behind every callback. It consumes a permit first, and then lets the
+// tool run on frozen arguments.
 type guarded struct {
 	gate  *Gate
 	inner tool.Tool
@@ -44,10 +44,10 @@ type protected struct {
 }
 
 // Protect returns the tool with the gate around it. Its calls never run without
-// an approval that a human gave and that a check of the world still supports; a
-// tool that does not ask by itself is asked for. Every tool of that name is
-// guarded from then on. A streaming tool stays one. A tool that nothing in this
-// process runs, as one of the model service, is denied.
+// an approval that a human gave and that a check of the world still supports. The
+// gate asks if the tool does not ask by itself. Every tool of that name is guarded
+// from then on. A streaming tool stays one. A tool that nothing in this process
+// runs, as one of the model service, is denied.
 func (g *Gate) Protect(t tool.Tool) tool.Tool {
 	if _, ok := g.behind(t); ok {
 		return t
@@ -153,9 +153,9 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	return result, err
 }
 
-// enter takes a call through the innermost gate: it asks for an approval, or uses up
-// the permit that there is. The call may run, on the arguments returned, if it is not
-// nil; else the other two are what it comes to. self is the tool that was called.
+// enter takes a call through the innermost gate: it asks for an approval, or consumes the
+// permit. If c is not nil the call may run, on the frozen arguments; else refusal and err are
+// its result. self is the tool that was called.
 func (b *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, frozen, refusal map[string]any, err error) {
 	g, name := b.gate, b.Name()
 	if denial := g.unavailable(name); denial != nil {
@@ -176,7 +176,7 @@ func (b *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 		return nil, nil, g.deny(nil, name, safety.CodeAlreadyUsed, "the tool called itself, and its permit was for one call"), nil
 	}
 	switch b.inner.(type) {
-	case *protected, *protectedStream: // of this recorder they are not wrapped again
+	case *protected, *protectedStream: // of another gate: Protect does not wrap its own again
 		return nil, nil, g.deny(c, name, CodeUnsupported, "it is behind the gate of another instance as well, which the runner does not have; protect it with one"), nil
 	}
 	if p, ok := self.(*protected); ok && p.run == nil {

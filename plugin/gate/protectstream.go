@@ -116,8 +116,8 @@ func (r *run) release(ctx agent.Context) {
 	delete(r.streaming, ctx.Actions())
 }
 
-// begin does what the callbacks before a tool do, and Protect's Run, and where the
-// call does not run what the callbacks after it do.
+// begin does the work of the callbacks before a tool, and of Protect's Run. If the call does
+// not run, it also does the work of the callbacks after a tool.
 func (p *protectedStream) begin(ctx agent.Context, args any) (c *call, frozen, refusal map[string]any, err error) {
 	g, name := p.gate, p.Name()
 	defer func() {

@@ -19,7 +19,7 @@ const (
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
 )
 
-// refusalOf says why an answer that was not accepted lets nothing run of that name.
+// refusalOf returns the refusal of a tool, or an input, whose answer was not accepted.
 func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 	message := fmt.Sprintf("The answer to the approval request of %s was not accepted.", name)
 	switch outcome.Reason {
@@ -69,8 +69,8 @@ func setupNext(code string) string {
 	return ""
 }
 
-// unavailable denies every guarded call of a recorder that is off or closed; nil means
-// that it is neither.
+// unavailable denies every guarded call while recording is off or the gate is closed; else it
+// returns nil.
 func (g *Gate) unavailable(name string) (denial map[string]any) {
 	switch {
 	case g.guard == nil:

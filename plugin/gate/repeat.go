@@ -13,8 +13,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// maxRepeats is how often a model may repeat a refused call in one run before the run
-// ends with the refusal, which a model that does nothing else would never do.
+// maxRepeats is how often a model may repeat a refused call in one run. Then the run ends with
+// the refusal: a model that only repeats the call would never end it.
 const maxRepeats = 10
 
 // maxRefused bounds the refused calls that a run remembers. Those beyond it go the whole

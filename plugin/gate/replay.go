@@ -21,9 +21,9 @@ import (
 )
 
 // Replayable registers t as a tool that only reads and can be called again at any time,
-// and returns it as it is. The keys of the session's state that its calls read are recorded,
-// and a repeated call that reads another value, or another key, fails. The error says why a
-// tool cannot be one.
+// and returns it as it is. The keys of the session's state that its calls read are recorded.
+// A repeated call that reads another value, or another key, fails. The error says why t cannot
+// be registered.
 func (g *Gate) Replayable(t tool.Tool) (tool.Tool, error) {
 	if t == nil {
 		return nil, errors.New("contextgraph: replayable: the tool is nil")
@@ -64,9 +64,9 @@ func isRecordedAgent(t tool.Tool) bool {
 	return ok
 }
 
-// replayNote says for the row of a call that begins whether the call can be repeated
-// from it: [schema.ReplayReady], or why not, or "" for a tool that is not registered. The
-// digest of the arguments is with the first.
+// replayNote returns the note for the row of a call that begins. [schema.ReplayReady], with the
+// digest of the arguments, says that the call can be repeated from the row. Any other note says
+// why it cannot. It is "" for a tool that is not registered.
 func (g *Gate) replayNote(t tool.Tool, args map[string]any) (note, digest string) {
 	g.mu.Lock()
 	registered, ok := g.replayable[t.Name()]
@@ -94,9 +94,9 @@ func (g *Gate) replayNote(t tool.Tool, args map[string]any) (note, digest string
 	return "its arguments were cut or changed when they were recorded", ""
 }
 
-// replayEnd says for the row of a call that ends why the call cannot be repeated after all,
-// or returns "": the tool may have run with other arguments than were recorded, because
-// callbacks behind the recorder share the map.
+// replayEnd returns why a call that ends cannot be repeated after all, or "". The tool may have
+// run with other arguments than the recorded ones, because callbacks behind the recorder share
+// the map.
 func (c *call) replayEnd(args map[string]any) string {
 	if c.replay == "" {
 		return ""
@@ -108,10 +108,10 @@ func (c *call) replayEnd(args map[string]any) string {
 }
 
 // Replay calls the tool of a recorded call again, with the same arguments, and returns
-// the row that would have ended the call. It is not recorded, no callback and no model
-// sees it, and whatever the tool tries to change makes it fail; see [Gate.Replayable].
-// What a callback of the agent or of a plugin did to the result is not done again; a call
-// whose arguments one changed is not repeated. ctx ends the call; a panic of the tool is the caller's.
+// the row that would have ended the call. It is not recorded, and no callback and no model
+// sees it. It fails if the tool tries to change anything; see [Gate.Replayable]. A callback
+// that changed the result of the first call is not run again. A call whose arguments a
+// callback changed is not repeated. ctx ends the call. The caller recovers a panic of the tool.
 func (g *Gate) Replay(ctx context.Context, s schema.Session, c graphsync.Call) (schema.Event, error) {
 	if !g.rec.Recording() || g.closed.Load() {
 		return schema.Event{}, errors.New("contextgraph's recorder is off or closed")

@@ -16,12 +16,11 @@ import (
 	"google.golang.org/adk/v2/tool"
 )
 
-// What a tool gives may depend on the state of its session, which clients can write. So the
-// keys that a replayable call reads are recorded with their values, and a call that is
-// repeated must read the same ones. No callback sees what a tool reads: a request of a model
-// gets the tool with an observer around it. The agent keeps the tool as it is. Where the
-// observer is not there, as in a live run, no key is on record, and a repeated call that
-// reads one fails.
+// The result of a tool may depend on the state of its session, which clients can write. So the
+// keys that a replayable call reads are recorded with their values, and a repeated call must
+// read the same ones. No callback sees the reads of a tool, so a request of a model gets the
+// tool with an observer around it. The agent keeps the tool as it is. Without the observer, as
+// in a live run, no key is on record, and a repeated call that reads one fails.
 
 // observed is a replayable tool whose calls are observed.
 type observed struct {
@@ -96,8 +95,8 @@ func (o *observed) Run(ctx agent.Context, args any) (map[string]any, error) {
 // maxState bounds what a row holds of the state that a call read, in bytes.
 const maxState = 16 << 10
 
-// noteRead remembers the value that a call read first under a key of the state. A value
-// that cannot be recorded exactly is not: then the call cannot be repeated.
+// noteRead remembers the value that a call read first under a key of the state. It leaves out a
+// value that cannot be recorded exactly: then the call cannot be repeated.
 func (g *Gate) noteRead(r *run, c *call, key string, v any) {
 	in := r.Run
 	defer g.rec.Rescue("State", &in)

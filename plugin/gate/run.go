@@ -32,14 +32,14 @@ type run struct {
 	*plugin.Run
 
 	mu sync.Mutex
-	// calls holds the calls that the gate has to do with.
+	// calls holds the calls of guarded tools, and those that a check may repeat.
 	calls map[*plugin.Call]*call
 	// asked holds the calls whose approval is recorded, until the event with the request
 	// passes.
 	asked map[*plugin.Call]*call
 	// streaming are the calls whose stream is being read.
 	streaming map[*session.EventActions]bool
-	// answers holds what became of the answers this run brought, by call id.
+	// answers holds the answers that this run brought and their outcomes, by call id.
 	answers map[string]answered
 	// refused holds the calls of this run that did not run.
 	refused map[repeatKey]*refused
@@ -56,16 +56,16 @@ type run struct {
 type call struct {
 	*plugin.Call
 
-	// approval is that which the call asked for.
+	// approval is the one that the call asked for.
 	approval safety.Approval
 	permit   *safety.Permit
-	// refused says why the call did not run, refusal the same as the model is told.
+	// refused says why the call did not run. refusal is the form that the model is told.
 	refused string
 	refusal *safety.Refusal
 	// repeated says that the call was refused as an earlier one was, without a check.
 	repeated bool
-	// digest is that of the arguments that were approved, where the gate consumed the
-	// permit, answer the answer that approved the call, as the gate took it.
+	// digest is that of the approved arguments, if before.go consumed the permit. answer is
+	// the answer that approved the call, as the gate took it.
 	digest string
 	answer []byte
 	// running says that the tool behind Protect was started and has not ended.
@@ -79,7 +79,7 @@ type call struct {
 	gated bool
 
 	// replay is the digest of the arguments, if the call can be repeated with them. state is
-	// what it read of the session's, as JSON; done says that it reads no more.
+	// the part of the session's state that it read, as JSON. After done nothing is added.
 	replay    string
 	state     map[string]json.RawMessage
 	stateSize int
@@ -193,7 +193,7 @@ type input struct {
 	permit   *safety.Permit
 }
 
-// answered is what became of an answer, and what it said.
+// answered is an answer and its outcome.
 type answered struct {
 	safety.Outcome
 	said []byte
@@ -233,8 +233,8 @@ func (g *Gate) inputsTaken(r *plugin.Run) []*input {
 	return slices.Clone(own.inputs)
 }
 
-// endInputs records how the run ended that the inputs let begin. Of one that stopped
-// before its end nobody knows what it did: its inputs stay in doubt.
+// endInputs records the end of the run that the inputs let begin. If it stopped before its
+// end, nobody knows what it did: its inputs stay in doubt.
 func (g *Gate) endInputs(ctx context.Context, inputs []*input, err error, unfinished bool) {
 	for _, in := range inputs {
 		if unfinished {

@@ -86,7 +86,7 @@ type unguarded struct {
 	inside *lru.Cache[tool.Tool, []tool.Tool]
 }
 
-// knownAgentTools bounds of how many agent tools it is remembered what is inside.
+// knownAgentTools bounds the agent tools whose inner tools are remembered.
 const knownAgentTools = 1000
 
 func newInside() (*lru.Cache[tool.Tool, []tool.Tool], error) {
@@ -126,7 +126,7 @@ type agentNamed string
 
 func (a agentNamed) AgentName() string { return string(a) }
 
-// holes appends the ways around the gate that a tool is, offered under the name.
+// holes appends the ways around the gate that a tool opens when it is offered under the name.
 func (g *Gate) holes(found []*UnguardedError, of named, name string, t tool.Tool) []*UnguardedError {
 	inner, behind := g.behind(t)
 	if !behind {
@@ -150,7 +150,7 @@ func (g *Gate) holes(found []*UnguardedError, of named, name string, t tool.Tool
 	return found
 }
 
-// hole returns the way around the gate that a tool is which is not behind Protect.
+// hole returns the way around the gate that a tool without Protect opens.
 func (g *Gate) hole(name string, t tool.Tool) hole {
 	own := t.Name()
 	guarded, always := g.enforced(own)
@@ -193,7 +193,7 @@ func (g *Gate) inside(t tool.Tool) []tool.Tool {
 	return tools
 }
 
-// report logs what is found, each once, or returns it as an error.
+// report logs each finding once, or returns them as an error.
 func (g *Gate) report(found []*UnguardedError) error {
 	if len(found) == 0 {
 		return nil
