@@ -20,11 +20,11 @@ import (
 
 func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
 	r, err := rec.UserMessage(ctx, msg)
+	if err != nil {
+		rec.Miss(r)
+	}
 	if r == nil {
 		return nil, nil
-	}
-	if err != nil {
-		r.Skip()
 	}
 	for _, fr := range Responses(msg) {
 		rec.Response(ctx, r, fr)
@@ -36,14 +36,11 @@ func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Conte
 // UserMessage begins the record of a run with the message of its user. It is the first
 // callback of a run and the only one that sees who answers a request, and when. The run does
 // not count as given up until Rest is called. An error says that the record of the message is
-// not whole: then Skip must be called, unless the run is turned away. The run is nil if not
+// not whole: then Miss must be called, unless the run is turned away. The run is nil if not
 // even that is known of it.
 func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content) (r *Run, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if r == nil {
-				rec.underway.Lose()
-			}
 			rec.panicked("OnUserMessage", p)
 			err = fmt.Errorf("internal error: %v", p)
 		}
@@ -71,6 +68,7 @@ func (rec *Recorder) Rest(r *Run) { r.rest(rec.now()) }
 // TurnAway ends the record of a run whose message was refused with err: ADK starts nothing,
 // and no callback follows.
 func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
+	defer rec.Rescue("OnUserMessage", &r)
 	r.mu.Lock()
 	over := r.over.Swap(true)
 	r.mu.Unlock()
