@@ -66,10 +66,9 @@ func (g *Gate) queue(ctx context.Context, r *run, c *call) (denial map[string]an
 	switch {
 	case err == nil:
 		r.mu.Lock()
-		over := r.over
 		c.release = release
 		r.mu.Unlock()
-		if over { // which looked for calls with a turn before
+		if r.Over() { // which may have looked for calls with a turn before
 			c.depart()
 			return g.deny(c, c.Name, safety.CodeCanceled, "the run has ended")
 		}

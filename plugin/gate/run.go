@@ -48,8 +48,6 @@ type run struct {
 	// inputs are the guarded inputs that the message of the run brought. Their permits are
 	// used up.
 	inputs []*input
-	// over says that the record of the run has ended.
-	over bool
 }
 
 // call is what the gate knows of one call of a tool.
@@ -170,7 +168,6 @@ func (r *run) answerTo(call string) (answered, bool) {
 // up their turns, and the inputs that let the run begin have come to their end.
 func (g *Gate) end(ctx context.Context, r *run, err error, unfinished bool) {
 	r.mu.Lock()
-	r.over = true
 	for _, c := range r.calls {
 		if !c.running.Load() {
 			c.depart()
