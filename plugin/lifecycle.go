@@ -89,15 +89,25 @@ func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
 	opened.RootAgent = rec.rootName(ctx, opened)
 	opened.common = rec.commonAttributes(opened, nil)
 	rec.introduce(ctx, opened)
-	abandoned := rec.runs.add(opened, opened.started)
+	abandoned, replaced := rec.runs.add(opened, opened.started)
 	*r = opened
 	rec.underway.Begin(opened.Session, opened.ID)
-	for _, old := range abandoned {
-		// Nobody knows any more which span of OpenTelemetry was current there.
-		old.tellEnd(context.Background(), errAbandoned, false)
-		rec.endRun(context.Background(), old, ending{err: errAbandoned})
-		rec.underway.End(old.Session, old.ID, opened.started)
+	if replaced != nil {
+		rec.underway.End(replaced.Session, replaced.ID, opened.started) // no callback finds it any more
 	}
+	for _, old := range abandoned {
+		rec.giveUp(old, opened.started)
+	}
+}
+
+// giveUp closes the record of a run that was abandoned, while another one begins.
+func (rec *Recorder) giveUp(r *Run, now time.Time) {
+	defer rec.underway.End(r.Session, r.ID, now)
+	defer rec.Rescue("OnUserMessage", &r)
+	// Nobody knows any more which span of OpenTelemetry was current there.
+	ctx := context.Background()
+	r.tellEnd(ctx, errAbandoned, false)
+	rec.endRun(ctx, r, ending{err: errAbandoned})
 }
 
 func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, error) {
@@ -155,6 +165,7 @@ func (rec *Recorder) finish(ctx context.Context, r *Run) {
 	r.agents = nil
 	clear(r.calls)
 	r.mu.Unlock()
+	defer r.tellEnd(ctx, errUnfinished, true) // of a panic, which keeps it from being told below
 
 	for _, c := range calls {
 		rec.endTool(ctx, r, c, nil, nil, errUnfinished, End{})
