@@ -20,11 +20,11 @@ import (
 
 func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
 	r, err := rec.UserMessage(ctx, msg)
+	if err != nil {
+		rec.Miss(r)
+	}
 	if r == nil {
 		return nil, nil
-	}
-	if err != nil {
-		r.Skip()
 	}
 	for _, fr := range Responses(msg) {
 		rec.Response(ctx, r, fr)
@@ -36,14 +36,11 @@ func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Conte
 // UserMessage begins the record of a run with the message of its user. It is the first
 // callback of a run and the only one that sees who answers a request, and when. The run does
 // not count as given up until Rest is called. On an error the record of the message is not
-// whole, and the caller must call [Run.Skip] or [Recorder.TurnAway]. The run is nil where the
-// error came before the run was known.
+// whole, and the caller must call [Recorder.Miss] or [Recorder.TurnAway]. The run is nil where
+// the error came before the run was known.
 func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content) (r *Run, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if r == nil {
-				rec.underway.Lose()
-			}
 			rec.panicked("OnUserMessage", p)
 			err = fmt.Errorf("internal error: %v", p)
 		}
@@ -71,6 +68,7 @@ func (rec *Recorder) Rest(r *Run) { r.rest(rec.now()) }
 // TurnAway ends the record of a run whose message was refused with err: ADK starts nothing,
 // and no callback follows.
 func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
+	defer rec.Rescue("OnUserMessage", &r)
 	r.mu.Lock()
 	over := r.over.Swap(true)
 	r.mu.Unlock()
@@ -91,15 +89,25 @@ func (rec *Recorder) open(ctx agent.InvocationContext, r **Run) {
 	opened.RootAgent = rec.rootName(ctx, opened)
 	opened.common = rec.commonAttributes(opened, nil)
 	rec.introduce(ctx, opened)
-	abandoned := rec.runs.add(opened, opened.started)
+	abandoned, replaced := rec.runs.add(opened, opened.started)
 	*r = opened
 	rec.underway.Begin(opened.Session, opened.ID)
-	for _, old := range abandoned {
-		// Nobody knows any more which span of OpenTelemetry was current there.
-		old.tellEnd(context.Background(), errAbandoned, false)
-		rec.endRun(context.Background(), old, ending{err: errAbandoned})
-		rec.underway.End(old.Session, old.ID, opened.started)
+	if replaced != nil {
+		rec.underway.End(replaced.Session, replaced.ID, opened.started) // no callback finds it any more
 	}
+	for _, old := range abandoned {
+		rec.giveUp(old, opened.started)
+	}
+}
+
+// giveUp closes the record of a run that was abandoned, while another one begins.
+func (rec *Recorder) giveUp(r *Run, now time.Time) {
+	defer rec.underway.End(r.Session, r.ID, now)
+	defer rec.Rescue("OnUserMessage", &r)
+	// Nobody knows any more which span of OpenTelemetry was current there.
+	ctx := context.Background()
+	r.tellEnd(ctx, errAbandoned, false)
+	rec.endRun(ctx, r, ending{err: errAbandoned})
 }
 
 func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, error) {
@@ -157,6 +165,7 @@ func (rec *Recorder) finish(ctx context.Context, r *Run) {
 	r.agents = nil
 	clear(r.calls)
 	r.mu.Unlock()
+	defer r.tellEnd(ctx, errUnfinished, true) // of a panic, which keeps it from being told below
 
 	for _, c := range calls {
 		rec.endTool(ctx, r, c, nil, nil, errUnfinished, End{})

@@ -110,12 +110,18 @@ func (rec *Recorder) Rescue(where string, r **Run) {
 	if p == nil {
 		return
 	}
-	if *r != nil {
-		(*r).Skip()
-	} else {
-		rec.underway.Lose()
-	}
+	rec.Miss(*r)
 	rec.panicked(where, p)
+}
+
+// Miss notes that a step of the run was not recorded, or of a run that is not known: r is nil
+// then, and no approval can rest on the record of this process any more.
+func (rec *Recorder) Miss(r *Run) {
+	if r == nil {
+		rec.underway.Lose()
+		return
+	}
+	r.skip()
 }
 
 func (rec *Recorder) panicked(where string, p any) {

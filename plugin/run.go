@@ -249,8 +249,12 @@ func (r *Run) Admit() {
 	r.admitted = true
 }
 
-// Skip leaves a number out, so that the record shows that a row is missing.
-func (r *Run) Skip() {
+// Over reports whether the record of the run has ended, or is about to: AtEnd is called then,
+// if it was not yet.
+func (r *Run) Over() bool { return r.over.Load() }
+
+// skip leaves a number out, so that the record shows that a row is missing.
+func (r *Run) skip() {
 	r.order.Lock()
 	defer r.order.Unlock()
 	r.seq++

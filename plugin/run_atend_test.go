@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
@@ -195,4 +197,98 @@ func TestAtEndOfAnAbandonedRun(t *testing.T) {
 	now = now.Add(11 * time.Minute)
 	adktest.Run(t, r, "u", "other", adktest.UserText("hi"))
 	w.check(told{Err: "the run ended before it began: its user message was refused, or it could not be live"})
+}
+
+// The end of a run is told although its record breaks down.
+func TestAtEndWhereTheSinkPanics(t *testing.T) {
+	sink := &breaking{on: schema.AgentCompleted}
+	rec := must(recorder.New(recorder.Config{Sink: sink, Logger: slog.New(slog.DiscardHandler)}))
+	var ends []bool
+	r := must(runner.New(runner.Config{
+		AppName: "app", Agent: modelAgent("root", adktest.Stalled{}), SessionService: session.InMemoryService(), AutoCreateSession: true,
+		PluginConfig: recorder.PluginsWith(rec, func(c *plugin.Config) {
+			c.OnUserMessageCallback = func(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
+				r, err := rec.UserMessage(ctx, msg)
+				r.AtEnd(func(_ context.Context, _ error, unfinished bool) { ends = append(ends, unfinished) })
+				return nil, err
+			}
+		}),
+	}))
+	stopAtEvent(r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}))
+	diff(t, "ends", []bool{true}, ends)
+}
+
+// A run that was given up does not stay under way, also where its last row cannot be written,
+// and costs the run that finds it nothing.
+func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
+	now := time.Now()
+	var known underway.Register
+	sink := &breaking{on: schema.InvocationError}
+	rec := must(recorder.New(recorder.Config{
+		Sink: sink, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+	}))
+	refuse := true
+	r := must(runner.New(runner.Config{
+		AppName: "app", Agent: modelAgent("root", adktest.Says("hi")), SessionService: session.InMemoryService(), AutoCreateSession: true,
+		PluginConfig: recorder.Plugins(rec, refusing(t, plugin.Config{OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+			if refuse {
+				return nil, errors.New("no")
+			}
+			return nil, nil
+		}})),
+	}))
+	for _, id := range []string{"a", "b"} {
+		if _, err := adktest.TryRun(t.Context(), r, "u", id, adktest.UserText("hi")); err == nil {
+			t.Fatal("the run did not fail")
+		}
+	}
+	refuse = false
+	now = now.Add(11 * time.Minute)
+	adktest.Run(t, r, "u", "other", adktest.UserText("hi"))
+	now = now.Add(time.Minute)
+	for _, id := range []string{"a", "b", "other"} {
+		if runs := known.Runs(schema.Session{App: "app", User: "u", ID: id}, now); len(runs) > 0 {
+			t.Errorf("session %s: %d runs are under way", id, len(runs))
+		}
+	}
+	if n := len(sink.of(schema.InvocationCompleted)); n != 1 {
+		t.Errorf("%d runs were completed, want that of the other session", n)
+	}
+	for i, e := range slices.DeleteFunc(slices.Clone(sink.rows), func(e schema.Event) bool { return e.SessionID != "other" }) {
+		if e.RunSeq != int64(i)+1 {
+			t.Errorf("row %d of the other session, a %s, has number %d", i+1, e.EventType, e.RunSeq)
+		}
+	}
+}
+
+// A run whose place another one took, as where the consumer reads one iterator of ADK's
+// twice, does not stay under way: its record lacks its end.
+func TestReplacedRunIsNotUnderWay(t *testing.T) {
+	now := time.Now()
+	var known underway.Register
+	rec := must(recorder.New(recorder.Config{
+		Sink: &memory{}, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+	}))
+	refuse := true
+	r := must(runner.New(runner.Config{
+		AppName: "app", Agent: sequential("root"), SessionService: session.InMemoryService(), AutoCreateSession: true,
+		PluginConfig: recorder.Plugins(rec, refusing(t, plugin.Config{OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
+			if refuse {
+				return nil, errors.New("no")
+			}
+			return nil, nil
+		}})),
+	}))
+	seq := r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{})
+	if _, errs := readAll(seq); len(errs) != 1 {
+		t.Fatalf("the run ended with %v", errs)
+	}
+	refuse = false
+	if _, errs := readAll(seq); len(errs) != 0 {
+		t.Fatalf("the second run ended with %v", errs)
+	}
+	now = now.Add(time.Minute)
+	if runs := known.Runs(schema.Session{App: "app", User: "u", ID: "s"}, now); len(runs) > 0 {
+		t.Errorf("%d runs are under way", len(runs))
+	}
 }

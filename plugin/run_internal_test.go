@@ -104,7 +104,10 @@ func TestRunsAreForgotten(t *testing.T) {
 	for i := range 1000 {
 		r := &Run{key: runKey{invocation: fmt.Sprint(i)}, ID: fmt.Sprint(i)}
 		r.rest(now)
-		abandoned := rs.add(r, now)
+		abandoned, replaced := rs.add(r, now)
+		if replaced != nil {
+			t.Fatalf("run %s takes the place of %s", r.ID, replaced.ID)
+		}
 		for _, old := range abandoned {
 			if !old.abandoned(now) || rs.get(old.key) != nil {
 				t.Fatalf("run %s is not abandoned or still under way", old.ID)

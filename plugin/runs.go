@@ -25,8 +25,10 @@ type runs struct {
 // run under way.
 const sweepEvery = time.Minute
 
-// add stores r and returns the runs that were abandoned, which it removes.
-func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run) {
+// add stores r and returns the runs that were abandoned, which it removes, and the one whose
+// place r takes, nil for none: a consumer that reads a run of ADK's a second time begins
+// another one with the same key.
+func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run, replaced *Run) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.m == nil {
@@ -42,8 +44,9 @@ func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run) {
 			}
 		}
 	}
+	replaced = rs.m[r.key]
 	rs.m[r.key] = r
-	return abandoned
+	return abandoned, replaced
 }
 
 // get returns the run of the key, nil when there is none or it is over.

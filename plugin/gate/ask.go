@@ -183,11 +183,16 @@ func (g *Gate) attach(ctx agent.InvocationContext, r *run, ev *session.Event) {
 	if ev.Content == nil {
 		return
 	}
+	var known []string
 	for _, p := range ev.Content.Parts {
 		if p == nil || p.FunctionCall == nil || !slices.Contains(ev.LongRunningToolIDs, p.FunctionCall.ID) {
 			continue
 		}
 		fc := p.FunctionCall
+		if slices.Contains(known, fc.ID) {
+			continue // as in the record: whoever answers the id answers its first request
+		}
+		known = append(known, fc.ID)
 		asking := r.AskedBy(ev.Content, fc)
 		r.mu.Lock()
 		c := r.asked[asking]

@@ -121,7 +121,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	passed := false
 	defer func() {
 		if !passed {
-			c.depart()
+			c.unlock()
 		}
 	}()
 	if err := ctx.Err(); err != nil {

@@ -30,16 +30,20 @@ func (g *Gate) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (_
 		err = g.takeInputs(ctx, r, msg)
 	}
 	switch {
-	case r == nil:
-		return nil, err
 	case err != nil:
-		g.rec.TurnAway(ctx, r, err)
+		if r != nil {
+			g.rec.TurnAway(ctx, r, err)
+		}
 		return nil, err
 	case broken != nil:
-		r.Skip()
+		// A check would go by a record that is not whole, so no answer is taken.
+		g.rec.Miss(r)
+	default:
+		g.answers(ctx, r, msg)
 	}
-	g.answers(ctx, r, msg)
-	g.rec.Rest(r)
+	if r != nil {
+		g.rec.Rest(r)
+	}
 	return nil, nil
 }
 
@@ -121,11 +125,9 @@ func (g *Gate) recordEnd(ctx agent.Context, t tool.Tool, args, result map[string
 			g.endPermit(ctx, own, args, err)
 		}
 		end = g.of(r).endOf(own, args)
-	}
-	c = g.rec.EndTool(ctx, r, c, bare(t), args, result, err, end)
-	if own != nil {
 		g.of(r).noteRefusal(own, args, err)
 	}
+	c = g.rec.EndTool(ctx, r, c, bare(t), args, result, err, end)
 	return r, c
 }
 

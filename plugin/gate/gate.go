@@ -24,7 +24,8 @@ const gateName = "contextgraph_gate"
 
 // Config says what a [Gate] guards.
 type Config struct {
-	// Recorder records the runs that the gate stands in. Required.
+	// Recorder records the runs that the gate stands in. Its Options.IsApproval has to name
+	// the rows of approvals. Required.
 	Recorder *plugin.Recorder
 	// Guard decides. Nil denies every guarded call.
 	Guard *safety.Guard
@@ -62,7 +63,7 @@ type Gate struct {
 	unguarded       unguarded
 	unwired         sync.Map // names of agent tools that a warning was given for
 
-	turns  turns
+	locks  sessionLocks
 	panics atomic.Uint64
 	closed atomic.Bool
 

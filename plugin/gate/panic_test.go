@@ -5,15 +5,23 @@ package gate_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
+	"time"
+
+	"google.golang.org/genai"
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // panicky is a log handler that fails.
@@ -39,6 +47,79 @@ func TestPanicOfTheLogCostsNoRun(t *testing.T) {
 			events := adktest.Run(t, newRunner(asks("root", adktest.CallsOnce(call("c1", "work", nil)), work), plugins(g)), "u", "s", adktest.UserText("go"))
 			if got := adktest.Responses(events, "work"); len(got) != 1 || got[0]["status"] != "blocked" {
 				t.Errorf("work answered %v, want one refusal", got)
+			}
+		})
+	}
+}
+
+// breaking is a sink that panics on rows of one type.
+type breaking struct {
+	memory
+	on string
+}
+
+func (b *breaking) Append(e schema.Event) bool {
+	if e.EventType == b.on {
+		panic("broken sink")
+	}
+	return b.memory.Append(e)
+}
+
+// inputAnswer is a message that answers an input.
+func inputAnswer() *genai.Content {
+	return &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{
+		ID: "i1", Name: workflow.WorkflowInputFunctionCallName, Response: m{"response": "yes"},
+	}}}}
+}
+
+// A message that answers a guarded input is refused also where its refusal cannot be recorded.
+func TestPanicWhileAMessageIsRefused(t *testing.T) {
+	for name, sink := range map[string]recorder.Sink{
+		"every row":        brokenSink{},
+		"the message":      &breaking{on: schema.UserMessageReceived},
+		"the beginning":    &breaking{on: schema.InvocationStarting},
+		"the end":          &breaking{on: schema.InvocationError},
+		"no row of a kind": &memory{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Inputs: []string{"review"}})
+			r := newRunner(asks("root", adktest.Says("hi")), plugins(g))
+			_, err := adktest.TryRun(t.Context(), r, "u", "s", inputAnswer())
+			var refusal *safety.Refusal
+			if !errors.As(err, &refusal) {
+				t.Errorf("the run ended with %v, want a refusal", err)
+			}
+		})
+	}
+}
+
+// A recorder that breaks down before it knows the run lost a step, unless the run is refused:
+// then there is none.
+func TestPanicBeforeTheRunIsKnown(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		msg     *genai.Content
+		refused bool
+	}{
+		{"a text", adktest.UserText("hi"), false},
+		{"an answer to an input", inputAnswer(), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var known underway.Register
+			broken := true
+			_, g := newGate(recorder.Config{Sink: &memory{}, Underway: &known, Now: func() time.Time {
+				if broken {
+					broken = false
+					panic("broken clock")
+				}
+				return time.Now()
+			}}, gate.Config{Guard: unusedGuard(), Inputs: []string{"review"}})
+			_, err := adktest.TryRun(t.Context(), newRunner(asks("root", adktest.Says("hi")), plugins(g)), "u", "s", tt.msg)
+			if broken || (err != nil) != tt.refused {
+				t.Errorf("the run ended with %v; the clock broke: %v", err, !broken)
+			}
+			if gaps := known.Gaps(); (len(gaps) == 0) != tt.refused {
+				t.Errorf("gaps %q", gaps)
 			}
 		})
 	}

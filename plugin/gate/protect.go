@@ -146,7 +146,7 @@ func (p *protected) Run(ctx agent.Context, args any) (map[string]any, error) {
 	}
 	// If the tool panics its approval stays in doubt: nobody knows whether the
 	// effect took place.
-	defer c.depart()
+	defer c.unlock()
 	result, err := p.run.Run(withPermit(ctx, c), frozen)
 	c.running.Store(false)
 	p.gate.finishPermit(ctx, c, err)

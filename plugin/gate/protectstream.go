@@ -72,7 +72,7 @@ func (p *protectedStream) RunStream(ctx agent.Context, args any) iter.Seq2[strin
 			return
 		}
 		// If the tool panics its approval stays in doubt, as with Run.
-		defer c.depart()
+		defer c.unlock()
 		var text strings.Builder
 		left := false
 		for chunk, cerr := range p.stream.RunStream(withPermit(ctx, c), frozen) {

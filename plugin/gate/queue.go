@@ -13,17 +13,17 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// turns let the approved calls of a session run one after the other. ADK runs those that
+// sessionLocks let the approved calls of a session run one after the other. ADK runs those that
 // one message approves side by side, and each would be checked in a world that the others
 // are about to change.
-type turns struct {
+type sessionLocks struct {
 	mu   sync.Mutex
 	busy map[schema.Session]chan struct{} // closed when the call ahead has ended
 }
 
-// take waits until no other call of the session has its turn, or ctx ends. waits is
+// lock waits until no other call of the session has its turn, or ctx ends. waits is
 // called once if one has. release, which may be repeated, ends the turn.
-func (l *turns) take(ctx context.Context, s schema.Session, waits func()) (release func(), err error) {
+func (l *sessionLocks) lock(ctx context.Context, s schema.Session, waits func()) (release func(), err error) {
 	for {
 		l.mu.Lock()
 		ahead := l.busy[s]
@@ -56,30 +56,29 @@ func (l *turns) take(ctx context.Context, s schema.Session, waits func()) (relea
 }
 
 // queue has an approved call wait for its turn in the session. It returns why the call
-// does not run; nil gives it the turn, until depart.
+// does not run; nil gives it the turn, until unlock.
 func (g *Gate) queue(ctx context.Context, r *run, c *call) (denial map[string]any) {
-	wctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	wctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	release, err := g.turns.take(wctx, r.Session, func() {
+	release, err := g.locks.lock(wctx, r.Session, func() {
 		g.log.Info("contextgraph: an approved call waits until another one of its session has ended, to be checked after it", "tool", c.Name, "session", r.Session.ID)
 	})
 	switch {
 	case err == nil:
 		r.mu.Lock()
-		over := r.over
 		c.release = release
 		r.mu.Unlock()
-		if over { // which looked for calls with a turn before
-			c.depart()
+		if r.Over() { // which may have looked for calls with a turn before
+			c.unlock()
 			return g.deny(c, c.Name, safety.CodeCanceled, "the run has ended")
 		}
 		return nil
 	case ctx.Err() != nil:
 		return g.deny(c, c.Name, safety.CodeCanceled, "the run has ended: "+ctx.Err().Error())
 	default:
-		return g.deny(c, c.Name, safety.CodeCheckFailed, fmt.Sprintf("another approved call of this session has not ended within %v, and what it changes cannot be checked before; approve this one again when it has", turnTimeout))
+		return g.deny(c, c.Name, safety.CodeCheckFailed, fmt.Sprintf("another approved call of this session has not ended within %v, and what it changes cannot be checked before; approve this one again when it has", lockTimeout))
 	}
 }
 
-// turnTimeout is how long an approved call waits for another one.
-const turnTimeout = 2 * time.Minute
+// lockTimeout is how long an approved call waits for another one.
+const lockTimeout = 2 * time.Minute

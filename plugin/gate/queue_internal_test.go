@@ -5,6 +5,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestLaneOfASession(t *testing.T) {
 		if refused := g.queue(ctx, r, second); refused["reason"] != safety.CodeCanceled {
 			t.Errorf("a call whose client has gone: %v", refused)
 		}
-		second.depart() // it never had its turn
+		second.unlock() // it never had its turn
 
 		passed := make(chan map[string]any)
 		go func() { passed <- g.queue(t.Context(), r, second) }()
@@ -47,24 +48,69 @@ func TestLaneOfASession(t *testing.T) {
 			t.Error("two calls have their turn at once")
 		default:
 		}
-		first.depart()
+		first.unlock()
 		if refused := <-passed; refused != nil {
 			t.Errorf("no call is ahead: %v", refused)
 		}
-		first.depart() // again, which must not end the turn of another
+		first.unlock() // again, which must not end the turn of another
 		if refused := g.queue(t.Context(), r, first); refused == nil {
 			t.Error("two calls have their turn at once")
 		}
-		second.depart()
+		second.unlock()
 
-		// The end of a run ends the turns of its calls; one that comes later keeps none.
-		r.over = true
-		if refused := g.queue(t.Context(), r, first); refused["reason"] != safety.CodeCanceled {
+	})
+}
+
+// The end of a run ends the turns of its calls. One that comes later, also while the last rows
+// of the run are being written, keeps none.
+func TestTurnWhileTheRunEnds(t *testing.T) {
+	logger := slog.New(slog.DiscardHandler)
+	rec, err := plugin.New(plugin.Config{Sink: dropped{}, Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(Config{Recorder: rec, Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := schema.Session{App: "a", User: "u", ID: "s"}
+	begin := func(of *plugin.Run) (*run, *call) {
+		r := g.of(of)
+		return r, r.call(&plugin.Call{Name: "buy"})
+	}
+	late := func(r *run) {
+		c := r.call(&plugin.Call{Name: "buy"})
+		if refused := g.queue(t.Context(), r, c); refused["reason"] != safety.CodeCanceled {
 			t.Errorf("a call of a run that is over: %v", refused)
+			c.unlock()
 		}
-		r.over = false
-		if refused := g.queue(t.Context(), r, second); refused != nil {
+	}
+	other, next := begin(rec.NoRun(session))
+	goesOn := func() {
+		if refused := g.queue(t.Context(), other, next); refused != nil {
 			t.Errorf("no call is ahead: %v", refused)
 		}
+		next.unlock()
+	}
+
+	r, c := begin(rec.NoRun(session))
+	if refused := g.queue(t.Context(), r, c); refused != nil {
+		t.Fatalf("no call is ahead: %v", refused)
+	}
+	rec.TurnAway(t.Context(), r.Run, errors.New("over"))
+	goesOn()
+	late(r)
+	goesOn()
+
+	ending, told := rec.NoRun(session), false
+	ending.AtEnd(func(context.Context, error, bool) { // the gate is told later
+		told = true
+		late(g.of(ending))
+		goesOn()
 	})
+	_, _ = begin(ending)
+	rec.TurnAway(t.Context(), ending, errors.New("over"))
+	if !told {
+		t.Error("the end was not told")
+	}
 }

@@ -48,8 +48,6 @@ type run struct {
 	// inputs are the guarded inputs that the message of the run brought. Their permits are
 	// used up.
 	inputs []*input
-	// over says that the record of the run has ended.
-	over bool
 }
 
 // call is what the gate knows of one call of a tool.
@@ -154,7 +152,7 @@ func (g *Gate) forget(r *plugin.Run, c *plugin.Call) {
 	in := g.of(r)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	own.depart()
+	own.unlock()
 	delete(in.calls, c)
 }
 
@@ -170,10 +168,9 @@ func (r *run) answerTo(call string) (answered, bool) {
 // up their turns, and the inputs that let the run begin have come to their end.
 func (g *Gate) end(ctx context.Context, r *run, err error, unfinished bool) {
 	r.mu.Lock()
-	r.over = true
 	for _, c := range r.calls {
 		if !c.running.Load() {
-			c.depart()
+			c.unlock()
 		}
 	}
 	clear(r.calls)
@@ -208,8 +205,8 @@ type refused struct {
 	repeats int
 }
 
-// depart ends the turn of the call, if it has one.
-func (c *call) depart() {
+// unlock ends the turn of the call, if it has one.
+func (c *call) unlock() {
 	if c.release != nil {
 		c.release()
 	}
