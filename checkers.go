@@ -22,9 +22,10 @@ type Querier interface {
 
 // HTTPChecker returns the checker that cfg describes, for [WithChecker] and Config.CheckFuncs.
 // It is the one that a configuration file gets for checkers[].http, with the same defaults.
-// client sends the requests, for example with a certificate of its own; nil is a client over
-// [http.DefaultTransport]. A redirect is no answer, whatever the client says. What is wrong with cfg is reported all at
-// once, as [ConfigError]s that name the fields. The checker is safe for concurrent use.
+// The client sends the requests, for example with a certificate of its own. A nil client is
+// one over [http.DefaultTransport]. No client follows redirects: a redirect is no answer. All
+// mistakes in cfg are reported at once, as [ConfigError]s that name the fields. The checker is
+// safe for concurrent use.
 func HTTPChecker(client *http.Client, cfg HTTPCheckerConfig) (safety.Checker, error) {
 	p := newProblems("")
 	cfg.check(p, keyPath{code: "HTTPCheckerConfig"})

@@ -37,8 +37,8 @@ func cutRun(segment string) (name, run string) {
 	return segment, ""
 }
 
-// scopeKind tells the two things apart that isolate what an agent sees: the run of a
-// workflow node, whose path ends in name@run, and the call that delegated a task.
+// scopeKind names the kind of an isolation scope. Two things isolate an agent: the run of a
+// workflow node, with a path that ends in name@run, and the call that delegated a task.
 func scopeKind(scope string) string {
 	if strings.Contains(lastSegment(scope), "@") {
 		return "node_run"

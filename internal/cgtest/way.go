@@ -132,7 +132,7 @@ func AskingInside(o *Options) {
 	}
 }
 
-// Streamed makes a streaming tool, whose chunks are a JSON object.
+// Streamed makes a streaming tool. Its chunks together are a JSON object.
 func Streamed(cfg functiontool.Config) Option {
 	cfg.Name, cfg.Description = "buy", "buys a product"
 	return func(o *Options) {

@@ -22,8 +22,8 @@ type rule struct {
 	tests   bool   // is only for tests and for other rows like this; imports what it likes
 }
 
-// rules returns the table. What a row allows is imported today: an import that is gone is
-// taken out, so that its return is a decision.
+// rules returns the table. A row allows only imports that exist today. An import that is gone
+// leaves the table too, so that its return is a decision.
 func rules() []rule {
 	const (
 		adk     = "google.golang.org/adk"

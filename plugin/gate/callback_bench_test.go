@@ -84,8 +84,8 @@ func BenchmarkToolsOfARequest(b *testing.B) {
 	})
 }
 
-// guardedTools is a model request with n tools, of which all but one in five are behind
-// the gate: by name, by a pattern, by Protect, and an agent that runs as a tool.
+// guardedTools is a model request with n tools. Four in five are behind the gate: by name, by
+// a pattern, by Protect, and as an agent that runs as a tool.
 func guardedTools(n int) (*gate.Gate, *model.LLMRequest) {
 	_, g := newGate(recorder.Config{Sink: dropped{}}, gate.Config{Tools: []string{"buy_1", "buy_6", "provision_*", "[a-c]uy_?", "*_2"}})
 	req := &model.LLMRequest{Tools: make(map[string]any, n)}

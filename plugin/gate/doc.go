@@ -3,7 +3,7 @@
 
 // Package gate stands between an approved action and its effect. It asks for approvals, takes
 // their answers, and lets an approved call run once, on the arguments that were approved, after
-// a check of the world. What it cannot establish, it denies.
+// a check of the world. It denies every call about which it is not certain.
 //
 // It works on the record of package plugin, extends the recorder's callbacks, and asks the
 // recorder for four things: the run and the call that a context belongs to (look-up), a context

@@ -208,7 +208,7 @@ func (mk *market) decided(t testing.TB) safety.Decision {
 	return mk.decisions[0]
 }
 
-// guardedBy returns a runner of the agent behind the guard, whose rows are in the sink.
+// guardedBy returns a runner of the agent behind the guard. The sink gets the rows of its runs.
 func guardedBy(mk *market, cfg gate.Config, root func(*gate.Gate) agent.Agent) (*memory, *runner.Runner) {
 	sink := &memory{}
 	cfg.Guard = mk.guard()

@@ -19,7 +19,7 @@ const (
 	CodeUnsupported = "unsupported"  // this kind of tool cannot run behind the gate
 )
 
-// refusalOf returns the refusal of a tool, or an input, whose answer was not accepted.
+// refusalOf returns the refusal of a tool or an input by name. Its answer was not accepted.
 func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 	message := fmt.Sprintf("The answer to the approval request of %s was not accepted.", name)
 	switch outcome.Reason {
