@@ -114,6 +114,7 @@ func wired(t testing.TB, svc session.Service, cfg recorder.Config, root llmagent
 	if root.Name == "" {
 		root.Name = "root"
 	}
+	root.Mode = llmagent.ModeChat // ADK would else set it in the first run, without a lock
 	a, err := llmagent.New(root)
 	if err != nil {
 		t.Fatal(err)

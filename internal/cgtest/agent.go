@@ -79,10 +79,11 @@ func NewAgent(t testing.TB, cfg llmagent.Config) agent.Agent {
 	return a
 }
 
-// RootAgent returns an agent named root with the model and the tools.
+// RootAgent returns an agent named root with the model and the tools. Its mode is set: ADK would
+// else set it in the first run of a runner, without a lock.
 func RootAgent(t testing.TB, m model.LLM, tools ...tool.Tool) agent.Agent {
 	t.Helper()
-	return NewAgent(t, llmagent.Config{Name: "root", Model: m, Tools: tools})
+	return NewAgent(t, llmagent.Config{Mode: llmagent.ModeChat, Name: "root", Model: m, Tools: tools})
 }
 
 // NewPlugin returns a plugin.

@@ -197,7 +197,7 @@ func New(t testing.TB, opts ...Option) *Harness {
 	h.Tools, h.Toolsets = tools, toolsets
 	h.Model = &adktest.Model{Answer: o.Answer}
 	root, err := llmagent.New(llmagent.Config{
-		Name: "root", Model: h.Model, Instruction: "Buy what the user wants.",
+		Mode: llmagent.ModeChat, Name: "root", Model: h.Model, Instruction: "Buy what the user wants.",
 		Tools: tools, Toolsets: toolsets, BeforeToolCallbacks: o.BeforeTool,
 	})
 	if err != nil {

@@ -136,9 +136,10 @@ func diff(t testing.TB, what string, want, got any) {
 	}
 }
 
-// asks returns an agent with a model and tools.
+// asks returns an agent with a model and tools. Its mode is set: ADK would else set it in the
+// first run of a runner, without a lock.
 func asks(name string, mdl model.LLM, tools ...tool.Tool) agent.Agent {
-	return must(llmagent.New(llmagent.Config{Name: name, Description: name, Model: mdl, Tools: tools}))
+	return must(llmagent.New(llmagent.Config{Mode: llmagent.ModeChat, Name: name, Description: name, Model: mdl, Tools: tools}))
 }
 
 func call(id, name string, args m) *genai.FunctionCall {
