@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 func (d *decoder) bigquery(c *warehouse.Config) decodeFunc {

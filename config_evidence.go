@@ -11,6 +11,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The record and the gate meet here: what is left out of the record can be neither
@@ -40,27 +41,27 @@ func (c Config) checkGate(p *problems, root keyPath) {
 	if gate == "" {
 		return
 	}
-	record := root.field("record")
+	at := root.field("record")
 	var missing []string
-	for _, t := range schema.EventTypes() {
+	for _, t := range record.EventTypes() {
 		rows, content := schema.Evidence(t)
 		if !rows {
 			continue
 		}
 		if i := slices.Index(c.Record.Deny, t); i >= 0 {
-			p.add(record.field("deny").index(i), quote(t)+" cannot be denied while "+gate+" sets a gate: approvals rest on it",
+			p.add(at.field("deny").index(i), quote(t)+" cannot be denied while "+gate+" sets a gate: approvals rest on it",
 				"remove it from record.deny, or remove the gate ("+gate+")")
 		}
 		if len(c.Record.Allow) > 0 && !slices.Contains(c.Record.Allow, t) {
 			missing = append(missing, t)
 		}
 		if policy := c.Record.Content[t]; content && policy != "" && policy != cgplugin.ContentFull {
-			p.add(record.field("content").entry(t), quote(string(policy))+" is not possible while "+gate+" sets a gate: approvals rest on the content of "+t,
+			p.add(at.field("content").entry(t), quote(string(policy))+" is not possible while "+gate+" sets a gate: approvals rest on the content of "+t,
 				"write full, or remove the gate ("+gate+")")
 		}
 	}
 	if len(missing) > 0 {
-		p.add(record.field("allow"), "leaves out "+strings.Join(missing, ", ")+", which cannot be while "+gate+" sets a gate: approvals rest on them",
+		p.add(at.field("allow"), "leaves out "+strings.Join(missing, ", ")+", which cannot be while "+gate+" sets a gate: approvals rest on them",
 			"add them to record.allow, or remove the gate ("+gate+")")
 	}
 }
@@ -83,16 +84,16 @@ func (c *RecordConfig) hides(eventType string) string {
 
 // unread says which rules can never find anything.
 func (c Config) unread() []string {
-	types := schema.EventTypes()
+	types := record.EventTypes()
 	var out []string
 	for _, e := range c.Extract {
 		event := e.Event
 		switch {
 		case event != "":
 		case e.In == graphsync.InResult:
-			event = schema.ToolCompleted
+			event = record.ToolCompleted
 		default:
-			event = schema.ToolStarting
+			event = record.ToolStarting
 		}
 		if !slices.Contains(types, event) {
 			w := fmt.Sprintf("rule %q reads events of type %q, which are never recorded: it finds nothing", e.Name, event)

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
 // JournalConfig says where and how often events are written to disk, what a crash

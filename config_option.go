@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 // Option changes a Config in code. What code sets wins over the environment and

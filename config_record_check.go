@@ -16,9 +16,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 const (
@@ -115,7 +116,7 @@ func names(p *problems, k keyPath, list []string, what string, also func(keyPath
 
 // eventType reports a text that is not the type of an event.
 func eventType(p *problems, k keyPath, s string) {
-	types := schema.EventTypes()
+	types := record.EventTypes()
 	if slices.Contains(types, s) {
 		return
 	}

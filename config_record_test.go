@@ -18,9 +18,9 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestStorageDefaults(t *testing.T) {
@@ -112,7 +112,7 @@ func TestValidateStorage(t *testing.T) {
 			Artifacts: ArtifactsConfig{Store: "a\n", Connection: "us.a", MaxBytes: -1, QueueBytes: 1},
 		},
 	}
-	known := strings.Join(schema.EventTypes(), ", ")
+	known := strings.Join(record.EventTypes(), ", ")
 	want := strings.Split(`contextgraph: configuration:
 Config.Record.MaxRow: 9000001 bytes is too large; write at most 9MB
 Config.Record.MaxString: -1 byte is negative; write at least 100 bytes, or leave it out for the default
@@ -231,7 +231,7 @@ func TestGate(t *testing.T) {
 				}
 			}
 			gated := test.enforced != ""
-			for _, event := range schema.EventTypes() {
+			for _, event := range record.EventTypes() {
 				fixed := slices.Contains(always, event)
 				rests := gated && slices.Contains(evidence, event)
 				check(RecordConfig{Deny: []string{event}}, "Config.Record.Deny[0]", fixed || rests, rests)

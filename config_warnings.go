@@ -11,7 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -182,7 +182,7 @@ func (c Config) shown() map[string]map[string]bool {
 }
 
 // shows reports whether what the rule finds was looked up, and is not only named.
-func (c *ExtractConfig) shows() bool { return c.readsResult() || c.Event == schema.ToolCompleted }
+func (c *ExtractConfig) shows() bool { return c.readsResult() || c.Event == record.ToolCompleted }
 
 // requires reports whether what a rule finds has to be unchanged.
 func (g GuardConfig) requires(e ExtractConfig) bool {

@@ -26,14 +26,15 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/offload"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/offload"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 // ErrDisabled is returned by what needs the journal while recording is off.
@@ -45,7 +46,7 @@ type Session = safety.Session
 
 // Event is one row of agent_events, as [journal.Journal.Events] and
 // [graphsync.Graph.Trace] return it.
-type Event = schema.Event
+type Event = record.Event
 
 // Instance is contextgraph at work: the plugins, the gate and the journal they
 // share. One Instance serves any number of runners of a process. Its methods are

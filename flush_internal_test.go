@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/offload"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/offload"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // behind is a store that takes no part before rows are stored.
@@ -50,7 +50,7 @@ func TestFlushBringsRowsToDiskBesideAStoreThatHangs(t *testing.T) {
 	if _, ok := parts.Put("2026-07-31/t/p", "text/plain", []byte("part")); !ok {
 		t.Fatal("the part was refused")
 	}
-	if !j.Append(schema.Event{EventID: "e", EventType: schema.StateDelta, Status: schema.StatusOK}) {
+	if !j.Append(record.Event{EventID: "e", EventType: record.StateDelta, Status: record.StatusOK}) {
 		t.Fatal("the row was refused")
 	}
 	if err := in.Flush(t.Context()); err != nil {

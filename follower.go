@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
-	"github.com/adk-contextgraph/contextgraph/journal"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A session that cannot be extracted from keeps no other from it, and is not tried again
@@ -27,8 +27,8 @@ func TestFollowerGoesOnBehindAFailure(t *testing.T) {
 	}()
 	row := func(session, content, child string) {
 		t.Helper()
-		e := schema.Event{
-			EventID: fmt.Sprint(session, content), EventType: schema.ToolCompleted, Status: schema.StatusOK, Timestamp: 1,
+		e := record.Event{
+			EventID: fmt.Sprint(session, content), EventType: record.ToolCompleted, Status: record.StatusOK, Timestamp: 1,
 			AppName: "a", UserID: "u", SessionID: session, RunID: "r", RunSeq: 1, Content: []byte(content),
 		}
 		if child != "" {

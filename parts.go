@@ -9,9 +9,9 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/offload"
-	"github.com/adk-contextgraph/contextgraph/offload/gcs"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/offload"
+	"github.com/adk-contextgraph/contextgraph/internal/offload/gcs"
 )
 
 // openParts opens the store for large and binary parts, nil when it is off.

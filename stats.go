@@ -12,11 +12,11 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/offload"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/offload"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 // Stats is a snapshot of what an Instance did since it was opened. Nothing is lost

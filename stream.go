@@ -11,17 +11,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // errNoClient is returned by Open for a configuration that names a dataset in a program
 // that has no client for it.
 var errNoClient = errors.New("contextgraph: the configuration names a BigQuery dataset, and the program has no client for it: " +
-	"import github.com/adk-contextgraph/contextgraph/warehouse/bigquery and give contextgraph.WithWarehouse(bigquery.Open), " +
+	"import github.com/adk-contextgraph/contextgraph/internal/bigquery and give contextgraph.WithWarehouse(bigquery.Open), " +
 	"or remove the section bigquery")
 
 // connect opens the connection to the dataset of the configuration, if it names one.
@@ -62,7 +63,7 @@ type streamed struct {
 }
 
 // Append implements the sink of the recorder. It never waits.
-func (s streamed) Append(e schema.Event) bool {
+func (s streamed) Append(e record.Event) bool {
 	ok := s.Journal.Append(e)
 	if schema.IsApproval(e.EventType) {
 		s.to.Sync(e.Session())

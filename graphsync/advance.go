@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Evidence extracts what the rows of sessions show, each row once, and selects what a
@@ -43,25 +43,25 @@ var errNested = fmt.Errorf("agents run as tools more than %d deep", maxNested)
 
 // CatchUp extracts the stored rows of a session that were not extracted. A row that cannot
 // be read is no error: the progress counts it.
-func (ev *Evidence) CatchUp(ctx context.Context, s schema.Session) error {
+func (ev *Evidence) CatchUp(ctx context.Context, s record.Session) error {
 	return ev.extractAll(ctx, s, false)
 }
 
 // Follow is CatchUp for whoever extracts before anybody asks. Where other rules extracted
 // last it does nothing: another process that goes by them would only take it back, and the
 // two would go on like that.
-func (ev *Evidence) Follow(ctx context.Context, s schema.Session) error {
+func (ev *Evidence) Follow(ctx context.Context, s record.Session) error {
 	return ev.extractAll(ctx, s, true)
 }
 
-func (ev *Evidence) extractAll(ctx context.Context, s schema.Session, yield bool) error {
+func (ev *Evidence) extractAll(ctx context.Context, s record.Session, yield bool) error {
 	if err := ev.catchUp(ctx, s, 0, yield); err != nil {
 		return fmt.Errorf("extract the rows of session %s: %w", s.ID, err)
 	}
 	return nil
 }
 
-func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int, yield bool) error {
+func (ev *Evidence) catchUp(ctx context.Context, s record.Session, depth int, yield bool) error {
 	if depth > maxNested {
 		return errNested
 	}
@@ -72,7 +72,7 @@ func (ev *Evidence) catchUp(ctx context.Context, s schema.Session, depth int, yi
 		}
 		defer release()
 	}
-	begun := make(map[string]*schema.Event)
+	begun := make(map[string]*record.Event)
 	for anew := 0; ; {
 		b := &batch{ev: ev, session: s, begun: begun}
 		if err := ev.store.View(ctx, s, b.read); err != nil {
@@ -123,15 +123,15 @@ func pause(ctx context.Context, times int) error {
 // batch makes an [Advance] from the next rows of a session.
 type batch struct {
 	ev      *Evidence
-	session schema.Session
+	session record.Session
 	reader  EvidenceReader
-	rows    []schema.Event
+	rows    []record.Event
 	out     Advance
 	// anew says that other rules extracted what is stored.
 	anew bool
 	// begun are the rows that began calls, by the key of their span, for rows that do not
 	// name theirs. children is what agents that ran as tools rest on, by the row of the tool.
-	begun    map[string]*schema.Event
+	begun    map[string]*record.Event
 	children map[string]basisOfChild
 	runs     map[string]*Run
 }
@@ -157,7 +157,7 @@ func (b *batch) nested(ctx context.Context, depth int) error {
 	b.children = make(map[string]basisOfChild)
 	for i := range b.rows {
 		e := &b.rows[i]
-		if e.EventType != schema.ToolCompleted {
+		if e.EventType != record.ToolCompleted {
 			continue
 		}
 		child, ok := childSession(e)
@@ -190,26 +190,26 @@ func (b *batch) build(r EvidenceReader) error {
 }
 
 // row adds one row.
-func (b *batch) row(e *schema.Event) error {
+func (b *batch) row(e *record.Event) error {
 	p := &b.out.To
 	p.Watermark, p.Rows = e.Seq, p.Rows+1
 	b.run(e)
 	attrs := evidenceAttributes(e.Attributes)
 	var result *Result
 	switch e.EventType {
-	case schema.ToolStarting:
+	case record.ToolStarting:
 		b.begun[RowNodeKey(e)] = e
-	case schema.LLMResponse:
+	case record.LLMResponse:
 		if !attrs.ADK.Partial {
 			if err := b.modelCall(e, attrs); err != nil {
 				return err
 			}
 		}
-	case schema.AgentResponse:
+	case record.AgentResponse:
 		if attrs.ADK.AnswerOf != "" && attrs.ADK.SourceEventID != "" {
 			b.out.Names["e:"+attrs.ADK.SourceEventID] = attrs.ADK.AnswerOf
 		}
-	case schema.ToolResultRewritten:
+	case record.ToolResultRewritten:
 		if i, known := slices.BinarySearch(p.Rewritten, toolName(e.Content)); !known {
 			p.Rewritten = slices.Insert(slices.Clip(p.Rewritten), i, toolName(e.Content))
 		}
@@ -228,7 +228,7 @@ func (b *batch) row(e *schema.Event) error {
 	}
 	read, err := b.ev.extract.row(e, start)
 	// The calls that an answer asks for tie what tools found to what came before.
-	if e.IsTruncated && (read.relevant || e.EventType == schema.LLMResponse) {
+	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
 		p.Truncated++
 	}
 	if err != nil {
@@ -271,7 +271,7 @@ func (b *batch) see(s Sighting, result *Result) {
 }
 
 // run counts the row for its run.
-func (b *batch) run(e *schema.Event) {
+func (b *batch) run(e *record.Event) {
 	if e.RunID == "" {
 		return
 	}
@@ -287,7 +287,7 @@ func (b *batch) run(e *schema.Event) {
 }
 
 // result adds the result that a row brings.
-func (b *batch) result(e *schema.Event, attrs rowEvidence, start *schema.Event) *Result {
+func (b *batch) result(e *record.Event, attrs rowEvidence, start *record.Event) *Result {
 	b.out.To.Results++
 	r := Result{
 		Number: b.out.To.Results, Row: e.Seq, EventID: e.EventID, RunID: e.RunID,
@@ -296,9 +296,9 @@ func (b *batch) result(e *schema.Event, attrs rowEvidence, start *schema.Event) 
 	switch {
 	case start != nil:
 		r.Start = start.Seq
-	case e.EventType == schema.HITLInputRequestCompleted:
+	case e.EventType == record.HITLInputRequestCompleted:
 		r.Start = e.Seq // a person said it there and then
-	case e.EventType == schema.NodeOutput:
+	case e.EventType == record.NodeOutput:
 		r.Start = b.firstOf(e) // a node began after its run
 	}
 	b.out.Results = append(b.out.Results, r)
@@ -306,7 +306,7 @@ func (b *batch) result(e *schema.Event, attrs rowEvidence, start *schema.Event) 
 }
 
 // firstOf returns the number of the first row of the run of e.
-func (b *batch) firstOf(e *schema.Event) int64 {
+func (b *batch) firstOf(e *record.Event) int64 {
 	if first, err := b.reader.FirstOfRun(e.RunID); err == nil && first > 0 {
 		return first
 	}
@@ -318,15 +318,15 @@ func (b *batch) firstOf(e *schema.Event) int64 {
 
 // started returns the row that began the call which e ends; nil where the record does not
 // say it.
-func (b *batch) started(e *schema.Event, attrs rowEvidence) (*schema.Event, error) {
-	if e.EventType != schema.ToolCompleted && e.EventType != schema.ToolError {
+func (b *batch) started(e *record.Event, attrs rowEvidence) (*record.Event, error) {
+	if e.EventType != record.ToolCompleted && e.EventType != record.ToolError {
 		return nil, nil
 	}
 	if attrs.ADK.Started == "" {
 		return b.begun[RowNodeKey(e)], nil
 	}
-	begun := func(o *schema.Event) bool { return o.EventType == schema.ToolStarting && o.Seq < e.Seq }
-	if i := slices.IndexFunc(b.rows, func(o schema.Event) bool { return o.EventID == attrs.ADK.Started }); i >= 0 {
+	begun := func(o *record.Event) bool { return o.EventType == record.ToolStarting && o.Seq < e.Seq }
+	if i := slices.IndexFunc(b.rows, func(o record.Event) bool { return o.EventID == attrs.ADK.Started }); i >= 0 {
 		if begun(&b.rows[i]) {
 			return &b.rows[i], nil
 		}
@@ -361,13 +361,13 @@ func (b *batch) rewritten(eventID, digest string) {
 }
 
 // finished gives the entities of a row their place, each type and value once.
-func finished(e *schema.Event, found []entity.Entity) []entity.Entity {
+func finished(e *record.Event, found []entity.Entity) []entity.Entity {
 	return mergeRow(placed(e, found))
 }
 
 // bySource is finished, but keeps apart what different sources say: of a result that models
 // read otherwise only what the tool declared is a reading.
-func bySource(e *schema.Event, found []entity.Entity) (out []entity.Entity) {
+func bySource(e *record.Event, found []entity.Entity) (out []entity.Entity) {
 	found = placed(e, found)
 	for len(found) > 0 {
 		source := found[0].Source
@@ -384,7 +384,7 @@ func bySource(e *schema.Event, found []entity.Entity) (out []entity.Entity) {
 	return out
 }
 
-func placed(e *schema.Event, found []entity.Entity) []entity.Entity {
+func placed(e *record.Event, found []entity.Entity) []entity.Entity {
 	node := RowNodeKey(e)
 	for i := range found {
 		en := &found[i]

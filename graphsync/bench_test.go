@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // thousandSpans is a session of 100 turns, each with a tool that finds entities,
@@ -98,7 +98,7 @@ func benchmarkSync(b *testing.B, r *recorder) {
 		b.Fatal(err)
 	}
 	defer func() { _ = j.Close(context.Background()) }()
-	record := func(rows []schema.Event) {
+	record := func(rows []record.Event) {
 		for _, e := range rows {
 			if e.Seq = 0; !j.Append(e) {
 				b.Fatal("row refused")
@@ -175,7 +175,7 @@ func BenchmarkSelectAlternatives(b *testing.B) {
 					if last != "" {
 						read["base"] = "r:" + last
 					}
-					last = r.add(schema.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.read": read}).EventID
+					last = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.read": read}).EventID
 				}
 				for _, e := range r.rows {
 					if e.Seq = 0; !j.Append(e) {

@@ -7,24 +7,24 @@ import (
 	"context"
 	"sync"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // busy holds the sessions that a call works on. The zero value holds none.
 type busy struct {
 	mu       sync.Mutex
-	sessions map[schema.Session]chan struct{}
+	sessions map[record.Session]chan struct{}
 }
 
 // acquire waits until no other call works on the session, or until ctx is done.
-func (b *busy) acquire(ctx context.Context, s schema.Session) (release func(), err error) {
+func (b *busy) acquire(ctx context.Context, s record.Session) (release func(), err error) {
 	for {
 		b.mu.Lock()
 		other, taken := b.sessions[s]
 		if !taken {
 			mine := make(chan struct{})
 			if b.sessions == nil {
-				b.sessions = make(map[schema.Session]chan struct{})
+				b.sessions = make(map[record.Session]chan struct{})
 			}
 			b.sessions[s] = mine
 			b.mu.Unlock()

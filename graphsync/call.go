@@ -13,6 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Call is a call of a tool as the record has it.
@@ -38,7 +39,7 @@ type Source struct {
 // Sources returns the calls whose results gave the readings of e that count, as
 // [Evidence.Select] returns it: for each attribute the latest. The error names what no
 // result of a tool in this session gave.
-func (ev *Evidence) Sources(ctx context.Context, s schema.Session, e entity.Canonical) (out []Source, err error) {
+func (ev *Evidence) Sources(ctx context.Context, s record.Session, e entity.Canonical) (out []Source, err error) {
 	err = ev.store.View(ctx, s, func(r EvidenceReader) error {
 		given := make(map[string]*Source) // by event
 		for _, name := range sortedKeys(e.Attributes) {
@@ -88,7 +89,7 @@ func latestReading(e entity.Canonical, name string) (eventID string) {
 // is to be repeated. It may be superseded; what it gives is the present all the same.
 func lookUp(r EvidenceReader, key, attribute, eventID string) (string, error) {
 	row, ok, err := r.Row(eventID)
-	if err != nil || !ok || row.EventType != schema.ToolError {
+	if err != nil || !ok || row.EventType != record.ToolError {
 		return eventID, err
 	}
 	if attribute == entity.Exists {
@@ -102,7 +103,7 @@ func lookUp(r EvidenceReader, key, attribute, eventID string) (string, error) {
 		for _, s := range list {
 			if row, ok, err := r.Row(s.EventID); err != nil {
 				return "", err
-			} else if ok && row.EventType == schema.ToolCompleted {
+			} else if ok && row.EventType == record.ToolCompleted {
 				return s.EventID, nil
 			}
 		}
@@ -113,7 +114,7 @@ func lookUp(r EvidenceReader, key, attribute, eventID string) (string, error) {
 }
 
 // callOf reads the call that the row with an event id ended.
-func callOf(r EvidenceReader, s schema.Session, eventID string) (Call, error) {
+func callOf(r EvidenceReader, s record.Session, eventID string) (Call, error) {
 	ended, ok, err := r.Row(eventID)
 	switch {
 	case err != nil:
@@ -122,21 +123,21 @@ func callOf(r EvidenceReader, s schema.Session, eventID string) (Call, error) {
 		return Call{}, errors.New("was seen in a row that the record does not have")
 	case ended.Session() != s:
 		return Call{}, errors.New("was seen by an agent that ran as a tool, in a session of its own")
-	case ended.EventType != schema.ToolCompleted && ended.EventType != schema.ToolError:
+	case ended.EventType != record.ToolCompleted && ended.EventType != record.ToolError:
 		return Call{}, fmt.Errorf("was seen in a row of type %s, not in the result of a tool", ended.EventType)
 	}
 	started, ok, err := r.Row(evidenceAttributes(ended.Attributes).ADK.Started)
 	if err != nil {
 		return Call{}, err
 	}
-	if !ok || started.EventType != schema.ToolStarting || started.Session() != s {
+	if !ok || started.EventType != record.ToolStarting || started.Session() != s {
 		return Call{Node: RowNodeKey(&ended), Problem: "the record does not have its beginning"}, nil
 	}
 	return readCall(&started, &ended), nil
 }
 
 // readCall reads a call from the rows that began and ended it.
-func readCall(started, ended *schema.Event) Call {
+func readCall(started, ended *record.Event) Call {
 	out := Call{Node: RowNodeKey(started), Agent: started.Agent}
 	var content struct {
 		Tool string         `json:"tool"`
@@ -170,7 +171,7 @@ type replayAttributes struct {
 	State  map[string]json.RawMessage `json:"state"`
 }
 
-func replayOf(row *schema.Event) (replayAttributes, error) {
+func replayOf(row *record.Event) (replayAttributes, error) {
 	var attributes struct {
 		ADK replayAttributes `json:"adk"`
 	}
@@ -184,7 +185,7 @@ func replayOf(row *schema.Event) (replayAttributes, error) {
 // Found returns what the rules and the declarations find in one row, by the
 // [entity.Entity.Identity]: the row of a call that was repeated is read as that of the
 // first one was. A row that fails is an error.
-func (x *Extractor) Found(row schema.Event) (map[string]entity.Entity, error) {
+func (x *Extractor) Found(row record.Event) (map[string]entity.Entity, error) {
 	read, err := x.row(&row, nil)
 	if err != nil {
 		return nil, &RowError{EventID: row.EventID, TechNode: RowNodeKey(&row), Rule: read.rule, Err: err}

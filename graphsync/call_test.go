@@ -13,12 +13,13 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // ready records a call of a tool that can be repeated.
 func (r *recorder) ready(span, call string, args, result any) {
 	id, tool, _ := strings.Cut(call, "=")
-	started := r.add(schema.ToolStarting, "planner", span, "P", m{"tool": tool, "args": args},
+	started := r.add(record.ToolStarting, "planner", span, "P", m{"tool": tool, "args": args},
 		m{"call_id": id, "adk.replay": schema.ReplayReady}).EventID
 	r.end(span, "P", call, result, m{"adk.started": started})
 }
@@ -26,7 +27,7 @@ func (r *recorder) ready(span, call string, args, result any) {
 // seen returns what a session shows, by value, and the evidence.
 func (r *recorder) seen(rules []graphsync.Rule) (map[string]entity.Canonical, *graphsync.Evidence) {
 	r.t.Helper()
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(r.t, rules))
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}}), compile(r.t, rules))
 	sel, err := ev.Select(r.t.Context(), testSession, graphsync.Decision{}, nil, nil)
 	if err != nil {
 		r.t.Fatal(err)
@@ -42,8 +43,8 @@ func callRules() []graphsync.Rule {
 	return append(adRules(), graphsync.Rule{
 		Name: "reach", Tool: "query_reach", Type: "Product", Value: "$.name",
 		Attributes: map[string]graphsync.AttributeRule{"reach": {Path: "$.reach", Kind: entity.KindNumber}},
-	}, graphsync.Rule{Name: "said", In: graphsync.InContent, Event: schema.UserMessageReceived, Type: "Brief", Value: "$.text_summary"},
-		graphsync.Rule{Name: "node", In: graphsync.InContent, Event: schema.NodeOutput, Type: "Node", Value: "$.name"})
+	}, graphsync.Rule{Name: "said", In: graphsync.InContent, Event: record.UserMessageReceived, Type: "Brief", Value: "$.text_summary"},
+		graphsync.Rule{Name: "node", In: graphsync.InContent, Event: record.NodeOutput, Type: "Node", Value: "$.name"})
 }
 
 func TestCallsOfAnEntity(t *testing.T) {
@@ -53,7 +54,7 @@ func TestCallsOfAnEntity(t *testing.T) {
 	r.ready("T2", "c2=query_ad_inventory", m{"page": 2}, placements("Reels"))
 	r.ready("T3", "c3=query_reach", m{"id": "Reels"}, m{"name": "Reels", "reach": 7})
 	r.ready("T4", "c4=query_audience", m{}, m{"audience": "Runners"})
-	r.add(schema.NodeOutput, "root", "N", "R", m{"name": "Scout"}, m{"adk.node": m{"path": "wf/find@1"}})
+	r.add(record.NodeOutput, "root", "N", "R", m{"name": "Scout"}, m{"adk.node": m{"path": "wf/find@1"}})
 	seen, ev := r.seen(callRules())
 
 	source := func(span, id, tool string, args m, attributes ...string) graphsync.Source {
@@ -98,7 +99,7 @@ func TestCallBehindARefusal(t *testing.T) {
 	r.turn("1", "R")
 	r.ready("T1", "c1=query_ad_inventory", m{"page": 1}, placements("Reels"))
 	started := r.start("T2", "P", "c2=provision_campaign", m{"budget": 7})
-	r.add(schema.ToolError, "", "T2", "P", m{"tool": "provision_campaign", "args": m{"budget": 7}}, m{
+	r.add(record.ToolError, "", "T2", "P", m{"tool": "provision_campaign", "args": m{"budget": 7}}, m{
 		"call_id": "c2", "adk.started": started.EventID, "adk.drift": true,
 		"entities": []any{m{"type": "Product", "value": "Reels", "attributes": m{"price": m{"kind": "money", "value": "52000", "currency": "USD"}}}},
 	})
@@ -125,26 +126,26 @@ func byCall() cmp.Option {
 // Every reason why a call cannot be repeated is told.
 func TestCallProblems(t *testing.T) {
 	for name, test := range map[string]struct {
-		spoil func(r *recorder, started *schema.Event)
+		spoil func(r *recorder, started *record.Event)
 		want  string
 	}{
-		"none":           {func(*recorder, *schema.Event) {}, ""},
-		"not registered": {func(r *recorder, e *schema.Event) { e.Attributes = r.json(m{"adk": m{}}) }, "was not registered with Replayable"},
-		"redacted": {func(r *recorder, e *schema.Event) {
+		"none":           {func(*recorder, *record.Event) {}, ""},
+		"not registered": {func(r *recorder, e *record.Event) { e.Attributes = r.json(m{"adk": m{}}) }, "was not registered with Replayable"},
+		"redacted": {func(r *recorder, e *record.Event) {
 			e.Attributes = r.json(m{"adk": m{"replay": "its arguments were redacted"}})
 		}, "its arguments were redacted"},
-		"cut":           {func(_ *recorder, e *schema.Event) { e.IsTruncated = true }, "cut to a limit"},
-		"no attributes": {func(_ *recorder, e *schema.Event) { e.Attributes = []byte("x") }, "cannot be read"},
-		"changed later": {func(r *recorder, e *schema.Event) {
+		"cut":           {func(_ *recorder, e *record.Event) { e.IsTruncated = true }, "cut to a limit"},
+		"no attributes": {func(_ *recorder, e *record.Event) { e.Attributes = []byte("x") }, "cannot be read"},
+		"changed later": {func(r *recorder, e *record.Event) {
 			r.rows[len(r.rows)-1].Attributes = r.json(m{"adk": m{"started": e.EventID, "replay": "its arguments were changed"}})
 		}, "its arguments were changed"},
-		"no beginning": {func(_ *recorder, e *schema.Event) { e.EventType = schema.NodeOutput }, "does not have its beginning"},
+		"no beginning": {func(_ *recorder, e *record.Event) { e.EventType = record.NodeOutput }, "does not have its beginning"},
 	} {
 		r := &recorder{t: t}
 		r.turn("1", "R")
 		r.ready("T1", "c1=query_audience", m{}, m{"audience": "Runners"})
 		for i := range r.rows {
-			if r.rows[i].EventType == schema.ToolStarting {
+			if r.rows[i].EventType == record.ToolStarting {
 				test.spoil(r, &r.rows[i])
 			}
 		}

@@ -12,11 +12,11 @@ import (
 	"math"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // childSession returns the session of the agent that ran as the tool of a row.
-func childSession(e *schema.Event) (schema.Session, bool) {
+func childSession(e *record.Event) (record.Session, bool) {
 	var a struct {
 		ADK struct {
 			Child struct {
@@ -27,10 +27,10 @@ func childSession(e *schema.Event) (schema.Session, bool) {
 		} `json:"adk"`
 	}
 	if len(e.Attributes) == 0 || json.Unmarshal(e.Attributes, &a) != nil {
-		return schema.Session{}, false
+		return record.Session{}, false
 	}
 	c := a.ADK.Child
-	return schema.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
+	return record.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
 }
 
 // basisOfChild is what an agent that ran as a tool rests on, and what of its record nobody
@@ -44,7 +44,7 @@ type basisOfChild struct {
 
 // basisOfChild brings the session of an agent that ran as a tool up to date and takes what
 // it rests on.
-func (ev *Evidence) basisOfChild(ctx context.Context, child schema.Session, depth int) (basisOfChild, error) {
+func (ev *Evidence) basisOfChild(ctx context.Context, child record.Session, depth int) (basisOfChild, error) {
 	for {
 		if err := ev.catchUp(ctx, child, depth, false); err != nil {
 			return basisOfChild{}, err
@@ -60,7 +60,7 @@ func (ev *Evidence) basisOfChild(ctx context.Context, child schema.Session, dept
 	}
 }
 
-func (ev *Evidence) lookAtChild(r EvidenceReader, child schema.Session) (out basisOfChild, err error) {
+func (ev *Evidence) lookAtChild(r EvidenceReader, child record.Session) (out basisOfChild, err error) {
 	p, err := ev.upToDate(r)
 	if err != nil {
 		return out, err

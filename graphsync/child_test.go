@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Agents cannot run inside of each other. A record that says so is an error for all that ask,
 // and none of them waits for another.
 func TestSessionsThatNameEachOther(t *testing.T) {
-	source := rowsOf{rows: make(map[schema.Session][]schema.Event)}
-	session := func(i int) schema.Session { return schema.Session{App: "ads", User: "u", ID: fmt.Sprint("s", i%2)} }
+	source := rowsOf{rows: make(map[record.Session][]record.Event)}
+	session := func(i int) record.Session { return record.Session{App: "ads", User: "u", ID: fmt.Sprint("s", i%2)} }
 	for i := range 2 {
 		r := &recorder{t: t}
 		r.turn("r", "root")
@@ -45,7 +45,7 @@ func TestSessionsThatNameEachOther(t *testing.T) {
 func TestFollowGivesWayToOtherRules(t *testing.T) {
 	r := &recorder{t: t}
 	r.turn("r", "root")
-	store := graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}})
+	store := graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}})
 	rules, others := compile(t, adRules()), compile(t, priceRules())
 	version := func() (v string) {
 		err := store.View(t.Context(), testSession, func(r graphsync.EvidenceReader) error {

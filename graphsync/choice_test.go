@@ -13,7 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // choiceRules find products in lists, of which find has two, in the results of get, in what
@@ -25,7 +25,7 @@ func choiceRules() []graphsync.Rule {
 	more.Name, more.Each = "more", "$.more[*]"
 	got.Name, got.Tool, got.Alternatives = "got", "get", false
 	return append(rules, more, got,
-		graphsync.Rule{Name: "said", In: graphsync.InContent, Event: schema.UserMessageReceived, Type: "Product", Value: "$.name"},
+		graphsync.Rule{Name: "said", In: graphsync.InContent, Event: record.UserMessageReceived, Type: "Product", Value: "$.name"},
 		graphsync.Rule{Name: "asked", Tool: "get", In: graphsync.InArgs, Each: "$.of[*]", Type: "Product", Value: "$.name"},
 	)
 }
@@ -42,7 +42,7 @@ func buying(names ...string) graphsync.Decision {
 // choose selects by the choiceRules.
 func choose(t *testing.T, r *recorder, d graphsync.Decision, found []entity.Entity, excluded ...int64) graphsync.Selection {
 	t.Helper()
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{map[schema.Session][]schema.Event{testSession: r.rows}, found}), compile(t, choiceRules()))
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{map[record.Session][]record.Event{testSession: r.rows}, found}), compile(t, choiceRules()))
 	sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
 	if err != nil || sel.Progress.Failed > 0 {
 		t.Fatal(err, sel.Progress.Error)
@@ -59,23 +59,23 @@ func valuesOf(es []entity.Canonical) []string {
 }
 
 // tool records a call of a tool that ended well.
-func (r *recorder) tooled(name string, args, result any, attrs m) *schema.Event {
+func (r *recorder) tooled(name string, args, result any, attrs m) *record.Event {
 	span := fmt.Sprint("X", len(r.rows))
-	start := r.add(schema.ToolStarting, "", span, "A", m{"tool": name, "args": args}, nil)
+	start := r.add(record.ToolStarting, "", span, "A", m{"tool": name, "args": args}, nil)
 	all := m{"adk.started": start.EventID, "adk.result": "d" + span, "function_call_id": "c" + span}
 	for k, v := range attrs {
 		all[k] = v
 	}
-	return r.add(schema.ToolCompleted, "", span, "A", m{"tool": name, "result": result}, all)
+	return r.add(record.ToolCompleted, "", span, "A", m{"tool": name, "result": result}, all)
 }
 
 // failed records a call of a tool that failed, or that the gate refused, and what the row
 // declares.
-func (r *recorder) failed(name string, drift bool, value string) *schema.Event {
+func (r *recorder) failed(name string, drift bool, value string) *record.Event {
 	span := fmt.Sprint("X", len(r.rows))
-	r.add(schema.ToolStarting, "", span, "A", m{"tool": name, "args": m{}}, nil)
-	e := r.add(schema.ToolError, "", span, "A", m{"tool": name, "args": m{}}, m{"adk.drift": drift, "entities": []m{declares(value)}})
-	e.Status = schema.StatusError
+	r.add(record.ToolStarting, "", span, "A", m{"tool": name, "args": m{}}, nil)
+	e := r.add(record.ToolError, "", span, "A", m{"tool": name, "args": m{}}, m{"adk.drift": drift, "entities": []m{declares(value)}})
+	e.Status = record.StatusError
 	return e
 }
 
@@ -120,7 +120,7 @@ func TestNotChosen(t *testing.T) {
 			r.tooled("get", m{"of": []m{{"name": "b"}}}, items(item("c", 9)), nil)
 		}, []string{"a"}, []string{}, "asked 3"},
 		"a user": {func(r *recorder) {
-			r.add(schema.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
+			r.add(record.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
 			r.tooled("find", m{}, list, nil)
 		}, []string{"a"}, []string{"c"}, "said 1"},
 		"a tool declares it":        {func(r *recorder) { r.tooled("find", m{}, list, m{"entities": []m{declares("b")}}) }, []string{"a"}, []string{"c"}, " 2"},
@@ -134,14 +134,14 @@ func TestNotChosen(t *testing.T) {
 		"a rewritten result": {func(r *recorder) {
 			r.tooled("find", m{}, items(item("a", 40)), nil)
 			of := r.tooled("find", m{}, list, nil).EventID
-			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
 		}, []string{"a"}, []string{}, "found 4"},
 		"one that is rewritten later": {func(r *recorder) {
 			of := r.tooled("find", m{}, list, nil).EventID
 			for range 600 {
-				r.add(schema.StateDelta, "", "A", "", nil, nil)
+				r.add(record.StateDelta, "", "A", "", nil, nil)
 			}
-			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
 		}, []string{"a"}, []string{}, "found 2"},
 		"two groups in one row are one list": {func(r *recorder) {
 			r.tooled("find", m{}, m{"items": []m{item("a", 40), item("b", 9)}}, nil)
@@ -259,7 +259,7 @@ func TestNotChosenWithoutAttributes(t *testing.T) {
 	rules[0].Attributes = nil
 	r := &recorder{t: t, run: "1"}
 	r.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(t, rules))
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}}), compile(t, rules))
 	sel, err := ev.Select(t.Context(), testSession, buying("a"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +313,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 					}
 				}
 				if of := e.EventID; rewritten {
-					r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
+					r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "x"})
 				}
 			case 0:
 				list, names := entries()
@@ -323,7 +323,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 				}
 			case 1:
 				n := name()
-				all = append(all, sighting{r.add(schema.UserMessageReceived, "", "R", "", m{"name": n}, nil).Seq, "", n, false})
+				all = append(all, sighting{r.add(record.UserMessageReceived, "", "R", "", m{"name": n}, nil).Seq, "", n, false})
 			case 2:
 				n := name()
 				all = append(all, sighting{r.tooled("noop", m{}, m{}, m{"entities": []m{declares(n)}}).Seq, "", n, true})
@@ -396,7 +396,7 @@ func TestNotChosenIsWhatTheRuleSays(t *testing.T) {
 // What an agent that ran as a tool chose from is looked at in its own rows: all of them, and
 // not only those that its last step rests on.
 func TestNotChosenOfANestedSession(t *testing.T) {
-	child := schema.Session{App: "researcher", User: "u1", ID: "inner"}
+	child := record.Session{App: "researcher", User: "u1", ID: "inner"}
 	for name, test := range map[string]struct {
 		rows  func(c *recorder)
 		first func(r *recorder) // before the agent
@@ -408,7 +408,7 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 		"a model found another in it":        {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) }, found: "b"},
 		"a list that a later one supersedes": {rows: func(c *recorder) { c.find("c1", "d1", item("b", 8)); c.find("c2", "d2", item("a", 40), item("b", 9)) }},
 		"a user of the agent names it": {rows: func(c *recorder) {
-			c.add(schema.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
+			c.add(record.UserMessageReceived, "", "R", "", m{"name": "b"}, nil)
 			c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil)
 		}},
 		"an action of the agent names it": {rows: func(c *recorder) {
@@ -421,7 +421,7 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 			first: func(r *recorder) { r.tooled("find", m{}, items(item("a", 40)), nil) }},
 		"the result of the agent is rewritten": {rows: func(c *recorder) { c.tooled("find", m{}, items(item("a", 40), item("b", 9)), nil) },
 			own: func(r *recorder) {
-				r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "researcher"}, m{"adk.of": r.rows[len(r.rows)-1].EventID, "adk.result": "x"})
+				r.add(record.ToolResultRewritten, "", "", "", m{"tool": "researcher"}, m{"adk.of": r.rows[len(r.rows)-1].EventID, "adk.result": "x"})
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -440,13 +440,13 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 				test.first(r)
 			}
 			for range len(c.rows) - len(r.rows) {
-				r.add(schema.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
+				r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
 			}
 			r.tooled("researcher", m{}, m{"result": "a is fine"}, m{"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
 			if test.own != nil {
 				test.own(r)
 			}
-			source := foundIn{rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows, child: c.rows}}, child, nil}
+			source := foundIn{rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows, child: c.rows}}, child, nil}
 			if test.found != "" {
 				source.of = []entity.Entity{{Type: "Product", Value: test.found, Source: entity.SourceModel, Confidence: 1, EventID: c.rows[1].EventID}}
 			}
@@ -465,11 +465,11 @@ func TestNotChosenOfANestedSession(t *testing.T) {
 // foundIn is rowsOf with what a model found in one session.
 type foundIn struct {
 	rowsOf
-	session schema.Session
+	session record.Session
 	of      []entity.Entity
 }
 
-func (s foundIn) Entities(_ context.Context, key schema.Session) ([]entity.Entity, error) {
+func (s foundIn) Entities(_ context.Context, key record.Session) ([]entity.Entity, error) {
 	if key == s.session {
 		return s.of, nil
 	}

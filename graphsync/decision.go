@@ -8,7 +8,7 @@ import (
 	"errors"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // ErrMoved is returned by [EvidenceStore.Advance] when somebody else advanced the session in
@@ -99,7 +99,7 @@ type Choice struct {
 
 // Advance is what a batch of rows adds to the evidence of a session.
 type Advance struct {
-	Session schema.Session
+	Session record.Session
 	// From is the Watermark after which the batch begins, To the progress at its end. If To
 	// has another Version than the stored progress, From is 0 and the stored evidence of
 	// the session is removed first.
@@ -121,7 +121,7 @@ type Advance struct {
 	// earlier, Completed if either is, Expected the greater, Stored the sum.
 	Runs []Run
 	// Children are sessions of agents that ran as tools of this one.
-	Children []schema.Session
+	Children []record.Session
 }
 
 // EvidenceStore holds the evidence of sessions: what their rows show, each row extracted
@@ -130,7 +130,7 @@ type EvidenceStore interface {
 	// Flush returns when every row recorded before is stored.
 	Flush(ctx context.Context) error
 	// View calls f with the evidence of a session as it is at one moment.
-	View(ctx context.Context, s schema.Session, f func(EvidenceReader) error) error
+	View(ctx context.Context, s record.Session, f func(EvidenceReader) error) error
 	// Advance stores a, all of it or nothing. It returns [ErrMoved] if the Watermark of the
 	// session is not a.From, or if its Version is not a.To.Version while a.From is not 0.
 	Advance(ctx context.Context, a Advance) error
@@ -143,9 +143,9 @@ type EvidenceReader interface {
 	// LastRow returns the number of the last row of the session, 0 if it has none.
 	LastRow() (int64, error)
 	// Rows returns the rows after a number, in order, at most limit.
-	Rows(after int64, limit int) ([]schema.Event, error)
+	Rows(after int64, limit int) ([]record.Event, error)
 	// Row returns the row with an event id, also of another session; false if there is none.
-	Row(eventID string) (schema.Event, bool, error)
+	Row(eventID string) (record.Event, bool, error)
 	// Results returns the results with a call id and a digest, in order.
 	Results(callID, digest string) ([]Result, error)
 	// Result returns the result that a row brought; false if it brought none.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // evidence returns all that led to a decision, by type, then key.
@@ -72,7 +72,7 @@ func TestWhyOfALongRun(t *testing.T) {
 // stateRules find products in the state of an agent, whose span holds many rows.
 func stateRules() []graphsync.Rule {
 	return append(adRules(), graphsync.Rule{
-		Name: "state", In: graphsync.InContent, Event: schema.StateDelta, Each: "$.products[*]", Type: "Product", Value: "$.name",
+		Name: "state", In: graphsync.InContent, Event: record.StateDelta, Each: "$.products[*]", Type: "Product", Value: "$.name",
 		Attributes: map[string]graphsync.AttributeRule{
 			"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}, "status": {Path: "$.status", Optional: true},
 		},
@@ -85,15 +85,15 @@ func decidedBetween(t *testing.T) *recorder {
 	r := &recorder{t: t}
 	r.turn("1", "R")
 	r.agent("root", "A", "R")
-	r.add(schema.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 10, "status": "new"}}}, nil)
-	r.add(schema.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 40000}}}, nil)
+	r.add(record.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 10, "status": "new"}}}, nil)
+	r.add(record.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 40000}}}, nil)
 	r.llm("L", "A", "c=provision_campaign")
 	r.ask("T", "A", "c=provision_campaign", "H", "conf", m{"budget": 50000})
 	return r
 }
 
 func (r *recorder) after() {
-	r.add(schema.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 52000, "status": "gone"}, m{"name": "Later", "price": 1}}}, nil)
+	r.add(record.StateDelta, "root", "A", "R", m{"products": []any{m{"name": "Reels", "price": 52000, "status": "gone"}, m{"name": "Later", "price": 1}}}, nil)
 }
 
 // A row after the decision neither removes nor changes what the decision rests on,
@@ -208,7 +208,7 @@ func TestStoredValuesDoNotReplaceSightings(t *testing.T) {
 	r := decidedBetween(t)
 	r.after()
 	for i := range r.rows {
-		if r.rows[i].EventType == schema.StateDelta {
+		if r.rows[i].EventType == record.StateDelta {
 			r.rows[i].Content = []byte("cut off")
 			break
 		}

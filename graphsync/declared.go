@@ -10,7 +10,7 @@ import (
 	"fmt"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // declaration is one element of attributes.entities.
@@ -27,7 +27,7 @@ type declaration struct {
 // recorder wrote there when it refused a call for drift: the present values. An entity that
 // was declared before the tool failed, or before its call was refused, is no reading. It need
 // not agree with the present.
-func declaredEntities(e *schema.Event) (declared, told []entity.Entity, err error) {
+func declaredEntities(e *record.Event) (declared, told []entity.Entity, err error) {
 	if e.Attributes == nil {
 		return nil, nil, nil
 	}
@@ -51,7 +51,7 @@ func declaredEntities(e *schema.Event) (declared, told []entity.Entity, err erro
 		return nil, nil, fmt.Errorf("declared entities: %w", err)
 	}
 	source, n := entity.SourceDeclared, len(all)
-	if e.EventType == schema.ToolError {
+	if e.EventType == record.ToolError {
 		if source = entity.SourceClaim; row.ADK.Drift {
 			n = min(max(row.ADK.Declared, 0), n)
 		}

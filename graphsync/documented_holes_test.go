@@ -9,7 +9,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The tests in this file are named after ways in which a world-change check can approve
@@ -18,7 +18,7 @@ import (
 // Every type of event that there is can be read. A row of a type that nobody knows stands
 // in the graph, and is read like any other by a rule that names its type.
 func TestW15EveryEventTypeIsRead(t *testing.T) {
-	for _, typ := range append(schema.EventTypes(), "AGENT_RESUMED") {
+	for _, typ := range append(record.EventTypes(), "AGENT_RESUMED") {
 		r := &recorder{t: t, run: "1"}
 		r.add(typ, "root", "S", "", m{"offer": m{"name": "Reels"}}, nil)
 		x := compile(t, []graphsync.Rule{{Name: "offer", In: graphsync.InContent, Event: typ, Each: "$.offer", Type: "Product", Value: "$.name"}})
@@ -40,7 +40,7 @@ func TestW29AnEntityIsSeenInTheRowThatShowsIt(t *testing.T) {
 	r.llm("L", "R", "c=query_ad_inventory")
 	r.start("T", "R", "c=query_ad_inventory", m{"placement": "Reels"})
 	for range 50 { // what else happens while the tool works
-		r.add(schema.StateDelta, "root", "R", "", m{"tick": 1}, nil)
+		r.add(record.StateDelta, "root", "R", "", m{"tick": 1}, nil)
 	}
 	end := r.end("T", "R", "c=query_ad_inventory", placements("Reels"), nil)
 	seen, id, node := end.Timestamp, end.EventID, r.key("T")

@@ -11,10 +11,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/theory/jsonpath"
+
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/theory/jsonpath"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // RowError says why a row gave no entities.
@@ -72,19 +73,19 @@ type Extraction struct {
 // confidence is the greatest. Declarations, or matches of one rule, that contradict each
 // other are no one thing, and an error, except in the numbers of an action: those say how
 // many are wanted.
-func (x *Extractor) Extract(rows []schema.Event) Extraction {
+func (x *Extractor) Extract(rows []record.Event) Extraction {
 	var out Extraction
-	begun := make(map[string]*schema.Event) // the row that began the call of a span
+	begun := make(map[string]*record.Event) // the row that began the call of a span
 	for _, e := range inOrder(rows) {
 		out.RowsRead++
 		out.Watermark = max(out.Watermark, e.Seq)
 		node := RowNodeKey(e)
-		if e.EventType == schema.ToolStarting {
+		if e.EventType == record.ToolStarting {
 			begun[node] = e
 		}
 		read, err := x.row(e, begun[node])
 		// The calls that an answer asks for tie what tools found to what came before.
-		if e.IsTruncated && (read.relevant || e.EventType == schema.LLMResponse) {
+		if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
 			out.Truncated++
 		}
 		if err != nil {
@@ -97,7 +98,7 @@ func (x *Extractor) Extract(rows []schema.Event) Extraction {
 	return out
 }
 
-func eventTime(e *schema.Event) time.Time { return time.UnixMicro(e.Timestamp).UTC() }
+func eventTime(e *record.Event) time.Time { return time.UnixMicro(e.Timestamp).UTC() }
 
 // rowRead is what one row gave.
 type rowRead struct {
@@ -114,7 +115,7 @@ type rowRead struct {
 
 // row finds the entities of a row. started is the row that began the call which e ends;
 // nil where the record does not have it.
-func (x *Extractor) row(e, started *schema.Event) (rowRead, error) {
+func (x *Extractor) row(e, started *record.Event) (rowRead, error) {
 	var read rowRead
 	if isTool(e.EventType) {
 		declared, told, err := declaredEntities(e)
@@ -167,7 +168,7 @@ type documents struct {
 	// marked says that the content has marks in the place of what was left out.
 	marked bool
 	// started is the row that began the call, args the scalars in its arguments.
-	started *schema.Event
+	started *record.Event
 	args    *arguments
 	tool    struct {
 		Tool   string          `json:"tool"`
@@ -179,7 +180,7 @@ type documents struct {
 }
 
 // of returns the document that c reads in e; false when c does not concern e.
-func (d *documents) of(e *schema.Event, c *compiled) (doc any, applies bool, err error) {
+func (d *documents) of(e *record.Event, c *compiled) (doc any, applies bool, err error) {
 	if e.Content == nil {
 		return nil, false, errors.New("the row has no content")
 	}
@@ -199,7 +200,7 @@ func (d *documents) of(e *schema.Event, c *compiled) (doc any, applies bool, err
 		}
 		part := "args"
 		if raw = d.tool.Args; c.In == InResult {
-			if e.Status == schema.StatusError {
+			if e.Status == record.StatusError {
 				return nil, false, nil
 			}
 			raw, part = d.tool.Result, "result"
@@ -249,7 +250,7 @@ func isNoResult(doc any) bool {
 
 // apply finds the entities of one rule in one document. Where an action names them is
 // added to named.
-func (c *compiled) apply(row *schema.Event, doc any, marked bool, named mentions) ([]entity.Entity, error) {
+func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions) ([]entity.Entity, error) {
 	if marked && hidden(c.each, doc) {
 		return nil, fmt.Errorf("each %s: %w", c.Each, errHidden)
 	}
@@ -285,7 +286,7 @@ func (c *compiled) objects(doc any) jsonpath.LocatedNodeList {
 	return located
 }
 
-func (c *compiled) entity(row *schema.Event, object any, marked bool) (entity.Entity, error) {
+func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.Entity, error) {
 	e := entity.Entity{Type: c.Type, Confidence: c.Confidence, Source: c.source}
 	v, err := c.named(row, object)
 	if err != nil {
@@ -331,7 +332,7 @@ func (c *compiled) entity(row *schema.Event, object any, marked bool) (entity.En
 }
 
 // named returns the value of the thing in an object of a row.
-func (c *compiled) named(row *schema.Event, object any) (v entity.Value, err error) {
+func (c *compiled) named(row *record.Event, object any) (v entity.Value, err error) {
 	from, path, text := object, c.value, c.Value
 	if c.valueArgs != nil {
 		path, text = c.valueArgs, "args "+c.ValueArgs
@@ -367,5 +368,5 @@ func selectOne(p *jsonpath.Path, object any) (node any, found bool, err error) {
 }
 
 func isTool(eventType string) bool {
-	return eventType == schema.ToolStarting || eventType == schema.ToolCompleted || eventType == schema.ToolError
+	return eventType == record.ToolStarting || eventType == record.ToolCompleted || eventType == record.ToolError
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // show writes an entity as "type value (source, confidence) attr=... uri".
@@ -34,11 +34,11 @@ func shown(es []entity.Entity) []string {
 	return out
 }
 
-func row(t *testing.T, eventType, content string) schema.Event {
+func row(t *testing.T, eventType, content string) record.Event {
 	t.Helper()
-	return schema.Event{
+	return record.Event{
 		Seq: 1, Timestamp: baseTime, EventID: "e1", EventType: eventType, SessionID: "s1", UserID: "u1", AppName: "ads",
-		TraceID: "t1", SpanID: "span1", Status: schema.StatusOK, Content: []byte(content), Attributes: []byte(`{}`),
+		TraceID: "t1", SpanID: "span1", Status: record.StatusOK, Content: []byte(content), Attributes: []byte(`{}`),
 	}
 }
 
@@ -92,10 +92,10 @@ func TestExtractResult(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			good := row(t, schema.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{"name":"Other Row"}]}}`)
+			good := row(t, record.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{"name":"Other Row"}]}}`)
 			good.EventID, good.Seq, good.SpanID = "e0", 2, "span0"
-			bad := row(t, schema.ToolCompleted, tt.content)
-			got := x.Extract([]schema.Event{good, bad})
+			bad := row(t, record.ToolCompleted, tt.content)
+			got := x.Extract([]record.Event{good, bad})
 			if tt.fail == "" {
 				diff(t, "entities", append(tt.want, "Product Other Row (rule 0.97)"), shown(got.Entities))
 				diff(t, "extracted", []string{"e1", "e0"}, got.Extracted)
@@ -111,12 +111,12 @@ func TestExtractResult(t *testing.T) {
 			}
 		})
 	}
-	if null := (schema.Event{EventID: "n", EventType: schema.ToolCompleted}); len(x.Extract([]schema.Event{null}).Failed) != 1 {
+	if null := (record.Event{EventID: "n", EventType: record.ToolCompleted}); len(x.Extract([]record.Event{null}).Failed) != 1 {
 		t.Error("a tool row without content did not fail")
 	}
-	refused := row(t, schema.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{}]}}`)
-	refused.Status = schema.StatusError
-	if got := x.Extract([]schema.Event{refused}); len(got.Failed) != 0 || len(got.Extracted) != 1 {
+	refused := row(t, record.ToolCompleted, `{"tool":"query_ad_inventory","result":{"placements":[{}]}}`)
+	refused.Status = record.StatusError
+	if got := x.Extract([]record.Event{refused}); len(got.Failed) != 0 || len(got.Extracted) != 1 {
 		t.Errorf("the result of a failed tool was read: %v", got.Failed)
 	}
 }
@@ -134,53 +134,53 @@ func TestExtractRules(t *testing.T) {
 	}{
 		{
 			"args", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InArgs })},
-			schema.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (claim 1)"}, "",
+			record.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
 			"action", []graphsync.Rule{with(func(r *graphsync.Rule) {
 				r.Tool, r.In, r.ValueKind, r.Currency, r.Confidence = "t", graphsync.InAction, entity.KindMoney, "USD", 0.5
 			})},
-			schema.ToolStarting, `{"tool":"t","args":{"v":"50,000.00 USD"}}`, []string{"Thing $50,000 (action 0.5)"}, "",
+			record.ToolStarting, `{"tool":"t","args":{"v":"50,000.00 USD"}}`, []string{"Thing $50,000 (action 0.5)"}, "",
 		},
 		{
 			"action without arguments", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InAction })},
-			schema.ToolStarting, `{"tool":"t","args":null}`, nil, "value $.v: it selects nothing",
+			record.ToolStarting, `{"tool":"t","args":null}`, nil, "value $.v: it selects nothing",
 		},
 		{
 			"action with missing arguments", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InAction })},
-			schema.ToolStarting, `{"tool":"t"}`, nil, "content has no args",
+			record.ToolStarting, `{"tool":"t"}`, nil, "content has no args",
 		},
 		{
-			"content", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, schema.StateDelta })},
-			schema.StateDelta, `{"v":"x"}`, []string{"Thing x (claim 1)"}, "",
+			"content", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, record.StateDelta })},
+			record.StateDelta, `{"v":"x"}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
-			"content that is not JSON", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, schema.StateDelta })},
-			schema.StateDelta, `{"v":"x"} y`, nil, "content is not JSON",
+			"content that is not JSON", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, record.StateDelta })},
+			record.StateDelta, `{"v":"x"} y`, nil, "content is not JSON",
 		},
 		{
 			"several nodes", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Value = "t", "$.v[*]" })},
-			schema.ToolCompleted, `{"tool":"t","result":{"v":["a","b"]}}`, nil, "it selects 2 nodes",
+			record.ToolCompleted, `{"tool":"t","result":{"v":["a","b"]}}`, nil, "it selects 2 nodes",
 		},
 		{
 			"several attribute nodes", []graphsync.Rule{with(func(r *graphsync.Rule) {
 				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$..p", Optional: true}}
 			})},
-			schema.ToolCompleted, `{"tool":"t","result":{"v":"x","a":{"p":1},"b":{"p":2}}}`, nil, "attribute price $..p: it selects 2 nodes",
+			record.ToolCompleted, `{"tool":"t","result":{"v":"x","a":{"p":1},"b":{"p":2}}}`, nil, "attribute price $..p: it selects 2 nodes",
 		},
 		{
 			"required attribute", []graphsync.Rule{with(func(r *graphsync.Rule) {
 				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$.p"}}
 			})},
-			schema.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it selects nothing; an attribute that may be missing is optional",
+			record.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it selects nothing; an attribute that may be missing is optional",
 		},
 		{
 			"filter", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},
-			schema.ToolCompleted, `{"tool":"t","result":{"l":[{"n":1,"v":"a"},{"n":2,"v":"b"}]}}`, []string{"Thing b (rule 1)"}, "",
+			record.ToolCompleted, `{"tool":"t","result":{"l":[{"n":1,"v":"a"},{"n":2,"v":"b"}]}}`, []string{"Thing b (rule 1)"}, "",
 		},
 		{
 			"members come in one order", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Each = "t", "$.*" })},
-			schema.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1"},"a":{"v":"2"},"m":{"v":"3"},"b":{"v":"4"}}}`,
+			record.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1"},"a":{"v":"2"},"m":{"v":"3"},"b":{"v":"4"}}}`,
 			[]string{"Thing 2 (rule 1)", "Thing 4 (rule 1)", "Thing 3 (rule 1)", "Thing 1 (rule 1)"}, "",
 		},
 		{
@@ -189,16 +189,16 @@ func TestExtractRules(t *testing.T) {
 				with(func(r *graphsync.Rule) { r.Tool = "t" }),
 				with(func(r *graphsync.Rule) { r.Name, r.Tool, r.Value = "r2", "t", "$.w" }),
 			},
-			schema.ToolCompleted, `{"tool":"t","result":{"v":"x"}}`, nil, `rule "r2": match 1`,
+			record.ToolCompleted, `{"tool":"t","result":{"v":"x"}}`, nil, `rule "r2": match 1`,
 		},
 		{
 			"exact numbers", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.ValueKind = "t", entity.KindNumber })},
-			schema.ToolCompleted, `{"tool":"t","result":{"v":9007199254740993}}`, []string{"Thing 9007199254740993 (rule 1)"}, "",
+			record.ToolCompleted, `{"tool":"t","result":{"v":9007199254740993}}`, []string{"Thing 9007199254740993 (rule 1)"}, "",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := compile(t, tt.rules).Extract([]schema.Event{row(t, tt.event, tt.body)})
+			got := compile(t, tt.rules).Extract([]record.Event{row(t, tt.event, tt.body)})
 			if tt.fail != "" {
 				if len(got.Failed) != 1 || len(got.Entities) != 0 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
 					t.Errorf("entities %v, failed %v, want %s", shown(got.Entities), got.Failed, tt.fail)
@@ -212,7 +212,7 @@ func TestExtractRules(t *testing.T) {
 }
 
 func TestDeclaredEntities(t *testing.T) {
-	declared := row(t, schema.ToolCompleted, `{"tool":"t","result":{}}`)
+	declared := row(t, record.ToolCompleted, `{"tool":"t","result":{}}`)
 	tests := []struct {
 		attributes string
 		want       []string
@@ -236,7 +236,7 @@ func TestDeclaredEntities(t *testing.T) {
 	}
 	for _, tt := range tests {
 		declared.Attributes = []byte(tt.attributes)
-		got := (*graphsync.Extractor)(nil).Extract([]schema.Event{declared})
+		got := (*graphsync.Extractor)(nil).Extract([]record.Event{declared})
 		if tt.fail != "" {
 			if len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), tt.fail) {
 				t.Errorf("%s: failed %v, want %s", tt.attributes, got.Failed, tt.fail)
@@ -247,7 +247,7 @@ func TestDeclaredEntities(t *testing.T) {
 		diff(t, "entities", tt.want, shown(got.Entities))
 	}
 	declared.Attributes = nil
-	if got := (*graphsync.Extractor)(nil).Extract([]schema.Event{declared}); len(got.Failed) != 0 {
+	if got := (*graphsync.Extractor)(nil).Extract([]record.Event{declared}); len(got.Failed) != 0 {
 		t.Errorf("NULL attributes: %v", got.Failed)
 	}
 }
@@ -257,14 +257,14 @@ func TestOneEntityPerSpan(t *testing.T) {
 		{Name: "action", Tool: "t", In: graphsync.InAction, Type: "Product", Value: "$.p", Confidence: 0.9},
 		{Name: "result", Tool: "t", Type: "Product", Value: "$.p", Confidence: 0.4, Attributes: map[string]graphsync.AttributeRule{"status": {Path: "$.s", Optional: true}, "price": {Path: "$.price", Optional: true}}},
 	}
-	start := row(t, schema.ToolStarting, `{"tool":"t","args":{"p":"Reels"}}`)
+	start := row(t, record.ToolStarting, `{"tool":"t","args":{"p":"Reels"}}`)
 	start.Attributes = []byte(`{"entities":[{"type":"Product","value":"Reels","confidence":0.2,"attributes":{"reach":{"kind":"number","value":"5"},"status":{"kind":"text","value":"old"}}}]}`)
-	end := row(t, schema.ToolCompleted, `{"tool":"t","result":{"p":"Reels","s":"new"}}`)
+	end := row(t, record.ToolCompleted, `{"tool":"t","result":{"p":"Reels","s":"new"}}`)
 	end.EventID, end.Seq, end.Timestamp = "e2", 2, baseTime+5
 	elsewhere := end
 	elsewhere.EventID, elsewhere.Seq, elsewhere.SpanID = "e3", 3, "span2"
 
-	rows := []schema.Event{elsewhere, end, start}
+	rows := []record.Event{elsewhere, end, start}
 	found := compile(t, rules).Extract(rows)
 	diff(t, "entities, one per row and source", []string{
 		"Product Reels (declared 0.2) reach=number:5 status=text:old",
@@ -287,12 +287,12 @@ func TestOneEntityPerSpan(t *testing.T) {
 
 func TestTruncatedRows(t *testing.T) {
 	x := compile(t, adRules())
-	rows := []schema.Event{
-		row(t, schema.ToolCompleted, `{"tool":"query_audience","result":{"audience":"Runners"}}`),
-		row(t, schema.ToolCompleted, `{"tool":"unknown","result":"..."}`),
-		row(t, schema.LLMRequest, `{"prompt":"..."}`),
-		row(t, schema.ToolCompleted, `{"tool":"query_aud`),
-		row(t, schema.LLMResponse, `{"response":"call: query_audience"}`),
+	rows := []record.Event{
+		row(t, record.ToolCompleted, `{"tool":"query_audience","result":{"audience":"Runners"}}`),
+		row(t, record.ToolCompleted, `{"tool":"unknown","result":"..."}`),
+		row(t, record.LLMRequest, `{"prompt":"..."}`),
+		row(t, record.ToolCompleted, `{"tool":"query_aud`),
+		row(t, record.LLMResponse, `{"response":"call: query_audience"}`),
 	}
 	for i := range rows {
 		rows[i].Seq, rows[i].EventID, rows[i].IsTruncated = int64(i+1), string(rune('a'+i)), true
@@ -312,9 +312,9 @@ func FuzzExtract(f *testing.F) {
 	f.Add([]byte(`{"tool":"provision_campaign","args":{"budget":"$5"}}`), []byte(`null`))
 	f.Add([]byte(nil), []byte(nil))
 	f.Fuzz(func(t *testing.T, content, attributes []byte) {
-		for _, eventType := range []string{schema.ToolStarting, schema.ToolCompleted, schema.LLMResponse} {
-			e := schema.Event{EventID: "e", EventType: eventType, Content: content, Attributes: attributes, LatencyMS: content}
-			got := x.Extract([]schema.Event{e})
+		for _, eventType := range []string{record.ToolStarting, record.ToolCompleted, record.LLMResponse} {
+			e := record.Event{EventID: "e", EventType: eventType, Content: content, Attributes: attributes, LatencyMS: content}
+			got := x.Extract([]record.Event{e})
 			if len(got.Failed)+len(got.Extracted) != 1 {
 				t.Fatalf("%d failed, %d extracted", len(got.Failed), len(got.Extracted))
 			}
@@ -323,7 +323,7 @@ func FuzzExtract(f *testing.F) {
 					t.Fatal(err)
 				}
 			}
-			if g := graphsync.Build([]schema.Event{e}, got.Entities); len(g.Nodes()) != 1 || len(g.Edges()) != 0 {
+			if g := graphsync.Build([]record.Event{e}, got.Entities); len(g.Nodes()) != 1 || len(g.Edges()) != 0 {
 				t.Fatalf("%d nodes, %d edges", len(g.Nodes()), len(g.Edges()))
 			}
 		}
@@ -344,15 +344,15 @@ func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	const lines = `"lines":[{"name":"A"},{"name":"B"},{"name":"A"},{"name":"A"}],"main":"B"`
-	start := row(t, schema.ToolStarting, `{"tool":"t","args":{`+lines+`}}`)
-	end := row(t, schema.ToolCompleted, `{"tool":"t","result":{`+lines+`}}`)
+	start := row(t, record.ToolStarting, `{"tool":"t","args":{`+lines+`}}`)
+	end := row(t, record.ToolCompleted, `{"tool":"t","result":{`+lines+`}}`)
 	end.EventID, end.Seq = "e2", 2
 	got := make(map[string][]int)
-	for _, e := range x.Extract([]schema.Event{start, end}).Entities {
+	for _, e := range x.Extract([]record.Event{start, end}).Entities {
 		got[e.EventID+" "+e.Value] = append(got[e.EventID+" "+e.Value], e.Repeats)
 	}
 	diff(t, "repeats", map[string][]int{"e1 A": {2}, "e1 B": {1}, "e2 A": {0}, "e2 B": {0}}, got)
-	for _, e := range graphsync.Build([]schema.Event{start, end}, x.Extract([]schema.Event{start, end}).Entities).Entities() {
+	for _, e := range graphsync.Build([]record.Event{start, end}, x.Extract([]record.Event{start, end}).Entities).Entities() {
 		if want := map[string]int{"A": 2, "B": 1}[e.Value]; e.Repeats != want {
 			t.Errorf("%s of the step is repeated %d times, want %d", e.Value, e.Repeats, want)
 		}
@@ -375,7 +375,7 @@ func TestExtractLinesOfAnAction(t *testing.T) {
 		"other night":  {`"price":10,"night":"may 2"`, "has the night may 2 here and may 1 before"},
 	} {
 		args := fmt.Sprintf(`{"tool":"provision","args":{"lines":[{"id":"A","price":10,"night":"may 1","quantity":2},{"id":"A",%s}]}}`, test.second)
-		out := x.Extract([]schema.Event{{EventID: "e", EventType: schema.ToolStarting, Content: []byte(args)}})
+		out := x.Extract([]record.Event{{EventID: "e", EventType: record.ToolStarting, Content: []byte(args)}})
 		switch {
 		case test.fail == "":
 			if len(out.Failed) > 0 || len(out.Entities) != 1 || out.Entities[0].Repeats != 1 {

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // ErrUnknownNode is returned for a key that is not in the graph.
@@ -21,7 +21,7 @@ var ErrUnknownNode = errors.New("no such node in the graph")
 // Graph is the graph of one session. It is immutable: all methods are safe for
 // concurrent use, and what they return must not be changed.
 type Graph struct {
-	rows     []*schema.Event
+	rows     []*record.Event
 	nodes    []TechNode
 	spans    []*span
 	index    map[string]int // node by key
@@ -41,7 +41,7 @@ type Graph struct {
 // to the span of its row. An entity that a span saw in several rows is one: a later
 // row wins attribute by attribute, but words do not win over a reading, and the
 // confidence is the greatest; [Graph.Why] merges only the rows before the decision.
-func Build(rows []schema.Event, es []entity.Entity) *Graph {
+func Build(rows []record.Event, es []entity.Entity) *Graph {
 	g := &Graph{rows: inOrder(rows), index: make(map[string]int), position: make(map[string]int, len(rows))}
 	for pos, e := range g.rows {
 		if e.EventID != "" {

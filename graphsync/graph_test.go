@@ -11,20 +11,20 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestTechNodeKey(t *testing.T) {
-	s := schema.Session{App: "a", User: "b", ID: "c"}
+	s := record.Session{App: "a", User: "b", ID: "c"}
 	key := graphsync.TechNodeKey(s, "t", "p")
 	if len(key) != 32 || key != graphsync.TechNodeKey(s, "t", "p") {
 		t.Errorf("key %q", key)
 	}
 	for _, other := range []string{
-		graphsync.TechNodeKey(schema.Session{App: "ab", User: "", ID: "c"}, "t", "p"),
+		graphsync.TechNodeKey(record.Session{App: "ab", User: "", ID: "c"}, "t", "p"),
 		graphsync.TechNodeKey(s, "tp", ""),
 		graphsync.TechNodeKey(s, "t", "q"),
-		graphsync.TechNodeKey(schema.Session{App: "a", User: "B", ID: "c"}, "t", "p"),
+		graphsync.TechNodeKey(record.Session{App: "a", User: "B", ID: "c"}, "t", "p"),
 	} {
 		if other == key {
 			t.Error("two spans have one key")
@@ -35,11 +35,11 @@ func TestTechNodeKey(t *testing.T) {
 func TestFold(t *testing.T) {
 	r := &recorder{t: t}
 	r.run, r.branch = "1", "par.a"
-	r.add(schema.ToolStarting, "", "T", "", m{"tool": "query", "args": m{}}, m{"call_id": "c1"})
+	r.add(record.ToolStarting, "", "T", "", m{"tool": "query", "args": m{}}, m{"call_id": "c1"})
 	r.branch = ""
-	r.add(schema.ToolError, "root", "T", "P1", m{"tool": "query"}, nil)
-	r.add(schema.ToolCompleted, "root", "T", "P2", m{"tool": "query"}, nil)
-	r.rows[1].Status, r.rows[1].ErrorMessage = schema.StatusError, "boom"
+	r.add(record.ToolError, "root", "T", "P1", m{"tool": "query"}, nil)
+	r.add(record.ToolCompleted, "root", "T", "P2", m{"tool": "query"}, nil)
+	r.rows[1].Status, r.rows[1].ErrorMessage = record.StatusError, "boom"
 	r.rows[1].LatencyMS = []byte(`{"total_ms":12.5}`)
 	r.rows[2].Status, r.rows[2].LatencyMS = "", []byte(`{"total_ms":null}`)
 	// Rows are folded in the order of recording, which time need not follow.
@@ -50,14 +50,14 @@ func TestFold(t *testing.T) {
 		Key: r.key("T"), Session: testSession, TraceID: "trace-1", SpanID: "T", ParentSpanID: "P1", Kind: graphsync.KindTool, Name: "query",
 		Agent: "root", InvocationID: "inv-1", Branch: "par.a", CallID: "c1",
 		Start: time.UnixMicro(baseTime).UTC(), End: time.UnixMicro(baseTime + 2000).UTC(),
-		Status: schema.StatusError, ErrorMessage: "boom", LatencyMS: 12.5,
-		EventTypes: []string{schema.ToolStarting, schema.ToolError, schema.ToolCompleted},
+		Status: record.StatusError, ErrorMessage: "boom", LatencyMS: 12.5,
+		EventTypes: []string{record.ToolStarting, record.ToolError, record.ToolCompleted},
 		EventIDs:   []string{r.rows[0].EventID, r.rows[1].EventID, r.rows[2].EventID},
 	}}
 	diff(t, "nodes", want, nodes)
 
-	r.rows[2].Status = schema.StatusOK
-	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.Status != schema.StatusOK || n.ErrorMessage != "" {
+	r.rows[2].Status = record.StatusOK
+	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.Status != record.StatusOK || n.ErrorMessage != "" {
 		t.Errorf("status %s %q, want that of the last row", n.Status, n.ErrorMessage)
 	}
 	r.rows[1].LatencyMS = nil
@@ -71,9 +71,9 @@ func TestRowsOfOneInstant(t *testing.T) {
 	r := &recorder{t: t}
 	r.run = "1"
 	for _, eventType := range []string{
-		schema.InvocationCompleted, schema.AgentCompleted, schema.StateDelta, schema.ToolCompleted, schema.ToolStarting,
-		schema.LLMResponse, schema.LLMRequest, schema.AgentStarting, schema.InvocationStarting,
-		schema.HITLConfirmationRequestCompleted, schema.UserMessageReceived,
+		record.InvocationCompleted, record.AgentCompleted, record.StateDelta, record.ToolCompleted, record.ToolStarting,
+		record.LLMResponse, record.LLMRequest, record.AgentStarting, record.InvocationStarting,
+		record.HITLConfirmationRequestCompleted, record.UserMessageReceived,
 	} {
 		r.add(eventType, "root", "S", "", nil, nil)
 	}
@@ -89,11 +89,11 @@ func TestKinds(t *testing.T) {
 	r := delegate(t)
 	resumed(r)
 	// Other recorders put requests and state changes on the agent's span.
-	r.add(schema.AgentStarting, "root", "mixed", "R2", nil, nil)
-	r.add(schema.StateDelta, "root", "mixed", "R2", nil, nil)
-	r.add(schema.HITLConfirmationRequest, "root", "mixed", "R2", m{"tool": "x"}, nil)
+	r.add(record.AgentStarting, "root", "mixed", "R2", nil, nil)
+	r.add(record.StateDelta, "root", "mixed", "R2", nil, nil)
+	r.add(record.HITLConfirmationRequest, "root", "mixed", "R2", m{"tool": "x"}, nil)
 	r.add("HITL_INPUT_REQUEST_COMPLETED", "root", "answered", "", nil, nil)
-	r.add(schema.AgentResponse, "writer", "response", "R2", nil, nil)
+	r.add(record.AgentResponse, "writer", "response", "R2", nil, nil)
 	r.add("SOMETHING_NEW", "root", "new", "R2", nil, nil)
 	g := build(t, r.rows)
 	tests := []struct {
@@ -154,9 +154,9 @@ func TestSameSpanIDInTwoTraces(t *testing.T) {
 func TestRowsWithoutASpan(t *testing.T) {
 	r := delegate(t)
 	before := build(t, r.rows)
-	r.add(schema.StateDelta, "", "", "", nil, nil)
+	r.add(record.StateDelta, "", "", "", nil, nil)
 	r.end("", "", "c77=query_ad_inventory", placements("Nowhere"), nil)
-	r.add(schema.AgentResponse, "", "", "missing", nil, nil)
+	r.add(record.AgentResponse, "", "", "missing", nil, nil)
 	last := &r.rows[len(r.rows)-1]
 	last.TraceID, last.InvocationID, last.Attributes, last.Content = "", "", nil, nil
 	g := build(t, r.rows)
@@ -181,13 +181,13 @@ func TestRowsWithoutASpan(t *testing.T) {
 func TestNoEdgeGoesBack(t *testing.T) {
 	r := &recorder{t: t}
 	r.run = "1"
-	r.add(schema.AgentStarting, "a", "child", "parent", nil, nil)
-	r.add(schema.AgentStarting, "a", "self", "self", nil, nil)
-	r.add(schema.AgentStarting, "a", "parent", "child", nil, nil)
+	r.add(record.AgentStarting, "a", "child", "parent", nil, nil)
+	r.add(record.AgentStarting, "a", "self", "self", nil, nil)
+	r.add(record.AgentStarting, "a", "parent", "child", nil, nil)
 	r.tool("T0", "gone", "c1=query_audience", m{}, m{"audience": "x"}) // before it was asked for
 	r.llm("L1", "parent", "c1=query_audience")
-	r.add(schema.HITLConfirmationRequestCompleted, "", "answer", "", nil, m{"confirmation_id": "conf"})
-	r.add(schema.HITLConfirmationRequest, "", "H", "", nil, m{"confirmation_id": "conf"})
+	r.add(record.HITLConfirmationRequestCompleted, "", "answer", "", nil, m{"confirmation_id": "conf"})
+	r.add(record.HITLConfirmationRequest, "", "H", "", nil, m{"confirmation_id": "conf"})
 	g := build(t, r.rows)
 	order := map[string]int{}
 	for i, n := range g.Nodes() {
@@ -233,7 +233,7 @@ func TestCausesAndEffects(t *testing.T) {
 	chain := &recorder{t: t}
 	chain.run = "1"
 	for i := range 30 {
-		chain.add(schema.AgentStarting, "a", "S"+strconv.Itoa(i), "S"+strconv.Itoa(i-1), nil, nil)
+		chain.add(record.AgentStarting, "a", "S"+strconv.Itoa(i), "S"+strconv.Itoa(i-1), nil, nil)
 	}
 	if got := build(t, chain.rows).Causes(chain.key("S29"), 0); len(got) != graphsync.DefaultHops {
 		t.Errorf("%d causes within the default limit", len(got))

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A span is what the row says that says most about it, in whatever order rows come.
@@ -25,23 +25,23 @@ func TestKindOfSpans(t *testing.T) {
 		kind  graphsync.NodeKind
 		named string
 	}{
-		{"a node", []string{schema.NodeOutput}, node, graphsync.KindNode, "double"},
-		{"a node that failed", []string{schema.NodeError}, node, graphsync.KindNode, "double"},
-		{"a node with changes only", []string{schema.StateDelta, schema.ArtifactDelta}, node, graphsync.KindNode, "double"},
-		{"a node without a path", []string{schema.NodeOutput}, nil, graphsync.KindNode, "node"},
-		{"an agent that is a node", []string{schema.AgentStarting, schema.StateDelta, schema.NodeOutput, schema.AgentCompleted}, agent, graphsync.KindAgent, "root"},
-		{"an agent called by another node's name", []string{schema.AgentStarting, schema.NodeOutput, schema.StateDelta}, node, graphsync.KindAgent, "root"},
+		{"a node", []string{record.NodeOutput}, node, graphsync.KindNode, "double"},
+		{"a node that failed", []string{record.NodeError}, node, graphsync.KindNode, "double"},
+		{"a node with changes only", []string{record.StateDelta, record.ArtifactDelta}, node, graphsync.KindNode, "double"},
+		{"a node without a path", []string{record.NodeOutput}, nil, graphsync.KindNode, "node"},
+		{"an agent that is a node", []string{record.AgentStarting, record.StateDelta, record.NodeOutput, record.AgentCompleted}, agent, graphsync.KindAgent, "root"},
+		{"an agent called by another node's name", []string{record.AgentStarting, record.NodeOutput, record.StateDelta}, node, graphsync.KindAgent, "root"},
 		{"an agent by what it emits", []string{
-			schema.AgentTransfer, schema.ToolPaused, schema.A2AInteraction, schema.ArtifactDelta, schema.AgentStateCheckpoint, schema.EventCompaction,
+			record.AgentTransfer, record.ToolPaused, record.A2AInteraction, record.ArtifactDelta, record.AgentStateCheckpoint, record.EventCompaction,
 		}, agent, graphsync.KindAgent, "root"},
-		{"an agent that failed", []string{schema.AgentError}, nil, graphsync.KindAgent, "root"},
-		{"a run that failed", []string{schema.InvocationError}, nil, graphsync.KindInvocation, "invocation"},
-		{"a run that brings an input", []string{schema.UserMessageReceived, schema.HITLInputRequestCompleted}, nil, graphsync.KindInvocation, "invocation"},
-		{"a run that brings a late result", []string{schema.UserMessageReceived, schema.ToolCompleted}, m{"pause_kind": "tool"}, graphsync.KindInvocation, "invocation"},
-		{"a late result", []string{schema.ToolCompleted}, m{"pause_kind": "tool"}, graphsync.KindTool, "some_tool"},
-		{"a request for an input", []string{schema.HITLInputRequest, schema.ToolPaused}, node, graphsync.KindHITL, "some_tool"},
-		{"a request for a credential", []string{schema.HITLCredentialRequest, schema.ToolPaused}, agent, graphsync.KindHITL, "some_tool"},
-		{"a tool that saves", []string{schema.ToolStarting, schema.ToolCompleted, schema.ArtifactDelta}, nil, graphsync.KindTool, "some_tool"},
+		{"an agent that failed", []string{record.AgentError}, nil, graphsync.KindAgent, "root"},
+		{"a run that failed", []string{record.InvocationError}, nil, graphsync.KindInvocation, "invocation"},
+		{"a run that brings an input", []string{record.UserMessageReceived, record.HITLInputRequestCompleted}, nil, graphsync.KindInvocation, "invocation"},
+		{"a run that brings a late result", []string{record.UserMessageReceived, record.ToolCompleted}, m{"pause_kind": "tool"}, graphsync.KindInvocation, "invocation"},
+		{"a late result", []string{record.ToolCompleted}, m{"pause_kind": "tool"}, graphsync.KindTool, "some_tool"},
+		{"a request for an input", []string{record.HITLInputRequest, record.ToolPaused}, node, graphsync.KindHITL, "some_tool"},
+		{"a request for a credential", []string{record.HITLCredentialRequest, record.ToolPaused}, agent, graphsync.KindHITL, "some_tool"},
+		{"a tool that saves", []string{record.ToolStarting, record.ToolCompleted, record.ArtifactDelta}, nil, graphsync.KindTool, "some_tool"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for range 2 {
@@ -63,8 +63,8 @@ func TestKindOfSpans(t *testing.T) {
 // The id of a call that an agent waits for is not the id of a call that the agent is.
 func TestPausesNameNoCall(t *testing.T) {
 	r := &recorder{t: t, run: "1"}
-	r.add(schema.AgentStarting, "root", "A", "", nil, nil)
-	r.add(schema.ToolPaused, "root", "A", "", m{"tool": "order"}, m{"function_call_id": "c1"})
+	r.add(record.AgentStarting, "root", "A", "", nil, nil)
+	r.add(record.ToolPaused, "root", "A", "", m{"tool": "order"}, m{"function_call_id": "c1"})
 	if n := graphsync.Build(r.rows, nil).Nodes()[0]; n.CallID != "" {
 		t.Errorf("the agent's span has call id %s", n.CallID)
 	}
@@ -73,8 +73,8 @@ func TestPausesNameNoCall(t *testing.T) {
 // An answer leads back to its request, whatever was asked for.
 func TestRequestsAreResumed(t *testing.T) {
 	for _, tt := range []struct{ request, answer string }{
-		{schema.HITLInputRequest, schema.HITLInputRequestCompleted},
-		{schema.HITLCredentialRequest, schema.HITLCredentialRequestCompleted},
+		{record.HITLInputRequest, record.HITLInputRequestCompleted},
+		{record.HITLCredentialRequest, record.HITLCredentialRequestCompleted},
 	} {
 		r := &recorder{t: t}
 		r.turn("1", "R1")
@@ -116,11 +116,11 @@ func TestRowsOfThePythonPlugin(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		for _, row := range rows {
-			if row.EventType != schema.AgentStateCheckpoint && row.EventType != schema.EventCompaction {
+			if row.EventType != record.AgentStateCheckpoint && row.EventType != record.EventCompaction {
 				continue
 			}
 			found[row.EventType] = true
-			nodes := graphsync.Build([]schema.Event{{
+			nodes := graphsync.Build([]record.Event{{
 				EventID: row.EventID, EventType: row.EventType, Agent: row.Agent, TraceID: row.TraceID, SpanID: row.SpanID,
 				Content: row.Content, Attributes: row.Attributes, Status: row.Status,
 			}}, nil).Nodes()

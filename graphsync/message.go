@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // bringsResults reports whether a row is a message of the user that only answers requests or
 // brings results of tools. These have rows of their own, and the message adds nothing.
-func bringsResults(e *schema.Event) bool {
-	if e.EventType != schema.UserMessageReceived || len(e.ContentParts) == 0 {
+func bringsResults(e *record.Event) bool {
+	if e.EventType != record.UserMessageReceived || len(e.ContentParts) == 0 {
 		return false
 	}
 	var parts []struct {

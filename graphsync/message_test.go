@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A message that only answers calls names nothing: rules read what a user says.
@@ -20,7 +20,7 @@ func TestMessagesThatAnswerNameNothing(t *testing.T) {
 		call   = `{"mime_type":"application/json","text":"Function: buy","part_attributes":"{\"function_name\":\"buy\"}"}`
 		looks  = `{"mime_type":"text/plain","text":"Function response: buy","part_attributes":"{}"}`
 	)
-	rules := compile(t, []graphsync.Rule{{Name: "said", In: graphsync.InContent, Event: schema.UserMessageReceived, Type: "Brief", Value: "$.text_summary"}})
+	rules := compile(t, []graphsync.Rule{{Name: "said", In: graphsync.InContent, Event: record.UserMessageReceived, Type: "Brief", Value: "$.text_summary"}})
 	for name, tt := range map[string]struct {
 		summary, parts string
 		want           []string
@@ -40,7 +40,7 @@ func TestMessagesThatAnswerNameNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{t: t, run: "1"}
-			e := r.add(schema.UserMessageReceived, "root", "R", "", m{"text_summary": tt.summary}, nil)
+			e := r.add(record.UserMessageReceived, "root", "R", "", m{"text_summary": tt.summary}, nil)
 			if tt.parts != "" {
 				e.ContentParts = []byte(tt.parts)
 			}

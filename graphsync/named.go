@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // mentions are the places at which the arguments of an action name things. Two rules may
@@ -39,7 +39,7 @@ func (x *Extractor) named(d Decision) ([]entity.Entity, map[string][]string, err
 	if err != nil {
 		return nil, nil, err
 	}
-	row := schema.Event{EventType: schema.ToolStarting, Content: content, Status: schema.StatusOK}
+	row := record.Event{EventType: record.ToolStarting, Content: content, Status: record.StatusOK}
 	read, err := x.row(&row, nil)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the arguments of %s: rule %q: %w", d.Tool, read.rule, err)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // places selects what an action rests on and returns where it names things.
@@ -24,7 +24,7 @@ func places(t *testing.T, args string, rules ...graphsync.Rule) map[string][]str
 	for i := range rules {
 		rules[i].Name, rules[i].Tool, rules[i].In, rules[i].Type = fmt.Sprint("r", i), "deploy", graphsync.InAction, "Cluster"
 	}
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}}), compile(t, rules))
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}}), compile(t, rules))
 	sel, err := ev.Select(t.Context(), testSession, graphsync.Decision{Node: "n", Tool: "deploy", Args: args}, nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // NodeKind says what a span is a step of.
@@ -36,7 +37,7 @@ const (
 type TechNode struct {
 	// Key is the [TechNodeKey] of the span.
 	Key     string
-	Session schema.Session
+	Session record.Session
 	TraceID string
 	SpanID  string
 	// ParentSpanID is the first one that is not empty, in the order of recording.
@@ -66,7 +67,7 @@ type TechNode struct {
 // TechNodeKey returns the key of a span in the graph: the first 32 hexadecimal
 // digits of the SHA-256 of the five fields, each with its length before it. A span id alone
 // is not unique across traces, nor a session id across users.
-func TechNodeKey(s schema.Session, traceID, spanID string) string {
+func TechNodeKey(s record.Session, traceID, spanID string) string {
 	return hashKey(s.App, s.User, s.ID, traceID, spanID)
 }
 
@@ -83,7 +84,7 @@ func hashKey(fields ...string) string {
 
 // RowNodeKey returns the key of the node that e belongs to. Without a span id that
 // is a node for the row alone; the sixth field keeps it apart from every span.
-func RowNodeKey(e *schema.Event) string {
+func RowNodeKey(e *record.Event) string {
 	if e.SpanID == "" {
 		return hashKey(e.AppName, e.UserID, e.SessionID, e.TraceID, "", e.EventID)
 	}
@@ -158,7 +159,7 @@ func (g *Graph) fold() {
 	}
 }
 
-func (s *span) add(e *schema.Event, pos int) {
+func (s *span) add(e *record.Event, pos int) {
 	// What cannot be decoded stays empty: the graph shows what there is. It is
 	// extraction that must not overlook a bad row, and it does not.
 	var attrs rowAttributes
@@ -177,14 +178,14 @@ func (s *span) add(e *schema.Event, pos int) {
 	s.Agent = cmp.Or(s.Agent, e.Agent)
 	s.InvocationID = cmp.Or(s.InvocationID, e.InvocationID)
 	s.Branch = cmp.Or(s.Branch, attrs.ADK.Branch)
-	if e.EventType != schema.ToolPaused {
+	if e.EventType != record.ToolPaused {
 		// A pause stands on the span of the agent that waits, or of the request, whose
 		// own row says which call it is about.
 		s.CallID = cmp.Or(s.CallID, attrs.ADK.CallID())
 	}
 	s.run = cmp.Or(s.run, runKey(e))
 	s.Status = cmp.Or(e.Status, s.Status)
-	if s.Status != schema.StatusError {
+	if s.Status != record.StatusError {
 		s.ErrorMessage = ""
 	} else if e.ErrorMessage != "" {
 		s.ErrorMessage = e.ErrorMessage
@@ -197,29 +198,29 @@ func (s *span) add(e *schema.Event, pos int) {
 	s.classify(e, attrs)
 
 	switch e.EventType {
-	case schema.LLMResponse:
+	case record.LLMResponse:
 		for _, c := range attrs.FunctionCalls {
 			if c.ID != "" && !slices.ContainsFunc(s.asked, func(a ask) bool { return a.callID == c.ID }) {
 				s.asked = append(s.asked, ask{c.ID, pos})
 			}
 		}
-	case schema.ToolCompleted, schema.ToolError:
+	case record.ToolCompleted, record.ToolError:
 		s.ended = pos
-	case schema.HITLConfirmationRequest:
+	case record.HITLConfirmationRequest:
 		s.lastRequest = pos
 		s.requests = appendNew(s.requests, attrs.ADK.ConfirmationID)
-	case schema.HITLConfirmationRequestCompleted:
+	case record.HITLConfirmationRequestCompleted:
 		s.answers = appendNew(s.answers, attrs.ADK.ConfirmationID)
-	case schema.HITLCredentialRequest, schema.HITLInputRequest:
+	case record.HITLCredentialRequest, record.HITLInputRequest:
 		s.requests = appendNew(s.requests, attrs.ADK.CallID())
-	case schema.HITLCredentialRequestCompleted, schema.HITLInputRequestCompleted:
+	case record.HITLCredentialRequestCompleted, record.HITLInputRequestCompleted:
 		s.answers = appendNew(s.answers, attrs.ADK.CallID())
 	}
 }
 
 // classify sets kind and name from the row that says most about the span: other
 // recorders put requests and state changes on the span of an agent.
-func (s *span) classify(e *schema.Event, attrs rowAttributes) {
+func (s *span) classify(e *record.Event, attrs rowAttributes) {
 	if e.SpanID == "" {
 		return
 	}
@@ -236,17 +237,17 @@ func (s *span) classify(e *schema.Event, attrs rowAttributes) {
 		}
 	case strings.HasPrefix(t, "LLM_"):
 		kind, name, weight = KindLLM, attrs.Model, 6
-	case t == schema.AgentStarting || t == schema.AgentCompleted || t == schema.AgentError:
+	case t == record.AgentStarting || t == record.AgentCompleted || t == record.AgentError:
 		kind, name, weight = KindAgent, e.Agent, 5
-	case t == schema.UserMessageReceived || strings.HasPrefix(t, "INVOCATION_"):
+	case t == record.UserMessageReceived || strings.HasPrefix(t, "INVOCATION_"):
 		kind, weight = KindInvocation, 4
-	case t == schema.WorldChangeCheck:
+	case t == record.WorldChangeCheck:
 		kind, weight = KindCheck, 3
 	case strings.HasPrefix(t, "HITL_") && strings.HasSuffix(t, "_COMPLETED"):
 		kind, weight = KindInvocation, 1
 	case strings.HasPrefix(t, "HITL_"):
 		kind, name, weight = KindHITL, toolName(e.Content), 3
-	case t == schema.NodeOutput || t == schema.NodeError:
+	case t == record.NodeOutput || t == record.NodeError:
 		kind, name, weight = KindNode, workflowNode(attrs.ADK.Node.Path), 3
 	case besides(t):
 		// A node that is an agent has the rows of one, which weigh more.
@@ -267,8 +268,8 @@ func (s *span) classify(e *schema.Event, attrs rowAttributes) {
 // workflow node or the tool that they come from.
 func besides(eventType string) bool {
 	switch eventType {
-	case schema.AgentResponse, schema.AgentTransfer, schema.AgentStateCheckpoint, schema.EventCompaction,
-		schema.StateDelta, schema.ArtifactDelta, schema.ToolPaused, schema.A2AInteraction:
+	case record.AgentResponse, record.AgentTransfer, record.AgentStateCheckpoint, record.EventCompaction,
+		record.StateDelta, record.ArtifactDelta, record.ToolPaused, record.A2AInteraction:
 		return true
 	}
 	return false
@@ -292,7 +293,7 @@ func appendNew(list []string, s string) []string {
 
 // runKey names the run of a row. Rows that come without a run id are told apart
 // by trace and invocation.
-func runKey(e *schema.Event) string {
+func runKey(e *record.Event) string {
 	if e.RunID != "" {
 		return "run:" + e.RunID
 	}

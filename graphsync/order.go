@@ -7,21 +7,21 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // inOrder returns rows in the order of recording, each event id once. Rows that
 // have no journal number (read from a warehouse) are ordered by time; rows of one
 // microsecond are then ordered by what usually comes first, so that the result
 // never depends on the order of the input.
-func inOrder(rows []schema.Event) []*schema.Event {
-	out := make([]*schema.Event, len(rows))
+func inOrder(rows []record.Event) []*record.Event {
+	out := make([]*record.Event, len(rows))
 	numbered := true
 	for i := range rows {
 		out[i] = &rows[i]
 		numbered = numbered && rows[i].Seq > 0
 	}
-	slices.SortStableFunc(out, func(a, b *schema.Event) int {
+	slices.SortStableFunc(out, func(a, b *record.Event) int {
 		c := 0
 		if numbered {
 			c = cmp.Compare(a.Seq, b.Seq)
@@ -34,7 +34,7 @@ func inOrder(rows []schema.Event) []*schema.Event {
 			cmp.Compare(a.EventType, b.EventType))
 	})
 	seen := make(map[string]bool, len(out))
-	return slices.DeleteFunc(out, func(e *schema.Event) bool {
+	return slices.DeleteFunc(out, func(e *record.Event) bool {
 		if e.EventID == "" {
 			return false
 		}
@@ -47,25 +47,25 @@ func inOrder(rows []schema.Event) []*schema.Event {
 // rank orders event types of one instant: outer spans open first and close last.
 func rank(eventType string) int {
 	switch eventType {
-	case schema.UserMessageReceived:
+	case record.UserMessageReceived:
 		return 0
-	case schema.HITLConfirmationRequestCompleted, schema.HITLCredentialRequestCompleted, schema.HITLInputRequestCompleted:
+	case record.HITLConfirmationRequestCompleted, record.HITLCredentialRequestCompleted, record.HITLInputRequestCompleted:
 		return 1
-	case schema.InvocationStarting:
+	case record.InvocationStarting:
 		return 2
-	case schema.AgentStarting:
+	case record.AgentStarting:
 		return 3
-	case schema.LLMRequest:
+	case record.LLMRequest:
 		return 4
-	case schema.LLMResponse, schema.LLMError:
+	case record.LLMResponse, record.LLMError:
 		return 5
-	case schema.ToolStarting:
+	case record.ToolStarting:
 		return 6
-	case schema.ToolCompleted, schema.ToolError:
+	case record.ToolCompleted, record.ToolError:
 		return 7
-	case schema.AgentCompleted, schema.AgentError:
+	case record.AgentCompleted, record.AgentError:
 		return 9
-	case schema.InvocationCompleted, schema.InvocationError:
+	case record.InvocationCompleted, record.InvocationError:
 		return 10
 	default:
 		return 8

@@ -11,9 +11,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/theory/jsonpath/spec"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Origins of tools that run agents, as the recorder writes them in tool_origin: their
@@ -26,7 +27,7 @@ const (
 // classify says what the entities are that rule c found in e. A result of a tool is a
 // reading, except for attributes that only echo the arguments of the call. What stands in
 // arguments, or in the words of a user or an agent, is a claim.
-func (d *documents) classify(e *schema.Event, c *compiled, found []entity.Entity) error {
+func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity) error {
 	if len(found) == 0 || c.In == InAction {
 		return nil
 	}
@@ -50,22 +51,22 @@ func (d *documents) classify(e *schema.Event, c *compiled, found []entity.Entity
 }
 
 // shows reports whether the content that c reads in e is a result.
-func (d *documents) shows(e *schema.Event, c *compiled) bool {
+func (d *documents) shows(e *record.Event, c *compiled) bool {
 	switch e.EventType {
-	case schema.ToolCompleted:
-		return c.In != InArgs && e.Status != schema.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
-	case schema.NodeOutput:
+	case record.ToolCompleted:
+		return c.In != InArgs && e.Status != record.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
+	case record.NodeOutput:
 		a := evidenceAttributes(e.Attributes).ADK
 		node := workflowNode(a.Node.Path)
 		return node != "" && node != e.Agent && !a.Joins
-	case schema.HITLInputRequestCompleted:
+	case record.HITLInputRequestCompleted:
 		return evidenceAttributes(e.Attributes).ADK.Accepted
 	}
 	return false
 }
 
 // origin returns the kind of tool that a row is of.
-func (d *documents) origin(e *schema.Event) string {
+func (d *documents) origin(e *record.Event) string {
 	if d.split {
 		return d.tool.Origin
 	}
@@ -170,7 +171,7 @@ func asContent(tool, args string) ([]byte, error) {
 
 // asked finds what a request for an approval names where a callback changed the arguments
 // of the call after the row that began it.
-func (x *Extractor) asked(e *schema.Event) ([]entity.Entity, error) {
+func (x *Extractor) asked(e *record.Event) ([]entity.Entity, error) {
 	if !bytes.Contains(e.Attributes, []byte(`"args_changed"`)) {
 		return nil, nil
 	}
@@ -183,7 +184,7 @@ func (x *Extractor) asked(e *schema.Event) ([]entity.Entity, error) {
 }
 
 // argsOf returns the arguments in the row that ended a call, nil if it has none.
-func argsOf(e *schema.Event) (json.RawMessage, error) {
+func argsOf(e *record.Event) (json.RawMessage, error) {
 	var a struct {
 		ADK struct {
 			Args json.RawMessage `json:"args"`
@@ -199,7 +200,7 @@ func argsOf(e *schema.Event) (json.RawMessage, error) {
 }
 
 // argsAtEnd returns the arguments that a call had when it ended.
-func argsAtEnd(e *schema.Event) (any, error) {
+func argsAtEnd(e *record.Event) (any, error) {
 	args, err := argsOf(e)
 	if err == nil && args == nil {
 		err = errors.New("the row lacks the arguments at the end of the call: it was recorded before the configuration had this rule")

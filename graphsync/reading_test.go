@@ -9,7 +9,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // What the same call was given is no reading of its result, by its typed value.
@@ -74,23 +74,23 @@ func TestSources(t *testing.T) {
 		attrs   m
 		want    entity.Source
 	}{
-		{"result", tool(graphsync.InResult), schema.ToolCompleted, result, nil, entity.SourceRule},
-		{"arguments", tool(graphsync.InArgs), schema.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceClaim},
-		{"action", tool(graphsync.InAction), schema.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceAction},
-		{"result of an agent", tool(graphsync.InResult), schema.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "SUB_AGENT"}, nil, entity.SourceClaim},
-		{"result of a remote agent", tool(graphsync.InResult), schema.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "A2A"}, nil, entity.SourceClaim},
-		{"user", content(schema.UserMessageReceived), schema.UserMessageReceived, m{"v": "x"}, nil, entity.SourceClaim},
-		{"answer", content(schema.AgentResponse), schema.AgentResponse, m{"v": "x"}, nil, entity.SourceClaim},
-		{"model", content(schema.LLMResponse), schema.LLMResponse, m{"v": "x"}, nil, entity.SourceClaim},
-		{"state", content(schema.StateDelta), schema.StateDelta, m{"v": "x"}, nil, entity.SourceClaim},
-		{"remote agent", content(schema.A2AInteraction), schema.A2AInteraction, m{"v": "x"}, nil, entity.SourceClaim},
-		{"node", content(schema.NodeOutput), schema.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/find@1"}}, entity.SourceRule},
-		{"node that is an agent", content(schema.NodeOutput), schema.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/root@1"}}, entity.SourceClaim},
-		{"input that was taken", content(schema.HITLInputRequestCompleted), schema.HITLInputRequestCompleted, m{"v": "x"}, m{"adk.accepted": true}, entity.SourceRule},
-		{"input that was not", content(schema.HITLInputRequestCompleted), schema.HITLInputRequestCompleted, m{"v": "x"}, nil, entity.SourceClaim},
-		{"declared", nil, schema.ToolCompleted, result, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceDeclared},
-		{"declared and failed", nil, schema.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceClaim},
-		{"refused for drift", nil, schema.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}, "adk.drift": true}, entity.SourceDeclared},
+		{"result", tool(graphsync.InResult), record.ToolCompleted, result, nil, entity.SourceRule},
+		{"arguments", tool(graphsync.InArgs), record.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceClaim},
+		{"action", tool(graphsync.InAction), record.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceAction},
+		{"result of an agent", tool(graphsync.InResult), record.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "SUB_AGENT"}, nil, entity.SourceClaim},
+		{"result of a remote agent", tool(graphsync.InResult), record.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "A2A"}, nil, entity.SourceClaim},
+		{"user", content(record.UserMessageReceived), record.UserMessageReceived, m{"v": "x"}, nil, entity.SourceClaim},
+		{"answer", content(record.AgentResponse), record.AgentResponse, m{"v": "x"}, nil, entity.SourceClaim},
+		{"model", content(record.LLMResponse), record.LLMResponse, m{"v": "x"}, nil, entity.SourceClaim},
+		{"state", content(record.StateDelta), record.StateDelta, m{"v": "x"}, nil, entity.SourceClaim},
+		{"remote agent", content(record.A2AInteraction), record.A2AInteraction, m{"v": "x"}, nil, entity.SourceClaim},
+		{"node", content(record.NodeOutput), record.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/find@1"}}, entity.SourceRule},
+		{"node that is an agent", content(record.NodeOutput), record.NodeOutput, m{"v": "x"}, m{"adk.node": m{"path": "wf/root@1"}}, entity.SourceClaim},
+		{"input that was taken", content(record.HITLInputRequestCompleted), record.HITLInputRequestCompleted, m{"v": "x"}, m{"adk.accepted": true}, entity.SourceRule},
+		{"input that was not", content(record.HITLInputRequestCompleted), record.HITLInputRequestCompleted, m{"v": "x"}, nil, entity.SourceClaim},
+		{"declared", nil, record.ToolCompleted, result, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceDeclared},
+		{"declared and failed", nil, record.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}}, entity.SourceClaim},
+		{"refused for drift", nil, record.ToolError, m{"tool": "t", "args": m{}}, m{"entities": []any{m{"type": "Thing", "value": "x"}}, "adk.drift": true}, entity.SourceDeclared},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 	"sync"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // RowSource gives the rows of sessions, and what models found in them.
 type RowSource interface {
 	Flush(ctx context.Context) error
-	Events(ctx context.Context, s schema.Session) ([]schema.Event, error)
-	Entities(ctx context.Context, s schema.Session) ([]entity.Entity, error)
+	Events(ctx context.Context, s record.Session) ([]record.Event, error)
+	Entities(ctx context.Context, s record.Session) ([]entity.Entity, error)
 }
 
 // Recorded is an [EvidenceStore] in memory. It takes the rows of a session from a source
@@ -28,18 +28,18 @@ type Recorded struct {
 	source RowSource
 
 	mu       sync.Mutex
-	sessions map[schema.Session]*recorded
+	sessions map[record.Session]*recorded
 }
 
 // NewRecorded returns a Recorded over a source.
 func NewRecorded(source RowSource) *Recorded {
-	return &Recorded{source: source, sessions: make(map[schema.Session]*recorded)}
+	return &Recorded{source: source, sessions: make(map[record.Session]*recorded)}
 }
 
 // recorded is the evidence of one session.
 type recorded struct {
 	source   *Recorded
-	rows     []schema.Event // numbered
+	rows     []record.Event // numbered
 	index    map[string]int // row by event id
 	found    []Sighting
 	progress Progress
@@ -55,7 +55,7 @@ type recorded struct {
 func (m *Recorded) Flush(ctx context.Context) error { return m.source.Flush(ctx) }
 
 // View implements [EvidenceStore].
-func (m *Recorded) View(ctx context.Context, s schema.Session, f func(EvidenceReader) error) error {
+func (m *Recorded) View(ctx context.Context, s record.Session, f func(EvidenceReader) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.open(ctx, s)
@@ -66,7 +66,7 @@ func (m *Recorded) View(ctx context.Context, s schema.Session, f func(EvidenceRe
 }
 
 // open takes the rows of a session from the source, once.
-func (m *Recorded) open(ctx context.Context, s schema.Session) (*recorded, error) {
+func (m *Recorded) open(ctx context.Context, s record.Session) (*recorded, error) {
 	if r := m.sessions[s]; r != nil {
 		return r, nil
 	}
@@ -228,19 +228,19 @@ func (r *recorded) LastRow() (int64, error) {
 }
 
 // Rows implements [EvidenceReader].
-func (r *recorded) Rows(after int64, limit int) ([]schema.Event, error) {
-	i, _ := slices.BinarySearchFunc(r.rows, after+1, func(e schema.Event, n int64) int { return int(e.Seq - n) })
+func (r *recorded) Rows(after int64, limit int) ([]record.Event, error) {
+	i, _ := slices.BinarySearchFunc(r.rows, after+1, func(e record.Event, n int64) int { return int(e.Seq - n) })
 	return slices.Clone(r.rows[i:min(i+limit, len(r.rows))]), nil
 }
 
 // Row implements [EvidenceReader].
-func (r *recorded) Row(eventID string) (schema.Event, bool, error) {
+func (r *recorded) Row(eventID string) (record.Event, bool, error) {
 	for _, of := range append([]*recorded{r}, slices.Collect(maps.Values(r.source.sessions))...) {
 		if i, known := of.index[eventID]; known && eventID != "" {
 			return of.rows[i], true, nil
 		}
 	}
-	return schema.Event{}, false, nil
+	return record.Event{}, false, nil
 }
 
 func (r *recorded) filter(keep func(Result) bool) []Result {

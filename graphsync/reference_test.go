@@ -9,7 +9,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // TestReference holds entities and traces against what the tests of the Python
@@ -20,8 +20,8 @@ func TestReference(t *testing.T) {
 		x := compile(t, []graphsync.Rule{{
 			Name: "placement", Tool: "find", In: graphsync.InResult, Type: "Product", Value: "$.name", Confidence: confidence, Attributes: attributes,
 		}})
-		got := x.Extract([]schema.Event{{
-			EventID: "e1", EventType: schema.ToolCompleted, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t", SpanID: "sp", Status: schema.StatusOK,
+		got := x.Extract([]record.Event{{
+			EventID: "e1", EventType: record.ToolCompleted, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t", SpanID: "sp", Status: record.StatusOK,
 			Content: []byte(`{"tool": "find", "result": {"name": "Yahoo Homepage", "slot": "top"}}`),
 		}})
 		if len(got.Entities) != 1 {
@@ -42,10 +42,10 @@ func TestReference(t *testing.T) {
 		}
 	})
 
-	row := func(n int64, span, parent string) schema.Event {
-		return schema.Event{
-			EventID: span + parent + string(rune('a'+n)), EventType: schema.AgentStarting, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t",
-			SpanID: span, ParentSpanID: parent, Timestamp: 1_000_000 * n, Status: schema.StatusOK,
+	row := func(n int64, span, parent string) record.Event {
+		return record.Event{
+			EventID: span + parent + string(rune('a'+n)), EventType: record.AgentStarting, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t",
+			SpanID: span, ParentSpanID: parent, Timestamp: 1_000_000 * n, Status: record.StatusOK,
 		}
 	}
 	spans := func(g *graphsync.Graph) (ids, parents []string) {
@@ -55,7 +55,7 @@ func TestReference(t *testing.T) {
 		return ids, parents
 	}
 	t.Run("96_spans_without_an_edge_are_kept", func(t *testing.T) {
-		g := graphsync.Build([]schema.Event{row(1, "s1", ""), row(2, "s2", "s1"), row(3, "s3", "")}, nil)
+		g := graphsync.Build([]record.Event{row(1, "s1", ""), row(2, "s2", "s1"), row(3, "s3", "")}, nil)
 		tr := g.Trace()
 		if ids, _ := spans(g); !slices.Equal(ids, []string{"s1", "s2", "s3"}) || len(tr.Timeline) != 3 || len(tr.Roots) != 2 || len(edges(g, graphsync.Contains)) != 1 {
 			t.Errorf("spans %v, %d roots, edges %v", ids, len(tr.Roots), edges(g, graphsync.Contains))
@@ -63,7 +63,7 @@ func TestReference(t *testing.T) {
 	})
 	t.Run("97_a_parent_that_is_learned_late_is_kept", func(t *testing.T) {
 		// s2 is first named as a parent, then has a row without its own parent, then one with it.
-		g := graphsync.Build([]schema.Event{row(1, "s3", "s2"), row(2, "s2", ""), row(3, "s2", "s1"), row(4, "s1", "")}, nil)
+		g := graphsync.Build([]record.Event{row(1, "s3", "s2"), row(2, "s2", ""), row(3, "s2", "s1"), row(4, "s1", "")}, nil)
 		for _, n := range g.Nodes() {
 			if want := map[string]string{"s1": "", "s2": "s1", "s3": "s2"}[n.SpanID]; n.ParentSpanID != want {
 				t.Errorf("the parent of %s is %q, want %q", n.SpanID, n.ParentSpanID, want)
@@ -74,7 +74,7 @@ func TestReference(t *testing.T) {
 		}
 	})
 	t.Run("98_rows_in_reverse_come_out_by_time", func(t *testing.T) {
-		g := graphsync.Build([]schema.Event{row(3, "s3", "s2"), row(2, "s2", "s1"), row(1, "s1", "")}, nil)
+		g := graphsync.Build([]record.Event{row(3, "s3", "s2"), row(2, "s2", "s1"), row(1, "s1", "")}, nil)
 		if ids, _ := spans(g); !slices.Equal(ids, []string{"s1", "s2", "s3"}) {
 			t.Errorf("spans %v", ids)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // rowEvidence is what the attributes of a row say for the evidence.
@@ -47,11 +48,11 @@ func evidenceAttributes(attributes []byte) (a rowEvidence) {
 }
 
 // endsReading reports whether a row brings a result that a step can read.
-func endsReading(e *schema.Event, attrs rowEvidence) bool {
+func endsReading(e *record.Event, attrs rowEvidence) bool {
 	switch e.EventType {
-	case schema.ToolCompleted, schema.ToolError, schema.NodeOutput:
+	case record.ToolCompleted, record.ToolError, record.NodeOutput:
 		return true
-	case schema.HITLInputRequestCompleted:
+	case record.HITLInputRequestCompleted:
 		return attrs.ADK.Accepted
 	}
 	return false
@@ -61,9 +62,9 @@ func endsReading(e *schema.Event, attrs rowEvidence) bool {
 // What a refusal told of the present is true, whatever models read; but in other words than
 // its own nobody has read it.
 func (b *batch) failed(eventID string) (bool, error) {
-	if i := slices.IndexFunc(b.rows, func(e schema.Event) bool { return e.EventID == eventID }); i >= 0 {
-		return b.rows[i].EventType == schema.ToolError, nil
+	if i := slices.IndexFunc(b.rows, func(e record.Event) bool { return e.EventID == eventID }); i >= 0 {
+		return b.rows[i].EventType == record.ToolError, nil
 	}
 	row, ok, err := b.reader.Row(eventID)
-	return ok && row.EventType == schema.ToolError, err
+	return ok && row.EventType == record.ToolError, err
 }

@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/theory/jsonpath"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // In says which part of a row a [Rule] reads.
@@ -284,9 +285,9 @@ func (c *compiled) event() string {
 	case InContent:
 		return c.Event
 	case InResult:
-		return schema.ToolCompleted
+		return record.ToolCompleted
 	default:
-		return schema.ToolStarting
+		return record.ToolStarting
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Run is what is on record of one run of a session.
@@ -56,12 +56,12 @@ func (g *Graph) Runs() []Run {
 }
 
 // add adds what a row says of the run, but for the number of rows.
-func (r *Run) add(e *schema.Event) {
+func (r *Run) add(e *record.Event) {
 	if at := eventTime(e); at.Before(r.Started) {
 		r.Started = at
 	}
 	r.Turn, r.Turns = max(r.Turn, e.InvocationID), appendNew(r.Turns, e.InvocationID)
-	r.Completed = r.Completed || e.EventType == schema.InvocationCompleted || e.EventType == schema.InvocationError
+	r.Completed = r.Completed || e.EventType == record.InvocationCompleted || e.EventType == record.InvocationError
 	r.Expected = max(r.Expected, e.RunSeq)
 }
 
@@ -83,7 +83,7 @@ func RunGaps(runs []Run, live []string) []string {
 			gaps = append(gaps, fmt.Sprintf("%s: %d of %d rows are missing", turn, missing, r.Expected))
 		}
 		if cut {
-			gaps = append(gaps, fmt.Sprintf("%s ended without %s", turn, schema.InvocationCompleted))
+			gaps = append(gaps, fmt.Sprintf("%s ended without %s", turn, record.InvocationCompleted))
 		}
 	}
 	return gaps

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Selection is what a decision rests on.
@@ -67,7 +67,7 @@ var errBehind = errors.New("rows were recorded in between, or other rules extrac
 //
 // A reading is superseded by one of the same attribute that the deciding step had read, if
 // the call that gave it began after the first was recorded. All others count.
-func (ev *Evidence) Select(ctx context.Context, s schema.Session, d Decision, turns []string, excluded func(row int64) bool) (Selection, error) {
+func (ev *Evidence) Select(ctx context.Context, s record.Session, d Decision, turns []string, excluded func(row int64) bool) (Selection, error) {
 	if excluded == nil {
 		excluded = func(int64) bool { return false }
 	}
@@ -112,7 +112,7 @@ type selector struct {
 	out        Selection
 }
 
-func (sel *selector) all(s schema.Session, turns []string) error {
+func (sel *selector) all(s record.Session, turns []string) error {
 	if err := sel.begin(); err != nil {
 		return err
 	}

@@ -13,22 +13,22 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // rowsOf is a source of the rows of sessions.
 type rowsOf struct {
-	rows  map[schema.Session][]schema.Event
+	rows  map[record.Session][]record.Event
 	found []entity.Entity
 }
 
 func (s rowsOf) Flush(context.Context) error { return nil }
 
-func (s rowsOf) Events(_ context.Context, key schema.Session) ([]schema.Event, error) {
+func (s rowsOf) Events(_ context.Context, key record.Session) ([]record.Event, error) {
 	return s.rows[key], nil
 }
 
-func (s rowsOf) Entities(context.Context, schema.Session) ([]entity.Entity, error) {
+func (s rowsOf) Entities(context.Context, record.Session) ([]entity.Entity, error) {
 	return s.found, nil
 }
 
@@ -47,15 +47,15 @@ func item(name string, price int) m { return m{"name": name, "price": price} }
 func items(list ...m) m { return m{"items": list} }
 
 // find records a call of the tool that finds, with the digest of its result.
-func (r *recorder) find(call, digest string, list ...m) *schema.Event {
-	start := r.add(schema.ToolStarting, "", "T"+call, "A", m{"tool": "find", "args": m{}}, m{"call_id": call})
-	return r.add(schema.ToolCompleted, "", "T"+call, "A", m{"tool": "find", "result": items(list...)},
+func (r *recorder) find(call, digest string, list ...m) *record.Event {
+	start := r.add(record.ToolStarting, "", "T"+call, "A", m{"tool": "find", "args": m{}}, m{"call_id": call})
+	return r.add(record.ToolCompleted, "", "T"+call, "A", m{"tool": "find", "result": items(list...)},
 		m{"call_id": call, "adk.started": start.EventID, "adk.result": digest})
 }
 
 // decide records a model call that had read results, each "call=digest", and the answers of
 // other model calls, and asks for calls.
-func (r *recorder) decide(span string, results, answers []string, calls ...string) *schema.Event {
+func (r *recorder) decide(span string, results, answers []string, calls ...string) *record.Event {
 	read := m{}
 	for _, result := range results {
 		call, digest, _ := strings.Cut(result, "=")
@@ -65,7 +65,7 @@ func (r *recorder) decide(span string, results, answers []string, calls ...strin
 	for _, c := range calls {
 		asked = append(asked, m{"id": c, "name": "buy"})
 	}
-	return r.add(schema.LLMResponse, "", span, "A", m{"response": "..."},
+	return r.add(record.LLMResponse, "", span, "A", m{"response": "..."},
 		m{"adk.read": m{"results": read, "answers": answers}, "function_calls": asked})
 }
 
@@ -73,8 +73,8 @@ func (r *recorder) decide(span string, results, answers []string, calls ...strin
 // They are the same however the rows name calls.
 func selected(t *testing.T, r *recorder, d graphsync.Decision, excluded ...int64) []string {
 	t.Helper()
-	read := func(rows []schema.Event) []string {
-		ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: rows}}), compile(t, priceRules()))
+	read := func(rows []record.Event) []string {
+		ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: rows}}), compile(t, priceRules()))
 		sel, err := ev.Select(t.Context(), testSession, d, nil, func(row int64) bool { return slices.Contains(excluded, row) })
 		if err != nil {
 			t.Fatal(err)
@@ -136,9 +136,9 @@ func TestSelect(t *testing.T) {
 			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52"}},
 		{"a call that began before another ended does not supersede it", func(r *recorder) graphsync.Decision {
-			start := r.add(schema.ToolStarting, "", "T2", "A", m{"tool": "find", "args": m{}}, nil)
+			start := r.add(record.ToolStarting, "", "T2", "A", m{"tool": "find", "args": m{}}, nil)
 			r.find("c1", "d1", item("a", 40))
-			r.add(schema.ToolCompleted, "", "T2", "A", m{"tool": "find", "result": items(item("a", 52))},
+			r.add(record.ToolCompleted, "", "T2", "A", m{"tool": "find", "result": items(item("a", 52))},
 				m{"call_id": "c2", "adk.started": start.EventID, "adk.result": "d2"})
 			return graphsync.Decision{Answer: r.decide("L", []string{"c1=d1", "c2=d2"}, nil).EventID}
 		}, []string{"a price $40*", "a price $52*"}},
@@ -181,7 +181,7 @@ func TestSelect(t *testing.T) {
 			r.find("c1", "d1", item("a", 40))
 			r.find("c2", "d2", item("a", 52))
 			said := r.decide("L1", []string{"c2=d2"}, nil).EventID
-			r.add(schema.AgentResponse, "", "A", "", m{"response": "x"}, m{"adk.answer_of": said, "adk.source_event_id": "ev1"})
+			r.add(record.AgentResponse, "", "A", "", m{"response": "x"}, m{"adk.answer_of": said, "adk.source_event_id": "ev1"})
 			return graphsync.Decision{Answer: r.decide("L2", nil, []string{"e:ev1"}).EventID}
 		}, []string{"a price $52*"}},
 		{"another value under the same call id was not read", func(r *recorder) graphsync.Decision {
@@ -192,22 +192,22 @@ func TestSelect(t *testing.T) {
 		{"a rewritten result is no reading", func(r *recorder) graphsync.Decision {
 			r.find("c1", "d1", item("a", 40))
 			of := r.find("c2", "d2", item("a", 52)).EventID
-			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
 			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
 		}, []string{"a price $40"}},
 		{"one that is rewritten later is none either", func(r *recorder) graphsync.Decision {
 			of := r.find("c2", "d2", item("a", 52)).EventID
 			for range 600 {
-				r.add(schema.StateDelta, "", "A", "", nil, nil)
+				r.add(record.StateDelta, "", "A", "", nil, nil)
 			}
-			r.add(schema.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
+			r.add(record.ToolResultRewritten, "", "", "", m{"tool": "find"}, m{"adk.of": of, "adk.result": "d3"})
 			return graphsync.Decision{Answer: r.decide("L", []string{"c2=d3"}, nil).EventID}
 		}, []string{"a unseen"}},
 		{"without a model, what the run had recorded before the step was read", func(r *recorder) graphsync.Decision {
 			r.find("c1", "d1", item("a", 40), item("b", 1))
 			r.run = "2"
 			r.find("c2", "d2", item("a", 52))
-			after := r.add(schema.NodeOutput, "", "N", "A", m{}, m{"adk.node": m{"path": "w/n@1"}}).EventID
+			after := r.add(record.NodeOutput, "", "N", "A", m{}, m{"adk.node": m{"path": "w/n@1"}}).EventID
 			r.find("c3", "d3", item("a", 60))
 			return graphsync.Decision{Run: "2", After: after}
 		}, []string{"a price $52*", "a price $60", "b price $1"}},
@@ -259,12 +259,12 @@ func TestSelectIsWhatTheRuleSays(t *testing.T) {
 			call, digest string
 		}
 		var readings []reading
-		open := make(map[int]*schema.Event)
+		open := make(map[int]*record.Event)
 		for n := range 5 + random.IntN(40) {
 			if len(open) > 0 && random.IntN(2) == 0 {
 				for call, start := range open {
 					x := reading{[]string{"a", "b", "c"}[random.IntN(3)], random.IntN(3), start.Seq, 0, fmt.Sprint("c", call), fmt.Sprint("d", call)}
-					x.row = r.add(schema.ToolCompleted, "", fmt.Sprint("T", call), "A", m{"tool": "find", "result": items(item(x.name, x.price))},
+					x.row = r.add(record.ToolCompleted, "", fmt.Sprint("T", call), "A", m{"tool": "find", "result": items(item(x.name, x.price))},
 						m{"call_id": x.call, "adk.started": start.EventID, "adk.result": x.digest}).Seq
 					readings = append(readings, x)
 					delete(open, call)
@@ -272,7 +272,7 @@ func TestSelectIsWhatTheRuleSays(t *testing.T) {
 				}
 				continue
 			}
-			e := *r.add(schema.ToolStarting, "", fmt.Sprint("T", n), "A", m{"tool": "find", "args": m{}}, nil)
+			e := *r.add(record.ToolStarting, "", fmt.Sprint("T", n), "A", m{"tool": "find", "args": m{}}, nil)
 			open[n] = &e
 		}
 		var read []string
@@ -303,7 +303,7 @@ func TestSelectIsWhatTheRuleSays(t *testing.T) {
 }
 
 func TestSelectNestedSession(t *testing.T) {
-	child := schema.Session{App: "researcher", User: "u1", ID: "inner"}
+	child := record.Session{App: "researcher", User: "u1", ID: "inner"}
 	c := &recorder{t: t, run: "c"}
 	c.find("c1", "d1", item("a", 40))
 	c.find("c2", "d2", item("a", 52), item("b", 9))
@@ -315,14 +315,14 @@ func TestSelectNestedSession(t *testing.T) {
 	}
 	r := &recorder{t: t, run: "1"}
 	for range len(c.rows) {
-		r.add(schema.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
+		r.add(record.StateDelta, "", "A", "", nil, nil) // numbers count over all sessions
 	}
 	start := r.start("T", "A", "c9=researcher", m{"request": "find a"})
-	r.add(schema.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
+	r.add(record.ToolCompleted, "", "T", "A", m{"tool": "researcher", "result": m{"result": "a is 80"}, "tool_origin": "SUB_AGENT"},
 		m{"call_id": "c9", "adk.started": start.EventID, "adk.result": "d9",
 			"adk.child_session": m{"app_name": child.App, "user_id": child.User, "session_id": child.ID, "run_id": "c"}})
 	d := graphsync.Decision{Answer: r.decide("L", []string{"c9=d9"}, nil).EventID}
-	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows, child: c.rows}}), compile(t, priceRules()))
+	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows, child: c.rows}}), compile(t, priceRules()))
 	sel, err := ev.Select(t.Context(), testSession, d, nil, nil)
 	if err != nil {
 		t.Fatal(err)

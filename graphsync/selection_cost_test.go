@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // counting is a store that counts the sightings and the choices which a selection reads.
@@ -18,7 +18,7 @@ type counting struct {
 	read, choices *int
 }
 
-func (c counting) View(ctx context.Context, s schema.Session, f func(graphsync.EvidenceReader) error) error {
+func (c counting) View(ctx context.Context, s record.Session, f func(graphsync.EvidenceReader) error) error {
 	return c.EvidenceStore.View(ctx, s, func(r graphsync.EvidenceReader) error { return f(countingReader{r, c}) })
 }
 
@@ -57,10 +57,10 @@ func TestSelectionDoesNotGrow(t *testing.T) {
 			if base != "" {
 				read["base"] = base
 			}
-			answer = r.add(schema.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.read": read}).EventID
+			answer = r.add(record.LLMResponse, "", fmt.Sprint("L", i), "A", m{"response": "..."}, m{"adk.read": read}).EventID
 			base = "r:" + answer
 		}
-		store := graphsync.NewRecorded(rowsOf{rows: map[schema.Session][]schema.Event{testSession: r.rows}})
+		store := graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}})
 		ev := graphsync.NewEvidence(counting{store, &read, &choices}, compile(t, rules))
 		d.Answer = answer
 		sel, err := ev.Select(t.Context(), testSession, d, nil, nil)

@@ -16,15 +16,15 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-var testSession = schema.Session{App: "ads", User: "u1", ID: "s1"}
+var testSession = record.Session{App: "ads", User: "u1", ID: "s1"}
 
 // recorder writes the rows of a session as the plugin does.
 type recorder struct {
 	t      testing.TB
-	rows   []schema.Event
+	rows   []record.Event
 	run    string // also names trace and invocation unless they are set
 	trace  string
 	inv    string
@@ -35,14 +35,14 @@ const baseTime = 1_772_719_200_000_000 // 2026-03-05T14:00:00Z
 
 type m = map[string]any
 
-func (r *recorder) add(eventType, agent, span, parent string, content any, attrs m) *schema.Event {
+func (r *recorder) add(eventType, agent, span, parent string, content any, attrs m) *record.Event {
 	r.t.Helper()
 	n := len(r.rows) + 1
-	e := schema.Event{
+	e := record.Event{
 		Seq: int64(n), Timestamp: baseTime + int64(n)*1000, EventID: fmt.Sprintf("%032x", n), EventType: eventType, Agent: agent,
 		SessionID: testSession.ID, UserID: testSession.User, AppName: testSession.App,
 		InvocationID: cmp.Or(r.inv, "inv-"+r.run), TraceID: cmp.Or(r.trace, "trace-"+r.run), RunID: r.run,
-		SpanID: span, ParentSpanID: parent, Status: schema.StatusOK,
+		SpanID: span, ParentSpanID: parent, Status: record.StatusOK,
 	}
 	if content != nil {
 		e.Content = r.json(content)
@@ -78,17 +78,17 @@ func (r *recorder) json(v any) []byte {
 // turn starts a run with a user message.
 func (r *recorder) turn(run, span string) {
 	r.run, r.branch = run, ""
-	r.add(schema.UserMessageReceived, "root", span, "", m{"text_summary": "hello"}, nil)
-	r.add(schema.InvocationStarting, "root", span, "", nil, nil)
+	r.add(record.UserMessageReceived, "root", span, "", m{"text_summary": "hello"}, nil)
+	r.add(record.InvocationStarting, "root", span, "", nil, nil)
 }
 
 func (r *recorder) agent(name, span, parent string) {
-	r.add(schema.AgentStarting, name, span, parent, "be helpful", nil)
+	r.add(record.AgentStarting, name, span, parent, "be helpful", nil)
 }
 
 // llm records a model call that asks for calls, each "id=tool".
 func (r *recorder) llm(span, parent string, calls ...string) {
-	r.add(schema.LLMRequest, "", span, parent, m{"prompt": []any{}}, m{"model": "gemini"})
+	r.add(record.LLMRequest, "", span, parent, m{"prompt": []any{}}, m{"model": "gemini"})
 	var list []m
 	for _, c := range calls {
 		id, tool, _ := strings.Cut(c, "=")
@@ -98,21 +98,21 @@ func (r *recorder) llm(span, parent string, calls ...string) {
 	if list != nil {
 		attrs["function_calls"] = list
 	}
-	r.add(schema.LLMResponse, "", span, parent, m{"response": "..."}, attrs)
+	r.add(record.LLMResponse, "", span, parent, m{"response": "..."}, attrs)
 }
 
-func (r *recorder) start(span, parent, call string, args any) schema.Event {
+func (r *recorder) start(span, parent, call string, args any) record.Event {
 	id, tool, _ := strings.Cut(call, "=")
-	return *r.add(schema.ToolStarting, "", span, parent, m{"tool": tool, "args": args}, m{"call_id": id})
+	return *r.add(record.ToolStarting, "", span, parent, m{"tool": tool, "args": args}, m{"call_id": id})
 }
 
-func (r *recorder) end(span, parent, call string, result any, attrs m) *schema.Event {
+func (r *recorder) end(span, parent, call string, result any, attrs m) *record.Event {
 	id, tool, _ := strings.Cut(call, "=")
 	all := m{"call_id": id}
 	for k, v := range attrs {
 		all[k] = v
 	}
-	return r.add(schema.ToolCompleted, "", span, parent, m{"tool": tool, "result": result}, all)
+	return r.add(record.ToolCompleted, "", span, parent, m{"tool": tool, "result": result}, all)
 }
 
 func (r *recorder) tool(span, parent, call string, args, result any) {
@@ -124,17 +124,17 @@ func (r *recorder) tool(span, parent, call string, args, result any) {
 func (r *recorder) ask(span, parent, call, hitl, confirmation string, args any) {
 	r.tool(span, parent, call, args, m{"error": "tool requires confirmation"})
 	id, _, _ := strings.Cut(call, "=")
-	r.add(schema.HITLConfirmationRequest, "root", hitl, span, m{"tool": "adk_request_confirmation", "args": args},
+	r.add(record.HITLConfirmationRequest, "root", hitl, span, m{"tool": "adk_request_confirmation", "args": args},
 		m{"call_id": id, "confirmation_id": confirmation})
 }
 
 // answer starts a run that answers a request; it resumes the same invocation.
 func (r *recorder) answer(run, inv, span, confirmation string) {
 	r.run, r.inv, r.branch = run, inv, ""
-	r.add(schema.UserMessageReceived, "root", span, "", m{"text_summary": ""}, nil)
-	r.add(schema.HITLConfirmationRequestCompleted, "root", span, "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": true}},
+	r.add(record.UserMessageReceived, "root", span, "", m{"text_summary": ""}, nil)
+	r.add(record.HITLConfirmationRequestCompleted, "root", span, "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": true}},
 		m{"confirmation_id": confirmation, "confirmed": true})
-	r.add(schema.InvocationStarting, "root", span, "", nil, nil)
+	r.add(record.InvocationStarting, "root", span, "", nil, nil)
 }
 
 func (r *recorder) key(span string) string {
@@ -185,7 +185,7 @@ func compile(t testing.TB, rules []graphsync.Rule) *graphsync.Extractor {
 }
 
 // formerly returns the rows as earlier versions named the calls in them.
-func formerly(rows []schema.Event) []schema.Event {
+func formerly(rows []record.Event) []record.Event {
 	rows = slices.Clone(rows)
 	for i := range rows {
 		rows[i].Attributes = bytes.ReplaceAll(rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
@@ -194,7 +194,7 @@ func formerly(rows []schema.Event) []schema.Event {
 }
 
 // build returns the graph of the rows, which is the same however they name calls.
-func build(t testing.TB, rows []schema.Event) *graphsync.Graph {
+func build(t testing.TB, rows []record.Event) *graphsync.Graph {
 	t.Helper()
 	found := compile(t, adRules()).Extract(rows)
 	for _, f := range found.Failed {
@@ -274,20 +274,20 @@ func delegate(t testing.TB) *recorder {
 	r.llm("L4", "A2", "c5=provision_campaign")
 	r.ask("T3", "A2", "c5=provision_campaign", "H", "conf1", m{"budget": "$50,000"})
 	for _, s := range []string{"A2", "P", "A"} {
-		r.add(schema.AgentCompleted, "", s, "", nil, nil)
+		r.add(record.AgentCompleted, "", s, "", nil, nil)
 	}
-	r.add(schema.InvocationCompleted, "root", "R", "", nil, nil)
+	r.add(record.InvocationCompleted, "root", "R", "", nil, nil)
 	return r
 }
 
 // resumed goes on with the answer, the resumed call, and one more tool.
 func resumed(r *recorder) {
 	r.answer("2", "inv-1", "R2", "conf1")
-	r.add(schema.WorldChangeCheck, "root", "W", "R2", m{"safe": true}, nil)
+	r.add(record.WorldChangeCheck, "root", "W", "R2", m{"safe": true}, nil)
 	r.agent("root", "A3", "R2")
 	r.tool("T3b", "A3", "c5=provision_campaign", m{"budget": "$50,000"}, m{"campaign_id": "c-7"})
 	r.llm("L5", "A3", "c6=query_ad_inventory")
 	r.tool("T4", "A3", "c6=query_ad_inventory", m{}, placements("Too Late"))
 	r.llm("L6", "A3")
-	r.add(schema.InvocationCompleted, "root", "R2", "", nil, nil)
+	r.add(record.InvocationCompleted, "root", "R2", "", nil, nil)
 }

@@ -6,7 +6,7 @@ package graphsync
 import (
 	"slices"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Shown says that a rule shows an attribute of a type in the results of a tool.
@@ -43,5 +43,5 @@ func (x *Extractor) overResults() []*compiled {
 	if x == nil {
 		return nil
 	}
-	return x.byEvent[schema.ToolCompleted]
+	return x.byEvent[record.ToolCompleted]
 }

@@ -13,16 +13,16 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // What a span knew of an entity is told after each row, with nothing of later ones.
 func TestSightings(t *testing.T) {
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
-	var rows []schema.Event
+	var rows []record.Event
 	for i := range 5 {
-		rows = append(rows, schema.Event{
-			EventID: fmt.Sprintf("e%d", i), EventType: schema.StateDelta, AppName: "shop", UserID: "alice", SessionID: "s1", TraceID: "t",
+		rows = append(rows, record.Event{
+			EventID: fmt.Sprintf("e%d", i), EventType: record.StateDelta, AppName: "shop", UserID: "alice", SessionID: "s1", TraceID: "t",
 			SpanID: "agent", Timestamp: at.Add(time.Duration(i) * time.Second).UnixMicro(), Seq: int64(i + 1),
 		})
 	}

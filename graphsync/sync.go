@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Receipt says what an extraction rests on.
@@ -33,7 +33,7 @@ const maxReceiptErrors = 10
 // Publication is what a store takes over in one transaction: all nodes and edges
 // of a session, and the entities of the rows that could be read.
 type Publication struct {
-	Session  schema.Session
+	Session  record.Session
 	Nodes    []TechNode
 	Edges    []Edge
 	Entities []entity.Entity
@@ -55,9 +55,9 @@ type Store interface {
 	// Flush returns when every row recorded before is stored.
 	Flush(ctx context.Context) error
 	// Events returns the rows of a session.
-	Events(ctx context.Context, s schema.Session) ([]schema.Event, error)
+	Events(ctx context.Context, s record.Session) ([]record.Event, error)
 	// Entities returns the stored entities of a session, from all sources.
-	Entities(ctx context.Context, s schema.Session) ([]entity.Entity, error)
+	Entities(ctx context.Context, s record.Session) ([]entity.Entity, error)
 	// Publish stores p, all of it or nothing.
 	Publish(ctx context.Context, p Publication) error
 }
@@ -81,7 +81,7 @@ func NewSyncer(store Store, x *Extractor) *Syncer {
 // the graph, and returns the graph of all stored entities, also of those found by
 // a model or kept from rows that cannot be read now. Rows that could not be read
 // are no error: the receipt counts them. It reads the whole session.
-func (s *Syncer) Sync(ctx context.Context, session schema.Session) (*Graph, Receipt, error) {
+func (s *Syncer) Sync(ctx context.Context, session record.Session) (*Graph, Receipt, error) {
 	release, err := s.busy.acquire(ctx, session)
 	if err != nil {
 		return nil, Receipt{}, fmt.Errorf("sync session %s: %w", session.ID, err)
@@ -96,7 +96,7 @@ func (s *Syncer) Sync(ctx context.Context, session schema.Session) (*Graph, Rece
 }
 
 // sync reads all rows.
-func (s *Syncer) sync(ctx context.Context, session schema.Session) (*Graph, Receipt, error) {
+func (s *Syncer) sync(ctx context.Context, session record.Session) (*Graph, Receipt, error) {
 	if err := s.store.Flush(ctx); err != nil {
 		return nil, Receipt{}, fmt.Errorf("flush: %w", err)
 	}

@@ -15,13 +15,13 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // memory is a Store that follows the contract of Publication.
 type memory struct {
 	mu        sync.Mutex
-	rows      []schema.Event
+	rows      []record.Event
 	entities  []entity.Entity
 	published []graphsync.Publication
 	calls     []string
@@ -42,14 +42,14 @@ func (s *memory) call(name string) error {
 
 func (s *memory) Flush(context.Context) error { return s.call("flush") }
 
-func (s *memory) Events(context.Context, schema.Session) ([]schema.Event, error) {
+func (s *memory) Events(context.Context, record.Session) ([]record.Event, error) {
 	if s.events != nil {
 		s.events()
 	}
 	return s.rows, s.call("events")
 }
 
-func (s *memory) Entities(context.Context, schema.Session) ([]entity.Entity, error) {
+func (s *memory) Entities(context.Context, record.Session) ([]entity.Entity, error) {
 	err := s.call("entities")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *memory) Publish(_ context.Context, p graphsync.Publication) error {
 
 func TestSync(t *testing.T) {
 	r := delegate(t)
-	bad := r.add(schema.ToolCompleted, "root", "B", "A", m{"tool": "query_audience", "result": m{"audience": nil}}, nil)
+	bad := r.add(record.ToolCompleted, "root", "B", "A", m{"tool": "query_audience", "result": m{"audience": nil}}, nil)
 	bad.IsTruncated = true
 	badID := bad.EventID
 	model := entity.Entity{Type: "Product", Value: "From Model", Source: entity.SourceModel, Confidence: 0.7, TechNode: r.key("T1"), EventID: r.rows[0].EventID, SeenAt: time.UnixMicro(baseTime)}
@@ -176,7 +176,7 @@ func TestSyncOfOneSessionIsSerial(t *testing.T) {
 		}
 		// Another session does not wait.
 		wg.Go(func() {
-			if _, _, err := s.Sync(t.Context(), schema.Session{ID: "other"}); err != nil {
+			if _, _, err := s.Sync(t.Context(), record.Session{ID: "other"}); err != nil {
 				t.Error(err)
 			}
 		})

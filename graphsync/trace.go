@@ -3,7 +3,7 @@
 
 package graphsync
 
-import "github.com/adk-contextgraph/contextgraph/internal/schema"
+import "github.com/adk-contextgraph/contextgraph/record"
 
 // Trace is a session as a tree of spans and as a list of events.
 type Trace struct {
@@ -11,14 +11,14 @@ type Trace struct {
 	// recorded, in the order of their first rows.
 	Roots []*SpanNode
 	// Timeline holds every event once, in the order of recording.
-	Timeline []schema.Event
+	Timeline []record.Event
 }
 
 // SpanNode is one span with its own events and the spans inside it, both in the
 // order of recording.
 type SpanNode struct {
 	Node     TechNode
-	Events   []schema.Event
+	Events   []record.Event
 	Children []*SpanNode
 }
 

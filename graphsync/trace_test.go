@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -46,7 +46,7 @@ func draw(tr graphsync.Trace) string {
 func TestTraceGolden(t *testing.T) {
 	r := delegate(t)
 	resumed(r)
-	r.add(schema.AgentResponse, "root", "orphan", "never recorded", nil, nil)
+	r.add(record.AgentResponse, "root", "orphan", "never recorded", nil, nil)
 	got := draw(build(t, r.rows).Trace())
 	file := filepath.Join("testdata", "trace.golden")
 	if *update {
@@ -68,7 +68,7 @@ func TestTraceKeepsEveryEvent(t *testing.T) {
 	resumed(r)
 	// Two cycles, one of them with a tail, a span that is its own parent, rows without a span.
 	for _, s := range [][2]string{{"early tail", "c2"}, {"c1", "c2"}, {"c2", "c3"}, {"c3", "c1"}, {"tail", "c2"}, {"d1", "d2"}, {"d2", "d1"}, {"self", "self"}, {"", ""}, {"", "R"}} {
-		r.add(schema.AgentStarting, "x", s[0], s[1], nil, nil)
+		r.add(record.AgentStarting, "x", s[0], s[1], nil, nil)
 	}
 	tr := build(t, r.rows).Trace()
 	seen := map[string]int{}
@@ -92,7 +92,7 @@ func TestTraceKeepsEveryEvent(t *testing.T) {
 		}
 	}
 	diff(t, "roots", []string{"R", "R2", "c1", "d1", "self", "", ""}, roots)
-	if len(tr.Timeline) != len(r.rows) || !slices.IsSortedFunc(tr.Timeline, func(a, b schema.Event) int { return int(a.Seq - b.Seq) }) {
+	if len(tr.Timeline) != len(r.rows) || !slices.IsSortedFunc(tr.Timeline, func(a, b record.Event) int { return int(a.Seq - b.Seq) }) {
 		t.Errorf("a timeline of %d events, want %d in order", len(tr.Timeline), len(r.rows))
 	}
 }

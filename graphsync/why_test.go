@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/google/go-cmp/cmp"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func diff(t *testing.T, what string, want, got any) {
@@ -114,8 +115,8 @@ func TestWhyOverStepsThatDidNotEnd(t *testing.T) {
 	r.turn("1", "R1")
 	r.llm("L1", "R1", "c1=query_ad_inventory")
 	r.tool("T1", "R1", "c1=query_ad_inventory", m{}, placements("Reels"))
-	r.add(schema.LLMRequest, "root", "L2", "R1", nil, nil)
-	r.add(schema.LLMError, "root", "L2", "R1", nil, nil)
+	r.add(record.LLMRequest, "root", "L2", "R1", nil, nil)
+	r.add(record.LLMError, "root", "L2", "R1", nil, nil)
 	r.turn("2", "R2")
 	r.llm("L3", "R2", "c2=query_audience")
 	r.start("T2", "R2", "c2=query_audience", m{}) // the process died here
@@ -220,10 +221,10 @@ func TestParallelBranches(t *testing.T) {
 func TestDuplicatesCountOnce(t *testing.T) {
 	r := delegate(t)
 	want := build(t, r.rows)
-	var rows []schema.Event
+	var rows []record.Event
 	for _, e := range r.rows {
 		rows = append(rows, e, e)
-		if e.EventType == schema.LLMResponse { // streamed in three chunks
+		if e.EventType == record.LLMResponse { // streamed in three chunks
 			for i := range 2 {
 				chunk := e
 				chunk.EventID = fmt.Sprint(e.EventID, i)
@@ -322,14 +323,14 @@ func chatter(t *testing.T, seed uint64) *recorder {
 				r.llm("L"+id, "A"+root, id+"=search")
 				r.tool("T"+id, "A"+root, id+"=search", m{}, and(product()))
 				if rnd.IntN(2) == 0 { // the tool speaks of it in a state as well
-					r.add(schema.StateDelta, "root", "T"+id, "A"+root, and(product()), nil)
+					r.add(record.StateDelta, "root", "T"+id, "A"+root, and(product()), nil)
 				}
 			case 1: // its result may repeat its arguments, in all it says or in a part
 				p := product()
 				r.llm("L"+id, "A"+root, id+"=quote")
 				r.tool("T"+id, "A"+root, id+"=quote", p, and(p))
 			case 2:
-				r.add(schema.StateDelta, "root", "A"+root, root, m{"products": []any{product()}}, nil)
+				r.add(record.StateDelta, "root", "A"+root, root, m{"products": []any{product()}}, nil)
 			case 3:
 				p := product()
 				r.llm("L"+id, "A"+root, id+"=buy")
@@ -338,7 +339,7 @@ func chatter(t *testing.T, seed uint64) *recorder {
 					r.end("T"+id, "A"+root, id+"=buy", and(p), nil)
 				}
 			case 4:
-				r.add(schema.UserMessageReceived, "root", root, "", m{"products": []any{product()}}, nil)
+				r.add(record.UserMessageReceived, "root", root, "", m{"products": []any{product()}}, nil)
 			}
 		}
 	}
@@ -356,7 +357,7 @@ func chatterRules() []graphsync.Rule {
 		return r
 	}
 	return []graphsync.Rule{
-		products("found", "search"), products("quoted", "quote"), products("bought", "buy"), said(schema.StateDelta), said(schema.UserMessageReceived),
+		products("found", "search"), products("quoted", "quote"), products("bought", "buy"), said(record.StateDelta), said(record.UserMessageReceived),
 		{Name: "asked", Tool: "quote", In: graphsync.InArgs, Type: "Product", Value: "$.name", Attributes: price},
 		{Name: "action", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.name", Attributes: price},
 	}

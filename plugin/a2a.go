@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Keys that ADK's remote agents put into an event's metadata.
@@ -37,11 +37,11 @@ func (rec *Recorder) interaction(ctx context.Context, s *source) {
 	if answered && !s.run.firstOf(&s.run.interactions, interactionKey(s.CustomMetadata[a2aTaskID], response)) {
 		return
 	}
-	x := s.row(schema.A2AInteraction)
+	x := s.row(record.A2AInteraction)
 	if s.ErrorMessage != "" {
 		x.failed, x.message = true, s.ErrorMessage
 	}
-	full := rec.Whole(schema.A2AInteraction)
+	full := rec.Whole(record.A2AInteraction)
 	rec.emitFrom(ctx, s, x, body{
 		content: func(d jsonenc.Doc) { d.Value(response) },
 		attrs: func(d jsonenc.Doc) {

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestA2ARowsOfEvents(t *testing.T) {
@@ -31,11 +31,11 @@ func TestA2ARowsOfEvents(t *testing.T) {
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	row := func(content any, metadata m) shape {
 		return shape{
-			Type: schema.A2AInteraction, Agent: "root", Status: "OK", Content: content,
+			Type: record.A2AInteraction, Agent: "root", Status: "OK", Content: content,
 			Attributes: m{"adk": m{"source_event_id": fresh}, "a2a_metadata": metadata},
 		}
 	}
-	rows := sink.of(schema.A2AInteraction)
+	rows := sink.of(record.A2AInteraction)
 	diff(t, "rows", []shape{
 		row(m{"n": 1.0}, m{"a2a:task_id": "t1", "a2a:response": m{"n": 1.0}}),
 		row(m{"n": 1.0}, m{"a2a:task_id": "t2", "a2a:response": m{"n": 1.0}}),

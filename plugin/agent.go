@@ -14,7 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {
@@ -30,7 +30,7 @@ func (rec *Recorder) beforeAgent(ctx agent.Context) (*genai.Content, error) {
 		}
 		r.join(trace.SpanFromContext(ctx), a.id)
 		rec.emit(ctx, r, row{
-			typ: schema.AgentStarting, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: a.started,
+			typ: record.AgentStarting, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: a.started,
 		}, body{
 			content: func(d jsonenc.Doc) { d.Elem(adkreflect.Instruction(adkreflect.Find(r.Agent, a.name))) },
 		})
@@ -80,9 +80,9 @@ func (rec *Recorder) endAgent(ctx context.Context, r *Run, a *agentSpan, e endin
 	rec.endLLM(ctx, r, a)
 	now := rec.now()
 	rec.write(ctx, r, row{
-		typ: schema.AgentCompleted, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: now,
+		typ: record.AgentCompleted, agent: a.name, branch: a.branch, span: a.id, parent: a.parent, at: now,
 		timed: true, total: now.Sub(a.started),
-	}, schema.AgentError, e)
+	}, record.AgentError, e)
 }
 
 // traceback writes the content of a row that ends an agent or a run with an error. An

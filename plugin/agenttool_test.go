@@ -26,8 +26,8 @@ import (
 	"google.golang.org/adk/v2/tool/agenttool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // makeTool makes a tool of an agent: ADK's way or ours.
@@ -222,7 +222,7 @@ func TestAgentToolIsRecorded(t *testing.T) {
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
-	starts := b.sink.of(schema.InvocationStarting)
+	starts := b.sink.of(record.InvocationStarting)
 	if len(starts) != 3 {
 		t.Fatalf("%d runs are recorded, want 3", len(starts))
 	}
@@ -240,8 +240,8 @@ func TestAgentToolIsRecorded(t *testing.T) {
 	}
 	for i, e := range starts[1:] {
 		outer := starts[i]
-		ended := slices.IndexFunc(b.sink.rows, func(x schema.Event) bool {
-			return x.EventType == schema.ToolCompleted && x.RunID == outer.RunID
+		ended := slices.IndexFunc(b.sink.rows, func(x record.Event) bool {
+			return x.EventType == record.ToolCompleted && x.RunID == outer.RunID
 		})
 		call := b.sink.rows[ended]
 		if e.ParentSpanID != call.SpanID {
@@ -258,7 +258,7 @@ func TestAgentToolIsRecorded(t *testing.T) {
 			if x.RunID != e.RunID {
 				continue
 			}
-			want := x.EventType == schema.InvocationStarting || x.EventType == schema.UserMessageReceived
+			want := x.EventType == record.InvocationStarting || x.EventType == record.UserMessageReceived
 			if got := attribute(t, x, "adk", "parent"); want && cmp.Diff(any(parent), got) != "" || !want && got != nil {
 				t.Errorf("%s: attributes.adk.parent = %v, want %v", x.EventType, got, parent)
 			}
@@ -287,7 +287,7 @@ func TestErrorInsideOfAnAgentTool(t *testing.T) {
 	if diff := cmp.Diff(want, b.sink.ends(t)); diff != "" {
 		t.Errorf("ends mismatch (-want +got):\n%s", diff)
 	}
-	failed := b.sink.of(schema.ToolError)
+	failed := b.sink.of(record.ToolError)
 	if len(failed) != 1 || attribute(t, failed[0], "adk", "child_session", "app_name") != "sub" {
 		t.Errorf("%d TOOL_ERROR rows, want one with the child session", len(failed))
 	}

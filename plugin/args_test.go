@@ -14,8 +14,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The arguments that a request shows are on record where callbacks changed those that the
@@ -55,7 +55,7 @@ func TestArgumentsOfARequest(t *testing.T) {
 			}
 			_, sink, r := recordedBeside(t, recorder.Options{}, llm(t, cfg), others...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			e := one(t, sink, schema.ToolCompleted)
+			e := one(t, sink, record.ToolCompleted)
 			diff(t, "arguments", tt.want, attribute(t, e, "adk", "args"))
 			if got := attribute(t, e, "adk", "args_changed"); (got == true) != (tt.want != nil) {
 				t.Errorf("args_changed = %v", got)
@@ -77,7 +77,7 @@ func TestArgumentsAtTheEnd(t *testing.T) {
 	})
 	sink, r := recorded(t, recorder.Options{ArgsAtEnd: func(tool string) bool { return tool == "look" }}, root)
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	for _, e := range sink.of(schema.ToolCompleted) {
+	for _, e := range sink.of(record.ToolCompleted) {
 		var want any
 		if strings.Contains(string(e.Content), `"look"`) {
 			want = m{"q": "changed"}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // userNamespace begins the names of artifacts that belong to a user, not to one of
@@ -20,7 +20,7 @@ import (
 const userNamespace = "user:"
 
 // artifactURI names one version of an artifact.
-func artifactURI(s schema.Session, name string, version int64) string {
+func artifactURI(s record.Session, name string, version int64) string {
 	uri := "artifact://apps/" + url.PathEscape(s.App) + "/users/" + url.PathEscape(s.User)
 	if !strings.HasPrefix(name, userNamespace) {
 		uri += "/sessions/" + url.PathEscape(s.ID)
@@ -68,7 +68,7 @@ func (rec *Recorder) savedByEvent(ctx context.Context, s *source) {
 		return
 	}
 	rec.artifacts(s.run, s.Actions.ArtifactDelta, func(content func(jsonenc.Doc)) {
-		rec.emitFrom(ctx, s, s.nodeRow(schema.ArtifactDelta), body{
+		rec.emitFrom(ctx, s, s.nodeRow(record.ArtifactDelta), body{
 			content: content,
 			attrs:   func(d jsonenc.Doc) { d.OptStr("source_event_id", s.ID) },
 		})
@@ -82,7 +82,7 @@ func (rec *Recorder) savedByTool(ctx context.Context, r *Run, c *Call, delta map
 	}
 	rec.artifacts(r, delta, func(content func(jsonenc.Doc)) {
 		rec.emit(ctx, r, row{
-			typ: schema.ArtifactDelta, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent,
+			typ: record.ArtifactDelta, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent,
 		}, body{
 			content: content,
 			adk:     func(d jsonenc.Doc) { d.OptStr("call_id", c.ID) },

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 type saveArgs struct {
@@ -39,10 +39,10 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 	}
 	sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(fcs...), Tools: []tool.Tool{save}}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("save"))
-	rows := sink.of(schema.ArtifactDelta)
-	slices.SortFunc(rows, func(a, b schema.Event) int { return slices.Compare(a.Content, b.Content) })
+	rows := sink.of(record.ArtifactDelta)
+	slices.SortFunc(rows, func(a, b record.Event) int { return slices.Compare(a.Content, b.Content) })
 	spans := make(map[any]string)
-	for _, e := range sink.of(schema.ToolStarting) {
+	for _, e := range sink.of(record.ToolStarting) {
 		spans[attribute(t, e, "adk", "call_id")] = e.SpanID
 	}
 	if len(rows) != n {
@@ -51,7 +51,7 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 	for i, e := range rows {
 		id := fmt.Sprint("call-", i)
 		diff(t, id, shape{
-			Type: schema.ArtifactDelta, Agent: "root", Status: "OK",
+			Type: record.ArtifactDelta, Agent: "root", Status: "OK",
 			Content: m{
 				"artifact": fmt.Sprintf("a %d.txt", i), "version": 1.0,
 				"uri": fmt.Sprintf("artifact://apps/app/users/u/sessions/s/artifacts/a%%20%d.txt/versions/1", i),
@@ -74,7 +74,7 @@ func TestArtifactsOfEvents(t *testing.T) {
 	adktest.Run(t, r, "u/1", "s", adktest.UserText("go"))
 	row := func(name, uri string, version float64) shape {
 		return shape{
-			Type: schema.ArtifactDelta, Agent: "root", Status: "OK", Content: m{"artifact": name, "version": version, "uri": uri},
+			Type: record.ArtifactDelta, Agent: "root", Status: "OK", Content: m{"artifact": name, "version": version, "uri": uri},
 			Attributes: m{"adk": m{"source_event_id": fresh}, "source_event_id": fresh},
 		}
 	}
@@ -82,9 +82,9 @@ func TestArtifactsOfEvents(t *testing.T) {
 		row("b", "artifact://apps/app/users/u%2F1/sessions/s/artifacts/b/versions/1", 1),
 		row("user:my prefs.json", "artifact://apps/app/users/u%2F1/artifacts/user:my%20prefs.json/versions/2", 2),
 		row("c", "artifact://apps/app/users/u%2F1/sessions/s/artifacts/c/versions/1", 1),
-	}, shapesOf(t, sink.of(schema.ArtifactDelta)))
-	for _, e := range sink.of(schema.ArtifactDelta) {
-		if e.SpanID != one(t, sink, schema.AgentStarting).SpanID {
+	}, shapesOf(t, sink.of(record.ArtifactDelta)))
+	for _, e := range sink.of(record.ArtifactDelta) {
+		if e.SpanID != one(t, sink, record.AgentStarting).SpanID {
 			t.Error("the row does not stand on the agent's span")
 		}
 	}

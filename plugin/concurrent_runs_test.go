@@ -18,8 +18,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // fullSink is a sink without room for rows of one session until it is released.
@@ -30,7 +30,7 @@ type fullSink struct {
 	release chan struct{}
 }
 
-func (f *fullSink) Append(e schema.Event) bool {
+func (f *fullSink) Append(e record.Event) bool {
 	if e.SessionID == f.session {
 		select {
 		case f.waits <- struct{}{}:
@@ -50,7 +50,7 @@ func TestFullSinkHoldsUpNoOtherRun(t *testing.T) {
 		wg.Go(func() { adktest.Run(t, r, "u", "slow", adktest.UserText("hi")) })
 		<-sink.waits
 		adktest.Run(t, r, "u", "quick", adktest.UserText("hi"))
-		if got := sink.types(); got[len(got)-1] != schema.InvocationCompleted {
+		if got := sink.types(); got[len(got)-1] != record.InvocationCompleted {
 			t.Errorf("the other run wrote %v", got)
 		}
 		close(sink.release)
@@ -121,11 +121,11 @@ func TestManySessionsAtOnce(t *testing.T) {
 			t.Fatalf("%s of run %s has number %d, want %d", e.EventType, e.RunID, e.RunSeq, seq[e.RunID])
 		}
 		switch key := e.RunID + e.SpanID; e.EventType {
-		case schema.InvocationStarting, schema.AgentStarting, schema.LLMRequest, schema.ToolStarting:
+		case record.InvocationStarting, record.AgentStarting, record.LLMRequest, record.ToolStarting:
 			starts[key]++
-		case schema.InvocationCompleted, schema.AgentCompleted, schema.LLMResponse, schema.LLMError, schema.ToolCompleted, schema.ToolError:
+		case record.InvocationCompleted, record.AgentCompleted, record.LLMResponse, record.LLMError, record.ToolCompleted, record.ToolError:
 			ends[key]++
-		case schema.InvocationError, schema.AgentError:
+		case record.InvocationError, record.AgentError:
 			t.Errorf("%s: %s", e.EventType, e.ErrorMessage)
 		}
 	}

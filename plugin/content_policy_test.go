@@ -18,8 +18,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // What the formatter takes out of the content must not stand elsewhere in the row, nor
@@ -70,10 +70,10 @@ func TestFormatterIsNotBypassed(t *testing.T) {
 			}
 		}
 	}
-	if got := attribute(t, sink.of(schema.StateDelta)[0], "state_delta", "customer"); got != "someone" {
+	if got := attribute(t, sink.of(record.StateDelta)[0], "state_delta", "customer"); got != "someone" {
 		t.Errorf("state_delta = %v, want what the formatter makes of it", got)
 	}
-	for _, e := range sink.of(schema.LLMRequest) {
+	for _, e := range sink.of(record.LLMRequest) {
 		if base := attribute(t, e, "adk", "prompt_base"); base != nil {
 			t.Errorf("a prompt refers to %v, of which nobody knows what the formatter left", base)
 		}
@@ -104,13 +104,13 @@ func TestStateFollowsThePolicy(t *testing.T) {
 		options recorder.Options
 		want    []any
 	}{
-		{"none", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.StateDelta: recorder.ContentNone}}, nil},
-		{"digest", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.StateDelta: recorder.ContentDigest}}, nil},
-		{"denied", recorder.Options{Deny: []string{schema.StateDelta}}, []any{
-			m{schema.UserMessageReceived + " state_delta": m{"k": "v"}},
+		{"none", recorder.Options{Content: map[string]recorder.ContentPolicy{record.StateDelta: recorder.ContentNone}}, nil},
+		{"digest", recorder.Options{Content: map[string]recorder.ContentPolicy{record.StateDelta: recorder.ContentDigest}}, nil},
+		{"denied", recorder.Options{Deny: []string{record.StateDelta}}, []any{
+			m{record.UserMessageReceived + " state_delta": m{"k": "v"}},
 		}},
-		{"the first rows are denied", recorder.Options{Deny: []string{schema.UserMessageReceived, schema.StateDelta}}, []any{
-			m{schema.InvocationStarting + " state_delta": m{"k": "v"}},
+		{"the first rows are denied", recorder.Options{Deny: []string{record.UserMessageReceived, record.StateDelta}}, []any{
+			m{record.InvocationStarting + " state_delta": m{"k": "v"}},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,18 +131,18 @@ type picky struct {
 	typ string
 }
 
-func (p *picky) Append(e schema.Event) bool { return e.EventType != p.typ && p.memory.Append(e) }
+func (p *picky) Append(e record.Event) bool { return e.EventType != p.typ && p.memory.Append(e) }
 
 // A row that the sink does not take passes on to the next what only it carried.
 func TestStateOfARefusedRow(t *testing.T) {
-	sink := &picky{typ: schema.UserMessageReceived}
+	sink := &picky{typ: record.UserMessageReceived}
 	svc := session.InMemoryService()
 	if _, err := svc.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: m{"k": "v"}}); err != nil {
 		t.Fatal(err)
 	}
 	r := newRunnerOn(t, svc, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Says("hi")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	want := []any{m{schema.InvocationStarting + " state": m{"k": "v"}}}
+	want := []any{m{record.InvocationStarting + " state": m{"k": "v"}}}
 	if diff := cmp.Diff(want, stateOf(t, &sink.memory)); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}

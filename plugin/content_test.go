@@ -12,8 +12,8 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // What rows have of each kind of part is what the plugin for Python writes for it: the
@@ -66,14 +66,14 @@ func TestPartsAsThePythonPluginHasThem(t *testing.T) {
 }
 
 // userRow is the row of a message with the parts.
-func userRow(t *testing.T, parts ...*genai.Part) schema.Event {
+func userRow(t *testing.T, parts ...*genai.Part) record.Event {
 	t.Helper()
 	sink, r := recorded(t, recorder.Options{}, emits(t, "root"))
 	adktest.Run(t, r, "u", "s", &genai.Content{Role: genai.RoleUser, Parts: parts})
-	return one(t, sink, schema.UserMessageReceived)
+	return one(t, sink, record.UserMessageReceived)
 }
 
-func contentOf(t *testing.T, e schema.Event) (content m) {
+func contentOf(t *testing.T, e record.Event) (content m) {
 	t.Helper()
 	if err := json.Unmarshal(e.Content, &content); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestConfigurationOfARequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(), GenerateContentConfig: tt.config}))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			diff(t, "llm_config", tt.want, attribute(t, one(t, sink, schema.LLMRequest), "llm_config"))
+			diff(t, "llm_config", tt.want, attribute(t, one(t, sink, record.LLMRequest), "llm_config"))
 		})
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // An entity is what a check asks the world about: one that the limits of a row would
@@ -58,7 +58,7 @@ func TestRecordEntityWithinTheLimits(t *testing.T) {
 
 // declare runs a tool that declares e, and returns what RecordEntity said and the row
 // that ends the call.
-func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Recorder, schema.Event, error) {
+func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Recorder, record.Event, error) {
 	t.Helper()
 	sink := &memory{}
 	cfg.Sink = sink
@@ -72,7 +72,7 @@ func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Reco
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "c1", Name: "work"}), Tools: []tool.Tool{tl},
 	})
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	done := sink.of(schema.ToolCompleted)
+	done := sink.of(record.ToolCompleted)
 	if len(done) != 1 {
 		t.Fatalf("%d rows of TOOL_COMPLETED, want 1", len(done))
 	}

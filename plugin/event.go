@@ -13,7 +13,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func (rec *Recorder) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session.Event, error) {
@@ -69,8 +69,8 @@ func (rec *Recorder) stateDelta(ctx context.Context, s *source) {
 	if len(delta) == 0 {
 		return
 	}
-	out := rec.emitFrom(ctx, s, s.nodeRow(schema.StateDelta), body{attrs: func(d jsonenc.Doc) {
-		if v, ok := rec.payload(schema.StateDelta, delta); ok {
+	out := rec.emitFrom(ctx, s, s.nodeRow(record.StateDelta), body{attrs: func(d jsonenc.Doc) {
+		if v, ok := rec.payload(record.StateDelta, delta); ok {
 			d.Any("state_delta", v)
 		}
 	}})
@@ -83,7 +83,7 @@ func (rec *Recorder) transfer(ctx context.Context, s *source) {
 	if s.Actions.TransferToAgent == "" {
 		return
 	}
-	rec.emitFrom(ctx, s, s.row(schema.AgentTransfer), body{
+	rec.emitFrom(ctx, s, s.row(record.AgentTransfer), body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
 			d.Str("from_agent", s.Author)
@@ -99,7 +99,7 @@ func (rec *Recorder) finalAnswer(ctx context.Context, s *source) {
 	if text == "" {
 		return
 	}
-	rec.emitFrom(ctx, s, s.row(schema.AgentResponse), body{
+	rec.emitFrom(ctx, s, s.row(record.AgentResponse), body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
 			d.Str("response", "text: '"+text+"'")
@@ -107,7 +107,7 @@ func (rec *Recorder) finalAnswer(ctx context.Context, s *source) {
 		},
 		adk: func(d jsonenc.Doc) { d.OptStr("answer_of", s.answer.String()) },
 		attrs: func(d jsonenc.Doc) {
-			if rec.Whole(schema.AgentResponse) {
+			if rec.Whole(record.AgentResponse) {
 				d.Str("response_text", text)
 			}
 			d.OptStr("source_event_id", s.ID)

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestTransferRow(t *testing.T) {
@@ -27,18 +27,18 @@ func TestTransferRow(t *testing.T) {
 	})
 	sink, r := recorded(t, recorder.Options{}, root)
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-	e := one(t, sink, schema.AgentTransfer)
+	e := one(t, sink, record.AgentTransfer)
 	diff(t, "row", shape{
-		Type: schema.AgentTransfer, Agent: "root", Status: "OK",
+		Type: record.AgentTransfer, Agent: "root", Status: "OK",
 		Content:    m{"from_agent": "root", "to_agent": "helper"},
 		Attributes: m{"adk": m{"source_event_id": fresh, "node": m{"path": "root"}}, "source_event_id": fresh},
 	}, shapeOf(t, e))
-	if start := sink.of(schema.AgentStarting)[0]; e.SpanID != start.SpanID || e.ParentSpanID != start.ParentSpanID {
+	if start := sink.of(record.AgentStarting)[0]; e.SpanID != start.SpanID || e.ParentSpanID != start.ParentSpanID {
 		t.Errorf("span %s, want the agent's %s", e.SpanID, start.SpanID)
 	}
 	// The delegate's answer comes through the root agent's node. It is the delegate's.
-	answer := one(t, sink, schema.AgentResponse)
-	if start := sink.of(schema.AgentStarting)[1]; answer.SpanID != start.SpanID || answer.Agent != "helper" {
+	answer := one(t, sink, record.AgentResponse)
+	if start := sink.of(record.AgentStarting)[1]; answer.SpanID != start.SpanID || answer.Agent != "helper" {
 		t.Errorf("the answer of %s stands on span %s, want the delegate's %s", answer.Agent, answer.SpanID, start.SpanID)
 	}
 	checkParents(t, sink.rows)
@@ -53,7 +53,7 @@ func TestEventAttributes(t *testing.T) {
 	sink, r := recorded(t, recorder.Options{Metadata: []string{"tenant", "trace:*"}}, emits(t, "root", ev))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	diff(t, "row", shape{
-		Type: schema.StateDelta, Agent: "root", Status: "OK",
+		Type: record.StateDelta, Agent: "root", Status: "OK",
 		Attributes: m{
 			"adk": m{
 				"source_event_id": fresh, "branch": "a.b",
@@ -62,7 +62,7 @@ func TestEventAttributes(t *testing.T) {
 			"state_delta":     m{"k": "v"},
 			"custom_metadata": m{"tenant": "t1", "trace:id": 7.0},
 		},
-	}, shapeOf(t, one(t, sink, schema.StateDelta)))
+	}, shapeOf(t, one(t, sink, record.StateDelta)))
 }
 
 // A policy that leaves a payload out leaves it out where it stands under attributes.
@@ -76,10 +76,10 @@ func TestPolicyOfEventRows(t *testing.T) {
 	}
 	none := recorder.ContentNone
 	sink, r := recorded(t, recorder.Options{Content: map[string]recorder.ContentPolicy{
-		schema.StateDelta: none, schema.AgentResponse: none, schema.A2AInteraction: none,
+		record.StateDelta: none, record.AgentResponse: none, record.A2AInteraction: none,
 	}}, emits(t, "root", ev))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	for _, typ := range []string{schema.StateDelta, schema.AgentResponse, schema.A2AInteraction} {
+	for _, typ := range []string{record.StateDelta, record.AgentResponse, record.A2AInteraction} {
 		e := one(t, sink, typ)
 		if s := string(e.Content) + string(e.Attributes); len(e.Content) > 0 || strings.Contains(s, "secretplan") {
 			t.Errorf("%s: content %s, attributes %s; want no payload", typ, e.Content, e.Attributes)

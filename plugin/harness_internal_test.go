@@ -19,12 +19,12 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 type discard struct{ bytes int }
 
-func (d *discard) Append(e schema.Event) bool {
+func (d *discard) Append(e record.Event) bool {
 	d.bytes += len(e.Content) + len(e.Attributes)
 	return true
 }

@@ -31,17 +31,17 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // memory is a sink that keeps its rows.
 type memory struct {
 	mu   sync.Mutex
-	rows []schema.Event
+	rows []record.Event
 }
 
-func (m *memory) Append(e schema.Event) bool {
+func (m *memory) Append(e record.Event) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = append(m.rows, e)
@@ -57,7 +57,7 @@ func (m *memory) types() (out []string) {
 	return out
 }
 
-func (m *memory) of(typ string) (out []schema.Event) {
+func (m *memory) of(typ string) (out []record.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.rows {
@@ -68,7 +68,7 @@ func (m *memory) of(typ string) (out []schema.Event) {
 	return out
 }
 
-func attribute(t testing.TB, e schema.Event, path ...string) any {
+func attribute(t testing.TB, e record.Event, path ...string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(e.Attributes, &v); err != nil {
@@ -303,7 +303,7 @@ const fresh = "<fresh>"
 
 // shapeOf returns the shape of a row without what every row has. The named members of
 // attributes.adk, and ids of events, differ from run to run.
-func shapeOf(t testing.TB, e schema.Event, differ ...string) shape {
+func shapeOf(t testing.TB, e record.Event, differ ...string) shape {
 	t.Helper()
 	var attrs map[string]any
 	if err := json.Unmarshal(e.Attributes, &attrs); err != nil {
@@ -338,7 +338,7 @@ func shapeOf(t testing.TB, e schema.Event, differ ...string) shape {
 	return shape{Type: e.EventType, Agent: e.Agent, Status: e.Status, Message: e.ErrorMessage, Content: content, Attributes: attrs}
 }
 
-func shapesOf(t testing.TB, rows []schema.Event, differ ...string) (out []shape) {
+func shapesOf(t testing.TB, rows []record.Event, differ ...string) (out []shape) {
 	t.Helper()
 	for _, e := range rows {
 		out = append(out, shapeOf(t, e, differ...))
@@ -354,7 +354,7 @@ func diff(t testing.TB, what string, want, got any) {
 }
 
 // checkParents checks that every parent is a row of the trace.
-func checkParents(t testing.TB, rows []schema.Event) {
+func checkParents(t testing.TB, rows []record.Event) {
 	t.Helper()
 	spans := make(map[string]bool)
 	for _, e := range rows {
@@ -370,7 +370,7 @@ func checkParents(t testing.TB, rows []schema.Event) {
 	}
 }
 
-func one(t testing.TB, sink *memory, typ string) schema.Event {
+func one(t testing.TB, sink *memory, typ string) record.Event {
 	t.Helper()
 	rows := sink.of(typ)
 	if len(rows) != 1 {
@@ -379,7 +379,7 @@ func one(t testing.TB, sink *memory, typ string) schema.Event {
 	return rows[0]
 }
 
-func graph(t testing.TB, rows []schema.Event) *graphsync.Graph {
+func graph(t testing.TB, rows []record.Event) *graphsync.Graph {
 	t.Helper()
 	return graphsync.Build(rows, nil)
 }

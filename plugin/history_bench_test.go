@@ -13,7 +13,7 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 type eventList []*session.Event
@@ -56,7 +56,7 @@ func BenchmarkHistory(b *testing.B) {
 	rec := newTestRecorder(b, &discard{})
 	for _, turns := range []int{10, 100, 1000} {
 		events, contents := turnsWithTools(turns)
-		s := schema.Session{App: "a", User: "u", ID: "s"}
+		s := record.Session{App: "a", User: "u", ID: "s"}
 		b.Run(fmt.Sprintf("index/turns=%d", turns), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func (rec *Recorder) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
@@ -47,7 +47,7 @@ func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content
 	}()
 	rec.open(ctx, &r)
 	rec.emit(ctx, r, row{
-		typ: schema.UserMessageReceived, agent: r.RootAgent, span: r.RootSpan, at: r.started,
+		typ: record.UserMessageReceived, agent: r.RootAgent, span: r.RootSpan, at: r.started,
 	}, body{
 		adk: r.link,
 		content: func(d jsonenc.Doc) {
@@ -76,7 +76,7 @@ func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
 		return
 	}
 	r.tellEnd(ctx, err, false)
-	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link}) // what ends has begun
+	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link}) // what ends has begun
 	rec.endRun(ctx, r, ending{err: err})
 	rec.runs.end(r)
 	rec.underway.End(r.Session, r.ID, rec.now())
@@ -132,7 +132,7 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 	} else {
 		r.begun.Store(true)
 	}
-	rec.emit(ctx, r, row{typ: schema.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link})
+	rec.emit(ctx, r, row{typ: record.InvocationStarting, agent: r.RootAgent, span: r.RootSpan}, body{adk: r.link})
 	return nil, nil
 }
 
@@ -198,9 +198,9 @@ func (r *Run) wasAdmitted() bool {
 func (rec *Recorder) endRun(ctx context.Context, r *Run, e ending) {
 	now := rec.now()
 	rec.write(ctx, r, row{
-		typ: schema.InvocationCompleted, agent: r.RootAgent, span: r.RootSpan, at: now,
+		typ: record.InvocationCompleted, agent: r.RootAgent, span: r.RootSpan, at: now,
 		timed: true, total: now.Sub(r.started),
-	}, schema.InvocationError, e)
+	}, record.InvocationError, e)
 }
 
 func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
@@ -216,7 +216,7 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
 		asked:      make(map[string]*Call),
 	}
 	if s := ctx.Session(); s != nil {
-		r.Session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
+		r.Session = record.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
 	}
 	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
 		r.TraceID = sc.TraceID().String()
@@ -238,7 +238,7 @@ func (rec *Recorder) newRun(ctx agent.InvocationContext, now time.Time) *Run {
 
 // NoRun returns a Run for rows that are written outside of any run of a runner: it has a
 // trace of its own, and no end.
-func (rec *Recorder) NoRun(s schema.Session) *Run {
+func (rec *Recorder) NoRun(s record.Session) *Run {
 	r := &Run{Session: s, TraceID: newID()}
 	r.common = rec.commonAttributes(r, nil)
 	return r

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
@@ -44,7 +44,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 	if req.Config != nil {
 		system = req.Config.SystemInstruction
 	}
-	delta := rec.options.PromptDelta && rec.Whole(schema.LLMRequest)
+	delta := rec.options.PromptDelta && rec.Whole(record.LLMRequest)
 	key, lost := promptKey{r.Session, name, branch}, 0
 	var hashes []uint64
 	if delta {
@@ -52,7 +52,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 		p.base, p.keep, hashes = rec.prompts.base(key, p.contents, lost)
 	}
 	out := rec.emit(ctx, r, row{
-		typ: schema.LLMRequest, agent: name, branch: branch, span: l.id, parent: a.id, at: l.started,
+		typ: record.LLMRequest, agent: name, branch: branch, span: l.id, parent: a.id, at: l.started,
 	}, body{
 		content: func(d jsonenc.Doc) { p.content(d, system) },
 		parts: func(d jsonenc.Doc) {
@@ -133,7 +133,7 @@ func (rec *Recorder) endLLM(ctx context.Context, r *Run, a *agentSpan) {
 		ctx = trace.ContextWithSpanContext(ctx, l.around)
 	}
 	rec.emit(ctx, r, row{
-		typ: schema.LLMError, agent: a.name, branch: a.branch, span: l.id, parent: a.id, at: l.failed,
+		typ: record.LLMError, agent: a.name, branch: a.branch, span: l.id, parent: a.id, at: l.failed,
 		timed: true, total: l.failed.Sub(l.started), failed: true, message: l.err.Error(), model: l.span,
 	}, body{})
 }
@@ -167,7 +167,7 @@ func (rec *Recorder) ModelFailed(ctx agent.Context, err error) {
 
 func (rec *Recorder) llmResponse(ctx context.Context, r *Run, l *llmSpan, resp *model.LLMResponse, now time.Time, short bool) {
 	x := row{
-		typ: schema.LLMResponse, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
+		typ: record.LLMResponse, agent: l.agent.name, branch: l.agent.branch, span: l.id, parent: l.agent.id, at: now,
 		timed: true, total: now.Sub(l.started), message: resp.ErrorMessage, model: l.span,
 	}
 	var list *readList
@@ -200,7 +200,7 @@ func (rec *Recorder) llmResponse(ctx context.Context, r *Run, l *llmSpan, resp *
 			list.write(d)
 		},
 		parts: func(d jsonenc.Doc) { rec.parts(d, r, l.id, resp.Content, outputs) },
-		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp, rec.Whole(schema.LLMResponse)) },
+		attrs: func(d jsonenc.Doc) { responseAttributes(d, l, resp, rec.Whole(record.LLMResponse)) },
 	}
 	if !l.firstToken.IsZero() {
 		x.firstToken = l.firstToken.Sub(l.started)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // nodeRow returns a row of the node that emitted the event: on a span of its own, or
@@ -107,7 +107,7 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 		return
 	}
 	if s.Output != nil && !s.NodeInfo.MessageAsOutput {
-		out := rec.emitFrom(ctx, s, s.nodeRow(schema.NodeOutput), body{
+		out := rec.emitFrom(ctx, s, s.nodeRow(record.NodeOutput), body{
 			content: func(d jsonenc.Doc) { d.Value(s.Output) },
 			adk: func(d jsonenc.Doc) {
 				if s.run.history.joins(s.Output) {
@@ -121,7 +121,7 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 		s.run.endNode(s.path())
 	}
 	if s.ErrorCode != "" && !modelReason(s.ErrorCode) {
-		x := s.nodeRow(schema.NodeError)
+		x := s.nodeRow(record.NodeError)
 		x.failed, x.message = true, cmp.Or(s.ErrorMessage, s.ErrorCode)
 		rec.emitFrom(ctx, s, x, body{content: func(d jsonenc.Doc) {
 			d.Open('{')

@@ -16,8 +16,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // nodeShape is the shape of a row of a workflow node.
@@ -50,19 +50,19 @@ func TestWorkflowNodes(t *testing.T) {
 	sink, r := recorded(t, recorder.Options{}, workflowOf(t, edges))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
-	byPath := make(map[any]schema.Event)
-	for _, e := range sink.of(schema.NodeOutput) {
+	byPath := make(map[any]record.Event)
+	for _, e := range sink.of(record.NodeOutput) {
 		byPath[attribute(t, e, "adk", "node", "path")] = e
 	}
 	if len(byPath) != 4 {
-		t.Fatalf("%d rows of NODE_OUTPUT, want four", len(sink.of(schema.NodeOutput)))
+		t.Fatalf("%d rows of NODE_OUTPUT, want four", len(sink.of(record.NodeOutput)))
 	}
-	start := one(t, sink, schema.AgentStarting)
+	start := one(t, sink, record.AgentStarting)
 	for path, want := range map[string]shape{
-		"wf@1/first@1":  nodeShape(schema.NodeOutput, "wf@1/first@1", "1", "1", m{"is": "x"}, nil),
-		"wf@1/double@1": nodeShape(schema.NodeOutput, "wf@1/double@1", "1", "1", m{"n": 2.0}, m{"branch": "double@1"}),
-		"wf@1/other@1":  nodeShape(schema.NodeOutput, "wf@1/other@1", "1", "1", m{"is": "y"}, m{"branch": "other@1"}),
-		"wf@1/both@1":   nodeShape(schema.NodeOutput, "wf@1/both@1", "1", "1", m{"double": m{"n": 2.0}, "other": m{"is": "y"}}, nil),
+		"wf@1/first@1":  nodeShape(record.NodeOutput, "wf@1/first@1", "1", "1", m{"is": "x"}, nil),
+		"wf@1/double@1": nodeShape(record.NodeOutput, "wf@1/double@1", "1", "1", m{"n": 2.0}, m{"branch": "double@1"}),
+		"wf@1/other@1":  nodeShape(record.NodeOutput, "wf@1/other@1", "1", "1", m{"is": "y"}, m{"branch": "other@1"}),
+		"wf@1/both@1":   nodeShape(record.NodeOutput, "wf@1/both@1", "1", "1", m{"double": m{"n": 2.0}, "other": m{"is": "y"}}, nil),
 	} {
 		e := byPath[path]
 		diff(t, path, want, shapeOf(t, e))
@@ -70,7 +70,7 @@ func TestWorkflowNodes(t *testing.T) {
 			t.Errorf("%s: span %s below %s, want one of its own below the workflow agent's %s", path, e.SpanID, e.ParentSpanID, start.SpanID)
 		}
 	}
-	delta := one(t, sink, schema.StateDelta)
+	delta := one(t, sink, record.StateDelta)
 	if delta.SpanID != byPath["wf@1/double@1"].SpanID {
 		t.Error("the change of state does not stand on the span of the node that made it")
 	}
@@ -105,13 +105,13 @@ func TestDynamicNodes(t *testing.T) {
 	}, workflow.NodeConfig{})
 	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, root)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rows := sink.of(schema.NodeOutput)
+	rows := sink.of(record.NodeOutput)
 	diff(t, "rows", []shape{
-		nodeShape(schema.NodeOutput, "wf@1/root@1/child@1", "1", "1", m{"is": "c"}, nil),
-		nodeShape(schema.NodeOutput, "wf@1/root@1/child@2", "2", "1", m{"is": "c"}, nil),
-		nodeShape(schema.NodeOutput, "wf@1/root@1", "1", "1", "all", nil),
+		nodeShape(record.NodeOutput, "wf@1/root@1/child@1", "1", "1", m{"is": "c"}, nil),
+		nodeShape(record.NodeOutput, "wf@1/root@1/child@2", "2", "1", m{"is": "c"}, nil),
+		nodeShape(record.NodeOutput, "wf@1/root@1", "1", "1", "all", nil),
 	}, shapesOf(t, rows))
-	wf, delta := one(t, sink, schema.AgentStarting).SpanID, one(t, sink, schema.StateDelta)
+	wf, delta := one(t, sink, record.AgentStarting).SpanID, one(t, sink, record.StateDelta)
 	if rows[0].ParentSpanID != wf || rows[1].ParentSpanID != rows[2].SpanID || rows[2].ParentSpanID != wf {
 		t.Errorf("parents %s, %s, %s", rows[0].ParentSpanID, rows[1].ParentSpanID, rows[2].ParentSpanID)
 	}
@@ -139,7 +139,7 @@ func TestLoopedNode(t *testing.T) {
 	sink, r := recorded(t, recorder.Options{}, workflowOf(t, edges))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	spans := make(map[string]bool)
-	for _, e := range sink.of(schema.NodeOutput) {
+	for _, e := range sink.of(record.NodeOutput) {
 		spans[e.SpanID] = true
 	}
 	if n != 3 || len(spans) != 3 {
@@ -149,7 +149,7 @@ func TestLoopedNode(t *testing.T) {
 
 func TestNodeErrors(t *testing.T) {
 	failed := func(message string) []shape {
-		s := nodeShape(schema.NodeError, "wf@1/fails@1", "1", "1", m{"error_code": "QUOTA"}, nil)
+		s := nodeShape(record.NodeError, "wf@1/fails@1", "1", "1", m{"error_code": "QUOTA"}, nil)
 		s.Status, s.Message = "ERROR", message
 		return []shape{s}
 	}
@@ -170,10 +170,10 @@ func TestNodeErrors(t *testing.T) {
 			}, workflow.NodeConfig{})
 			sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, fails)))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			rows := sink.of(schema.NodeError)
+			rows := sink.of(record.NodeError)
 			diff(t, "rows", tt.want, shapesOf(t, rows))
 			for _, e := range rows {
-				if start := one(t, sink, schema.AgentStarting); e.SpanID == start.SpanID || e.ParentSpanID != start.SpanID {
+				if start := one(t, sink, record.AgentStarting); e.SpanID == start.SpanID || e.ParentSpanID != start.SpanID {
 					t.Error("the error does not stand on a span of its own below the workflow agent's")
 				}
 			}
@@ -197,8 +197,8 @@ func TestOutputOfAnAgentNode(t *testing.T) {
 	}
 	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, speaker, worker)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	answer, output := one(t, sink, schema.AgentResponse), one(t, sink, schema.NodeOutput)
-	for _, e := range sink.of(schema.AgentStarting) {
+	answer, output := one(t, sink, record.AgentResponse), one(t, sink, record.NodeOutput)
+	for _, e := range sink.of(record.AgentStarting) {
 		switch e.Agent {
 		case "speaker":
 			if answer.SpanID != e.SpanID {
@@ -218,7 +218,7 @@ func TestMessageAsOutput(t *testing.T) {
 		ID: "e1", Output: "hello", NodeInfo: &session.NodeInfo{Path: "wf@1/root@1", MessageAsOutput: true},
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	if n := len(sink.of(schema.NodeOutput)); n != 0 {
+	if n := len(sink.of(record.NodeOutput)); n != 0 {
 		t.Errorf("%d rows of NODE_OUTPUT, want none", n)
 	}
 }
@@ -234,25 +234,25 @@ func TestInputRequest(t *testing.T) {
 	take := workflow.NewFunctionNode("take", func(_ agent.Context, in any) (m, error) { return m{"took": in}, nil }, workflow.NodeConfig{})
 	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, ask, take)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	request, pause := one(t, sink, schema.HITLInputRequest), one(t, sink, schema.ToolPaused)
+	request, pause := one(t, sink, record.HITLInputRequest), one(t, sink, record.ToolPaused)
 	adk := func(id string) m { return m{"pause_kind": "hitl_input", id: "in-1", "interrupt_id": "in-1"} }
 	content := m{"tool": "adk_request_input", "args": m{"interruptId": "in-1", "message": "how many?", "payload": nil}}
-	diff(t, "request", nodeShape(schema.HITLInputRequest, "wf@1/ask@1", "1", "1", content, adk("call_id")), shapeOf(t, request))
-	diff(t, "pause", nodeShape(schema.ToolPaused, "wf@1/ask@1", "1", "1", content, adk("function_call_id")), shapeOf(t, pause))
+	diff(t, "request", nodeShape(record.HITLInputRequest, "wf@1/ask@1", "1", "1", content, adk("call_id")), shapeOf(t, request))
+	diff(t, "pause", nodeShape(record.ToolPaused, "wf@1/ask@1", "1", "1", content, adk("function_call_id")), shapeOf(t, pause))
 	if pause.SpanID != request.SpanID {
 		t.Error("the pause does not stand on the span of its request")
 	}
 
 	adktest.Run(t, r, "u", "s", responds("in-1", "adk_request_input", m{"payload": m{"n": 3}}))
-	completed := one(t, sink, schema.HITLInputRequestCompleted)
+	completed := one(t, sink, record.HITLInputRequestCompleted)
 	diff(t, "completed", shape{
-		Type: schema.HITLInputRequestCompleted, Agent: "wf", Status: "OK",
+		Type: record.HITLInputRequestCompleted, Agent: "wf", Status: "OK",
 		Content: m{"tool": "adk_request_input", "result": m{"payload": m{"n": 3.0}}},
 		Attributes: m{"adk": m{
 			"pause_kind": "hitl_input", "call_id": "in-1", "interrupt_id": "in-1", "approver": "u", "waited_ms": fresh,
 		}},
 	}, shapeOf(t, completed, "waited_ms"))
-	if out := one(t, sink, schema.NodeOutput); out.RunID != completed.RunID {
+	if out := one(t, sink, record.NodeOutput); out.RunID != completed.RunID {
 		t.Error("the answer did not let the workflow go on")
 	}
 	checkParents(t, sink.rows)

@@ -23,8 +23,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // callbackNames returns the names of the callbacks of a plugin of ADK.
@@ -128,13 +128,13 @@ func TestConfirmationsWithoutAGate(t *testing.T) {
 			id := adktest.Confirmations(adktest.Run(t, r, "u", "s", adktest.UserText("go")))[0].ID
 			_, _ = adktest.TryRun(t.Context(), r, "u", "s", responds(id, "adk_request_confirmation", tt.answer))
 			diff(t, "row", shape{
-				Type: schema.HITLConfirmationRequestCompleted, Agent: "root", Status: "OK",
+				Type: record.HITLConfirmationRequestCompleted, Agent: "root", Status: "OK",
 				Content: m{"tool": "adk_request_confirmation", "result": tt.answer},
 				Attributes: m{"adk": m{
 					"pause_kind": "hitl_confirmation", "confirmation_id": id, "approver": "u",
 					"confirmed": tt.confirmed, "accepted": false, "waited_ms": fresh,
 				}},
-			}, shapeOf(t, one(t, sink, schema.HITLConfirmationRequestCompleted), "waited_ms"))
+			}, shapeOf(t, one(t, sink, record.HITLConfirmationRequestCompleted), "waited_ms"))
 		})
 	}
 }
@@ -184,11 +184,11 @@ func TestRequestsThatNoNotedCallMade(t *testing.T) {
 				}),
 			}))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			e := one(t, sink, schema.HITLConfirmationRequest)
+			e := one(t, sink, record.HITLConfirmationRequest)
 			diff(t, "approval", tt.want, approval{
 				attribute(t, e, "adk", "approval_id"), attribute(t, e, "adk", "replaces"), attribute(t, e, "adk", "enforced"),
 			})
-			if starts := sink.of(schema.ToolStarting); tt.note && e.ParentSpanID != starts[0].SpanID {
+			if starts := sink.of(record.ToolStarting); tt.note && e.ParentSpanID != starts[0].SpanID {
 				t.Errorf("the request stands below span %s, want the call's %s", e.ParentSpanID, starts[0].SpanID)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // ContentPolicy says how much of the payload of an event type is written.
@@ -101,7 +102,7 @@ type Offloader interface {
 // or whether a result is the one that models read.
 func Required(eventType string) bool {
 	switch eventType {
-	case schema.InvocationStarting, schema.InvocationCompleted, schema.InvocationError, schema.ToolResultRewritten:
+	case record.InvocationStarting, record.InvocationCompleted, record.InvocationError, record.ToolResultRewritten:
 		return true
 	}
 	return false
@@ -117,7 +118,7 @@ type policy struct {
 // whole. gaps says what the record lacks for an approval.
 func (o *Options) policies() (m map[string]policy, gaps []string, err error) {
 	m = make(map[string]policy)
-	types := schema.EventTypes()
+	types := record.EventTypes()
 	for _, t := range slices.Concat(o.Allow, o.Deny, slices.Sorted(maps.Keys(o.Content))) {
 		if !slices.Contains(types, t) {
 			return nil, nil, fmt.Errorf("contextgraph: %q is not an event type; they are %s", t, strings.Join(types, ", "))

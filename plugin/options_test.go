@@ -29,6 +29,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func object(t *testing.T, data []byte) (v any) {
@@ -48,11 +49,11 @@ func TestAllowAndDeny(t *testing.T) {
 		allow, deny []string
 		want        []string
 	}{
-		{"deny", nil, []string{schema.LLMRequest, schema.AgentStarting}, []string{
+		{"deny", nil, []string{record.LLMRequest, record.AgentStarting}, []string{
 			"USER_MESSAGE_RECEIVED", "INVOCATION_STARTING", "LLM_RESPONSE", "AGENT_RESPONSE", "AGENT_COMPLETED", "INVOCATION_COMPLETED",
 		}},
-		{"allow", []string{schema.AgentResponse}, nil, []string{"INVOCATION_STARTING", "AGENT_RESPONSE", "INVOCATION_COMPLETED"}},
-		{"deny wins", []string{schema.AgentResponse, schema.LLMRequest}, []string{schema.LLMRequest}, []string{
+		{"allow", []string{record.AgentResponse}, nil, []string{"INVOCATION_STARTING", "AGENT_RESPONSE", "INVOCATION_COMPLETED"}},
+		{"deny wins", []string{record.AgentResponse, record.LLMRequest}, []string{record.LLMRequest}, []string{
 			"INVOCATION_STARTING", "AGENT_RESPONSE", "INVOCATION_COMPLETED",
 		}},
 	} {
@@ -79,10 +80,10 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		want string
 	}{
 		{"unknown type", recorder.Options{Deny: []string{"LLM_REQEST"}}, `"LLM_REQEST" is not an event type`},
-		{"unknown policy", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.LLMRequest: "some"}}, `"some" is not a policy; use full, digest or none`},
-		{"what completeness is judged by", recorder.Options{Deny: []string{schema.InvocationCompleted}}, "INVOCATION_COMPLETED cannot be left out"},
+		{"unknown policy", recorder.Options{Content: map[string]recorder.ContentPolicy{record.LLMRequest: "some"}}, `"some" is not a policy; use full, digest or none`},
+		{"what completeness is judged by", recorder.Options{Deny: []string{record.InvocationCompleted}}, "INVOCATION_COMPLETED cannot be left out"},
 		{"what approvals are judged by", recorder.Options{
-			Content: map[string]recorder.ContentPolicy{schema.WorldChangeCheck: recorder.ContentNone}, IsApproval: schema.IsApproval,
+			Content: map[string]recorder.ContentPolicy{record.WorldChangeCheck: recorder.ContentNone}, IsApproval: schema.IsApproval,
 		}, "WORLD_CHANGE_CHECK cannot be left out or reduced"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,9 +102,9 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 		o    recorder.Options
 		want []string
 	}{
-		{"nothing", recorder.Options{Deny: []string{schema.StateDelta}, Content: map[string]recorder.ContentPolicy{schema.LLMRequest: recorder.ContentNone}}, nil},
-		{"rows", recorder.Options{Deny: []string{schema.ToolCompleted}}, []string{"the configuration leaves TOOL_COMPLETED out of the record: record it"}},
-		{"content", recorder.Options{Content: map[string]recorder.ContentPolicy{schema.ToolStarting: recorder.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
+		{"nothing", recorder.Options{Deny: []string{record.StateDelta}, Content: map[string]recorder.ContentPolicy{record.LLMRequest: recorder.ContentNone}}, nil},
+		{"rows", recorder.Options{Deny: []string{record.ToolCompleted}}, []string{"the configuration leaves TOOL_COMPLETED out of the record: record it"}},
+		{"content", recorder.Options{Content: map[string]recorder.ContentPolicy{record.ToolStarting: recorder.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var known underway.Register
@@ -121,21 +122,21 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 func TestContentPolicy(t *testing.T) {
 	sink := &memory{}
 	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Content: map[string]recorder.ContentPolicy{
-		schema.UserMessageReceived: recorder.ContentDigest,
-		schema.LLMResponse:         recorder.ContentNone,
+		record.UserMessageReceived: recorder.ContentDigest,
+		record.LLMResponse:         recorder.ContentNone,
 	}}}, llmagent.Config{Model: adktest.Says("a private answer")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("a private question"))
-	msg := sink.of(schema.UserMessageReceived)[0]
+	msg := sink.of(record.UserMessageReceived)[0]
 	payload := `{"text_summary":"a private question"}`
 	want := map[string]any{"sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(payload))), "bytes": float64(len(payload))}
 	if diff := cmp.Diff(want, object(t, msg.Content)); diff != "" || msg.ContentParts != nil {
 		t.Errorf("parts %s, content (-want +got):\n%s", msg.ContentParts, diff)
 	}
-	if c := sink.of(schema.LLMResponse)[0].Content; c != nil {
+	if c := sink.of(record.LLMResponse)[0].Content; c != nil {
 		t.Errorf("content = %s, want none", c)
 	}
 	for _, e := range sink.rows {
-		if e.EventType != schema.LLMRequest && e.EventType != schema.AgentResponse && strings.Contains(string(e.Content)+string(e.ContentParts)+string(e.Attributes), "private") {
+		if e.EventType != record.LLMRequest && e.EventType != record.AgentResponse && strings.Contains(string(e.Content)+string(e.ContentParts)+string(e.Attributes), "private") {
 			t.Errorf("%s holds the content: %s %s", e.EventType, e.Content, e.Attributes)
 		}
 	}
@@ -149,37 +150,37 @@ func TestFormatter(t *testing.T) {
 		failed uint64
 	}{
 		{"changes it", func(typ string, c []byte) ([]byte, error) {
-			if typ != schema.UserMessageReceived {
+			if typ != record.UserMessageReceived {
 				return c, nil
 			}
 			return []byte(strings.ReplaceAll(string(c), "Alice", "someone")), nil
 		}, map[string]any{"text_summary": "I am someone"}, 0},
 		{"its answer is redacted as all else", func(typ string, c []byte) ([]byte, error) {
-			if typ != schema.UserMessageReceived {
+			if typ != record.UserMessageReceived {
 				return c, nil
 			}
 			return []byte(`{"password":"hunter2"}`), nil
 		}, map[string]any{"password": "[REDACTED]"}, 0},
 		{"fails", func(typ string, c []byte) ([]byte, error) {
-			if typ != schema.UserMessageReceived {
+			if typ != record.UserMessageReceived {
 				return c, nil
 			}
 			return c, errors.New("out of order")
 		}, "[FORMATTER_FAILED]", 1},
 		{"panics", func(typ string, c []byte) ([]byte, error) {
-			if typ != schema.UserMessageReceived {
+			if typ != record.UserMessageReceived {
 				return c, nil
 			}
 			panic("oops")
 		}, "[FORMATTER_FAILED]", 1},
 		{"no JSON", func(typ string, c []byte) ([]byte, error) {
-			if typ != schema.UserMessageReceived {
+			if typ != record.UserMessageReceived {
 				return c, nil
 			}
 			return []byte("Alice"), nil
 		}, "[FORMATTER_FAILED]", 1},
 		{"two values", func(typ string, c []byte) ([]byte, error) {
-			if typ != schema.UserMessageReceived {
+			if typ != record.UserMessageReceived {
 				return c, nil
 			}
 			return []byte(`1 2`), nil
@@ -189,7 +190,7 @@ func TestFormatter(t *testing.T) {
 			sink := &memory{}
 			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Format: tt.format}}, llmagent.Config{Model: adktest.Says("hi")})
 			adktest.Run(t, r, "u", "s", adktest.UserText("I am Alice"))
-			if diff := cmp.Diff(tt.want, object(t, sink.of(schema.UserMessageReceived)[0].Content)); diff != "" {
+			if diff := cmp.Diff(tt.want, object(t, sink.of(record.UserMessageReceived)[0].Content)); diff != "" {
 				t.Errorf("content (-want +got):\n%s", diff)
 			}
 			if got := rec.Stats().FormatterFailed; got != tt.failed {
@@ -261,7 +262,7 @@ func TestSessionStateIsWrittenOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a.M != (metadata{}) {
-				if e.EventType != schema.UserMessageReceived {
+				if e.EventType != record.UserMessageReceived {
 					t.Errorf("state stands on %s", e.EventType)
 				}
 				seen = append(seen, a.M)
@@ -308,7 +309,7 @@ func TestChunks(t *testing.T) {
 		}
 		var got []string
 		total := 0.0
-		for _, e := range sink.of(schema.LLMResponse) {
+		for _, e := range sink.of(record.LLMResponse) {
 			c := object(t, e.Content).(map[string]any)
 			text := c["response"].(string)
 			if attribute(t, e, "adk", "partial") == true {
@@ -379,7 +380,7 @@ func TestParts(t *testing.T) {
 		Mode       string `json:"storage_mode"`
 		Ref        any    `json:"object_ref"`
 	}
-	partsOf := func(e schema.Event) (out []part) {
+	partsOf := func(e record.Event) (out []part) {
 		if len(e.ContentParts) > 0 {
 			if err := json.Unmarshal(e.ContentParts, &out); err != nil {
 				t.Fatal(err)
@@ -407,7 +408,7 @@ func TestParts(t *testing.T) {
 			}
 			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: o}, llmagent.Config{Model: adktest.Says("ok")})
 			adktest.Run(t, r, "u", "s", msg)
-			got := partsOf(sink.of(schema.UserMessageReceived)[0])
+			got := partsOf(sink.of(record.UserMessageReceived)[0])
 			var uris []string
 			for i := range got {
 				if p := &got[i]; p.URI != "" && p.Index != 2 {
@@ -442,7 +443,7 @@ func TestParts(t *testing.T) {
 				t.Errorf("parts (-want +got):\n%s", diff)
 			}
 			// The request repeats the message: its bytes are stored once.
-			request := partsOf(sink.of(schema.LLMRequest)[0])
+			request := partsOf(sink.of(record.LLMRequest)[0])
 			if len(request) != 4 {
 				t.Errorf("the request's row has %d parts, want the 4 that are not text", len(request))
 			}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The tools that ADK makes itself come with the request of a real run.
@@ -41,7 +41,7 @@ func TestOriginOfTransfersAndUnknownTools(t *testing.T) {
 				c.SubAgents = []agent.Agent{modelAgent("near", mdl)}
 			}))
 			_, _ = adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))
-			rows := sink.of(schema.ToolStarting)
+			rows := sink.of(record.ToolStarting)
 			if len(rows) == 0 {
 				t.Fatal("no call is on record")
 			}

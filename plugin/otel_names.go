@@ -6,7 +6,7 @@ package plugin
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // adkTracer is the name of the tracer that ADK starts its spans with, genaiEvent the
@@ -62,20 +62,20 @@ func SpanAttributes() []SpanAttribute {
 		return SpanAttribute{Span: span, Name: name, EventType: typ, Paths: [][]string{p}}
 	}
 	return []SpanAttribute{
-		one(model, "gen_ai.request.model", schema.LLMRequest, "attributes", "model"),
-		one(model, "gen_ai.response.finish_reasons", schema.LLMResponse, "attributes", "finish_reason"),
-		one(model, "gen_ai.usage.input_tokens", schema.LLMResponse, "attributes", usage, "prompt_token_count"),
-		{Span: model, Name: "gen_ai.usage.output_tokens", EventType: schema.LLMResponse, Paths: [][]string{
+		one(model, "gen_ai.request.model", record.LLMRequest, "attributes", "model"),
+		one(model, "gen_ai.response.finish_reasons", record.LLMResponse, "attributes", "finish_reason"),
+		one(model, "gen_ai.usage.input_tokens", record.LLMResponse, "attributes", usage, "prompt_token_count"),
+		{Span: model, Name: "gen_ai.usage.output_tokens", EventType: record.LLMResponse, Paths: [][]string{
 			path("attributes", usage, "candidates_token_count"), path("attributes", usage, "thoughts_token_count"),
 		}},
-		one(model, "gen_ai.usage.reasoning.output_tokens", schema.LLMResponse, "attributes", usage, "thoughts_token_count"),
-		one(model, "gen_ai.usage.cache_read.input_tokens", schema.LLMResponse, "attributes", usage, "cached_content_token_count"),
-		one(model, "gcp.vertex.agent.invocation_id", schema.LLMRequest, "invocation_id"),
-		one(model, genaiEvent, schema.LLMResponse, "attributes", "adk", sourceEventID),
-		one(tool, "gen_ai.tool.name", schema.ToolStarting, "content", "tool"),
-		one(tool, "gen_ai.tool.call.id", schema.ToolStarting, "attributes", "adk", "call_id"),
-		one(agent, "gen_ai.agent.name", schema.AgentStarting, "agent"),
-		one(agent, "gen_ai.conversation.id", schema.AgentStarting, "session_id"),
-		one(agent, "gcp.vertex.agent.invocation_id", schema.AgentStarting, "invocation_id"),
+		one(model, "gen_ai.usage.reasoning.output_tokens", record.LLMResponse, "attributes", usage, "thoughts_token_count"),
+		one(model, "gen_ai.usage.cache_read.input_tokens", record.LLMResponse, "attributes", usage, "cached_content_token_count"),
+		one(model, "gcp.vertex.agent.invocation_id", record.LLMRequest, "invocation_id"),
+		one(model, genaiEvent, record.LLMResponse, "attributes", "adk", sourceEventID),
+		one(tool, "gen_ai.tool.name", record.ToolStarting, "content", "tool"),
+		one(tool, "gen_ai.tool.call.id", record.ToolStarting, "attributes", "adk", "call_id"),
+		one(agent, "gen_ai.agent.name", record.AgentStarting, "agent"),
+		one(agent, "gen_ai.conversation.id", record.AgentStarting, "session_id"),
+		one(agent, "gcp.vertex.agent.invocation_id", record.AgentStarting, "invocation_id"),
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 type brokenSink struct{}
 
-func (brokenSink) Append(schema.Event) bool { panic("broken sink") }
+func (brokenSink) Append(record.Event) bool { panic("broken sink") }
 
 func TestPanicOfTheSinkCostsNoRun(t *testing.T) {
 	work, err := functiontool.New(functiontool.Config{Name: "work"}, func(agent.Context, struct{}) (map[string]any, error) {
@@ -56,7 +56,7 @@ type breaking struct {
 	on string
 }
 
-func (b *breaking) Append(e schema.Event) bool {
+func (b *breaking) Append(e record.Event) bool {
 	if e.EventType == b.on {
 		panic("broken sink")
 	}
@@ -65,7 +65,7 @@ func (b *breaking) Append(e schema.Event) bool {
 
 // What a panic kept from being recorded leaves a gap in the numbers of the run.
 func TestPanicLeavesAGap(t *testing.T) {
-	for _, typ := range []string{schema.UserMessageReceived, schema.AgentStarting, schema.LLMRequest, schema.LLMResponse, schema.AgentResponse} {
+	for _, typ := range []string{record.UserMessageReceived, record.AgentStarting, record.LLMRequest, record.LLMResponse, record.AgentResponse} {
 		t.Run(typ, func(t *testing.T) {
 			sink := &breaking{on: typ}
 			r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Says("hello")})

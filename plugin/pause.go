@@ -14,7 +14,7 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // credentialCallName is the name under which ADK asks for a credential.
@@ -32,11 +32,11 @@ type pause struct {
 func pauseOf(name string) pause {
 	switch name {
 	case toolconfirmation.FunctionCallName:
-		return pause{"hitl_confirmation", schema.HITLConfirmationRequest, schema.HITLConfirmationRequestCompleted}
+		return pause{"hitl_confirmation", record.HITLConfirmationRequest, record.HITLConfirmationRequestCompleted}
 	case credentialCallName:
-		return pause{"hitl_credential", schema.HITLCredentialRequest, schema.HITLCredentialRequestCompleted}
+		return pause{"hitl_credential", record.HITLCredentialRequest, record.HITLCredentialRequestCompleted}
 	case workflow.WorkflowInputFunctionCallName:
-		return pause{"hitl_input", schema.HITLInputRequest, schema.HITLInputRequestCompleted}
+		return pause{"hitl_input", record.HITLInputRequest, record.HITLInputRequestCompleted}
 	}
 	return pause{kind: "tool"}
 }
@@ -68,7 +68,7 @@ func (rec *Recorder) pauses(ctx agent.InvocationContext, s *source) {
 		}
 		known = append(known, id)
 		rec.log.Debug("contextgraph: an event waits for a call that it does not hold", "function_call_id", id, "event", s.ID)
-		rec.emitFrom(ctx, s, s.row(schema.ToolPaused), body{
+		rec.emitFrom(ctx, s, s.row(record.ToolPaused), body{
 			content: func(d jsonenc.Doc) {
 				d.Open('{')
 				d.Any("tool", nil)
@@ -92,10 +92,10 @@ func (rec *Recorder) pauses(ctx agent.InvocationContext, s *source) {
 // share its span.
 func (rec *Recorder) paused(ctx agent.InvocationContext, s *source, fc *genai.FunctionCall) {
 	p := pauseOf(fc.Name)
-	x := s.row(schema.ToolPaused)
+	x := s.row(record.ToolPaused)
 	switch p.request {
 	case "":
-	case schema.HITLConfirmationRequest:
+	case record.HITLConfirmationRequest:
 		x.span, x.parent = rec.confirmationRequest(ctx, s, fc)
 	default:
 		x.span, x.parent = rec.request(ctx, s, fc)
@@ -126,7 +126,7 @@ func pauseKeys(d jsonenc.Doc, p pause, id string) {
 // confirmation is the one to be confirmed; the id does not tell it, so it is not written here.
 func askKeys(d jsonenc.Doc, p pause, id string) {
 	d.Str("pause_kind", p.kind)
-	if p.request != schema.HITLConfirmationRequest {
+	if p.request != record.HITLConfirmationRequest {
 		d.OptStr("call_id", id)
 	}
 	answerID(d, p, id)
@@ -136,9 +136,9 @@ func askKeys(d jsonenc.Doc, p pause, id string) {
 // that kind.
 func answerID(d jsonenc.Doc, p pause, id string) {
 	switch p.request {
-	case schema.HITLConfirmationRequest:
+	case record.HITLConfirmationRequest:
 		d.OptStr("confirmation_id", id)
-	case schema.HITLInputRequest:
+	case record.HITLInputRequest:
 		d.OptStr("interrupt_id", id)
 	}
 }
@@ -153,7 +153,7 @@ func (rec *Recorder) request(ctx context.Context, s *source, fc *genai.FunctionC
 		content: func(d jsonenc.Doc) { callContent(d, fc) },
 		adk:     func(d jsonenc.Doc) { askKeys(d, p, fc.ID) },
 	})
-	if p.request == schema.HITLInputRequest {
+	if p.request == record.HITLInputRequest {
 		s.inputs = append(s.inputs, InputRequest{fc, x.span})
 	}
 	return x.span, x.parent
@@ -184,7 +184,7 @@ func (r *Run) AskedBy(c *genai.Content, fc *genai.FunctionCall) *Call {
 // confirmationRequest writes the row of a request for a confirmation.
 func (rec *Recorder) confirmationRequest(ctx agent.InvocationContext, s *source, fc *genai.FunctionCall) (span, parent string) {
 	r := s.run
-	x := s.row(schema.HITLConfirmationRequest)
+	x := s.row(record.HITLConfirmationRequest)
 	x.span, x.parent = newSpanID(), s.around()
 	callID := ""
 	if orig, err := toolconfirmation.OriginalCallFrom(fc); err == nil && confirmationsOnly(s.Content) {

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestLongRunningTool(t *testing.T) {
@@ -31,27 +31,27 @@ func TestLongRunningTool(t *testing.T) {
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "order", Args: m{"item": "tea"}}),
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("order tea"))
-	e := one(t, sink, schema.ToolPaused)
+	e := one(t, sink, record.ToolPaused)
 	diff(t, "pause", shape{
-		Type: schema.ToolPaused, Agent: "root", Status: "OK",
+		Type: record.ToolPaused, Agent: "root", Status: "OK",
 		Content: m{"tool": "order", "args": m{"item": "tea"}},
 		Attributes: m{"adk": m{
 			"source_event_id": fresh, "node": m{"path": "root"}, "pause_kind": "tool", "function_call_id": "call-1",
 		}},
 	}, shapeOf(t, e))
-	if start := one(t, sink, schema.AgentStarting); e.SpanID != start.SpanID {
+	if start := one(t, sink, record.AgentStarting); e.SpanID != start.SpanID {
 		t.Errorf("the pause stands on span %s, want the agent's %s", e.SpanID, start.SpanID)
 	}
 
 	adktest.Run(t, r, "u", "s", responds("call-1", "order", m{"status": "delivered"}))
-	var resumed []schema.Event
-	for _, e := range sink.of(schema.ToolCompleted) {
+	var resumed []record.Event
+	for _, e := range sink.of(record.ToolCompleted) {
 		if attribute(t, e, "adk", "pause_kind") != nil {
 			resumed = append(resumed, e)
 		}
 	}
 	diff(t, "resumed", []shape{{
-		Type: schema.ToolCompleted, Agent: "root", Status: "OK",
+		Type: record.ToolCompleted, Agent: "root", Status: "OK",
 		Content:    m{"tool": "order", "result": m{"status": "delivered"}},
 		Attributes: m{"adk": m{"pause_kind": "tool", "call_id": "call-1", "function_call_id": "call-1", "waited_ms": fresh}},
 	}}, shapesOf(t, resumed, "waited_ms"))
@@ -78,28 +78,28 @@ func TestCredentialRequest(t *testing.T) {
 		&genai.FunctionCall{ID: "invented", Name: "adk_request_credential"},
 	)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	request, pause := one(t, sink, schema.HITLCredentialRequest), one(t, sink, schema.ToolPaused)
+	request, pause := one(t, sink, record.HITLCredentialRequest), one(t, sink, record.ToolPaused)
 	content := m{"tool": "adk_request_credential", "args": m{"scheme": "oauth2"}}
 	attrs := func(id string) m {
 		return m{"adk": m{"source_event_id": fresh, "pause_kind": "hitl_credential", id: "cred-1"}}
 	}
-	diff(t, "request", shape{Type: schema.HITLCredentialRequest, Agent: "root", Status: "OK", Content: content, Attributes: attrs("call_id")}, shapeOf(t, request))
-	diff(t, "pause", shape{Type: schema.ToolPaused, Agent: "root", Status: "OK", Content: content, Attributes: attrs("function_call_id")}, shapeOf(t, pause))
-	start := one(t, sink, schema.AgentStarting)
+	diff(t, "request", shape{Type: record.HITLCredentialRequest, Agent: "root", Status: "OK", Content: content, Attributes: attrs("call_id")}, shapeOf(t, request))
+	diff(t, "pause", shape{Type: record.ToolPaused, Agent: "root", Status: "OK", Content: content, Attributes: attrs("function_call_id")}, shapeOf(t, pause))
+	start := one(t, sink, record.AgentStarting)
 	if request.SpanID != pause.SpanID || request.SpanID == start.SpanID || request.ParentSpanID != start.SpanID {
 		t.Errorf("request on %s below %s, pause on %s; want one span of their own below %s", request.SpanID, request.ParentSpanID, pause.SpanID, start.SpanID)
 	}
 
 	adktest.Run(t, r, "u", "s", responds("cred-1", "adk_request_credential", m{"token": "hunter2", "ok": true}))
-	completed := one(t, sink, schema.HITLCredentialRequestCompleted)
+	completed := one(t, sink, record.HITLCredentialRequestCompleted)
 	diff(t, "completed", shape{
-		Type: schema.HITLCredentialRequestCompleted, Agent: "root", Status: "OK",
+		Type: record.HITLCredentialRequestCompleted, Agent: "root", Status: "OK",
 		Content: m{"tool": "adk_request_credential", "result": m{"token": "[REDACTED]", "ok": true}},
 		Attributes: m{"adk": m{
 			"pause_kind": "hitl_credential", "call_id": "cred-1", "approver": "u", "waited_ms": fresh,
 		}},
 	}, shapeOf(t, completed, "waited_ms"))
-	if n := len(sink.of(schema.ToolCompleted)); n != 0 {
+	if n := len(sink.of(record.ToolCompleted)); n != 0 {
 		t.Errorf("%d rows of TOOL_COMPLETED, want none", n)
 	}
 	checkParents(t, sink.rows)
@@ -113,18 +113,18 @@ func TestPausesWithoutACall(t *testing.T) {
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	diff(t, "pause", shape{
-		Type: schema.ToolPaused, Agent: "root", Status: "OK", Content: m{"tool": nil, "args": nil},
+		Type: record.ToolPaused, Agent: "root", Status: "OK", Content: m{"tool": nil, "args": nil},
 		Attributes: m{"adk": m{
 			"source_event_id": fresh, "pause_kind": "tool", "function_call_id": "gone",
 		}},
-	}, shapeOf(t, one(t, sink, schema.ToolPaused)))
+	}, shapeOf(t, one(t, sink, record.ToolPaused)))
 	diff(t, "request", shape{
-		Type: schema.HITLInputRequest, Agent: "root", Status: "OK",
+		Type: record.HITLInputRequest, Agent: "root", Status: "OK",
 		Content: m{"tool": "adk_request_input", "args": m{"interruptId": "in-1", "message": "how many?", "payload": nil}},
 		Attributes: m{"adk": m{
 			"source_event_id": fresh, "pause_kind": "hitl_input", "call_id": "in-1", "interrupt_id": "in-1",
 		}},
-	}, shapeOf(t, one(t, sink, schema.HITLInputRequest)))
+	}, shapeOf(t, one(t, sink, record.HITLInputRequest)))
 }
 
 // A request for a confirmation and its pause are one step, below the call that asks.
@@ -137,12 +137,12 @@ func TestPauseOfAConfirmation(t *testing.T) {
 	}))
 	events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	id := adktest.Confirmations(events)[0].ID
-	request, pause := one(t, sink, schema.HITLConfirmationRequest), one(t, sink, schema.ToolPaused)
+	request, pause := one(t, sink, record.HITLConfirmationRequest), one(t, sink, record.ToolPaused)
 	if pause.SpanID != request.SpanID || pause.ParentSpanID != request.ParentSpanID {
 		t.Errorf("the pause stands on span %s, want the request's %s", pause.SpanID, request.SpanID)
 	}
 	for _, tt := range []struct {
-		e              schema.Event
+		e              record.Event
 		call, function any
 	}{{request, "call-1", nil}, {pause, nil, id}} {
 		if got := attribute(t, tt.e, "adk", "confirmation_id"); got != id {
@@ -169,20 +169,20 @@ func TestAnswersInEvents(t *testing.T) {
 			sink, r := recorded(t, recorder.Options{}, emits(t, "root", &one))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			var got []shape
-			for _, typ := range []string{schema.HITLConfirmationRequestCompleted, schema.HITLInputRequestCompleted, schema.ToolCompleted} {
+			for _, typ := range []string{record.HITLConfirmationRequestCompleted, record.HITLInputRequestCompleted, record.ToolCompleted} {
 				got = append(got, shapesOf(t, sink.of(typ))...)
 			}
 			content := m{"tool": name, "result": m{"confirmed": true}}
 			want := map[string][]shape{
 				"adk_request_confirmation": {{
-					Type: schema.HITLConfirmationRequestCompleted, Agent: "root", Status: "OK", Content: content,
+					Type: record.HITLConfirmationRequestCompleted, Agent: "root", Status: "OK", Content: content,
 					Attributes: m{"adk": m{
 						"source_event_id": fresh, "pause_kind": "hitl_confirmation",
 						"confirmation_id": "id-1", "confirmed": true, "accepted": false,
 					}},
 				}},
 				"adk_request_input": {{
-					Type: schema.HITLInputRequestCompleted, Agent: "root", Status: "OK", Content: content,
+					Type: record.HITLInputRequestCompleted, Agent: "root", Status: "OK", Content: content,
 					Attributes: m{"adk": m{
 						"source_event_id": fresh, "pause_kind": "hitl_input", "call_id": "id-1", "interrupt_id": "id-1",
 					}},

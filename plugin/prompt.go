@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // prompts remembers which messages of a conversation are on record, so that a
@@ -24,7 +24,7 @@ type prompts struct {
 // promptKey names a conversation with a model: what one agent on one branch of a
 // session sends.
 type promptKey struct {
-	session       schema.Session
+	session       record.Session
 	agent, branch string
 }
 
@@ -93,9 +93,9 @@ func (ps *prompts) hash(c *genai.Content) uint64 {
 }
 
 // lossCounter is a sink that knows which rows of a session it lost.
-type lossCounter interface{ Lost(schema.Session) int }
+type lossCounter interface{ Lost(record.Session) int }
 
-func (rec *Recorder) lostRows(s schema.Session) int {
+func (rec *Recorder) lostRows(s record.Session) int {
 	if l, ok := rec.sink.(lossCounter); ok {
 		return l.Lost(s)
 	}

@@ -19,14 +19,14 @@ import (
 	"google.golang.org/adk/v2/runner"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 type message struct{ Role, Content string }
 
 // promptOf follows the references of a row of LLM_REQUEST and returns its messages.
-func promptOf(t *testing.T, rows map[string]schema.Event, e schema.Event) []message {
+func promptOf(t *testing.T, rows map[string]record.Event, e record.Event) []message {
 	t.Helper()
 	var content struct{ Prompt []message }
 	if err := json.Unmarshal(e.Content, &content); err != nil {
@@ -43,8 +43,8 @@ func promptOf(t *testing.T, rows map[string]schema.Event, e schema.Event) []mess
 	return append(promptOf(t, rows, b)[:int(base["messages"].(float64)):int(base["messages"].(float64))], content.Prompt...)
 }
 
-func byID(events []schema.Event) map[string]schema.Event {
-	m := make(map[string]schema.Event)
+func byID(events []record.Event) map[string]record.Event {
+	m := make(map[string]record.Event)
 	for _, e := range events {
 		m[e.EventID] = e
 	}
@@ -76,7 +76,7 @@ func TestPromptHistory(t *testing.T) {
 			for i := range 5 {
 				adktest.Run(t, r, "u", "s", adktest.UserText(fmt.Sprintf("turn %d", i)))
 			}
-			rows := sink.of(schema.LLMRequest)
+			rows := sink.of(record.LLMRequest)
 			all := byID(rows)
 			for i, req := range m.Requests() {
 				if diff := cmp.Diff(sent(req), promptOf(t, all, rows[i])); diff != "" {
@@ -102,7 +102,7 @@ type lossy struct {
 	lost int
 }
 
-func (l *lossy) Lost(schema.Session) int { return l.lost }
+func (l *lossy) Lost(record.Session) int { return l.lost }
 
 func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 	sink := &lossy{}
@@ -112,7 +112,7 @@ func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 	adktest.Run(t, r, "u", "s", adktest.UserText("two"))
 	adktest.Run(t, r, "u", "s", adktest.UserText("three"))
 	var based []bool
-	for _, e := range sink.of(schema.LLMRequest) {
+	for _, e := range sink.of(record.LLMRequest) {
 		based = append(based, attribute(t, e, "adk", "prompt_base") != nil)
 	}
 	if diff := cmp.Diff([]bool{false, false, true}, based); diff != "" {
@@ -125,7 +125,7 @@ func TestPromptDeltaStaysInItsSession(t *testing.T) {
 	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: adktest.Says("ok")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
 	adktest.Run(t, r, "u", "s2", adktest.UserText("one"))
-	if rows := sink.of(schema.LLMRequest); attribute(t, rows[1], "adk", "prompt_base") != nil {
+	if rows := sink.of(record.LLMRequest); attribute(t, rows[1], "adk", "prompt_base") != nil {
 		t.Error("a request of another session refers to this one's")
 	}
 }
@@ -155,7 +155,7 @@ func TestPromptDeltaAfterAnEdit(t *testing.T) {
 		edited = i >= 2
 		adktest.Run(t, r, "u", "s", adktest.UserText(fmt.Sprintf("turn %d", i)))
 	}
-	rows := sink.of(schema.LLMRequest)
+	rows := sink.of(record.LLMRequest)
 	for i, req := range m.Requests() {
 		if diff := cmp.Diff(sent(req), promptOf(t, byID(rows), rows[i])); diff != "" {
 			t.Errorf("request %d: the rows do not give the prompt back (-sent +rows):\n%s", i, diff)

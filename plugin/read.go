@@ -16,7 +16,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // knownAnswers bounds of how many answers of a session the recorder remembers the row.
@@ -26,7 +26,7 @@ const knownAnswers = 256
 // each session the latest. A run that begins later knows by it what its history holds.
 type answerRows struct {
 	mu       sync.Mutex
-	sessions *lru.Cache[schema.Session, []answerRow]
+	sessions *lru.Cache[record.Session, []answerRow]
 }
 
 type answerRow struct {
@@ -35,11 +35,11 @@ type answerRow struct {
 }
 
 func newAnswerRows() (*answerRows, error) {
-	sessions, err := lru.New[schema.Session, []answerRow](knownSessions)
+	sessions, err := lru.New[record.Session, []answerRow](knownSessions)
 	return &answerRows{sessions: sessions}, err
 }
 
-func (a *answerRows) add(s schema.Session, event string, row rowID) {
+func (a *answerRows) add(s record.Session, event string, row rowID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	rows, _ := a.sessions.Get(s)
@@ -50,7 +50,7 @@ func (a *answerRows) add(s schema.Session, event string, row rowID) {
 }
 
 // of returns the rows of a session.
-func (a *answerRows) of(s schema.Session) map[uint64]rowID {
+func (a *answerRows) of(s record.Session) map[uint64]rowID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	rows, _ := a.sessions.Get(s)
@@ -64,7 +64,7 @@ func (a *answerRows) of(s schema.Session) map[uint64]rowID {
 // conversationKey names what one agent on one branch and in one scope of a session sends
 // to its model.
 type conversationKey struct {
-	session              schema.Session
+	session              record.Session
 	agent, branch, scope string
 }
 

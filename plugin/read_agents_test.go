@@ -17,8 +17,8 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A delegate reads what the one who transfers had read, as texts, and the other way round.
@@ -55,7 +55,7 @@ func TestReadsOfParallelAgents(t *testing.T) {
 	sink, r := recorded(t, recorder.Options{}, sequential("root", both, asks(t, "last", last)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	for name, mdl := range map[string]*adktest.Model{"one": one, "two": two} {
-		rows := slices.DeleteFunc(slices.Clone(sink.rows), func(e schema.Event) bool { return e.Agent != name })
+		rows := slices.DeleteFunc(slices.Clone(sink.rows), func(e record.Event) bool { return e.Agent != name })
 		readingsOf(t, rows).holdAgainst(t, mdl.Requests())
 	}
 	rs := readingsOf(t, sink.rows)

@@ -20,8 +20,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Callbacks may change what the model gets. What it got counts.
@@ -121,7 +121,7 @@ func TestReadsOfEqualResults(t *testing.T) {
 				t.Errorf("read %d results with %d unmatched, want %d and %d", len(results), rs.unmatched(t, 1), tt.want, tt.unmatched)
 			}
 			for id := range results {
-				for _, e := range sink.of(schema.ToolStarting) {
+				for _, e := range sink.of(record.ToolStarting) {
 					if attribute(t, e, "adk", "call_id") == id && !strings.Contains(string(e.Content), `"b"`) {
 						t.Errorf("read the result of %s", e.Content)
 					}
@@ -161,11 +161,11 @@ func TestRewrittenResults(t *testing.T) {
 			}
 			_, sink, r := recordedBeside(t, recorder.Options{}, llm(t, cfg), others...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			rows := sink.of(schema.ToolResultRewritten)
+			rows := sink.of(record.ToolResultRewritten)
 			if len(rows) != tt.rows {
 				t.Fatalf("%d rows, want %d", len(rows), tt.rows)
 			}
-			ends := byID(sink.of(schema.ToolCompleted))
+			ends := byID(sink.of(record.ToolCompleted))
 			seen := make(map[string]bool)
 			want := jsonenc.NewWriter(jsonenc.Limits{}).Digest(m{"price": "hidden"}).String()
 			for _, e := range rows {
@@ -188,8 +188,8 @@ func TestEndsNameTheirBeginning(t *testing.T) {
 	fail := functionTool(t, functiontool.Config{Name: "fail", Description: "fails"}, func(agent.Context, m) (map[string]any, error) { return nil, fmt.Errorf("no") })
 	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000), fail))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	starts := byID(sink.of(schema.ToolStarting))
-	for _, e := range append(sink.of(schema.ToolCompleted), sink.of(schema.ToolError)...) {
+	starts := byID(sink.of(record.ToolStarting))
+	for _, e := range append(sink.of(record.ToolCompleted), sink.of(record.ToolError)...) {
 		started, _ := attribute(t, e, "adk", "started").(string)
 		if starts[started].SpanID != e.SpanID {
 			t.Errorf("%s began with %q", e.Content, started)
@@ -199,7 +199,7 @@ func TestEndsNameTheirBeginning(t *testing.T) {
 	if n := len(rs.read(t, rs.order[1], make(map[string]bool))); n != 3 || rs.unmatched(t, 1) != 0 {
 		t.Errorf("the model had read %d results, want all three", n)
 	}
-	if rows := sink.of(schema.ToolResultRewritten); len(rows) != 0 {
+	if rows := sink.of(record.ToolResultRewritten); len(rows) != 0 {
 		t.Errorf("%d results count as rewritten", len(rows))
 	}
 }

@@ -20,24 +20,24 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // readings is what the rows of a sink say that models had read.
 type readings struct {
-	rows  map[string]schema.Event // LLM_RESPONSE, by event id
+	rows  map[string]record.Event // LLM_RESPONSE, by event id
 	names map[string]string       // event ids of them
 	order []string
 	tools map[string]string // what the row of a call holds, by its id and digest
 }
 
-func readingsOf(t testing.TB, rows []schema.Event) *readings {
+func readingsOf(t testing.TB, rows []record.Event) *readings {
 	t.Helper()
-	out := &readings{rows: make(map[string]schema.Event), names: make(map[string]string), tools: make(map[string]string)}
+	out := &readings{rows: make(map[string]record.Event), names: make(map[string]string), tools: make(map[string]string)}
 	for _, e := range rows {
 		switch e.EventType {
-		case schema.LLMResponse:
+		case record.LLMResponse:
 			out.rows[e.EventID] = e
 			out.order = append(out.order, e.EventID)
 			out.names["r:"+e.EventID] = e.EventID
@@ -50,11 +50,11 @@ func readingsOf(t testing.TB, rows []schema.Event) *readings {
 			for _, c := range attrs.Calls {
 				out.names["c:"+c.ID] = e.EventID
 			}
-		case schema.AgentResponse:
+		case record.AgentResponse:
 			if id, ok := attribute(t, e, "adk", "source_event_id").(string); ok {
 				out.names["e:"+id], _ = attribute(t, e, "adk", "answer_of").(string)
 			}
-		case schema.ToolCompleted, schema.ToolError:
+		case record.ToolCompleted, record.ToolError:
 			id, _ := attribute(t, e, "adk", "call_id").(string)
 			digest, _ := attribute(t, e, "adk", "result").(string)
 			out.tools[id+" "+digest] = string(e.Content)
@@ -283,7 +283,7 @@ func TestReadsOfAnotherProcess(t *testing.T) {
 	run(second, asks(t, "root", mdl), restored(t, svc), "and?")
 	rows := slices.Concat(first.rows, second.rows)
 	rs := readingsOf(t, rows)
-	last := attribute(t, second.of(schema.LLMResponse)[0], "adk", "read").(map[string]any)
+	last := attribute(t, second.of(record.LLMResponse)[0], "adk", "read").(map[string]any)
 	if last["cut"] != true || last["unmatched"] != nil {
 		t.Errorf("cut = %v, unmatched = %v", last["cut"], last["unmatched"])
 	}

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // observerName is the name of the recorder's plugin as the runner knows it.
@@ -25,7 +25,7 @@ type Sink interface {
 	// Append takes the row without I/O, and without waiting unless the sink is told to
 	// wait for room; then rows of the same run wait for one another. It returns false
 	// when the row had to be dropped, which the sink counts.
-	Append(schema.Event) bool
+	Append(record.Event) bool
 }
 
 // Config says what a [Recorder] records into.

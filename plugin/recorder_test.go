@@ -22,8 +22,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestModelCallAnsweredByACallback(t *testing.T) {
@@ -35,7 +35,7 @@ func TestModelCallAnsweredByACallback(t *testing.T) {
 		}},
 	})
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-	requests, responses := sink.of(schema.LLMRequest), sink.of(schema.LLMResponse)
+	requests, responses := sink.of(record.LLMRequest), sink.of(record.LLMResponse)
 	if len(requests) != 1 || len(responses) != 1 || requests[0].SpanID != responses[0].SpanID {
 		t.Fatalf("%d requests and %d responses, want one of each on one span", len(requests), len(responses))
 	}
@@ -63,17 +63,17 @@ func TestRefusedUserMessageIsClosedLater(t *testing.T) {
 	if _, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("hi")); err == nil {
 		t.Fatal("the run did not fail")
 	}
-	if got := len(sink.of(schema.InvocationCompleted)) + len(sink.of(schema.InvocationError)); got != 0 {
+	if got := len(sink.of(record.InvocationCompleted)) + len(sink.of(record.InvocationError)); got != 0 {
 		t.Fatalf("%d rows end a run so far, want none", got)
 	}
 	refuse = false
 	now = now.Add(11 * time.Minute)
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-	refused, completed := sink.of(schema.InvocationError), sink.of(schema.InvocationCompleted)
+	refused, completed := sink.of(record.InvocationError), sink.of(record.InvocationCompleted)
 	if len(refused) != 1 || len(completed) != 1 {
 		t.Fatalf("%d INVOCATION_ERROR and %d INVOCATION_COMPLETED rows, want one for each run", len(refused), len(completed))
 	}
-	if refused[0].Status != schema.StatusError || refused[0].RunID == completed[0].RunID {
+	if refused[0].Status != record.StatusError || refused[0].RunID == completed[0].RunID {
 		t.Errorf("the refused run ended with status %s in run %s", refused[0].Status, refused[0].RunID)
 	}
 }
@@ -99,7 +99,7 @@ func TestRunsOfOneInvocationIDStayApart(t *testing.T) {
 		t.Fatalf("%d confirmations, want 1", len(calls))
 	}
 	adktest.Run(t, r, "u", "s", adktest.Answer(calls[0].ID, true))
-	starts := sink.of(schema.ToolStarting)
+	starts := sink.of(record.ToolStarting)
 	if len(starts) != 2 {
 		t.Fatalf("%d TOOL_STARTING rows, want 2", len(starts))
 	}
@@ -193,7 +193,7 @@ func TestRowsAreBounded(t *testing.T) {
 		}
 		truncated[e.EventType] = truncated[e.EventType] || e.IsTruncated
 	}
-	for _, typ := range []string{schema.UserMessageReceived, schema.ToolCompleted, schema.LLMResponse} {
+	for _, typ := range []string{record.UserMessageReceived, record.ToolCompleted, record.LLMResponse} {
 		if !truncated[typ] {
 			t.Errorf("no row of %s says that it is truncated", typ)
 		}

@@ -11,22 +11,22 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Rehearse returns the row that a call of the tool would end with, as it would be written, so
 // that the same rules find the same things in it. It records nothing. entities are those that
 // the tool declared, as JSON, with commas between them. It returns an error if the result is
 // one, or if the row would not hold all of it.
-func (rec *Recorder) Rehearse(s schema.Session, by string, t tool.Tool, args, result map[string]any, entities []byte) (schema.Event, error) {
+func (rec *Recorder) Rehearse(s record.Session, by string, t tool.Tool, args, result map[string]any, entities []byte) (record.Event, error) {
 	if f, failed := rec.resultError(t, args, result); failed {
-		return schema.Event{}, errors.New(f.message)
+		return record.Event{}, errors.New(f.message)
 	}
 	w := rec.writer()
 	defer rec.writers.Put(w)
-	p := rec.policies[schema.ToolCompleted]
-	row := schema.Event{
-		EventType: schema.ToolCompleted, Agent: by, SessionID: s.ID, UserID: s.User, AppName: s.App, Status: schema.StatusOK,
+	p := rec.policies[record.ToolCompleted]
+	row := record.Event{
+		EventType: record.ToolCompleted, Agent: by, SessionID: s.ID, UserID: s.User, AppName: s.App, Status: record.StatusOK,
 		Timestamp: rec.now().UnixMicro(),
 	}
 	cut := false
@@ -40,7 +40,7 @@ func (rec *Recorder) Rehearse(s schema.Session, by string, t tool.Tool, args, re
 	}
 	atEnd, whole := rec.rehearsedArgs(t.Name(), args)
 	if cut || w.Truncated() || !whole {
-		return schema.Event{}, errors.New("its result is larger than what is recorded of one (record.max_row, record.max_string)")
+		return record.Event{}, errors.New("its result is larger than what is recorded of one (record.max_row, record.max_string)")
 	}
 	row.Attributes = slices.Concat([]byte(`{"adk":{`), atEnd, []byte(`},"entities":[`), entities, []byte(`]}`))
 	return row, nil
@@ -52,7 +52,7 @@ func (rec *Recorder) rehearsedArgs(tool string, args map[string]any) ([]byte, bo
 	if rec.options.ArgsAtEnd == nil || !rec.options.ArgsAtEnd(tool) {
 		return nil, true
 	}
-	v, ok := rec.payload(schema.ToolStarting, args)
+	v, ok := rec.payload(record.ToolStarting, args)
 	if !ok {
 		return nil, true
 	}

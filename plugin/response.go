@@ -15,7 +15,7 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Responses returns what a message, or the content of an event, answers.
@@ -46,7 +46,7 @@ func (rec *Recorder) Response(ctx agent.InvocationContext, r *Run, fr *genai.Fun
 // on a span of its own: the tool itself ended in the run that called it.
 func (rec *Recorder) resumed(ctx agent.InvocationContext, r *Run, fr *genai.FunctionResponse) {
 	rec.emit(ctx, r, row{
-		typ: schema.ToolCompleted, agent: r.RootAgent, parent: r.RootSpan,
+		typ: record.ToolCompleted, agent: r.RootAgent, parent: r.RootSpan,
 	}, body{
 		content: func(d jsonenc.Doc) { ResponseContent(d, fr) },
 		adk: func(d jsonenc.Doc) {
@@ -92,7 +92,7 @@ func (rec *Recorder) completions(ctx agent.InvocationContext, s *source) {
 
 // notAccepted writes that nobody took the answer to a request for a confirmation.
 func notAccepted(d jsonenc.Doc, p pause, fr *genai.FunctionResponse) {
-	if p.completed != schema.HITLConfirmationRequestCompleted {
+	if p.completed != record.HITLConfirmationRequestCompleted {
 		return
 	}
 	confirmation, err := ParseConfirmation(fr.Response)

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // resultDigest returns the digest of a response. It costs a pass over it where writing it
@@ -42,11 +42,11 @@ func (c *Call) asks(ctx context.Context) bool {
 // where it asks for a confirmation with other arguments than the row has that began it. The
 // approval is about those that it ended with, so rules must read these.
 func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *Call, args map[string]any, asks, completed bool) {
-	changed := asks && rec.Whole(schema.ToolStarting) && (!c.args.known || rec.Digest(args) != rec.argsDigest(c))
+	changed := asks && rec.Whole(record.ToolStarting) && (!c.args.known || rec.Digest(args) != rec.argsDigest(c))
 	if !changed && !(completed && rec.options.ArgsAtEnd != nil && rec.options.ArgsAtEnd(c.Name)) {
 		return
 	}
-	if v, ok := rec.payload(schema.ToolStarting, args); ok {
+	if v, ok := rec.payload(record.ToolStarting, args); ok {
 		d.Any("args", v)
 	}
 	if changed {
@@ -115,7 +115,7 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastRespon
 	r.mu.Unlock()
 	for _, x := range changes {
 		rec.emitFrom(ctx, s, row{
-			typ: schema.ToolResultRewritten, agent: x.of.Agent, branch: x.of.Branch, span: x.of.Span, parent: x.of.Parent,
+			typ: record.ToolResultRewritten, agent: x.of.Agent, branch: x.of.Branch, span: x.of.Span, parent: x.of.Parent,
 		}, body{
 			content: func(d jsonenc.Doc) {
 				d.Open('{')

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // rows encodes rows and hands them to the sink.
@@ -137,7 +137,7 @@ func (rw *rows) emit(ctx context.Context, r *Run, x row, b body) written {
 		buf = appendSpanID(buf)
 		x.span = unsafe.String(&buf[n+eventIDLen], spanIDLen)
 	}
-	e := schema.Event{
+	e := record.Event{
 		Timestamp:    x.at.UnixMicro(),
 		EventID:      eventID,
 		EventType:    x.typ,
@@ -152,7 +152,7 @@ func (rw *rows) emit(ctx context.Context, r *Run, x row, b body) written {
 		ContentParts: parts.of(buf),
 		Attributes:   attrs.of(buf),
 		LatencyMS:    latency.of(buf),
-		Status:       schema.StatusOK,
+		Status:       record.StatusOK,
 		AppName:      r.Session.App,
 		RunID:        r.ID,
 	}
@@ -161,7 +161,7 @@ func (rw *rows) emit(ctx context.Context, r *Run, x row, b body) written {
 	}
 	e.IsTruncated = w.Truncated() || truncated
 	if x.failed {
-		e.Status = schema.StatusError
+		e.Status = record.StatusError
 	}
 	if e.IsTruncated {
 		rw.counters.truncated.Add(1)
@@ -178,7 +178,7 @@ func (rw *rows) emit(ctx context.Context, r *Run, x row, b body) written {
 
 // append takes the row's number and hands it on under one lock, so that rows
 // stand in the journal in the order of their numbers.
-func (rw *rows) append(r *Run, e schema.Event) bool {
+func (rw *rows) append(r *Run, e record.Event) bool {
 	r.order.Lock()
 	defer r.order.Unlock()
 	if r.ID != "" {

@@ -18,14 +18,14 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Run is one Run of a runner while it is under way. Its exported fields are set when it
 // begins, and nobody changes them.
 type Run struct {
-	Session    schema.Session
+	Session    record.Session
 	Invocation string
 	// ID is that of the run: one turn, with one invocation id, may have several.
 	ID        string
@@ -297,7 +297,7 @@ type parentCall struct {
 
 // childRun is the run that went on inside of a tool call.
 type childRun struct {
-	session schema.Session
+	session record.Session
 	id      string
 }
 

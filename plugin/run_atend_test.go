@@ -20,9 +20,9 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // told is an end as AtEnd tells of it.
@@ -91,7 +91,7 @@ func (w *endWatch) atEnd(ctx context.Context, err error, unfinished bool) {
 
 // lastRows counts the rows that end the first run.
 func (w *endWatch) lastRows() (n int) {
-	for _, typ := range []string{schema.InvocationCompleted, schema.InvocationError} {
+	for _, typ := range []string{record.InvocationCompleted, record.InvocationError} {
 		for _, e := range w.sink.of(typ) {
 			if e.RunID == w.first.ID {
 				n++
@@ -201,7 +201,7 @@ func TestAtEndOfAnAbandonedRun(t *testing.T) {
 
 // The end of a run is told although its record breaks down.
 func TestAtEndWhereTheSinkPanics(t *testing.T) {
-	sink := &breaking{on: schema.AgentCompleted}
+	sink := &breaking{on: record.AgentCompleted}
 	rec := must(recorder.New(recorder.Config{Sink: sink, Logger: slog.New(slog.DiscardHandler)}))
 	var ends []bool
 	r := must(runner.New(runner.Config{
@@ -223,7 +223,7 @@ func TestAtEndWhereTheSinkPanics(t *testing.T) {
 func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 	now := time.Now()
 	var known underway.Register
-	sink := &breaking{on: schema.InvocationError}
+	sink := &breaking{on: record.InvocationError}
 	rec := must(recorder.New(recorder.Config{
 		Sink: sink, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 	}))
@@ -247,14 +247,14 @@ func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 	adktest.Run(t, r, "u", "other", adktest.UserText("hi"))
 	now = now.Add(time.Minute)
 	for _, id := range []string{"a", "b", "other"} {
-		if runs := known.Runs(schema.Session{App: "app", User: "u", ID: id}, now); len(runs) > 0 {
+		if runs := known.Runs(record.Session{App: "app", User: "u", ID: id}, now); len(runs) > 0 {
 			t.Errorf("session %s: %d runs are under way", id, len(runs))
 		}
 	}
-	if n := len(sink.of(schema.InvocationCompleted)); n != 1 {
+	if n := len(sink.of(record.InvocationCompleted)); n != 1 {
 		t.Errorf("%d runs were completed, want that of the other session", n)
 	}
-	for i, e := range slices.DeleteFunc(slices.Clone(sink.rows), func(e schema.Event) bool { return e.SessionID != "other" }) {
+	for i, e := range slices.DeleteFunc(slices.Clone(sink.rows), func(e record.Event) bool { return e.SessionID != "other" }) {
 		if e.RunSeq != int64(i)+1 {
 			t.Errorf("row %d of the other session, a %s, has number %d", i+1, e.EventType, e.RunSeq)
 		}
@@ -288,7 +288,7 @@ func TestReplacedRunIsNotUnderWay(t *testing.T) {
 		t.Fatalf("the second run ended with %v", errs)
 	}
 	now = now.Add(time.Minute)
-	if runs := known.Runs(schema.Session{App: "app", User: "u", ID: "s"}, now); len(runs) > 0 {
+	if runs := known.Runs(record.Session{App: "app", User: "u", ID: "s"}, now); len(runs) > 0 {
 		t.Errorf("%d runs are under way", len(runs))
 	}
 }

@@ -29,8 +29,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // consumer reads a run; it reports what it was told.
@@ -78,7 +78,7 @@ func (m *memory) ends(t *testing.T) (out []string) {
 	t.Helper()
 	for _, e := range m.rows {
 		switch e.EventType {
-		case schema.AgentCompleted, schema.AgentError, schema.InvocationCompleted, schema.InvocationError:
+		case record.AgentCompleted, record.AgentError, record.InvocationCompleted, record.InvocationError:
 		default:
 			continue
 		}
@@ -90,7 +90,7 @@ func (m *memory) ends(t *testing.T) (out []string) {
 			line += ": " + e.ErrorMessage
 		}
 		failed := strings.HasSuffix(e.EventType, "_ERROR")
-		if failed != (e.Status == schema.StatusError) || failed != (e.Content != nil) {
+		if failed != (e.Status == record.StatusError) || failed != (e.Content != nil) {
 			t.Errorf("%s: status %s, content %s", e.EventType, e.Status, e.Content)
 		}
 		if failed {
@@ -423,7 +423,7 @@ func TestConsumerStopsParallelBranches(t *testing.T) {
 			if !slices.Contains(ends, "AGENT_COMPLETED waits unfinished") || ends[len(ends)-1] != "INVOCATION_COMPLETED root unfinished" {
 				t.Errorf("wrapped %v: ends = %q", wrapped, ends)
 			}
-			if n := len(b.sink.of(schema.LLMError)); n != 1 {
+			if n := len(b.sink.of(record.LLMError)); n != 1 {
 				t.Errorf("%d LLM_ERROR rows, want one", n)
 			}
 		}
@@ -495,7 +495,7 @@ func TestRunTwice(t *testing.T) {
 	seq := b.rec.Run(t.Context(), b.runner, "u", "s", adktest.UserText("hi"), agent.RunConfig{})
 	readAll(seq)
 	readAll(seq)
-	if got := len(b.sink.of(schema.InvocationCompleted)); got != 2 {
+	if got := len(b.sink.of(record.InvocationCompleted)); got != 2 {
 		t.Errorf("%d runs are complete, want 2", got)
 	}
 }
@@ -508,7 +508,7 @@ func TestEndsAreInOrder(t *testing.T) {
 	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
 		break
 	}
-	if !slices.IsSortedFunc(sink.rows, func(a, b schema.Event) int { return int(a.Timestamp - b.Timestamp) }) {
+	if !slices.IsSortedFunc(sink.rows, func(a, b record.Event) int { return int(a.Timestamp - b.Timestamp) }) {
 		for _, e := range sink.rows {
 			t.Errorf("%s at %d", e.EventType, e.Timestamp)
 		}
@@ -521,12 +521,12 @@ func TestEarlyStopClosesEverySpan(t *testing.T) {
 	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
 		break
 	}
-	completed := sink.of(schema.AgentCompleted)
+	completed := sink.of(record.AgentCompleted)
 	if len(completed) != 1 || attribute(t, completed[0], "adk", "unfinished") != true {
 		t.Errorf("AGENT_COMPLETED rows = %d, want one that is marked unfinished", len(completed))
 	}
 	rows := sink.types()
-	if rows[len(rows)-1] != schema.InvocationCompleted {
+	if rows[len(rows)-1] != record.InvocationCompleted {
 		t.Errorf("the last row is %s, want INVOCATION_COMPLETED", rows[len(rows)-1])
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // typesSink keeps the types of its rows.
 type typesSink []string
 
-func (s *typesSink) Append(e schema.Event) bool { *s = append(*s, e.EventType); return true }
+func (s *typesSink) Append(e record.Event) bool { *s = append(*s, e.EventType); return true }
 
 // A call that goes on when its run ends, as one of a branch that nobody waits for, is
 // closed once and does not begin again.
@@ -37,7 +37,7 @@ func TestCallBesideTheEndOfItsRun(t *testing.T) {
 				n := len(*sink)
 				if tt.early {
 					rec.startTool(ctx, r, tl, nil, "")
-					if got, want := (*sink)[n:], []string{schema.ToolStarting, schema.ToolError}; !slices.Equal(got, want) {
+					if got, want := (*sink)[n:], []string{record.ToolStarting, record.ToolError}; !slices.Equal(got, want) {
 						t.Errorf("rows of the call: %v, want %v", got, want)
 					}
 					n = len(*sink)

@@ -24,9 +24,9 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // forgetful is a scripted model that does not remember what it was asked.
@@ -103,7 +103,7 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 	if after := batch(runs); after > before+bound {
 		t.Errorf("%d runs left %d KiB behind, want at most %d", runs, (after-before)>>10, bound>>10)
 	}
-	if n := known.Runs(schema.Session{App: "app", User: "u", ID: "s1"}, now()); len(n) != 0 {
+	if n := known.Runs(record.Session{App: "app", User: "u", ID: "s1"}, now()); len(n) != 0 {
 		t.Errorf("%d runs count as under way", len(n))
 	}
 }
@@ -111,4 +111,4 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 // dropped is a sink that keeps nothing.
 type dropped struct{}
 
-func (dropped) Append(schema.Event) bool { return true }
+func (dropped) Append(record.Event) bool { return true }

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // runs holds the runs under way. Every callback of every run takes its lock, so nothing waits
@@ -73,7 +73,7 @@ func keyOf(ctx agent.InvocationContext) runKey {
 	}
 	k := runKey{invocation: ctx.InvocationID()}
 	if s := ctx.Session(); s != nil {
-		k.session = schema.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
+		k.session = record.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}
 	}
 	return k
 }
@@ -112,6 +112,6 @@ func (rec *Recorder) LookupCall(ctx agent.Context) (*Run, *Call) {
 // and two such runs can be under way at once. A live run has no RunConfig.
 type runKey struct {
 	config     *agent.RunConfig
-	session    schema.Session
+	session    record.Session
 	invocation string
 }

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // knownSessions bounds of how many sessions the recorder remembers what it wrote:
@@ -27,18 +27,18 @@ const knownSessions = 10_000
 // STATE_DELTA row, one from outside of a run shows at the start of the next.
 type states struct {
 	mu   sync.Mutex
-	seen *lru.Cache[schema.Session, map[string]uint64]
+	seen *lru.Cache[record.Session, map[string]uint64]
 }
 
 func newStates() (*states, error) {
-	seen, err := lru.New[schema.Session, map[string]uint64](knownSessions)
+	seen, err := lru.New[record.Session, map[string]uint64](knownSessions)
 	return &states{seen: seen}, err
 }
 
 // changes returns what of state is not on record yet and takes it for written.
 // whole says that nothing was. hash encodes a value, which may run the host's code: no
 // lock is held then.
-func (st *states) changes(s schema.Session, state map[string]any, hash func(any) uint64) (delta map[string]any, whole bool) {
+func (st *states) changes(s record.Session, state map[string]any, hash func(any) uint64) (delta map[string]any, whole bool) {
 	hashes := make(map[string]uint64, len(state))
 	for k, v := range state {
 		hashes[k] = hash(v)
@@ -76,7 +76,7 @@ func stateOf(s session.Session) map[string]any {
 // recordsState reports whether the state of sessions is written. Where the payload of
 // STATE_DELTA is left out, it must not stand elsewhere either.
 func (rec *Recorder) recordsState() bool {
-	return !rec.options.NoSessionState && rec.policies[schema.StateDelta].content == ""
+	return !rec.options.NoSessionState && rec.policies[record.StateDelta].content == ""
 }
 
 // introduce makes the first row of the run carry what of the session's state is not
@@ -101,13 +101,13 @@ func (rec *Recorder) introduce(ctx agent.InvocationContext, r *Run) {
 	if whole {
 		r.unwrittenKey = "state"
 	}
-	payload, _ := rec.payload(schema.StateDelta, r.unwritten)
+	payload, _ := rec.payload(record.StateDelta, r.unwritten)
 	first := rec.commonAttributes(r, func(d jsonenc.Doc) { d.Any(r.unwrittenKey, payload) })
 	r.first.Store(&first)
 }
 
 // noteState takes a change of state by an event for written.
-func (rec *Recorder) noteState(s schema.Session, delta map[string]any) {
+func (rec *Recorder) noteState(s record.Session, delta map[string]any) {
 	if !rec.recordsState() {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func (rec *Recorder) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
@@ -37,7 +37,7 @@ func (rec *Recorder) startTool(ctx agent.Context, r *Run, t tool.Tool, args map[
 	c := r.newCall(ctx, t, rec.now())
 	c.origin = adkreflect.Origin(t, args)
 	out := rec.emit(ctx, r, row{
-		typ: schema.ToolStarting, agent: c.Agent, branch: c.Branch, parent: c.Parent, at: c.started,
+		typ: record.ToolStarting, agent: c.Agent, branch: c.Branch, parent: c.Parent, at: c.started,
 	}, body{
 		content: func(d jsonenc.Doc) { c.args = digestedContent(d, c, "args", args) },
 		adk: func(d jsonenc.Doc) {
@@ -156,7 +156,7 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 	var sum digestOf
 	asks := c.asks(ctx)
 	x := row{
-		typ: schema.ToolCompleted, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent, at: now,
+		typ: record.ToolCompleted, agent: c.Agent, branch: c.Branch, span: c.Span, parent: c.Parent, at: now,
 		timed: true, total: now.Sub(c.started),
 	}
 	b := body{
@@ -195,18 +195,18 @@ func (rec *Recorder) endTool(ctx context.Context, r *Run, c *Call, args, result 
 	}
 	switch {
 	case end.Refused != "":
-		x.typ, x.failed, x.message = schema.ToolError, true, end.Refused
+		x.typ, x.failed, x.message = record.ToolError, true, end.Refused
 		b.content = func(d jsonenc.Doc) { toolContent(d, c.Name, c.origin, "args", args) }
 	case errors.Is(err, tool.ErrConfirmationRequired), errors.Is(err, tool.ErrConfirmationRejected):
 		// Asking and being told no are not failures; the Python plugin writes
 		// both as results.
 		b.content = func(d jsonenc.Doc) { sum = digestedContent(d, c, "result", response) }
 	case err != nil:
-		x.typ, x.failed, x.message = schema.ToolError, true, err.Error()
+		x.typ, x.failed, x.message = record.ToolError, true, err.Error()
 		b.content = func(d jsonenc.Doc) { toolContent(d, c.Name, c.origin, "args", args) }
 	default:
 		if f, ok := rec.resultError(c.Tool, args, result); ok {
-			x.typ, x.failed, x.message, kind = schema.ToolError, true, f.message, f.kind
+			x.typ, x.failed, x.message, kind = record.ToolError, true, f.message, f.kind
 			b.content = func(d jsonenc.Doc) { toolContent(d, c.Name, c.origin, "args", args) }
 			break
 		}

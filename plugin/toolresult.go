@@ -12,7 +12,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // reflectResponse marks a result that ADK's retry-and-reflect plugin gave in the
@@ -70,7 +70,7 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *Run, c *Call, args map[s
 	if !slices.Contains(rec.options.FinalTools, c.Name) {
 		return
 	}
-	x := row{typ: schema.AgentResponse, agent: c.Agent, branch: c.Branch, span: r.RootSpan}
+	x := row{typ: record.AgentResponse, agent: c.Agent, branch: c.Branch, span: r.RootSpan}
 	if a := r.agent(c.Agent, c.Branch); a != nil {
 		x.span, x.parent = a.id, a.parent
 	}

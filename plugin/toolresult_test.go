@@ -18,21 +18,21 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestResultsThatAreErrors(t *testing.T) {
 	failed := func(message string, attrs m) []shape {
 		attrs["adk"] = m{"call_id": "call-1"}
 		return []shape{{
-			Type: schema.ToolError, Agent: "root", Status: "ERROR", Message: message,
+			Type: record.ToolError, Agent: "root", Status: "ERROR", Message: message,
 			Content: m{"tool": "work", "args": m{"q": "x"}, "tool_origin": "LOCAL"}, Attributes: attrs,
 		}}
 	}
 	completed := func(result m) []shape {
 		return []shape{{
-			Type: schema.ToolCompleted, Agent: "root", Status: "OK",
+			Type: record.ToolCompleted, Agent: "root", Status: "OK",
 			Content:    m{"tool": "work", "result": result, "tool_origin": "LOCAL"},
 			Attributes: m{"adk": m{"call_id": "call-1"}},
 		}}
@@ -83,7 +83,7 @@ func TestResultsThatAreErrors(t *testing.T) {
 				Name: "root", Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "work", Args: m{"q": "x"}}), Tools: []tool.Tool{work},
 			}), tt.plugins...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			diff(t, "rows", tt.want, shapesOf(t, append(sink.of(schema.ToolCompleted), sink.of(schema.ToolError)...)))
+			diff(t, "rows", tt.want, shapesOf(t, append(sink.of(record.ToolCompleted), sink.of(record.ToolError)...)))
 			if got := rec.Stats().ClassifierFailed; got != tt.panics {
 				t.Errorf("%d failures of the classifier, want %d", got, tt.panics)
 			}
@@ -107,23 +107,23 @@ func TestFinalResponseTool(t *testing.T) {
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "answer", Args: m{"text": "42"}}, &genai.FunctionCall{Name: "other"}),
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rows := sink.of(schema.AgentResponse)
+	rows := sink.of(record.AgentResponse)
 	if len(rows) != 2 {
 		t.Fatalf("%d rows of AGENT_RESPONSE, want one of the tool and one of the text", len(rows))
 	}
 	diff(t, "row", shape{
-		Type: schema.AgentResponse, Agent: "root", Status: "OK", Content: m{"response": m{"text": "42"}},
+		Type: record.AgentResponse, Agent: "root", Status: "OK", Content: m{"response": m{"text": "42"}},
 		Attributes: m{"source_tool": "answer", "adk": m{"call_id": "call-1"}},
 	}, shapeOf(t, rows[0]))
-	if start := one(t, sink, schema.AgentStarting); rows[0].SpanID != start.SpanID || rows[0].ParentSpanID != start.ParentSpanID {
+	if start := one(t, sink, record.AgentStarting); rows[0].SpanID != start.SpanID || rows[0].ParentSpanID != start.ParentSpanID {
 		t.Error("the answer does not stand on the agent's span")
 	}
-	if n := len(sink.of(schema.ToolCompleted)); n != 2 {
+	if n := len(sink.of(record.ToolCompleted)); n != 2 {
 		t.Errorf("%d rows of TOOL_COMPLETED, want both tools'", n)
 	}
 	fail = true
 	adktest.Run(t, r, "u", "s2", adktest.UserText("go"))
-	if n := len(sink.of(schema.AgentResponse)); n != 3 {
+	if n := len(sink.of(record.AgentResponse)); n != 3 {
 		t.Errorf("%d rows of AGENT_RESPONSE, want none of a tool that failed", n)
 	}
 }

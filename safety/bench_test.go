@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 	"go.uber.org/goleak"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 )
 
 // manyThings is a guard over n entities whose checkers answer after a while, 16 at a time.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 )
 
 func TestMemoryLedger(t *testing.T) {

@@ -3,7 +3,7 @@
 
 package safety
 
-import "github.com/adk-contextgraph/contextgraph/internal/schema"
+import "github.com/adk-contextgraph/contextgraph/record"
 
 // Verdict is the outcome of a world-change check. The zero value is CheckFailed,
 // so a verdict nobody set denies.
@@ -93,6 +93,6 @@ func (o EntityOutcome) MarshalText() ([]byte, error) { return []byte(o.String())
 // Session names one conversation. A session id is unique only within an
 // application and a user, so all three are required: a check or an approval of
 // a session with an empty part is refused.
-type Session = schema.Session
+type Session = record.Session
 
 func named(s Session) bool { return s.App != "" && s.User != "" && s.ID != "" }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 )
 
 // snapshot is the evidence of a session that nobody asks in.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 

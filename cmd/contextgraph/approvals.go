@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func (a *app) approvalsCommand() *cobra.Command {
@@ -58,9 +58,9 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 	}
 	defer done()
 	of := sessionFlagsValues{f.app, f.user}
-	var found []schema.Session
+	var found []record.Session
 	if arg != "" {
-		if found, err = src.Find(ctx, schema.Session{App: of.App, User: of.User, ID: arg}); err != nil && !errors.Is(err, inspect.ErrNotFound) {
+		if found, err = src.Find(ctx, record.Session{App: of.App, User: of.User, ID: arg}); err != nil && !errors.Is(err, inspect.ErrNotFound) {
 			return err
 		}
 	}

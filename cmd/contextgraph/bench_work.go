@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -32,22 +32,22 @@ type benchmark struct {
 }
 
 // benchSession is the session with the number.
-func benchSession(n int) schema.Session {
-	return schema.Session{App: "bench", User: "bench", ID: fmt.Sprint("session-", n)}
+func benchSession(n int) record.Session {
+	return record.Session{App: "bench", User: "bench", ID: fmt.Sprint("session-", n)}
 }
 
 // benchRow is a row of about 0.8 KB, as a tool of an agent gives them.
-func benchRow(s schema.Session, n int) schema.Event {
-	kind := schema.ToolStarting
+func benchRow(s record.Session, n int) record.Event {
+	kind := record.ToolStarting
 	if n%2 == 1 {
-		kind = schema.ToolCompleted
+		kind = record.ToolCompleted
 	}
 	parent := ""
 	if n > 1 {
 		parent = fmt.Sprintf("%016x", 1)
 	}
-	return schema.Event{
-		Timestamp: time.Now().UnixMicro(), EventID: benchID(), EventType: kind, Status: schema.StatusOK, Agent: "buyer",
+	return record.Event{
+		Timestamp: time.Now().UnixMicro(), EventID: benchID(), EventType: kind, Status: record.StatusOK, Agent: "buyer",
 		AppName: s.App, UserID: s.User, SessionID: s.ID, InvocationID: "inv-" + s.ID, RunID: "run-" + s.ID, RunSeq: int64(n) + 1,
 		TraceID: strings.Repeat("a", 32), SpanID: fmt.Sprintf("%016x", n/2+1), ParentSpanID: parent,
 		Content:    []byte(`{"tool":"query","args":{"name":"` + strings.Repeat("x", 480) + `"}}`),
@@ -161,7 +161,7 @@ func (b *benchmark) check(ctx context.Context) ([]measurement, error) {
 
 // look reads a session and makes all there is to see of it.
 func (b *benchmark) look(ctx context.Context) ([]measurement, error) {
-	s := schema.Session{App: "bench", User: "bench", ID: "long"}
+	s := record.Session{App: "bench", User: "bench", ID: "long"}
 	for n := range 2 * benchSpans {
 		if !b.journal.Append(benchRow(s, n)) {
 			return nil, fmt.Errorf("the journal refused row %d of the long session", n)

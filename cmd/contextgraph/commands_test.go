@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/api/option"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // commands calls visit with every command that does something.
@@ -99,7 +99,7 @@ func TestCommandsSayWhatIsMissing(t *testing.T) {
 // A journal that is no journal, and one that is named in the configuration.
 func TestSyncOpensTheJournalOfTheConfiguration(t *testing.T) {
 	t.Chdir(t.TempDir())
-	session := schema.Session{App: "shop", User: "alice", ID: "s1"}
+	session := record.Session{App: "shop", User: "alice", ID: "s1"}
 	recorded(t, session)
 	if err := os.Rename(journal.DefaultPath, "kept.db"); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestSyncOpensTheJournalOfTheConfiguration(t *testing.T) {
 // Ctrl-C while a job runs ends the job and leaves no staging table.
 func TestInterruptedSyncLeavesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"}, schema.Session{App: "shop", User: "alice", ID: "s2"})
+	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"}, record.Session{App: "shop", User: "alice", ID: "s2"})
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	var mu sync.Mutex

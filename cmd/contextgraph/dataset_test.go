@@ -19,7 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // datasetOf is a BigQuery whose dataset has these rows and no graph. It knows the statements
@@ -27,7 +27,7 @@ import (
 // rows is tested where they are executed.
 type datasetOf struct {
 	t    *testing.T
-	rows []schema.Event
+	rows []record.Event
 	jobs map[string]answered
 }
 
@@ -128,9 +128,9 @@ func (d *datasetOf) answer(query, session string) answered {
 }
 
 // sessions returns the rows of each session, or of the one with the id.
-func (d *datasetOf) sessions(id string) [][]schema.Event {
-	var out [][]schema.Event
-	at := make(map[schema.Session]int)
+func (d *datasetOf) sessions(id string) [][]record.Event {
+	var out [][]record.Event
+	at := make(map[record.Session]int)
 	for _, e := range d.rows {
 		s := e.Session()
 		if id != "" && s.ID != id {
@@ -146,7 +146,7 @@ func (d *datasetOf) sessions(id string) [][]schema.Event {
 	return out
 }
 
-func cells(e schema.Event) []any {
+func cells(e record.Event) []any {
 	text := func(s string) any {
 		if s == "" {
 			return nil

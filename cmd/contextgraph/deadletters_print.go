@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // letterJSON is a dead letter as programs read it.
@@ -62,7 +62,7 @@ type rowJSON struct {
 	IsTruncated  bool      `json:"is_truncated"`
 }
 
-func newRowJSON(e *schema.Event) rowJSON {
+func newRowJSON(e *record.Event) rowJSON {
 	return rowJSON{
 		Seq: e.Seq, Timestamp: time.UnixMicro(e.Timestamp).UTC(), EventID: e.EventID, EventType: e.EventType, Agent: e.Agent,
 		AppName: e.AppName, UserID: e.UserID, SessionID: e.SessionID, InvocationID: e.InvocationID, RunID: e.RunID, RunSeq: e.RunSeq,
@@ -181,7 +181,7 @@ const (
 )
 
 // findDeadRow returns the row of a dead letter.
-func findDeadRow(ctx context.Context, o *journal.Outbox, id string) (*schema.Event, error) {
+func findDeadRow(ctx context.Context, o *journal.Outbox, id string) (*record.Event, error) {
 	for after := int64(0); ; {
 		rows, err := o.DeadRows(ctx, after, deadRows, deadBytes)
 		switch {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // testDestination is that of the flags --project my-project --dataset agents.
@@ -33,9 +33,9 @@ func refusedRows(t *testing.T, count, dead int) (release func()) {
 	}
 	var letters []journal.DeadLetter
 	for i := range count {
-		j.Append(schema.Event{
-			Timestamp: time.Date(2026, 11, 1, 10, 0, i, 0, time.UTC).UnixMicro(), EventID: rowID(i), EventType: schema.UserMessageReceived,
-			AppName: "shop", UserID: "alice", SessionID: "s1", TraceID: "t", SpanID: "root", Status: schema.StatusOK, RunID: "r", RunSeq: int64(i + 1),
+		j.Append(record.Event{
+			Timestamp: time.Date(2026, 11, 1, 10, 0, i, 0, time.UTC).UnixMicro(), EventID: rowID(i), EventType: record.UserMessageReceived,
+			AppName: "shop", UserID: "alice", SessionID: "s1", TraceID: "t", SpanID: "root", Status: record.StatusOK, RunID: "r", RunSeq: int64(i + 1),
 			Content: []byte(`{"text":"<b>5 > 3</b>"}`), Attributes: []byte(`{"broken`),
 		})
 		if i < dead {
@@ -183,10 +183,10 @@ func TestDeadLettersList(t *testing.T) {
 		t.Fatal(err)
 	}
 	letter := letterJSON{
-		Seq: 1, EventID: rowID(0), At: time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), EventType: schema.UserMessageReceived,
+		Seq: 1, EventID: rowID(0), At: time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), EventType: record.UserMessageReceived,
 		Bytes: 100, Code: "FIELDS_ERROR", Reason: "row says \x1b[2J\n" + strings.Repeat("too much ", 20) + "in the end",
 	}
-	letter.Session = schema.Session{App: "shop", User: "alice", ID: "s1"}
+	letter.Session = record.Session{App: "shop", User: "alice", ID: "s1"}
 	if diff := cmp.Diff(letter, got); diff != "" {
 		t.Errorf("letter (-want +got):\n%s", diff)
 	}
@@ -212,7 +212,7 @@ func TestDeadLettersShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"seq": 3.0, "timestamp": "2026-11-01T10:00:02Z", "event_id": rowID(2), "event_type": schema.UserMessageReceived, "agent": "",
+		"seq": 3.0, "timestamp": "2026-11-01T10:00:02Z", "event_id": rowID(2), "event_type": record.UserMessageReceived, "agent": "",
 		"app_name": "shop", "user_id": "alice", "session_id": "s1", "invocation_id": "", "run_id": "r", "run_seq": 3.0,
 		"trace_id": "t", "span_id": "root", "parent_span_id": "",
 		"content": map[string]any{"text": "<b>5 > 3</b>"}, "content_parts": nil, "attributes": `{"broken`, "latency_ms": nil,

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 const (

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // has reports whether there is a finding of the level whose text has all words.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // exportFlags are the flags of export.
@@ -99,8 +99,8 @@ func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
 
 // exported returns the sessions to export. Of all, the one with the oldest row is first:
 // who imports them has them in the order of the original.
-func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f exportFlags) ([]schema.Session, error) {
-	var out []schema.Session
+func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f exportFlags) ([]record.Session, error) {
+	var out []record.Session
 	for _, id := range ids {
 		s, err := a.session(ctx, src, id, f.sessionFlagsValues)
 		if err != nil {
@@ -127,7 +127,7 @@ func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f 
 	return out, nil
 }
 
-func writeSessions(ctx context.Context, src inspect.Source, sessions []schema.Session, w io.Writer) (rows int, err error) {
+func writeSessions(ctx context.Context, src inspect.Source, sessions []record.Session, w io.Writer) (rows int, err error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // imported says what an import did, as programs read it.
@@ -33,7 +33,7 @@ type imported struct {
 
 // importedSession is a session that had rows in the file.
 type importedSession struct {
-	Session  schema.Session    `json:"session"`
+	Session  record.Session    `json:"session"`
 	Rows     int               `json:"rows"`
 	Spans    int               `json:"spans"`
 	Entities int               `json:"entities"`
@@ -132,7 +132,7 @@ const (
 )
 
 // store writes rows in their order. When it fails, those before are stored.
-func (a *app) store(ctx context.Context, j *journal.Journal, rows []schema.Event) error {
+func (a *app) store(ctx context.Context, j *journal.Journal, rows []record.Event) error {
 	waiting, size := 0, 0
 	for i := range rows {
 		e := &rows[i]
@@ -157,9 +157,9 @@ func (a *app) store(ctx context.Context, j *journal.Journal, rows []schema.Event
 }
 
 // sessionsOf returns the sessions of rows in the order of their first rows.
-func sessionsOf(rows []schema.Event) []importedSession {
+func sessionsOf(rows []record.Event) []importedSession {
 	var out []importedSession
-	at := make(map[schema.Session]int)
+	at := make(map[record.Session]int)
 	for i := range rows {
 		key := rows[i].Session()
 		n, ok := at[key]

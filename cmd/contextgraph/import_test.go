@@ -15,8 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // TestExportIsWhatWasImported: rows go through a journal and come out the same, byte for
@@ -40,7 +41,7 @@ func TestExportIsWhatWasImported(t *testing.T) {
 	if diff := cmp.Diff(string(want), stdout); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	events := func(db string) []schema.Event {
+	events := func(db string) []record.Event {
 		j, err := journal.Open(t.Context(), journal.Config{Path: db})
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // journalPath returns where the journal of the configuration is.

@@ -15,7 +15,7 @@ import (
 
 	"google.golang.org/api/option"
 
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // in runs the command line, against server unless it is nil.

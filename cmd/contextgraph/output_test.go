@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // fullDisk takes nothing.
@@ -24,7 +24,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is f
 // TestUnwritten: what did not get to stdout is an error of each command, whoever wrote it.
 func TestUnwritten(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"})
+	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"})
 	for _, args := range []string{
 		"--help", "--version", "sessions --help", "completion bash", "sessions", "trace s1", "export s1", "stats", "doctor",
 		"init --dry-run --offline --project my-project --dataset agents",
@@ -41,7 +41,7 @@ func TestUnwritten(t *testing.T) {
 // a standard input that says nothing is not waited for.
 func TestInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"})
+	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"})
 	for _, args := range []string{"doctor", "bench", "sessions", "check s1", "sessions --from -", "import - --journal new.db"} {
 		silent, end := io.Pipe()
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -82,7 +82,7 @@ func TestEmptyFileIsNoJournal(t *testing.T) {
 // TestExportReplacesFilesOnly: what is no file, such as a device, stays what it is.
 func TestExportReplacesFilesOnly(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"})
+	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"})
 	if err := os.Mkdir("rows.ndjson", 0o700); err != nil {
 		t.Fatal(err)
 	}

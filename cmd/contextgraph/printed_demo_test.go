@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -53,7 +53,7 @@ func askWith(t *testing.T, a *app, args ...string) (code int, stdout, stderr str
 }
 
 // nike is the session of testdata/rows.ndjson whose request was blocked.
-var nike = schema.Session{App: "adcp", User: "buyer-agent", ID: "sess-nike-summer"}
+var nike = record.Session{App: "adcp", User: "buyer-agent", ID: "sess-nike-summer"}
 
 // The ids of its request.
 const (

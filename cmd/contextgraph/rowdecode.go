@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // rowDecoder reads rows of agent_events in the forms in which recorders and exports write
@@ -154,8 +154,8 @@ func (r *rowReader) boolean(column string) bool {
 // sample returns the beginning of a value for an error.
 func sample(v []byte) string { return cut(printable(string(v)), 60) }
 
-func (d *rowDecoder) event(r *rowReader, line []byte) (schema.Event, error) {
-	e := schema.Event{
+func (d *rowDecoder) event(r *rowReader, line []byte) (record.Event, error) {
+	e := record.Event{
 		EventID: r.text("event_id"), EventType: r.required("event_type"), Agent: r.text("agent"),
 		SessionID: r.required("session_id"), InvocationID: r.text("invocation_id"), UserID: r.text("user_id"),
 		TraceID: r.text("trace_id"), SpanID: r.text("span_id"), ParentSpanID: r.text("parent_span_id"),
@@ -167,14 +167,14 @@ func (d *rowDecoder) event(r *rowReader, line []byte) (schema.Event, error) {
 		return e, r.err
 	}
 	if !d.name.MatchString(e.EventType) {
-		r.fail("event_type", "%q is no name of an event, such as %s", cut(e.EventType, 60), cmp.Or(nearest.Word(strings.ToUpper(e.EventType), schema.EventTypes()), schema.LLMRequest))
+		r.fail("event_type", "%q is no name of an event, such as %s", cut(e.EventType, 60), cmp.Or(nearest.Word(strings.ToUpper(e.EventType), record.EventTypes()), record.LLMRequest))
 	}
 	switch e.Status {
-	case schema.StatusOK, schema.StatusError:
+	case record.StatusOK, record.StatusError:
 	case "":
-		e.Status = schema.StatusOK
+		e.Status = record.StatusOK
 		if strings.HasSuffix(e.EventType, "_ERROR") {
-			e.Status = schema.StatusError
+			e.Status = record.StatusError
 		}
 	default:
 		r.fail("status", "%q is neither OK nor ERROR", cut(e.Status, 60))

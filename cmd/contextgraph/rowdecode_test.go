@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // readText reads text as a file of rows.
@@ -47,40 +47,40 @@ func TestTimestamps(t *testing.T) {
 }
 
 func TestDecodeRows(t *testing.T) {
-	base := schema.Event{Timestamp: micros(t, "2026-03-05T12:00:00Z"), EventID: "e1", EventType: "LLM_RESPONSE", SessionID: "s", Attributes: []byte(`{}`), Status: "OK"}
-	with := func(change func(*schema.Event)) schema.Event {
+	base := record.Event{Timestamp: micros(t, "2026-03-05T12:00:00Z"), EventID: "e1", EventType: "LLM_RESPONSE", SessionID: "s", Attributes: []byte(`{}`), Status: "OK"}
+	with := func(change func(*record.Event)) record.Event {
 		e := base
 		change(&e)
 		return e
 	}
 	for _, test := range []struct {
 		name, members string
-		want          schema.Event
+		want          record.Event
 	}{
 		{"least", ``, base},
 		{"no span", `"trace_id":null,"span_id":null,"parent_span_id":null,"content":null,"attributes":null,"latency_ms":null,"error_message":null,"is_truncated":null,"content_parts":[]`, base},
-		{"JSON", `"content":{"response": "hi"},"attributes":{"adk":{"app_name":"shop"}},"latency_ms":{"total_ms":5}`, with(func(e *schema.Event) {
+		{"JSON", `"content":{"response": "hi"},"attributes":{"adk":{"app_name":"shop"}},"latency_ms":{"total_ms":5}`, with(func(e *record.Event) {
 			e.AppName, e.Content, e.Attributes, e.LatencyMS = "shop", []byte(`{"response":"hi"}`), []byte(`{"adk":{"app_name":"shop"}}`), []byte(`{"total_ms":5}`)
 		})},
-		{"JSON in strings", `"content":"{\"response\": \"hi\"}","attributes":"{\"session_metadata\":{\"app_name\":\"shop\"}}","latency_ms":"{\"total_ms\":5}"`, with(func(e *schema.Event) {
+		{"JSON in strings", `"content":"{\"response\": \"hi\"}","attributes":"{\"session_metadata\":{\"app_name\":\"shop\"}}","latency_ms":"{\"total_ms\":5}"`, with(func(e *record.Event) {
 			e.AppName, e.Content, e.Attributes, e.LatencyMS = "shop", []byte(`{"response":"hi"}`), []byte(`{"session_metadata":{"app_name":"shop"}}`), []byte(`{"total_ms":5}`)
 		})},
-		{"content alone in a string", `"content":"{\"response\":\"hi\"}"`, with(func(e *schema.Event) { e.Content = []byte(`{"response":"hi"}`) })},
-		{"an instruction that looks like JSON", `"event_type":"AGENT_STARTING","content":"{\"be\":\"kind\"}"`, with(func(e *schema.Event) { e.EventType, e.Content = "AGENT_STARTING", []byte(`"{\"be\":\"kind\"}"`) })},
-		{"an instruction in an export", `"event_type":"AGENT_STARTING","content":"\"{}\"","attributes":"{}"`, with(func(e *schema.Event) { e.EventType, e.Content = "AGENT_STARTING", []byte(`"{}"`) })},
-		{"a row of our own is what it says", `"content":"{}","attributes":{"adk":{"run_id":"r","run_seq":3,"app_name":"shop"}}`, with(func(e *schema.Event) {
+		{"content alone in a string", `"content":"{\"response\":\"hi\"}"`, with(func(e *record.Event) { e.Content = []byte(`{"response":"hi"}`) })},
+		{"an instruction that looks like JSON", `"event_type":"AGENT_STARTING","content":"{\"be\":\"kind\"}"`, with(func(e *record.Event) { e.EventType, e.Content = "AGENT_STARTING", []byte(`"{\"be\":\"kind\"}"`) })},
+		{"an instruction in an export", `"event_type":"AGENT_STARTING","content":"\"{}\"","attributes":"{}"`, with(func(e *record.Event) { e.EventType, e.Content = "AGENT_STARTING", []byte(`"{}"`) })},
+		{"a row of our own is what it says", `"content":"{}","attributes":{"adk":{"run_id":"r","run_seq":3,"app_name":"shop"}}`, with(func(e *record.Event) {
 			e.AppName, e.RunID, e.RunSeq, e.Content, e.Attributes = "shop", "r", 3, []byte(`"{}"`), []byte(`{"adk":{"app_name":"shop"}}`)
 		})},
-		{"members in another order", `"attributes":{"a":1,"adk":{"z":2,"run_seq":3,"run_id":"r"}}`, with(func(e *schema.Event) {
+		{"members in another order", `"attributes":{"a":1,"adk":{"z":2,"run_seq":3,"run_id":"r"}}`, with(func(e *record.Event) {
 			e.RunID, e.RunSeq, e.Attributes = "r", 3, []byte(`{"a":1,"adk":{"z":2}}`)
 		})},
-		{"a run of another form stays", `"attributes":{"adk":{"run_id":7,"run_seq":"x"}}`, with(func(e *schema.Event) { e.Attributes = []byte(`{"adk":{"run_id":7,"run_seq":"x"}}`) })},
-		{"latency as a number", `"latency_ms":12.5`, with(func(e *schema.Event) { e.LatencyMS = []byte(`{"total_ms":12.5}`) })},
-		{"parts of an export", `"content_parts":[{"part_index":"0","text":"a","uri":null,"object_ref":null}]`, with(func(e *schema.Event) { e.ContentParts = []byte(`[{"part_index":0,"text":"a"}]`) })},
-		{"status of an error", `"event_type":"LLM_ERROR","status":null`, with(func(e *schema.Event) { e.EventType, e.Status = "LLM_ERROR", "ERROR" })},
-		{"booleans in strings", `"is_truncated":"true","status":"ok"`, with(func(e *schema.Event) { e.IsTruncated = true })},
-		{"an unknown event", `"event_type":"SOMETHING_NEW"`, with(func(e *schema.Event) { e.EventType = "SOMETHING_NEW" })},
-		{"columns of a journal", `"seq":9,"app_name":"shop","run_id":"r","run_seq":2`, with(func(e *schema.Event) { e.AppName, e.RunID, e.RunSeq = "shop", "r", 2 })},
+		{"a run of another form stays", `"attributes":{"adk":{"run_id":7,"run_seq":"x"}}`, with(func(e *record.Event) { e.Attributes = []byte(`{"adk":{"run_id":7,"run_seq":"x"}}`) })},
+		{"latency as a number", `"latency_ms":12.5`, with(func(e *record.Event) { e.LatencyMS = []byte(`{"total_ms":12.5}`) })},
+		{"parts of an export", `"content_parts":[{"part_index":"0","text":"a","uri":null,"object_ref":null}]`, with(func(e *record.Event) { e.ContentParts = []byte(`[{"part_index":0,"text":"a"}]`) })},
+		{"status of an error", `"event_type":"LLM_ERROR","status":null`, with(func(e *record.Event) { e.EventType, e.Status = "LLM_ERROR", "ERROR" })},
+		{"booleans in strings", `"is_truncated":"true","status":"ok"`, with(func(e *record.Event) { e.IsTruncated = true })},
+		{"an unknown event", `"event_type":"SOMETHING_NEW"`, with(func(e *record.Event) { e.EventType = "SOMETHING_NEW" })},
+		{"columns of a journal", `"seq":9,"app_name":"shop","run_id":"r","run_seq":2`, with(func(e *record.Event) { e.AppName, e.RunID, e.RunSeq = "shop", "r", 2 })},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			line := `{"timestamp":"2026-03-05T12:00:00Z","event_id":"e1","event_type":"LLM_RESPONSE","session_id":"s"`
@@ -91,7 +91,7 @@ func TestDecodeRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]schema.Event{test.want}, got.rows); diff != "" {
+			if diff := cmp.Diff([]record.Event{test.want}, got.rows); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

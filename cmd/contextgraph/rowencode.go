@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // tableRow is a row in the 17 columns of the table, in their order: that of the row
@@ -39,7 +39,7 @@ const rowTime = "2006-01-02T15:04:05.000000Z07:00"
 
 // newTableRow returns e as it stands in the dataset: an empty text is NULL, and the place of
 // the row in its run is in attributes.adk.
-func newTableRow(e *schema.Event) tableRow {
+func newTableRow(e *record.Event) tableRow {
 	attributes := e.Attributes
 	if e.RunID != "" && e.RunSeq > 0 {
 		attributes = withRun(attributes, e.RunID, e.RunSeq)

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // timestamp reads the time of a row: RFC 3339, as BigQuery writes it ("2026-03-05
@@ -54,7 +54,7 @@ func (r *rowReader) timestamp() int64 {
 }
 
 // payload reads the columns of JSON, and what attributes say of the row.
-func (d *rowDecoder) payload(r *rowReader, e *schema.Event) {
+func (d *rowDecoder) payload(r *rowReader, e *record.Event) {
 	attributes := r.take("attributes")
 	encoded := len(attributes) > 0 && attributes[0] == '"' // an export that has JSON in strings
 	e.Attributes = r.jsonColumn("attributes", attributes, stringsMustHoldJSON)
@@ -90,7 +90,7 @@ func (d *rowDecoder) payload(r *rowReader, e *schema.Event) {
 // for JSON that somebody put into a string.
 func freeContent(eventType string) bool {
 	switch eventType {
-	case schema.AgentStarting, schema.NodeOutput, schema.A2AInteraction:
+	case record.AgentStarting, record.NodeOutput, record.A2AInteraction:
 		return true
 	}
 	return false
@@ -186,7 +186,7 @@ func (r *rowReader) parts() []byte {
 // context takes the application and the place in its run from the attributes of e, and
 // reports whether the row is one of this plugin. The run stands in attributes in the
 // dataset and in exports alone.
-func (d *rowDecoder) context(e *schema.Event) bool {
+func (d *rowDecoder) context(e *record.Event) bool {
 	var a struct {
 		ADK json.RawMessage `json:"adk"`
 		Of  json.RawMessage `json:"session_metadata"`

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Bounds of a file of rows. A row is about a million bytes at most where this plugin
@@ -42,7 +42,7 @@ type rowsOptions struct {
 
 // rowsRead is what a file held.
 type rowsRead struct {
-	rows []schema.Event
+	rows []record.Event
 	// bad are the first of the lines left out, skipped is how many there are.
 	bad     []error
 	skipped int

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // listFlags select sessions or approvals.
@@ -179,7 +179,7 @@ func human(d time.Duration) string {
 // everySession calls use for each session that q selects, page by page, each once.
 func everySession(ctx context.Context, src inspect.Source, q inspect.Query, use func(inspect.Summary) error) error {
 	q.Limit = inspect.MaxLimit
-	seen := make(map[schema.Session]bool)
+	seen := make(map[record.Session]bool)
 	for {
 		page, err := src.Sessions(ctx, q)
 		if err != nil {

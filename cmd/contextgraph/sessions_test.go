@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // TestEveryCommandSaysWhatItDoes: that its examples parse is in TestExamples.
@@ -161,7 +161,7 @@ func rowsFileFrom(t *testing.T, db string) string {
 
 func TestSeveralSessionsWithOneID(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"}, schema.Session{App: "shop", User: "bob", ID: "s1"})
+	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"}, record.Session{App: "shop", User: "bob", ID: "s1"})
 	if code, _, stderr := ask(t, "trace", "s1"); code != exitUsage || !strings.Contains(stderr, `--app "shop" --user "bob"`) {
 		t.Errorf("%d: %s", code, stderr)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // fromFlag adds --from to a command that reads sessions.
@@ -107,19 +107,19 @@ func (f *sessionFlagsValues) add(c *cobra.Command) {
 
 // session finds the one session with an id. One that is not there ends the command with
 // exitNotFound, and names an id that was probably meant.
-func (a *app) session(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (schema.Session, error) {
-	found, err := src.Find(ctx, schema.Session{App: f.App, User: f.User, ID: id})
+func (a *app) session(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (record.Session, error) {
+	found, err := src.Find(ctx, record.Session{App: f.App, User: f.User, ID: id})
 	switch {
 	case err != nil && !errors.Is(err, inspect.ErrNotFound):
-		return schema.Session{}, err
+		return record.Session{}, err
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return schema.Session{}, usageError{several(id, found)}
+		return record.Session{}, usageError{several(id, found)}
 	}
-	if elsewhere, err := src.Find(ctx, schema.Session{ID: id}); err == nil && len(elsewhere) > 0 && f != (sessionFlagsValues{}) {
+	if elsewhere, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(elsewhere) > 0 && f != (sessionFlagsValues{}) {
 		s := elsewhere[0]
-		return schema.Session{}, exit{exitNotFound, fmt.Errorf("%s has no session %q for these --app and --user; there is one with --app %q --user %q", src.Name(), id, s.App, s.User)}
+		return record.Session{}, exit{exitNotFound, fmt.Errorf("%s has no session %q for these --app and --user; there is one with --app %q --user %q", src.Name(), id, s.App, s.User)}
 	}
 	var known []string
 	if page, err := src.Sessions(ctx, inspect.Query{Limit: inspect.MaxLimit}); err == nil {
@@ -127,7 +127,7 @@ func (a *app) session(ctx context.Context, src inspect.Source, id string, f sess
 			known = append(known, s.Session.ID)
 		}
 	}
-	return schema.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or look elsewhere with --journal or --from.`)
+	return record.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or look elsewhere with --journal or --from.`)
 }
 
 // read returns all there is to see of the session with an id.
@@ -140,7 +140,7 @@ func (a *app) read(ctx context.Context, src inspect.Source, id string, f session
 }
 
 // see returns all there is to see of a session.
-func (a *app) see(ctx context.Context, src inspect.Source, key schema.Session) (*inspect.Session, error) {
+func (a *app) see(ctx context.Context, src inspect.Source, key record.Session) (*inspect.Session, error) {
 	r, err := src.Record(ctx, key)
 	if err != nil {
 		return nil, err

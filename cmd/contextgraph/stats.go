@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // statsFlags are the flags of stats.
@@ -53,7 +53,7 @@ type recordStats struct {
 
 // incomplete is a session with gaps, in words.
 type incomplete struct {
-	Session schema.Session `json:"session"`
+	Session record.Session `json:"session"`
 	Gaps    []string       `json:"gaps"`
 }
 
@@ -151,7 +151,7 @@ func (s *recordStats) add(one inspect.Summary) {
 }
 
 // look counts what only the rows of a session say.
-func (s *recordStats) look(ctx context.Context, src inspect.Source, key schema.Session, now time.Time) error {
+func (s *recordStats) look(ctx context.Context, src inspect.Source, key record.Session, now time.Time) error {
 	r, err := src.Record(ctx, key)
 	if errors.Is(err, inspect.ErrNotFound) {
 		return nil // removed meanwhile
@@ -162,7 +162,7 @@ func (s *recordStats) look(ctx context.Context, src inspect.Source, key schema.S
 	if len(r.Gaps) > 0 {
 		s.Incomplete = append(s.Incomplete, incomplete{key, r.Gaps})
 	}
-	asks := slices.ContainsFunc(r.Rows, func(e schema.Event) bool { return asked(e.EventType) })
+	asks := slices.ContainsFunc(r.Rows, func(e record.Event) bool { return asked(e.EventType) })
 	if !asks && len(r.Approvals) == 0 {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (s *recordStats) look(ctx context.Context, src inspect.Source, key schema.S
 
 func asked(eventType string) bool {
 	switch eventType {
-	case schema.HITLConfirmationRequest, schema.HITLInputRequest, schema.HITLCredentialRequest:
+	case record.HITLConfirmationRequest, record.HITLInputRequest, record.HITLCredentialRequest:
 		return true
 	}
 	return false

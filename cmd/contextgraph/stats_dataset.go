@@ -8,7 +8,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 )
 
 // datasetStatsJSON is what BigQuery counts, as programs read it.

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // answering is a BigQuery that answers a query with the rows of the first entry whose
@@ -87,7 +87,7 @@ func answering(t *testing.T, asked *[]string, answers map[string][]map[string]st
 // other.
 func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	t.Chdir(t.TempDir())
-	mine := schema.Session{App: "shop", User: "alice", ID: "s1"}
+	mine := record.Session{App: "shop", User: "alice", ID: "s1"}
 	recorded(t, mine)
 	at := strconv.FormatInt(time.Now().UnixMicro(), 10)
 	event := strings.Repeat("0", 31) + "a"
@@ -111,7 +111,7 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 		"COUNT(DISTINCT event_id) AS events": sessions,
 		"BEGIN TRANSACTION":                  {{"n INTEGER": "0"}}, // nothing stands there twice
 		"AS run_seq": {{
-			"timestamp TIMESTAMP": at, "event_id STRING": event, "event_type STRING": schema.UserMessageReceived, "trace_id STRING": "t", "span_id STRING": "root",
+			"timestamp TIMESTAMP": at, "event_id STRING": event, "event_type STRING": record.UserMessageReceived, "trace_id STRING": "t", "span_id STRING": "root",
 		}},
 		"FROM bounds": {{
 			"nodes INTEGER": "1", "first TIMESTAMP": strconv.FormatInt(began.UnixMicro(), 10), "last TIMESTAMP": at,

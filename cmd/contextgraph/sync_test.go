@@ -11,21 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // recorded makes a journal with sessions in the current directory.
-func recorded(t *testing.T, sessions ...schema.Session) {
+func recorded(t *testing.T, sessions ...record.Session) {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{Path: journal.DefaultPath})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range sessions {
-		j.Append(schema.Event{
-			Timestamp: time.Now().UnixMicro() + int64(i), EventID: strings.Repeat("0", 31) + string(rune('a'+i)), EventType: schema.UserMessageReceived,
-			AppName: s.App, UserID: s.User, SessionID: s.ID, TraceID: "t", SpanID: "root", Attributes: []byte(`{}`), Status: schema.StatusOK,
+		j.Append(record.Event{
+			Timestamp: time.Now().UnixMicro() + int64(i), EventID: strings.Repeat("0", 31) + string(rune('a'+i)), EventType: record.UserMessageReceived,
+			AppName: s.App, UserID: s.User, SessionID: s.ID, TraceID: "t", SpanID: "root", Attributes: []byte(`{}`), Status: record.StatusOK,
 			RunID: "r", RunSeq: int64(i + 1),
 		})
 	}
@@ -102,7 +102,7 @@ func TestSyncUsage(t *testing.T) {
 
 func TestSyncFromTheJournal(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recorded(t, schema.Session{App: "shop", User: "alice", ID: "s1"}, schema.Session{App: "shop", User: "bob", ID: "s1"}, schema.Session{App: "shop", User: "bob", ID: "s2"})
+	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"}, record.Session{App: "shop", User: "bob", ID: "s1"}, record.Session{App: "shop", User: "bob", ID: "s2"})
 	dataset := []string{"--project", "my-project", "--dataset", "agents"}
 	for _, test := range []struct {
 		args, refuse string
@@ -132,7 +132,7 @@ func TestSyncFromTheJournal(t *testing.T) {
 // What a terminal would obey in the names of a session is not printed.
 func TestSyncPrintsNamesInOneLine(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recorded(t, schema.Session{App: "shop\x1b[2J", User: "bob\r\nann", ID: "s\x1b]0;x\a1"})
+	recorded(t, record.Session{App: "shop\x1b[2J", User: "bob\r\nann", ID: "s\x1b]0;x\a1"})
 	for _, refuse := range []string{"", "bob"} {
 		_, stdout, stderr := in(t, taking(t, refuse), "sync", "--all", "--project", "my-project", "--dataset", "agents")
 		if text := stdout + stderr; !strings.Contains(text, "1/1 s ]0;x 1 of bob ann in shop: ") || strings.ContainsAny(text, "\x1b\a\r") {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
 // style is a colour of a terminal. It never says anything that the text does not.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // traceFlags are the flags of trace.
@@ -115,7 +115,7 @@ func newSpanTree(s *inspect.Session, f traceFlags) *spanTree {
 			t.roots = append(t.roots, i)
 		}
 		at[span.Key] = i
-		if f.turn > 0 && span.Turn != f.turn || f.depth > 0 && level[i] >= f.depth || f.errors && span.Status != schema.StatusError {
+		if f.turn > 0 && span.Turn != f.turn || f.depth > 0 && level[i] >= f.depth || f.errors && span.Status != record.StatusError {
 			continue
 		}
 		for p := i; p >= 0 && !t.shown[p]; p = parent[p] {
@@ -272,7 +272,7 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 		line = append(line, "  ", cell{"open", yellow})
 	}
 	switch {
-	case s.Status == schema.StatusError:
+	case s.Status == record.StatusError:
 		line = append(line, "  ", cell{strings.TrimSuffix("ERROR: "+s.Error, ": "), red})
 	case s.Error != "":
 		line = append(line, "  ", cell{s.Error, yellow})

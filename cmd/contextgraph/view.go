@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 const (
@@ -87,7 +87,7 @@ A file that is there is replaced when it is such a page.`, viewNewest, pageBytes
 // viewed is what view prints.
 type viewed struct {
 	File     string           `json:"file"`
-	Sessions []schema.Session `json:"sessions"`
+	Sessions []record.Session `json:"sessions"`
 	Complete bool             `json:"complete"`
 	Note     string           `json:"note"`
 }
@@ -156,7 +156,7 @@ func (a *app) codeNames(cfg contextgraph.Config) viewer.CodeNames {
 // named reads the sessions with the ids, each once.
 func (a *app) named(ctx context.Context, src inspect.Source, ids []string, f sessionFlagsValues) ([]*inspect.Session, error) {
 	var out []*inspect.Session
-	known := make(map[schema.Session]bool)
+	known := make(map[record.Session]bool)
 	for _, id := range ids {
 		s, err := a.read(ctx, src, id, f)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestReplaceable(t *testing.T) {
@@ -45,9 +45,9 @@ func TestReplaceable(t *testing.T) {
 // The page is bounded, in its number of sessions and in what they hold, and says so.
 func TestViewIsBounded(t *testing.T) {
 	t.Chdir(t.TempDir())
-	var all []schema.Session
+	var all []record.Session
 	for i := range viewNewest + 3 {
-		all = append(all, schema.Session{App: "shop", User: "alice", ID: "s" + string(rune('a'+i))})
+		all = append(all, record.Session{App: "shop", User: "alice", ID: "s" + string(rune('a'+i))})
 	}
 	recorded(t, all...)
 	for _, test := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
 // whyFlags are the flags of why.

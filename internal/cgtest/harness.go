@@ -32,7 +32,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -281,7 +281,7 @@ func (h *Harness) WantBought(n int64) {
 }
 
 // Rows returns the rows of a session, behind a barrier.
-func (h *Harness) Rows(sessionID string) []schema.Event {
+func (h *Harness) Rows(sessionID string) []record.Event {
 	h.T.Helper()
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatalf("Flush: %v", err)

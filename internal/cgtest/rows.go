@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Field returns the value at a path in a JSON document, or nil.
@@ -34,15 +34,15 @@ func Field(t testing.TB, doc []byte, path ...string) any {
 // CheckTree checks what holds for the rows of any session: a span tree closed
 // under parents, every span opened and closed, every status set. The parent of a run
 // inside of a tool call is a row of another session.
-func CheckTree(t testing.TB, rows []schema.Event) {
+func CheckTree(t testing.TB, rows []record.Event) {
 	t.Helper()
-	outside := func(e schema.Event) bool {
+	outside := func(e record.Event) bool {
 		switch e.EventType {
-		case schema.InvocationStarting, schema.UserMessageReceived:
+		case record.InvocationStarting, record.UserMessageReceived:
 			return Field(t, e.Attributes, "adk", "parent", "span_id") == e.ParentSpanID
 		}
-		return slices.ContainsFunc(rows, func(x schema.Event) bool {
-			return x.EventType == schema.InvocationStarting && x.SpanID == e.SpanID && x.ParentSpanID == e.ParentSpanID
+		return slices.ContainsFunc(rows, func(x record.Event) bool {
+			return x.EventType == record.InvocationStarting && x.SpanID == e.SpanID && x.ParentSpanID == e.ParentSpanID
 		})
 	}
 	spans := make(map[string]map[string]bool) // by trace
@@ -56,13 +56,13 @@ func CheckTree(t testing.TB, rows []schema.Event) {
 			t.Errorf("%s: event_id %q is not a new 32-digit id", e.EventType, e.EventID)
 		}
 		ids[e.EventID] = true
-		if e.Status != schema.StatusOK && e.Status != schema.StatusError {
+		if e.Status != record.StatusOK && e.Status != record.StatusError {
 			t.Errorf("%s: status = %q", e.EventType, e.Status)
 		}
 	}
 	type bracket struct{ starts, ends int }
 	open := make(map[string]*bracket)
-	at := func(e schema.Event, family string) *bracket {
+	at := func(e record.Event, family string) *bracket {
 		k := e.TraceID + "/" + e.SpanID + "/" + family
 		if open[k] == nil {
 			open[k] = &bracket{}
@@ -77,25 +77,25 @@ func CheckTree(t testing.TB, rows []schema.Event) {
 			t.Errorf("%s: span %s is its own parent", e.EventType, e.SpanID)
 		}
 		switch e.EventType {
-		case schema.InvocationStarting:
+		case record.InvocationStarting:
 			at(e, "invocation").starts++
-		case schema.InvocationCompleted, schema.InvocationError:
+		case record.InvocationCompleted, record.InvocationError:
 			at(e, "invocation").ends++
-		case schema.AgentStarting:
+		case record.AgentStarting:
 			at(e, "agent").starts++
-		case schema.AgentCompleted, schema.AgentError:
+		case record.AgentCompleted, record.AgentError:
 			at(e, "agent").ends++
-		case schema.LLMRequest:
+		case record.LLMRequest:
 			at(e, "llm").starts++
-		case schema.LLMResponse, schema.LLMError:
+		case record.LLMResponse, record.LLMError:
 			at(e, "llm").ends++
-		case schema.ToolStarting:
+		case record.ToolStarting:
 			at(e, "tool").starts++
-		case schema.ToolCompleted, schema.ToolError:
+		case record.ToolCompleted, record.ToolError:
 			at(e, "tool").ends++
 		}
 		switch e.EventType {
-		case schema.InvocationCompleted, schema.InvocationError, schema.AgentCompleted, schema.AgentError, schema.LLMResponse, schema.LLMError, schema.ToolCompleted, schema.ToolError:
+		case record.InvocationCompleted, record.InvocationError, record.AgentCompleted, record.AgentError, record.LLMResponse, record.LLMError, record.ToolCompleted, record.ToolError:
 			if _, ok := Field(t, e.LatencyMS, "total_ms").(float64); !ok {
 				t.Errorf("%s: latency_ms = %s, want total_ms", e.EventType, e.LatencyMS)
 			}
@@ -109,7 +109,7 @@ func CheckTree(t testing.TB, rows []schema.Event) {
 }
 
 // RowsOf returns the rows of a type.
-func RowsOf(rows []schema.Event, typ string) (out []schema.Event) {
+func RowsOf(rows []record.Event, typ string) (out []record.Event) {
 	for _, e := range rows {
 		if e.EventType == typ {
 			out = append(out, e)

@@ -20,7 +20,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -55,7 +55,7 @@ func GuardInputs(patterns ...string) Option {
 // FoundByNode adds a rule that reads the product from the output of a node.
 func FoundByNode(o *Options) {
 	o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
-		Name: "output", Event: schema.NodeOutput, Type: "Product", Value: "$.name", Each: "$.items[*]",
+		Name: "output", Event: record.NodeOutput, Type: "Product", Value: "$.name", Each: "$.items[*]",
 		Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
 	})
 }

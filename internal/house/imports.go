@@ -70,21 +70,21 @@ func rules() []rule {
 		},
 
 		// What keeps.
-		{pkg: "journal", imports: "entity graphsync internal/clip internal/ratelog internal/schema safety", link: outside},
-		{pkg: "offload", imports: "internal/ratelog", link: "modules " + network},
-		{pkg: "offload/gcs", imports: "offload", link: adk + " " + dataset},
+		{pkg: "internal/journal", imports: "entity graphsync internal/clip internal/ratelog internal/schema safety", link: outside},
+		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
+		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
 		// What people look at.
-		{pkg: "inspect", imports: "entity graphsync internal/schema journal safety", link: outside},
-		{pkg: "viewer", imports: "inspect internal/schema safety warehouse", link: adk + " " + cloud + " database/sql"},
+		{pkg: "internal/inspect", imports: "entity graphsync internal/schema internal/journal safety", link: outside},
+		{pkg: "internal/viewer", imports: "internal/inspect internal/schema safety internal/warehouse", link: adk + " " + cloud + " database/sql"},
 
 		// BigQuery.
-		{pkg: "warehouse", imports: "entity graphsync internal/clip internal/schema internal/schema/contract journal", link: outside},
-		{pkg: "warehouse/replicate", imports: "internal/clip internal/ratelog internal/schema internal/schema/wire journal", link: outside},
+		{pkg: "internal/warehouse", imports: "entity graphsync internal/clip internal/schema internal/schema/contract internal/journal", link: outside},
+		{pkg: "internal/replicate", imports: "internal/clip internal/ratelog internal/schema internal/schema/wire internal/journal", link: outside},
 		{
-			pkg: "warehouse/bigquery",
-			imports: "entity graphsync inspect internal/clip internal/ratelog internal/schema internal/schema/wire internal/source journal safety " +
-				"warehouse warehouse/replicate",
+			pkg: "internal/bigquery",
+			imports: "entity graphsync internal/inspect internal/clip internal/ratelog internal/schema internal/schema/wire internal/source internal/journal safety " +
+				"internal/warehouse internal/replicate",
 			link: adk,
 		},
 
@@ -92,18 +92,18 @@ func rules() []rule {
 		{
 			pkg: ".",
 			imports: "entity graphsync internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema internal/source internal/underway " +
-				"journal offload offload/gcs plugin plugin/gate safety warehouse",
+				"internal/journal internal/offload internal/offload/gcs plugin plugin/gate safety internal/warehouse",
 			link: dataset, itself: cloud + " " + storage,
 		},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: ". entity graphsync inspect internal/nearest internal/schema journal safety viewer warehouse warehouse/bigquery",
+			imports: ". entity graphsync internal/inspect internal/nearest internal/schema internal/journal safety internal/viewer internal/warehouse internal/bigquery",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ".", link: dataset},
 		{
 			pkg:     "examples/adcp",
-			imports: ". entity examples/adcp/internal/adserver graphsync inspect journal safety viewer warehouse",
+			imports: ". entity examples/adcp/internal/adserver graphsync internal/inspect internal/journal safety internal/viewer internal/warehouse",
 			link:    dataset,
 		},
 		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
@@ -113,7 +113,7 @@ func rules() []rule {
 		{pkg: "internal/cgtest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "plugin/spantest", tests: true},
-		{pkg: "safety/ledgertest", tests: true},
+		{pkg: "internal/ledgertest", tests: true},
 		{pkg: "tests/...", tests: true},
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

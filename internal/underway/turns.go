@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Turns are the turns of a session, by its events when a run began. The events prove
 // nothing, because clients can write them. But a turn of the events that the record does not
 // hold is missing there.
 type Turns struct {
-	Session schema.Session
+	Session record.Session
 	// Run is the run that began, Invocation its turn. Continued says that the session
 	// had events of that turn before.
 	Run, Invocation string
@@ -37,7 +37,7 @@ func With(ctx context.Context, t *Turns) context.Context {
 
 // Of returns the turns that ctx carries for a session; the zero value if it carries none, or
 // those of another session.
-func Of(ctx context.Context, s schema.Session) Turns {
+func Of(ctx context.Context, s record.Session) Turns {
 	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil && t.Session == s {
 		return *t
 	}

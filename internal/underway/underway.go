@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Settles is how long a run that ended still counts as under way. Its last row
@@ -25,7 +25,7 @@ const Settles = 5 * time.Second
 // and nothing waits while its lock is held.
 type Register struct {
 	mu   sync.Mutex
-	runs map[schema.Session][]string
+	runs map[record.Session][]string
 	// ended holds the runs that ended just now, oldest first.
 	ended    []ended
 	left     []string
@@ -33,23 +33,23 @@ type Register struct {
 }
 
 type ended struct {
-	session schema.Session
+	session record.Session
 	id      string
 	at      time.Time
 }
 
 // Begin notes that a run of a session is under way.
-func (u *Register) Begin(s schema.Session, id string) {
+func (u *Register) Begin(s record.Session, id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.runs == nil {
-		u.runs = make(map[schema.Session][]string)
+		u.runs = make(map[record.Session][]string)
 	}
 	u.runs[s] = append(u.runs[s], id)
 }
 
 // End notes that the last row of a run was handed to the sink.
-func (u *Register) End(s schema.Session, id string, now time.Time) {
+func (u *Register) End(s record.Session, id string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	ids := slices.DeleteFunc(u.runs[s], func(other string) bool { return other == id })
@@ -73,7 +73,7 @@ func (u *Register) forget(now time.Time) {
 
 // Runs returns the ids of the runs of a session that are under way or ended just now: their
 // record may not be finished and must not be taken for one that lost its end.
-func (u *Register) Runs(s schema.Session, now time.Time) []string {
+func (u *Register) Runs(s record.Session, now time.Time) []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.forget(now)
@@ -87,7 +87,7 @@ func (u *Register) Runs(s schema.Session, now time.Time) []string {
 }
 
 // Running reports whether a run of a session is under way.
-func (u *Register) Running(s schema.Session, id string) bool {
+func (u *Register) Running(s record.Session, id string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.Contains(u.runs[s], id)

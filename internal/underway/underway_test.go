@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 var (
-	one   = schema.Session{App: "a", User: "u", ID: "1"}
-	other = schema.Session{App: "a", User: "v", ID: "1"}
+	one   = record.Session{App: "a", User: "u", ID: "1"}
+	other = record.Session{App: "a", User: "v", ID: "1"}
 )
 
 func TestRuns(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // calling returns an agent whose model calls the tool once.
@@ -65,7 +65,7 @@ func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
 				if !strings.Contains(got, gate.CodeCannotAsk) || !strings.Contains(got, "runs as a tool") {
 					t.Errorf("the model was told %s", got)
 				}
-				if n := len(sink.of(schema.HITLConfirmationRequest)); n != 0 {
+				if n := len(sink.of(record.HITLConfirmationRequest)); n != 0 {
 					t.Errorf("%d approvals were asked for where nobody can answer", n)
 				}
 			})

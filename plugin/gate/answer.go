@@ -15,8 +15,8 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -68,7 +68,7 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 		g.of(r).noteAnswer(approval.CallID, answered{outcome, asSaid(&confirmation)})
 	}
 	g.rec.Emit(ctx, r, plugin.Row{
-		Type: schema.HITLConfirmationRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(err),
+		Type: record.HITLConfirmationRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(err),
 		Content: func(d jsonenc.Doc) { plugin.ResponseContent(d, fr) },
 		ADK: func(d jsonenc.Doc) {
 			d.Str("pause_kind", "hitl_confirmation")

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The guard is told which answer of a model asked, whoever put the call there.
@@ -65,7 +65,7 @@ func TestGuardIsToldWhichAnswerAsked(t *testing.T) {
 				return must(llmagent.New(cfg))
 			})
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			d, want := mk.decided(t), sink.of(schema.LLMResponse)[tt.nth].EventID
+			d, want := mk.decided(t), sink.of(record.LLMResponse)[tt.nth].EventID
 			if d.Answer != want || d.After != "" {
 				t.Errorf("answer %s, after %q; want answer %s", d.Answer, d.After, want)
 			}
@@ -102,7 +102,7 @@ func TestGuardIsToldWhenANodeBegan(t *testing.T) {
 			})
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			want := ""
-			for _, e := range sink.of(schema.NodeOutput) {
+			for _, e := range sink.of(record.NodeOutput) {
 				if tt.after != "" && attribute(t, e, "adk", "node", "path") == tt.after {
 					want = e.EventID
 				}

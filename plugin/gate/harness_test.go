@@ -25,11 +25,12 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/safety/ledgertest"
 )
 
 // m is an object of JSON.
@@ -78,17 +79,17 @@ func unusedGuard() *safety.Guard {
 // memory is a sink that keeps its rows.
 type memory struct {
 	mu   sync.Mutex
-	rows []schema.Event
+	rows []record.Event
 }
 
-func (s *memory) Append(e schema.Event) bool {
+func (s *memory) Append(e record.Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows = append(s.rows, e)
 	return true
 }
 
-func (s *memory) of(typ string) (out []schema.Event) {
+func (s *memory) of(typ string) (out []record.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.rows {
@@ -102,14 +103,14 @@ func (s *memory) of(typ string) (out []schema.Event) {
 // brokenSink is a sink that panics.
 type brokenSink struct{}
 
-func (brokenSink) Append(schema.Event) bool { panic("broken sink") }
+func (brokenSink) Append(record.Event) bool { panic("broken sink") }
 
 // dropped is a sink that keeps nothing.
 type dropped struct{}
 
-func (dropped) Append(schema.Event) bool { return true }
+func (dropped) Append(record.Event) bool { return true }
 
-func attribute(t testing.TB, e schema.Event, path ...string) any {
+func attribute(t testing.TB, e record.Event, path ...string) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(e.Attributes, &v); err != nil {

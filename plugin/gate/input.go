@@ -19,8 +19,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -308,7 +308,7 @@ func (g *Gate) answerInput(ctx agent.InvocationContext, ictx context.Context, r 
 		in.approval = out.Approval
 	}
 	g.rec.Emit(ctx, r, plugin.Row{
-		Type: schema.HITLInputRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(answerError(out, err)),
+		Type: record.HITLInputRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(answerError(out, err)),
 		Content: func(d jsonenc.Doc) { plugin.ResponseContent(d, in.response) },
 		ADK: func(d jsonenc.Doc) {
 			d.Str("pause_kind", "hitl_input")

@@ -17,10 +17,10 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -58,7 +58,7 @@ type breaking struct {
 	on string
 }
 
-func (b *breaking) Append(e schema.Event) bool {
+func (b *breaking) Append(e record.Event) bool {
 	if e.EventType == b.on {
 		panic("broken sink")
 	}
@@ -76,9 +76,9 @@ func inputAnswer() *genai.Content {
 func TestPanicWhileAMessageIsRefused(t *testing.T) {
 	for name, sink := range map[string]recorder.Sink{
 		"every row":        brokenSink{},
-		"the message":      &breaking{on: schema.UserMessageReceived},
-		"the beginning":    &breaking{on: schema.InvocationStarting},
-		"the end":          &breaking{on: schema.InvocationError},
+		"the message":      &breaking{on: record.UserMessageReceived},
+		"the beginning":    &breaking{on: record.InvocationStarting},
+		"the end":          &breaking{on: record.InvocationError},
 		"no row of a kind": &memory{},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -18,12 +18,12 @@ import (
 // are about to change.
 type sessionLocks struct {
 	mu   sync.Mutex
-	busy map[schema.Session]chan struct{} // closed when the call ahead has ended
+	busy map[record.Session]chan struct{} // closed when the call ahead has ended
 }
 
 // lock waits until no other call of the session has its turn, or ctx ends. waits is
 // called once if one has. release, which may be repeated, ends the turn.
-func (l *sessionLocks) lock(ctx context.Context, s schema.Session, waits func()) (release func(), err error) {
+func (l *sessionLocks) lock(ctx context.Context, s record.Session, waits func()) (release func(), err error) {
 	for {
 		l.mu.Lock()
 		ahead := l.busy[s]
@@ -43,7 +43,7 @@ func (l *sessionLocks) lock(ctx context.Context, s schema.Session, waits func())
 	}
 	defer l.mu.Unlock()
 	if l.busy == nil {
-		l.busy = make(map[schema.Session]chan struct{})
+		l.busy = make(map[record.Session]chan struct{})
 	}
 	done := make(chan struct{})
 	l.busy[s] = done

@@ -11,16 +11,16 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func TestLaneOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Gate{log: slog.New(slog.DiscardHandler)}
-		r := &run{Run: &plugin.Run{Session: schema.Session{App: "a", User: "u", ID: "s"}}}
-		other := &run{Run: &plugin.Run{Session: schema.Session{App: "a", User: "u", ID: "t"}}}
+		r := &run{Run: &plugin.Run{Session: record.Session{App: "a", User: "u", ID: "s"}}}
+		other := &run{Run: &plugin.Run{Session: record.Session{App: "a", User: "u", ID: "t"}}}
 		buy := &plugin.Call{Name: "buy"}
 		first, second, elsewhere := &call{Call: buy}, &call{Call: buy}, &call{Call: buy}
 		for x, c := range map[*run]*call{r: first, other: elsewhere} {
@@ -73,7 +73,7 @@ func TestTurnWhileTheRunEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := schema.Session{App: "a", User: "u", ID: "s"}
+	session := record.Session{App: "a", User: "u", ID: "s"}
 	begin := func(of *plugin.Run) (*run, *call) {
 		r := g.of(of)
 		return r, r.call(&plugin.Call{Name: "buy"})

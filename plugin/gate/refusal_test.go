@@ -10,8 +10,8 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // What a refused call is told of the world stands in its row, once.
@@ -41,7 +41,7 @@ func TestRefusalDeclaresWhatChanged(t *testing.T) {
 			}
 			adktest.Run(t, r, "u", "s", adktest.Answer(asked[0].ID, true))
 			declared := 0
-			for _, e := range sink.of(schema.ToolError) {
+			for _, e := range sink.of(record.ToolError) {
 				entities, _ := attribute(t, e, "entities").([]any)
 				if len(entities) == 0 {
 					continue

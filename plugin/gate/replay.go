@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -74,8 +75,8 @@ func (g *Gate) replayNote(t tool.Tool, args map[string]any) (note, digest string
 	if !ok || !sameTool(registered, bare(t)) {
 		return "", ""
 	}
-	if !g.rec.Whole(schema.ToolStarting) {
-		return "the configuration changes or leaves out the content of " + schema.ToolStarting, ""
+	if !g.rec.Whole(record.ToolStarting) {
+		return "the configuration changes or leaves out the content of " + record.ToolStarting, ""
 	}
 	digest, _, err := safety.ArgsDigest(args)
 	if err != nil {
@@ -112,25 +113,25 @@ func (c *call) replayEnd(args map[string]any) string {
 // sees it. It fails if the tool tries to change anything; see [Gate.Replayable]. A callback
 // that changed the result of the first call is not run again. A call whose arguments a
 // callback changed is not repeated. ctx ends the call. The caller recovers a panic of the tool.
-func (g *Gate) Replay(ctx context.Context, s schema.Session, c graphsync.Call) (schema.Event, error) {
+func (g *Gate) Replay(ctx context.Context, s record.Session, c graphsync.Call) (record.Event, error) {
 	if !g.rec.Recording() || g.closed.Load() {
-		return schema.Event{}, errors.New("contextgraph's recorder is off or closed")
+		return record.Event{}, errors.New("contextgraph's recorder is off or closed")
 	}
 	if c.Problem != "" {
-		return schema.Event{}, errors.New(c.Problem)
+		return record.Event{}, errors.New(c.Problem)
 	}
 	g.mu.Lock()
 	t, ok := g.replayable[c.Tool]
 	g.mu.Unlock()
 	if !ok {
-		return schema.Event{}, errors.New("the tool is not registered with Replayable in this process")
+		return record.Event{}, errors.New("the tool is not registered with Replayable in this process")
 	}
 	if enforced, _ := g.enforced(c.Tool); enforced {
-		return schema.Event{}, errors.New("the tool is guarded: it is not called for a check")
+		return record.Event{}, errors.New("the tool is guarded: it is not called for a check")
 	}
 	args, err := safety.FreezeArgs(c.Args)
 	if err != nil {
-		return schema.Event{}, err
+		return record.Event{}, err
 	}
 	p := &replay{ctx: ctx, session: s, agent: c.Agent, run: plugin.Within(ctx), digest: g.rec.Digest, state: c.State}
 	defer p.end()
@@ -139,13 +140,13 @@ func (g *Gate) Replay(ctx context.Context, s schema.Session, c graphsync.Call) (
 	differed := p.differed()
 	switch tried := p.tried(actions); {
 	case differed != "":
-		return schema.Event{}, errors.New(differed)
+		return record.Event{}, errors.New(differed)
 	case tried != "":
-		return schema.Event{}, errors.New(tried + ", which a repeated call must not")
+		return record.Event{}, errors.New(tried + ", which a repeated call must not")
 	case ctx.Err() != nil:
-		return schema.Event{}, ctx.Err()
+		return record.Event{}, ctx.Err()
 	case err != nil:
-		return schema.Event{}, err
+		return record.Event{}, err
 	}
 	return g.rec.Rehearse(s, c.Agent, t, args, result, p.end())
 }

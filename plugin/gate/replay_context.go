@@ -22,8 +22,8 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // replay is one repeated call, a [plugin.Apart]. It lets the tool read what a run has, and
@@ -31,7 +31,7 @@ import (
 type replay struct {
 	// ctx ends the call, whether or not the tool heeds it.
 	ctx     context.Context
-	session schema.Session
+	session record.Session
 	agent   string
 	// run is the run that the check is made in; nil outside of any.
 	run agent.InvocationContext

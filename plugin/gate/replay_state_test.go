@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A call that is repeated must read the state that the first one read.
@@ -88,9 +89,9 @@ func TestStateOfReplayableCalls(t *testing.T) {
 			}
 			must(svc.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: state}))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			end := sink.of(schema.ToolCompleted)[0]
+			end := sink.of(record.ToolCompleted)[0]
 			diff(t, "attributes.adk.state", tt.want, attribute(t, end, "adk", "state"))
-			if attribute(t, sink.of(schema.ToolStarting)[0], "adk", "replay") != schema.ReplayReady || !strings.Contains(string(end.Content), "LOCAL") {
+			if attribute(t, sink.of(record.ToolStarting)[0], "adk", "replay") != schema.ReplayReady || !strings.Contains(string(end.Content), "LOCAL") {
 				t.Errorf("the call is %s", end.Content)
 			}
 
@@ -104,7 +105,7 @@ func TestStateOfReplayableCalls(t *testing.T) {
 			again = func(ctx agent.Context) error {
 				rctx, cancel := recorder.Detach(ctx, time.Minute)
 				defer cancel()
-				_, err = g.Replay(rctx, schema.Session{App: "app", User: "u", ID: "s"},
+				_, err = g.Replay(rctx, record.Session{App: "app", User: "u", ID: "s"},
 					graphsync.Call{Tool: "look", Agent: "root", Args: m{}, State: recorded})
 				return nil
 			}

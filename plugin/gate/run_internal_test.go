@@ -19,14 +19,14 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 type dropped struct{}
 
-func (dropped) Append(schema.Event) bool { return true }
+func (dropped) Append(record.Event) bool { return true }
 
 // The gate keeps its part of a call while the call is under way, and of a run with many calls
 // no more than of one with few: it forgets those that it let pass, those that it refused, and

@@ -11,8 +11,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -24,7 +24,7 @@ func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report,
 	}
 	took := report.CheckedAt().Sub(report.StartedAt())
 	x := plugin.Row{
-		Type: schema.WorldChangeCheck, Agent: approval.Agent, Parent: parent, At: report.CheckedAt(), Took: &took,
+		Type: record.WorldChangeCheck, Agent: approval.Agent, Parent: parent, At: report.CheckedAt(), Took: &took,
 		Content: func(d jsonenc.Doc) { d.Value(report) },
 		ADK: func(d jsonenc.Doc) {
 			d.Str("stage", stage)

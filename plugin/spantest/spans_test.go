@@ -38,8 +38,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // provider is what ADK's tracer delegates to in this process.
@@ -52,10 +52,10 @@ func TestMain(m *testing.M) {
 
 type memory struct {
 	mu   sync.Mutex
-	rows []schema.Event
+	rows []record.Event
 }
 
-func (m *memory) Append(e schema.Event) bool {
+func (m *memory) Append(e record.Event) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = append(m.rows, e)
@@ -63,7 +63,7 @@ func (m *memory) Append(e schema.Event) bool {
 }
 
 // find returns the rows of the types that satisfy the condition.
-func (m *memory) find(ok func(schema.Event) bool, types ...string) (out []schema.Event) {
+func (m *memory) find(ok func(record.Event) bool, types ...string) (out []record.Event) {
 	for _, e := range m.rows {
 		if slices.Contains(types, e.EventType) && ok(e) {
 			out = append(out, e)
@@ -145,7 +145,7 @@ func attr(s sdktrace.ReadOnlySpan, key attribute.Key) any {
 }
 
 // field reads a column, or into its JSON.
-func field(t *testing.T, e schema.Event, path ...string) any {
+func field(t *testing.T, e record.Event, path ...string) any {
 	t.Helper()
 	var doc []byte
 	switch path[0] {
@@ -172,8 +172,8 @@ func field(t *testing.T, e schema.Event, path ...string) any {
 }
 
 // rowsOf returns the rows that the span leads to, of the types.
-func (b *bench) rowsOf(s sdktrace.ReadOnlySpan, types ...string) []schema.Event {
-	return b.rows.find(func(e schema.Event) bool {
+func (b *bench) rowsOf(s sdktrace.ReadOnlySpan, types ...string) []record.Event {
+	return b.rows.find(func(e record.Event) bool {
 		return e.TraceID == attr(s, recorder.SpanTraceID) && e.SpanID == attr(s, recorder.SpanSpanID) &&
 			e.RunID == attr(s, recorder.SpanRunID) && e.SessionID == attr(s, recorder.SpanSessionID) && e.AppName == attr(s, recorder.SpanAppName)
 	}, types...)
@@ -184,9 +184,9 @@ func (b *bench) check(t *testing.T) (models, tools, agents int) {
 	t.Helper()
 	for _, s := range b.of("generate_content") {
 		models++
-		rows := b.rowsOf(s, schema.LLMResponse, schema.LLMError)
-		if len(rows) != 1 || len(b.rowsOf(s, schema.LLMRequest)) != 1 {
-			t.Errorf("%s leads to %d answers and %d requests, want one of each", s.Name(), len(rows), len(b.rowsOf(s, schema.LLMRequest)))
+		rows := b.rowsOf(s, record.LLMResponse, record.LLMError)
+		if len(rows) != 1 || len(b.rowsOf(s, record.LLMRequest)) != 1 {
+			t.Errorf("%s leads to %d answers and %d requests, want one of each", s.Name(), len(rows), len(b.rowsOf(s, record.LLMRequest)))
 			continue
 		}
 		if got := field(t, rows[0], "attributes", "otel", "generate_content_span_id"); got != s.SpanContext().SpanID().String() {
@@ -197,7 +197,7 @@ func (b *bench) check(t *testing.T) (models, tools, agents int) {
 		}
 	}
 	for operation, types := range map[string][]string{
-		"execute_tool": {schema.ToolStarting, schema.ToolCompleted, schema.ToolError}, "invoke_agent": {schema.AgentStarting},
+		"execute_tool": {record.ToolStarting, record.ToolCompleted, record.ToolError}, "invoke_agent": {record.AgentStarting},
 	} {
 		for _, s := range b.of(operation) {
 			if operation == "execute_tool" {
@@ -216,9 +216,9 @@ func (b *bench) check(t *testing.T) (models, tools, agents int) {
 			}
 		}
 	}
-	backs := b.rows.find(func(e schema.Event) bool {
+	backs := b.rows.find(func(e record.Event) bool {
 		return field(t, e, "attributes", "otel", "generate_content_span_id") != nil
-	}, schema.EventTypes()...)
+	}, record.EventTypes()...)
 	if len(backs) != models {
 		t.Errorf("%d rows lead to the span of a model call, want %d", len(backs), models)
 	}
@@ -358,7 +358,7 @@ func (b *bench) checkTable(t *testing.T) {
 	}
 }
 
-func sum(t *testing.T, e schema.Event, paths [][]string) any {
+func sum(t *testing.T, e record.Event, paths [][]string) any {
 	if len(paths) == 1 {
 		return field(t, e, paths[0]...)
 	}
@@ -398,7 +398,7 @@ func TestSpanOfSeveralAnswersLeadsToTheFirst(t *testing.T) {
 	b := newBench(t, true)
 	b.run(t, t.Context(), llmAgent("root", several{}), agent.RunConfig{})
 	b.check(t)
-	if n := len(b.rows.find(func(schema.Event) bool { return true }, schema.LLMResponse)); n != 3 {
+	if n := len(b.rows.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 3 {
 		t.Errorf("%d answers, want 3", n)
 	}
 }
@@ -434,7 +434,7 @@ func TestSampledOut(t *testing.T) {
 			t.Errorf("%s leads to a span that is not exported", e.EventType)
 		}
 	}
-	if n := len(b.rows.find(func(schema.Event) bool { return true }, schema.LLMResponse)); n != 2 {
+	if n := len(b.rows.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 2 {
 		t.Errorf("%d answers are recorded, want 2", n)
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A planner that is a delegate by transfer finds the product, transfers back, and
@@ -92,8 +92,8 @@ func TestWhyCrossesAgentsAndTurns(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	// The planner's span lies in that of the agent that transferred to it.
-	spans := make(map[string]schema.Event)
-	for _, e := range cgtest.RowsOf(rows, schema.AgentStarting) {
+	spans := make(map[string]record.Event)
+	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
 		spans[e.SpanID] = e
 	}
 	for _, e := range spans {
@@ -134,10 +134,10 @@ func TestParallelAgentsDoNotCross(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	owner := make(map[string]string)
-	for _, e := range cgtest.RowsOf(rows, schema.AgentStarting) {
+	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
 		owner[e.SpanID] = e.Agent
 	}
-	tools := cgtest.RowsOf(rows, schema.ToolCompleted)
+	tools := cgtest.RowsOf(rows, record.ToolCompleted)
 	if len(tools) != len(agents) {
 		t.Fatalf("%d tools completed, want %d", len(tools), len(agents))
 	}
@@ -224,7 +224,7 @@ func TestRowsOfAnAgentTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	outer := events(t, cg, cgtest.Key(cgtest.SessionID))
-	called := cgtest.RowsOf(outer, schema.ToolCompleted)[0]
+	called := cgtest.RowsOf(outer, record.ToolCompleted)[0]
 	child := contextgraph.Session{
 		App: cgtest.Field(t, called.Attributes, "adk", "child_session", "app_name").(string), User: cgtest.User,
 		ID: cgtest.Field(t, called.Attributes, "adk", "child_session", "session_id").(string),
@@ -232,7 +232,7 @@ func TestRowsOfAnAgentTool(t *testing.T) {
 	inner := events(t, cg, child)
 	cgtest.CheckTree(t, outer)
 	cgtest.CheckTree(t, inner)
-	if len(cgtest.RowsOf(inner, schema.ToolCompleted)) != 1 || inner[0].TraceID != outer[0].TraceID {
+	if len(cgtest.RowsOf(inner, record.ToolCompleted)) != 1 || inner[0].TraceID != outer[0].TraceID {
 		t.Errorf("the rows inside are %v in trace %s, want a tool call in trace %s", types(inner), inner[0].TraceID, outer[0].TraceID)
 	}
 	for _, s := range []contextgraph.Session{cgtest.Key(cgtest.SessionID), child} {
@@ -262,7 +262,7 @@ func TestRowsOfAnAgentTool(t *testing.T) {
 	}
 }
 
-func events(t *testing.T, cg *contextgraph.Instance, s contextgraph.Session) []schema.Event {
+func events(t *testing.T, cg *contextgraph.Instance, s contextgraph.Session) []record.Event {
 	t.Helper()
 	rows, err := cg.Journal().Events(t.Context(), s)
 	if err != nil || len(rows) == 0 {

@@ -22,9 +22,9 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -108,7 +108,7 @@ func TestContractOfPython(t *testing.T) {
 }
 
 // graphOf returns the graph of the rows of one session, made from a journal.
-func graphOf(t *testing.T, rows []schema.Event) *graphsync.Graph {
+func graphOf(t *testing.T, rows []record.Event) *graphsync.Graph {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "python.db"), Logger: cgtest.Quiet()})
 	if err != nil {
@@ -168,7 +168,7 @@ func loadContract(t *testing.T) *contractTest {
 }
 
 // check reports everything in a row that is not as the contract has it.
-func (ct *contractTest) check(t *testing.T, e *schema.Event, by contract.Producer) {
+func (ct *contractTest) check(t *testing.T, e *record.Event, by contract.Producer) {
 	t.Helper()
 	row := fmt.Sprintf("row %d of run %.6s", e.RunSeq, e.RunID)
 	ct.seen[e.EventType] = true
@@ -284,7 +284,7 @@ func (ct *contractTest) checkCoverage(t *testing.T) {
 }
 
 // golden compares the normalised rows with those of the file.
-func (ct *contractTest) golden(t *testing.T, name string, rows []schema.Event) {
+func (ct *contractTest) golden(t *testing.T, name string, rows []record.Event) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	got := normalise(t, rows)
@@ -304,7 +304,7 @@ func (ct *contractTest) golden(t *testing.T, name string, rows []schema.Event) {
 }
 
 // allRows returns the rows of all sessions, behind a barrier, in the order recorded.
-func allRows(h *cgtest.Harness) []schema.Event {
+func allRows(h *cgtest.Harness) []record.Event {
 	h.T.Helper()
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatalf("Flush: %v", err)
@@ -313,7 +313,7 @@ func allRows(h *cgtest.Harness) []schema.Event {
 	if err != nil {
 		h.T.Fatalf("Sessions: %v", err)
 	}
-	var rows []schema.Event
+	var rows []record.Event
 	for _, s := range sessions {
 		of, err := h.CG.Journal().Events(h.T.Context(), s.Session)
 		if err != nil {
@@ -321,23 +321,23 @@ func allRows(h *cgtest.Harness) []schema.Event {
 		}
 		rows = append(rows, of...)
 	}
-	slices.SortFunc(rows, func(a, b schema.Event) int { return int(a.Seq - b.Seq) })
+	slices.SortFunc(rows, func(a, b record.Event) int { return int(a.Seq - b.Seq) })
 	return rows
 }
 
 // steps returns the rows that begin or end a step, or stand inside of one. Chunks of an
 // answer end nothing, nor does a further answer to a request that has one, which is on
 // a span of its own; a result that a user message brings ends what began in another run.
-func steps(t testing.TB, rows []schema.Event) (out []schema.Event) {
+func steps(t testing.TB, rows []record.Event) (out []record.Event) {
 	t.Helper()
 	asked := make(map[string]bool)
-	for _, e := range cgtest.RowsOf(rows, schema.LLMRequest) {
+	for _, e := range cgtest.RowsOf(rows, record.LLMRequest) {
 		asked[e.SpanID] = true
 	}
 	for _, e := range rows {
-		further := e.EventType == schema.LLMResponse && !asked[e.SpanID]
+		further := e.EventType == record.LLMResponse && !asked[e.SpanID]
 		partial := cgtest.Field(t, e.Attributes, "adk", "partial") != nil
-		brought := e.EventType == schema.ToolCompleted && cgtest.Field(t, e.Attributes, "adk", "pause_kind") != nil
+		brought := e.EventType == record.ToolCompleted && cgtest.Field(t, e.Attributes, "adk", "pause_kind") != nil
 		if !partial && !brought && !further {
 			out = append(out, e)
 		}
@@ -347,8 +347,8 @@ func steps(t testing.TB, rows []schema.Event) (out []schema.Event) {
 
 // byTrace returns the rows of each trace: the run of an agent that runs as a tool has
 // a session of its own in the trace of the run that called it.
-func byTrace(rows []schema.Event) map[string][]schema.Event {
-	traces := make(map[string][]schema.Event)
+func byTrace(rows []record.Event) map[string][]record.Event {
+	traces := make(map[string][]record.Event)
 	for _, e := range rows {
 		traces[e.TraceID] = append(traces[e.TraceID], e)
 	}
@@ -357,7 +357,7 @@ func byTrace(rows []schema.Event) map[string][]schema.Event {
 
 // checkConserved checks that every row that the recorder wrote is stored, that none
 // was lost, and that no run has a gap in its numbers.
-func checkConserved(h *cgtest.Harness, rows []schema.Event) {
+func checkConserved(h *cgtest.Harness, rows []record.Event) {
 	h.T.Helper()
 	s := h.CG.Stats()
 	if err := s.Check(); err != nil {
@@ -485,7 +485,7 @@ func (n *normaliser) json(t testing.TB, doc []byte) any {
 
 // normalise renders rows as JSON objects, one column to a line, in the order of the
 // table, without those that are NULL and without is_truncated where it is false.
-func normalise(t testing.TB, rows []schema.Event) []byte {
+func normalise(t testing.TB, rows []record.Event) []byte {
 	t.Helper()
 	n := &normaliser{names: make(map[string]string)}
 	var b bytes.Buffer
@@ -549,7 +549,7 @@ func truth(b bool) any {
 }
 
 // readRows reads rows as BigQuery exports them.
-func readRows(t testing.TB, file string) []schema.Event {
+func readRows(t testing.TB, file string) []record.Event {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -585,9 +585,9 @@ func readRows(t testing.TB, file string) []schema.Event {
 		}
 		return doc
 	}
-	var rows []schema.Event
+	var rows []record.Event
 	for i, r := range list {
-		e := schema.Event{
+		e := record.Event{
 			Timestamp: r.Timestamp.UnixMicro(), EventID: r.EventID, EventType: r.EventType, Agent: r.Agent, SessionID: r.SessionID,
 			InvocationID: r.InvocationID, UserID: r.UserID, TraceID: r.TraceID, SpanID: r.SpanID, ParentSpanID: r.ParentSpanID,
 			Content: column(r.Content), ContentParts: column(r.ContentParts), Attributes: column(r.Attributes), LatencyMS: column(r.LatencyMS),

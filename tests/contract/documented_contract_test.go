@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // docs/row-contract.md must list the deviations that the shapes know, and name every
@@ -44,7 +44,7 @@ func TestContractIsWrittenDown(t *testing.T) {
 	if diff := cmp.Diff(known, written); diff != "" {
 		t.Errorf("deviations (-shapes.json +docs/row-contract.md):\n%s", diff)
 	}
-	for _, typ := range schema.EventTypes() {
+	for _, typ := range record.EventTypes() {
 		if !strings.Contains(string(doc), typ) {
 			t.Errorf("docs/row-contract.md does not mention %s", typ)
 		}

@@ -22,7 +22,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // streaming is a model that answers in chunks and then once more as a whole, as
@@ -65,7 +65,7 @@ func TestStreamedAnswerIsOneRow(t *testing.T) {
 	}
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
-	answers := cgtest.RowsOf(rows, schema.LLMResponse)
+	answers := cgtest.RowsOf(rows, record.LLMResponse)
 	if len(answers) != 1 {
 		t.Fatalf("%d LLM_RESPONSE rows, want 1", len(answers))
 	}
@@ -111,12 +111,12 @@ func TestEveryModelCallEndsOnce(t *testing.T) {
 		want    []string // the rows of model calls
 		message string   // of the last of them
 	}{
-		"failed":                {model: failing, want: []string{schema.LLMRequest, schema.LLMError}, message: "model offline"},
-		"failed, then answered": {model: failing, plugins: []*plugin.Plugin{recovering}, want: []string{schema.LLMRequest, schema.LLMResponse}, message: "model offline"},
-		"no answer":             {model: several{}, want: []string{schema.LLMRequest, schema.LLMError}, message: "the run ended before this step did"},
+		"failed":                {model: failing, want: []string{record.LLMRequest, record.LLMError}, message: "model offline"},
+		"failed, then answered": {model: failing, plugins: []*plugin.Plugin{recovering}, want: []string{record.LLMRequest, record.LLMResponse}, message: "model offline"},
+		"no answer":             {model: several{}, want: []string{record.LLMRequest, record.LLMError}, message: "the run ended before this step did"},
 		"blocked by a callback": {model: failing, before: func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
 			return &model.LLMResponse{ErrorCode: "BLOCKED", ErrorMessage: "not allowed"}, nil
-		}, want: []string{schema.LLMRequest, schema.LLMResponse}, message: "not allowed"},
+		}, want: []string{record.LLMRequest, record.LLMResponse}, message: "not allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := cgtest.New(t)
@@ -155,7 +155,7 @@ func TestTwoAnswersToOneRequest(t *testing.T) {
 	}
 	h.Serve(root)
 	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("hi"))
-	answers := cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.LLMResponse)
+	answers := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.LLMResponse)
 	if len(answers) != 2 || answers[0].SpanID == answers[1].SpanID || answers[0].ParentSpanID != answers[1].ParentSpanID {
 		t.Errorf("answers = %+v, want two on spans of their own under one agent", answers)
 	}
@@ -188,20 +188,20 @@ func TestSkippedAgentAdoptsNobody(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	spans := make(map[string]string)
-	for _, e := range cgtest.RowsOf(rows, schema.AgentStarting) {
+	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
 		spans[e.SpanID] = e.Agent
 	}
-	for _, e := range cgtest.RowsOf(rows, schema.AgentStarting) {
+	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
 		if e.Agent != "all" && spans[e.ParentSpanID] != "all" {
 			t.Errorf("agent %s lies in %q, want it in all", e.Agent, spans[e.ParentSpanID])
 		}
 	}
-	for _, e := range cgtest.RowsOf(rows, schema.AgentCompleted) {
+	for _, e := range cgtest.RowsOf(rows, record.AgentCompleted) {
 		if cgtest.Field(t, e.Attributes, "adk", "unfinished") != nil {
 			t.Errorf("agent %s is marked unfinished", e.Agent)
 		}
 	}
-	for _, e := range cgtest.RowsOf(rows, schema.AgentResponse) {
+	for _, e := range cgtest.RowsOf(rows, record.AgentResponse) {
 		if spans[e.SpanID] != e.Agent {
 			t.Errorf("the answer of %s stands on the span of %q", e.Agent, spans[e.SpanID])
 		}

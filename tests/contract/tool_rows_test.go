@@ -16,10 +16,10 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-func types(rows []schema.Event) []string {
+func types(rows []record.Event) []string {
 	var out []string
 	for _, e := range rows {
 		out = append(out, e.EventType)
@@ -34,16 +34,16 @@ func TestRowsOfAnApprovedRun(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	for _, typ := range []string{
-		schema.UserMessageReceived, schema.InvocationStarting, schema.InvocationCompleted,
-		schema.AgentStarting, schema.AgentCompleted, schema.AgentResponse,
-		schema.LLMRequest, schema.LLMResponse, schema.ToolStarting, schema.ToolCompleted,
-		schema.HITLConfirmationRequest, schema.HITLConfirmationRequestCompleted, schema.WorldChangeCheck,
+		record.UserMessageReceived, record.InvocationStarting, record.InvocationCompleted,
+		record.AgentStarting, record.AgentCompleted, record.AgentResponse,
+		record.LLMRequest, record.LLMResponse, record.ToolStarting, record.ToolCompleted,
+		record.HITLConfirmationRequest, record.HITLConfirmationRequestCompleted, record.WorldChangeCheck,
 	} {
 		if !slices.Contains(types(rows), typ) {
 			t.Errorf("no row of type %s", typ)
 		}
 	}
-	if n := len(cgtest.RowsOf(rows, schema.WorldChangeCheck)); n != 2 {
+	if n := len(cgtest.RowsOf(rows, record.WorldChangeCheck)); n != 2 {
 		t.Errorf("%d verdicts, want two: at the answer and before the effect", n)
 	}
 	checkJoined(t, rows)
@@ -55,7 +55,7 @@ func TestRowsOfAnApprovedRun(t *testing.T) {
 			}
 		}
 	}
-	llm := cgtest.RowsOf(rows, schema.LLMResponse)[0]
+	llm := cgtest.RowsOf(rows, record.LLMResponse)[0]
 	if got := cgtest.Field(t, llm.Content, "response"); got != "call: search" {
 		t.Errorf("LLM_RESPONSE content.response = %v", got)
 	}
@@ -65,22 +65,22 @@ func TestRowsOfAnApprovedRun(t *testing.T) {
 	if got := cgtest.Field(t, llm.Attributes, "usage_metadata", "prompt_token_count"); got != 11.0 {
 		t.Errorf("usage_metadata.prompt_token_count = %v, want 11", got)
 	}
-	req := cgtest.RowsOf(rows, schema.LLMRequest)[0]
+	req := cgtest.RowsOf(rows, record.LLMRequest)[0]
 	if got := cgtest.Field(t, req.Content, "system_prompt"); got == nil {
 		t.Error("LLM_REQUEST has no system_prompt")
 	}
 	if got := cgtest.Field(t, req.Attributes, "model"); got != "scripted" {
 		t.Errorf("attributes.model = %v", got)
 	}
-	user := cgtest.RowsOf(rows, schema.UserMessageReceived)[0]
+	user := cgtest.RowsOf(rows, record.UserMessageReceived)[0]
 	if got := cgtest.Field(t, user.Content, "text_summary"); got != "buy a route" {
 		t.Errorf("text_summary = %v", got)
 	}
-	final := cgtest.RowsOf(rows, schema.AgentResponse)[0]
+	final := cgtest.RowsOf(rows, record.AgentResponse)[0]
 	if got := cgtest.Field(t, final.Content, "response"); got != "text: 'Bought.'" {
 		t.Errorf("AGENT_RESPONSE content.response = %v", got)
 	}
-	tool := cgtest.RowsOf(rows, schema.ToolCompleted)[0]
+	tool := cgtest.RowsOf(rows, record.ToolCompleted)[0]
 	if got := cgtest.Field(t, tool.Content, "tool"); got != "search" {
 		t.Errorf("TOOL_COMPLETED content.tool = %v", got)
 	}
@@ -90,9 +90,9 @@ func TestRowsOfAnApprovedRun(t *testing.T) {
 }
 
 // checkJoined checks that request and answer of an approval find each other.
-func checkJoined(t testing.TB, rows []schema.Event) {
+func checkJoined(t testing.TB, rows []record.Event) {
 	t.Helper()
-	requests, answers := cgtest.RowsOf(rows, schema.HITLConfirmationRequest), cgtest.RowsOf(rows, schema.HITLConfirmationRequestCompleted)
+	requests, answers := cgtest.RowsOf(rows, record.HITLConfirmationRequest), cgtest.RowsOf(rows, record.HITLConfirmationRequestCompleted)
 	if len(requests) != 1 || len(answers) != 1 {
 		t.Fatalf("%d requests and %d answers, want one of each", len(requests), len(answers))
 	}
@@ -103,7 +103,7 @@ func checkJoined(t testing.TB, rows []schema.Event) {
 		}
 	}
 	asking := requests[0].ParentSpanID
-	if !slices.ContainsFunc(rows, func(e schema.Event) bool { return e.SpanID == asking && e.EventType == schema.ToolStarting }) {
+	if !slices.ContainsFunc(rows, func(e record.Event) bool { return e.SpanID == asking && e.EventType == record.ToolStarting }) {
 		t.Error("the request's parent is not the span of the asking tool")
 	}
 }
@@ -129,10 +129,10 @@ func TestParallelToolCallsNeverCross(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	asked := make(map[string]any)
-	for _, e := range cgtest.RowsOf(rows, schema.ToolStarting) {
+	for _, e := range cgtest.RowsOf(rows, record.ToolStarting) {
 		asked[e.SpanID] = cgtest.Field(t, e.Content, "args", "query")
 	}
-	done := cgtest.RowsOf(rows, schema.ToolCompleted)
+	done := cgtest.RowsOf(rows, record.ToolCompleted)
 	if len(done) != n {
 		t.Fatalf("%d tools completed, want %d", len(done), n)
 	}
@@ -162,7 +162,7 @@ func TestFailuresGiveOneRowEach(t *testing.T) {
 	}
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
-	for typ, want := range map[string]int{schema.ToolStarting: 2, schema.ToolError: 2, schema.ToolCompleted: 0, schema.LLMError: 1} {
+	for typ, want := range map[string]int{record.ToolStarting: 2, record.ToolError: 2, record.ToolCompleted: 0, record.LLMError: 1} {
 		if got := len(cgtest.RowsOf(rows, typ)); got != want {
 			t.Errorf("%d rows of %s, want %d", got, typ, want)
 		}
@@ -171,8 +171,8 @@ func TestFailuresGiveOneRowEach(t *testing.T) {
 		if cgtest.Field(t, e.Content, "tool") == "nosuchtool" && cgtest.Field(t, e.Content, "tool_origin") != "UNKNOWN" {
 			t.Errorf("%s: tool_origin = %v, want UNKNOWN", e.EventType, cgtest.Field(t, e.Content, "tool_origin"))
 		}
-		if e.EventType == schema.ToolError || e.EventType == schema.LLMError {
-			if e.Status != schema.StatusError || e.ErrorMessage == "" {
+		if e.EventType == record.ToolError || e.EventType == record.LLMError {
+			if e.Status != record.StatusError || e.ErrorMessage == "" {
 				t.Errorf("%s: status %q, error_message %q", e.EventType, e.Status, e.ErrorMessage)
 			}
 		}
@@ -189,7 +189,7 @@ func TestStateDeltaRow(t *testing.T) {
 		}
 	})
 	h.Ask(cgtest.SessionID)
-	rows := cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.StateDelta)
+	rows := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.StateDelta)
 	if len(rows) != 1 {
 		t.Fatalf("%d STATE_DELTA rows, want 1", len(rows))
 	}
@@ -209,7 +209,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	})
 	h.Ask(cgtest.SessionID)
 	for _, e := range h.Rows(cgtest.SessionID) {
-		if e.EventType == schema.ToolCompleted && cgtest.Field(t, e.Content, "tool") == "search" {
+		if e.EventType == record.ToolCompleted && cgtest.Field(t, e.Content, "tool") == "search" {
 			if s := string(e.Content); strings.Contains(s, "hunter2") {
 				t.Errorf("a secret was recorded: %s", s)
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -121,7 +121,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checks, answers := cgtest.RowsOf(rows, schema.WorldChangeCheck), cgtest.RowsOf(rows, schema.HITLConfirmationRequestCompleted)
+		checks, answers := cgtest.RowsOf(rows, record.WorldChangeCheck), cgtest.RowsOf(rows, record.HITLConfirmationRequestCompleted)
 		if len(checks) == 0 || len(answers) != 1 || cgtest.Field(t, answers[0].Attributes, "adk", "accepted") != false ||
 			cgtest.Field(t, answers[0].Attributes, "adk", "reason") != safety.CodeCheckFailed {
 			t.Fatalf("%d checks, answers %v", len(checks), answers)

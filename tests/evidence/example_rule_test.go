@@ -14,7 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -32,7 +32,7 @@ func TestBudgetInBrief(t *testing.T) {
 	each, _, _ := strings.Cut(rule, `"`)
 	h := cgtest.New(t, cgtest.Covered, func(o *cgtest.Options) {
 		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
-			Name: "budget_in_brief", Event: schema.UserMessageReceived, In: graphsync.InContent, Type: "Budget",
+			Name: "budget_in_brief", Event: record.UserMessageReceived, In: graphsync.InContent, Type: "Budget",
 			Each: each, Value: "$", ValueType: entity.KindMoney, Currency: "USD",
 		})
 		o.Config.CheckFuncs["Budget"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {

@@ -17,7 +17,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -28,7 +28,7 @@ func joinedWordsAreNoReading(t *testing.T, also cgtest.Option) {
 	m := newMarket(t)
 	w := &cgtest.Workflow{Harness: cgtest.New(t, m.open, cgtest.GuardInputs("review"), func(o *cgtest.Options) {
 		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
-			Name: "output", Event: schema.NodeOutput, Type: "Product", Value: "$.name", Each: "$..items[*]",
+			Name: "output", Event: record.NodeOutput, Type: "Product", Value: "$.name", Each: "$..items[*]",
 			Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
 		})
 	}, also)}

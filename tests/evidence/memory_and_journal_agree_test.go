@@ -16,13 +16,13 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // scribble writes rows as no recorder does: any row may name any other, ids come again, and
 // what belongs together is missing.
-func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []schema.Event) {
+func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 	pick := func(from string) string { return fmt.Sprint(from, rnd.IntN(4)) }
 	anyRow := func() string {
 		if len(rows) == 0 {
@@ -45,13 +45,13 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []schema.Event) {
 		if rnd.IntN(4) > 0 {
 			product["price"] = 10 * rnd.IntN(4)
 		}
-		e := schema.Event{
-			EventID: fmt.Sprint("e", i), Timestamp: int64(i) * 1000, Status: schema.StatusOK, AppName: cgtest.App, UserID: cgtest.User, SessionID: session,
+		e := record.Event{
+			EventID: fmt.Sprint("e", i), Timestamp: int64(i) * 1000, Status: record.StatusOK, AppName: cgtest.App, UserID: cgtest.User, SessionID: session,
 			RunID: session + pick("r"), RunSeq: int64(rnd.IntN(5)), TraceID: "t", SpanID: pick("span"), InvocationID: pick("i"),
 		}
 		switch rnd.IntN(8) {
 		case 0, 1:
-			e.EventType, e.Content = schema.ToolStarting, text(map[string]any{"tool": "find", "args": product})
+			e.EventType, e.Content = record.ToolStarting, text(map[string]any{"tool": "find", "args": product})
 		case 2, 3, 4:
 			name := "find"
 			if rnd.IntN(2) == 0 {
@@ -61,7 +61,7 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []schema.Event) {
 				product["offers"] = offers(rnd)
 				product["others"] = offers(rnd)
 			}
-			e.EventType, e.Content = schema.ToolCompleted, text(map[string]any{"tool": name, "result": product})
+			e.EventType, e.Content = record.ToolCompleted, text(map[string]any{"tool": name, "result": product})
 			adk["started"], adk["result"] = anyRow(), pick("d")
 			if rnd.IntN(10) == 0 {
 				adk["child_session"] = map[string]any{"app_name": cgtest.App, "user_id": cgtest.User, "session_id": "child"}
@@ -70,24 +70,24 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []schema.Event) {
 				attributes["entities"] = []any{map[string]any{"type": "Product", "value": pick("P"), "confidence": 1}}
 			}
 		case 5:
-			e.EventType = schema.LLMResponse
+			e.EventType = record.LLMResponse
 			adk["read"] = map[string]any{
 				"results": map[string]any{pick("c"): pick("d"), pick("c"): pick("d")},
 				"answers": []any{"r:" + anyRow(), "c:" + pick("c"), fmt.Sprint("e:x", rnd.IntN(n))},
 			}
 			attributes["function_calls"] = []any{map[string]any{"id": pick("c")}}
 		case 6:
-			e.EventType = schema.ToolResultRewritten
+			e.EventType = record.ToolResultRewritten
 			adk["of"], adk["result"] = anyRow(), pick("d")
 		case 7:
-			e.EventType = schema.AgentResponse
+			e.EventType = record.AgentResponse
 			adk["answer_of"], adk["source_event_id"] = anyRow(), fmt.Sprint("x", i)
 		}
 		// An agent that runs as a tool has ended before the call does.
-		if i < 8 && e.EventType != schema.ToolStarting {
+		if i < 8 && e.EventType != record.ToolStarting {
 			e.SessionID, e.RunID = "child", "child"
 			if i == 7 && rnd.IntN(2) == 0 {
-				e.EventType = schema.InvocationCompleted
+				e.EventType = record.InvocationCompleted
 			}
 			delete(adk, "child_session")
 		}
@@ -131,8 +131,8 @@ func TestBothStoresSelectTheSame(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		rows := scribble(t, rnd, 30+rnd.IntN(60))
 		stored := graphsync.NewEvidence(j.Evidence(), x)
-		keyOf := func(e schema.Event) schema.Session {
-			return schema.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint(e.SessionID, "-", seed)}
+		keyOf := func(e record.Event) record.Session {
+			return record.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint(e.SessionID, "-", seed)}
 		}
 		for i := range rows {
 			e := rows[i]
@@ -154,7 +154,7 @@ func TestBothStoresSelectTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"s0", "s1"} {
-			s := schema.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint(name, "-", seed)}
+			s := record.Session{App: cgtest.App, User: cgtest.User, ID: fmt.Sprint(name, "-", seed)}
 			for range 6 {
 				d := graphsync.Decision{}
 				of := rows[rnd.IntN(len(rows))]

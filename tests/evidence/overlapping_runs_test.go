@@ -19,7 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -319,7 +319,7 @@ func lateRowOfAnotherProcess(t *testing.T, also cgtest.Option) {
 	if err := other.CG.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := recorded(h, schema.ToolCompleted, "search"); n != 2 {
+	if n := recorded(h, record.ToolCompleted, "search"); n != 2 {
 		t.Fatalf("%d searches on record, want that of each process", n)
 	}
 	m.set(cgtest.Item, "$40,000")

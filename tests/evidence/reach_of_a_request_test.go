@@ -19,7 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -84,7 +84,7 @@ func TestCheckSummary(t *testing.T) {
 	if got := report.Summary(); got != want {
 		t.Errorf("Summary() =\n%s\nwant\n%s", got, want)
 	}
-	checks := cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.WorldChangeCheck)
+	checks := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.WorldChangeCheck)
 	if len(checks) != 1 || cgtest.Field(t, checks[0].Content, "verdict") != "safe" {
 		t.Errorf("%d verdicts are recorded, want the one that is safe", len(checks))
 	}
@@ -162,14 +162,14 @@ func TestApprovalAfterARunThatFailed(t *testing.T) {
 		t.Errorf("gaps = %q, %v; want none", gaps, err)
 	}
 	cgtest.CheckTree(t, rows)
-	if n := len(cgtest.RowsOf(rows, schema.InvocationError)); n != 1 {
+	if n := len(cgtest.RowsOf(rows, record.InvocationError)); n != 1 {
 		t.Errorf("%d INVOCATION_ERROR rows, want 1", n)
 	}
 	g, err := h.CG.Graph(t.Context(), cgtest.Key(cgtest.SessionID))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, typ := range []string{schema.InvocationError, schema.AgentError} {
+	for _, typ := range []string{record.InvocationError, record.AgentError} {
 		i := slices.IndexFunc(g.Nodes(), func(n graphsync.TechNode) bool { return slices.Contains(n.EventTypes, typ) })
 		if i < 0 {
 			t.Errorf("no node has %s", typ)
@@ -177,10 +177,10 @@ func TestApprovalAfterARunThatFailed(t *testing.T) {
 		}
 		n := g.Nodes()[i]
 		want := graphsync.KindInvocation
-		if typ == schema.AgentError {
+		if typ == record.AgentError {
 			want = graphsync.KindAgent
 		}
-		if n.Kind != want || n.Status != schema.StatusError || n.ErrorMessage != "model offline" || len(n.EventTypes) < 2 {
+		if n.Kind != want || n.Status != record.StatusError || n.ErrorMessage != "model offline" || len(n.EventTypes) < 2 {
 			t.Errorf("%s: node %+v, want the %s of its start, failed", typ, n, want)
 		}
 	}

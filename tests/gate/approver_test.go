@@ -14,7 +14,7 @@ import (
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -94,7 +94,7 @@ func TestUnauthenticatedApproverIsSaid(t *testing.T) {
 				t.Errorf("the history says %q", steps[1].Note)
 			}
 			for _, e := range h.Rows(cgtest.SessionID) {
-				if e.EventType == schema.HITLConfirmationRequestCompleted {
+				if e.EventType == record.HITLConfirmationRequestCompleted {
 					if said := strings.Contains(string(e.Attributes), `"authenticated":false`); said != tt.said {
 						t.Errorf("the row says %s", e.Attributes)
 					}

@@ -20,10 +20,10 @@ import (
 	"google.golang.org/adk/v2/plugin"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -74,7 +74,7 @@ func TestAskedAgainAfterDrift(t *testing.T) {
 		h.WantStates(safety.StateBlocked, safety.StateExecuted)
 		found := 0
 		for _, r := range h.Rows(cgtest.SessionID) {
-			if r.EventType == schema.HITLConfirmationRequest && strings.Contains(string(r.Attributes), `"replaces":"`+as[0].ID+`"`) {
+			if r.EventType == record.HITLConfirmationRequest && strings.Contains(string(r.Attributes), `"replaces":"`+as[0].ID+`"`) {
 				found++
 			}
 		}
@@ -122,7 +122,7 @@ func TestNotAskedAgainUnread(t *testing.T) {
 		}
 		var refusals []string
 		for _, r := range h.Rows(cgtest.SessionID) {
-			if r.EventType == schema.ToolError {
+			if r.EventType == record.ToolError {
 				refusals = append(refusals, r.ErrorMessage)
 			}
 		}

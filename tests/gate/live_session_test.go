@@ -28,7 +28,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // liveModel is a model with a service for live sessions: a WebSocket that asks for one
@@ -182,7 +182,7 @@ func TestLiveSessionDenies(t *testing.T) {
 			}
 		}
 		h.WantBought(0)
-		failed := cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.ToolError)
+		failed := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.ToolError)
 		if len(failed) != 1 || !strings.Contains(failed[0].ErrorMessage, "live session") {
 			t.Errorf("TOOL_ERROR rows = %+v, want one that says why it did not run", failed)
 		}

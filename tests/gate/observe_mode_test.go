@@ -8,7 +8,7 @@ import (
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestOtherConfirmationsAreObserved(t *testing.T) {
@@ -18,7 +18,7 @@ func TestOtherConfirmationsAreObserved(t *testing.T) {
 	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 		t.Fatalf("buy answered %v, want it bought: nothing enforces this tool", got)
 	}
-	checks := cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.WorldChangeCheck)
+	checks := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.WorldChangeCheck)
 	if len(checks) != 1 {
 		t.Fatalf("%d verdicts, want one", len(checks))
 	}

@@ -22,7 +22,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -176,7 +176,7 @@ func TestPeerDoesNotApproveItsOwnRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range rows {
-				if e.EventType == schema.HITLConfirmationRequestCompleted && !strings.Contains(e.ErrorMessage, tt.detail) {
+				if e.EventType == record.HITLConfirmationRequestCompleted && !strings.Contains(e.ErrorMessage, tt.detail) {
 					t.Errorf("the record says %q, want %q", e.ErrorMessage, tt.detail)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -184,8 +184,8 @@ func TestRunWhoseAnswerTakesLongIsNotGivenUp(t *testing.T) {
 	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 		t.Errorf("buy answered %v, want it bought", got)
 	}
-	for _, e := range cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.InvocationCompleted) {
-		if e.Status != schema.StatusOK {
+	for _, e := range cgtest.RowsOf(h.Rows(cgtest.SessionID), record.InvocationCompleted) {
+		if e.Status != record.StatusOK {
 			t.Errorf("a run ended with %s: %s", e.Status, e.ErrorMessage)
 		}
 	}

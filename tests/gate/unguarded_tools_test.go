@@ -23,8 +23,8 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // lines is a log that tests can read.
@@ -203,7 +203,7 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 				}
 				rows := h.Rows(cgtest.SessionID)
 				cgtest.CheckTree(t, rows)
-				failed := cgtest.RowsOf(rows, schema.LLMError)
+				failed := cgtest.RowsOf(rows, record.LLMError)
 				if len(failed) != 1 || !strings.Contains(failed[0].ErrorMessage, tt.want) {
 					t.Errorf("LLM_ERROR rows = %+v, want one that says it", failed)
 				}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -33,7 +33,7 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		if got := string(approvals[0].Args); got != `{"count":1,"item":"Strava Sponsored Routes"}` {
 			t.Errorf("arguments = %s", got)
 		}
-		requests := cgtest.RowsOf(h.Rows(cgtest.SessionID), schema.HITLConfirmationRequest)
+		requests := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.HITLConfirmationRequest)
 		if len(requests) != 1 {
 			t.Fatalf("%d requests on record, want 1", len(requests))
 		}
@@ -48,13 +48,13 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		cgtest.CheckTree(t, rows)
 		var calls []string
 		for _, e := range rows {
-			if e.EventType == schema.ToolStarting || e.EventType == schema.ToolCompleted || e.EventType == schema.ToolError {
+			if e.EventType == record.ToolStarting || e.EventType == record.ToolCompleted || e.EventType == record.ToolError {
 				if cgtest.Field(t, e.Content, "tool") == "buy" {
 					calls = append(calls, e.EventType)
 				}
 			}
 		}
-		if diff := cmp.Diff([]string{schema.ToolStarting, schema.ToolCompleted, schema.ToolStarting, schema.ToolCompleted}, calls); diff != "" {
+		if diff := cmp.Diff([]string{record.ToolStarting, record.ToolCompleted, record.ToolStarting, record.ToolCompleted}, calls); diff != "" {
 			t.Errorf("rows of the call that asked and of the one that ran (-want +got):\n%s", diff)
 		}
 	})

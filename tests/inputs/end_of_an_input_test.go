@@ -21,7 +21,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -151,7 +151,7 @@ func TestInputThatIsUsedUpSaysSo(t *testing.T) {
 		}
 		// The row of the second check is written between the permit and its use.
 		o.Config.Format = func(eventType string, content []byte) ([]byte, error) {
-			if eventType == schema.WorldChangeCheck && checks.Add(1) == 2 {
+			if eventType == record.WorldChangeCheck && checks.Add(1) == 2 {
 				broken.Store(true)
 			}
 			return content, nil

@@ -21,8 +21,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -48,7 +48,7 @@ func TestInputIsAnApproval(t *testing.T) {
 	}
 	checks := 0
 	for _, e := range w.Rows(cgtest.SessionID) {
-		if e.EventType == schema.WorldChangeCheck && strings.Contains(string(e.Content), `"verdict":"safe"`) {
+		if e.EventType == record.WorldChangeCheck && strings.Contains(string(e.Content), `"verdict":"safe"`) {
 			checks++
 		}
 	}
@@ -82,7 +82,7 @@ func TestInputAfterDrift(t *testing.T) {
 	w.WantBought(0)
 	verdicts := 0
 	for _, e := range w.Rows(cgtest.SessionID) {
-		if e.EventType == schema.WorldChangeCheck && strings.Contains(string(e.Content), `"verdict":"drift"`) {
+		if e.EventType == record.WorldChangeCheck && strings.Contains(string(e.Content), `"verdict":"drift"`) {
 			verdicts++
 		}
 	}

@@ -22,9 +22,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // dataset is a warehouse.Connection that remembers what it was asked for.
@@ -36,7 +36,7 @@ type dataset struct {
 
 	mu      sync.Mutex
 	calls   []string
-	synced  []schema.Session
+	synced  []record.Session
 	rows    int64 // in the journal at the last Flush or Close
 	status  warehouse.Status
 	lastCtx context.Context
@@ -47,7 +47,7 @@ func (d *dataset) open(_ context.Context, cfg warehouse.Config, host warehouse.H
 	return d, nil
 }
 
-func (d *dataset) Sync(s schema.Session) {
+func (d *dataset) Sync(s record.Session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls = append(d.calls, "sync")

@@ -30,7 +30,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -86,10 +86,10 @@ func TestReplay(t *testing.T) {
 	}
 	// The repeated calls are in the checks and nowhere else.
 	rows := v.Rows(cgtest.SessionID)
-	if n := len(cgtest.RowsOf(rows, schema.ToolStarting)) - 2; n != 1 { // buy is called twice
+	if n := len(cgtest.RowsOf(rows, record.ToolStarting)) - 2; n != 1 { // buy is called twice
 		t.Errorf("%d calls of search on record, want that of the agent", n)
 	}
-	checks := cgtest.RowsOf(rows, schema.WorldChangeCheck)
+	checks := cgtest.RowsOf(rows, record.WorldChangeCheck)
 	if len(checks) != 2 {
 		t.Fatalf("%d checks", len(checks))
 	}
@@ -688,7 +688,7 @@ func TestReplayOfArguments(t *testing.T) {
 		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
 			Name: "asked", Tool: "search", In: graphsync.InArgs, Type: "Product", Value: "$.query",
 			Attributes: map[string]contextgraph.AttributeConfig{"query": {Path: "$.query"}},
-		}, contextgraph.ExtractConfig{Name: "said", Event: schema.UserMessageReceived, Type: "Product", Value: "$.text_summary"})
+		}, contextgraph.ExtractConfig{Name: "said", Event: record.UserMessageReceived, Type: "Product", Value: "$.text_summary"})
 	})
 	v.Ask(cgtest.SessionID)
 	r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID))

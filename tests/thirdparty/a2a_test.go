@@ -29,25 +29,25 @@ import (
 	"google.golang.org/adk/v2/tool/mcptoolset"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // memory is a sink that keeps its rows.
 type memory struct {
 	mu   sync.Mutex
-	rows []schema.Event
+	rows []record.Event
 }
 
-func (m *memory) Append(e schema.Event) bool {
+func (m *memory) Append(e record.Event) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = append(m.rows, e)
 	return true
 }
 
-func (m *memory) events() []schema.Event {
+func (m *memory) events() []record.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.rows)
@@ -171,13 +171,13 @@ func TestA2AInteractions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var found []schema.Event
+			var found []record.Event
 			answers := 0
 			for _, e := range sink.events() {
 				switch e.EventType {
-				case schema.A2AInteraction:
+				case record.A2AInteraction:
 					found = append(found, e)
-				case schema.AgentResponse:
+				case record.AgentResponse:
 					answers++
 				}
 			}
@@ -277,7 +277,7 @@ func checkOrigin(t *testing.T, root agent.Agent, want string) {
 	sink, r := recordedBy(t, root)
 	_, _ = adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))
 	for _, e := range decodeRows(t, sink.events()) {
-		if e.EventType == schema.ToolStarting {
+		if e.EventType == record.ToolStarting {
 			if got := e.content["tool_origin"]; got != want {
 				t.Errorf("tool_origin = %v, want %s", got, want)
 			}

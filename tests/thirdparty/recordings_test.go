@@ -25,8 +25,8 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/replay"
 )
 
@@ -189,7 +189,7 @@ func readRows(t *testing.T, path string) []row {
 		t.Fatal(err)
 	}
 	defer j.Close(context.WithoutCancel(t.Context()))
-	session := schema.Session{App: appName, User: userID, ID: sessionID}
+	session := record.Session{App: appName, User: userID, ID: sessionID}
 	gaps, err := j.Gaps(t.Context(), session, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -16,20 +16,20 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/replay"
 )
 
 // row is a journal row with its JSON columns decoded.
 type row struct {
-	schema.Event
+	record.Event
 	content    map[string]any
 	attributes map[string]any
 }
 
 // decodeRows decodes the JSON columns of events. A content that is not an
 // object, such as the instruction of an agent, is left nil.
-func decodeRows(t *testing.T, events []schema.Event) []row {
+func decodeRows(t *testing.T, events []record.Event) []row {
 	t.Helper()
 	rows := make([]row, len(events))
 	for i, e := range events {
@@ -74,10 +74,10 @@ func ofType(rows []row, types ...string) []row {
 
 // pairs names, for each event that opens a span, those that end it.
 var pairs = map[string][]string{
-	schema.InvocationStarting: {schema.InvocationCompleted},
-	schema.AgentStarting:      {schema.AgentCompleted},
-	schema.LLMRequest:         {schema.LLMResponse, schema.LLMError},
-	schema.ToolStarting:       {schema.ToolCompleted, schema.ToolError},
+	record.InvocationStarting: {record.InvocationCompleted},
+	record.AgentStarting:      {record.AgentCompleted},
+	record.LLMRequest:         {record.LLMResponse, record.LLMError},
+	record.ToolStarting:       {record.ToolCompleted, record.ToolError},
 }
 
 // checkColumns checks what every row must carry.
@@ -86,7 +86,7 @@ func checkColumns(t *testing.T, rows []row) {
 	runs := make(map[string]int64)
 	events := make(map[string]bool)
 	for _, r := range rows {
-		if r.Status != schema.StatusOK && r.Status != schema.StatusError {
+		if r.Status != record.StatusOK && r.Status != record.StatusError {
 			t.Errorf("row %d %s: status %q", r.Seq, r.EventType, r.Status)
 		}
 		if len(r.EventID) != 32 || events[r.EventID] {
@@ -172,7 +172,7 @@ func checkTree(t *testing.T, rows []row, turns int) {
 // usage of each, and the calls it asked for.
 func checkModelRows(t *testing.T, rows []row, played []replay.Exchange) {
 	t.Helper()
-	requests, responses := ofType(rows, schema.LLMRequest), ofType(rows, schema.LLMResponse)
+	requests, responses := ofType(rows, record.LLMRequest), ofType(rows, record.LLMResponse)
 	if len(requests) != len(played) || len(responses) != len(played) {
 		t.Fatalf("%d LLM_REQUEST and %d LLM_RESPONSE rows for %d recorded answers", len(requests), len(responses), len(played))
 	}
@@ -254,7 +254,7 @@ func recordedAnswer(t *testing.T, wire string) answer {
 func checkToolRows(t *testing.T, rows []row, s scenario) {
 	t.Helper()
 	ends := make(map[string]row)
-	for _, r := range ofType(rows, schema.ToolCompleted, schema.ToolError) {
+	for _, r := range ofType(rows, record.ToolCompleted, record.ToolError) {
 		ends[r.SpanID] = r
 	}
 	wantRuns := 1
@@ -262,13 +262,13 @@ func checkToolRows(t *testing.T, rows []row, s scenario) {
 		wantRuns = 2 // once to ask, once resumed
 	}
 	asked := 0
-	for _, response := range ofType(rows, schema.LLMResponse) {
+	for _, response := range ofType(rows, record.LLMResponse) {
 		calls, _ := at(response.attributes, "function_calls").([]any)
 		for _, c := range calls {
 			asked++
 			call := c.(map[string]any)
 			var starts []row
-			for _, r := range ofType(rows, schema.ToolStarting) {
+			for _, r := range ofType(rows, record.ToolStarting) {
 				if at(r.attributes, "adk", "call_id") == call["id"] {
 					starts = append(starts, r)
 				}
@@ -293,7 +293,7 @@ func checkToolRows(t *testing.T, rows []row, s scenario) {
 			}
 		}
 	}
-	if total := len(ofType(rows, schema.ToolStarting)); total != asked*wantRuns {
+	if total := len(ofType(rows, record.ToolStarting)); total != asked*wantRuns {
 		t.Errorf("%d TOOL_STARTING rows for %d calls", total, asked)
 	}
 }
@@ -304,16 +304,16 @@ func checkToolEnd(t *testing.T, end row, s scenario, run int, args any) {
 	switch {
 	case s.asks && run == 0:
 		message, _ := at(end.content, "result", "error").(string)
-		if end.EventType != schema.ToolCompleted || !strings.Contains(message, "requires confirmation") {
+		if end.EventType != record.ToolCompleted || !strings.Contains(message, "requires confirmation") {
 			t.Errorf("row %d %s %s: want the request for a confirmation as the result", end.Seq, end.EventType, end.Content)
 		}
 	case s.asks && !*s.answer:
 		message, _ := at(end.content, "result", "error").(string)
-		if end.EventType != schema.ToolCompleted || !strings.Contains(message, "rejected") {
+		if end.EventType != record.ToolCompleted || !strings.Contains(message, "rejected") {
 			t.Errorf("row %d %s %s: want the rejection as the result", end.Seq, end.EventType, end.Content)
 		}
 	default:
-		if end.EventType != schema.ToolCompleted || end.Status != schema.StatusOK {
+		if end.EventType != record.ToolCompleted || end.Status != record.StatusOK {
 			t.Errorf("row %d: %s %s %q, want TOOL_COMPLETED OK", end.Seq, end.EventType, end.Status, end.ErrorMessage)
 		}
 		if d := cmp.Diff(toolResult(args), at(end.content, "result")); d != "" {
@@ -335,8 +335,8 @@ func toolResult(args any) any {
 // are recorded once each and can be joined.
 func checkConfirmation(t *testing.T, rows []row, s scenario) {
 	t.Helper()
-	requests := ofType(rows, schema.HITLConfirmationRequest)
-	answers := ofType(rows, schema.HITLConfirmationRequestCompleted)
+	requests := ofType(rows, record.HITLConfirmationRequest)
+	answers := ofType(rows, record.HITLConfirmationRequestCompleted)
 	wantAnswers := 0
 	if s.answer != nil {
 		wantAnswers = 1
@@ -352,7 +352,7 @@ func checkConfirmation(t *testing.T, rows []row, s scenario) {
 	}
 	request := requests[0]
 	var tool row
-	for _, r := range ofType(rows, schema.ToolStarting) {
+	for _, r := range ofType(rows, record.ToolStarting) {
 		if r.SpanID == request.ParentSpanID {
 			tool = r
 		}
@@ -387,7 +387,7 @@ func checkConfirmation(t *testing.T, rows []row, s scenario) {
 // tool that blocks nothing.
 func checkVerdict(t *testing.T, rows []row, s scenario) {
 	t.Helper()
-	checks := ofType(rows, schema.WorldChangeCheck)
+	checks := ofType(rows, record.WorldChangeCheck)
 	want := 0
 	if s.answer != nil && *s.answer {
 		want = 1
@@ -396,7 +396,7 @@ func checkVerdict(t *testing.T, rows []row, s scenario) {
 		t.Errorf("%d WORLD_CHANGE_CHECK rows, want %d", len(checks), want)
 	}
 	for _, c := range checks {
-		if got := at(c.content, "verdict"); got != "check_failed" || c.Status != schema.StatusError {
+		if got := at(c.content, "verdict"); got != "check_failed" || c.Status != record.StatusError {
 			t.Errorf("row %d: verdict %v, status %s, want a failed check", c.Seq, got, c.Status)
 		}
 		if at(c.content, "safe_to_approve") != false {
@@ -408,7 +408,7 @@ func checkVerdict(t *testing.T, rows []row, s scenario) {
 // checkAnswer checks that the last answer of the agent is recorded as it was given.
 func checkAnswer(t *testing.T, rows []row, text string) {
 	t.Helper()
-	answers := ofType(rows, schema.AgentResponse)
+	answers := ofType(rows, record.AgentResponse)
 	if len(answers) == 0 {
 		if text != "" {
 			t.Errorf("the answer %q is not recorded", text)

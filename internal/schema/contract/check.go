@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Producer is who wrote a row.
@@ -37,7 +37,7 @@ func (f Finding) String() string {
 
 // Check returns what in the row, written by the producer, is not as the contract has
 // it; nothing when all is.
-func (s *Shapes) Check(e *schema.Event, by Producer) []Finding {
+func (s *Shapes) Check(e *record.Event, by Producer) []Finding {
 	c := &checker{row: e, by: by}
 	c.columns()
 	i := slices.IndexFunc(s.Events, func(x Event) bool { return x.Type == e.EventType })
@@ -71,7 +71,7 @@ func (s *Shapes) Check(e *schema.Event, by Producer) []Finding {
 }
 
 type checker struct {
-	row      *schema.Event
+	row      *record.Event
 	by       Producer
 	findings []Finding
 }

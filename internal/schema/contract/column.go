@@ -12,7 +12,7 @@ import (
 
 	"github.com/theory/jsonpath"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Column is one column of a view: what it is called, where its value stands, and when
@@ -47,7 +47,7 @@ type Column struct {
 // Check evaluates the column over the row and reports whether it is NULL there. The
 // error says that it is NULL where it must not be, has a value where it must be NULL,
 // or cannot be cast, which fails a whole query.
-func (c Column) Check(e *schema.Event) (null bool, err error) {
+func (c Column) Check(e *record.Event) (null bool, err error) {
 	want, err := c.want(e)
 	if err != nil {
 		return false, fmt.Errorf("column %s: %w", c.Name, err)
@@ -67,7 +67,7 @@ func (c Column) Check(e *schema.Event) (null bool, err error) {
 }
 
 // want says what Present, If and Unless come to for the row.
-func (c Column) want(e *schema.Event) (Need, error) {
+func (c Column) want(e *record.Event) (Need, error) {
 	switch c.Present {
 	case "never":
 		return Never, nil
@@ -97,7 +97,7 @@ var errNoScalar = errors.New("a scalar is wanted")
 
 // Value returns what the column holds for the row, as a query would: nil for NULL, else
 // a string, int64, float64 or bool, or json.RawMessage for JSON.
-func (c Column) Value(e *schema.Event) (any, error) {
+func (c Column) Value(e *record.Event) (any, error) {
 	if c.As == "column" {
 		doc, err := column(e, c.From)
 		if err != nil || doc == nil {
@@ -166,12 +166,12 @@ func cast(v any, typ string) (any, error) {
 }
 
 // holds reports whether the place has a value other than null.
-func (p Place) holds(e *schema.Event) (bool, error) {
+func (p Place) holds(e *record.Event) (bool, error) {
 	v, ok, err := p.find(e)
 	return ok && v != nil, err
 }
 
-func (p Place) find(e *schema.Event) (v any, ok bool, err error) {
+func (p Place) find(e *record.Event) (v any, ok bool, err error) {
 	doc, err := column(e, p.From)
 	if err != nil || doc == nil {
 		return nil, false, err
@@ -192,7 +192,7 @@ func (p Place) find(e *schema.Event) (v any, ok bool, err error) {
 }
 
 // column returns a JSON column of the row, nil for NULL.
-func column(e *schema.Event, name string) ([]byte, error) {
+func column(e *record.Event, name string) ([]byte, error) {
 	switch name {
 	case "content":
 		return e.Content, nil

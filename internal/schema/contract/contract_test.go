@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/theory/jsonpath"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func shapes(t testing.TB) *contract.Shapes {
@@ -95,7 +95,7 @@ func TestShapesAreClosed(t *testing.T) {
 		}
 	}
 	slices.Sort(types)
-	want := slices.Sorted(slices.Values(schema.EventTypes()))
+	want := slices.Sorted(slices.Values(record.EventTypes()))
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Errorf("types with a shape (-want +got):\n%s", diff)
 	}
@@ -179,10 +179,10 @@ func readable(t *testing.T, s *contract.Shapes, e contract.Event, c contract.Col
 const hex32, hex16 = "0123456789abcdef0123456789abcdef", "0123456789abcdef"
 
 // completed is a row that the contract allows.
-func completed() schema.Event {
-	return schema.Event{
-		Timestamp: 1, EventID: hex32, EventType: schema.ToolCompleted, Agent: "root", SessionID: "s", InvocationID: "i", UserID: "u",
-		TraceID: hex32, SpanID: hex16, Status: schema.StatusOK,
+func completed() record.Event {
+	return record.Event{
+		Timestamp: 1, EventID: hex32, EventType: record.ToolCompleted, Agent: "root", SessionID: "s", InvocationID: "i", UserID: "u",
+		TraceID: hex32, SpanID: hex16, Status: record.StatusOK,
 		Content: []byte(`{"tool":"search","result":{"n":1},"tool_origin":"LOCAL"}`),
 		Attributes: []byte(`{"adk":{"schema_version":"1","app_name":"a","call_id":"c","result":"0123456789abcdef"},"root_agent_name":"root",
 			"session_metadata":{"session_id":"s","app_name":"a","user_id":"u"},"entities":[{"type":"T","value":"v","confidence":1}]}`),
@@ -198,36 +198,36 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		*column = []byte(strings.Replace(string(*column), old, with, 1))
 	}
 	for name, tt := range map[string]struct {
-		change func(*schema.Event)
+		change func(*record.Event)
 		want   []string
 	}{
-		"nothing": {change: func(*schema.Event) {}},
-		"unknown key": {func(e *schema.Event) { replace(&e.Content, `"tool":`, `"tol":1,"tool":`) },
+		"nothing": {change: func(*record.Event) {}},
+		"unknown key": {func(e *record.Event) { replace(&e.Content, `"tool":`, `"tol":1,"tool":`) },
 			[]string{`TOOL_COMPLETED: content $.tol: want nothing: neither the Python plugin nor the list of deviations has it, got 1`}},
-		"missing key": {func(e *schema.Event) { replace(&e.Content, `"tool":"search",`, ``) },
+		"missing key": {func(e *record.Event) { replace(&e.Content, `"tool":"search",`, ``) },
 			[]string{`TOOL_COMPLETED: content $.tool: want string, got nothing`}},
-		"missing key of an element": {func(e *schema.Event) { replace(&e.Attributes, `,"value":"v"`, ``) },
+		"missing key of an element": {func(e *record.Event) { replace(&e.Attributes, `,"value":"v"`, ``) },
 			[]string{`TOOL_COMPLETED: attributes $.entities[*].value: want string, got nothing`}},
-		"wrong type": {func(e *schema.Event) { replace(&e.LatencyMS, `3`, `3.5`) },
+		"wrong type": {func(e *record.Event) { replace(&e.LatencyMS, `3`, `3.5`) },
 			[]string{`TOOL_COMPLETED: latency_ms $.total_ms: want int, got 3.5`}},
-		"wrong value": {func(e *schema.Event) { replace(&e.Content, `LOCAL`, `HERE`) },
+		"wrong value": {func(e *record.Event) { replace(&e.Content, `LOCAL`, `HERE`) },
 			[]string{`TOOL_COMPLETED: content $.tool_origin: want LOCAL or MCP or SUB_AGENT or A2A or TRANSFER_AGENT or TRANSFER_A2A or TOOLBOX or SKILL or UNKNOWN, got "HERE"`}},
-		"not of this producer": {func(e *schema.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"rewind_before_invocation_id":"x",`) },
+		"not of this producer": {func(e *record.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"rewind_before_invocation_id":"x",`) },
 			[]string{`TOOL_COMPLETED: attributes $.adk.rewind_before_invocation_id: want nothing from this producer, got "x"`}},
-		"a key of pauses": {func(e *schema.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"function_call_id":"c",`) },
+		"a key of pauses": {func(e *record.Event) { replace(&e.Attributes, `"adk":{`, `"adk":{"function_call_id":"c",`) },
 			[]string{`TOOL_COMPLETED: attributes $.adk.function_call_id: want nothing: neither the Python plugin nor the list of deviations has it, got "c"`}},
-		"column missing": {func(e *schema.Event) { e.LatencyMS = nil },
+		"column missing": {func(e *record.Event) { e.LatencyMS = nil },
 			[]string{`TOOL_COMPLETED: latency_ms: want object, got NULL`}},
-		"column too many": {func(e *schema.Event) { e.ContentParts = []byte(`[]`) },
+		"column too many": {func(e *record.Event) { e.ContentParts = []byte(`[]`) },
 			[]string{`TOOL_COMPLETED: content_parts: want NULL, got []`}},
-		"status":        {func(e *schema.Event) { e.Status = schema.StatusError }, []string{`TOOL_COMPLETED: status: want OK, got "ERROR"`}},
-		"error_message": {func(e *schema.Event) { e.ErrorMessage = "x" }, []string{`TOOL_COMPLETED: error_message: want NULL, got x`}},
-		"ids": {func(e *schema.Event) { e.SpanID, e.TraceID = "7", strings.ToUpper(hex32) }, []string{
+		"status":        {func(e *record.Event) { e.Status = record.StatusError }, []string{`TOOL_COMPLETED: status: want OK, got "ERROR"`}},
+		"error_message": {func(e *record.Event) { e.ErrorMessage = "x" }, []string{`TOOL_COMPLETED: error_message: want NULL, got x`}},
+		"ids": {func(e *record.Event) { e.SpanID, e.TraceID = "7", strings.ToUpper(hex32) }, []string{
 			`TOOL_COMPLETED: trace_id: want 32 hexadecimal digits, got "0123456789ABCDEF0123456789ABCDEF"`,
 			`TOOL_COMPLETED: span_id: want 16 hexadecimal digits, got "7"`}},
-		"not JSON":     {func(e *schema.Event) { e.Content = []byte(`{} {}`) }, []string{`TOOL_COMPLETED: content: want JSON, got more than one JSON value`}},
-		"unknown type": {func(e *schema.Event) { e.EventType = "TOOL_ENDED" }, []string{`TOOL_ENDED: event_type: want a type of the contract, got TOOL_ENDED`}},
-		"another form": {func(e *schema.Event) {
+		"not JSON":     {func(e *record.Event) { e.Content = []byte(`{} {}`) }, []string{`TOOL_COMPLETED: content: want JSON, got more than one JSON value`}},
+		"unknown type": {func(e *record.Event) { e.EventType = "TOOL_ENDED" }, []string{`TOOL_ENDED: event_type: want a type of the contract, got TOOL_ENDED`}},
+		"another form": {func(e *record.Event) {
 			replace(&e.Attributes, `"adk":{`, `"adk":{"pause_kind":"tool","function_call_id":"c",`)
 		}, []string{
 			`TOOL_COMPLETED: attributes $.entities: want nothing: neither the Python plugin nor the list of deviations has it, got [{"confidence":1,"type":"T","value":"v"}]`,
@@ -266,14 +266,14 @@ func TestCheckTellsProducersApart(t *testing.T) {
 	if got := shapes(t).Check(&e, contract.Python); len(got) != 3 {
 		t.Errorf("findings = %v, want the call id, the digest and the entities", got)
 	}
-	e.EventType = schema.WorldChangeCheck
+	e.EventType = record.WorldChangeCheck
 	if got := shapes(t).Check(&e, contract.Python); len(got) != 1 {
 		t.Errorf("findings = %v, want that the type is ours", got)
 	}
 }
 
 func TestColumn(t *testing.T) {
-	e := &schema.Event{
+	e := &record.Event{
 		Content:    []byte(`{"n":7,"f":1.5,"s":"text","b":true,"z":null,"o":{"x":[1,2]},"zero":0}`),
 		Attributes: []byte(`{"a2a_metadata":{"a2a:task_id":"t"}}`),
 	}
@@ -317,7 +317,7 @@ func TestColumn(t *testing.T) {
 
 func TestColumnPresence(t *testing.T) {
 	s, none := contract.Place{From: "content", Path: "$.s"}, contract.Place{From: "content", Path: "$.none"}
-	e := &schema.Event{Content: []byte(`{"s":"text"}`)}
+	e := &record.Event{Content: []byte(`{"s":"text"}`)}
 	for name, tt := range map[string]struct {
 		path, present string
 		condition     *contract.Place // If for sometimes, Unless for always

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // The numbers of the fields: the places of the columns in [schema.Columns]. They stand in
@@ -53,7 +53,7 @@ const (
 //
 // The texts of the columns of type JSON are not looked at: BigQuery refuses a row where
 // one is not valid.
-func Append(dst []byte, e *schema.Event) []byte {
+func Append(dst []byte, e *record.Event) []byte {
 	dst = protowire.AppendTag(dst, fieldTimestamp, protowire.VarintType)
 	dst = protowire.AppendVarint(dst, uint64(e.Timestamp))
 	dst = appendOptional(dst, fieldEventID, e.EventID)
@@ -77,7 +77,7 @@ func Append(dst []byte, e *schema.Event) []byte {
 
 // Size returns the number of bytes that [Append] appends. It reads the texts once, to
 // see what of them is repaired, and allocates nothing.
-func Size(e *schema.Event) int {
+func Size(e *record.Event) int {
 	n := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(e.Timestamp))
 	n += sizeOptional(fieldEventID, e.EventID)
 	n += sizeOptional(fieldEventType, e.EventType)

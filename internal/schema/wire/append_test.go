@@ -17,14 +17,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // full is a row with a value in each column.
-func full() schema.Event {
-	return schema.Event{
-		Timestamp: 1767225600250000, EventID: "0123456789abcdef0123456789abcdef", EventType: schema.LLMRequest,
+func full() record.Event {
+	return record.Event{
+		Timestamp: 1767225600250000, EventID: "0123456789abcdef0123456789abcdef", EventType: record.LLMRequest,
 		Agent: "planner", SessionID: "s1", InvocationID: "e-1", UserID: "ada",
 		TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", SpanID: "00f067aa0ba902b7", ParentSpanID: "00f067aa0ba902b6",
 		Content: []byte(`{"prompt":[{"role":"user","content":"käse"}]}`),
@@ -32,14 +32,14 @@ func full() schema.Event {
 			`"authorizer":"us.c","details":{"gcs_metadata":{"content_type":"image/png"}}},"text":"[MEDIA OFFLOADED]",` +
 			`"part_index":3,"part_attributes":"{\"function_name\":\"f\"}","storage_mode":"GCS_REFERENCE"},{"part_index":-1}]`),
 		Attributes: []byte(`{"adk":{"app_name":"shop"}}`), LatencyMS: []byte(`{"total_ms":12}`),
-		Status: schema.StatusError, ErrorMessage: "refused", IsTruncated: true,
+		Status: record.StatusError, ErrorMessage: "refused", IsTruncated: true,
 		Seq: 9, AppName: "shop", RunID: "r", RunSeq: 4,
 	}
 }
 
 func TestAppend(t *testing.T) {
 	d := descriptor(t)
-	with := func(change func(*schema.Event)) schema.Event {
+	with := func(change func(*record.Event)) record.Event {
 		e := full()
 		change(&e)
 		return e
@@ -47,36 +47,36 @@ func TestAppend(t *testing.T) {
 	long := strings.Repeat("long ", 40000)
 	for _, tc := range []struct {
 		name string
-		e    schema.Event
+		e    record.Event
 		// changed are the columns that differ from those of the row that full returns.
 		changed row
 		lost    bool
 	}{
 		{name: "full", e: full()},
-		{name: "status alone is written empty", e: schema.Event{Timestamp: 1}, changed: row{
+		{name: "status alone is written empty", e: record.Event{Timestamp: 1}, changed: row{
 			"timestamp": int64(1), "status": "", "is_truncated": false, "event_id": nil, "event_type": nil, "agent": nil, "session_id": nil,
 			"invocation_id": nil, "user_id": nil, "trace_id": nil, "span_id": nil, "parent_span_id": nil, "content": nil,
 			"content_parts": nil, "attributes": nil, "latency_ms": nil, "error_message": nil,
 		}},
-		{name: "time before 1970", e: with(func(e *schema.Event) { e.Timestamp = -1 }), changed: row{"timestamp": int64(-1)}},
-		{name: "time at the limit", e: with(func(e *schema.Event) { e.Timestamp = math.MinInt64 }), changed: row{"timestamp": int64(math.MinInt64)}},
-		{name: "not UTF-8", e: with(func(e *schema.Event) {
+		{name: "time before 1970", e: with(func(e *record.Event) { e.Timestamp = -1 }), changed: row{"timestamp": int64(-1)}},
+		{name: "time at the limit", e: with(func(e *record.Event) { e.Timestamp = math.MinInt64 }), changed: row{"timestamp": int64(math.MinInt64)}},
+		{name: "not UTF-8", e: with(func(e *record.Event) {
 			e.Agent, e.Content, e.Status, e.ErrorMessage = "a\xff\xfeb", []byte("\"\xe2\x82\""), "\x80", "\xed\xa0\x80"
 		}), changed: row{"agent": "a\ufffd\ufffdb", "content": "\"\ufffd\ufffd\"", "status": "\ufffd", "error_message": "\ufffd\ufffd\ufffd"}},
-		{name: "empty documents", e: with(func(e *schema.Event) { e.Content, e.Attributes = []byte{}, []byte("null") }),
+		{name: "empty documents", e: with(func(e *record.Event) { e.Content, e.Attributes = []byte{}, []byte("null") }),
 			changed: row{"content": nil, "attributes": "null"}},
-		{name: "nothing beside the number", e: with(func(e *schema.Event) { e.Attributes, e.RunSeq = []byte(`{"adk":{}}`), 1234567890 }),
+		{name: "nothing beside the number", e: with(func(e *record.Event) { e.Attributes, e.RunSeq = []byte(`{"adk":{}}`), 1234567890 }),
 			changed: row{"attributes": `{"adk":{"run_id":"r","run_seq":1234567890}}`}},
-		{name: "numbered and not UTF-8", e: with(func(e *schema.Event) { e.Attributes = []byte("{\"adk\":{\"a\":\"\xff\"}}") }),
+		{name: "numbered and not UTF-8", e: with(func(e *record.Event) { e.Attributes = []byte("{\"adk\":{\"a\":\"\xff\"}}") }),
 			changed: row{"attributes": "{\"adk\":{\"run_id\":\"r\",\"run_seq\":4,\"a\":\"\ufffd\"}}"}},
-		{name: "no run", e: with(func(e *schema.Event) { e.RunID = "" }), changed: row{"attributes": `{"adk":{"app_name":"shop"}}`}},
-		{name: "no number", e: with(func(e *schema.Event) { e.RunSeq = 0 }), changed: row{"attributes": `{"adk":{"app_name":"shop"}}`}},
-		{name: "a run id that would need escapes", e: with(func(e *schema.Event) { e.RunID = `a"b` }), changed: row{"attributes": `{"adk":{"app_name":"shop"}}`}},
-		{name: "attributes of others", e: with(func(e *schema.Event) { e.Attributes = []byte(`{"adk": {}}`) }), changed: row{"attributes": `{"adk": {}}`}},
-		{name: "attributes cut off", e: with(func(e *schema.Event) { e.Attributes = []byte(`{"adk":{`) }), changed: row{"attributes": `{"adk":{`}},
-		{name: "long", e: with(func(e *schema.Event) { e.ErrorMessage = long }), changed: row{"error_message": long}},
-		{name: "what is no JSON is not looked at", e: with(func(e *schema.Event) { e.Content = []byte("{") }), changed: row{"content": "{"}},
-		{name: "malformed parts", e: with(func(e *schema.Event) { e.ContentParts = []byte(`[{"text":"a"},{"text":`) }),
+		{name: "no run", e: with(func(e *record.Event) { e.RunID = "" }), changed: row{"attributes": `{"adk":{"app_name":"shop"}}`}},
+		{name: "no number", e: with(func(e *record.Event) { e.RunSeq = 0 }), changed: row{"attributes": `{"adk":{"app_name":"shop"}}`}},
+		{name: "a run id that would need escapes", e: with(func(e *record.Event) { e.RunID = `a"b` }), changed: row{"attributes": `{"adk":{"app_name":"shop"}}`}},
+		{name: "attributes of others", e: with(func(e *record.Event) { e.Attributes = []byte(`{"adk": {}}`) }), changed: row{"attributes": `{"adk": {}}`}},
+		{name: "attributes cut off", e: with(func(e *record.Event) { e.Attributes = []byte(`{"adk":{`) }), changed: row{"attributes": `{"adk":{`}},
+		{name: "long", e: with(func(e *record.Event) { e.ErrorMessage = long }), changed: row{"error_message": long}},
+		{name: "what is no JSON is not looked at", e: with(func(e *record.Event) { e.Content = []byte("{") }), changed: row{"content": "{"}},
+		{name: "malformed parts", e: with(func(e *record.Event) { e.ContentParts = []byte(`[{"text":"a"},{"text":`) }),
 			changed: row{"content_parts": nil}, lost: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestParts(t *testing.T) {
 // checkParts compares what Append makes of content_parts with what encoding/json does.
 func checkParts(t *testing.T, text []byte) {
 	t.Helper()
-	e := schema.Event{ContentParts: text}
+	e := record.Event{ContentParts: text}
 	data := wire.Append(nil, &e)
 	got := decode(t, descriptor(t), data)
 	parts, ok := wantParts(t, text)
@@ -221,7 +221,7 @@ func TestGoldenRows(t *testing.T) {
 	}
 }
 
-func goldenRows(t testing.TB) []schema.Event {
+func goldenRows(t testing.TB) []record.Event {
 	t.Helper()
 	golden, err := filepath.Glob("../../../tests/contract/testdata/*.golden")
 	if err != nil {
@@ -231,7 +231,7 @@ func goldenRows(t testing.TB) []schema.Event {
 	if err != nil || len(golden) == 0 || len(python) == 0 {
 		t.Fatalf("golden rows: %d and %d files, %v", len(golden), len(python), err)
 	}
-	var rows []schema.Event
+	var rows []record.Event
 	for _, file := range golden {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -285,12 +285,12 @@ type jsonRow struct {
 	IsTruncated  bool            `json:"is_truncated"`
 }
 
-func (r jsonRow) event() schema.Event {
+func (r jsonRow) event() record.Event {
 	at, err := time.Parse(time.RFC3339Nano, r.Timestamp)
 	if err != nil { // golden files have a placeholder
 		at = time.Date(2026, 1, 1, 0, 0, 0, 1000, time.UTC)
 	}
-	return schema.Event{
+	return record.Event{
 		Timestamp: at.UnixMicro(), EventID: r.EventID, EventType: r.EventType, Agent: r.Agent, SessionID: r.SessionID,
 		InvocationID: r.InvocationID, UserID: r.UserID, TraceID: r.TraceID, SpanID: r.SpanID, ParentSpanID: r.ParentSpanID,
 		Content: r.Content, ContentParts: r.ContentParts, Attributes: r.Attributes, LatencyMS: r.LatencyMS,

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // How the recorder begins the attributes of every row, and what [Append] puts there: a
@@ -25,7 +25,7 @@ const (
 // numbered reports whether the attributes of e get the run and the row's number in it.
 // A run id of anything but letters, digits, hyphens and underscores would need escapes;
 // the recorder mints none.
-func numbered(e *schema.Event) bool {
+func numbered(e *record.Event) bool {
 	if e.RunID == "" || e.RunSeq <= 0 || !strings.HasPrefix(view(e.Attributes), attributesStart) ||
 		len(e.Attributes) == len(attributesStart) {
 		return false
@@ -41,7 +41,7 @@ func numbered(e *schema.Event) bool {
 }
 
 // numberSize is the number of bytes that the run and the number add.
-func numberSize(e *schema.Event) int {
+func numberSize(e *record.Event) int {
 	n := len(runIDMember) + len(e.RunID) + len(runSeqMember) + digits(e.RunSeq)
 	if e.Attributes[len(attributesStart)] != '}' {
 		n++ // a comma
@@ -57,7 +57,7 @@ func digits(v int64) int {
 	return n
 }
 
-func appendAttributes(dst []byte, e *schema.Event) []byte {
+func appendAttributes(dst []byte, e *record.Event) []byte {
 	s := view(e.Attributes)
 	if !numbered(e) {
 		return appendOptional(dst, fieldAttributes, s)
@@ -84,7 +84,7 @@ func appendAttributes(dst []byte, e *schema.Event) []byte {
 	return appendRepaired(dst, rest)
 }
 
-func sizeAttributes(e *schema.Event) int {
+func sizeAttributes(e *record.Event) int {
 	if !numbered(e) {
 		return sizeOptional(fieldAttributes, view(e.Attributes))
 	}

@@ -9,12 +9,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // sized returns a row whose message has about n bytes, most of them in the content.
-func sized(n int) schema.Event {
+func sized(n int) record.Event {
 	e := full()
 	e.ContentParts, e.ErrorMessage = nil, ""
 	e.Content = nil
@@ -24,7 +24,7 @@ func sized(n int) schema.Event {
 }
 
 // threeParts returns a row of 1 KB with three parts, as the plugin writes them.
-func threeParts() schema.Event {
+func threeParts() record.Event {
 	e := sized(600)
 	e.ContentParts = []byte(`[{"mime_type":"text/plain","text":"Move 5,000 from the spring campaign to the summer one.","part_index":0,"part_attributes":"{}","storage_mode":"INLINE"},` +
 		`{"mime_type":"application/json","text":"Function: move_budget","part_index":1,"part_attributes":"{\"function_name\":\"move_budget\"}","storage_mode":"INLINE"},` +
@@ -37,7 +37,7 @@ func threeParts() schema.Event {
 func TestAllocs(t *testing.T) {
 	broken := full()
 	broken.Agent, broken.ContentParts = "\xff", []byte(`[{"text":"a\n\u00e4","more":[{"deep":[1,"a"]}]}]`)
-	for name, e := range map[string]schema.Event{
+	for name, e := range map[string]record.Event{
 		"1 KB": sized(1000), "three parts": threeParts(), "100 KB": sized(100_000), "full": full(), "repaired": broken,
 	} {
 		buf := make([]byte, 0, wire.Size(&e))
@@ -55,7 +55,7 @@ func TestAllocs(t *testing.T) {
 func BenchmarkAppend(b *testing.B) {
 	for _, bc := range []struct {
 		name string
-		e    schema.Event
+		e    record.Event
 	}{{"1KB", sized(1000)}, {"3parts", threeParts()}, {"100KB", sized(100_000)}} {
 		b.Run(bc.name, func(b *testing.B) {
 			buf := make([]byte, 0, wire.Size(&bc.e))

@@ -8,26 +8,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // FuzzAppend holds that every event makes a message that can be read by the descriptor,
 // with the values of the event after the documented repairs.
 func FuzzAppend(f *testing.F) {
 	d := descriptor(f)
-	add := func(e schema.Event) {
+	add := func(e record.Event) {
 		f.Add(e.Timestamp, e.EventID, e.EventType, e.Agent, e.SessionID, e.InvocationID, e.UserID, e.TraceID, e.SpanID, e.ParentSpanID,
 			e.Content, e.ContentParts, e.Attributes, e.LatencyMS, e.Status, e.ErrorMessage, e.IsTruncated, e.RunID, e.RunSeq)
 	}
-	add(schema.Event{})
+	add(record.Event{})
 	add(full())
 	broken := full()
 	broken.Timestamp, broken.Agent, broken.Content, broken.ContentParts = -1, "\xff", []byte("{\xc3"), []byte("[{\"text\":\"\xe2\x82\"}]")
 	add(broken)
 	f.Fuzz(func(t *testing.T, timestamp int64, eventID, eventType, agent, session, invocation, user, trace, span, parent string,
 		content, parts, attributes, latency []byte, status, message string, truncated bool, run string, seq int64) {
-		e := schema.Event{
+		e := record.Event{
 			Timestamp: timestamp, EventID: eventID, EventType: eventType, Agent: agent, SessionID: session, InvocationID: invocation,
 			UserID: user, TraceID: trace, SpanID: span, ParentSpanID: parent,
 			Content: content, ContentParts: parts, Attributes: attributes, LatencyMS: latency,

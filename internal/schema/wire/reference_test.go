@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // row is a row by the names of its columns. What is NULL is not in it.
@@ -99,7 +99,7 @@ func messageOf(d protoreflect.MessageDescriptor, r row) *dynamicpb.Message {
 
 // want returns the row that an event becomes, made in the plainest way. ok is whether
 // its content_parts can be read.
-func want(t testing.TB, e *schema.Event) (r row, ok bool) {
+func want(t testing.TB, e *record.Event) (r row, ok bool) {
 	t.Helper()
 	r = row{"timestamp": e.Timestamp, "status": repaired(e.Status), "is_truncated": e.IsTruncated}
 	for name, s := range map[string]string{
@@ -119,7 +119,7 @@ func want(t testing.TB, e *schema.Event) (r row, ok bool) {
 	return r, ok
 }
 
-func wantAttributes(e *schema.Event) string {
+func wantAttributes(e *record.Event) string {
 	s := string(e.Attributes)
 	rest, ok := strings.CutPrefix(s, `{"adk":{`)
 	if !ok || rest == "" || e.RunSeq <= 0 || !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(e.RunID) {

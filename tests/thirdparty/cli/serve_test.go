@@ -20,7 +20,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
 // served is a server that is running.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/goccy/go-googlesql"
 
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // engine is Google's own parser and analyzer of GoogleSQL with a catalog of what a

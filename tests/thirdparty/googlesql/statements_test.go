@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // form is a statement as it is sent.

@@ -19,11 +19,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/viewer"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // live is a journal and the page that shows it.
@@ -73,10 +73,10 @@ type m = map[string]any
 func (l *live) row(session, kind, span, parent string, content, attributes m) {
 	l.t.Helper()
 	l.n++
-	e := schema.Event{
+	e := record.Event{
 		RunSeq: l.n, RunID: "run", Timestamp: time.Now().UnixMicro(), EventID: fmt.Sprintf("%032d", l.n), EventType: kind, Agent: "clerk",
 		AppName: "shop", UserID: "ann", SessionID: session, InvocationID: "inv", TraceID: "trace", SpanID: span, ParentSpanID: parent,
-		Content: encode(content), Attributes: encode(attributes), Status: schema.StatusOK,
+		Content: encode(content), Attributes: encode(attributes), Status: record.StatusOK,
 	}
 	if !l.j.Append(e) {
 		l.t.Fatal("the row was not taken")
@@ -105,9 +105,9 @@ func encode(v m) []byte {
 func (l *live) asks(session string) {
 	l.t.Helper()
 	keys := m{"pause_kind": "hitl_confirmation", "call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "enforced": true}
-	l.row(session, schema.UserMessageReceived, session+"1", "", m{"text_summary": "Buy it for " + session}, nil)
-	l.row(session, schema.ToolStarting, session+"2", session+"1", m{"tool": "buy", "args": m{"what": "it"}}, m{"adk": m{"call_id": "call"}})
-	l.row(session, schema.HITLConfirmationRequest, session+"3", session+"2", m{"tool": "adk_request_confirmation", "args": m{
+	l.row(session, record.UserMessageReceived, session+"1", "", m{"text_summary": "Buy it for " + session}, nil)
+	l.row(session, record.ToolStarting, session+"2", session+"1", m{"tool": "buy", "args": m{"what": "it"}}, m{"adk": m{"call_id": "call"}})
+	l.row(session, record.HITLConfirmationRequest, session+"3", session+"2", m{"tool": "adk_request_confirmation", "args": m{
 		"originalFunctionCall": m{"id": "call", "name": "buy", "args": m{"what": "it"}},
 		"toolConfirmation":     m{"hint": "May it be bought?", "payload": m{"contextgraph": m{"tool": "buy", "expires_at": time.Now().Add(time.Hour)}}},
 	}}, m{"adk": keys})
@@ -117,7 +117,7 @@ func (l *live) asks(session string) {
 // answered records the answer of a human: a no.
 func (l *live) rejected(session string) {
 	l.t.Helper()
-	l.row(session, schema.HITLConfirmationRequestCompleted, session+"4", "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": false}},
+	l.row(session, record.HITLConfirmationRequestCompleted, session+"4", "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": false}},
 		m{"adk": m{"call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "confirmed": false, "accepted": false, "reason": "rejected", "enforced": true, "approver": "bob"}})
 	l.flush()
 }
@@ -216,7 +216,7 @@ func TestDecide(t *testing.T) {
 	p.key(kb.Escape)
 	p.wait(`__t.text(".session-head").includes("Rejected") && document.querySelectorAll(".decide").length === 0`)
 
-	session := schema.Session{App: "shop", User: "ann", ID: "first"}
+	session := record.Session{App: "shop", User: "ann", ID: "first"}
 	want := []viewer.Decision{{Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first", Confirmed: true}, {Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first"}}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,8 +30,8 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/adk-contextgraph/contextgraph/viewer"
 )
 
 // payer is a model that pays as soon as it is spoken to.

@@ -15,9 +15,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // maxPage is how many bytes the page without data may have.
@@ -38,38 +38,38 @@ func TestPageIsSmall(t *testing.T) {
 // looks things up, again and again.
 func long(t *testing.T, spans, turns int) *inspect.Session {
 	t.Helper()
-	s := schema.Session{App: "shop", User: "ann", ID: fmt.Sprintf("long-%d-%d", spans, turns)}
+	s := record.Session{App: "shop", User: "ann", ID: fmt.Sprintf("long-%d-%d", spans, turns)}
 	r := inspect.Record{Session: s}
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	row := func(turn int, kind, span, parent string, content, attributes m) {
 		at = at.Add(7 * time.Millisecond)
-		e := schema.Event{
+		e := record.Event{
 			Seq: int64(len(r.Rows) + 1), RunSeq: int64(len(r.Rows) + 1), RunID: fmt.Sprint("run", turn), Timestamp: at.UnixMicro(), EventID: fmt.Sprintf("%032d", len(r.Rows)), EventType: kind,
 			Agent: "clerk", AppName: s.App, UserID: s.User, SessionID: s.ID, InvocationID: fmt.Sprint("inv", turn), TraceID: fmt.Sprint("trace", turn), SpanID: span, ParentSpanID: parent,
-			Content: encode(content), Attributes: encode(attributes), Status: schema.StatusOK,
+			Content: encode(content), Attributes: encode(attributes), Status: record.StatusOK,
 		}
 		r.Rows = append(r.Rows, e)
 	}
 	steps := (spans/turns - 2) / 2
 	for turn := range turns {
 		root, agent := fmt.Sprint("root", turn), fmt.Sprint("agent", turn)
-		row(turn, schema.UserMessageReceived, root, "", m{"text_summary": fmt.Sprint("Look things up, part ", turn)}, nil)
-		row(turn, schema.InvocationStarting, root, "", nil, nil)
-		row(turn, schema.AgentStarting, agent, root, nil, nil)
+		row(turn, record.UserMessageReceived, root, "", m{"text_summary": fmt.Sprint("Look things up, part ", turn)}, nil)
+		row(turn, record.InvocationStarting, root, "", nil, nil)
+		row(turn, record.AgentStarting, agent, root, nil, nil)
 		for step := range steps {
 			n := turn*steps + step
 			llm, tool, id, name := fmt.Sprint("llm", n), fmt.Sprint("tool", n), fmt.Sprint("call", n), fmt.Sprint("look_up_", n%12)
-			row(turn, schema.LLMRequest, llm, agent, m{"prompt": []m{{"role": "user", "content": fmt.Sprint("what of ", n)}}}, m{"model": "a-model"})
-			row(turn, schema.LLMResponse, llm, agent, m{"response": "call: " + name, "usage": m{"prompt": 100, "completion": 10, "total": 110}}, m{"function_calls": []m{{"id": id, "name": name, "args": m{"n": n}}}})
-			row(turn, schema.ToolStarting, tool, agent, m{"tool": name, "args": m{"n": n}}, m{"adk": m{"call_id": id}})
-			row(turn, schema.ToolCompleted, tool, agent, m{"tool": name, "result": m{"found": n}}, m{"adk": m{"call_id": id}})
+			row(turn, record.LLMRequest, llm, agent, m{"prompt": []m{{"role": "user", "content": fmt.Sprint("what of ", n)}}}, m{"model": "a-model"})
+			row(turn, record.LLMResponse, llm, agent, m{"response": "call: " + name, "usage": m{"prompt": 100, "completion": 10, "total": 110}}, m{"function_calls": []m{{"id": id, "name": name, "args": m{"n": n}}}})
+			row(turn, record.ToolStarting, tool, agent, m{"tool": name, "args": m{"n": n}}, m{"adk": m{"call_id": id}})
+			row(turn, record.ToolCompleted, tool, agent, m{"tool": name, "result": m{"found": n}}, m{"adk": m{"call_id": id}})
 			if n%4 == 0 {
 				last := r.Rows[len(r.Rows)-1]
 				r.Entities = append(r.Entities, entity.Entity{Type: "Product", Value: fmt.Sprint("Thing ", n%200), EventID: last.EventID, SpanID: tool, SeenAt: at, Confidence: 0.9, Source: entity.SourceRule})
 			}
 		}
-		row(turn, schema.AgentCompleted, agent, root, nil, nil)
-		row(turn, schema.InvocationCompleted, root, "", nil, nil)
+		row(turn, record.AgentCompleted, agent, root, nil, nil)
+		row(turn, record.InvocationCompleted, root, "", nil, nil)
 	}
 	seen, err := inspect.New(r, at.Add(time.Hour))
 	if err != nil {

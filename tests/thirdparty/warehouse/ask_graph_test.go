@@ -14,10 +14,10 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // offers is what the tool query_ad_inventory returns of one product.
@@ -43,7 +43,7 @@ func between(t testing.TB, id string) *story {
 	s.request("H", "T1", "c2", "provision_campaign", "conf1", m{"budget": "$50,000"})
 	s.end("T1", "A", "c1=query_ad_inventory", offers("Instagram Reels", 52000, false))
 	s.end("T1", "A", "c1=query_ad_inventory", offers("Too Late", 1, true))
-	s.add(schema.InvocationCompleted, "root", "R", "", nil, nil)
+	s.add(record.InvocationCompleted, "root", "R", "", nil, nil)
 	return s
 }
 
@@ -55,7 +55,7 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 	g := s.graph()
 	s.loadGraph(client, server, g)
 	scope := bigquery.Scope{Session: s.session}
-	decided := slices.IndexFunc(s.rows, func(e schema.Event) bool { return e.EventType == schema.HITLConfirmationRequest })
+	decided := slices.IndexFunc(s.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest })
 	before := &story{t: t, session: s.session, rows: s.rows[:decided+1]}
 
 	why, err := g.Why(s.key("H"))
@@ -100,7 +100,7 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 func TestSeenInTheMicrosecondOfTheDecision(t *testing.T) {
 	server, d, client := askServer(t, warehouse.QueriesRecursive)
 	s := between(t, "tie")
-	decided := slices.IndexFunc(s.rows, func(e schema.Event) bool { return e.EventType == schema.HITLConfirmationRequest })
+	decided := slices.IndexFunc(s.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest })
 	s.rows[decided+1].Timestamp = s.rows[decided].Timestamp
 	s.loadGraph(client, server, s.graph())
 	got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}})
@@ -176,8 +176,8 @@ func TestCountsOfTheGraph(t *testing.T) {
 	unsaid.turn("1", "R")
 	unsaid.ask("T1", "R", "c1=provision_campaign", "H", "conf1", m{"budget": 7})
 	unsaid.turn("2", "R2")
-	unsaid.add(schema.HITLConfirmationRequestCompleted, "root", "R2", "", m{"tool": "adk_request_confirmation"}, m{".confirmation_id": "conf1", ".confirmed": true})
-	unsaid.add(schema.HITLConfirmationRequestCompleted, "root", "R2", "", m{"tool": "adk_request_confirmation"}, m{".confirmation_id": "conf0", ".confirmed": true})
+	unsaid.add(record.HITLConfirmationRequestCompleted, "root", "R2", "", m{"tool": "adk_request_confirmation"}, m{".confirmation_id": "conf1", ".confirmed": true})
+	unsaid.add(record.HITLConfirmationRequestCompleted, "root", "R2", "", m{"tool": "adk_request_confirmation"}, m{".confirmation_id": "conf0", ".confirmed": true})
 	unsaid.check("W", "R2", "conf1", "c1", "unknown")
 	for _, s := range []*story{approved, rejected, waiting, unsaid} {
 		s.loadEvents(client, server, append(slices.Clone(s.rows), s.rows...))

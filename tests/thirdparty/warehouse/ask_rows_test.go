@@ -19,9 +19,9 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
 )
 
 type m = map[string]any
@@ -31,15 +31,15 @@ const baseTime = 1_772_719_200_000_000 // 2026-03-05T14:00:00Z
 // story writes the rows of a session as the plugin does, a millisecond apart.
 type story struct {
 	t       testing.TB
-	session schema.Session
-	rows    []schema.Event
+	session record.Session
+	rows    []record.Event
 	run     string
 	inv     string // of a run that resumes another one
 	branch  string
 }
 
 func newStory(t testing.TB, id string) *story {
-	return &story{t: t, session: schema.Session{App: "ads", User: "u1", ID: id}}
+	return &story{t: t, session: record.Session{App: "ads", User: "u1", ID: id}}
 }
 
 func (s *story) json(v any) []byte {
@@ -52,7 +52,7 @@ func (s *story) json(v any) []byte {
 }
 
 // add records a row. Attributes whose names begin with a dot stand under adk.
-func (s *story) add(eventType, agent, span, parent string, content any, attrs m) *schema.Event {
+func (s *story) add(eventType, agent, span, parent string, content any, attrs m) *record.Event {
 	s.t.Helper()
 	n := len(s.rows) + 1
 	adk := m{"app_name": s.session.App, "run_id": s.run, "run_seq": n}
@@ -67,11 +67,11 @@ func (s *story) add(eventType, agent, span, parent string, content any, attrs m)
 			all[k] = v
 		}
 	}
-	e := schema.Event{
+	e := record.Event{
 		Timestamp: baseTime + int64(n)*1000, EventID: fmt.Sprintf("%s-%06d", s.session.ID, n), EventType: eventType, Agent: agent,
 		SessionID: s.session.ID, UserID: s.session.User, AppName: s.session.App,
 		InvocationID: cmp.Or(s.inv, "inv-"+s.run), TraceID: "trace-" + s.run, RunID: s.run, RunSeq: int64(n),
-		SpanID: span, ParentSpanID: parent, Status: schema.StatusOK, Attributes: s.json(all),
+		SpanID: span, ParentSpanID: parent, Status: record.StatusOK, Attributes: s.json(all),
 	}
 	if content != nil {
 		e.Content = s.json(content)
@@ -82,17 +82,17 @@ func (s *story) add(eventType, agent, span, parent string, content any, attrs m)
 
 func (s *story) turn(run, span string) {
 	s.run, s.inv, s.branch = run, "", ""
-	s.add(schema.UserMessageReceived, "root", span, "", m{"text_summary": "hello"}, nil)
-	s.add(schema.InvocationStarting, "root", span, "", nil, nil)
+	s.add(record.UserMessageReceived, "root", span, "", m{"text_summary": "hello"}, nil)
+	s.add(record.InvocationStarting, "root", span, "", nil, nil)
 }
 
 func (s *story) agent(name, span, parent string) {
-	s.add(schema.AgentStarting, name, span, parent, "be helpful", nil)
+	s.add(record.AgentStarting, name, span, parent, "be helpful", nil)
 }
 
 // llm records a model call that asks for calls, each "id=tool".
 func (s *story) llm(span, parent string, calls ...string) {
-	s.add(schema.LLMRequest, "planner", span, parent, m{"prompt": []any{}}, m{"model": "gemini"})
+	s.add(record.LLMRequest, "planner", span, parent, m{"prompt": []any{}}, m{"model": "gemini"})
 	var list []m
 	for _, c := range calls {
 		id, tool, _ := strings.Cut(c, "=")
@@ -102,17 +102,17 @@ func (s *story) llm(span, parent string, calls ...string) {
 	if list != nil {
 		attrs["function_calls"] = list
 	}
-	s.add(schema.LLMResponse, "planner", span, parent, m{"response": "..."}, attrs)
+	s.add(record.LLMResponse, "planner", span, parent, m{"response": "..."}, attrs)
 }
 
 func (s *story) start(span, parent, call string, args any) {
 	id, tool, _ := strings.Cut(call, "=")
-	s.add(schema.ToolStarting, "planner", span, parent, m{"tool": tool, "args": args}, m{".call_id": id})
+	s.add(record.ToolStarting, "planner", span, parent, m{"tool": tool, "args": args}, m{".call_id": id})
 }
 
 func (s *story) end(span, parent, call string, result any) {
 	id, tool, _ := strings.Cut(call, "=")
-	s.add(schema.ToolCompleted, "planner", span, parent, m{"tool": tool, "result": result}, m{".call_id": id})
+	s.add(record.ToolCompleted, "planner", span, parent, m{"tool": tool, "result": result}, m{".call_id": id})
 }
 
 func (s *story) tool(span, parent, call string, args, result any) {
@@ -129,7 +129,7 @@ func (s *story) ask(span, parent, call, hitl, confirmation string, args any) {
 
 // request records a request for an approval.
 func (s *story) request(span, parent, call, tool, confirmation string, args any) {
-	s.add(schema.HITLConfirmationRequest, "planner", span, parent,
+	s.add(record.HITLConfirmationRequest, "planner", span, parent,
 		m{"tool": "adk_request_confirmation", "args": m{"originalFunctionCall": m{"id": call, "name": tool, "args": args}}},
 		m{".call_id": call, ".confirmation_id": confirmation, ".approval_id": "approval-" + confirmation})
 }
@@ -137,17 +137,17 @@ func (s *story) request(span, parent, call, tool, confirmation string, args any)
 // answer starts a run that answers a request, in the same invocation.
 func (s *story) answer(run, inv, span, confirmation string, confirmed bool, waited time.Duration) {
 	s.run, s.inv, s.branch = run, inv, ""
-	s.add(schema.UserMessageReceived, "root", span, "", m{"text_summary": ""}, nil)
-	s.add(schema.HITLConfirmationRequestCompleted, "root", span, "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": confirmed}},
+	s.add(record.UserMessageReceived, "root", span, "", m{"text_summary": ""}, nil)
+	s.add(record.HITLConfirmationRequestCompleted, "root", span, "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": confirmed}},
 		m{".confirmation_id": confirmation, ".approval_id": "approval-" + confirmation, ".confirmed": confirmed, ".accepted": confirmed,
 			".approver": "u1", ".waited_ms": waited.Milliseconds()})
-	s.add(schema.InvocationStarting, "root", span, "", nil, nil)
+	s.add(record.InvocationStarting, "root", span, "", nil, nil)
 }
 
 // check records a verdict.
 func (s *story) check(span, parent, confirmation, call, verdict string, alerts ...m) {
 	stale := len(alerts)
-	s.add(schema.WorldChangeCheck, "root", span, parent, m{
+	s.add(record.WorldChangeCheck, "root", span, parent, m{
 		"verdict": verdict, "total_entities": 3, "stale_entities": stale, "alerts": append([]m{}, alerts...),
 		"entities": []m{{"outcome": "unchanged"}},
 	}, m{".verdict": verdict, ".stage": "answer", ".approval_id": "approval-" + confirmation, ".confirmation_id": confirmation, ".call_id": call})
@@ -225,7 +225,7 @@ func delegate(t testing.TB, id string) *story {
 	s.agent("root", "A2", "P")
 	s.llm("L4", "A2", "c5=provision_campaign")
 	s.ask("T3", "A2", "c5=provision_campaign", "H", "conf1", m{"budget": "$50,000"})
-	s.add(schema.InvocationCompleted, "root", "R", "", nil, nil)
+	s.add(record.InvocationCompleted, "root", "R", "", nil, nil)
 	return s
 }
 
@@ -258,7 +258,7 @@ func (s *story) resumed(confirmed bool, waited time.Duration) *story {
 	s.llm("L5", "A3", "c6=query_ad_inventory")
 	s.tool("T4", "A3", "c6=query_ad_inventory", m{}, placements("Instagram Reels", "Too Late"))
 	s.llm("L6", "A3")
-	s.add(schema.InvocationCompleted, "root", "R2", "", nil, nil)
+	s.add(record.InvocationCompleted, "root", "R2", "", nil, nil)
 	return s
 }
 
@@ -364,7 +364,7 @@ func load[T any](t testing.TB, client *bq.Client, s *emulator.Server, table stri
 }
 
 // eventJSON is a row of agent_events as a load job takes it.
-func eventJSON(e schema.Event) m {
+func eventJSON(e record.Event) m {
 	raw := func(b []byte) any {
 		switch {
 		case b == nil:
@@ -389,7 +389,7 @@ func eventJSON(e schema.Event) m {
 	return out
 }
 
-func (s *story) loadEvents(client *bq.Client, server *emulator.Server, rows []schema.Event) {
+func (s *story) loadEvents(client *bq.Client, server *emulator.Server, rows []record.Event) {
 	s.t.Helper()
 	var list []m
 	for _, e := range rows {

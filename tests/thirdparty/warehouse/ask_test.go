@@ -18,10 +18,10 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // The answers of the recursive form, executed by the emulator, are those of the journal.
@@ -209,7 +209,7 @@ func TestTraceEqualsTheJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := g.Trace()
-	ids := func(es []schema.Event) (out []string) {
+	ids := func(es []record.Event) (out []string) {
 		for _, e := range es {
 			out = append(out, e.EventID)
 		}
@@ -240,7 +240,7 @@ func TestTraceEqualsTheJournal(t *testing.T) {
 	if last := s.rows[len(s.rows)-1].EventID; !slices.Contains(got.Isolated, last) {
 		t.Errorf("isolated events %v, want %s among them", got.Isolated, last)
 	}
-	_, err = d.Trace(t.Context(), bigquery.Scope{Session: schema.Session{App: "ads", User: "u1", ID: "other"}, From: time.UnixMicro(baseTime)})
+	_, err = d.Trace(t.Context(), bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "other"}, From: time.UnixMicro(baseTime)})
 	if !errors.Is(err, bigquery.ErrUnknownSession) {
 		t.Errorf("the trace of no session: %v", err)
 	}
@@ -377,14 +377,14 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		}
 	})
 	t.Run("errors", func(t *testing.T) {
-		ask := func(s schema.Session, decision string) error {
+		ask := func(s record.Session, decision string) error {
 			_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s}, Decision: decision})
 			return err
 		}
 		other := approved.session
 		other.User = "somebody else"
 		for name, test := range map[string]struct{ got, want error }{
-			"no id":          {ask(schema.Session{App: "ads", User: "u1"}, ""), bigquery.ErrNoSessionID},
+			"no id":          {ask(record.Session{App: "ads", User: "u1"}, ""), bigquery.ErrNoSessionID},
 			"other user":     {ask(other, ""), bigquery.ErrUnknownSession},
 			"unknown node":   {ask(approved.session, "nothing"), graphsync.ErrUnknownNode},
 			"no time":        {func() error { _, err := d.WaitingTimes(t.Context(), bigquery.Window{}); return err }(), bigquery.ErrNoWindow},
@@ -403,7 +403,7 @@ func TestFailuresAreErrors(t *testing.T) {
 	s := emulator.Start(t) // without any table
 	cfg := s.Config()
 	d := dataset(t, s, cfg)
-	scope := bigquery.Scope{Session: schema.Session{App: "ads", User: "u1", ID: "s"}}
+	scope := bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s"}}
 	if _, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope}); err == nil {
 		t.Error("an explanation from nowhere")
 	}

@@ -22,11 +22,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // dataset returns the dataset that cfg names on the emulator.
@@ -54,7 +54,7 @@ func restClient(t *testing.T, s *emulator.Server) *bq.Client {
 // goldenRows returns the rows of all scenarios of the row contract and of the fixtures of
 // the Python plugin. Times and durations have names there and get
 // values here, and event ids are made unique.
-func goldenRows(t *testing.T) []schema.Event {
+func goldenRows(t *testing.T) []record.Event {
 	t.Helper()
 	var files []string
 	for _, pattern := range []string{"*.golden", "python/*.json"} {
@@ -65,14 +65,14 @@ func goldenRows(t *testing.T) []schema.Event {
 		files = append(files, found...)
 	}
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMicro()
-	var rows []schema.Event
+	var rows []record.Event
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range objects(t, file, bytes.ReplaceAll(data, []byte(`"<ms>"`), []byte("7"))) {
-			e := schema.Event{
+			e := record.Event{
 				Timestamp: start + int64(len(rows)), EventID: filepath.Base(file) + "/" + r.EventID, EventType: r.EventType, Agent: r.Agent,
 				SessionID: r.SessionID, UserID: r.UserID, Status: r.Status, ErrorMessage: r.ErrorMessage,
 			}
@@ -124,7 +124,7 @@ func objects(t *testing.T, file string, data []byte) []goldenRow {
 }
 
 // saver puts a row into the table in the way of tabledata.insertAll.
-type saver struct{ e schema.Event }
+type saver struct{ e record.Event }
 
 func (s saver) Save() (map[string]bq.Value, string, error) {
 	row := map[string]bq.Value{
@@ -142,7 +142,7 @@ func (s saver) Save() (map[string]bq.Value, string, error) {
 	return row, "", nil
 }
 
-func insert(t *testing.T, client *bq.Client, table string, rows []schema.Event) {
+func insert(t *testing.T, client *bq.Client, table string, rows []record.Event) {
 	t.Helper()
 	var savers []saver
 	for _, e := range rows {
@@ -203,8 +203,8 @@ func TestInitAndViews(t *testing.T) {
 
 	// JSON_TYPE of the emulator fails for NULL, for which that of BigQuery gives NULL, so
 	// there are no rows without a state here.
-	rows := slices.DeleteFunc(goldenRows(t), func(e schema.Event) bool {
-		return e.EventType == schema.AgentStateCheckpoint && !bytes.Contains(e.Content, []byte(`"agent_state": {`))
+	rows := slices.DeleteFunc(goldenRows(t), func(e record.Event) bool {
+		return e.EventType == record.AgentStateCheckpoint && !bytes.Contains(e.Content, []byte(`"agent_state": {`))
 	})
 	insert(t, client, "agent_events", append(slices.Clone(rows), rows...))
 	count := func(name string) int64 {
@@ -223,8 +223,8 @@ func TestInitAndViews(t *testing.T) {
 }
 
 // checkView compares the view with what contract.Column.Value says for each row.
-func checkView(t *testing.T, client *bq.Client, v warehouse.TypedView, rows []schema.Event) {
-	want := make(map[string]*schema.Event)
+func checkView(t *testing.T, client *bq.Client, v warehouse.TypedView, rows []record.Event) {
+	want := make(map[string]*record.Event)
 	for i := range rows {
 		if rows[i].EventType == v.EventType {
 			want[rows[i].EventID] = &rows[i]
@@ -254,7 +254,7 @@ func checkView(t *testing.T, client *bq.Client, v warehouse.TypedView, rows []sc
 // valueOf returns the value of the column in the row, JSON decoded; nil where an object
 // stands in the place of a scalar, as in a query. The null of JSON is nil too: the
 // emulator does not tell it from NULL.
-func valueOf(t *testing.T, c contract.Column, e *schema.Event) any {
+func valueOf(t *testing.T, c contract.Column, e *record.Event) any {
 	t.Helper()
 	v, err := c.Value(e)
 	if err != nil && !strings.Contains(err.Error(), "scalar") {
@@ -304,11 +304,11 @@ func TestViewsOfOddRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMicro()
-	var rows []schema.Event
+	var rows []record.Event
 	for i, latency := range []string{`{"total_ms": 12.7}`, `{"total_ms": "slow"}`, `{"total_ms": 9007199254740991}`, `{}`} {
-		rows = append(rows, schema.Event{Timestamp: at + int64(i), EventID: fmt.Sprint(i), EventType: schema.AgentCompleted, LatencyMS: []byte(latency)})
+		rows = append(rows, record.Event{Timestamp: at + int64(i), EventID: fmt.Sprint(i), EventType: record.AgentCompleted, LatencyMS: []byte(latency)})
 	}
-	nameless := schema.Event{Timestamp: at + 9, EventType: schema.AgentCompleted, LatencyMS: []byte(`{"total_ms": 1}`)}
+	nameless := record.Event{Timestamp: at + 9, EventType: record.AgentCompleted, LatencyMS: []byte(`{"total_ms": 1}`)}
 	insert(t, client, "agent_events", append(rows, nameless, nameless))
 	var got []any
 	for _, row := range selectAll(t, client, "SELECT total_ms FROM `test-project.agents.v_agent_completed` ORDER BY timestamp") {

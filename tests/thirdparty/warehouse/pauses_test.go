@@ -28,11 +28,11 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // The documented query over pauses gives each pause of a tool once, with the time that it
@@ -43,9 +43,9 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 	rows := append(demoRows(t), pausedRows(t, waited)...)
 	var tools, people int
 	for _, e := range rows {
-		if e.EventType == schema.ToolPaused && bytes.Contains(e.Attributes, []byte(`"pause_kind":"tool"`)) {
+		if e.EventType == record.ToolPaused && bytes.Contains(e.Attributes, []byte(`"pause_kind":"tool"`)) {
 			tools++
-		} else if e.EventType == schema.ToolPaused {
+		} else if e.EventType == record.ToolPaused {
 			people++
 		}
 	}
@@ -54,7 +54,7 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		rows []schema.Event
+		rows []record.Event
 		want []string
 	}{
 		{"rows", rows, []string{"order tool 90", "ship tool 90"}},
@@ -95,14 +95,14 @@ func TestWaitingTimesOfPython(t *testing.T) {
 	ask := func(tool string) m { return m{"tool": tool, "args": m{}} }
 	answer := func(tool string) m { return m{"tool": tool, "result": m{}} }
 	const confirm, input = "adk_request_confirmation", "adk_request_input"
-	at(schema.HITLConfirmationRequestCompleted, 1, answer(confirm)) // its request was before the rows
-	at(schema.HITLConfirmationRequest, 2, ask(confirm))
-	at(schema.HITLInputRequest, 3, ask(input))
-	at(schema.HITLConfirmationRequest, 4, ask(confirm))
-	at(schema.HITLConfirmationRequestCompleted, 12, answer(confirm)) // 10 s after the first
-	at(schema.HITLConfirmationRequestCompleted, 24, answer(confirm)) // 20 s after the second
-	at(schema.HITLConfirmationRequestCompleted, 25, answer(confirm))
-	at(schema.HITLConfirmationRequest, 26, ask(confirm))
+	at(record.HITLConfirmationRequestCompleted, 1, answer(confirm)) // its request was before the rows
+	at(record.HITLConfirmationRequest, 2, ask(confirm))
+	at(record.HITLInputRequest, 3, ask(input))
+	at(record.HITLConfirmationRequest, 4, ask(confirm))
+	at(record.HITLConfirmationRequestCompleted, 12, answer(confirm)) // 10 s after the first
+	at(record.HITLConfirmationRequestCompleted, 24, answer(confirm)) // 20 s after the second
+	at(record.HITLConfirmationRequestCompleted, 25, answer(confirm))
+	at(record.HITLConfirmationRequest, 26, ask(confirm))
 	s.loadEvents(client, server, s.rows)
 	got, err := d.WaitingTimes(t.Context(), bigquery.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestWaitingTimesOfPython(t *testing.T) {
 }
 
 // formerly returns the rows as earlier versions named the calls in them.
-func formerly(rows []schema.Event) []schema.Event {
+func formerly(rows []record.Event) []record.Event {
 	rows = slices.Clone(rows)
 	for i := range rows {
 		if a := &rows[i].Attributes; !bytes.Contains(*a, []byte(`"function_call_id":`)) {
@@ -127,7 +127,7 @@ func formerly(rows []schema.Event) []schema.Event {
 }
 
 // demoRows runs the demo and returns the rows of its journal.
-func demoRows(t *testing.T) []schema.Event {
+func demoRows(t *testing.T) []record.Event {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "demo")
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./examples/adcp", "--dir", folder)
@@ -138,7 +138,7 @@ func demoRows(t *testing.T) []schema.Event {
 	return journalRows(t, filepath.Join(folder, "contextgraph.db"))
 }
 
-func journalRows(t *testing.T, path string) (rows []schema.Event) {
+func journalRows(t *testing.T, path string) (rows []record.Event) {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{Path: path})
 	if err != nil {
@@ -165,7 +165,7 @@ func journalRows(t *testing.T, path string) (rows []schema.Event) {
 
 // pausedRows are the rows of an agent that starts two tools which answer later, and of the
 // message that brings what they gave after that time.
-func pausedRows(t *testing.T, after time.Duration) []schema.Event {
+func pausedRows(t *testing.T, after time.Duration) []record.Event {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.db")
 	cg, err := contextgraph.Open(t.Context(), contextgraph.Config{

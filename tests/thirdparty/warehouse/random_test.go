@@ -17,11 +17,11 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // wander is a session as agents may record one: some turns, in each of them models that
@@ -49,7 +49,7 @@ func newWander(t testing.TB, id string, seed uint64) *wander {
 	}
 	if w.rnd.IntN(2) == 0 { // two events of one microsecond, and a clock that went back
 		// A dataset takes what was recorded in the microsecond of a decision for earlier.
-		if i := 1 + w.rnd.IntN(len(w.rows)-1); w.rows[i-1].EventType != schema.HITLConfirmationRequest {
+		if i := 1 + w.rnd.IntN(len(w.rows)-1); w.rows[i-1].EventType != record.HITLConfirmationRequest {
 			w.rows[i].Timestamp = w.rows[i-1].Timestamp
 		}
 	}
@@ -81,7 +81,7 @@ func (w *wander) resume(turn int) {
 }
 
 func (w *wander) agentSpan(name, span, parent string) {
-	w.add(schema.AgentStarting, name, span, parent, "be helpful", nil)
+	w.add(record.AgentStarting, name, span, parent, "be helpful", nil)
 }
 
 // work is an agent that works below a span.
@@ -108,9 +108,9 @@ func (w *wander) work(name, parent string, depth int) {
 			}
 		case 2: // a model that fails and is asked again
 			span := w.name("L")
-			w.add(schema.LLMRequest, "planner", span, agent, m{"prompt": []any{}}, nil)
-			e := w.add(schema.LLMError, "planner", span, agent, nil, nil)
-			e.Status, e.ErrorMessage = schema.StatusError, "overloaded"
+			w.add(record.LLMRequest, "planner", span, agent, m{"prompt": []any{}}, nil)
+			e := w.add(record.LLMError, "planner", span, agent, nil, nil)
+			e.Status, e.ErrorMessage = record.StatusError, "overloaded"
 			w.llm(w.name("L"), agent)
 		case 3: // a call that fails and is made again under the same id
 			call := w.name("c") + "=query_ad_inventory"
@@ -119,8 +119,8 @@ func (w *wander) work(name, parent string, depth int) {
 				span := w.name("T")
 				w.start(span, agent, call, m{})
 				if try == 0 {
-					e := w.add(schema.ToolError, "planner", span, agent, m{"tool": "query_ad_inventory"}, m{".call_id": strings.Split(call, "=")[0]})
-					e.Status, e.ErrorMessage = schema.StatusError, "timeout"
+					e := w.add(record.ToolError, "planner", span, agent, m{"tool": "query_ad_inventory"}, m{".call_id": strings.Split(call, "=")[0]})
+					e.Status, e.ErrorMessage = record.StatusError, "timeout"
 					continue
 				}
 				w.end(span, agent, call, w.inventory())
@@ -175,7 +175,7 @@ func (w *wander) work(name, parent string, depth int) {
 		}
 	}
 	w.llm(w.name("L"), agent)
-	w.add(schema.AgentCompleted, name, agent, parent, nil, nil)
+	w.add(record.AgentCompleted, name, agent, parent, nil, nil)
 }
 
 func (w *wander) inventory() m {

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // A session that ran on two hosts: what the rows of both say stays when the journal of
@@ -23,7 +23,7 @@ func TestSyncOfOneHostAfterThatOfAll(t *testing.T) {
 	d := newSynced(t)
 	rows := conversation()
 	var journals []*journal.Journal
-	for _, part := range [][]schema.Event{rows[:10], rows[10:]} {
+	for _, part := range [][]record.Event{rows[:10], rows[10:]} {
 		j, err := journal.Open(t.Context(), journal.Config{Path: t.TempDir() + "/journal.db"})
 		if err != nil {
 			t.Fatal(err)

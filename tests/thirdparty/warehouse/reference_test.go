@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // TestReference holds what comes back from a dataset against what the tests of the
@@ -21,16 +21,16 @@ func TestReference(t *testing.T) {
 	x := newExtractTest(t, func(c *warehouse.Config) { c.Graph.Queries = warehouse.QueriesRecursive })
 	declared := `{"entities": [{"type": "Campaign", "value": "Summer", "artifact_uri": "gs://plans/summer.json"}]}`
 	x.insert(
-		extractRow{id: "e1", typ: schema.UserMessageReceived, span: "s1", second: 1, content: `{"text_summary": "plan"}`},
-		extractRow{id: "e2", typ: schema.ToolCompleted, span: "s2", second: 2, content: `{"tool": "plan", "result": {"ok": true}}`, attributes: declared},
-		extractRow{id: "e3", typ: schema.StateDelta, span: "s3", second: 3, attributes: `{"state_delta": {"a": 1}}`},
-		extractRow{id: "f1", typ: schema.UserMessageReceived, session: "flat", span: "s1", second: 1, content: `{"text_summary": "alone"}`},
-		extractRow{id: "f2", typ: schema.StateDelta, session: "flat", span: "s2", second: 2},
+		extractRow{id: "e1", typ: record.UserMessageReceived, span: "s1", second: 1, content: `{"text_summary": "plan"}`},
+		extractRow{id: "e2", typ: record.ToolCompleted, span: "s2", second: 2, content: `{"tool": "plan", "result": {"ok": true}}`, attributes: declared},
+		extractRow{id: "e3", typ: record.StateDelta, span: "s3", second: 3, attributes: `{"state_delta": {"a": 1}}`},
+		extractRow{id: "f1", typ: record.UserMessageReceived, session: "flat", span: "s1", second: 1, content: `{"text_summary": "alone"}`},
+		extractRow{id: "f2", typ: record.StateDelta, session: "flat", span: "s2", second: 2},
 	)
 	x.exec("UPDATE " + x.names.Quote(x.names.Events()) + " SET parent_span_id = 's1' WHERE event_id = 'e2'")
 	from, to := extractStart.Add(-time.Hour), extractStart.Add(time.Hour)
-	flat := schema.Session{App: "media", User: "ann", ID: "flat"}
-	sync := func(t *testing.T, s schema.Session) bigquery.SyncReport {
+	flat := record.Session{App: "media", User: "ann", ID: "flat"}
+	sync := func(t *testing.T, s record.Session) bigquery.SyncReport {
 		t.Helper()
 		rows, err := x.dataset.ReadSession(t.Context(), s, from, to)
 		if err != nil {
@@ -66,7 +66,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s rows, then %s", before, after)
 		}
 	})
-	scope := func(s schema.Session) bigquery.Scope { return bigquery.Scope{Session: s, From: from, To: to} }
+	scope := func(s record.Session) bigquery.Scope { return bigquery.Scope{Session: s, From: from, To: to} }
 	t.Run("36_a_trace_has_the_edge_between_two_steps", func(t *testing.T) {
 		tr, err := x.dataset.Trace(t.Context(), scope(extractSession))
 		if err != nil {

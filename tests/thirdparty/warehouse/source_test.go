@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/adk-contextgraph/contextgraph/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // unnamed are the members that name calls and requests.
@@ -24,7 +24,7 @@ var unnamed = regexp.MustCompile(`"(call_id|confirmation_id|approval_id)":`)
 // Lists and sessions of the dataset are those of the rows that went there.
 func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 	d := newSynced(t)
-	var rows []schema.Event
+	var rows []record.Event
 	stories := []*story{
 		delegate(t, "s-waits"), delegate(t, "s-done").resumed(true, time.Minute),
 		delegate(t, "s-rejected").resumed(false, time.Hour), diamonds(t, "s-diamonds", 2, 2),
@@ -93,7 +93,7 @@ func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 
 	for _, s := range stories {
 		key := s.rows[0].Session()
-		found, err := got.Find(t.Context(), schema.Session{ID: key.ID})
+		found, err := got.Find(t.Context(), record.Session{ID: key.ID})
 		if err != nil || len(found) != 1 || found[0] != key {
 			t.Errorf("Find(%s) = %v, %v", key.ID, found, err)
 		}
@@ -113,10 +113,10 @@ func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 			t.Errorf("%s (-rows +dataset):\n%s", key.ID, diff)
 		}
 	}
-	if _, err := got.Record(t.Context(), schema.Session{App: "shop", User: "u", ID: "none"}); !errors.Is(err, inspect.ErrNotFound) {
+	if _, err := got.Record(t.Context(), record.Session{App: "shop", User: "u", ID: "none"}); !errors.Is(err, inspect.ErrNotFound) {
 		t.Errorf("a session that is not there: %v", err)
 	}
-	if found, err := got.Find(t.Context(), schema.Session{}); err != nil || len(found) != 0 {
+	if found, err := got.Find(t.Context(), record.Session{}); err != nil || len(found) != 0 {
 		t.Errorf("a session without an id: %v, %v", found, err)
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // connect makes the dataset of the server, then streams a journal to it until the test
@@ -69,12 +69,12 @@ func openJournal(t *testing.T) *journal.Journal {
 }
 
 // step is row n of a journal: ten rows a run, two runs a session.
-func step(n int) schema.Event {
+func step(n int) record.Event {
 	run := n / 10
-	return schema.Event{
+	return record.Event{
 		Timestamp: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).UnixMicro() + int64(n), EventID: fmt.Sprintf("%032x", n),
-		EventType: schema.ToolCompleted, Agent: "planner", SessionID: fmt.Sprint("s", run/2), UserID: "alice", AppName: "shop",
-		InvocationID: fmt.Sprint("i", run), TraceID: fmt.Sprintf("%032x", run), SpanID: fmt.Sprintf("%016x", n), Status: schema.StatusOK,
+		EventType: record.ToolCompleted, Agent: "planner", SessionID: fmt.Sprint("s", run/2), UserID: "alice", AppName: "shop",
+		InvocationID: fmt.Sprint("i", run), TraceID: fmt.Sprintf("%032x", run), SpanID: fmt.Sprintf("%016x", n), Status: record.StatusOK,
 		Content:    fmt.Appendf(nil, `{"tool":"search","result":{"n":%d,"text":"käse, 東京"},"tool_origin":"LOCAL"}`, n),
 		Attributes: []byte(`{"adk":{"schema_version":"1","app_name":"shop"}}`), LatencyMS: []byte(`{"total_ms":12}`),
 		RunID: fmt.Sprintf("run%d", run), RunSeq: int64(n%10) + 1,

@@ -19,12 +19,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
-	"github.com/adk-contextgraph/contextgraph/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 // The emulator runs the script of SyncSession as it is, clauses NOT MATCHED BY SOURCE and
@@ -176,27 +176,27 @@ func (d *synced) noStaging() {
 }
 
 var (
-	syncedSession = schema.Session{App: "shop", User: "o'alice \"\\ @app", ID: "s1"}
+	syncedSession = record.Session{App: "shop", User: "o'alice \"\\ @app", ID: "s1"}
 	day           = time.Date(2026, 3, 4, 10, 0, 0, 123456000, time.UTC)
 )
 
 // script makes the rows of a session.
 type script struct {
-	rows []schema.Event
+	rows []record.Event
 	seq  map[string]int64
 }
 
 // add appends a row to a run. content and attributes are members of JSON objects.
-func (s *script) add(run, typ, span, parent, content, attributes string) *schema.Event {
+func (s *script) add(run, typ, span, parent, content, attributes string) *record.Event {
 	if s.seq == nil {
 		s.seq = make(map[string]int64)
 	}
 	n := len(s.rows) + 1
 	s.seq[run]++
-	e := schema.Event{
+	e := record.Event{
 		Timestamp: day.Add(time.Duration(n) * time.Second).UnixMicro(), EventID: fmt.Sprintf("%032x", n), EventType: typ, Agent: "root",
 		AppName: syncedSession.App, UserID: syncedSession.User, SessionID: syncedSession.ID, InvocationID: "i1", TraceID: "trace-" + run,
-		SpanID: span, ParentSpanID: parent, Status: schema.StatusOK, Seq: int64(n), RunID: run, RunSeq: s.seq[run],
+		SpanID: span, ParentSpanID: parent, Status: record.StatusOK, Seq: int64(n), RunID: run, RunSeq: s.seq[run],
 		Attributes: []byte(fmt.Sprintf(`{"adk":{"app_name":%q,"run_id":%q,"run_seq":%d%s}%s}`, syncedSession.App, run, s.seq[run], adkPart(attributes), topPart(attributes))),
 	}
 	if content != "" {
@@ -228,26 +228,26 @@ const product = `"entities":[{"type":"Product","value":"Strava Sponsored Routes"
 
 // conversation is a session of two runs: a product is looked up, an approval asked for,
 // given and checked, and the call made.
-func conversation() []schema.Event {
+func conversation() []record.Event {
 	var s script
-	s.add("r1", schema.UserMessageReceived, "root1", "", `"text_summary":"buy a route"`, "").ContentParts =
+	s.add("r1", record.UserMessageReceived, "root1", "", `"text_summary":"buy a route"`, "").ContentParts =
 		[]byte(`[{"mime_type":"text/plain","part_attributes":"{}","part_index":0,"storage_mode":"INLINE","text":"buy a <route>"}]`)
-	s.add("r1", schema.AgentStarting, "agent1", "root1", "", "")
-	s.add("r1", schema.LLMRequest, "llm1", "agent1", "", `|"model":"m"`)
-	s.add("r1", schema.LLMResponse, "llm1", "agent1", "", `|"function_calls":[{"id":"c1"}]`)
-	s.add("r1", schema.ToolStarting, "tool1", "agent1", `"tool":"search","args":{}`, `"call_id":"c1"`)
-	s.add("r1", schema.ToolCompleted, "tool1", "agent1", `"tool":"search","result":{"ok":true}`, `"call_id":"c1"|`+product).LatencyMS = []byte(`{"total_ms":12.5}`)
-	s.add("r1", schema.LLMRequest, "llm2", "agent1", "", "")
-	s.add("r1", schema.LLMResponse, "llm2", "agent1", "", `|"function_calls":[{"id":"c2"}]`)
-	s.add("r1", schema.ToolStarting, "tool2", "agent1", `"tool":"buy","args":{}`, `"call_id":"c2"`)
-	s.add("r1", schema.HITLConfirmationRequest, "hitl", "tool2", `"tool":"adk_request_confirmation"`, `"call_id":"c2","confirmation_id":"k1"`)
-	s.add("r2", schema.HITLConfirmationRequestCompleted, "root2", "", `"result":{"confirmed":true}`, `"confirmation_id":"k1"`)
-	s.add("r2", schema.WorldChangeCheck, "check", "root2",
+	s.add("r1", record.AgentStarting, "agent1", "root1", "", "")
+	s.add("r1", record.LLMRequest, "llm1", "agent1", "", `|"model":"m"`)
+	s.add("r1", record.LLMResponse, "llm1", "agent1", "", `|"function_calls":[{"id":"c1"}]`)
+	s.add("r1", record.ToolStarting, "tool1", "agent1", `"tool":"search","args":{}`, `"call_id":"c1"`)
+	s.add("r1", record.ToolCompleted, "tool1", "agent1", `"tool":"search","result":{"ok":true}`, `"call_id":"c1"|`+product).LatencyMS = []byte(`{"total_ms":12.5}`)
+	s.add("r1", record.LLMRequest, "llm2", "agent1", "", "")
+	s.add("r1", record.LLMResponse, "llm2", "agent1", "", `|"function_calls":[{"id":"c2"}]`)
+	s.add("r1", record.ToolStarting, "tool2", "agent1", `"tool":"buy","args":{}`, `"call_id":"c2"`)
+	s.add("r1", record.HITLConfirmationRequest, "hitl", "tool2", `"tool":"adk_request_confirmation"`, `"call_id":"c2","confirmation_id":"k1"`)
+	s.add("r2", record.HITLConfirmationRequestCompleted, "root2", "", `"result":{"confirmed":true}`, `"confirmation_id":"k1"`)
+	s.add("r2", record.WorldChangeCheck, "check", "root2",
 		`"verdict":"drift","approval_id":"a1","total_entities":2,"stale_entities":1,"entities":[{"outcome":"changed"},{"outcome":"failed"}],`+
 			`"alerts":[{"entity_type":"Product","entity":"Strava Sponsored Routes","attribute":"price","drift_type":"price_changed","before":"$40,000","after":"$52,000","severity":0.72}]`,
 		`"call_id":"c2","confirmation_id":"k1","approval_id":"a1","stage":"answer","verdict":"drift"`)
-	s.add("r2", schema.InvocationStarting, "root2", "", "", "")
-	s.add("r2", schema.ToolError, "tool3", "root2", `"tool":"buy","args":{}`, `"call_id":"c2"`).ErrorMessage = "refused"
+	s.add("r2", record.InvocationStarting, "root2", "", "", "")
+	s.add("r2", record.ToolError, "tool3", "root2", `"tool":"buy","args":{}`, `"call_id":"c2"`).ErrorMessage = "refused"
 	return s.rows
 }
 
@@ -256,7 +256,7 @@ func options(recorder string, minute int) warehouse.GraphOptions {
 	return warehouse.GraphOptions{Recorder: recorder, ReadAt: day.Add(time.Duration(minute) * time.Minute)}
 }
 
-func graphOf(t *testing.T, rows []schema.Event, o warehouse.GraphOptions) warehouse.SessionGraph {
+func graphOf(t *testing.T, rows []record.Event, o warehouse.GraphOptions) warehouse.SessionGraph {
 	t.Helper()
 	g, err := warehouse.GraphOfRows(syncedSession, rows, nil, o)
 	if err != nil {
@@ -453,7 +453,7 @@ func TestSyncOfAModelDoesNotReplaceWhatIsExact(t *testing.T) {
 // newest one. Nobody else's rows are touched.
 func TestSyncRemovesDuplicates(t *testing.T) {
 	d := newSynced(t)
-	stranger := schema.Session{App: syncedSession.App, User: "bob", ID: syncedSession.ID}
+	stranger := record.Session{App: syncedSession.App, User: "bob", ID: syncedSession.ID}
 	others := conversation()
 	for i := range others {
 		others[i].UserID, others[i].EventID = stranger.User, "bob"+others[i].EventID[3:]
@@ -536,7 +536,7 @@ func TestSyncTwoSessionsAndTwoRecorders(t *testing.T) {
 
 	// Another session, of another user with the same id, changes nothing of the first.
 	other := conversation()[:6]
-	stranger := schema.Session{App: syncedSession.App, User: "bob", ID: syncedSession.ID}
+	stranger := record.Session{App: syncedSession.App, User: "bob", ID: syncedSession.ID}
 	for i := range other {
 		other[i].UserID = stranger.User
 	}
@@ -579,7 +579,7 @@ func TestSyncFailsWithoutTables(t *testing.T) {
 }
 
 // stream sends rows to the table of events by the Storage Write API.
-func (d *synced) stream(rows []schema.Event) {
+func (d *synced) stream(rows []record.Event) {
 	d.t.Helper()
 	s, err := d.Target().Open(d.t.Context())
 	if err != nil {
@@ -654,11 +654,11 @@ func TestReadSessionGivesTheGraphOfTheJournal(t *testing.T) {
 		t.Errorf("%d nodes and %d edges, want %d and %d", len(after["nodes"]), len(after["edges"]), len(want.Nodes), len(want.Edges))
 	}
 
-	found, err := d.FindSessions(t.Context(), schema.Session{ID: syncedSession.ID}, day, day.Add(time.Hour))
+	found, err := d.FindSessions(t.Context(), record.Session{ID: syncedSession.ID}, day, day.Add(time.Hour))
 	if err != nil || len(found) != 1 || found[0].Session != syncedSession || found[0].Events != int64(len(rows)) {
 		t.Errorf("FindSessions = %+v, %v", found, err)
 	}
-	none, err := d.ReadSession(t.Context(), schema.Session{App: "other", User: syncedSession.User, ID: syncedSession.ID}, day, day.Add(time.Hour))
+	none, err := d.ReadSession(t.Context(), record.Session{App: "other", User: syncedSession.User, ID: syncedSession.ID}, day, day.Add(time.Hour))
 	if err != nil || len(none) != 0 {
 		t.Errorf("another application has %d rows of the session, %v", len(none), err)
 	}

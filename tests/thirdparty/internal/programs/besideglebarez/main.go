@@ -13,9 +13,9 @@ import (
 
 	_ "github.com/glebarez/sqlite"
 
+	_ "github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/globals"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/programs"
-	_ "github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 func main() {

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/globals"
-	"github.com/adk-contextgraph/contextgraph/warehouse"
-	"github.com/adk-contextgraph/contextgraph/warehouse/bigquery"
 )
 
 func main() {

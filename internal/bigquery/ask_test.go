@@ -1,0 +1,394 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// questions is a server that takes query jobs, remembers them, and answers the
+// statements whose text has one of the keys with one row.
+type questions struct {
+	mu   sync.Mutex
+	jobs []questionJob
+	// rows are columns and values by a part of the statement.
+	rows map[string][][2]string
+	// fail are the statuses of errors by a part of the statement; with 200 the job fails and
+	// not the request. The reason of all of them defaults to invalidQuery.
+	fail   map[string]int
+	reason string
+}
+
+type questionJob struct {
+	text   string
+	params []string
+	labels map[string]string
+	bytes  string
+}
+
+func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if r.Method == http.MethodPost {
+		var body struct {
+			Configuration struct {
+				Labels map[string]string
+				Query  struct {
+					Query              string
+					MaximumBytesBilled string
+					QueryParameters    []struct{ Name string }
+				}
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		j := questionJob{text: body.Configuration.Query.Query, labels: body.Configuration.Labels, bytes: body.Configuration.Query.MaximumBytesBilled}
+		for _, p := range body.Configuration.Query.QueryParameters {
+			j.params = append(j.params, p.Name)
+		}
+		q.jobs = append(q.jobs, j)
+		status, reason := `{"state":"DONE"}`, cmp.Or(q.reason, "invalidQuery")
+		for part, code := range q.fail {
+			switch {
+			case !strings.Contains(j.text, part):
+			case code == http.StatusOK:
+				status = fmt.Sprintf(`{"state":"DONE","errorResult":{"reason":%q,"message":"refused"}}`, reason)
+			default:
+				w.WriteHeader(code)
+				fmt.Fprintf(w, `{"error":{"code":%d,"message":"refused","errors":[{"reason":%q}]}}`, code, reason)
+				return
+			}
+		}
+		fmt.Fprintf(w, `{"jobReference":{"projectId":"test-project","jobId":"%d","location":"US"},"status":%s,"configuration":{"query":{"destinationTable":{"projectId":"test-project","datasetId":"d","tableId":"t%d"}}}}`, len(q.jobs), status, len(q.jobs))
+		return
+	}
+	var id int
+	if _, err := fmt.Sscanf(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], "%d", &id); err != nil || id < 1 || id > len(q.jobs) {
+		http.NotFound(w, r)
+		return
+	}
+	var fields, values []string
+	for part, row := range q.rows {
+		if strings.Contains(q.jobs[id-1].text, part) {
+			for _, c := range row {
+				typ := "STRING"
+				switch c[0] {
+				case "nodes":
+					typ = "INTEGER"
+				case "incomplete":
+					typ = "BOOLEAN"
+				case "first", "last", "decided_at":
+					typ = "TIMESTAMP"
+				}
+				fields = append(fields, fmt.Sprintf(`{"name":%q,"type":%q}`, c[0], typ))
+				values = append(values, fmt.Sprintf(`{"v":%q}`, c[1]))
+			}
+		}
+	}
+	rows, n := "[]", 0
+	if len(values) > 0 {
+		rows, n = `[{"f":[`+strings.Join(values, ",")+`]}]`, 1
+	}
+	fmt.Fprintf(w, `{"jobComplete":true,"totalRows":"%d","schema":{"fields":[%s]},"rows":%s,"jobReference":{"projectId":"test-project","jobId":"%d","location":"US"}}`,
+		n, strings.Join(fields, ","), rows, id)
+}
+
+func asker(t *testing.T, q *questions, queries warehouse.Queries) *bigquery.Dataset {
+	t.Helper()
+	server := httptest.NewServer(q)
+	t.Cleanup(server.Close)
+	if q.rows == nil {
+		const when = "1772719200000000"
+		q.rows = map[string][][2]string{
+			"FROM bounds":             {{"nodes", "3"}, {"first", when}, {"last", when}, {"node_key", "n1"}, {"decided_at", when}},
+			"made.verdict AS verdict": {{"tool", "buy"}}, // so that the graph is asked for what had changed
+		}
+	}
+	cfg := warehouse.Config{Project: "test-project", Dataset: "agents", Graph: warehouse.GraphConfig{Queries: queries}}
+	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
+		Client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithoutAuthentication(), option.WithHTTPClient(server.Client())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// askEverything asks every question once.
+func askEverything(t *testing.T, d *bigquery.Dataset) {
+	t.Helper()
+	scope := bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s1"}, From: time.Unix(1, 0)}
+	window := bigquery.Window{From: time.Unix(1, 0)}
+	for name, ask := range map[string]func() error{
+		"reasoning": func() error {
+			_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope})
+			return err
+		},
+		"effects": func() error {
+			_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope})
+			return err
+		},
+		"causes": func() error {
+			_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Backwards: true})
+			return err
+		},
+		"inputs": func() error {
+			_, err := d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: scope})
+			return err
+		},
+		"explanation": func() error {
+			_, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope})
+			return err
+		},
+		"entities": func() error { _, err := d.ReadEntities(t.Context(), scope); return err },
+		"approvals": func() error {
+			_, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: entity.Entity{Type: "Product", Value: "Reels"}})
+			return err
+		},
+		"waiting": func() error { _, err := d.WaitingTimes(t.Context(), window); return err },
+		"drift":   func() error { _, err := d.DriftStatistics(t.Context(), window); return err },
+		"trace": func() error {
+			_, err := d.Trace(t.Context(), scope)
+			if errors.Is(err, bigquery.ErrUnknownSession) {
+				return nil // the server has no rows
+			}
+			return err
+		},
+	} {
+		if err := ask(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+var (
+	sqlComment   = regexp.MustCompile(`--[^\n]*`)
+	sqlParameter = regexp.MustCompile(`@([a-z_]+)`)
+)
+
+// Every parameter of a statement is sent and no other one, in both forms; every job is
+// labelled and bounded in cost; and every statement of a question is asked.
+func TestQuestionsSendTheirParameters(t *testing.T) {
+	seen := make(map[string]bool)
+	form := func(text string) string { // the first line of a statement and its twin is the same
+		first, _, _ := strings.Cut(text, "\n")
+		return fmt.Sprint(first, " in GQL: ", strings.Contains(text, "GRAPH"))
+	}
+	for _, queries := range []warehouse.Queries{warehouse.QueriesRecursive, warehouse.QueriesAuto, warehouse.QueriesGQL} {
+		q := &questions{}
+		d := asker(t, q, queries)
+		askEverything(t, d)
+		for _, j := range q.jobs {
+			first, _, _ := strings.Cut(j.text, "\n")
+			seen[form(j.text)] = true
+			var want []string
+			for _, found := range sqlParameter.FindAllStringSubmatch(sqlComment.ReplaceAllString(j.text, ""), -1) {
+				want = append(want, found[1])
+			}
+			slices.Sort(want)
+			slices.Sort(j.params)
+			if diff := gocmp.Diff(slices.Compact(want), j.params); diff != "" {
+				t.Errorf("%s: parameters (-text +sent):\n%s", first, diff)
+			}
+			if j.labels["sdk"] == "" || j.labels["sdk_feature"] == "" || j.bytes == "" {
+				t.Errorf("%s: labels %v, bytes billed %q", first, j.labels, j.bytes)
+			}
+		}
+	}
+	names, err := warehouse.Config{Project: "test-project", Dataset: "agents"}.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range warehouse.StatementNames() {
+		if !strings.HasPrefix(name, "ask_") || name == "ask_trace" || name == "ask_trace_gql" {
+			continue // the trace needs rows: tests/thirdparty/warehouse asks for one
+		}
+		text, err := names.Statement(name, struct {
+			Hops, Edges int
+			Backwards   bool
+		}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !seen[form(text)] {
+			t.Errorf("nothing asks %s", name)
+		}
+	}
+}
+
+// Which form is asked, what is remembered, and which errors are errors.
+func TestForms(t *testing.T) {
+	ask := func(d *bigquery.Dataset) (bigquery.Inputs, error) {
+		return d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: bigquery.Scope{Session: record.Session{ID: "s1"}}})
+	}
+	count := func(q *questions, part string) (n int) {
+		for _, j := range q.jobs {
+			if strings.Contains(j.text, part) {
+				n++
+			}
+		}
+		return n
+	}
+	for name, test := range map[string]struct {
+		queries   warehouse.Queries
+		code      int
+		reason    string
+		wantErr   string
+		gql, both int // how often two questions are asked in GQL, and in recursive SQL
+	}{
+		"recursive":           {warehouse.QueriesRecursive, 0, "", "", 0, 2},
+		"auto, no rows":       {warehouse.QueriesAuto, 0, "", "", 2, 2},
+		"auto, no graph":      {warehouse.QueriesAuto, http.StatusBadRequest, "", "", 1, 2},
+		"auto, not found":     {warehouse.QueriesAuto, http.StatusNotFound, "", "", 1, 2},
+		"auto, not allowed":   {warehouse.QueriesAuto, http.StatusForbidden, "accessDenied", "jobUser", 2, 0},
+		"auto, no resources":  {warehouse.QueriesAuto, http.StatusOK, "resourcesExceeded", "", 2, 2},
+		"auto, too expensive": {warehouse.QueriesAuto, http.StatusBadRequest, "billingTierLimitExceeded", "", 2, 2},
+		"auto, bytes":         {warehouse.QueriesAuto, http.StatusBadRequest, "bytesBilledLimitExceeded", "", 2, 2},
+		"gql, no graph":       {warehouse.QueriesGQL, http.StatusBadRequest, "", "needs the property graph", 2, 0},
+		"gql, no resources":   {warehouse.QueriesGQL, http.StatusOK, "resourcesExceeded", "fewer hops", 2, 0},
+		"gql, no rows":        {warehouse.QueriesGQL, 0, "", "", 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &questions{reason: test.reason}
+			if test.code != 0 {
+				q.fail = map[string]int{"GRAPH_TABLE": test.code}
+			}
+			d := asker(t, q, test.queries)
+			for range 2 {
+				got, err := ask(d)
+				if (err != nil) != (test.wantErr != "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
+					t.Errorf("error %v, want one with %q", err, test.wantErr)
+				}
+				if err == nil && got.Form != bigquery.FormRecursive {
+					t.Errorf("form %s", got.Form)
+				}
+			}
+			gql := count(q, "GRAPH_TABLE")
+			recursive := count(q, "-- The entities that the steps") - gql
+			if gql != test.gql || recursive != test.both {
+				t.Errorf("%d in GQL and %d in recursive SQL, want %d and %d", gql, recursive, test.gql, test.both)
+			}
+		})
+	}
+}
+
+// Where no path is followed the tables are asked, and the graph only where the
+// configuration insists on it.
+func TestCountsAskTheTables(t *testing.T) {
+	for queries, want := range map[warehouse.Queries]struct {
+		gql            int // statements
+		waiting, drift bigquery.Form
+	}{
+		warehouse.QueriesAuto:      {0, bigquery.FormRecursive, bigquery.FormRecursive},
+		warehouse.QueriesRecursive: {0, bigquery.FormRecursive, bigquery.FormRecursive},
+		// The server has a row for the verdicts alone.
+		warehouse.QueriesGQL: {3, bigquery.FormRecursive, bigquery.FormGQL},
+	} {
+		q := &questions{}
+		d := asker(t, q, queries)
+		window := bigquery.Window{From: time.Unix(1, 0)}
+		waiting, err := d.WaitingTimes(t.Context(), window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drift, err := d.DriftStatistics(t.Context(), window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var gql int
+		for _, j := range q.jobs {
+			if strings.Contains(j.text, "GRAPH_TABLE") {
+				gql++
+			}
+		}
+		if gql != want.gql || waiting.Form != want.waiting || drift.Form != want.drift {
+			t.Errorf("%s: %d in GQL, waiting in %s, drift in %s; want %+v", queries, gql, waiting.Form, drift.Form, want)
+		}
+	}
+}
+
+// What BigQuery would end with an error is refused before it is asked, and what a search
+// had to leave out is said.
+func TestSearchesAreBounded(t *testing.T) {
+	scope := bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s1"}}
+	window := bigquery.Window{From: time.Unix(1, 0)}
+	product := entity.Entity{Type: "Product", Value: "Reels"}
+	q := &questions{}
+	d := asker(t, q, warehouse.QueriesRecursive)
+	for _, hops := range []int{-1, bigquery.MaxHops + 1} {
+		for name, ask := range map[string]func() error{
+			"ReasoningChain": func() error {
+				_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: hops})
+				return err
+			},
+			"ExplainDecision": func() error {
+				_, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: hops})
+				return err
+			},
+			"CausalChain": func() error {
+				_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Hops: hops})
+				return err
+			},
+			"EntityAcrossSessions": func() error {
+				_, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: product, Hops: hops})
+				return err
+			},
+		} {
+			if err := ask(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("Hops is %d: use 1 to %d", hops, bigquery.MaxHops)) {
+				t.Errorf("%s of %d hops: %v", name, hops, err)
+			}
+		}
+	}
+	if len(q.jobs) > 0 {
+		t.Errorf("%d statements were sent", len(q.jobs))
+	}
+
+	q.rows["AS incomplete"] = [][2]string{{"incomplete", "true"}}
+	why, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: bigquery.MaxHops})
+	if err != nil || !why.Truncated {
+		t.Errorf("a search that was not through: truncated %t, %v", why.Truncated, err)
+	}
+	uses, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: product})
+	if err != nil || !uses.Truncated || len(uses.Approvals) > 0 {
+		t.Errorf("a search that was not through: %+v, %v", uses, err)
+	}
+}
+
+// A query that is refused for its bytes says what to do, whether the request or the job
+// is refused.
+func TestBytesBilledRemedy(t *testing.T) {
+	for _, code := range []int{http.StatusOK, http.StatusBadRequest} {
+		q := &questions{fail: map[string]int{"FROM bounds": code}, reason: "bytesBilledLimitExceeded"}
+		_, err := asker(t, q, warehouse.QueriesAuto).ReasoningChain(t.Context(),
+			bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: record.Session{ID: "s1"}}})
+		for _, want := range []string{"bigquery.max_bytes_billed is 10737418240", "shorter time", "upper bound"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("status %d: %v, want %q in it", code, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,231 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+	"google.golang.org/api/iterator"
+	"google.golang.org/api/option"
+
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+)
+
+// ErrNoDataset is returned where the configuration names no dataset.
+var ErrNoDataset = errors.New("no BigQuery dataset is configured: set project and dataset in the section bigquery of the configuration")
+
+// Dataset is one dataset of contextgraph. Its methods are safe for concurrent use; each
+// returns when its jobs are done or its context ends, which cancels them. The caller
+// closes it.
+type Dataset struct {
+	cfg    warehouse.Config
+	names  warehouse.Names
+	client *bq.Client
+	write  []option.ClientOption
+	log    *slog.Logger
+	now    func() time.Time
+	labels map[string]string
+	// graph is what questions have found out about the property graph.
+	graph graphState
+}
+
+// DatasetOptions are what [NewDataset] takes beside the configuration. The zero value
+// is usable.
+type DatasetOptions struct {
+	// Client are options of the BigQuery client, such as credentials. Defaults to what
+	// the environment says.
+	Client []option.ClientOption
+	// Write are options of the clients of the Storage Write API, which streams over
+	// gRPC. Defaults to Client, which will not do where that has an endpoint or an HTTP
+	// client.
+	Write []option.ClientOption
+	// Surface says in the labels of jobs what runs them. Defaults to "go".
+	Surface string
+	// Logger hears what is worth knowing. Defaults to slog.Default().
+	Logger *slog.Logger
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// NewDataset checks cfg and makes a client. It sends nothing yet.
+func NewDataset(ctx context.Context, cfg warehouse.Config, o DatasetOptions) (*Dataset, error) {
+	if !cfg.Enabled() {
+		return nil, ErrNoDataset
+	}
+	names, err := cfg.Names()
+	if err != nil {
+		return nil, fmt.Errorf("bigquery: %w", err)
+	}
+	cfg = cfg.WithDefaults()
+	client, err := bq.NewClient(ctx, cfg.BillingProject, o.Client...)
+	if err != nil {
+		return nil, fmt.Errorf("bigquery: no client: run gcloud auth application-default login, name a file of credentials in GOOGLE_APPLICATION_CREDENTIALS, or run where a service account is attached: %w", brief(err))
+	}
+	d := &Dataset{cfg: cfg, names: names, client: client, log: o.Logger, now: o.Now}
+	if d.write = o.Write; d.write == nil {
+		d.write = o.Client
+	}
+	if d.log == nil {
+		d.log = slog.Default()
+	}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	surface := o.Surface
+	if surface == "" {
+		surface = "go"
+	}
+	d.labels = map[string]string{"sdk": "contextgraph", "sdk_version": version(), "sdk_surface": surface}
+	maps.Copy(d.labels, cfg.Labels)
+	return d, nil
+}
+
+// Close ends the client. Calls under way fail.
+func (d *Dataset) Close() error { return d.client.Close() }
+
+// Names returns the names of what the dataset holds.
+func (d *Dataset) Names() warehouse.Names { return d.names }
+
+// features of jobs, for the label sdk_feature. That of the graph is the one the Python
+// implementation uses, so that costs of both add up in one report.
+const (
+	featureInit  = "init"
+	featureGraph = "context-graph"
+)
+
+// job is one query job.
+type job struct {
+	// statement names a file of package warehouse, data is for its template; or sql is
+	// the text itself.
+	statement string
+	data      any
+	sql       string
+	params    []bq.QueryParameter
+	feature   string
+	// labels are set beside those of every job.
+	labels map[string]string
+}
+
+// param makes a named query parameter.
+func param(name string, value any) bq.QueryParameter {
+	return bq.QueryParameter{Name: name, Value: value}
+}
+
+// prepare makes the query of j, bounded in cost and labelled.
+func (d *Dataset) prepare(j job) (*bq.Query, error) {
+	text := j.sql
+	if text == "" {
+		var err error
+		if text, err = d.names.Statement(j.statement, j.data); err != nil {
+			return nil, err
+		}
+	}
+	q := d.client.Query(text)
+	q.Parameters = j.params
+	q.MaxBytesBilled = d.cfg.MaxBytesBilled
+	q.Labels = maps.Clone(d.labels)
+	q.Labels["sdk_feature"] = j.feature
+	maps.Copy(q.Labels, j.labels)
+	return q, nil
+}
+
+// start submits j.
+func (d *Dataset) start(ctx context.Context, j job) (*bq.Job, error) {
+	q, err := d.prepare(j)
+	if err != nil {
+		return nil, err
+	}
+	running, err := q.Run(ctx)
+	if err != nil {
+		return nil, d.explain(j.name(), d.limited(brief(err)))
+	}
+	return running, nil
+}
+
+// name says in errors which job it is.
+func (j job) name() string {
+	if j.statement != "" {
+		return j.statement
+	}
+	return j.feature
+}
+
+// finish submits j and waits until it is done. The job is not nil where it was submitted.
+func (d *Dataset) finish(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, error) {
+	running, err := d.start(ctx, j)
+	if err != nil {
+		return nil, nil, err
+	}
+	status, err := awaitJob(ctx, running)
+	if err != nil {
+		return running, nil, fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), d.limited(err))
+	}
+	return running, status, nil
+}
+
+// exec runs a statement that returns nothing of interest and gives its statistics.
+func (d *Dataset) exec(ctx context.Context, j job) (*bq.JobStatistics, error) {
+	_, status, err := d.finish(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	return status.Statistics, nil
+}
+
+// query runs a statement and hands its rows, each read into a new T, to yield.
+func query[T any](ctx context.Context, d *Dataset, j job, yield func(*T) error) error {
+	done, _, err := d.finish(ctx, j)
+	if err != nil {
+		return err
+	}
+	rows, err := done.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), brief(err))
+	}
+	for {
+		row := new(T)
+		switch err := rows.Next(row); {
+		case errors.Is(err, iterator.Done):
+			return nil
+		case err != nil:
+			return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), brief(err))
+		}
+		if err := yield(row); err != nil {
+			return err
+		}
+	}
+}
+
+// maxLabelValue is how long the value of a label may be.
+const maxLabelValue = 63
+
+// notLabel is what a label may not hold.
+var notLabel = regexp.MustCompile(`[^a-z0-9_-]+`)
+
+// version returns the version of this module as a label value.
+func version() string {
+	v := "devel"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		const module = "github.com/adk-contextgraph/contextgraph"
+		if info.Main.Path == module && info.Main.Version != "" {
+			v = info.Main.Version
+		}
+		for _, m := range info.Deps {
+			if m.Path == module {
+				v = m.Version
+			}
+		}
+	}
+	v = strings.Trim(notLabel.ReplaceAllString(strings.ToLower(v), "_"), "_")
+	return v[:min(len(v), maxLabelValue)]
+}

@@ -1,0 +1,273 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+	"google.golang.org/api/iterator"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// The statuses of extracted_rows.
+const (
+	rowOK          = "OK"
+	rowEmpty       = "EMPTY"
+	rowFailed      = "FAILED"
+	rowUnparseable = "UNPARSEABLE"
+)
+
+// What a report and the table say of a failure, at most.
+const (
+	maxReason  = 200
+	maxReasons = 20
+)
+
+// answerRow is a row of the table of answers.
+type answerRow struct {
+	AppName     string        `bigquery:"app_name"`
+	UserID      string        `bigquery:"user_id"`
+	SessionID   string        `bigquery:"session_id"`
+	EventID     string        `bigquery:"event_id"`
+	TraceID     bq.NullString `bigquery:"trace_id"`
+	SpanID      bq.NullString `bigquery:"span_id"`
+	SeenAt      time.Time     `bigquery:"seen_at"`
+	ArtifactURI bq.NullString `bigquery:"artifact_uri"`
+	Truncated   bq.NullBool   `bigquery:"truncated"`
+	Attempt     bq.NullInt64  `bigquery:"attempt"`
+	Pending     bq.NullInt64  `bigquery:"pending"`
+	Answer      bq.NullString `bigquery:"answer"`
+	Status      bq.NullString `bigquery:"status"`
+}
+
+func (r *answerRow) session() record.Session {
+	return record.Session{App: r.AppName, User: r.UserID, ID: r.SessionID}
+}
+
+// node returns the key of the step that the row belongs to.
+func (r *answerRow) node() string {
+	if r.SpanID.StringVal != "" {
+		return graphsync.TechNodeKey(r.session(), r.TraceID.StringVal, r.SpanID.StringVal)
+	}
+	row := record.Event{
+		AppName: r.AppName, UserID: r.UserID, SessionID: r.SessionID, EventID: r.EventID,
+		TraceID: r.TraceID.StringVal, Timestamp: r.SeenAt.UnixMicro(),
+	}
+	return graphsync.Build([]record.Event{row}, nil).Nodes()[0].Key
+}
+
+// extractedRow is a row of extracted_rows.
+type extractedRow struct {
+	AppName     string    `json:"app_name"`
+	UserID      string    `json:"user_id"`
+	SessionID   string    `json:"session_id"`
+	EventID     string    `json:"event_id"`
+	Extractor   string    `json:"extractor"`
+	Status      string    `json:"status"`
+	Error       string    `json:"error,omitempty"`
+	Entities    int       `json:"entities"`
+	Dropped     int       `json:"dropped"`
+	Truncated   bool      `json:"truncated"`
+	Attempt     int64     `json:"attempt"`
+	ProcessedAt time.Time `json:"processed_at"`
+}
+
+// findings is what was made of the answers of one extraction.
+type findings struct {
+	rows []extractedRow
+	// since is the time of the earliest row, before which none was read.
+	since time.Time
+	// entities are by session and key, traces the traces of their nodes.
+	entities map[record.Session]map[string]entity.Entity
+	traces   map[string]string
+}
+
+// use reads the answers and adds what is in them to the dataset, together with which
+// rows were read.
+func (x *extraction) use(ctx context.Context) error {
+	found := findings{entities: make(map[record.Session]map[string]entity.Entity), traces: make(map[string]string)}
+	waiting := 0
+	rows := x.table(x.answers.Name).Read(ctx)
+	for {
+		var row answerRow
+		err := rows.Next(&row)
+		if errors.Is(err, iterator.Done) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, brief(err))
+		}
+		waiting = max(waiting, int(row.Pending.Int64))
+		found.rows = append(found.rows, x.read(&row, &found))
+	}
+	x.report.Sent = len(found.rows)
+	x.report.Left = max(0, waiting-x.report.Sent)
+	if len(found.rows) == 0 {
+		return nil
+	}
+	return x.merge(ctx, &found)
+}
+
+// read adds the entities of one answer to found and returns what became of the row.
+func (x *extraction) read(row *answerRow, found *findings) extractedRow {
+	x.touched[row.session()] = true
+	if found.since.IsZero() || row.SeenAt.Before(found.since) {
+		found.since = row.SeenAt
+	}
+	if row.Truncated.Bool {
+		x.report.Truncated++
+	}
+	out := extractedRow{
+		AppName: row.AppName, UserID: row.UserID, SessionID: row.SessionID, EventID: row.EventID, Extractor: x.report.Extractor,
+		Truncated: row.Truncated.Bool, Attempt: max(row.Attempt.Int64, 1), ProcessedAt: x.now.UTC().Truncate(time.Microsecond),
+	}
+	// A status beside an answer is a warning, such as of an answer that was cut: the
+	// answer itself shows whether it is whole.
+	if !row.Answer.Valid {
+		x.report.Failed++
+		out.Status, out.Error = rowFailed, x.reason(cmp.Or(row.Status.StringVal, "neither an answer nor a status"))
+		return out
+	}
+	answer, err := warehouse.ReadAnswer(row.Answer.StringVal, x.cfg.Extract.EntityTypes)
+	if err != nil {
+		x.report.Unparseable++
+		out.Status, out.Error = rowUnparseable, x.reason(cmp.Or(row.Status.StringVal, err.Error()))
+		return out
+	}
+	x.report.Dropped += answer.Dropped
+	out.Entities, out.Dropped = len(answer.Entities), answer.Dropped
+	if out.Entities == 0 {
+		x.report.Empty++
+		out.Status = rowEmpty
+		return out
+	}
+	x.report.OK++
+	out.Status = rowOK
+	node := row.node()
+	found.traces[node] = row.TraceID.StringVal
+	for _, e := range answer.Entities {
+		e.EventID, e.TechNode, e.SpanID, e.SeenAt = row.EventID, node, row.SpanID.StringVal, row.SeenAt
+		// A document whose name cannot be shown is not worth the entity.
+		e.ArtifactURI = row.ArtifactURI.StringVal
+		if e.Validate() != nil {
+			e.ArtifactURI = ""
+		}
+		found.add(row.session(), e)
+	}
+	return out
+}
+
+// reason counts why a row gave nothing and returns it at the length at which it is kept.
+func (x *extraction) reason(s string) string {
+	s = clip.Text(s, maxReason)
+	counted := s
+	if _, known := x.report.Reasons[s]; !known && len(x.report.Reasons) >= maxReasons {
+		counted = "other"
+	}
+	x.report.Reasons[counted]++
+	return s
+}
+
+// add merges an entity into those of the same step, type and value: the first row
+// stands for it, with the greatest confidence.
+func (f *findings) add(s record.Session, e entity.Entity) {
+	if f.entities[s] == nil {
+		f.entities[s] = make(map[string]entity.Entity)
+	}
+	key := warehouse.BizKey(e.TechNode, e.Type, e.Value)
+	if other, known := f.entities[s][key]; known {
+		if other.SeenAt.Before(e.SeenAt) || other.SeenAt.Equal(e.SeenAt) && other.EventID < e.EventID {
+			e, other = other, e
+		}
+		e.Confidence = max(e.Confidence, other.Confidence)
+		e.ArtifactURI = cmp.Or(e.ArtifactURI, other.ArtifactURI)
+	}
+	f.entities[s][key] = e
+}
+
+// merge brings the findings to the dataset, all of them or none.
+func (x *extraction) merge(ctx context.Context, found *findings) error {
+	var entities []warehouse.BizNodeRow
+	var links []warehouse.CrossLinkRow
+	var sessions []string
+	var from, to time.Time
+	for _, s := range slices.SortedFunc(maps.Keys(found.entities), bySession) {
+		sessions = append(sessions, s.ID)
+		byKey := found.entities[s]
+		var es []entity.Entity
+		for _, key := range slices.Sorted(maps.Keys(byKey)) {
+			e := byKey[key]
+			es = append(es, e)
+			x.report.Entities[e.Type]++
+			if from.IsZero() || e.SeenAt.Before(from) {
+				from = e.SeenAt
+			}
+			if e.SeenAt.After(to) {
+				to = e.SeenAt
+			}
+		}
+		rows, seen, err := warehouse.ModelRows(s, es, found.traces, x.now)
+		if err != nil {
+			return fmt.Errorf("bigquery: extract: %w", err)
+		}
+		entities, links = append(entities, rows...), append(links, seen...)
+	}
+	statement := x.statement
+	defer func() { x.drop(ctx, statement.Entities, statement.Links, statement.Rows) }()
+	prefix := "staging_" + rand.Text() + "_"
+	statement.Rows = prefix + "rows"
+	if err := stageRows(ctx, x, statement.Rows, warehouse.ExtractedRows, found.rows); err != nil {
+		return err
+	}
+	if len(entities) > 0 {
+		statement.Entities, statement.Links = prefix+"entities", prefix+"links"
+		if err := stageRows(ctx, x, statement.Entities, warehouse.BizNodes, entities); err != nil {
+			return err
+		}
+		if err := stageRows(ctx, x, statement.Links, warehouse.CrossLinks, links); err != nil {
+			return err
+		}
+	} else {
+		sessions, from, to = []string{}, x.now, x.now // parameters have no NULL
+	}
+	j := job{
+		statement: "extract_merge", data: statement, feature: featureExtract,
+		params: []bq.QueryParameter{param("sessions", sessions), param("from", from.Add(-matchMargin)), param("to", to.Add(matchMargin)), param("since", found.since)},
+	}
+	return x.retry.do(ctx, func() error { return x.run(ctx, j) })
+}
+
+// stageRows writes rows to a new table with the columns of another one.
+func stageRows[T any](ctx context.Context, x *extraction, name, like string, rows []T) error {
+	text, err := lines(rows)
+	if err != nil {
+		return fmt.Errorf("bigquery: extract: %s: %w", like, err)
+	}
+	for _, t := range warehouse.GraphTables() {
+		if t.Name == like {
+			err = x.fill(ctx, x.table(name), content{name: name, table: t, rows: text}, x.retry)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("bigquery: extract: %w", err)
+	}
+	return nil
+}
+
+func bySession(a, b record.Session) int {
+	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.User, b.User), cmp.Compare(a.ID, b.ID))
+}

@@ -1,0 +1,54 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	bq "cloud.google.com/go/bigquery"
+	"google.golang.org/api/iterator"
+
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+)
+
+// create makes a table that BigQuery deletes by itself when nobody else does.
+func (x *extraction) create(ctx context.Context, t warehouse.Table) error {
+	err := x.table(t.Name).Create(ctx, &bq.TableMetadata{
+		Description: t.Description, Schema: schemaOf(t.Columns),
+		ExpirationTime: x.now.Add(extractTableAge), Labels: x.jobLabels(),
+	})
+	if err != nil {
+		return fmt.Errorf("bigquery: extract: create table %s: %w", t.Name, brief(err))
+	}
+	return nil
+}
+
+// drop deletes tables, also when ctx has ended. One that stays is deleted by BigQuery
+// when its time is over.
+func (x *extraction) drop(ctx context.Context, names ...string) {
+	ctx, cancel := lastCall(ctx, dropTimeout, lastDropTimeout)
+	defer cancel()
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		if err := x.table(name).Delete(ctx); err != nil && !hasStatus(err, http.StatusNotFound) {
+			x.log.WarnContext(ctx, "contextgraph: a table of an extraction could not be dropped; it expires within three days", "table", name, "error", brief(err))
+		}
+	}
+}
+
+// count returns the number of rows of a table.
+func (x *extraction) count(ctx context.Context, name string) (uint64, error) {
+	rows := x.table(name).Read(ctx)
+	rows.PageInfo().MaxSize = 1
+	var row []bq.Value
+	if err := rows.Next(&row); err != nil && !errors.Is(err, iterator.Done) {
+		return 0, fmt.Errorf("bigquery: extract: read table %s: %w", name, brief(err))
+	}
+	return rows.TotalRows, nil
+}

@@ -1,0 +1,268 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+)
+
+// raceAttempts bounds how often an object is read again because somebody else changed it
+// between reading and writing. Each attempt fails only where another one succeeded.
+const raceAttempts = 5
+
+// ensure creates the table or view unless it exists, and hands it to upgrade when it
+// does. An object that appears in between (409) or changes (412: the ETag is another one)
+// is read again.
+func (in *initialization) ensure(ctx context.Context, name string, o *InitObject, create *bq.TableMetadata, upgrade func(*bq.TableMetadata) (*bq.TableMetadataToUpdate, error)) error {
+	t := in.d.table(name)
+	var err error
+	for range raceAttempts {
+		var md *bq.TableMetadata
+		md, err = t.Metadata(ctx)
+		if hasStatus(err, 404) && create != nil {
+			if err = t.Create(ctx, create); err == nil {
+				o.Outcome = Created
+				return nil
+			}
+			if hasStatus(err, 409) {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		update, problem := upgrade(md)
+		if problem != nil || update == nil {
+			return problem
+		}
+		if _, err = t.Update(ctx, *update, md.ETag); err == nil {
+			if o.Outcome == Unchanged {
+				o.Outcome = Upgraded
+			}
+			return nil
+		}
+		if !hasStatus(err, 412) {
+			return err
+		}
+	}
+	return fmt.Errorf("it was changed by others %d times in a row: %w", raceAttempts, err)
+}
+
+// ensureTable creates or upgrades a table. Columns are added by a statement, which
+// touches nothing else and does nothing where another process was faster. A field of a
+// STRUCT can only be added by writing the whole schema, so that is done where a field is
+// missing and not else: what this version of the client does not know of a column is lost
+// then.
+func (in *initialization) ensureTable(ctx context.Context, t warehouse.Table, o *InitObject) error {
+	create := &bq.TableMetadata{
+		Schema:           schemaOf(t.Columns),
+		Description:      t.Description,
+		TimePartitioning: &bq.TimePartitioning{Type: bq.DayPartitioningType, Field: t.PartitionBy},
+		Clustering:       &bq.Clustering{Fields: t.ClusterBy},
+		Labels:           t.Labels,
+	}
+	var found *bq.TableMetadata
+	var missing merged
+	read := func(md *bq.TableMetadata) (err error) {
+		if md.Type != "" && md.Type != bq.RegularTable {
+			return &ConflictError{
+				Object: t.Name, Found: "a " + string(md.Type), Want: "a TABLE",
+				Remedy: "drop or rename it, or use another dataset",
+			}
+		}
+		found = md
+		missing, err = mergeSchema(md.Schema, t)
+		return err
+	}
+	err := in.ensure(ctx, t.Name, o, create, func(md *bq.TableMetadata) (*bq.TableMetadataToUpdate, error) {
+		return nil, read(md)
+	})
+	if err != nil || o.Outcome == Created {
+		return err
+	}
+	if o.Added = missing.added; len(o.Added) > 0 {
+		if err := in.addColumns(ctx, t.Name, missing.columns); err != nil {
+			return err
+		}
+		o.Outcome = Upgraded
+		err := in.ensure(ctx, t.Name, o, nil, func(md *bq.TableMetadata) (*bq.TableMetadataToUpdate, error) {
+			if err := read(md); err != nil || len(missing.added) == 0 {
+				return nil, err
+			}
+			return &bq.TableMetadataToUpdate{Schema: missing.schema}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	in.noteLayout(t, found)
+	return nil
+}
+
+// addColumns adds columns to a table by a statement.
+func (in *initialization) addColumns(ctx context.Context, table string, columns []warehouse.Column) error {
+	if len(columns) == 0 {
+		return nil
+	}
+	text, err := in.d.names.AddColumns(table, columns)
+	if err != nil {
+		return err
+	}
+	_, err = in.d.exec(ctx, job{sql: text, feature: featureInit})
+	return err
+}
+
+// noteLayout says what nobody can change about a table that exists.
+func (in *initialization) noteLayout(t warehouse.Table, md *bq.TableMetadata) {
+	p := md.TimePartitioning
+	if p == nil || p.Field != t.PartitionBy || p.Type != "" && p.Type != bq.DayPartitioningType {
+		in.note("table %s is not partitioned by the day of %s, so a query reads and pays for all of it; partitions cannot be added: copy the rows to a table that has them", t.Name, t.PartitionBy)
+	}
+	if md.Clustering == nil || !slices.Equal(md.Clustering.Fields, t.ClusterBy) {
+		in.note("table %s is not clustered by %v, so queries for one of them read more than they need", t.Name, t.ClusterBy)
+	}
+}
+
+// ensureView creates a view, or replaces its query when the label says that it is another
+// one. Views are compared by label because BigQuery may write a query in its own way.
+func (in *initialization) ensureView(ctx context.Context, v warehouse.View, o *InitObject) error {
+	create := &bq.TableMetadata{
+		ViewQuery:   v.Query,
+		Description: v.Description,
+		Labels:      map[string]string{warehouse.DigestLabel: v.Digest()},
+	}
+	foreign := false
+	err := in.ensure(ctx, v.Name, o, create, func(md *bq.TableMetadata) (*bq.TableMetadataToUpdate, error) {
+		if md.Type != bq.ViewTable {
+			return nil, &ConflictError{
+				Object: v.Name, Found: "a " + string(md.Type), Want: "a VIEW",
+				Remedy: "drop or rename it, or give the views another prefix (bigquery.view_prefix)",
+			}
+		}
+		was := md.Labels[warehouse.DigestLabel]
+		if was == v.Digest() {
+			return nil, nil
+		}
+		foreign = was == ""
+		update := &bq.TableMetadataToUpdate{ViewQuery: v.Query, UseLegacySQL: false, Description: v.Description}
+		update.SetLabel(warehouse.DigestLabel, v.Digest())
+		return update, nil
+	})
+	if err == nil && foreign {
+		in.note("view %s was made by somebody else and now has the query of contextgraph; two programs that make views of one name undo each other: give one of them another view_prefix", v.Name)
+	}
+	return err
+}
+
+// ensureGraph makes the property graph where its tables are there. There is no request
+// that shows a graph, so the label of the table of events says which one was made, and a
+// statement that does nothing where there is one looks whether it still is.
+func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool) {
+	d := in.d
+	if !in.want.graph {
+		return
+	}
+	for _, t := range []string{
+		warehouse.TechNodes, warehouse.BizNodes, warehouse.CausedEdges, warehouse.CrossLinks, warehouse.WorldChangeChecks,
+	} {
+		if !made[t] {
+			in.skip(warehouse.KindGraph, d.names.Graph())
+			return
+		}
+	}
+	o := InitObject{Kind: warehouse.KindGraph, Name: d.names.Graph(), Outcome: Unchanged}
+	err := in.graph(ctx, &o)
+	switch {
+	case err == nil:
+	case graphUnsupported(err) && d.cfg.Graph.Queries == warehouse.QueriesAuto:
+		o.Outcome = Skipped
+		delete(in.want.labels, warehouse.GraphLabel)
+		in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
+	default:
+		o.Outcome, o.Err = Failed, d.explain("graph "+o.Name, err)
+		if graphUnsupported(err) {
+			o.Err = fmt.Errorf("%w (use on-demand pricing or a reservation of an edition with graphs, or set bigquery.graph.queries to auto or recursive)", o.Err)
+		}
+		in.errs = append(in.errs, o.Err)
+	}
+	in.add(o)
+}
+
+func (in *initialization) graph(ctx context.Context, o *InitObject) error {
+	d := in.d
+	md, err := d.table(d.names.Events()).Metadata(ctx)
+	if err != nil {
+		return err
+	}
+	same := md.Labels[warehouse.GraphLabel] == in.want.labels[warehouse.GraphLabel]
+	text, err := d.names.CreateGraph(!same)
+	if err != nil {
+		return err
+	}
+	stats, err := d.exec(ctx, job{sql: text, feature: featureInit})
+	if err != nil {
+		return err
+	}
+	o.Outcome = Created
+	if q, ok := stats.Details.(*bq.QueryStatistics); ok {
+		switch q.DDLOperationPerformed {
+		case "SKIP":
+			o.Outcome = Unchanged
+		case "REPLACE":
+			o.Outcome = Upgraded
+		}
+	}
+	return nil
+}
+
+// writeLabels says in the labels of the table of events that the dataset is up to date.
+func (in *initialization) writeLabels(ctx context.Context) error {
+	d := in.d
+	o := InitObject{Kind: warehouse.KindLabels, Name: d.names.Events(), Outcome: Unchanged}
+	err := in.ensure(ctx, d.names.Events(), &o, nil, func(md *bq.TableMetadata) (*bq.TableMetadataToUpdate, error) {
+		if newerVersion(md.Labels) > 0 {
+			return nil, nil // upgraded in the meantime
+		}
+		update, changed := &bq.TableMetadataToUpdate{}, false
+		set := func(key, value string) {
+			update.SetLabel(key, value)
+			changed = changed || md.Labels[key] != value
+		}
+		for k, v := range in.want.labels {
+			set(k, v)
+		}
+		for k, v := range in.want.tables[0].Labels {
+			if atLeast(md.Labels[k], v) {
+				v = md.Labels[k]
+			}
+			set(k, v)
+		}
+		if _, ok := in.want.labels[warehouse.GraphLabel]; !ok && md.Labels[warehouse.GraphLabel] != "" {
+			update.DeleteLabel(warehouse.GraphLabel)
+			changed = true
+		}
+		if !changed {
+			return nil, nil
+		}
+		return update, nil
+	})
+	if err != nil {
+		return d.explain("labels of "+d.names.Events(), err)
+	}
+	return nil
+}
+
+// atLeast reports whether the version that is there is no older than the wanted one.
+func atLeast(have, want string) bool {
+	h, err := strconv.Atoi(have)
+	w, werr := strconv.Atoi(want)
+	return err == nil && werr == nil && h >= w
+}

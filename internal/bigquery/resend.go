@@ -1,0 +1,345 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// ResendOptions says which dead letters [Dataset.Resend] sends again. The zero value is
+// all of them.
+type ResendOptions struct {
+	// EventIDs are the rows to send. None stands for every row with a dead letter.
+	EventIDs []string
+	// Refused is called for each row that was refused again, with the words of the
+	// server this time, from the goroutine of Resend. May be nil.
+	Refused func(journal.DeadLetter)
+}
+
+// ResendReport says what became of the rows of dead letters.
+type ResendReport struct {
+	// Acknowledged is how many rows the dataset has now; their letters are discarded.
+	Acknowledged int
+	// Refused is how many it refused again; their letters stay in the journal, with the
+	// words of the server this time.
+	Refused int
+	// Bytes is the encoded size of the rows that were acknowledged.
+	Bytes int64
+	// Missing are the EventIDs that no dead letter of the dataset has, sorted. It is nil
+	// when Resend ended early.
+	Missing []string
+}
+
+// Bounds of Resend.
+const (
+	// resendRows and resendBytes bound what is read from the journal at a time, and with
+	// it what a request and the memory hold. A larger row is read alone.
+	resendRows  = 256
+	resendBytes = 1 << 20
+	// resendAttempts is how often in succession a request may fail for reasons that pass.
+	resendAttempts = 5
+	// firstResendWait and longestResendWait bound the pauses between them.
+	firstResendWait   = 100 * time.Millisecond
+	longestResendWait = 10 * time.Second
+	// settleTime bounds how long the journal may take to discard the letters of rows that
+	// are acknowledged, and to store those of others. That happens after the end of the
+	// context too: the rows would be sent twice otherwise.
+	settleTime = 10 * time.Second
+)
+
+// Resend sends the rows of dead letters in j to the table of events again, in the order
+// of their numbers and on a stream of its own: those that had a letter for this dataset
+// when it was called. The letters of rows that are acknowledged are discarded. A row that
+// is refused again keeps its letter, and the rows beside it go on.
+//
+// It needs no lease, so it may run while a program streams the journal, in this process
+// or another. Two Resends at a time may send a row twice; its event id tells the copies.
+//
+// What may pass, such as a connection that breaks, is tried again for some seconds. It
+// returns early with the report so far when that does not pass, when the dataset takes no
+// rows until somebody does what the error says (a [replicate.Error] of class
+// [replicate.ClassPermanent]), or when ctx ends. Letters of rows that are not
+// acknowledged stay.
+func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOptions) (ResendReport, error) {
+	r := &resend{
+		target: d.Target(), timeout: d.cfg.Stream.AckTimeout, now: d.now,
+		outbox: j.Outbox(d.names.Destination()), refused: o.Refused,
+	}
+	defer r.disconnect()
+	if len(o.EventIDs) > 0 {
+		r.wanted = make(map[string]bool, len(o.EventIDs))
+		for _, id := range o.EventIDs {
+			r.wanted[id] = true
+		}
+	}
+	// Letters that are added from now on are not waited for.
+	through, err := j.LastSeq(ctx)
+	if err == nil {
+		err = r.all(ctx, through)
+	}
+	if err != nil {
+		return r.report, fmt.Errorf("bigquery: resend: %w", err)
+	}
+	for id := range r.wanted {
+		r.report.Missing = append(r.report.Missing, id)
+	}
+	slices.Sort(r.report.Missing)
+	return r.report, nil
+}
+
+// resend is one call of Resend.
+type resend struct {
+	target  replicate.Target
+	timeout time.Duration
+	now     func() time.Time
+	outbox  *journal.Outbox
+	refused func(journal.DeadLetter)
+	wanted  map[string]bool // those that were not found yet; nil: every row
+
+	stream   replicate.Stream // nil when none is open
+	attempts int              // that failed in succession
+	upgraded bool
+	again    []journal.DeadLetter // refused, and not stored yet
+	report   ResendReport
+}
+
+// message is one row to send.
+type message struct {
+	event *record.Event
+	bytes []byte
+}
+
+// all sends the rows up to the number through, as far as they are wanted.
+func (r *resend) all(ctx context.Context, through int64) error {
+	for after := int64(0); after < through && (r.wanted == nil || len(r.wanted) > 0); {
+		events, err := r.outbox.DeadRows(ctx, after, resendRows, resendBytes)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		after = events[len(events)-1].Seq
+		var batch []message
+		for i := range events {
+			e := &events[i]
+			if e.Seq > through || !r.take(e.EventID) {
+				continue
+			}
+			if m, ok := r.encode(e); ok {
+				batch = append(batch, m)
+			}
+		}
+		err = r.send(ctx, batch)
+		if err = errors.Join(err, r.reword(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reword stores what the server said this time.
+func (r *resend) reword(ctx context.Context) error {
+	if len(r.again) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	err := r.outbox.Reword(ctx, r.again)
+	r.again = nil
+	return err
+}
+
+// take reports whether the row is wanted, and notes that it was found.
+func (r *resend) take(id string) bool {
+	if r.wanted == nil {
+		return true
+	}
+	found := r.wanted[id]
+	delete(r.wanted, id)
+	return found
+}
+
+// encode returns the message of e, and false when it cannot be sent.
+func (r *resend) encode(e *record.Event) (m message, ok bool) {
+	b, err := encode(e)
+	switch {
+	case err != nil:
+		r.refuse(e, 0, replicate.RowError{Message: err.Error()})
+	case len(b) > replicate.MaxRequestBytes:
+		r.refuse(e, len(b), replicate.RowError{Code: replicate.ClassTooLarge.String(), Message: fmt.Sprintf(
+			"the row has %d bytes and was not sent: a request may hold at most %d", len(b), replicate.MaxRequestBytes)})
+	default:
+		return message{event: e, bytes: b}, true
+	}
+	return message{}, false
+}
+
+// encode makes an error of a panic of the encoder: a row that it panics at is a dead
+// letter for that, and must not end the others.
+func encode(e *record.Event) (b []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the row cannot be encoded and was not sent: %v", p)
+		}
+	}()
+	return wire.Append(make([]byte, 0, wire.Size(e)), e), nil
+}
+
+// refuse counts a row that stays a dead letter.
+func (r *resend) refuse(e *record.Event, size int, words replicate.RowError) {
+	r.report.Refused++
+	l := journal.DeadLetter{
+		Seq: e.Seq, EventID: e.EventID, Session: e.Session(), EventType: e.EventType, Bytes: size,
+		Code: cmp.Or(words.Code, replicate.ClassRows.String()), Reason: cmp.Or(words.Message, words.Code, "refused without a reason"), At: r.now(),
+	}
+	r.again = append(r.again, l)
+	if r.refused != nil {
+		r.refused(l)
+	}
+}
+
+// send sends a batch and settles every row of it: one that is refused as a whole in
+// halves, until those that are at fault are alone.
+func (r *resend) send(ctx context.Context, batch []message) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	err := r.request(ctx, batch)
+	if err == nil {
+		return r.acknowledged(ctx, batch)
+	}
+	e, ok := errors.AsType[*replicate.Error](err)
+	if !ok || e.Class != replicate.ClassRows && e.Class != replicate.ClassTooLarge {
+		return err
+	}
+	words := make(map[int]replicate.RowError, len(e.Rows))
+	for _, row := range e.Rows {
+		if row.Index >= 0 && row.Index < len(batch) {
+			words[row.Index] = row
+		}
+	}
+	if len(words) == 0 && len(batch) > 1 {
+		half := len(batch) / 2
+		if err := r.send(ctx, batch[:half]); err != nil {
+			return err
+		}
+		return r.send(ctx, batch[half:])
+	}
+	if len(words) == 0 {
+		words[0] = replicate.RowError{Code: e.Class.String(), Message: err.Error()}
+	}
+	var rest []message
+	for i, m := range batch {
+		if w, bad := words[i]; bad {
+			r.refuse(m.event, len(m.bytes), w)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return r.send(ctx, rest)
+}
+
+// acknowledged discards the letters of rows that the dataset has.
+func (r *resend) acknowledged(ctx context.Context, batch []message) error {
+	ids := make([]string, len(batch))
+	for i, m := range batch {
+		ids[i] = m.event.EventID
+		r.report.Bytes += int64(len(m.bytes))
+	}
+	r.report.Acknowledged += len(batch)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if _, err := r.outbox.Discard(ctx, ids); err != nil {
+		return fmt.Errorf("%d rows were acknowledged and will be sent again: %w", len(batch), err)
+	}
+	return nil
+}
+
+// request sends one request, again while it fails for reasons that may pass, and returns
+// nil when it is acknowledged.
+func (r *resend) request(ctx context.Context, batch []message) error {
+	rows := make([][]byte, len(batch))
+	for i, m := range batch {
+		rows[i] = m.bytes
+	}
+	for {
+		err := r.attempt(ctx, rows)
+		if cause := context.Cause(ctx); cause != nil && err != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w: %w", cause, err)
+		}
+		class := replicate.ClassAmbiguous
+		if e, ok := errors.AsType[*replicate.Error](err); ok {
+			class = e.Class
+		}
+		switch {
+		case err == nil, class == replicate.ClassRows, class == replicate.ClassTooLarge:
+			r.attempts = 0
+			return err
+		case class == replicate.ClassPermanent, ctx.Err() != nil:
+			return err
+		}
+		r.disconnect()
+		if class == replicate.ClassSchema && !r.upgraded {
+			r.upgraded = true
+			if err := r.target.Upgrade(ctx); err != nil {
+				return err
+			}
+		}
+		if r.attempts++; r.attempts >= resendAttempts {
+			return fmt.Errorf("%d attempts failed: %w", r.attempts, err)
+		}
+		if stop := sleep(ctx, r.pause(class)); stop != nil {
+			return fmt.Errorf("%w: %w", stop, err)
+		}
+	}
+}
+
+// pause returns how long to wait after a failure. A quota, and a table that was made or
+// changed a moment ago, take longer than a connection.
+func (r *resend) pause(c replicate.Class) time.Duration {
+	first := firstResendWait
+	switch c {
+	case replicate.ClassExhausted, replicate.ClassNotFound, replicate.ClassSchema:
+		first *= 10
+	}
+	return min(first<<(r.attempts-1), longestResendWait)
+}
+
+// attempt sends one request and waits for the answer.
+func (r *resend) attempt(ctx context.Context, rows [][]byte) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("the stream has answered nothing for %v", r.timeout))
+	defer cancel()
+	if r.stream == nil {
+		s, err := r.target.Open(ctx)
+		if err != nil {
+			return err
+		}
+		r.stream = s
+	}
+	pending, err := r.stream.Append(ctx, rows)
+	if err != nil {
+		return err
+	}
+	if err = pending.Wait(ctx); err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// disconnect ends the stream. What it answers to that concerns nobody: every request was
+// answered, or is sent again on another one.
+func (r *resend) disconnect() {
+	if r.stream != nil {
+		_ = r.stream.Close()
+		r.stream = nil
+	}
+}

@@ -1,0 +1,241 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// DefaultSince is how far back a [Dataset.Source] looks.
+const DefaultSince = 30 * 24 * time.Hour
+
+const (
+	// featureInspect is the label of the jobs of people who look.
+	featureInspect = "inspect"
+	// sourceChunk is how many sessions are looked through at a time for those that a query selects.
+	sourceChunk = 100
+	// maxModelEntities bounds what models found in one session.
+	maxModelEntities = 100_000
+)
+
+// SourceOptions are those of [Dataset.Source].
+type SourceOptions struct {
+	// Extractor finds entities in the rows by its rules. Without one there are those that
+	// tools declared and models found.
+	Extractor *graphsync.Extractor
+	// Since is how far back sessions are looked for: only rows of this time are read, but for
+	// a session that has a graph, which is read whole. Default [DefaultSince].
+	Since time.Duration
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+// Source returns the sessions of the dataset as the journal's are: the same code makes the same
+// of the same rows. There is no ledger in a dataset, so what it says of an approval is what the
+// rows say: that a person resolved one that was in doubt is not among it. Each call is one or two
+// queries over the days it looks at, which are billed.
+func (d *Dataset) Source(o SourceOptions) inspect.Source {
+	if o.Since <= 0 {
+		o.Since = DefaultSince
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &source{d: d, SourceOptions: o}
+}
+
+type source struct {
+	SourceOptions
+	d *Dataset
+}
+
+func (s *source) Name() string { return "dataset " + s.d.names.Project() + "." + s.d.names.Dataset() }
+
+// window returns the time whose rows are read. Clocks of hosts differ.
+func (s *source) window() (from, to time.Time) {
+	now := s.Now().UTC()
+	return now.Add(-s.Since), now.Add(time.Hour)
+}
+
+func (s *source) Find(ctx context.Context, key record.Session) ([]record.Session, error) {
+	if key.ID == "" {
+		return nil, nil // an empty id would select all
+	}
+	from, to := s.window()
+	found, err := s.d.FindSessions(ctx, key, from, to)
+	var out []record.Session
+	for _, f := range found {
+		out = append(out, f.Session)
+	}
+	return out, err
+}
+
+func (s *source) Record(ctx context.Context, key record.Session) (inspect.Record, error) {
+	from, to := s.window()
+	start, err := s.d.GraphStart(ctx, key)
+	if err != nil {
+		return inspect.Record{}, err
+	}
+	if !start.IsZero() && start.Before(from) {
+		from = start
+	}
+	rows, err := s.d.ReadSession(ctx, key, from, to)
+	if err != nil {
+		return inspect.Record{}, err
+	}
+	if len(rows) == 0 {
+		return inspect.Record{}, fmt.Errorf("session %q of user %q in application %q within %v: %w", key.ID, key.User, key.App, s.Since, inspect.ErrNotFound)
+	}
+	found := s.Extractor.Extract(rows)
+	models, err := s.d.ModelEntities(ctx, Scope{Session: key, Limit: maxModelEntities})
+	if err != nil {
+		return inspect.Record{}, err
+	}
+	return inspect.Record{Session: key, Rows: rows, Entities: append(found.Entities, models...), Gaps: inspect.Gaps(rows)}, nil
+}
+
+// sourcePlace is a place in the list: behind this session, whose last row is of Last, in
+// microseconds.
+type sourcePlace struct {
+	Last    int64          `json:"t"`
+	Session record.Session `json:"s"`
+}
+
+// lastOfAll is behind no session.
+const lastOfAll = 253402300799_000000 // the end of the year 9999, the latest that BigQuery knows
+
+func (s *source) Sessions(ctx context.Context, q inspect.Query) (inspect.Page, error) {
+	place := sourcePlace{Last: lastOfAll}
+	if err := q.Check(); err != nil {
+		return inspect.Page{}, err
+	}
+	if err := inspect.ReadCursor(q.After, &place); err != nil {
+		return inspect.Page{}, err
+	}
+	selects := q.Search != "" || len(q.Status) > 0
+	page := inspect.Page{Sessions: []inspect.Summary{}}
+	for {
+		size := q.Limit + 1 - len(page.Sessions)
+		if selects {
+			size = max(size, sourceChunk)
+		}
+		keys, err := s.list(ctx, q, place, size)
+		if err != nil {
+			return inspect.Page{}, err
+		}
+		lines, err := s.lines(ctx, q, keys)
+		if err != nil {
+			return inspect.Page{}, err
+		}
+		for _, k := range keys {
+			line, ok := lines[k.Session]
+			if ok {
+				if len(page.Sessions) == q.Limit {
+					page.Next, err = inspect.Cursor(place)
+					return page, err
+				}
+				page.Sessions = append(page.Sessions, line)
+			}
+			place = sourcePlace{Last: k.Last.UnixMicro(), Session: k.Session}
+		}
+		if len(keys) < size {
+			return page, nil
+		}
+	}
+}
+
+// list returns the keys of sessions behind a place.
+func (s *source) list(ctx context.Context, q inspect.Query, place sourcePlace, limit int) ([]FoundSession, error) {
+	from, to := s.window()
+	if q.From.After(from) {
+		from = q.From
+	}
+	endsFrom, endsBefore := q.From, q.To
+	if endsBefore.IsZero() {
+		endsBefore = time.UnixMicro(lastOfAll)
+	}
+	if endsFrom.IsZero() {
+		endsFrom = from
+	}
+	var found []FoundSession
+	err := query(ctx, s.d, job{
+		statement: "list_sessions", feature: featureInspect,
+		params: []bq.QueryParameter{
+			param("app", q.App), param("user", q.User), param("session", ""), param("from", from.UTC()), param("to", to.UTC()),
+			param("ends_from", endsFrom.UTC()), param("ends_before", endsBefore.UTC()), param("last", time.UnixMicro(place.Last).UTC()),
+			param("after_app", place.Session.App), param("after_user", place.Session.User), param("after_session", place.Session.ID),
+			param("limit", int64(limit)),
+		},
+	}, func(r *struct {
+		App     string    `bigquery:"app"`
+		User    string    `bigquery:"user"`
+		Session string    `bigquery:"session"`
+		First   time.Time `bigquery:"first"`
+		Last    time.Time `bigquery:"last"`
+	}) error {
+		found = append(found, FoundSession{
+			Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(),
+		})
+		return nil
+	})
+	return found, err
+}
+
+// listRow is a row of list_rows.
+type listRow struct {
+	App     string `bigquery:"app"`
+	User    string `bigquery:"user"`
+	Session string `bigquery:"session"`
+	eventRow
+}
+
+// lines returns the lines of those of the sessions that the query selects.
+func (s *source) lines(ctx context.Context, q inspect.Query, keys []FoundSession) (map[record.Session]inspect.Summary, error) {
+	lines := make(map[record.Session]inspect.Summary, len(keys))
+	if len(keys) == 0 {
+		return lines, nil
+	}
+	var ids []string
+	from, to := keys[0].First, keys[0].Last
+	if start, _ := s.window(); q.From.After(start) {
+		from = start // q bounds the end of a session; where it began is not among the keys then
+	}
+	for _, k := range keys {
+		ids = append(ids, k.Session.ID)
+		from, to = slices.MinFunc([]time.Time{from, k.First}, time.Time.Compare), slices.MaxFunc([]time.Time{to, k.Last}, time.Time.Compare)
+	}
+	slices.Sort(ids)
+	of := make(map[record.Session][]record.Event)
+	err := query(ctx, s.d, job{
+		statement: "list_rows", feature: featureInspect,
+		params: []bq.QueryParameter{param("sessions", slices.Compact(ids)), param("from", from), param("to", to)},
+	}, func(r *listRow) error {
+		key := record.Session{App: r.App, User: r.User, ID: r.Session}
+		e, err := r.event(key)
+		if err != nil {
+			return fmt.Errorf("bigquery: list sessions: row %s: %w", r.EventID.StringVal, err)
+		}
+		of[key] = append(of[key], e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for key, rows := range of {
+		inspect.Order(rows)
+		if line := inspect.Summarize(key, rows, s.Now()); q.Selects(&line) {
+			lines[key] = line
+		}
+	}
+	return lines, nil
+}

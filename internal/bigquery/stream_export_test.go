@@ -1,0 +1,22 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/replicate"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+)
+
+// SetUpgrade replaces what a Target does to upgrade its table.
+func SetUpgrade(t replicate.Target, upgrade func(context.Context) error) {
+	t.(*target).upgrade = upgrade
+}
+
+// WithPauses is With that waits for the table, and when it has stopped, as long as this.
+func WithPauses(o DatasetOptions, table, recheck time.Duration) warehouse.Opener {
+	return with(o, pauses{table, recheck})
+}

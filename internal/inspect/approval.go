@@ -1,0 +1,164 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Approval is one request to a human and all that came of it.
+type Approval struct {
+	// ID is that of the approval in the ledger; empty in rows that another recorder wrote.
+	ID             string         `json:"id"`
+	Session        record.Session `json:"session"`
+	ConfirmationID string         `json:"confirmation_id"`
+	// Kind is "confirmation", "input" or "credential".
+	Kind   string `json:"kind"`
+	CallID string `json:"call_id"`
+	// Tool is what would run; Agent is who asked.
+	Tool  string `json:"tool"`
+	Agent string `json:"agent"`
+	// Span is the key of the span of the request.
+	Span   string `json:"span"`
+	Status Status `json:"status"`
+	// Explanation says in a sentence or two what the status means and what can be done.
+	Explanation string `json:"explanation"`
+	// State is the state in the ledger (safety.ApprovalState); empty where only rows are known.
+	State string `json:"state,omitempty"`
+	// Enforced is false where the confirmation was only observed: the call ran whatever
+	// the verdict.
+	Enforced      bool            `json:"enforced"`
+	Hint          string          `json:"hint,omitempty"`
+	Args          json.RawMessage `json:"args,omitempty"`
+	ArgsDigest    string          `json:"args_digest,omitempty"`
+	Fingerprint   string          `json:"fingerprint,omitempty"`
+	PolicyVersion string          `json:"policy_version,omitempty"`
+	// Replaces is the id of an earlier request for the same call, which ended by drift and
+	// which this one replaces; "" for none. Difference is what changed since.
+	Replaces    string             `json:"replaces,omitempty"`
+	Difference  *safety.Difference `json:"difference,omitempty"`
+	RequestedAt time.Time          `json:"requested_at"`
+	ExpiresAt   time.Time          `json:"expires_at,omitzero"`
+	WaitedMS    int64              `json:"waited_ms"`
+	// Warnings are what the request itself said to beware of.
+	Warnings []string `json:"warnings"`
+	// Entities are what it rests on: as the human saw it, and as the last check found it.
+	Entities []Rested `json:"entities"`
+	// NotChosen is what was there to choose from and does not count; nil if nothing was.
+	NotChosen *NotChosen `json:"not_chosen,omitempty"`
+	// Answers are the answers of humans in the order in which they came, Checks the checks.
+	Answers []Answer `json:"answers"`
+	Checks  []Check  `json:"checks"`
+	// Execution is the run of the approved call; nil when it did not start.
+	Execution *Execution `json:"execution,omitempty"`
+	// Why leads from each entity to the request.
+	Why []Why `json:"why"`
+	// History is that of the ledger; empty where only rows are known.
+	History []safety.Step `json:"history,omitempty"`
+}
+
+// Rested is an entity that an approval rests on.
+type Rested struct {
+	// Key is that of an element of [Session.Entities]; empty when the record has none.
+	Key        string            `json:"key,omitempty"`
+	Type       string            `json:"type"`
+	Value      string            `json:"value"`
+	Confidence float64           `json:"confidence"`
+	Seen       map[string]string `json:"seen"`
+	SeenAt     time.Time         `json:"seen_at,omitzero"`
+	// Conditions are what attributes have to meet, in words: "at least 8".
+	Conditions map[string]string `json:"conditions,omitempty"`
+	// Now and AsOf are those of the last check that asked for it; Outcome is what the
+	// comparison came to (safety.EntityOutcome), "" when it was never checked.
+	Now     map[string]string `json:"now,omitempty"`
+	AsOf    time.Time         `json:"as_of,omitzero"`
+	Outcome string            `json:"outcome,omitempty"`
+	// Unseen marks an entity that the human was not shown: it was found later.
+	Unseen bool `json:"unseen,omitempty"`
+	// Reason says why it could not be checked.
+	Reason string `json:"reason,omitempty"`
+}
+
+// NotChosen is what a request had to choose from and did not choose. Entities are the first
+// of them, Total is how many there are.
+type NotChosen struct {
+	Total    int           `json:"total"`
+	Entities []Alternative `json:"entities"`
+}
+
+// Alternative is one of them, as it was read last.
+type Alternative struct {
+	Type   string            `json:"type"`
+	Value  string            `json:"value"`
+	Seen   map[string]string `json:"seen"`
+	SeenAt time.Time         `json:"seen_at,omitzero"`
+}
+
+// Answer is what a human said to a request, and what the guard made of it.
+type Answer struct {
+	At        time.Time `json:"at"`
+	Confirmed bool      `json:"confirmed"`
+	Accepted  bool      `json:"accepted"`
+	// Approver is who answered; Authenticated says that an Authorizer named them.
+	Approver      string `json:"approver,omitempty"`
+	Authenticated bool   `json:"authenticated"`
+	// Reason is why the answer was not taken.
+	Reason string `json:"reason,omitempty"`
+	Row    int    `json:"row"`
+}
+
+// Check is one world-change check.
+type Check struct {
+	ID string `json:"id"`
+	// Stage is "answer", "execution" or "check".
+	Stage         string           `json:"stage"`
+	Verdict       string           `json:"verdict"`
+	At            time.Time        `json:"at"`
+	DurationMS    float64          `json:"duration_ms"`
+	Span          string           `json:"span"`
+	Row           int              `json:"row"`
+	Fingerprint   string           `json:"fingerprint,omitempty"`
+	PolicyVersion string           `json:"policy_version,omitempty"`
+	Total         int              `json:"total_entities"`
+	Stale         int              `json:"stale_entities"`
+	Entities      []Rested         `json:"entities"`
+	Alerts        []safety.Alert   `json:"alerts"`
+	Warnings      []safety.Alert   `json:"warnings"`
+	Failures      []safety.Failure `json:"failures"`
+}
+
+// Execution is the run of an approved call.
+type Execution struct {
+	Start  time.Time `json:"start"`
+	End    time.Time `json:"end,omitzero"`
+	Status string    `json:"status,omitempty"`
+	Error  string    `json:"error,omitempty"`
+	Span   string    `json:"span"`
+}
+
+// Why is one entity that a request rests on and a shortest path from the span where it was
+// learned to the request.
+type Why struct {
+	Entity string `json:"entity"`
+	Type   string `json:"type"`
+	Value  string `json:"value"`
+	// Origin says what the first span of Path is to the entity. "result": the result of the
+	// span showed it. "named": the span only named it, or a model found it there. "action":
+	// nothing but the action names it, and Path is the request alone.
+	Origin string `json:"origin"`
+	// Note says in words that no result showed the entity; empty where one did.
+	Note string    `json:"note,omitempty"`
+	Hops int       `json:"hops"`
+	Path []WhyStep `json:"path"`
+}
+
+// WhyStep is a span on a path and the kind of the edge to the next one, empty at the end.
+type WhyStep struct {
+	Span string `json:"span"`
+	Edge string `json:"edge,omitempty"`
+}

@@ -1,0 +1,316 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// The kinds of requests to a human.
+const (
+	kindConfirmation = "confirmation"
+	kindInput        = "input"
+	kindCredential   = "credential"
+)
+
+// request is an approval on its way: with what only rows that follow can settle.
+type request struct {
+	Approval
+	// row is the position of the request, -1 for one that only the ledger has.
+	row int
+	// ledger is what the ledger has of it, nil for nothing.
+	ledger *safety.Approval
+	// guarded says that a guard looked at the answers.
+	guarded bool
+	// said is whether the last answer was a yes; taken are the runs that began with one that
+	// the guard took.
+	said  bool
+	taken map[string]bool
+	// attempts are the runs of what was asked for, whether or not the gate let them pass.
+	attempts []attempt
+	// args are the arguments of the call, where only they say which call it is.
+	args any
+}
+
+// approvalsOf returns the requests to a human, oldest first. Rows are in order; those of
+// the requests, their answers and checks are enough where the ledger has all approvals
+// and the guard enforces them.
+func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval {
+	c := &collector{byID: make(map[string]*request), byConfirmation: make(map[[2]string]*request)}
+	for i := range rows {
+		r := &rows[i]
+		switch r.EventType {
+		case record.HITLConfirmationRequest:
+			c.request(r, i, kindConfirmation)
+		case record.HITLInputRequest:
+			c.request(r, i, kindInput)
+		case record.HITLCredentialRequest:
+			c.request(r, i, kindCredential)
+		case record.HITLConfirmationRequestCompleted:
+			c.answer(r, i, kindConfirmation)
+		case record.HITLInputRequestCompleted:
+			c.answer(r, i, kindInput)
+		case record.HITLCredentialRequestCompleted:
+			c.answer(r, i, kindCredential)
+		case record.WorldChangeCheck:
+			c.check(r, i)
+		case record.ToolStarting, record.ToolCompleted, record.ToolError:
+			c.tool(r)
+		case record.InvocationCompleted, record.InvocationError:
+			c.runEnded(r)
+		}
+	}
+	for i := range ledger {
+		c.ledger(&ledger[i])
+	}
+	slices.SortStableFunc(c.requests, func(a, b *request) int { return a.RequestedAt.Compare(b.RequestedAt) })
+	var end time.Time
+	for i := range rows {
+		if at := rows[i].at(); at.After(end) {
+			end = at
+		}
+	}
+	out := make([]Approval, len(c.requests))
+	for i, q := range c.requests {
+		q.settle(end, now)
+		out[i] = q.Approval
+	}
+	return out
+}
+
+// collector pairs requests with all that came of them.
+type collector struct {
+	requests []*request
+	// byID finds them by approval, byConfirmation by kind and the id of the request.
+	byID           map[string]*request
+	byConfirmation map[[2]string]*request
+}
+
+// asked is the content of a request to a human.
+type asked struct {
+	Tool string `json:"tool"`
+	Args struct {
+		Call struct {
+			ID   string          `json:"id"`
+			Name string          `json:"name"`
+			Args json.RawMessage `json:"args"`
+		} `json:"originalFunctionCall"`
+		Confirmation struct {
+			Hint    string  `json:"hint"`
+			Payload payload `json:"payload"`
+		} `json:"toolConfirmation"`
+		Message string  `json:"message"`
+		Payload payload `json:"payload"`
+	} `json:"args"`
+}
+
+// payload is what a request shows to a human, see [safety.Approval.Shown].
+type payload struct {
+	Shown struct {
+		ApprovalID  string    `json:"approval_id"`
+		Tool        string    `json:"tool"`
+		ArgsDigest  string    `json:"args_digest"`
+		Fingerprint string    `json:"fingerprint"`
+		RequestedAt time.Time `json:"requested_at"`
+		ExpiresAt   time.Time `json:"expires_at"`
+		Entities    []struct {
+			Type       string            `json:"type"`
+			Value      string            `json:"value"`
+			Attributes map[string]string `json:"attributes"`
+			Conditions map[string]string `json:"conditions"`
+			Confidence float64           `json:"confidence"`
+			SeenAt     time.Time         `json:"seen_at"`
+		} `json:"entities"`
+		Warnings  []string `json:"warnings"`
+		NotChosen struct {
+			Total    int `json:"total"`
+			Entities []struct {
+				Type       string            `json:"type"`
+				Value      string            `json:"value"`
+				Attributes map[string]string `json:"attributes"`
+				SeenAt     time.Time         `json:"seen_at"`
+			} `json:"entities"`
+		} `json:"not_chosen"`
+		Replaces   string             `json:"replaces"`
+		Difference *safety.Difference `json:"difference"`
+	} `json:"contextgraph"`
+}
+
+// request adds the request that a row is.
+func (c *collector) request(r *row, at int, kind string) {
+	var content asked
+	unmarshal(r.Content, &content)
+	args := content.Args
+	seen := args.Confirmation.Payload.Shown
+	if kind != kindConfirmation {
+		seen = args.Payload.Shown
+	}
+	q := &request{row: at}
+	q.ID = cmp.Or(r.ADK.ApprovalID, seen.ApprovalID)
+	q.ConfirmationID = confirmationOf(r)
+	q.Session, q.Kind, q.Agent, q.Span = r.Session(), kind, r.Agent, r.span
+	q.RequestedAt, q.ExpiresAt = r.at(), clock(seen.ExpiresAt)
+	if at := clock(seen.RequestedAt); !at.IsZero() {
+		q.RequestedAt = at
+	}
+	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
+	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
+	if kind == kindConfirmation {
+		q.CallID = cmp.Or(args.Call.ID, r.ADK.CallID())
+		q.Tool, q.Args, q.Hint = cmp.Or(args.Call.Name, seen.Tool, content.Tool), raw(args.Call.Args), args.Confirmation.Hint
+		if q.ConfirmationID == "" && r.ADK.CallID() != q.CallID {
+			q.ConfirmationID = r.ADK.CallID()
+		}
+	} else {
+		q.CallID = cmp.Or(r.ADK.CallID(), q.ConfirmationID)
+		q.ConfirmationID = cmp.Or(q.ConfirmationID, q.CallID)
+		q.Tool, q.Hint = content.Tool, args.Message
+	}
+	q.guarded = q.ID != ""
+	q.Enforced = q.guarded && (r.ADK.Enforced == nil || *r.ADK.Enforced)
+	if !q.guarded {
+		unmarshal(args.Call.Args, &q.args)
+	}
+	for _, e := range seen.Entities {
+		q.Entities = append(q.Entities, Rested{
+			Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: e.Attributes, SeenAt: clock(e.SeenAt), Conditions: e.Conditions,
+		})
+	}
+	for _, e := range seen.NotChosen.Entities {
+		q.notChosen(seen.NotChosen.Total, Alternative{Type: e.Type, Value: e.Value, Seen: e.Attributes, SeenAt: clock(e.SeenAt)})
+	}
+	if known := c.byID[q.ID]; q.ID != "" && known != nil {
+		return // the same request, shown once more
+	}
+	c.add(q)
+}
+
+func (c *collector) add(q *request) {
+	c.requests = append(c.requests, q)
+	if q.ID != "" {
+		c.byID[q.ID] = q
+	}
+	if q.ConfirmationID != "" {
+		c.byConfirmation[[2]string{q.Kind, q.ConfirmationID}] = q
+	}
+}
+
+// confirmationOf returns the id that the answer to a request names.
+func confirmationOf(r *row) string { return cmp.Or(r.ADK.ConfirmationID, r.ADK.InterruptID) }
+
+// find returns the request that a row is about, nil for none.
+func (c *collector) find(r *row, kind string) *request {
+	if q := c.byID[r.ADK.ApprovalID]; q != nil && r.ADK.ApprovalID != "" {
+		return q
+	}
+	for _, id := range []string{confirmationOf(r), r.ADK.CallID()} {
+		if q := c.byConfirmation[[2]string{kind, id}]; q != nil && id != "" && q.named(r) {
+			return q
+		}
+	}
+	for _, q := range slices.Backward(c.requests) {
+		if q.Kind == kind && q.CallID != "" && q.CallID == r.ADK.CallID() && q.named(r) {
+			return q
+		}
+	}
+	return nil
+}
+
+// named reports whether nothing in a row names another request: one call may be asked for
+// several times, and the row of the other request may be lost.
+func (q *request) named(r *row) bool {
+	same := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return same(r.ADK.ApprovalID, q.ID) && same(confirmationOf(r), q.ConfirmationID)
+}
+
+// ledger takes over what the ledger has of a request.
+func (c *collector) ledger(a *safety.Approval) {
+	q := c.byID[a.ID]
+	for _, kind := range []string{kindConfirmation, kindInput} {
+		if q == nil && a.ConfirmationID != "" {
+			q = c.byConfirmation[[2]string{kind, a.ConfirmationID}]
+		}
+	}
+	if q == nil {
+		q = &request{row: -1}
+		q.Kind, q.Span = kindConfirmation, a.DecisionNode
+		c.add(q)
+	}
+	// A request that does not say what it is of is taken for one of a guard.
+	q.Enforced = q.Enforced || !q.guarded
+	q.ID, q.Session, q.ledger, q.guarded = a.ID, a.Session, a, true
+	q.ConfirmationID = cmp.Or(q.ConfirmationID, a.ConfirmationID)
+	q.CallID = cmp.Or(q.CallID, a.CallID)
+	q.Tool, q.Agent = cmp.Or(q.Tool, a.Tool), cmp.Or(q.Agent, a.Agent)
+	q.State = string(a.State)
+	if q.Args == nil {
+		q.Args = raw(a.Args)
+	}
+	q.ArgsDigest = cmp.Or(a.ArgsDigest, q.ArgsDigest)
+	q.Fingerprint = cmp.Or(a.Fingerprint, q.Fingerprint)
+	q.PolicyVersion = cmp.Or(a.PolicyVersion, q.PolicyVersion)
+	if a.Replaces != "" {
+		d := a.Difference
+		q.Replaces, q.Difference = a.Replaces, &d
+	}
+	if !a.RequestedAt.IsZero() {
+		q.RequestedAt = clock(a.RequestedAt)
+	}
+	if !a.ExpiresAt.IsZero() {
+		q.ExpiresAt = clock(a.ExpiresAt)
+	}
+	if len(a.Entities) > 0 {
+		q.Entities = nil
+		for _, e := range a.Entities {
+			q.Entities = append(q.Entities, Rested{
+				Key: e.Key, Type: e.Type, Value: e.Value, Confidence: finite(e.Confidence), Seen: shown(e.Attributes), SeenAt: clock(e.LastSeen), Conditions: conditions(a.Needs[e.Key]),
+			})
+		}
+	}
+	if len(a.NotChosen.Entities) > 0 {
+		q.NotChosen = nil
+		for _, e := range a.NotChosen.Entities {
+			q.notChosen(a.NotChosen.Total, Alternative{Type: e.Type, Value: e.Value, Seen: shown(e.Seen), SeenAt: clock(e.SeenAt)})
+		}
+	}
+	if len(a.Report) > 0 {
+		q.addCheck(a.Report, Check{Row: -1, Stage: lastStage(a.State), At: clock(a.UpdatedAt), Verdict: a.Verdict})
+	}
+}
+
+// conditions returns what needs say, nil for none.
+func conditions(needs map[string]safety.Need) map[string]string {
+	if len(needs) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(needs))
+	for name, n := range needs {
+		out[name] = n.Condition
+	}
+	return out
+}
+
+// notChosen adds one of the things that were not chosen.
+func (q *request) notChosen(total int, e Alternative) {
+	if q.NotChosen == nil {
+		q.NotChosen = &NotChosen{Total: total}
+	}
+	q.NotChosen.Entities = append(q.NotChosen.Entities, e)
+}
+
+// lastStage is what the last check of an approval in the state was made for, as far as the
+// state says it: its row is lost.
+func lastStage(s safety.ApprovalState) string {
+	switch s {
+	case safety.StatePermitted, safety.StateExecuting, safety.StateExecuted, safety.StateFailed:
+		return stageExecution
+	}
+	return "answer"
+}

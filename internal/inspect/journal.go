@@ -1,0 +1,98 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// NewJournal returns the sessions of a journal, with the word of its ledger. The source
+// must not be used once the journal is closed. Rows that are not written yet are not seen:
+// whoever records in the same process calls Flush first.
+func NewJournal(j *journal.Journal) Source { return &journalSource{j: j, now: time.Now} }
+
+type journalSource struct {
+	j   *journal.Journal
+	now func() time.Time
+}
+
+func (s *journalSource) Name() string { return "journal " + filepath.Base(s.j.Path()) }
+
+// findAtMost is how many sessions with one id are looked for.
+const findAtMost = 1000
+
+func (s *journalSource) Find(ctx context.Context, key record.Session) ([]record.Session, error) {
+	list, err := s.j.Sessions(ctx, journal.SessionsQuery{App: key.App, User: key.User, ID: key.ID, Limit: findAtMost})
+	if err != nil {
+		return nil, err
+	}
+	var out []record.Session
+	for _, l := range list {
+		if l.Session.ID == key.ID { // an empty id is that of no session, and not of all
+			out = append(out, l.Session)
+		}
+	}
+	return out, nil
+}
+
+// Record reads the ledger before the rows: what it says has rows then.
+func (s *journalSource) Record(ctx context.Context, key record.Session) (Record, error) {
+	r := Record{Session: key, History: make(map[string][]safety.Step)}
+	var err error
+	if r.Approvals, err = s.j.Ledger().List(ctx, key); err != nil {
+		return Record{}, err
+	}
+	for _, a := range r.Approvals {
+		if r.History[a.ID], err = s.j.Ledger().History(ctx, a.ID); err != nil {
+			return Record{}, err
+		}
+	}
+	if r.Rows, err = s.j.Events(ctx, key); err != nil {
+		return Record{}, err
+	}
+	if len(r.Rows) == 0 && len(r.Approvals) == 0 {
+		return Record{}, notFound(key)
+	}
+	if r.Entities, err = s.j.Entities(ctx, key); err != nil {
+		return Record{}, err
+	}
+	r.Entities = append(r.Entities, declared(r.Rows)...)
+	r.Gaps, err = s.j.Gaps(ctx, key, liveRuns(r.Rows, s.now()))
+	return r, err
+}
+
+// declared returns what tools said they looked at. The graph of a session is not stored
+// before somebody asks for it, and then with the last row of each entity alone.
+func declared(rows []record.Event) []entity.Entity {
+	var x *graphsync.Extractor
+	return slices.DeleteFunc(x.Extract(rows).Entities, func(e entity.Entity) bool { return e.Source != entity.SourceDeclared })
+}
+
+// quiet is how long a run may go without a row before it is taken for one that ended
+// without saying so.
+const quiet = 10 * time.Minute
+
+// liveRuns returns the runs that may still be under way.
+func liveRuns(rows []record.Event, now time.Time) []string {
+	latest := make(map[string]time.Time)
+	for i := range rows {
+		latest[rows[i].RunID] = time.UnixMicro(rows[i].Timestamp)
+	}
+	var live []string
+	for run, at := range latest {
+		if now.Sub(at) < quiet {
+			live = append(live, run)
+		}
+	}
+	return live
+}

@@ -1,0 +1,202 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// RowsOption changes what [NewRows] makes of rows.
+type RowsOption func(*rowsSource)
+
+// WithExtractor finds entities in the rows by its rules too, and not only those that
+// tools declared.
+func WithExtractor(x *graphsync.Extractor) RowsOption {
+	return func(s *rowsSource) { s.extractor = x }
+}
+
+// NewRows returns the sessions in rows that stand for themselves, such as those of a file.
+// name says what they are, for people. They may be in any order, and must not change.
+func NewRows(name string, rows []record.Event, opts ...RowsOption) Source {
+	s := &rowsSource{name: name, of: make(map[record.Session]*rowsSession), now: time.Now}
+	for _, opt := range opts {
+		opt(s)
+	}
+	for i := range rows {
+		key := rows[i].Session()
+		of := s.of[key]
+		if of == nil {
+			of = &rowsSession{key: key}
+			s.of[key] = of
+			s.list = append(s.list, of)
+		}
+		of.rows = append(of.rows, rows[i])
+		of.last = max(of.last, rows[i].Timestamp)
+	}
+	for _, of := range s.list {
+		of.order(s.now())
+	}
+	slices.SortFunc(s.list, func(a, b *rowsSession) int { return compare(b.place(), a.place()) })
+	return s
+}
+
+type rowsSource struct {
+	name      string
+	extractor *graphsync.Extractor
+	of        map[record.Session]*rowsSession
+	list      []*rowsSession // the one with the newest row first
+	now       func() time.Time
+}
+
+// rowsSession is one session.
+type rowsSession struct {
+	key  record.Session
+	rows []record.Event
+	last int64
+
+	mu      sync.Mutex
+	summary Summary
+	// until is the last moment of which the summary is: a request expires after it. Zero is
+	// for ever.
+	until time.Time
+}
+
+// order brings the rows into order, and makes the line of the session.
+func (of *rowsSession) order(now time.Time) {
+	if !slices.ContainsFunc(of.rows, func(e record.Event) bool { return e.Seq != 0 }) {
+		slices.SortStableFunc(of.rows, func(a, b record.Event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+		Order(of.rows)
+	}
+	of.rows = graphsync.Build(of.rows, nil).Trace().Timeline
+	of.summarize(now)
+}
+
+func (of *rowsSession) summarize(now time.Time) {
+	rows := decode(of.rows)
+	asked := approvalsOf(rows, nil, now)
+	of.summary, of.until = summarize(of.key, rows, asked), time.Time{}
+	for i := range asked {
+		if at := asked[i].ExpiresAt; !at.IsZero() && !past(at, now) && (of.until.IsZero() || at.Before(of.until)) {
+			of.until = at
+		}
+	}
+}
+
+// at returns the line of the session as of now.
+func (of *rowsSession) at(now time.Time) Summary {
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if past(of.until, now) {
+		of.summarize(now)
+	}
+	return of.summary
+}
+
+// rowsPlace is a place in a list of sessions: behind this one.
+type rowsPlace struct {
+	Last    int64          `json:"t"`
+	Session record.Session `json:"s"`
+}
+
+func (of *rowsSession) place() rowsPlace { return rowsPlace{of.last, of.key} }
+
+func compare(a, b rowsPlace) int {
+	return cmp.Or(cmp.Compare(a.Last, b.Last), strings.Compare(a.Session.App, b.Session.App),
+		strings.Compare(a.Session.User, b.Session.User), strings.Compare(a.Session.ID, b.Session.ID))
+}
+
+func (s *rowsSource) Name() string { return s.name }
+
+func (s *rowsSource) Find(_ context.Context, key record.Session) ([]record.Session, error) {
+	var out []record.Session
+	for _, of := range s.list {
+		if of.key.ID == key.ID && (key.App == "" || of.key.App == key.App) && (key.User == "" || of.key.User == key.User) {
+			out = append(out, of.key)
+		}
+	}
+	return out, nil
+}
+
+func (s *rowsSource) Record(_ context.Context, key record.Session) (Record, error) {
+	of := s.of[key]
+	if of == nil {
+		return Record{}, notFound(key)
+	}
+	return Record{Session: key, Rows: of.rows, Entities: s.extractor.Extract(of.rows).Entities, Gaps: Gaps(of.rows)}, nil
+}
+
+func (s *rowsSource) Sessions(ctx context.Context, q Query) (Page, error) {
+	if err := q.Check(); err != nil {
+		return Page{}, err
+	}
+	var after *rowsPlace
+	if err := ReadCursor(q.After, &after); err != nil {
+		return Page{}, err
+	}
+	page, now := Page{Sessions: []Summary{}}, s.now()
+	var last rowsPlace
+	for _, of := range s.list {
+		if err := ctx.Err(); err != nil {
+			return Page{}, err
+		}
+		if after != nil && compare(of.place(), *after) >= 0 ||
+			q.App != "" && of.key.App != q.App || q.User != "" && of.key.User != q.User {
+			continue
+		}
+		line := of.at(now)
+		if !q.during(line.End) || !q.Selects(&line) {
+			continue
+		}
+		if len(page.Sessions) == q.Limit {
+			var err error
+			page.Next, err = Cursor(last)
+			return page, err
+		}
+		page.Sessions = append(page.Sessions, line)
+		last = of.place()
+	}
+	return page, nil
+}
+
+// Gaps says in words what the numbers of rows within their runs show to be missing. Rows
+// of other recorders have no such numbers, and no gaps that anyone knows of.
+func Gaps(rows []record.Event) []string {
+	type run struct {
+		id      string
+		highest int64
+		seen    map[int64]bool
+	}
+	runs := make(map[string]*run)
+	var order []*run
+	for i := range rows {
+		e := &rows[i]
+		if e.RunID == "" || e.RunSeq <= 0 {
+			continue
+		}
+		r := runs[e.RunID]
+		if r == nil {
+			r = &run{id: e.RunID, seen: make(map[int64]bool)}
+			runs[e.RunID] = r
+			order = append(order, r)
+		}
+		r.seen[e.RunSeq] = true
+		r.highest = max(r.highest, e.RunSeq)
+	}
+	var gaps []string
+	for _, r := range order {
+		if missing := r.highest - int64(len(r.seen)); missing > 0 {
+			gaps = append(gaps, fmt.Sprintf("run %s: %d of %d rows are missing", r.id, missing, r.highest))
+		}
+	}
+	return gaps
+}

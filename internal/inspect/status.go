@@ -1,0 +1,193 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// The verdicts of checks as rows and the ledger have them.
+const (
+	verdictSafe   = "safe"
+	verdictDrift  = "drift"
+	verdictFailed = "check_failed"
+)
+
+// settle decides what came of a request, when all about it is known. end is the time of
+// the last row: without an answer it has waited until then.
+func (q *request) settle(end, now time.Time) {
+	q.rest()
+	for _, a := range q.Answers {
+		if end = a.At; a.Accepted || q.refused(&a) {
+			break // whatever comes behind it, nobody waits any more
+		}
+	}
+	if !q.RequestedAt.IsZero() {
+		q.WaitedMS = max(0, end.Sub(q.RequestedAt).Milliseconds())
+	}
+	q.Execution = q.execution()
+	for _, k := range q.Checks {
+		if q.PolicyVersion == "" {
+			q.PolicyVersion = k.PolicyVersion
+		}
+		if q.Fingerprint == "" {
+			q.Fingerprint = k.Fingerprint
+		}
+	}
+	switch {
+	case q.Execution != nil && !q.Enforced:
+		// The ledger says what the gate would have done.
+		q.Status = q.Execution.outcome()
+	case q.ledger != nil:
+		q.Status = q.news(ledgerStatus(q.ledger, now))
+	default:
+		q.Status = q.rowStatus(now)
+	}
+	q.Explanation = q.explanation()
+	q.Warnings, q.Answers, q.Checks, q.Why = present(q.Warnings), present(q.Answers), present(q.Checks), present(q.Why)
+}
+
+func (e *Execution) outcome() Status {
+	switch {
+	case e.End.IsZero() && e.Status == "":
+		return StatusInDoubt
+	case e.Status == record.StatusError:
+		return StatusFailed
+	}
+	return StatusExecuted
+}
+
+// ledgerStatus is the status of an approval by the word of the ledger.
+func ledgerStatus(a *safety.Approval, now time.Time) Status {
+	late := past(a.ExpiresAt, now)
+	switch a.State {
+	case safety.StatePending, safety.StateApproved:
+		switch {
+		case late:
+			return StatusExpired
+		case a.State == safety.StateApproved && a.Verdict == verdictSafe:
+			return StatusSafe
+		case a.State == safety.StateApproved || a.Verdict == verdictFailed:
+			return StatusCheckFailed
+		}
+		return StatusPending
+	case safety.StatePermitted:
+		if late || past(a.PermitExpiresAt, now) {
+			return StatusExpired
+		}
+		return StatusSafe
+	case safety.StateRejected:
+		return StatusRejected
+	case safety.StateExpired:
+		return StatusExpired
+	case safety.StateBlocked:
+		return StatusDrift
+	case safety.StateExecuting:
+		return StatusInDoubt
+	case safety.StateExecuted:
+		return StatusExecuted
+	case safety.StateFailed:
+		return StatusFailed
+	}
+	return StatusInDoubt // a state that is not known here, of which anything may have come
+}
+
+// news returns what rows say that were recorded after the last word of the ledger, if that has
+// not come to an end and they are worse: that a change could not be written there does not
+// make the world safe.
+func (q *request) news(s Status) Status {
+	if s != StatusPending && s != StatusSafe && s != StatusCheckFailed {
+		return s
+	}
+	for _, k := range q.Checks {
+		if k.Row < 0 || !k.At.After(q.ledger.UpdatedAt) {
+			continue
+		}
+		switch k.Verdict {
+		case verdictDrift:
+			return StatusDrift
+		case verdictFailed:
+			s = StatusCheckFailed
+		}
+	}
+	for _, a := range q.Answers {
+		if !a.At.After(q.ledger.UpdatedAt) {
+			continue
+		}
+		switch a.Reason {
+		case safety.CodeDrift, safety.CodeBlocked:
+			return StatusDrift
+		case safety.CodeRejected:
+			return StatusRejected
+		}
+	}
+	return s
+}
+
+func past(t, now time.Time) bool { return !t.IsZero() && now.After(t) }
+
+// rowStatus is the status of an approval by what its rows say. What ends an approval is
+// said by each answer after it too, so that it is known where its own rows are lost.
+func (q *request) rowStatus(now time.Time) Status {
+	accepted, rejected := false, false
+	for i := range q.Answers {
+		a := &q.Answers[i]
+		accepted = accepted || a.Accepted && a.Confirmed
+		rejected = q.refused(a) || rejected && q.guarded
+	}
+	verdict := q.verdict()
+	switch {
+	case q.Execution != nil:
+		return q.Execution.outcome()
+	case q.Enforced && (q.permitted() || q.hears(safety.CodeAlreadyUsed)):
+		return StatusInDoubt
+	case rejected:
+		return StatusRejected
+	case verdict == verdictDrift || q.guarded && (q.hears(safety.CodeDrift) || q.hears(safety.CodeBlocked)):
+		return StatusDrift
+	case accepted && !q.guarded && q.Kind != kindConfirmation:
+		return StatusExecuted
+	case past(q.ExpiresAt, now) || q.hears(safety.CodeExpired):
+		return StatusExpired
+	case verdict == verdictFailed:
+		return StatusCheckFailed
+	case accepted && verdict == verdictSafe:
+		return StatusSafe
+	}
+	return StatusPending
+}
+
+// refused reports whether an answer ended the request with a no.
+func (q *request) refused(a *Answer) bool {
+	if q.guarded {
+		return a.Reason == safety.CodeRejected
+	}
+	return !a.Confirmed
+}
+
+// hears reports whether the guard gave the reason for any answer that it did not take.
+func (q *request) hears(code string) bool {
+	return slices.ContainsFunc(q.Answers, func(a Answer) bool { return a.Reason == code })
+}
+
+// permitted reports whether a check right before the effect was safe: then it may have begun.
+func (q *request) permitted() bool {
+	return slices.ContainsFunc(q.Checks, func(k Check) bool { return k.Stage == stageExecution && k.Verdict == verdictSafe })
+}
+
+// verdict is that of the last check, or what the last answer says of one whose row is missing.
+func (q *request) verdict() string {
+	verdict, at := "", -1
+	if n := len(q.Checks); n > 0 {
+		verdict, at = q.Checks[n-1].Verdict, q.Checks[n-1].Row
+	}
+	if n := len(q.Answers); n > 0 && q.Answers[n-1].Row > at && q.Answers[n-1].Reason == safety.CodeCheckFailed {
+		return verdictFailed
+	}
+	return verdict
+}

@@ -1,0 +1,156 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+)
+
+func TestCloseStoresWhatWaits(t *testing.T) {
+	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}
+	j := reopen(t, cfg)
+	for n := range int64(100) {
+		appendAll(t, j, event(testSession, "r", n+1, "X"))
+	}
+	closeJournal(t, j)
+	if j.Append(event(testSession, "r", 101, "X")) {
+		t.Error("a closed journal took a row")
+	}
+	if n := j.Stats().Lost[journal.LostClosed]; n != 1 {
+		t.Errorf("%d rows lost to the closed journal, want 1", n)
+	}
+	if n, err := reopen(t, cfg).Count(t.Context()); err != nil || n != 100 {
+		t.Errorf("Count() = %d, %v, want 100", n, err)
+	}
+}
+
+func TestCallsAfterClose(t *testing.T) {
+	j := openJournal(t, nil)
+	closeJournal(t, j)
+	closeJournal(t, j)
+	calls := map[string]func() error{
+		"Flush":  func() error { return j.Flush(t.Context()) },
+		"Events": func() error { _, err := j.Events(t.Context(), testSession); return err },
+		"Gaps":   func() error { _, err := j.Gaps(t.Context(), testSession, nil); return err },
+		"Count":  func() error { _, err := j.Count(t.Context()); return err },
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, journal.ErrClosed) {
+			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
+		}
+	}
+}
+
+func TestCloseTellsWhatIsLost(t *testing.T) {
+	// Without the end of its context Close would wait for the lock as long as this.
+	j, err := journal.OpenImpatient(t.Context(), journal.Config{
+		Path: filepath.Join(t.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler),
+	}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.SetCloseGrace(patience)
+	unlock := lockFile(t, j.Path())
+	defer unlock()
+	for n := range int64(5) {
+		appendAll(t, j, event(testSession, "r", n+1, "X"))
+	}
+	cause := errors.New("no patience")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, cause)
+	defer cancel()
+	err = j.Close(ctx)
+	if !errors.Is(err, journal.ErrUnwritten) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "holds the write lock") {
+		t.Errorf("Close() = %v, want ErrUnwritten and why", err)
+	}
+	if n := j.Stats().Lost[journal.LostUnwritten]; n != 5 || j.Lost(testSession) != 5 {
+		t.Errorf("%d rows counted as unwritten, %d of the session, want 5", n, j.Lost(testSession))
+	}
+	if again := j.Close(t.Context()); !errors.Is(again, journal.ErrUnwritten) {
+		t.Errorf("the second Close() = %v, want the result of the first", again)
+	}
+}
+
+// A program that is told to stop often has nothing but a context that has ended.
+func TestCloseWithEndedContext(t *testing.T) {
+	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}
+	j := reopen(t, cfg)
+	j.SetCloseGrace(patience)
+	appendAll(t, j, event(testSession, "r", 1, "X"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := j.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := reopen(t, cfg).Count(t.Context()); err != nil || n != 1 {
+		t.Errorf("Count() = %d, %v, want 1", n, err)
+	}
+}
+
+// TestCloseConcurrentSafe hammers a journal with everything while it is closed by
+// several goroutines: what was accepted must be stored, nothing may block.
+func TestCloseConcurrentSafe(t *testing.T) {
+	for round := range rounds(20, 4) {
+		cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Millisecond}
+		j, err := journal.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var accepted atomic.Int64
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		for g := range 4 {
+			wg.Go(func() {
+				for n := int64(1); ; n++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if j.Append(event(testSession, fmt.Sprint("r", g), n, "X")) {
+						accepted.Add(1)
+					}
+					if n%7 == 0 {
+						if err := j.Flush(t.Context()); err != nil && !errors.Is(err, journal.ErrClosed) {
+							t.Error(err)
+						}
+						if _, err := j.EventsAfter(t.Context(), testSession, 1<<40); err != nil && !errors.Is(err, journal.ErrClosed) {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(round%4) * time.Millisecond)
+		var closers sync.WaitGroup
+		for range 5 {
+			closers.Go(func() {
+				if err := j.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		closers.Wait()
+		close(stop)
+		wg.Wait()
+		after, err := journal.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := after.Count(t.Context()); err != nil || n != accepted.Load() {
+			t.Errorf("%d rows stored, %v, but %d were accepted", n, err, accepted.Load())
+		}
+		closeJournal(t, after)
+	}
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+func TestExamine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	j, err := journal.Open(t.Context(), journal.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close(t.Context())
+	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+	for _, id := range []string{"a", "b", "c"} {
+		j.Append(record.Event{
+			EventID: id, EventType: "USER_MESSAGE_RECEIVED", Status: "OK", AppName: "shop", UserID: "alice", SessionID: "s" + id,
+			RunID: "run", RunSeq: 1, Timestamp: at.UnixMicro(),
+		})
+	}
+	if err := j.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := j.Outbox("bigquery:p.d.t")
+	if _, err := o.Acquire(t.Context(), "me", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Advance(t.Context(), "me", journal.Position{Seq: 2}, []journal.DeadLetter{{Seq: 1, Reason: "no"}}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := journal.Examine(t.Context(), path) // beside the one who writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Version != h.Known || h.Version == 0 || len(h.Damage) > 0 || h.Bytes+h.LogBytes == 0 {
+		t.Errorf("%+v", h)
+	}
+	if h.Sessions != 3 || h.Rows != 3 || !h.First.Equal(at) || !h.Last.Equal(at) || h.LostRows != 0 {
+		t.Errorf("%+v", h)
+	}
+	if len(h.Destinations) != 1 {
+		t.Fatalf("%+v", h.Destinations)
+	}
+	d := h.Destinations[0]
+	if d.Name != o.Destination() || d.Rows != 1 || d.DeadLetters != 1 || d.LeasedUntil.IsZero() {
+		t.Errorf("%+v", d)
+	}
+}
+
+// An older file is looked at and left as it is.
+func TestExamineLeavesOldFiles(t *testing.T) {
+	old, err := os.ReadFile("testdata/v1.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "old.db")
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := journal.Examine(t.Context(), path)
+	if err != nil || h.Version != 1 || h.Known < 6 || len(h.Damage) > 0 {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, old) {
+		t.Errorf("the file was changed: %v", err)
+	}
+}
+
+func TestExamineDamage(t *testing.T) {
+	whole, err := os.ReadFile("testdata/v6.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := bytes.Clone(whole)
+	for i := len(broken) / 3; i < len(broken); i++ {
+		broken[i] = 0xAA
+	}
+	dir := t.TempDir()
+	for name, test := range map[string]struct {
+		data []byte
+		want string // of the damage or the error
+	}{
+		"pages.db":   {broken, ""},
+		"text.db":    {bytes.Repeat([]byte("no database\n"), 500), "not a SQLite database"},
+		"missing.db": {nil, "missing.db"},
+	} {
+		path := filepath.Join(dir, name)
+		if test.data != nil {
+			if err := os.WriteFile(path, test.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, err := journal.Examine(t.Context(), path)
+		if err == nil && len(h.Damage) == 0 || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %+v, %v", name, h, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "missing.db")); err == nil {
+		t.Error("a journal was created")
+	}
+}

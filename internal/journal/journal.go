@@ -1,0 +1,244 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// Defaults of Config.
+const (
+	DefaultPath           = "contextgraph.db"
+	DefaultCommitInterval = 20 * time.Millisecond
+	DefaultQueueBytes     = 64 << 20
+	DefaultQueueRows      = 100_000
+	DefaultReaders        = 4
+)
+
+// busyTimeout is how long a connection waits for a lock that another one holds.
+const busyTimeout = 5 * time.Second
+
+// closeGrace is how long Close lets the writer finish once the context of Close has
+// ended, and again once it has interrupted what the writer does.
+const closeGrace = 500 * time.Millisecond
+
+// Errors that callers may branch on.
+var (
+	// ErrClosed is returned for work that comes after Close.
+	ErrClosed = errors.New("journal is closed")
+	// ErrUnwritten is returned by Close when rows were lost.
+	ErrUnwritten = errors.New("rows were not written")
+)
+
+// Config says where a journal is and how it trades latency for throughput. The zero
+// value is usable.
+type Config struct {
+	// Path is the file. Its directory is created when it does not exist; a new file
+	// is readable by its owner only, because it holds payloads. Default
+	// DefaultPath.
+	Path string
+	// Durability says which rows survive what. Default DurabilityJournal.
+	Durability Durability
+	// CommitInterval is how long the first row of a group waits for others before the
+	// group is committed. Longer means less work and more rows at risk when the
+	// process is killed. Default DefaultCommitInterval, with DurabilityMemory
+	// DefaultMemoryInterval.
+	CommitInterval time.Duration
+	// QueueBytes and QueueRows bound what waits to be committed. Defaults
+	// DefaultQueueBytes and DefaultQueueRows.
+	QueueBytes int64
+	QueueRows  int
+	// OnFull says what becomes of a row beyond these bounds. Default DropOldest.
+	OnFull OnFull
+	// BlockTimeout is how long Append waits for room at most, with Block. Default
+	// DefaultBlockTimeout.
+	BlockTimeout time.Duration
+	// Readers is the number of reading connections, which is the number of reads
+	// that run at the same time. Default DefaultReaders.
+	Readers int
+	// Retention says which sessions are removed. The zero value keeps everything.
+	Retention Retention
+	// Destinations are the names of outboxes that are to exist from the first look of
+	// retention on, which is at once: it then keeps what they have not acknowledged, also
+	// before anybody has leased them. See [Outbox].
+	Destinations []string
+	// Logger hears when commits begin to fail, when they succeed again and when rows
+	// are dropped, at most once a minute for each kind of message. Default
+	// slog.Default().
+	Logger *slog.Logger
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+func (c *Config) setDefaults() error {
+	if c.Path == "" {
+		c.Path = DefaultPath
+	}
+	if c.QueueBytes == 0 {
+		c.QueueBytes = DefaultQueueBytes
+	}
+	if c.QueueRows == 0 {
+		c.QueueRows = DefaultQueueRows
+	}
+	if c.Readers == 0 {
+		c.Readers = DefaultReaders
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if err := c.setDelivery(); err != nil {
+		return err
+	}
+	switch {
+	case c.QueueBytes < 0 || c.QueueRows < 0:
+		return fmt.Errorf("queue of %d bytes and %d rows: a bound is negative", c.QueueBytes, c.QueueRows)
+	case c.Readers < 0:
+		return fmt.Errorf("%d readers: use at least 1", c.Readers)
+	}
+	return c.Retention.setDefaults()
+}
+
+// Journal is an open journal file. All methods may be called concurrently.
+type Journal struct {
+	path    string
+	id      string
+	queue   *queue
+	w       *writer
+	readers *sqlitex.Pool
+	// retention is nil when everything is kept.
+	retention *retention
+	grace     time.Duration // closeGrace, but where a test cannot count on it
+
+	closeOnce sync.Once
+	hurryOnce sync.Once
+	abortOnce sync.Once
+}
+
+// Open opens the journal at cfg.Path, creates it when there is none and brings an
+// older one up to date. ctx bounds the opening only; [Journal.Close] ends what Open
+// starts.
+func Open(ctx context.Context, cfg Config) (*Journal, error) {
+	return open(ctx, cfg, busyTimeout)
+}
+
+func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error) {
+	if err := cfg.setDefaults(); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	path, err := prepareFile(cfg.Path)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	conn, err := openWriter(ctx, path, cfg.Destinations, busy)
+	if err != nil {
+		return nil, fmt.Errorf("journal %s: %w", cfg.Path, explain(err))
+	}
+	readers, err := openReaders(path, cfg.Readers, busy)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), conn.Close())
+	}
+	id, err := readID(conn)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), readers.Close(), conn.Close())
+	}
+	files, err := newFiles(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", cfg.Path, err), readers.Close(), conn.Close())
+	}
+	queue := newQueue(cfg)
+	w := newWriter(conn, files, queue, cfg, busy)
+	j := &Journal{path: path, id: id, queue: queue, w: w, readers: readers, grace: closeGrace}
+	go w.run(readers)
+	j.retention = startRetention(j, cfg.Retention)
+	return j, nil
+}
+
+// Path returns the absolute path of the file.
+func (j *Journal) Path() string { return j.path }
+
+// Append queues e to be stored. It never waits for the disk, except for room in a
+// queue with [Block]. It takes e over: the caller must not change the slices of e any
+// more. It returns false when it does not take the row: the queue has no room, the
+// journal is closed, or the row has no event id, type or status. That is counted with
+// its reason, as is a row that was taken and is dropped later for a newer one.
+func (j *Journal) Append(e record.Event) bool {
+	return j.queue.put(&e)
+}
+
+// Flush is a barrier: it returns nil only when every row accepted before the call is
+// committed, which makes it as safe as the Durability promises, or is counted in Stats
+// as dropped or rejected. When the commit fails it returns that error and the rows
+// stay queued; when ctx ends first it returns its cause, and the rows are still being
+// written.
+func (j *Journal) Flush(ctx context.Context) error {
+	if err := j.w.do(ctx, nil); err != nil {
+		return fmt.Errorf("journal: flush: %w", err)
+	}
+	return nil
+}
+
+// Lost returns how many rows of session s were lost since the journal was opened. It
+// remembers 65,536 sessions; when more have lost rows, a session that it does not
+// remember has the losses of all those, so that no loss is hidden.
+func (j *Journal) Lost(s record.Session) int {
+	lost, _ := j.queue.lostOf(s)
+	return lost
+}
+
+// Close stores what waits, then closes the file. When ctx ends first, one last
+// attempt is made without waiting for locks; rows it cannot store are counted as
+// lost and the error is an [ErrUnwritten]. Close returns at the latest a second
+// after ctx has ended. Only the first call closes; all calls wait for it and return
+// its result.
+func (j *Journal) Close(ctx context.Context) error {
+	w := j.w
+	j.closeOnce.Do(func() {
+		j.retention.stop()
+		j.queue.close()
+		close(w.closing)
+	})
+	if ended(w.done, ctx.Done()) {
+		return w.closeErr
+	}
+	j.hurryOnce.Do(func() {
+		w.hurryCause = context.Cause(ctx)
+		close(w.hurry)
+	})
+	if ended(w.done, time.After(j.grace)) {
+		return w.closeErr
+	}
+	j.abortOnce.Do(func() { close(w.abort) })
+	if ended(w.done, time.After(j.grace)) {
+		return w.closeErr
+	}
+	return fmt.Errorf("journal: close %s: %d %w: the disk does not answer: %w",
+		j.path, j.Stats().QueuedRows, ErrUnwritten, context.Cause(ctx))
+}
+
+// ended waits for done or limit and reports whether done is closed.
+func ended[T any](done <-chan struct{}, limit <-chan T) bool {
+	select {
+	case <-done:
+		return true
+	case <-limit:
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}

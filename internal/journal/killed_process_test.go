@@ -1,0 +1,223 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// kills is how many processes TestKilledProcessLosesNothingAcknowledged kills.
+var kills = flag.Int("kills", rounds(200, 12),
+	"number of processes that the kill test kills, over all levels of durability")
+
+// crashChildEnv makes the test binary record rows in the journal it names until it
+// is killed.
+const crashChildEnv = "JOURNAL_CRASH_CHILD"
+
+// crashSessions is how many sessions a child records, in turn.
+const crashSessions = 4
+
+// crashChild records numbered rows and prints what was acknowledged so far:
+// "rows <n>" when Flush returned nil after n rows of each session, "approval <id>"
+// when the ledger has one.
+func crashChild(path string) {
+	ctx := context.Background()
+	fail := func(args ...any) {
+		fmt.Fprintln(os.Stderr, args...)
+		os.Exit(1)
+	}
+	level, run := journal.Durability(os.Getenv(crashChildEnv+"_LEVEL")), os.Getenv(crashChildEnv+"_RUN")
+	j, err := journal.Open(ctx, journal.Config{Path: path, Durability: level, CommitInterval: 2 * time.Millisecond})
+	if err != nil {
+		fail(err)
+	}
+	for n := int64(1); ; n++ {
+		for s := range crashSessions {
+			e := event(crashSession(s), run, n, record.ToolCompleted)
+			e.Content = fmt.Appendf(nil, `{"n":%d,"pad":"%0*d"}`, n, rand.IntN(4000)+1, 0)
+			if !j.Append(e) {
+				fail("row refused")
+			}
+		}
+		switch rand.IntN(12) {
+		case 0:
+			if err := j.Flush(ctx); err != nil {
+				fail(err)
+			}
+			fmt.Println("rows", n)
+		case 1:
+			a := ledgertest.Pending(1)
+			a.ID = fmt.Sprintf("%s-%d", run, n)
+			a.CallID = "call-" + a.ID
+			a.ConfirmationID, a.Replaces = "", "replaced-"+a.ID
+			if err := j.Ledger().Create(ctx, a); err != nil {
+				fail(err)
+			}
+			// The rows of an approval are committed before it.
+			fmt.Printf("approval %s\nrows %d\n", a.ID, n)
+		}
+	}
+}
+
+func crashSession(n int) record.Session {
+	s := testSession
+	s.ID = fmt.Sprint("crash-", n)
+	return s
+}
+
+// TestKilledProcessLosesNothingAcknowledged kills processes that record, at random
+// moments: what was acknowledged is there, and what is there has no hole.
+func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
+	levels := []journal.Durability{journal.DurabilityMemory, journal.DurabilityJournal, journal.DurabilitySync}
+	for i, level := range levels {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			var path string
+			var rows, approvals int64
+			enough := (*kills + len(levels) - 1 - i) / len(levels)
+			// A few kills may all come before something is acknowledged; many may not.
+			for round := 0; round < enough || round < 10*enough && (rows == 0 || approvals == 0); round++ {
+				if round%20 == 0 { // so that the checks below stay fast
+					path = filepath.Join(t.TempDir(), "j.db")
+				}
+				run := fmt.Sprint("run-", round)
+				acked := runAndKill(t, path, level, run)
+				checkRecovered(t, path, level, run, acked)
+				rows += acked.rows
+				approvals += int64(len(acked.approvals))
+			}
+			if rows == 0 || approvals == 0 {
+				t.Errorf("%d rows and %d approvals acknowledged: nothing was tested", rows, approvals)
+			}
+			t.Logf("%d rows of each of %d sessions and %d approvals acknowledged and recovered", rows, crashSessions, approvals)
+		})
+	}
+}
+
+// acknowledged is what a child said before it was killed.
+type acknowledged struct {
+	rows      int64 // of each session
+	approvals []string
+}
+
+func checkRecovered(t *testing.T, path string, level journal.Durability, run string, acked acknowledged) {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Config{Path: path, Durability: level})
+	if err != nil {
+		t.Fatalf("%s: the journal of a killed process does not open: %v", run, err)
+	}
+	defer closeJournal(t, j)
+	conn := connect(t, path)
+	defer conn.Close()
+	recovered := make(map[string]int64)
+	err = sqlitex.ExecuteTransient(conn, `SELECT session_id, count(*), max(run_seq), sum(run_seq <> place)
+		FROM (SELECT session_id, run_seq, row_number() OVER (PARTITION BY session_id ORDER BY seq) AS place
+		      FROM agent_events WHERE run_id = ?1)
+		GROUP BY session_id`, &sqlitex.ExecOptions{
+		Args: []any{run},
+		ResultFunc: func(s *sqlite.Stmt) error {
+			session, rows, last, astray := s.ColumnText(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3)
+			if rows != last || astray != 0 {
+				t.Errorf("%s of %s: %d rows up to number %d, %d not in their place: a hole or a duplicate", run, session, rows, last, astray)
+			}
+			recovered[session] = rows
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range crashSessions {
+		if n := recovered[crashSession(s).ID]; n < acked.rows {
+			t.Errorf("%s of session %d: %d rows recovered, %d were acknowledged", run, s, n, acked.rows)
+		}
+	}
+	for _, id := range acked.approvals {
+		if a, err := j.Ledger().Get(t.Context(), id); err != nil || a.State != safety.StatePending {
+			t.Errorf("%s: approval %s is %q, %v; it was acknowledged", run, id, a.State, err)
+		}
+	}
+	if bad := selectInt(t, conn, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"); bad != 0 {
+		t.Fatalf("%s: the file is damaged", run)
+	}
+	if n := selectInt(t, conn, "SELECT coalesce(sum(events), 0) - (SELECT count(*) FROM agent_events) FROM sessions"); n != 0 {
+		t.Fatalf("%s: the list of sessions is off by %d rows", run, n)
+	}
+}
+
+// runAndKill starts a child, kills it at a random moment and returns what it had
+// acknowledged.
+func runAndKill(t *testing.T, path string, level journal.Durability, run string) (acked acknowledged) {
+	t.Helper()
+	cmd := testBinary(t, crashChildEnv+"="+path, crashChildEnv+"_LEVEL="+string(level), crashChildEnv+"_RUN="+run)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := func() { cmd.Process.Kill() }
+	killAfter := rand.IntN(20) + 1
+	if rand.IntN(8) == 0 { // while it opens the file, or soon after
+		time.AfterFunc(time.Duration(rand.IntN(40))*time.Millisecond, kill)
+	}
+	lines := bufio.NewReader(out)
+	for seen := 0; ; seen++ {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // a line that the kill cut off was not said
+		}
+		kind, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch kind {
+		case "approval":
+			acked.approvals = append(acked.approvals, value)
+		case "rows":
+			if _, err := fmt.Sscan(value, &acked.rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if seen == killAfter {
+			time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, kill)
+		}
+	}
+	if err := cmd.Wait(); err == nil || complaints.Len() > 0 {
+		t.Fatalf("the child ended by itself: %v: %s", err, complaints.Bytes())
+	}
+	return acked
+}
+
+// testBinary returns a command that runs this test binary in a role that the
+// environment tells it.
+func testBinary(t *testing.T, env ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
+}

@@ -1,0 +1,250 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+func TestLedger(t *testing.T) {
+	ledgertest.Run(t, func(t *testing.T) safety.Ledger { return openJournal(t, nil).Ledger() })
+}
+
+// approve takes a new approval to the state approved.
+func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
+	t.Helper()
+	a := ledgertest.Pending(n)
+	if err := l.Create(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Transition(t.Context(), safety.Transition{
+		ID: a.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved,
+		At: a.RequestedAt.Add(time.Second), Actor: "ana", Set: safety.Update{Approver: "ana", Verdict: "safe", Report: []byte(`{"v":1}`)},
+	})
+	if err == nil {
+		a, err = l.Get(t.Context(), a.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestOnePermit lets two journals on one file, which are what two processes have,
+// race for the same permits.
+func TestOnePermit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	ledgers := []safety.Ledger{
+		reopen(t, journal.Config{Path: path}).Ledger(),
+		reopen(t, journal.Config{Path: path}).Ledger(),
+	}
+	for n := range 20 {
+		a := approve(t, ledgers[n%2], n)
+		var won atomic.Int32
+		var winner atomic.Value
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for g := range 8 {
+			wg.Go(func() {
+				nonce := fmt.Sprint("nonce-", g)
+				<-start
+				_, err := ledgers[g%2].Transition(t.Context(), safety.Transition{
+					ID: a.ID, From: []safety.ApprovalState{safety.StateApproved}, To: safety.StatePermitted,
+					At: a.RequestedAt.Add(2 * time.Second), NotAfter: true,
+					Set: safety.Update{PermitNonce: nonce, PermitRun: "r", PermitExpiresAt: a.RequestedAt.Add(time.Minute)},
+				})
+				switch {
+				case err == nil:
+					won.Add(1)
+					winner.Store(nonce)
+				case !errors.Is(err, safety.ErrConflict):
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		if won.Load() != 1 {
+			t.Fatalf("%d permits were issued for one approval", won.Load())
+		}
+		for _, l := range ledgers {
+			got, err := l.Get(t.Context(), a.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.PermitNonce != winner.Load() {
+				t.Errorf("nonce %q is stored, %q won", got.PermitNonce, winner.Load())
+			}
+		}
+	}
+}
+
+func TestLedgerSurvivesReopening(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	j := reopen(t, journal.Config{Path: path})
+	want := approve(t, j.Ledger(), 1)
+	steps, err := j.Ledger().History(t.Context(), want.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeJournal(t, j)
+
+	l := reopen(t, journal.Config{Path: path}).Ledger()
+	got, err := l.Get(t.Context(), want.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("approval differs (-want +got):\n%s", d)
+	}
+	again, err := l.History(t.Context(), want.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(steps, again); d != "" || len(again) != 2 {
+		t.Errorf("%d steps, history differs (-want +got):\n%s", len(again), d)
+	}
+}
+
+func TestHistoryIsAppendOnly(t *testing.T) {
+	j := openJournal(t, nil)
+	a := approve(t, j.Ledger(), 1)
+	conn := connect(t, j.Path(), sqlite.OpenReadWrite)
+	for _, statement := range []string{
+		"UPDATE approval_history SET actor = 'mallory'",
+		"DELETE FROM approval_history",
+		"INSERT OR REPLACE INTO approval_history (id, approval_id, to_state) VALUES (1, '" + a.ID + "', 'approved')",
+		"REPLACE INTO approval_history (id, approval_id, to_state) SELECT id, approval_id, 'failed' FROM approval_history",
+	} {
+		err := sqlitex.ExecuteTransient(conn, statement, nil)
+		if err == nil || !strings.Contains(err.Error(), "append-only") {
+			t.Errorf("%s: %v, want it refused", statement, err)
+		}
+	}
+	steps, err := j.Ledger().History(t.Context(), a.ID)
+	if err != nil || len(steps) != 2 || steps[1].Actor != "ana" {
+		t.Errorf("history is %+v, %v", steps, err)
+	}
+}
+
+func TestSessionsShowTheNewestApproval(t *testing.T) {
+	j := openJournal(t, nil)
+	first := approve(t, j.Ledger(), 1)
+	if err := j.Ledger().Create(t.Context(), ledgertest.Pending(2)); err != nil {
+		t.Fatal(err)
+	}
+	s := record.Session(first.Session)
+	appendAll(t, j, event(s, "r", 1, record.UserMessageReceived))
+	flush(t, j)
+	list, err := j.Sessions(t.Context(), journal.SessionsQuery{})
+	if err != nil || len(list) != 1 || list[0].Approval != string(safety.StatePending) {
+		t.Errorf("Sessions() = %+v, %v, want one with a pending approval", list, err)
+	}
+}
+
+func TestLedgerWaitsForRows(t *testing.T) {
+	j := openJournal(t, func(c *journal.Config) { c.CommitInterval = time.Hour })
+	s := record.Session(ledgertest.Pending(1).Session)
+	appendAll(t, j, event(s, "r", 1, record.UserMessageReceived))
+	if err := j.Ledger().Create(t.Context(), ledgertest.Pending(1)); err != nil {
+		t.Fatal(err)
+	}
+	// Whoever sees the approval must see the rows it rests on.
+	if n := selectInt(t, connect(t, j.Path()), "SELECT count(*) FROM agent_events"); n != 1 {
+		t.Errorf("%d rows are stored when the approval is, want 1", n)
+	}
+}
+
+func TestLedgerAfterClose(t *testing.T) {
+	j := openJournal(t, nil)
+	l := j.Ledger()
+	closeJournal(t, j)
+	if err := l.Create(t.Context(), ledgertest.Pending(1)); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("Create after Close: %v, want ErrClosed", err)
+	}
+	if _, err := l.Get(t.Context(), "x"); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("Get after Close: %v, want ErrClosed", err)
+	}
+}
+
+func TestDamagedApprovalIsAnError(t *testing.T) {
+	j := openJournal(t, nil)
+	a := approve(t, j.Ledger(), 1)
+	conn := connect(t, j.Path(), sqlite.OpenReadWrite)
+	for _, column := range []string{"entities", "receipt", "gaps"} {
+		if err := sqlitex.ExecuteTransient(conn, "UPDATE approvals SET "+column+" = '{'", nil); err != nil {
+			t.Fatal(err)
+		}
+		got, err := j.Ledger().Get(t.Context(), a.ID)
+		if err == nil || got.ID != "" {
+			t.Errorf("damaged %s: got %+v, %v", column, got, err)
+		}
+	}
+}
+
+// TestStepsOfALargeApprovalAreSmall counts the bytes that the steps of an approval allocate
+// which rests on 10,000 readings.
+func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
+	const limit = 64 << 10
+	j := openJournal(t, nil)
+	a := ledgertest.Pending(1)
+	seen := a.Entities[0].Seen[0]
+	for range rounds(10_000, 1_000) {
+		a.Entities[0].Seen = append(a.Entities[0].Seen, seen)
+	}
+	a.Report = bytes.Repeat([]byte("1"), 1<<18)
+	if err := j.Ledger().Create(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	to := func(to safety.ApprovalState, set safety.Update) func(safety.Ledger) error {
+		return func(l safety.Ledger) error {
+			from := []safety.ApprovalState{safety.StatePending, safety.StateApproved}
+			_, err := l.Transition(t.Context(), safety.Transition{ID: a.ID, From: from, To: to, At: a.RequestedAt, Actor: "ana", Set: set})
+			return err
+		}
+	}
+	for _, step := range []struct {
+		name string
+		do   func(safety.Ledger) error
+	}{
+		{"first", to(safety.StatePending, safety.Update{})}, // prepares the statements
+		{"attach", func(l safety.Ledger) error { return l.Attach(t.Context(), a.ID, "confirmation") }},
+		{"check", to(safety.StatePending, safety.Update{Verdict: "check_failed"})},
+		{"approve", to(safety.StateApproved, safety.Update{Approver: "ana", Verdict: "safe"})},
+		{"permit", to(safety.StatePermitted, safety.Update{PermitNonce: "n", PermitExpiresAt: a.ExpiresAt})},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := step.do(j.Ledger()); err != nil {
+			t.Fatal(step.name, err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n >= limit && step.name != "first" {
+			t.Errorf("%s allocates %d bytes, want less than %d", step.name, n, limit)
+		}
+	}
+	got, err := j.Ledger().Get(t.Context(), a.ID)
+	if err != nil || len(got.Entities[0].Seen) != len(a.Entities[0].Seen) || !bytes.Equal(got.Report, a.Report) || got.State != safety.StatePermitted {
+		t.Errorf("%v: state %s, %d readings, a report of %d bytes", err, got.State, len(got.Entities[0].Seen), len(got.Report))
+	}
+}

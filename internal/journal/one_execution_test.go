@@ -1,0 +1,233 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// onceChildEnv makes the test binary answer and carry out the approval in the journal it
+// names, as soon as its standard input has a line.
+const onceChildEnv = "JOURNAL_ONCE_CHILD"
+
+// onceRuns is how many runs of each process try, all at the same time.
+var onceRuns = rounds(500, 60)
+
+// unchangedWorld is a record and a world in which nothing happens.
+type unchangedWorld struct{ a safety.Approval }
+
+func (w unchangedWorld) Collect(context.Context, safety.Session, safety.Decision) (safety.Snapshot, error) {
+	return safety.Snapshot{Entities: w.a.Entities, Receipt: w.a.Receipt}, nil
+}
+
+func (w unchangedWorld) Check(_ context.Context, e entity.Canonical) (safety.State, error) {
+	return safety.State{Attributes: e.Attributes, AsOf: time.Now()}, nil
+}
+
+// oncePolicy waits for as long as a loaded machine may take.
+func oncePolicy() safety.Policy {
+	p := safety.DefaultPolicy()
+	p.MaxAge, p.Timeout, p.Deadline = time.Hour, 5*time.Minute, 10*time.Minute
+	return p
+}
+
+var onceArgs = map[string]any{"total": 1.0}
+
+// onceApproval is the request that is answered, the same in every process.
+func onceApproval() (safety.Approval, error) {
+	a := ledgertest.Pending(1)
+	sum, canonical, err := safety.ArgsDigest(onceArgs)
+	if err != nil {
+		return a, err
+	}
+	a.ConfirmationID, a.ArgsDigest, a.Args = "conf", sum, canonical
+	allRead(&a)
+	a.PolicyVersion, a.Receipt, a.Gaps = oncePolicy().Version(), safety.Receipt{Watermark: 1, RowsRead: 1, Version: "rules"}, nil
+	return a, nil
+}
+
+// allRead makes readings of all that was seen.
+func allRead(a *safety.Approval) {
+	for i := range a.Entities {
+		for j := range a.Entities[i].Seen {
+			a.Entities[i].Seen[j].Echoes = nil
+		}
+	}
+	a.Fingerprint = safety.Fingerprint(a.Entities)
+}
+
+// carryOut lets many runs answer and carry out the one approval, each by itself. Each
+// effect is one line in the file. It returns the codes of the refusals.
+func carryOut(ctx context.Context, j *journal.Journal, who, effects string, begin func()) ([]string, error) {
+	a, err := onceApproval()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := j.Ledger().Get(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	world := unchangedWorld{stored}
+	guard, err := safety.NewGuard(safety.GuardConfig{
+		Ledger: j.Ledger(), Evidence: world, Checkers: map[string]safety.Checker{"Product": world}, Policy: oncePolicy(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var codes []string
+	var failed error
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for n := range onceRuns {
+		run := fmt.Sprintf("%s-%d", who, n)
+		wg.Go(func() {
+			<-start
+			code, err := carryOutOnce(ctx, guard, stored, run, effects)
+			mu.Lock()
+			defer mu.Unlock()
+			codes = append(codes, code)
+			failed = errors.Join(failed, err)
+		})
+	}
+	begin()
+	close(start)
+	wg.Wait()
+	return codes, failed
+}
+
+func carryOutOnce(ctx context.Context, guard *safety.Guard, a safety.Approval, run, effects string) (code string, err error) {
+	guard.Answer(ctx, safety.Answer{Session: a.Session, ConfirmationID: "conf", Confirmed: true, RunID: run})
+	p, _, err := guard.Permit(ctx, safety.Execution{
+		Session: a.Session, ApprovalID: a.ID, CallID: a.CallID, Tool: a.Tool, Agent: a.Agent, RunID: run, Args: onceArgs,
+	})
+	if err == nil {
+		err = p.Consume(ctx, onceArgs)
+	}
+	if err != nil {
+		refusal, ok := errors.AsType[*safety.Refusal](err)
+		if !ok {
+			return "", err
+		}
+		return refusal.Code, nil
+	}
+	f, err := os.OpenFile(effects, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintln(f, run)
+	return "", errors.Join(err, f.Close(), p.Done(ctx, nil))
+}
+
+func onceChild(path string) {
+	ctx := context.Background()
+	fail := func(err error) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	j, err := journal.Open(ctx, journal.Config{Path: path})
+	if err != nil {
+		fail(err)
+	}
+	codes, err := carryOut(ctx, j, "child", path+".effects", func() {
+		fmt.Println("ready")
+		bufio.NewReader(os.Stdin).ReadString('\n')
+	})
+	if err := errors.Join(err, j.Close(ctx)); err != nil {
+		fail(err)
+	}
+	for _, code := range codes {
+		fmt.Println(code)
+	}
+}
+
+// TestOneExecution lets a thousand runs in two processes, each with a guard of its own,
+// answer and carry out one approval at the same time: the effect runs once.
+func TestOneExecution(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	j := reopen(t, journal.Config{Path: path})
+	a, err := onceApproval()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The times of the approval are those of the guards.
+	a.RequestedAt = time.Now().UTC().Truncate(time.Microsecond)
+	a.ExpiresAt, a.UpdatedAt = a.RequestedAt.Add(time.Hour), a.RequestedAt
+	if err := j.Ledger().Create(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	cmd := testBinary(t, onceChildEnv+"="+path)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(pipe)
+	codes, err := carryOut(t.Context(), j, "parent", path+".effects", func() {
+		if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
+			t.Errorf("the child says %q: %v", line, err)
+		}
+		io.WriteString(in, "go\n")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		codes = append(codes, lines.Text())
+	}
+	if err := cmd.Wait(); err != nil || complaints.Len() > 0 {
+		t.Fatalf("the child: %v: %s", err, complaints.Bytes())
+	}
+
+	effects, err := os.ReadFile(path + ".effects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := bytes.Count(effects, []byte("\n"))
+	count := make(map[string]int)
+	for _, code := range codes {
+		count[code]++
+	}
+	t.Logf("%q ran of %d; refused: %v", effects, len(codes), count)
+	if ran != 1 || count[""] != 1 || len(codes) != 2*onceRuns {
+		t.Errorf("the effect ran %d times; %d of %d runs were permitted", ran, count[""], len(codes))
+	}
+	steps, err := j.Ledger().History(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var went []safety.ApprovalState
+	for _, s := range steps {
+		went = append(went, s.To)
+	}
+	want := []safety.ApprovalState{safety.StatePending, safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateExecuted}
+	if !slices.Equal(went, want) {
+		t.Errorf("history %v, want %v", went, want)
+	}
+}

@@ -1,0 +1,227 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+)
+
+// wantListed checks which sessions are left, in any of the ways that keep them.
+func wantListed(tb testing.TB, j *journal.Journal, heldWant int, want ...string) {
+	tb.Helper()
+	if want == nil {
+		want = []string{}
+	}
+	if d := cmp.Diff(want, listed(tb, j)); d != "" {
+		tb.Errorf("sessions differ (-want +got):\n%s", d)
+	}
+	if got := j.Stats().HeldSessions; got != heldWant {
+		tb.Errorf("%d sessions are held, want %d", got, heldWant)
+	}
+	wellFormed(tb, j)
+}
+
+// TestRetentionWaitsForReplication: what is not acknowledged everywhere stays, however
+// old it is.
+func TestRetentionWaitsForReplication(t *testing.T) {
+	j := openJournal(t, nil)
+	cfg := journal.Retention{MaxAge: day}
+	recordRows(t, j, named("a"), 3) // rows 1 to 3
+	recordRows(t, j, named("b"), 3) // rows 4 to 6
+	recordRows(t, j, named("c"), 3) // rows 7 to 9
+	near, far := j.Outbox("near"), j.Outbox("far")
+	acquire(t, near, "x")
+	sweep(t, j, cfg)
+	wantListed(t, j, 3, "c", "b", "a")
+	acquire(t, far, "y")
+	advance(t, near, "x", 9)
+	advance(t, far, "y", 2)
+	sweep(t, j, cfg)
+	wantListed(t, j, 3, "c", "b", "a")
+	// The last row counts: a half is nothing.
+	advance(t, far, "y", 5)
+	sweep(t, j, cfg)
+	wantListed(t, j, 2, "c", "b")
+	// A row that was refused keeps its session, whatever the position.
+	advance(t, far, "y", 9, journal.DeadLetter{Seq: 5, Reason: "no"})
+	sweep(t, j, cfg)
+	wantListed(t, j, 1, "b")
+	for range 2 {
+		if n, err := far.Discard(t.Context(), []string{"shop/ann/b/r/2"}); err != nil || n > 1 {
+			t.Fatal(n, err)
+		}
+		sweep(t, j, cfg)
+		wantListed(t, j, 0)
+	}
+	// What comes later waits again, until its destination is forgotten.
+	recordRows(t, j, named("d"), 1)
+	advance(t, near, "x", 10, journal.DeadLetter{Seq: 10})
+	sweep(t, j, cfg)
+	wantListed(t, j, 1, "d")
+	for _, o := range []*journal.Outbox{near, far} {
+		wantListed(t, j, 1, "d")
+		owner := map[*journal.Outbox]string{near: "x", far: "y"}[o]
+		if err := o.Release(t.Context(), owner); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Forget(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		sweep(t, j, cfg)
+	}
+	wantListed(t, j, 0)
+}
+
+// TestReplicationStopsRemoval adds a destination while a session is being removed: what
+// is left of it is sent first.
+func TestReplicationStopsRemoval(t *testing.T) {
+	const rows = 1000
+	j := openJournal(t, nil)
+	recordRows(t, j, testSession, rows)
+	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON agent_events WHEN OLD.run_seq = 300 BEGIN SELECT raise(ABORT, 'broken'); END")
+	cfg := journal.Retention{MaxAge: day}
+	if err := j.Sweep(t.Context(), cfg, sweepTime); err == nil {
+		t.Fatal("the sweep did not fail")
+	}
+	alter(t, j, "DROP TRIGGER broken")
+	o := j.Outbox(dataset)
+	acquire(t, o, "a")
+	left, err := o.Rows(t.Context(), 0, rows, 1<<30)
+	if err != nil || len(left) == 0 || len(left) == rows {
+		t.Fatalf("%d rows are left, %v", len(left), err)
+	}
+	sweep(t, j, cfg)
+	if n, err := j.Count(t.Context()); err != nil || int(n) != len(left) || j.Stats().HeldSessions != 1 {
+		t.Errorf("%d rows, %v, %d sessions held, want the %d rows of one", n, err, j.Stats().HeldSessions, len(left))
+	}
+	// The session goes on. What was begun to be removed is replicated, the rest is not.
+	appendAll(t, j, aged(testSession, "next", 3, time.Hour)...)
+	flush(t, j)
+	advance(t, o, "a", rows)
+	sweep(t, j, cfg)
+	if n, err := j.Count(t.Context()); err != nil || n != 3 || j.Stats().HeldSessions != 0 {
+		t.Errorf("%d rows, %v, %d sessions held, want the 3 new ones", n, err, j.Stats().HeldSessions)
+	}
+}
+
+// TestRetentionBySizeSaysWhatItWaitsFor fills a file beyond its size with rows that
+// nobody takes.
+func TestRetentionBySizeSaysWhatItWaitsFor(t *testing.T) {
+	var log syncBuffer
+	clock := newTestClock()
+	const limit = 1 << 20
+	j := openJournal(t, func(c *journal.Config) {
+		c.Retention = journal.Retention{MaxBytes: limit, Interval: time.Millisecond}
+		c.Now = clock.now
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	o := j.Outbox(dataset)
+	acquire(t, o, "a")
+	for n := range 40 {
+		appendAll(t, j, padded(aged(named(fmt.Sprint("s-", n)), "r", 50, day), 1000)...)
+	}
+	flush(t, j)
+	// Looks before the last row was stored found less.
+	waitFor(t, func() bool { return strings.Contains(fmt.Sprint(j.Stats().RetentionError), "row 0 of 2000,") })
+	s := j.Stats()
+	if !errors.Is(s.RetentionError, journal.ErrNotReplicated) || s.HeldSessions != 40 || s.RemovedRows != 0 {
+		t.Fatalf("stats %+v: want 40 sessions held", s)
+	}
+	for _, want := range []string{"40 sessions", `"` + dataset + `" has acknowledged row 0 of 2000`, "1048576 are allowed", "forget"} {
+		if !strings.Contains(s.RetentionError.Error(), want) {
+			t.Errorf("%q does not say %q", s.RetentionError, want)
+		}
+	}
+	// What is acknowledged makes room; the rest may stay, because there is enough.
+	advance(t, o, "a", 1900)
+	waitFor(t, func() bool { return j.Stats().RetentionError == nil })
+	if s := j.Stats(); s.RemovedSessions == 0 || s.RemovedSessions > 38 {
+		t.Errorf("stats %+v: want some sessions removed, but none that is not replicated", s)
+	}
+	rows, err := o.Rows(t.Context(), 1900, 1000, 1<<30)
+	if err != nil || len(rows) != 100 {
+		t.Errorf("%d rows are left to send, %v, want 100", len(rows), err)
+	}
+	if n := strings.Count(log.String(), "rows wait for replication"); n != 1 {
+		t.Errorf("the log says %d times what it waits for, want once:\n%s", n, log.String())
+	}
+}
+
+// TestRetentionWithEnoughRoom: what waits for replication is no error below the size.
+func TestRetentionWithEnoughRoom(t *testing.T) {
+	j := openJournal(t, nil)
+	recordRows(t, j, testSession, 3)
+	acquire(t, j.Outbox(dataset), "a")
+	sweep(t, j, journal.Retention{MaxAge: day, MaxBytes: 1 << 30})
+	wantListed(t, j, 1, testSession.ID)
+	if err := j.Sweep(t.Context(), journal.Retention{MaxBytes: 1}, sweepTime); !errors.Is(err, journal.ErrNotReplicated) {
+		t.Errorf("Sweep() = %v", err)
+	}
+	// Nor is it one when the file could become no smaller than it should, but is small
+	// enough.
+	k := openJournal(t, nil)
+	for n := range 21 {
+		appendAll(t, k, padded(aged(named(fmt.Sprint("s-", n)), "r", 100, 2*day), 1000)...)
+	}
+	flush(t, k)
+	acquire(t, k.Outbox(dataset), "a")
+	advance(t, k.Outbox(dataset), "a", 100)
+	conn := connect(t, k.Path())
+	limit := used(t, conn) - 50_000
+	sweep(t, k, journal.Retention{MaxBytes: limit})
+	if n := used(t, conn); n >= limit || n <= limit*9/10 || k.Stats().HeldSessions != 20 {
+		t.Errorf("%d bytes of %d are in use, %d sessions held: this shows nothing", n, limit, k.Stats().HeldSessions)
+	}
+	// An active session is not removed anyway: that is not for want of replication.
+	active := openJournal(t, nil)
+	appendAll(t, active, aged(testSession, "r", 3, 0)...)
+	flush(t, active)
+	acquire(t, active.Outbox(dataset), "a")
+	sweep(t, active, journal.Retention{MaxBytes: 1})
+	wantListed(t, active, 0, testSession.ID)
+}
+
+// TestDestinationsOfTheConfiguration: retention looks as soon as a journal is open. What
+// a destination lacks stays although nobody has leased it yet.
+func TestDestinationsOfTheConfiguration(t *testing.T) {
+	path := newFile(t)
+	cfg := journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)}
+	retention := journal.Retention{MaxAge: day}
+	j := reopen(t, cfg)
+	recordRows(t, j, named("a"), 3) // rows 1 to 3
+	recordRows(t, j, named("b"), 3) // rows 4 to 6
+	closeJournal(t, j)
+
+	cfg.Destinations = []string{"here", "there"}
+	j = reopen(t, cfg)
+	sweep(t, j, retention)
+	wantListed(t, j, 2, "b", "a")
+	if p := acquire(t, j.Outbox("here"), "x"); p.Seq != 0 || p.State != nil {
+		t.Errorf("a destination that nobody has leased is at %+v", p)
+	}
+	acquire(t, j.Outbox("there"), "y")
+	advance(t, j.Outbox("here"), "x", 6)
+	advance(t, j.Outbox("there"), "y", 3)
+	closeJournal(t, j)
+
+	// It is as it was left.
+	j = reopen(t, cfg)
+	sweep(t, j, retention)
+	wantListed(t, j, 1, "b")
+	closeJournal(t, j)
+
+	cfg.Destinations = []string{""}
+	if _, err := journal.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "a destination has no name") {
+		t.Errorf("Open() = %v", err)
+	}
+}

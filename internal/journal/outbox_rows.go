@@ -1,0 +1,187 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// ID returns the name of the journal in other places: 32 hexadecimal digits, minted
+// when the file is created or brought up to version 4. A copy of the file has the same.
+func (j *Journal) ID() string { return j.id }
+
+// readID returns the id that stands in the file.
+func readID(conn *sqlite.Conn) (id string, err error) {
+	err = query(conn, selectJournalSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+		id = stmt.ColumnText(0)
+		return nil
+	})
+	if err == nil && id == "" {
+		err = errors.New("the file has no id: somebody changed it by hand")
+	}
+	return id, err
+}
+
+// LastSeq returns the greatest number of a committed row, 0 when there is none. A
+// destination at this position has everything.
+func (j *Journal) LastSeq(ctx context.Context) (seq int64, err error) {
+	err = j.read(ctx, "number of the last row", func(conn *sqlite.Conn) (err error) {
+		seq, err = lastSeq(conn)
+		return err
+	})
+	return seq, err
+}
+
+func lastSeq(conn *sqlite.Conn) (seq int64, err error) {
+	err = query(conn, selectLastSeqSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+		seq = stmt.ColumnInt64(0)
+		return nil
+	})
+	return seq, err
+}
+
+// Rows returns committed rows of all sessions whose number is greater than after, in the
+// order of the numbers: at most maxRows, and no more than hold maxBytes of payload
+// (content, content parts, attributes, latencies and error message, as stored), but one
+// at least when there is one. Both bounds must be positive. It needs no lease.
+//
+// A row that is not returned has a greater number than those that are: numbers are
+// given under the write lock of the file, which is held until the commit, so none
+// becomes visible after a greater one, whichever process records it.
+func (o *Outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
+	return o.rows(ctx, "rows for "+o.name, selectRowsSQL, maxRows, maxBytes, func(b *binder) {
+		b.integer(after, int64(maxRows))
+	})
+}
+
+// rows reads rows by a statement with the columns of select_rows.sql.
+func (o *Outbox) rows(ctx context.Context, what, text string, maxRows int, maxBytes int64, bind func(*binder)) ([]record.Event, error) {
+	if maxRows <= 0 || maxBytes <= 0 {
+		return nil, fmt.Errorf("journal: %s: at most %d rows of %d bytes: both bounds must be positive", what, maxRows, maxBytes)
+	}
+	var rows []record.Event
+	err := o.journal.read(ctx, what, func(conn *sqlite.Conn) (err error) {
+		rows, err = scanRows(conn, text, maxBytes, bind)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// Columns of select_rows.sql.
+const (
+	columnContent = 17 + iota
+	columnContentParts
+	columnAttributes
+	columnLatency
+	columnErrorMessage = columnContent - 1
+)
+
+// scanRows reads rows until the statement has no more or the next would exceed maxBytes.
+func scanRows(conn *sqlite.Conn, text string, maxBytes int64, bind func(*binder)) (rows []record.Event, err error) {
+	stmt, err := conn.Prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if resetErr := stmt.Reset(); err == nil {
+			err = resetErr
+		}
+	}()
+	bind(&binder{stmt: stmt})
+	for {
+		more, err := stmt.Step()
+		if err != nil || !more {
+			return rows, err
+		}
+		for col := columnErrorMessage; col <= columnLatency; col++ {
+			maxBytes -= int64(stmt.ColumnLen(col))
+		}
+		if maxBytes < 0 && len(rows) > 0 {
+			return rows, nil
+		}
+		rows = append(rows, scanRow(stmt))
+	}
+}
+
+func scanRow(stmt *sqlite.Stmt) record.Event {
+	return record.Event{
+		Seq:          stmt.ColumnInt64(0),
+		RunSeq:       stmt.ColumnInt64(1),
+		Timestamp:    stmt.ColumnInt64(2),
+		IsTruncated:  stmt.ColumnBool(3),
+		AppName:      stmt.ColumnText(4),
+		UserID:       stmt.ColumnText(5),
+		SessionID:    stmt.ColumnText(6),
+		RunID:        stmt.ColumnText(7),
+		EventID:      stmt.ColumnText(8),
+		EventType:    stmt.ColumnText(9),
+		Agent:        stmt.ColumnText(10),
+		InvocationID: stmt.ColumnText(11),
+		TraceID:      stmt.ColumnText(12),
+		SpanID:       stmt.ColumnText(13),
+		ParentSpanID: stmt.ColumnText(14),
+		Status:       stmt.ColumnText(15),
+		ErrorMessage: stmt.ColumnText(columnErrorMessage),
+		Content:      columnJSON(stmt, columnContent),
+		ContentParts: columnJSON(stmt, columnContentParts),
+		Attributes:   columnJSON(stmt, columnAttributes),
+		LatencyMS:    columnJSON(stmt, columnLatency),
+	}
+}
+
+// Backlog is what a destination lacks.
+type Backlog struct {
+	// Rows is how many rows are not acknowledged. Up to 1,000 it is exact; beyond, it
+	// is the distance between the numbers of the first and the last, which is more
+	// when numbers in between have no row any more.
+	Rows int64
+	// First is the number of the first of them, and Oldest its time; zero when there is
+	// none. Every row before First is acknowledged, or a dead letter.
+	First  int64
+	Oldest time.Time
+	// DeadLetters is how many rows were refused, and neither sent again nor discarded.
+	DeadLetters int64
+}
+
+// backlogCounted is up to how many rows a backlog is counted.
+const backlogCounted = 1000
+
+// Backlog returns what the destination lacks. For one that does not exist yet that is
+// everything. Its cost does not depend on the number of rows.
+func (o *Outbox) Backlog(ctx context.Context) (l Backlog, err error) {
+	err = o.journal.read(ctx, "backlog of "+o.name, func(conn *sqlite.Conn) error {
+		l, err = backlog(conn, o.name)
+		return err
+	})
+	return l, err
+}
+
+// backlog returns what the destination with the name lacks.
+func backlog(conn *sqlite.Conn, name string) (l Backlog, err error) {
+	err = query(conn, selectBacklogSQL, func(b *binder) {
+		b.text(name)
+		b.integer(backlogCounted)
+	}, func(stmt *sqlite.Stmt) error {
+		l.Rows = stmt.ColumnInt64(0)
+		if l.Rows == backlogCounted {
+			l.Rows = stmt.ColumnInt64(3) - stmt.ColumnInt64(1) + 1
+		}
+		l.First, l.Oldest, l.DeadLetters = stmt.ColumnInt64(1), columnTime(stmt, 2), stmt.ColumnInt64(4)
+		return nil
+	})
+	if err != nil {
+		return Backlog{}, err
+	}
+	return l, nil
+}

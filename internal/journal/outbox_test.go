@@ -1,0 +1,400 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+const (
+	dataset = "bigquery:p.d.agent_events"
+	ttl     = time.Minute
+)
+
+// testClock is a clock that stands still until it is told.
+type testClock struct{ micro atomic.Int64 }
+
+func newTestClock() *testClock {
+	var c testClock
+	c.micro.Store(sweepTime.UnixMicro())
+	return &c
+}
+
+func (c *testClock) now() time.Time          { return time.UnixMicro(c.micro.Load()).UTC() }
+func (c *testClock) advance(d time.Duration) { c.micro.Add(d.Microseconds()) }
+
+// acquire leases the destination and returns its position.
+func acquire(tb testing.TB, o *journal.Outbox, owner string) journal.Position {
+	tb.Helper()
+	p, err := o.Acquire(tb.Context(), owner, ttl)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func advance(tb testing.TB, o *journal.Outbox, owner string, seq int64, dead ...journal.DeadLetter) {
+	tb.Helper()
+	if err := o.Advance(tb.Context(), owner, journal.Position{Seq: seq}, dead); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// recordRows stores n rows of a session.
+func recordRows(tb testing.TB, j *journal.Journal, s record.Session, n int) {
+	tb.Helper()
+	appendAll(tb, j, aged(s, "r", n, 2*day)...)
+	flush(tb, j)
+}
+
+func TestJournalID(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	j := reopen(t, journal.Config{Path: path})
+	id := j.ID()
+	if !regexp.MustCompile("^[0-9a-f]{32}$").MatchString(id) {
+		t.Errorf("ID() = %q", id)
+	}
+	closeJournal(t, j)
+	if got := reopen(t, journal.Config{Path: path}).ID(); got != id {
+		t.Errorf("after it was opened again the id is %q, it was %q", got, id)
+	}
+	other := reopen(t, journal.Config{Path: filepath.Join(t.TempDir(), "j.db")})
+	if other.ID() == id {
+		t.Error("two journals have the same id")
+	}
+	alter(t, other, "DELETE FROM journal")
+	_, err := journal.Open(t.Context(), journal.Config{Path: other.Path()})
+	if err == nil || !strings.Contains(err.Error(), "no id") {
+		t.Errorf("a file without an id: %v", err)
+	}
+}
+
+func TestLastSeq(t *testing.T) {
+	j := openJournal(t, nil)
+	var want int64
+	for n := range int64(3) {
+		if got, err := j.LastSeq(t.Context()); err != nil || got != want {
+			t.Errorf("LastSeq() = %d, %v, want %d", got, err, want)
+		}
+		appendAll(t, j, event(testSession, "r", n+1, "X"))
+		flush(t, j)
+		// A row that is stored already takes a number, but none that anyone waits for.
+		appendAll(t, j, event(testSession, "r", n+1, "X"))
+		flush(t, j)
+		rows, err := j.Events(t.Context(), testSession)
+		if err != nil || len(rows) != int(n+1) {
+			t.Fatalf("%d rows, %v", len(rows), err)
+		}
+		want = rows[n].Seq
+	}
+}
+
+func TestPosition(t *testing.T) {
+	path := newFile(t)
+	j := reopen(t, journal.Config{Path: path})
+	recordRows(t, j, testSession, 5)
+	o := j.Outbox(dataset)
+	if o.Destination() != dataset {
+		t.Errorf("Destination() = %q", o.Destination())
+	}
+	if p := acquire(t, o, "a"); p.Seq != 0 || p.State != nil {
+		t.Errorf("a new destination is at %+v", p)
+	}
+	for _, want := range []journal.Position{
+		{Seq: 2, State: []byte{0, 1, 0xff}},
+		{Seq: 2, State: []byte(`{"offset":7}`)}, // the same row, another state
+		{Seq: 3},
+		{Seq: 5, State: []byte{}},
+	} {
+		if err := o.Advance(t.Context(), "a", want, nil); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, acquire(t, o, "a")); d != "" {
+			t.Errorf("position differs (-want +got):\n%s", d)
+		}
+	}
+	if p := acquire(t, j.Outbox("other"), "a"); p.Seq != 0 {
+		t.Errorf("another destination is at %+v", p)
+	}
+	closeJournal(t, j)
+	if p := acquire(t, reopen(t, journal.Config{Path: path}).Outbox(dataset), "a"); p.Seq != 5 {
+		t.Errorf("in the file it is at %+v", p)
+	}
+}
+
+func TestLease(t *testing.T) {
+	type step struct {
+		do   func(o *journal.Outbox) error
+		want error
+	}
+	acquire := func(owner string, want error) step {
+		return step{func(o *journal.Outbox) error { _, err := o.Acquire(t.Context(), owner, ttl); return err }, want}
+	}
+	advance := func(owner string, want error) step {
+		return step{func(o *journal.Outbox) error { return o.Advance(t.Context(), owner, journal.Position{Seq: 1}, nil) }, want}
+	}
+	release := func(owner string) step {
+		return step{func(o *journal.Outbox) error { return o.Release(t.Context(), owner) }, nil}
+	}
+	forget := func(want error) step {
+		return step{func(o *journal.Outbox) error { return o.Forget(t.Context()) }, want}
+	}
+	clock := newTestClock()
+	pass := func(d time.Duration) step {
+		return step{func(*journal.Outbox) error { clock.advance(d); return nil }, nil}
+	}
+	leased, lost := journal.ErrLeased, journal.ErrLeaseLost
+	for name, steps := range map[string][]step{
+		"one at a time":                   {acquire("a", nil), acquire("b", leased), advance("b", lost), advance("a", nil)},
+		"nobody":                          {advance("a", lost), release("a"), forget(nil)},
+		"nobody has no name":              {acquire("a", nil), release("a"), advance("", lost)},
+		"renewed":                         {acquire("a", nil), pass(ttl * 2 / 3), acquire("a", nil), pass(ttl * 2 / 3), acquire("b", leased), advance("a", nil)},
+		"taken over":                      {acquire("a", nil), pass(ttl - time.Microsecond), acquire("b", leased), pass(time.Microsecond), acquire("b", nil), advance("a", lost), acquire("a", leased), advance("b", nil)},
+		"expired, but nobody wanted it":   {acquire("a", nil), pass(time.Hour), advance("a", nil), acquire("a", nil)},
+		"released":                        {acquire("a", nil), release("a"), advance("a", lost), acquire("b", nil)},
+		"released by another":             {acquire("a", nil), release("b"), acquire("b", leased)},
+		"forgotten while somebody has it": {acquire("a", nil), forget(leased), release("a"), forget(nil), advance("a", lost)},
+		"forgotten after it expired":      {acquire("a", nil), pass(ttl), forget(nil), advance("a", lost), acquire("b", nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := openJournal(t, func(c *journal.Config) { c.Now = clock.now })
+			recordRows(t, j, testSession, 1)
+			o := j.Outbox(dataset)
+			for i, s := range steps {
+				if err := s.do(o); !errors.Is(err, s.want) || (err != nil) != (s.want != nil) {
+					t.Fatalf("step %d: %v, want %v", i+1, err, s.want)
+				} else if err != nil && !strings.Contains(err.Error(), dataset) {
+					t.Errorf("step %d: %q does not name the destination", i+1, err)
+				}
+			}
+		})
+	}
+}
+
+// TestLeaseOfOneAmongMany lets senders of two journals on one file race for a lease that
+// has expired, over and over.
+func TestLeaseOfOneAmongMany(t *testing.T) {
+	const senders = 6
+	clock := newTestClock()
+	path := newFile(t)
+	js := [2]*journal.Journal{
+		reopen(t, journal.Config{Path: path, Now: clock.now}), reopen(t, journal.Config{Path: path, Now: clock.now}),
+	}
+	recordRows(t, js[0], testSession, rounds(50, 10))
+	for round := range int64(rounds(50, 10)) {
+		var wg sync.WaitGroup
+		var owners, moved atomic.Int32
+		for n := range senders {
+			o, owner := js[n%2].Outbox(dataset), fmt.Sprintf("%d-%d", round, n)
+			wg.Go(func() {
+				_, err := o.Acquire(t.Context(), owner, ttl)
+				switch {
+				case err == nil:
+					owners.Add(1)
+				case !errors.Is(err, journal.ErrLeased):
+					t.Error(err)
+				}
+				err = o.Advance(t.Context(), owner, journal.Position{Seq: round + 1}, nil)
+				switch {
+				case err == nil:
+					moved.Add(1)
+				case !errors.Is(err, journal.ErrLeaseLost):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if owners.Load() != 1 || moved.Load() != 1 {
+			t.Fatalf("round %d: %d senders got the lease, %d moved the position", round, owners.Load(), moved.Load())
+		}
+		clock.advance(ttl)
+	}
+}
+
+// TestAdvanceAllOrNothing refuses what would lose rows, and leaves no half of it.
+func TestAdvanceAllOrNothing(t *testing.T) {
+	letter := func(seq int64) []journal.DeadLetter { return []journal.DeadLetter{{Seq: seq, Reason: "no"}} }
+	for want, tt := range map[string]struct {
+		to   int64
+		dead []journal.DeadLetter
+	}{
+		"never moves backwards":  {2, letter(1)},
+		"would never be sent":    {6, letter(1)},
+		"there is no such row":   {5, append(letter(4), letter(9)...)},
+		"broken by the database": {5, letter(4)},
+	} {
+		t.Run(want, func(t *testing.T) {
+			j := openJournal(t, nil)
+			recordRows(t, j, testSession, 5)
+			o := j.Outbox(dataset)
+			acquire(t, o, "a")
+			advance(t, o, "a", 3)
+			alter(t, j, `CREATE TRIGGER broken BEFORE UPDATE ON destinations WHEN NEW.cursor = 5
+				BEGIN SELECT raise(ABORT, 'broken by the database'); END`)
+			err := o.Advance(t.Context(), "a", journal.Position{Seq: tt.to, State: []byte("s")}, tt.dead)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Advance() = %v", err)
+			}
+			if p := acquire(t, o, "a"); p.Seq != 3 || p.State != nil {
+				t.Errorf("it is at %+v, want row 3", p)
+			}
+			if l, err := o.DeadLetters(t.Context(), 0); err != nil || len(l) != 0 {
+				t.Errorf("dead letters %+v, %v", l, err)
+			}
+		})
+	}
+}
+
+func TestOutboxBadInput(t *testing.T) {
+	j := openJournal(t, nil)
+	o := j.Outbox(dataset)
+	ctx := t.Context()
+	for want, do := range map[string]func() error{
+		"destination has no name": func() error { _, err := j.Outbox("").Acquire(ctx, "a", ttl); return err },
+		"owner has no name":       func() error { _, err := o.Acquire(ctx, "", ttl); return err },
+		"time of 0s":              func() error { _, err := o.Acquire(ctx, "a", 0); return err },
+		"at most 0 rows":          func() error { _, err := o.Rows(ctx, 0, 0, 1); return err },
+		"of -1 bytes":             func() error { _, err := o.Rows(ctx, 0, 1, -1); return err },
+		"at most -1 rows":         func() error { _, err := o.DeadRows(ctx, 0, -1, 1); return err },
+		"limit -1":                func() error { _, err := o.DeadLetters(ctx, -1); return err },
+	} {
+		if err := do(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// everyCall calls each method that touches the file.
+func everyCall(ctx context.Context, j *journal.Journal) map[string]error {
+	o := j.Outbox(dataset)
+	errs := make(map[string]error)
+	_, errs["acquire"] = o.Acquire(ctx, "b", ttl)
+	errs["advance"] = o.Advance(ctx, "a", journal.Position{Seq: 1}, []journal.DeadLetter{{Seq: 1}})
+	errs["release"] = o.Release(ctx, "a")
+	errs["forget"] = o.Forget(ctx)
+	_, errs["rows"] = o.Rows(ctx, 0, 1, 1)
+	_, errs["dead rows"] = o.DeadRows(ctx, 0, 1, 1)
+	_, errs["backlog"] = o.Backlog(ctx)
+	_, errs["dead letters"] = o.DeadLetters(ctx, 1)
+	_, errs["discard"] = o.Discard(ctx, []string{"x"})
+	_, errs["last seq"] = j.LastSeq(ctx)
+	errs["add entities"] = j.AddEntities(ctx, testSession, modelEntities("a"))
+	return errs
+}
+
+func TestOutboxOfAClosedJournal(t *testing.T) {
+	j := openJournal(t, nil)
+	stop := j.Outbox(dataset).Changed(make(chan struct{}))
+	closeJournal(t, j)
+	for name, err := range everyCall(t.Context(), j) {
+		if !errors.Is(err, journal.ErrClosed) {
+			t.Errorf("%s: %v, want ErrClosed", name, err)
+		}
+	}
+	stop()
+	stop()
+	if j.ID() == "" {
+		t.Error("a closed journal has no id")
+	}
+}
+
+func TestOutboxEndsWithItsContext(t *testing.T) {
+	j := openJournal(t, nil)
+	recordRows(t, j, testSession, 1)
+	acquire(t, j.Outbox(dataset), "a")
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	for name, err := range everyCall(ctx, j) {
+		if !errors.Is(err, cause) {
+			t.Errorf("%s: %v, want %v", name, err, cause)
+		}
+	}
+	if p := acquire(t, j.Outbox(dataset), "a"); p.Seq != 0 {
+		t.Errorf("it is at %+v: something was done", p)
+	}
+}
+
+// TestOutboxWhileCommitsFail locks the file and breaks it: nothing is acknowledged, and
+// what waits in the queue is not lost.
+func TestOutboxWhileCommitsFail(t *testing.T) {
+	j := openImpatient(t, journal.Config{CommitInterval: time.Hour})
+	recordRows(t, j, testSession, 3)
+	o := j.Outbox(dataset)
+	acquire(t, o, "a")
+	appendAll(t, j, event(testSession, "next", 1, "X"))
+	unlock := lockFile(t, j.Path())
+	for name, err := range everyCall(t.Context(), j) {
+		reads := name == "rows" || name == "dead rows" || name == "backlog" || name == "dead letters" || name == "last seq"
+		if (err == nil) != reads || err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			t.Errorf("%s in a locked file: %v", name, err)
+		}
+	}
+	unlock()
+	if p := acquire(t, o, "a"); p.Seq != 0 {
+		t.Errorf("it is at %+v: a failed call did something", p)
+	}
+	// The queued row went before.
+	advance(t, o, "a", 4)
+	if j.Stats().Stored != 4 {
+		t.Errorf("stats %+v: want 4 rows stored", j.Stats())
+	}
+}
+
+func TestChanged(t *testing.T) {
+	path := newFile(t)
+	j := reopen(t, journal.Config{Path: path, CommitInterval: time.Hour})
+	other := reopen(t, journal.Config{Path: path, CommitInterval: time.Hour})
+	news := make(chan struct{}, 1)
+	deaf := make(chan struct{}) // nobody receives
+	stop := j.Outbox(dataset).Changed(news)
+	defer j.Outbox(dataset).Changed(deaf)()
+	heard := func(want bool) {
+		t.Helper()
+		select {
+		case <-news:
+			if !want {
+				t.Error("news without new rows")
+			}
+		default:
+			if want {
+				t.Error("no news of new rows")
+			}
+		}
+	}
+	recordRows(t, j, testSession, 2)
+	heard(true)
+	heard(false)
+	recordRows(t, j, testSession, 2) // the same rows
+	heard(false)
+	acquire(t, j.Outbox(dataset), "a")
+	heard(false)
+	recordRows(t, other, named("other"), 1) // as another process does
+	heard(false)
+	recordRows(t, j, named("s-2"), 1)
+	recordRows(t, j, named("s-3"), 1) // no room for these
+	heard(true)
+	appendAll(t, j, event(named("s-4"), "r", 1, "X"))
+	advance(t, j.Outbox(dataset), "a", 1) // commits what waits
+	heard(true)
+	stop()
+	stop()
+	recordRows(t, j, named("s-5"), 1)
+	heard(false)
+}

@@ -1,0 +1,325 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// approvalRoom is how far approval rows may go beyond the bounds of the queue, as a
+// multiple of them.
+const approvalRoom = 2
+
+// lostSessions bounds how many sessions the queue remembers the losses of.
+const lostSessions = 1 << 16
+
+// queue is the bounded buffer between the callers of Append and the writer. The
+// writer takes the rows of one transaction at a time; they count against the bounds
+// until they are stored or lost. The queue also keeps the books: what became of
+// every row is noted under the lock under which the row changes place, so that the
+// numbers add up at any time.
+type queue struct {
+	max     tally
+	onFull  OnFull
+	timeout time.Duration
+	// group completes a group before its interval is over.
+	group tally
+	// wake holds at most one signal: rows began to wait, or a group is complete.
+	wake chan struct{}
+
+	mu sync.Mutex
+	// kept holds the approval rows that drop_oldest passed over, all older than
+	// those in waiting. Moving them out of the way keeps the dropping of a row at
+	// constant cost, and keeps them from holding on to segments of dropped rows.
+	kept    fifo
+	waiting fifo
+	held    tally // taken by the writer
+	free    freeList
+	closed  bool
+	// room is closed when rows leave the queue; nil while none of the blocked calls
+	// of put waits for that.
+	room    chan struct{}
+	blocked int
+
+	accepted, stored, duplicates, commits uint64
+
+	lost      map[LossReason]uint64
+	bySession map[record.Session]int
+	elsewhere int // losses of sessions that bySession has no room for
+	// unsaved is the part of bySession that the file does not know of.
+	unsaved map[record.Session]int
+}
+
+func newQueue(cfg Config) *queue {
+	group := tally{groupRows, groupBytes}
+	if cfg.Durability == DurabilityMemory {
+		group = tally{txRows, txBytes}
+	}
+	return &queue{
+		max:     tally{cfg.QueueRows, cfg.QueueBytes},
+		onFull:  cfg.OnFull,
+		timeout: cfg.BlockTimeout,
+		// Half of a small queue: the other half fills while the group is stored.
+		group:     tally{max(1, min(group.rows, cfg.QueueRows/2)), max(1, min(group.bytes, cfg.QueueBytes/2))},
+		wake:      make(chan struct{}, 1),
+		lost:      make(map[LossReason]uint64),
+		bySession: make(map[record.Session]int),
+		unsaved:   make(map[record.Session]int),
+	}
+}
+
+// put appends a copy of *e. It reports false, and counts why, when e is not taken.
+func (q *queue) put(e *record.Event) bool {
+	size := rowBytes(e)
+	approval := schema.IsApproval(e.EventType)
+	q.mu.Lock()
+	reason := q.admit(e, size, approval)
+	if reason == LostQueueFull && q.onFull == Block && size <= q.max.bytes {
+		reason = q.await(e, size)
+	}
+	if reason != "" {
+		q.lose(reason, e)
+		q.mu.Unlock()
+		return false
+	}
+	before := q.waiting.all
+	q.waiting.push(e, size, approval, &q.free)
+	q.accepted++
+	// One signal starts the interval, one more tells that a group is complete.
+	wake := before.rows == 0 || !q.complete(before) && q.complete(q.waiting.all)
+	q.mu.Unlock()
+	if wake {
+		q.signal()
+	}
+	return true
+}
+
+// signal wakes the writer, now or when it next looks.
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) complete(t tally) bool {
+	return t.rows >= q.group.rows || t.bytes >= q.group.bytes
+}
+
+// admit returns why there is no place for e, "" when there is one. With drop_oldest
+// it makes the place. The caller holds mu.
+func (q *queue) admit(e *record.Event, size int64, approval bool) LossReason {
+	switch {
+	case e.EventID == "" || e.EventType == "" || e.Status == "":
+		return LostInvalid
+	case q.closed:
+		return LostClosed
+	case q.fits(size, 1), q.onFull == DropOldest && q.makeRoom(size):
+		return ""
+	case !approval:
+		return LostQueueFull
+	case q.fits(size, approvalRoom):
+		return ""
+	default:
+		return LostApprovalsFull
+	}
+}
+
+// fits reports whether a row of the size stays within times the bounds.
+func (q *queue) fits(size int64, times int) bool {
+	t := q.total()
+	return t.rows < q.max.rows*times && t.bytes+size <= q.max.bytes*int64(times)
+}
+
+// total is everything that counts against the bounds.
+func (q *queue) total() tally {
+	t := q.held
+	t.add(q.kept.all)
+	t.add(q.waiting.all)
+	return t
+}
+
+// makeRoom drops the oldest rows until one of the size fits. It drops none when
+// dropping all would not be enough. The caller holds mu.
+func (q *queue) makeRoom(size int64) bool {
+	least := q.total()
+	least.sub(q.waiting.droppable())
+	if least.rows >= q.max.rows || least.bytes+size > q.max.bytes {
+		return false
+	}
+	for !q.fits(size, 1) {
+		e := q.waiting.first()
+		n, approval := rowBytes(e), schema.IsApproval(e.EventType)
+		if approval {
+			q.kept.push(e, n, true, &q.free)
+		} else {
+			q.lose(LostDroppedOldest, e)
+		}
+		q.waiting.pop(n, approval, &q.free)
+	}
+	return true
+}
+
+// await waits until there is room for e, but at most the timeout. The caller holds
+// mu, which is free during the wait.
+func (q *queue) await(e *record.Event, size int64) LossReason {
+	timer := time.NewTimer(q.timeout)
+	defer timer.Stop()
+	q.blocked++
+	defer func() { q.blocked-- }()
+	for {
+		if q.room == nil {
+			q.room = make(chan struct{})
+		}
+		room, late := q.room, false
+		q.mu.Unlock()
+		q.signal() // the group may be short of complete, because this row is large
+		select {
+		case <-room:
+		case <-timer.C:
+			late = true
+		}
+		q.mu.Lock()
+		if reason := q.admit(e, size, false); reason != LostQueueFull || late {
+			return reason
+		}
+	}
+}
+
+// vacate tells those who wait that there is room, or that there will be none. The
+// caller holds mu.
+func (q *queue) vacate() {
+	if q.room != nil {
+		close(q.room)
+		q.room = nil
+	}
+}
+
+// lose counts one row that will not be stored. The caller holds mu.
+func (q *queue) lose(r LossReason, e *record.Event) {
+	q.lost[r]++
+	s := e.Session()
+	if n, ok := q.bySession[s]; ok || len(q.bySession) < lostSessions {
+		q.bySession[s] = n + 1
+		q.unsaved[s]++
+	} else {
+		q.elsewhere++
+	}
+}
+
+// pending returns how many rows are queued, those that the writer has taken
+// included, and whether a group waits that is complete, or that somebody waits for.
+func (q *queue) pending() (rows int, complete bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.total().rows, q.blocked > 0 || q.kept.all.rows > 0 || q.complete(q.waiting.all)
+}
+
+// take moves rows of about one transaction from the queue to held, in order, and
+// returns it.
+func (q *queue) take(held []*segment) []*segment {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var taken tally
+	for taken.rows < txRows && taken.bytes < txBytes {
+		s := q.kept.shift()
+		if s == nil {
+			s = q.waiting.shift()
+		}
+		if s == nil {
+			break
+		}
+		taken.add(s.all)
+		held = append(held, s)
+	}
+	q.held.add(taken)
+	return held
+}
+
+// release gives back segments whose rows are stored, but for those that res says
+// were rejected, which are counted as lost.
+func (q *queue) release(done []*segment, res insertResult) {
+	q.mu.Lock()
+	q.stored += res.stored
+	q.duplicates += res.duplicates
+	if len(done) > 0 {
+		q.commits++
+	}
+	for _, e := range res.rejected {
+		q.lose(LostRejected, e)
+	}
+	for _, s := range done {
+		q.held.sub(s.all)
+	}
+	q.vacate()
+	q.mu.Unlock()
+
+	for _, s := range done {
+		s.reset()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, s := range done {
+		q.free.put(s)
+	}
+}
+
+// abandon counts every row of held as lost for reason r and returns how many.
+func (q *queue) abandon(held []*segment, r LossReason) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for _, s := range held {
+		for i := range s.live() {
+			q.lose(r, &s.live()[i])
+		}
+		n += s.all.rows
+		q.held.sub(s.all)
+	}
+	q.vacate()
+	return n
+}
+
+// close makes put refuse from now on.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.vacate()
+}
+
+// lostOf returns how many rows of s were lost, and how many of them the file does not
+// know of.
+func (q *queue) lostOf(s record.Session) (lost, unsaved int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n, ok := q.bySession[s]; ok {
+		return n, q.unsaved[s]
+	}
+	return q.elsewhere, 0
+}
+
+// count adds the numbers of the queue to s.
+func (q *queue) count(s *Stats) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s.Accepted, s.Stored, s.Duplicates, s.Commits = q.accepted, q.stored, q.duplicates, q.commits
+	s.Lost = maps.Clone(q.lost)
+	t := q.total()
+	s.QueuedRows, s.QueuedBytes = t.rows, t.bytes
+}
+
+// rowBytes estimates what e holds in memory.
+func rowBytes(e *record.Event) int64 {
+	const fixed = 384 // the struct itself
+	return int64(fixed + len(e.EventID) + len(e.EventType) + len(e.Agent) + len(e.SessionID) +
+		len(e.InvocationID) + len(e.UserID) + len(e.TraceID) + len(e.SpanID) + len(e.ParentSpanID) +
+		len(e.Content) + len(e.ContentParts) + len(e.Attributes) + len(e.LatencyMS) +
+		len(e.Status) + len(e.ErrorMessage) + len(e.AppName) + len(e.RunID))
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// stepRows and stepBytes bound what one transaction removes: some milliseconds, for
+// which others who want to write wait.
+const (
+	stepRows  = 256
+	stepBytes = 4 << 20
+)
+
+// usage is what the pages of the file are used for.
+type usage struct {
+	pageSize, pages, free int64
+	// shrinks tells that free pages can be given back.
+	shrinks bool
+}
+
+// used returns the bytes that are in use.
+func (u usage) used() int64 { return (u.pages - u.free) * u.pageSize }
+
+func readUsage(conn *sqlite.Conn) (u usage, err error) {
+	const incremental = 2
+	err = query(conn, selectUsageSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+		u.pageSize, u.pages, u.free = stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)
+		u.shrinks = stmt.ColumnInt(3) == incremental
+		return nil
+	})
+	return u, err
+}
+
+// cutoff holds the times before which the last row of a session has to be: of one
+// whose removal has begun, and of another. The zero time excludes all.
+type cutoff struct{ begun, untouched time.Time }
+
+// removal is a session to remove: its rows up to the number to, its graph and its evidence.
+type removal struct {
+	session record.Session
+	to      int64
+}
+
+// nextRemoval chooses what to remove. A removal that was begun, by whatever process,
+// is finished first.
+func nextRemoval(conn *sqlite.Conn, before cutoff) (next removal, found bool, err error) {
+	list, err := selectRemovable(conn, true, before.begun, false, 1)
+	if err == nil && len(list) == 0 {
+		list, err = selectRemovable(conn, false, before.untouched, false, 1)
+	}
+	if err != nil || len(list) == 0 {
+		return next, false, err
+	}
+	return list[0], true, nil
+}
+
+// selectRemovable returns at most limit sessions whose last row is from before a time:
+// those that may be removed or, when waiting, those that only replication keeps.
+func selectRemovable(conn *sqlite.Conn, begun bool, before time.Time, waiting bool, limit int) (list []removal, err error) {
+	if before.IsZero() {
+		return nil, nil
+	}
+	err = query(conn, selectRemovableSQL, func(b *binder) {
+		b.boolean(begun)
+		b.time(before)
+		b.boolean(waiting)
+		b.integer(int64(limit))
+	}, func(stmt *sqlite.Stmt) error {
+		list = append(list, removal{
+			session: record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
+			to:      stmt.ColumnInt64(3),
+		})
+		return nil
+	})
+	return list, err
+}
+
+// removalStep is what one transaction removed.
+type removalStep struct {
+	rows     uint64
+	finished bool // the last of the session is gone
+}
+
+// removeStep removes a session, or a part of it, inside the transaction of the
+// writer. It chooses anew, because the session may have gone on since it was found,
+// or another process has removed it.
+func removeStep(conn *sqlite.Conn, before cutoff) (step removalStep, err error) {
+	next, found, err := nextRemoval(conn, before)
+	if err != nil || !found {
+		return step, err
+	}
+	rows, all, err := next.removeRows(conn)
+	if err != nil {
+		return step, err
+	}
+	step.rows = uint64(rows)
+	err = exec(conn, markRemovalSQL, func(b *binder) {
+		b.session(next.session)
+		b.integer(next.to, rows)
+	})
+	if err != nil || !all {
+		return step, err
+	}
+	left, err := next.removeGraph(conn, stepRows-rows)
+	if err == nil && left > 0 {
+		left, err = removeEvidence(conn, next.session, left)
+	}
+	if step.finished = left > 0; err != nil || !step.finished {
+		return step, err
+	}
+	for _, text := range []string{removeReceiptSQL, removeChildrenSQL, removeProgressSQL, removeAgentsSQL, finishRemovalSQL} {
+		if err := exec(conn, text, func(b *binder) { b.session(next.session) }); err != nil {
+			return step, err
+		}
+	}
+	return step, nil
+}
+
+// removeRows removes the oldest rows, as many as one transaction may, and reports
+// whether these were all.
+func (r removal) removeRows(conn *sqlite.Conn) (rows int64, all bool, err error) {
+	var seen, bytes, last int64
+	err = query(conn, selectRemovableRowsSQL, func(b *binder) {
+		b.session(r.session)
+		b.integer(r.to, stepRows)
+	}, func(stmt *sqlite.Stmt) error {
+		seen++
+		if bytes < stepBytes {
+			last = stmt.ColumnInt64(0)
+			bytes += stmt.ColumnInt64(1)
+			rows++
+		}
+		return nil
+	})
+	if err != nil || rows == 0 {
+		return 0, true, err
+	}
+	err = exec(conn, removeRowsSQL, func(b *binder) {
+		b.session(r.session)
+		b.integer(last)
+	})
+	return rows, rows == seen && seen < stepRows, err
+}
+
+// removeGraph removes at most limit rows of the graph and returns how many it may remove
+// beyond them.
+func (r removal) removeGraph(conn *sqlite.Conn, limit int64) (left int64, err error) {
+	for _, text := range []string{removeEntitiesSQL, removeEdgesSQL, removeNodesSQL} {
+		err := exec(conn, text, func(b *binder) {
+			b.session(r.session)
+			b.integer(limit)
+		})
+		if err != nil {
+			return 0, err
+		}
+		if limit -= int64(conn.Changes()); limit <= 0 {
+			return 0, nil
+		}
+	}
+	return limit, nil
+}
+
+// removedRows returns how many rows of s were removed, and the number up to which
+// rows were removed or are being removed.
+func removedRows(conn *sqlite.Conn, s record.Session) (rows, to int64, err error) {
+	err = query(conn, selectRemovedSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
+		rows, to = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
+		return nil
+	})
+	return rows, to, err
+}

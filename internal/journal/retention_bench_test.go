@@ -1,0 +1,75 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+)
+
+// BenchmarkRetentionNothingDue measures a look at a journal of 10,000 sessions of
+// which none is to be removed.
+func BenchmarkRetentionNothingDue(b *testing.B) {
+	j := openJournal(b, nil)
+	for n := range 10_000 {
+		appendAll(b, j, aged(named(fmt.Sprint("s-", n)), "r", 2, time.Duration(n)*time.Second)...)
+	}
+	flush(b, j)
+	cfg := journal.Retention{MaxAge: 30 * day, MaxBytes: 1 << 30}
+	b.ReportAllocs()
+	for b.Loop() {
+		sweep(b, j, cfg)
+	}
+}
+
+// BenchmarkRetentionSession measures the removal of a session of 1,000 rows of
+// 0.8 KB from a journal of 100,000, the pauses between its steps included, and how
+// long others who want to write wait for a step.
+func BenchmarkRetentionSession(b *testing.B) {
+	j := openJournal(b, nil)
+	for n := range 100 {
+		appendAll(b, j, padded(aged(named(fmt.Sprint("kept-", n)), "r", 1000, 0), 800)...)
+		flush(b, j)
+	}
+	var waits []time.Duration
+	// What the kept sessions left in the WAL is not part of the measurement.
+	alter(b, j, "PRAGMA wal_checkpoint(TRUNCATE)")
+	for n := 0; b.Loop(); n++ {
+		b.StopTimer()
+		appendAll(b, j, padded(aged(named(fmt.Sprint("old-", n)), "r", 1000, 2*day), 800)...)
+		flush(b, j)
+		done := make(chan struct{})
+		waited := make(chan []time.Duration)
+		go func() {
+			var own []time.Duration
+			for {
+				select {
+				case <-done:
+					waited <- own
+					return
+				default:
+				}
+				begin := time.Now()
+				if err := j.Flush(b.Context()); err != nil {
+					b.Error(err)
+				}
+				own = append(own, time.Since(begin))
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		b.StartTimer()
+		sweep(b, j, journal.Retention{MaxAge: day})
+		b.StopTimer()
+		close(done)
+		waits = append(waits, <-waited...)
+		b.StartTimer()
+	}
+	slices.Sort(waits)
+	b.ReportMetric(float64(waits[len(waits)*99/100].Microseconds()), "p99-wait-µs")
+	b.ReportMetric(float64(waits[len(waits)-1].Microseconds()), "max-wait-µs")
+}

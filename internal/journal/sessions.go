@@ -1,0 +1,151 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// SessionsQuery selects sessions. The zero value selects the newest 100.
+type SessionsQuery struct {
+	// App, User and ID select the sessions of one application, of one user and with one id;
+	// empty selects all.
+	App  string
+	User string
+	ID   string
+	// From and To bound the time of the latest row: From <= t < To. Zero is unbounded.
+	From, To time.Time
+	// Before selects the sessions whose LastSeq is less. It is how the next page is read:
+	// unlike Offset it costs nothing to be far down, and what goes on meanwhile does not
+	// move anything. 0 selects all.
+	Before int64
+	// Limit is the greatest number of sessions to return. Default 100.
+	Limit int
+	// Offset is the number of sessions to skip.
+	Offset int
+}
+
+// SessionSummary is one line of the list of sessions.
+type SessionSummary struct {
+	Session record.Session
+	// First and Last are the times of the earliest and the latest row.
+	First, Last time.Time
+	// LastSeq is the Seq of the row stored last.
+	LastSeq int64
+	Events  int64
+	// Agents are the names of the agents that acted, sorted.
+	Agents []string
+	// Approval is the state of the approval asked for last; empty when there is none.
+	Approval string
+}
+
+// Sessions lists sessions, the one with the newest row first.
+func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSummary, error) {
+	if q.Limit < 0 || q.Offset < 0 || q.Before < 0 {
+		return nil, fmt.Errorf("journal: list sessions: limit %d, offset %d, before %d: none may be negative", q.Limit, q.Offset, q.Before)
+	}
+	if q.Limit == 0 {
+		q.Limit = 100
+	}
+	if q.Before == 0 {
+		q.Before = math.MaxInt64
+	}
+	var list []SessionSummary
+	err := j.read(ctx, "list sessions", func(conn *sqlite.Conn) error {
+		return query(conn, selectSessionsSQL, func(b *binder) {
+			b.text(q.App, q.User)
+			b.integer(int64(q.Limit), int64(q.Offset))
+			b.text(q.ID)
+			b.time(q.From, q.To)
+			b.integer(q.Before)
+		}, func(stmt *sqlite.Stmt) error {
+			s := SessionSummary{
+				Session:  record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
+				First:    columnTime(stmt, 3),
+				Last:     columnTime(stmt, 4),
+				LastSeq:  stmt.ColumnInt64(5),
+				Events:   stmt.ColumnInt64(6),
+				Approval: stmt.ColumnText(8),
+			}
+			if err := json.Unmarshal(columnJSON(stmt, 7), &s.Agents); err != nil {
+				return fmt.Errorf("agents of session %s: %w", s.Session.ID, err)
+			}
+			list = append(list, s)
+			return nil
+		})
+	})
+	return list, err
+}
+
+// Standing is what a session is about and where it stands.
+type Standing struct {
+	// Rows are the messages of the user, the requests to humans, the answers and the checks,
+	// in the order they were recorded. Those of messages have no attributes and those of
+	// checks no content; those of requests and answers have content only where Approvals
+	// is empty.
+	Rows []record.Event
+	// Approvals are those of the ledger, oldest first, without entities, arguments, report
+	// and what else says what they rest on.
+	Approvals []safety.Approval
+}
+
+// Standings returns where sessions stand, in their order. It reads no other rows of them
+// than it returns.
+func (j *Journal) Standings(ctx context.Context, sessions []record.Session) ([]Standing, error) {
+	out := make([]Standing, len(sessions))
+	err := j.read(ctx, "look where sessions stand", func(conn *sqlite.Conn) error {
+		for i, s := range sessions {
+			err := query(conn, selectStandingSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
+				out[i].Approvals = append(out[i].Approvals, scanStanding(stmt, s))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			err = query(conn, selectMilestonesSQL, func(b *binder) {
+				b.session(s)
+				b.boolean(len(out[i].Approvals) == 0)
+			}, func(stmt *sqlite.Stmt) error {
+				out[i].Rows = append(out[i].Rows, scanEvent(stmt, s))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+func scanStanding(stmt *sqlite.Stmt, s record.Session) safety.Approval {
+	return safety.Approval{
+		Session: s, ID: stmt.ColumnText(0), ConfirmationID: stmt.ColumnText(1), CallID: stmt.ColumnText(2), Tool: stmt.ColumnText(3),
+		RequestedAt: columnTime(stmt, 4), ExpiresAt: columnTime(stmt, 5), State: safety.ApprovalState(stmt.ColumnText(6)),
+		PermitExpiresAt: columnTime(stmt, 7), Verdict: stmt.ColumnText(8), UpdatedAt: columnTime(stmt, 9),
+	}
+}
+
+// Outline returns the rows of s in the order they were recorded, without their payloads:
+// of model calls alone there is something, the names of the models and the tokens used,
+// where they stand in a row as it was recorded.
+func (j *Journal) Outline(ctx context.Context, s record.Session) ([]record.Event, error) {
+	var events []record.Event
+	err := j.read(ctx, "outline a session", func(conn *sqlite.Conn) error {
+		return query(conn, selectOutlineSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
+			events = append(events, scanEvent(stmt, s))
+			return nil
+		})
+	})
+	return events, err
+}

@@ -1,0 +1,187 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"errors"
+	"time"
+	"unsafe"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// errNoRow is returned by queryRow for an empty result.
+var errNoRow = errors.New("no row")
+
+// execAll runs statements that return nothing of interest, such as pragmas.
+func execAll(conn *sqlite.Conn, statements ...string) error {
+	for _, text := range statements {
+		stmt, _, err := conn.PrepareTransient(text)
+		if err != nil {
+			return err
+		}
+		_, err = stmt.Step()
+		if err := errors.Join(err, stmt.Finalize()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queryRow runs a statement without parameters and hands its first row to scan.
+func queryRow(conn *sqlite.Conn, text string, scan func(*sqlite.Stmt)) error {
+	stmt, _, err := conn.PrepareTransient(text)
+	if err != nil {
+		return err
+	}
+	defer stmt.Finalize()
+	ok, err := stmt.Step()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errNoRow
+	}
+	scan(stmt)
+	return nil
+}
+
+// query runs a cached statement with the parameters that bind sets and hands every
+// row to scan.
+func query(conn *sqlite.Conn, text string, bind func(*binder), scan func(*sqlite.Stmt) error) (err error) {
+	stmt, err := conn.Prepare(text)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stmt.Reset()) }()
+	bind(&binder{stmt: stmt})
+	for {
+		ok, err := stmt.Step()
+		if err != nil || !ok {
+			return err
+		}
+		if err := scan(stmt); err != nil {
+			return err
+		}
+	}
+}
+
+// exec runs a cached statement that returns no rows.
+func exec(conn *sqlite.Conn, text string, bind func(*binder)) error {
+	return query(conn, text, bind, func(*sqlite.Stmt) error { return nil })
+}
+
+// binder sets the parameters of a statement in order.
+type binder struct {
+	stmt *sqlite.Stmt
+	n    int
+}
+
+func (b *binder) text(values ...string) {
+	for _, v := range values {
+		b.n++
+		b.stmt.BindText(b.n, v)
+	}
+}
+
+func (b *binder) session(s record.Session) { b.text(s.App, s.User, s.ID) }
+
+// optional binds "" as NULL: the warehouse has NULL where there is nothing.
+func (b *binder) optional(values ...string) {
+	for _, v := range values {
+		b.n++
+		if v == "" {
+			b.stmt.BindNull(b.n)
+		} else {
+			b.stmt.BindText(b.n, v)
+		}
+	}
+}
+
+// json binds JSON texts, nil as NULL.
+func (b *binder) json(values ...[]byte) {
+	for _, v := range values {
+		b.n++
+		if len(v) == 0 {
+			b.stmt.BindNull(b.n)
+		} else {
+			// BindText copies, so the string need not outlive the call.
+			b.stmt.BindText(b.n, unsafe.String(unsafe.SliceData(v), len(v)))
+		}
+	}
+}
+
+// blob binds bytes, nil as NULL.
+func (b *binder) blob(v []byte) {
+	b.n++
+	if v == nil {
+		b.stmt.BindNull(b.n)
+	} else {
+		b.stmt.BindBytes(b.n, v)
+	}
+}
+
+func (b *binder) null() {
+	b.n++
+	b.stmt.BindNull(b.n)
+}
+
+func (b *binder) integer(values ...int64) {
+	for _, v := range values {
+		b.n++
+		b.stmt.BindInt64(b.n, v)
+	}
+}
+
+func (b *binder) real(v float64) {
+	b.n++
+	b.stmt.BindFloat(b.n, v)
+}
+
+func (b *binder) boolean(v bool) {
+	b.n++
+	b.stmt.BindBool(b.n, v)
+}
+
+// time binds microseconds since the Unix epoch, the zero time as NULL.
+func (b *binder) time(values ...time.Time) {
+	for _, v := range values {
+		b.n++
+		if v.IsZero() {
+			b.stmt.BindNull(b.n)
+		} else {
+			b.stmt.BindInt64(b.n, v.UnixMicro())
+		}
+	}
+}
+
+// columnJSON returns a copy of a JSON column, nil for NULL.
+func columnJSON(stmt *sqlite.Stmt, col int) []byte {
+	if stmt.ColumnIsNull(col) {
+		return nil
+	}
+	// ColumnText makes one copy, which is nobody else's; ColumnBytes makes two.
+	s := stmt.ColumnText(col)
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
+
+// columnBlob returns a copy of a column of bytes, nil for NULL.
+func columnBlob(stmt *sqlite.Stmt, col int) []byte {
+	if stmt.ColumnIsNull(col) {
+		return nil
+	}
+	buf := make([]byte, stmt.ColumnLen(col))
+	stmt.ColumnBytes(col, buf)
+	return buf
+}
+
+// columnTime returns a time column in UTC, the zero time for NULL.
+func columnTime(stmt *sqlite.Stmt, col int) time.Time {
+	if stmt.ColumnIsNull(col) {
+		return time.Time{}
+	}
+	return time.UnixMicro(stmt.ColumnInt64(col)).UTC()
+}

@@ -1,0 +1,382 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Run tests an implementation of [safety.Ledger]. open returns an empty ledger each
+// time it is called and closes it with t.Cleanup.
+func Run(t *testing.T, open func(t *testing.T) safety.Ledger) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, safety.Ledger)
+	}{
+		{"Create", testCreate},
+		{"CreateConflict", testCreateConflict},
+		{"NotFound", testNotFound},
+		{"Attach", testAttach},
+		{"FindBySession", testFindBySession},
+		{"ListOrder", testListOrder},
+		{"Last", testLast},
+		{"Isolation", testIsolation},
+		{"Transitions", testTransitions},
+		{"TransitionFrom", testTransitionFrom},
+		{"TransitionSets", testTransitionSets},
+		{"TransitionTimes", testTransitionTimes},
+		{"Requirements", testRequirements},
+		{"Expiry", testExpiry},
+		{"Race", testRace},
+		{"History", testHistory},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+	}
+}
+
+// start is the time of the first request; microseconds are what a ledger keeps.
+var start = time.Date(2026, 1, 19, 10, 0, 12, 345678000, time.UTC)
+
+var session = safety.Session{App: "ads", User: "ana", ID: "sess-1"}
+
+// Pending returns a valid pending approval whose every field is set but those that
+// its later life sets. n makes ids and times differ.
+func Pending(n int) safety.Approval {
+	price, err := entity.Money("40000", "USD")
+	if err != nil {
+		panic(err)
+	}
+	es := entity.Canonicalize([]entity.Entity{{
+		Type: "Product", Value: "Strava Sponsored Routes", Confidence: 0.91, Source: entity.SourceRule,
+		Attributes: map[string]entity.Value{"price": price, "availability": entity.Bool(true)}, Echoes: []string{"availability"},
+		EventID: "e1", TechNode: "n1", SpanID: "s1", SeenAt: start, ArtifactURI: "gs://a/b", Repeats: 1, Read: true,
+	}})
+	asked := start.Add(time.Duration(n) * time.Second)
+	args := fmt.Appendf(nil, `{"n":%d}`, n)
+	return safety.Approval{
+		ID: fmt.Sprintf("%032x", n+1), Session: session,
+		CallID: fmt.Sprintf("call-%d", n), Tool: "provision", Agent: "buyer", InvocationID: "inv", RunID: fmt.Sprintf("run-%d", n),
+		DecisionNode: "node", Answer: "answer", After: "after", TraceID: "trace", SpanID: "span",
+		ArgsDigest: "digest", Args: args, Entities: es, Fingerprint: safety.Fingerprint(es), PolicyVersion: "policy",
+		Needs:   map[string]map[string]safety.Need{es[0].Key: {"price": {Condition: "at most $30,000", Problem: "it is $40,000"}}},
+		Receipt: safety.Receipt{Watermark: 9, RowsRead: 7, Failed: 1, Truncated: 2, Version: "rules"}, Gaps: []string{"a gap"},
+		NotChosen: safety.NotChosen{Total: 7, Entities: []safety.Alternative{{Type: "Product", Value: "Other", Seen: map[string]entity.Value{"price": price}, SeenAt: start}}},
+		Replaces:  fmt.Sprintf("replaced-%d", n), Chain: 1, Difference: safety.Difference{
+			Since: start, Omitted: 3, Arguments: []safety.ValueDifference{{Name: "n", Was: "1"}},
+			Entities: []safety.EntityDifference{{Type: "Product", Value: "Strava", Change: "changed", Attributes: []safety.ValueDifference{{Name: "price", Was: "$1", Now: "$2"}}}},
+		},
+		Requester: "ana", RequestedAt: asked, ExpiresAt: asked.Add(time.Hour),
+		State: safety.StatePending, UpdatedAt: asked,
+	}
+}
+
+// same compares approvals; an empty list is as good as none.
+func same(t *testing.T, what string, want, got safety.Approval) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// returned compares what a transition gave back with the approval as it is: what need not be
+// read for a transition may be missing, and must not be wrong.
+func returned(t *testing.T, what string, want, got safety.Approval) {
+	t.Helper()
+	if len(got.Args) == 0 {
+		want.Args = nil
+	}
+	if len(got.Entities) == 0 {
+		want.Entities, want.NotChosen = nil, safety.NotChosen{}
+	}
+	if len(got.Needs) == 0 {
+		want.Needs = nil
+	}
+	if len(got.Gaps) == 0 {
+		want.Gaps = nil
+	}
+	if len(got.Report) == 0 {
+		want.Report = nil
+	}
+	if got.Difference.Since.IsZero() {
+		want.Difference = safety.Difference{}
+	}
+	same(t, what, want, got)
+}
+
+func create(t *testing.T, l safety.Ledger, a safety.Approval) safety.Approval {
+	t.Helper()
+	if err := l.Create(t.Context(), a); err != nil {
+		t.Fatalf("Create: %v", err)
+	}
+	return a
+}
+
+func wantErr(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error %v, want %v", what, err, want)
+	}
+}
+
+func testCreate(t *testing.T, l safety.Ledger) {
+	want := create(t, l, Pending(1))
+	got, err := l.Get(t.Context(), want.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "Get after Create", want, got)
+	if safety.Fingerprint(got.Entities) != want.Fingerprint {
+		t.Error("the entities that come back have another fingerprint")
+	}
+}
+
+func testCreateConflict(t *testing.T, l safety.Ledger) {
+	first := create(t, l, Pending(1))
+	sameID := Pending(2)
+	sameID.ID = first.ID
+	sameCall := Pending(2)
+	sameCall.CallID, sameCall.RunID = first.CallID, first.RunID
+	noID := Pending(2)
+	noID.ID = ""
+	approved := Pending(2)
+	approved.State = safety.StateApproved
+	noState := Pending(2)
+	noState.State = ""
+	replaced := Pending(2)
+	replaced.Replaces = first.Replaces
+	for name, a := range map[string]safety.Approval{
+		"same id": sameID, "same session, call and run": sameCall, "no id": noID, "born approved": approved, "no state": noState,
+		"same replaced": replaced,
+	} {
+		wantErr(t, name, l.Create(t.Context(), a), safety.ErrConflict)
+	}
+	otherRun := Pending(3)
+	otherRun.CallID = first.CallID
+	create(t, l, otherRun)
+	otherUser := Pending(4)
+	otherUser.CallID, otherUser.RunID, otherUser.Session.User = first.CallID, first.RunID, "bob"
+	create(t, l, otherUser)
+	for n := range 2 {
+		replacesNone := Pending(5 + n)
+		replacesNone.Replaces, replacesNone.Chain, replacesNone.Difference = "", 0, safety.Difference{}
+		create(t, l, replacesNone)
+	}
+
+	got, err := l.Get(t.Context(), first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the first after the conflicts", first, got)
+}
+
+// testLast asks for the same call several times, and for others.
+func testLast(t *testing.T, l safety.Ledger) {
+	_, err := l.Last(t.Context(), session, "provision", "digest", "inv")
+	wantErr(t, "Last of an empty ledger", err, safety.ErrNotFound)
+	first, second := create(t, l, Pending(1)), create(t, l, Pending(2))
+	for n, change := range []func(*safety.Approval){
+		func(a *safety.Approval) { a.Session.ID = "other" }, func(a *safety.Approval) { a.Tool = "other" },
+		func(a *safety.Approval) { a.ArgsDigest = "other" },
+	} {
+		other := Pending(3 + n)
+		change(&other)
+		create(t, l, other)
+	}
+	last := func(what, invocation string, want safety.Approval) {
+		t.Helper()
+		got, err := l.Last(t.Context(), session, "provision", "digest", invocation)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		returned(t, what, want, got)
+	}
+	last("the last", "inv", second)
+	rejected, err := l.Transition(t.Context(), safety.Transition{
+		ID: first.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateRejected, At: start.Add(time.Hour), Actor: "ana",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rejected.Args, rejected.Entities, rejected.Gaps, rejected.Difference = first.Args, first.Entities, first.Gaps, first.Difference
+	last("one that was rejected in the invocation", "inv", rejected)
+	last("one that was rejected in another", "inv-2", second)
+}
+
+func testNotFound(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	create(t, l, Pending(1))
+	_, err := l.Get(ctx, "unknown")
+	wantErr(t, "Get", err, safety.ErrNotFound)
+	_, err = l.Get(ctx, "")
+	wantErr(t, "Get of nothing", err, safety.ErrNotFound)
+	_, err = l.Find(ctx, session, "unknown")
+	wantErr(t, "Find", err, safety.ErrNotFound)
+	_, err = l.Find(ctx, session, "")
+	wantErr(t, "Find of nothing: an approval without confirmation must not match", err, safety.ErrNotFound)
+	wantErr(t, "Attach", l.Attach(ctx, "unknown", "c"), safety.ErrNotFound)
+	_, err = l.Transition(ctx, safety.Transition{ID: "unknown", From: []safety.ApprovalState{safety.StatePending}, To: safety.StateRejected, At: start})
+	wantErr(t, "Transition", err, safety.ErrNotFound)
+	_, err = l.History(ctx, "unknown")
+	wantErr(t, "History", err, safety.ErrNotFound)
+	for name, list := range map[string]func() ([]safety.Approval, error){
+		"FindCall": func() ([]safety.Approval, error) { return l.FindCall(ctx, session, "unknown") },
+		"List": func() ([]safety.Approval, error) {
+			return l.List(ctx, safety.Session{App: "ads", User: "bob", ID: "sess-1"})
+		},
+	} {
+		if got, err := list(); err != nil || len(got) != 0 {
+			t.Errorf("%s: %d approvals, error %v; want none", name, len(got), err)
+		}
+	}
+}
+
+func testAttach(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	a, b := create(t, l, Pending(1)), create(t, l, Pending(2))
+	wantErr(t, "an empty confirmation", l.Attach(ctx, a.ID, ""), safety.ErrConflict)
+	if err := l.Attach(ctx, a.ID, "conf"); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, "a second confirmation", l.Attach(ctx, a.ID, "conf-2"), safety.ErrConflict)
+	wantErr(t, "the same confirmation again", l.Attach(ctx, a.ID, "conf"), safety.ErrConflict)
+	wantErr(t, "the confirmation of another", l.Attach(ctx, b.ID, "conf"), safety.ErrConflict)
+
+	move(t, l, b, safety.StateRejected)
+	wantErr(t, "one that is not pending", l.Attach(ctx, b.ID, "conf-3"), safety.ErrConflict)
+
+	elsewhere := Pending(3)
+	elsewhere.Session.ID = "sess-2"
+	create(t, l, elsewhere)
+	if err := l.Attach(ctx, elsewhere.ID, "conf"); err != nil {
+		t.Errorf("the same confirmation id in another session: %v", err)
+	}
+	a.ConfirmationID = "conf"
+	got, err := l.Find(ctx, session, "conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "Find after Attach", a, got)
+}
+
+func testFindBySession(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	a := create(t, l, Pending(1))
+	if err := l.Attach(ctx, a.ID, "conf"); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []safety.Session{
+		{App: "other", User: "ana", ID: "sess-1"}, {App: "ads", User: "bob", ID: "sess-1"}, {App: "ads", User: "ana", ID: "sess-2"},
+		{App: "ads", User: "ana", ID: "SESS-1"}, {App: "adsana", User: "", ID: "sess-1"}, {},
+	} {
+		_, err := l.Find(ctx, other, "conf")
+		wantErr(t, fmt.Sprintf("Find in %v", other), err, safety.ErrNotFound)
+		if got, err := l.FindCall(ctx, other, a.CallID); err != nil || len(got) != 0 {
+			t.Errorf("FindCall in %v: %d approvals, error %v; want none", other, len(got), err)
+		}
+		if got, err := l.List(ctx, other); err != nil || len(got) != 0 {
+			t.Errorf("List of %v: %d approvals, error %v; want none", other, len(got), err)
+		}
+	}
+}
+
+func testListOrder(t *testing.T, l safety.Ledger) {
+	ctx := t.Context()
+	var want []string
+	for _, n := range []int{5, 6, 7} { // ids descend, times ascend
+		a := Pending(n)
+		a.ID, a.CallID = fmt.Sprintf("%032x", 100-n), "call"
+		want = append(want, create(t, l, a).ID)
+	}
+	for name, list := range map[string]func() ([]safety.Approval, error){
+		"FindCall": func() ([]safety.Approval, error) { return l.FindCall(ctx, session, "call") },
+		"List":     func() ([]safety.Approval, error) { return l.List(ctx, session) },
+	} {
+		approvals, err := list()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range approvals {
+			got = append(got, a.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// testIsolation changes what went in and what came out.
+func testIsolation(t *testing.T, l safety.Ledger) {
+	a := Pending(1)
+	want := a.Clone()
+	create(t, l, a)
+	spoil := func(a safety.Approval) {
+		a.Args[0] = 'X'
+		a.Gaps[0] = "spoilt"
+		a.Needs[a.Entities[0].Key]["price"] = safety.Need{Condition: "spoilt"}
+		a.Entities[0].Attributes["price"] = entity.Text("spoilt")
+		a.Entities[0].Seen[0].Attributes["price"] = entity.Text("spoilt")
+		a.NotChosen.Entities[0].Seen["price"] = entity.Text("spoilt")
+	}
+	spoil(a)
+	for range 2 {
+		got, err := l.Get(t.Context(), want.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "Get", want, got)
+		spoil(got)
+	}
+}
+
+func testRace(t *testing.T, l safety.Ledger) {
+	a := create(t, l, Pending(1))
+	move(t, l, a, safety.StateApproved)
+	const n = 100
+	nonces := make(chan string, n)
+	var ready, all sync.WaitGroup
+	gate := make(chan struct{})
+	for i := range n {
+		ready.Add(1)
+		all.Go(func() {
+			tr := transition(a, safety.StateApproved, safety.StatePermitted)
+			tr.Set.PermitNonce = fmt.Sprintf("nonce-%d", i)
+			ready.Done()
+			<-gate
+			got, err := l.Transition(t.Context(), tr)
+			switch {
+			case err == nil:
+				nonces <- got.PermitNonce
+			case !errors.Is(err, safety.ErrConflict):
+				t.Errorf("a loser got %v, want %v", err, safety.ErrConflict)
+			}
+		})
+	}
+	ready.Wait()
+	close(gate)
+	all.Wait()
+	close(nonces)
+	var winners []string
+	for nonce := range nonces {
+		winners = append(winners, nonce)
+	}
+	got, err := l.Get(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(winners) != 1 || got.PermitNonce != winners[0] || got.State != safety.StatePermitted {
+		t.Errorf("%d winners %v; stored: %s with %q", len(winners), winners, got.State, got.PermitNonce)
+	}
+}

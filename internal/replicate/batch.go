@@ -1,0 +1,320 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replicate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// buffer holds the messages of a batch, and of the batches it was split into.
+type buffer struct {
+	data []byte
+	ends []int // of the messages in data
+	msgs [][]byte
+	seqs []int64
+	// users counts the batches with messages in it.
+	users int
+	// exposed is true when a stream may still read it: one that refused what is in it, or
+	// that was dropped before it answered.
+	exposed bool
+}
+
+// minBuffer is the size of a buffer for a few rows.
+const minBuffer = 16 << 10
+
+// room makes data have room for n more bytes. It grows up to limit as if by append, and
+// beyond it to what is needed exactly.
+func (b *buffer) room(n, limit int) {
+	need := len(b.data) + n
+	if need <= cap(b.data) {
+		return
+	}
+	grown := make([]byte, len(b.data), max(need, min(max(2*cap(b.data), minBuffer), limit)))
+	copy(grown, b.data)
+	b.data = grown
+}
+
+// batch is a run of rows that are sent in one request. Rows leave it when they are
+// acknowledged or refused; it is finished when none is left that is not settled.
+type batch struct {
+	buf *buffer // nil when no message is left
+	// msgs and seqs are the rows that are not settled.
+	msgs [][]byte
+	seqs []int64
+	// refused are the rows under suspicion, dead those that are dead letters.
+	refused, dead []journal.DeadLetter
+	// through is the last row that the batch accounts for.
+	through int64
+	first   int64
+	since   time.Time // when the first row was read
+	sent    bool      // it is in flight
+	sentAt  time.Time
+	tries   int
+	// doubted is how many requests were acknowledged when the first one with these rows
+	// was refused for what it holds, and 1; 0 when none was.
+	doubted int
+}
+
+// finished reports whether every row is acknowledged or dead.
+func (b *batch) finished() bool { return len(b.msgs) == 0 && len(b.refused) == 0 }
+
+// waiting reports whether the batch has rows to send.
+func (b *batch) waiting() bool { return len(b.msgs) > 0 && !b.sent }
+
+// bytes returns the size of the rows that are not settled.
+func (b *batch) bytes() (n int) {
+	for _, m := range b.msgs {
+		n += len(m)
+	}
+	return n
+}
+
+// take removes the rows at the given places, which ascend, and returns them as letters
+// that say what word says. The slices that a stream was given stay as they are.
+func (b *batch) take(places []int, word func(i int) (code, reason string), at time.Time) []journal.DeadLetter {
+	letters := make([]journal.DeadLetter, 0, len(places))
+	msgs, seqs := make([][]byte, 0, len(b.msgs)-len(places)), make([]int64, 0, len(b.seqs)-len(places))
+	for i, m := range b.msgs {
+		if len(places) > 0 && places[0] == i {
+			places = places[1:]
+			code, reason := word(i)
+			letters = append(letters, journal.DeadLetter{Seq: b.seqs[i], Bytes: len(m), Code: code, Reason: clip.Text(reason, maxReason), At: at})
+			continue
+		}
+		msgs, seqs = append(msgs, m), append(seqs, b.seqs[i])
+	}
+	b.msgs, b.seqs = msgs, seqs
+	return letters
+}
+
+// split makes b the first half of its rows and returns the second half.
+func (b *batch) split() *batch {
+	half := len(b.msgs) / 2
+	rest := &batch{
+		buf: b.buf, msgs: b.msgs[half:], seqs: b.seqs[half:], through: b.through, first: b.seqs[half],
+		since: b.since, tries: b.tries, doubted: b.doubted,
+	}
+	rest.buf.users++
+	b.msgs, b.seqs, b.through = b.msgs[:half:half], b.seqs[:half:half], rest.first-1
+	b.refused, rest.refused = cut(b.refused, b.through)
+	b.dead, rest.dead = cut(b.dead, b.through)
+	return rest
+}
+
+// cut returns the letters for rows up to through and those for rows after it.
+func cut(letters []journal.DeadLetter, through int64) (before, after []journal.DeadLetter) {
+	for _, l := range letters {
+		if l.Seq <= through {
+			before = append(before, l)
+		} else {
+			after = append(after, l)
+		}
+	}
+	return before, after
+}
+
+// maxReason bounds what is kept of the words of a server about one row.
+const maxReason = 1 << 10
+
+// maxChunkRows bounds one read from the source, beside the bytes of a batch.
+const maxChunkRows = 2048
+
+// outgoing is what was read from the source and is not settled: rows in no batch yet, the
+// batch that is being filled, and those that are sent. It knows how many bytes it holds.
+type outgoing struct {
+	batchBytes int
+	maxHeld    int // no batch is begun with more
+
+	read  int64 // the last row read
+	chunk []record.Event
+	open  *batch // being filled; not in queue
+	queue []*batch
+	held  int // bytes of messages in buffers that are in use
+	// partsLost counts rows that were encoded without their content parts, each once:
+	// encoded is the last row that was counted.
+	partsLost uint64
+	encoded   int64
+	free      []*buffer
+}
+
+// add encodes the first row of the chunk into the open batch. It returns false when there
+// is no memory for another batch.
+func (o *outgoing) add(now time.Time) bool {
+	e := &o.chunk[0]
+	size, err := sizeOf(e)
+	oversize := size+rowOverhead > MaxRequestBytes
+	if o.open != nil && !oversize && len(o.open.buf.ends) > 0 && len(o.open.buf.data)+size > o.batchBytes {
+		o.seal()
+	}
+	if o.open == nil {
+		if o.held >= o.maxHeld {
+			return false
+		}
+		o.open = &batch{buf: o.buffer(), first: e.Seq, since: now}
+	}
+	b := o.open
+	b.through = e.Seq
+	switch {
+	case oversize:
+		b.dead = append(b.dead, journal.DeadLetter{
+			Seq: e.Seq, Bytes: size, Code: ClassTooLarge.String(), At: now,
+			Reason: fmt.Sprintf("the row has %d bytes and was not sent: a request may hold at most %d", size, MaxRequestBytes),
+		})
+	case err == nil:
+		err = o.encode(b.buf, e, size)
+	}
+	if err != nil {
+		b.dead = append(b.dead, journal.DeadLetter{Seq: e.Seq, Bytes: size, Code: ClassRows.String(), Reason: clip.Text(err.Error(), maxReason), At: now})
+	}
+	*e = record.Event{}
+	o.chunk = o.chunk[1:]
+	if len(b.buf.data) >= o.batchBytes {
+		o.seal()
+	}
+	return true
+}
+
+// sizeOf returns the size of the message of e. A row that the encoder panics at must
+// not end the program, nor hold up the rows behind it.
+func sizeOf(e *record.Event) (size int, err error) {
+	defer unencodable(&err)
+	return wire.Size(e), nil
+}
+
+// unencodable makes an error of a panic of the encoder.
+func unencodable(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the row cannot be encoded and was not sent: %v", p)
+	}
+}
+
+// encode appends the message of e to buf.
+func (o *outgoing) encode(buf *buffer, e *record.Event, size int) (err error) {
+	before := len(buf.data)
+	defer func() {
+		if err != nil {
+			buf.data = buf.data[:before]
+		}
+		o.held += len(buf.data) - before
+	}()
+	defer unencodable(&err)
+	buf.room(size, o.batchBytes)
+	buf.data = wire.Append(buf.data, e)
+	if e.Seq > o.encoded {
+		o.encoded = e.Seq
+		if !wire.ValidParts(e.ContentParts) {
+			o.partsLost++
+		}
+	}
+	buf.ends = append(buf.ends, len(buf.data))
+	buf.seqs = append(buf.seqs, e.Seq)
+	return nil
+}
+
+// seal puts the open batch in the queue.
+func (o *outgoing) seal() {
+	b := o.open
+	o.open = nil
+	begin := 0
+	for _, end := range b.buf.ends {
+		b.buf.msgs = append(b.buf.msgs, b.buf.data[begin:end:end])
+		begin = end
+	}
+	b.msgs, b.seqs = b.buf.msgs, b.buf.seqs
+	o.queue = append(o.queue, b)
+}
+
+// buffer returns an empty buffer with one user.
+func (o *outgoing) buffer() *buffer {
+	if n := len(o.free); n > 0 {
+		b := o.free[n-1]
+		o.free = o.free[:n-1]
+		b.users = 1
+		return b
+	}
+	return &buffer{users: 1}
+}
+
+// release gives back the buffer of a batch that has no messages any more.
+func (o *outgoing) release(b *batch) {
+	buf := b.buf
+	if buf == nil {
+		return
+	}
+	b.buf, b.msgs, b.seqs = nil, nil, nil
+	if buf.users--; buf.users > 0 {
+		return
+	}
+	o.held -= len(buf.data)
+	if buf.exposed || cap(buf.data) > o.batchBytes || len(o.free)*o.batchBytes > o.maxHeld {
+		return
+	}
+	clear(buf.msgs)
+	buf.data, buf.ends, buf.msgs, buf.seqs = buf.data[:0], buf.ends[:0], buf.msgs[:0], buf.seqs[:0]
+	o.free = append(o.free, buf)
+}
+
+// next returns the first batch that waits, nil when none does.
+func (o *outgoing) next() *batch {
+	if i := slices.IndexFunc(o.queue, (*batch).waiting); i >= 0 {
+		return o.queue[i]
+	}
+	return nil
+}
+
+// splitInQueue splits b where it stands.
+func (o *outgoing) splitInQueue(b *batch) {
+	i := slices.Index(o.queue, b)
+	o.queue = slices.Insert(o.queue, i+1, b.split())
+}
+
+// settle removes finished batches from the front of the queue and returns the last row
+// that they account for, or acked when there are none, and their dead letters.
+func (o *outgoing) settle(acked int64) (int64, []journal.DeadLetter) {
+	var dead []journal.DeadLetter
+	n := 0
+	for _, b := range o.queue {
+		if !b.finished() {
+			break
+		}
+		acked, dead = b.through, append(dead, b.dead...)
+		o.release(b)
+		n++
+	}
+	o.queue = slices.Delete(o.queue, 0, n)
+	return acked, dead
+}
+
+// discard forgets everything after row acked, which will be read again.
+func (o *outgoing) discard(acked int64) {
+	for _, b := range o.queue {
+		o.release(b)
+	}
+	if o.open != nil {
+		o.release(o.open)
+	}
+	o.queue, o.open, o.chunk, o.read = nil, nil, nil, acked
+}
+
+// idle reports whether no row is being sent or waits to be: all that was read is
+// settled or under suspicion.
+func (o *outgoing) idle() bool {
+	return o.open == nil && len(o.chunk) == 0 &&
+		!slices.ContainsFunc(o.queue, func(b *batch) bool { return len(b.msgs) > 0 })
+}
+
+// bury makes dead letters of all suspects.
+func (o *outgoing) bury() {
+	for _, b := range o.queue {
+		b.dead = append(b.dead, b.refused...)
+		b.refused = nil
+	}
+}

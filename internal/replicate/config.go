@@ -1,0 +1,130 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replicate
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// Source is where rows come from and where it stands how far they were sent: what a
+// Replicator needs of a [journal.Outbox] and its journal. [FromJournal] makes one.
+type Source interface {
+	// Acquire leases the source to owner for ttl, or prolongs the lease, and returns the
+	// position. It returns a [journal.ErrLeased] while another owner has it.
+	Acquire(ctx context.Context, owner string, ttl time.Duration) (journal.Position, error)
+	// Release ends the lease of owner.
+	Release(ctx context.Context, owner string) error
+	// Rows returns the rows after a position, in ascending order of Seq: at least one
+	// when there is one, at most maxRows, and no more than hold maxBytes of payload. The
+	// slice, with all that its events hold, is the caller's from then on.
+	Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error)
+	// Advance stores the position and the dead letters before it in one transaction. It
+	// returns a [journal.ErrLeaseLost] when owner has no lease.
+	Advance(ctx context.Context, owner string, to journal.Position, dead []journal.DeadLetter) error
+	// Backlog says what is not acknowledged, whoever moved the position. It needs no
+	// lease.
+	Backlog(ctx context.Context) (journal.Backlog, error)
+	// LastSeq returns the greatest number of a committed row, 0 when there is none.
+	LastSeq(ctx context.Context) (int64, error)
+	// Changed makes the source send to ch after each commit until stop is called.
+	Changed(ch chan<- struct{}) (stop func())
+}
+
+// Defaults of Config.
+const (
+	DefaultBatchBytes = 1 << 20
+	DefaultBatchAge   = time.Second
+	DefaultInFlight   = 4
+	DefaultAckTimeout = 30 * time.Second
+	DefaultPoll       = time.Second
+	DefaultLeaseTTL   = 15 * time.Second
+	DefaultRecheck    = time.Minute
+)
+
+// MaxRequestBytes is how many bytes of rows one request holds at most, and so the size
+// of the largest row that is sent. The Storage Write API refuses requests of more than
+// 10,485,760 bytes; how much it adds to the rows is not documented.
+const MaxRequestBytes = 9 << 20
+
+// rowOverhead is what a request has for each row beside its bytes: a tag and a length.
+const rowOverhead = 6
+
+// Config says what a [Replicator] sends, where and how. Source and Target are required;
+// zero values mean the defaults.
+type Config struct {
+	// Source has the rows; see [FromJournal].
+	Source Source
+	// Target gets them.
+	Target Target
+	// Owner names the Replicator in the lease; it must be its alone. Defaults to a random
+	// name.
+	Owner string
+	// BatchBytes is how large a request grows before it is sent, in encoded bytes.
+	// Defaults to DefaultBatchBytes; at most MaxRequestBytes.
+	BatchBytes int
+	// BatchAge is how long the first row of a request waits for others. Defaults to
+	// DefaultBatchAge.
+	BatchAge time.Duration
+	// InFlight is how many requests wait for their answers at a time. Defaults to
+	// DefaultInFlight.
+	InFlight int
+	// AckTimeout is how long a stream may answer nothing before it is dropped. Defaults
+	// to DefaultAckTimeout.
+	AckTimeout time.Duration
+	// Poll is how often the source is looked at without a notice of new rows, for those
+	// of other processes. Defaults to DefaultPoll.
+	Poll time.Duration
+	// LeaseTTL is how long a lease holds that is not renewed, and so how long after a
+	// crash another process begins to send. Defaults to DefaultLeaseTTL.
+	LeaseTTL time.Duration
+	// Recheck is how long a Replicator that has stopped waits before it looks whether
+	// somebody did what Status says. Defaults to DefaultRecheck.
+	Recheck time.Duration
+	// Logger hears of failures, of each kind at most once a minute. Defaults to
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+func (c *Config) setDefaults() error {
+	switch {
+	case c.Source == nil:
+		return errors.New("no source: set Config.Source, for example to the result of FromJournal")
+	case c.Target == nil:
+		return errors.New("no target: set Config.Target, for example to the Target of a BigQuery dataset")
+	case c.BatchBytes > MaxRequestBytes:
+		return fmt.Errorf("BatchBytes is %d: at most %d, because a request may not hold more", c.BatchBytes, MaxRequestBytes)
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"BatchBytes", int64(c.BatchBytes)}, {"BatchAge", int64(c.BatchAge)}, {"InFlight", int64(c.InFlight)},
+		{"AckTimeout", int64(c.AckTimeout)}, {"Poll", int64(c.Poll)}, {"LeaseTTL", int64(c.LeaseTTL)}, {"Recheck", int64(c.Recheck)},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("%s is negative: set it to a positive value, or to 0 for the default", n.name)
+		}
+	}
+	c.Owner = cmp.Or(c.Owner, rand.Text())
+	c.BatchBytes = cmp.Or(c.BatchBytes, DefaultBatchBytes)
+	c.BatchAge = cmp.Or(c.BatchAge, DefaultBatchAge)
+	c.InFlight = cmp.Or(c.InFlight, DefaultInFlight)
+	c.AckTimeout = cmp.Or(c.AckTimeout, DefaultAckTimeout)
+	c.Poll = cmp.Or(c.Poll, DefaultPoll)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, DefaultLeaseTTL)
+	c.Recheck = cmp.Or(c.Recheck, DefaultRecheck)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+)
+
+// showSession is what a page shows for the session of TestCode; that test compares the two.
+func showSession(ctx context.Context) error {
+	// Open the instance.
+	cg, err := contextgraph.FromFile("contextgraph.yaml")
+	if err != nil {
+		return err
+	}
+	defer cg.Close(context.WithoutCancel(ctx))
+	session := contextgraph.Session{App: "shop", User: "alice", ID: "s-1"}
+
+	// Read the graph: spans, what caused what, and the entities they evaluated.
+	graph, err := cg.Graph(ctx, session)
+	if err != nil {
+		return err
+	}
+	for _, node := range graph.Nodes() { // 3 spans
+		fmt.Println(node.Kind, node.Name, node.Status, node.LatencyMS)
+	}
+	for _, e := range graph.Canonical() { // 0 entities
+		fmt.Println(e.Type, e.Value, e.Confidence, e.Attributes)
+	}
+
+	// Ask why.
+	reasons, err := cg.Why(ctx, session) // what the request to run buy rests on
+	if err != nil {
+		return err
+	}
+	for _, r := range reasons {
+		fmt.Println(r.Entity.Type, r.Entity.Value, r.Hops)
+		for _, step := range r.Path {
+			fmt.Println("  ", step.Node.Agent, step.Node.Name, step.Edge)
+		}
+	}
+
+	// Check the world now.
+	report, err := cg.Check(ctx, session)
+	if err != nil {
+		return err
+	}
+	fmt.Println(report.Summary())
+	if !report.IsSafeToApprove() { // also when anything could not be checked
+		for _, alert := range report.Alerts() {
+			fmt.Println(alert.Entity, alert.Attribute, alert.Before, alert.After, alert.Recommendation)
+		}
+		for _, failure := range report.Failures() {
+			fmt.Println(failure)
+		}
+	}
+
+	// Read who did what.
+	history, err := cg.History(ctx, session, "approval")
+	if err != nil {
+		return err
+	}
+	for _, step := range history {
+		fmt.Println(step.At, step.From, step.To, step.Actor, step.Verdict, step.Note)
+	}
+
+	// Ask the dataset the same.
+	dataset, err := bigquery.NewDataset(ctx, warehouse.Config{
+		Project: "my-project-123", Dataset: "agents", Location: "EU",
+	}, bigquery.DatasetOptions{})
+	if err != nil {
+		return err
+	}
+	defer dataset.Close()
+	chain, err := dataset.ReasoningChain(ctx, bigquery.ReasoningQuestion{Scope: bigquery.Scope{
+		Session: session,
+		From:    time.UnixMicro(1772712000000001), To: time.UnixMicro(1772712000000003),
+	}})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%+v\n", chain)
+	return nil
+}
+
+var _ = showSession

@@ -1,0 +1,72 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+)
+
+// Format is the version of the data that the page reads.
+const Format = 1
+
+// Document is what one page shows.
+type Document struct {
+	// Source says where the sessions were read from, for people: "journal contextgraph.db".
+	Source string
+	// Generated is when they were read.
+	Generated time.Time
+	// Complete says that the page has every session of the source; Note says what it has
+	// and what it leaves out, in a sentence.
+	Complete bool
+	Note     string
+	// Sessions are shown in this order.
+	Sessions []*inspect.Session
+	// Queries are what the page offers to copy, see [Queries].
+	Queries []Query
+	// Names makes the code of each session, see [Code].
+	Names CodeNames
+	// Version is that of the program that wrote the page.
+	Version string
+}
+
+// Query is a statement that the page offers to copy.
+type Query struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Category is "Extraction", "Graph", "Safety", "Statistics" or "Journal".
+	Category string `json:"category"`
+	// Language is "SQL", "GQL", "DDL" or "SQLite".
+	Language string   `json:"language"`
+	Tags     []string `json:"tags"`
+	Text     string   `json:"text"`
+}
+
+// CodeStep is one step of a program.
+type CodeStep struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+// data is the JSON in the page.
+type data struct {
+	Format    int                   `json:"format"`
+	Live      bool                  `json:"live"`
+	Generated time.Time             `json:"generated"`
+	Source    string                `json:"source"`
+	Complete  bool                  `json:"complete"`
+	Note      string                `json:"note"`
+	List      []inspect.Summary     `json:"list"`
+	Sessions  []*inspect.Session    `json:"sessions"`
+	Queries   []Query               `json:"queries"`
+	Code      map[string][]CodeStep `json:"code"`
+	Decisions bool                  `json:"decisions"`
+	Version   string                `json:"version"`
+}
+
+// key names a session in the code of a page.
+func key(s *inspect.Session) string {
+	return s.Session.App + "/" + s.Session.User + "/" + s.Session.ID
+}

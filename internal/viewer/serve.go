@@ -1,0 +1,203 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// Options are those of [NewHandler].
+type Options struct {
+	// Source is what is shown. Required.
+	Source inspect.Source
+	// Changes returns a number that grows with the source, such as that of its last row, so
+	// that pages in a browser learn of new rows. Without it they do not update by themselves.
+	Changes func(context.Context) (int64, error)
+	// Interval is the time between two calls of Changes, for all pages together. Default 1 s.
+	Interval time.Duration
+	// Hosts are the values of the Host header that are served, without a port. Default: the
+	// names of this machine's loopback. Everything else is refused, so that no web page that
+	// a browser has open elsewhere reads a record under a name of its own.
+	Hosts []string
+	// Decide answers a request to a human. Nil, the default, makes the page read only.
+	Decide Decider
+	// Queries, Names and Version are those of [Document].
+	Queries []Query
+	Names   CodeNames
+	Version string
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+	// Logger gets what could not be read. Default: nothing is logged.
+	Logger *slog.Logger
+}
+
+// handler serves the page.
+type handler struct {
+	Options
+	mux     *http.ServeMux
+	changes *changes
+}
+
+// NewHandler returns a handler that serves the page live. It reads from the source with each
+// request and keeps nothing. It is safe for concurrent use.
+func NewHandler(o Options) (http.Handler, error) {
+	if o.Source == nil {
+		return nil, errors.New("viewer: Options.Source is required")
+	}
+	if o.Interval <= 0 {
+		o.Interval = time.Second
+	}
+	if len(o.Hosts) == 0 {
+		o.Hosts = []string{"localhost", "127.0.0.1", "::1"}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &handler{Options: o, mux: http.NewServeMux(), changes: newChanges(o.Changes, o.Interval)}
+	h.mux.HandleFunc("GET /{$}", h.page)
+	h.mux.HandleFunc("GET /api/sessions", h.sessions)
+	h.mux.HandleFunc("GET /api/session", h.session)
+	h.mux.HandleFunc("GET /api/changes", h.stream)
+	h.mux.HandleFunc("POST /api/decide", h.decide)
+	return h, nil
+}
+
+// ServeHTTP serves the page and what it reads.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	head := w.Header()
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-Frame-Options", "DENY")
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	head.Set("Cache-Control", "no-store")
+	if !h.served(r.Host) {
+		fail(w, http.StatusMisdirectedRequest, "this server answers to "+h.Hosts[0]+" only; open it under that name")
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+func (h *handler) page(w http.ResponseWriter, r *http.Request) {
+	var b bytes.Buffer
+	err := render(&b, "contextgraph", data{
+		Format: Format, Live: true, Generated: h.Now().UTC(), Source: h.Source.Name(), Complete: true,
+		List: []inspect.Summary{}, Sessions: []*inspect.Session{}, Queries: listed(h.Queries), Code: map[string][]CodeStep{},
+		Decisions: h.Decide != nil, Version: h.Version,
+	})
+	if err != nil {
+		h.failed(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b.Bytes())
+}
+
+func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
+	q, err := query(r.URL.Query())
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	page, err := h.Source.Sessions(r.Context(), q)
+	if err != nil {
+		h.failed(w, r, err)
+		return
+	}
+	page.Sessions = listed(page.Sessions)
+	answer(w, page)
+}
+
+func (h *handler) session(w http.ResponseWriter, r *http.Request) {
+	v := r.URL.Query()
+	s := record.Session{App: v.Get("app"), User: v.Get("user"), ID: v.Get("id")}
+	record, err := h.Source.Record(r.Context(), s)
+	if errors.Is(err, inspect.ErrNotFound) {
+		fail(w, http.StatusNotFound, "there is no session "+strconv.Quote(s.ID)+" of this application and user")
+		return
+	}
+	if err != nil {
+		h.failed(w, r, err)
+		return
+	}
+	seen, err := inspect.New(record, h.Now())
+	if err != nil {
+		h.failed(w, r, err)
+		return
+	}
+	answer(w, struct {
+		Session *inspect.Session `json:"session"`
+		Code    []CodeStep       `json:"code"`
+	}{seen, Code(seen, h.Names)})
+}
+
+// query reads the query of the list of sessions.
+func query(v url.Values) (inspect.Query, error) {
+	q := inspect.Query{App: v.Get("app"), User: v.Get("user"), Search: v.Get("q"), After: v.Get("after")}
+	for _, s := range v["status"] {
+		q.Status = append(q.Status, inspect.Status(s))
+	}
+	for name, to := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
+		if text := v.Get(name); text != "" {
+			t, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return q, errors.New(name + "=" + strconv.Quote(text) + ": use a time such as 2026-03-05T14:00:00Z")
+			}
+			*to = t
+		}
+	}
+	if text := v.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return q, errors.New("limit=" + strconv.Quote(text) + ": use a number above zero")
+		}
+		q.Limit = n
+	}
+	return q, nil
+}
+
+// failed answers that something of ours went wrong.
+func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // nobody reads the answer
+	}
+	h.Logger.Error("a page could not be read", "path", r.URL.Path, "error", err)
+	fail(w, http.StatusInternalServerError, err.Error())
+}
+
+// answer writes v as JSON.
+func answer(w http.ResponseWriter, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(b)
+}
+
+// fail writes an error as JSON.
+func fail(w http.ResponseWriter, status int, text string) {
+	b, err := json.Marshal(map[string]string{"error": text})
+	if err != nil {
+		panic(err) // strings always have a JSON form
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(b)
+}

@@ -1,0 +1,312 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warehouse_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+var (
+	rowsSession = record.Session{App: "shop", User: "alice", ID: "s1"}
+	rowsBegin   = time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+)
+
+// eventAt makes a row a number of seconds after the session began.
+func eventAt(second int, typ, span, agent, content, attributes string) record.Event {
+	return record.Event{
+		EventID: fmt.Sprintf("e%02d", second), EventType: typ, Agent: agent, AppName: rowsSession.App, UserID: rowsSession.User,
+		SessionID: rowsSession.ID, TraceID: "t", SpanID: span, Timestamp: rowsBegin.Add(time.Duration(second) * time.Second).UnixMicro(),
+		Content: []byte(content), Attributes: []byte(attributes),
+	}
+}
+
+func rowsOf(t *testing.T, rows []record.Event) warehouse.SessionGraph {
+	t.Helper()
+	g, err := warehouse.GraphOfRows(rowsSession, rows, nil, warehouse.GraphOptions{Recorder: "j", ReadAt: rowsBegin.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// A step that sees an entity before and after a request has what it knew before in its
+// row too.
+func TestSightingsOfAStep(t *testing.T) {
+	see := func(price string) string {
+		return `{"entities":[{"type":"Product","value":"Routes","attributes":{"price":{"kind":"money","value":"` + price + `","currency":"USD"}}}]}`
+	}
+	money := func(price string) string {
+		return `{"price":{"kind":"money","value":"` + price + `","currency":"USD"}}`
+	}
+	sighting := func(second int, price string) string {
+		return fmt.Sprintf("e%02d %ds declared %s", second, second, money(price))
+	}
+	cases := []struct {
+		name string
+		rows []record.Event
+		last int // second of the last row with the entity
+		now  string
+		want []string
+	}{
+		{
+			name: "once", last: 1, now: money("1"),
+			rows: []record.Event{eventAt(1, record.ToolStarting, "x", "a", `{}`, see("1")), eventAt(2, record.ToolCompleted, "x", "a", `{}`, `{}`)},
+		},
+		{
+			name: "before and after a request", last: 3, now: money("2"), want: []string{sighting(1, "1")},
+			rows: []record.Event{
+				eventAt(1, record.ToolStarting, "x", "a", `{}`, see("1")), eventAt(2, record.HITLConfirmationRequest, "x", "a", `{}`, `{}`),
+				eventAt(3, record.ToolCompleted, "x", "a", `{}`, see("2")),
+			},
+		},
+		{
+			name: "three times", last: 4, now: money("3"), want: []string{sighting(1, "1"), sighting(2, "2")},
+			rows: []record.Event{
+				eventAt(4, record.ToolCompleted, "x", "a", `{}`, see("3")), eventAt(1, record.ToolStarting, "x", "a", `{}`, see("1")),
+				eventAt(2, record.ToolStarting, "x", "a", `{}`, see("2")),
+			},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			g := rowsOf(t, c.rows)
+			if len(g.Entities) != 1 {
+				t.Fatalf("entities = %+v", g.Entities)
+			}
+			e := g.Entities[0]
+			var got []string
+			for _, s := range e.Sightings {
+				got = append(got, fmt.Sprintf("%s %.0fs %s %s", s.EventID, s.EvaluatedAt.Sub(rowsBegin).Seconds(), s.Source, s.Attributes))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("sightings (-want +got):\n%s", diff)
+			}
+			first := rowsBegin.Add(time.Second)
+			if !e.FirstEvaluatedAt.Equal(first) || !g.Links[0].FirstEvaluatedAt.Equal(first) {
+				t.Errorf("first evaluated at %v, the link at %v", e.FirstEvaluatedAt, g.Links[0].FirstEvaluatedAt)
+			}
+			if at := e.EvaluatedAt.Sub(rowsBegin); at != time.Duration(c.last)*time.Second || string(e.Attributes) != c.now {
+				t.Errorf("last evaluated after %v with %s, want %ds with %s", at, e.Attributes, c.last, c.now)
+			}
+		})
+	}
+}
+
+// The link says whether a step showed an entity or only named it, the row which of its
+// attributes nobody looked up.
+func TestLinksOfActionsAndResults(t *testing.T) {
+	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}}
+	x, err := graphsync.Compile([]graphsync.Rule{
+		{Name: "action", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "args", Tool: "find", In: graphsync.InArgs, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "result", Tool: "find", Type: "Product", Value: "$.id", Attributes: map[string]graphsync.AttributeRule{
+			"price": price["price"], "status": {Path: "$.status", Optional: true},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(n int, span, tool, args, result string) []record.Event {
+		return []record.Event{
+			eventAt(n, record.ToolStarting, span, "a", `{"tool":"`+tool+`","args":`+args+`}`, `{}`),
+			eventAt(n+1, record.ToolCompleted, span, "a", `{"tool":"`+tool+`","result":`+result+`}`, `{}`),
+		}
+	}
+	g, err := warehouse.GraphOfRows(rowsSession, slices.Concat(
+		call(1, "found", "find", `{}`, `{"id":"A","price":1,"status":"new"}`),
+		call(3, "repeated", "find", `{"id":"A","price":2}`, `{"id":"A","price":2}`),
+		call(5, "partly", "find", `{"id":"A","price":3}`, `{"id":"A","price":3,"status":"old"}`),
+		call(7, "bought", "buy", `{"id":"A","price":4}`, `{}`),
+	), x, warehouse.GraphOptions{Recorder: "j", ReadAt: rowsBegin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, e := range g.Entities {
+		line := fmt.Sprintf("%s %s %s %s", e.SpanID, e.Source, g.Links[i].LinkType, e.Echoes)
+		for _, s := range e.Sightings {
+			line += fmt.Sprintf(", before %s %s", s.Source, s.Echoes)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`found rule EVALUATED `, `repeated rule NAMED ["price"], before claim `, `partly rule EVALUATED ["price"], before claim `, `bought action NAMED `,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entities (-want +got):\n%s", diff)
+	}
+}
+
+// What was found otherwise than with the graph was seen once.
+func TestEntityRowsHaveOneSighting(t *testing.T) {
+	rows, links, err := warehouse.EntityRows(rowsSession, []entity.Entity{{
+		Type: "Product", Value: "Routes", Confidence: 0.5, Source: entity.SourceModel, EventID: "e1", TechNode: "n", SpanID: "x", SeenAt: rowsBegin,
+	}}, nil, "model", rowsBegin.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rows[0].FirstEvaluatedAt.Equal(rowsBegin) || !links[0].FirstEvaluatedAt.Equal(rowsBegin) || len(rows[0].Sightings) != 0 || rows[0].Sightings == nil {
+		t.Errorf("row %+v, link %+v", rows[0], links[0])
+	}
+}
+
+func TestRequestsOfSteps(t *testing.T) {
+	const (
+		ask, answered = record.HITLConfirmationRequest, record.HITLConfirmationRequestCompleted
+		in, given     = record.HITLInputRequest, record.HITLInputRequestCompleted
+	)
+	call := func(name string) string {
+		return `{"tool":"adk_request_confirmation","args":{"originalFunctionCall":{"name":"` + name + `"}}}`
+	}
+	adk := func(members string) string { return `{"adk":{` + members + `}}` }
+	cases := []struct {
+		name string
+		rows []record.Event
+		// want is by span: kind, pair, agent, tool, asked, answered, confirmed, accepted, waited.
+		want map[string][]string
+	}{
+		{"pending", []record.Event{eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k"`))},
+			map[string][]string{"h": {"CONFIRMATION k buyer buy 1s - - - -"}}},
+		{"answered, as the answer says", []record.Event{
+			eventAt(1, ask, "h", "buyer", call("buy"), adk(`"confirmation_id":"k","call_id":"c"`)),
+			eventAt(4, answered, "root", "other", `{"tool":"x"}`, adk(`"confirmation_id":"k","confirmed":true,"accepted":false,"waited_ms":2500.5`)),
+		}, map[string][]string{"h": {"CONFIRMATION k buyer buy 1s 4s true false 2500.5"}}},
+		{"the time between the rows", []record.Event{
+			eventAt(1, in, "h", "a", `{"tool":"ask_user"}`, adk(`"interrupt_id":"i","call_id":"c"`)),
+			eventAt(3, given, "root", "a", `{}`, adk(`"interrupt_id":"i","call_id":"d"`)),
+		}, map[string][]string{"h": {"INPUT i a ask_user 1s 3s - - 2000"}}},
+		{"first request, first answer", []record.Event{
+			eventAt(5, answered, "r2", "a", `{}`, adk(`"confirmation_id":"k","confirmed":false`)),
+			eventAt(4, answered, "r1", "a", `{}`, adk(`"confirmation_id":"k","confirmed":"TRUE","waited_ms":"7"`)),
+			eventAt(2, ask, "h2", "a", call("late"), adk(`"confirmation_id":"k"`)),
+			eventAt(1, ask, "h1", "a", call("buy"), adk(`"confirmation_id":"k"`)),
+		}, map[string][]string{"h1": {"CONFIRMATION k a buy 1s 4s true - 7"}}},
+		{"an answer alone", []record.Event{eventAt(4, answered, "root", "a", `{"tool":"buy"}`, adk(`"confirmation_id":"k","confirmed":true`))},
+			map[string][]string{"root": {"CONFIRMATION k a buy - 4s true - -"}}},
+		{"an answer of another kind", []record.Event{
+			eventAt(1, ask, "h", "a", `{}`, adk(`"call_id":"c"`)),
+			eventAt(2, given, "root", "a", `{}`, adk(`"call_id":"c"`)),
+		}, map[string][]string{"h": {"CONFIRMATION c a  1s - - - -"}, "root": {"INPUT c a  - 2s - - -"}}},
+		// The plugin for Python puts requests on the span of the agent, and tells no ids.
+		{"without ids", []record.Event{
+			eventAt(1, answered, "root", "root", `{}`, `{"adk":{"app_name":"x"}}`), // of a request that the record lacks
+			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation"}`, `{}`),
+			eventAt(3, in, "agent", "root", `{"tool":"adk_request_input"}`, `{}`),
+			eventAt(4, ask, "agent", "sub", `{"tool":"adk_request_confirmation"}`, adk(`"call_id":""`)),
+			eventAt(5, ask, "agent", "named", `{}`, adk(`"confirmation_id":"k"`)),
+			eventAt(6, answered, "root", "root", `{}`, `{}`),
+			eventAt(8, answered, "root", "root", `{}`, `{}`),
+			eventAt(9, answered, "root", "root", `{}`, `{}`),
+			eventAt(10, given, "root", "root", `{}`, `{}`),
+		}, map[string][]string{"agent": {
+			"CONFIRMATION e02 root adk_request_confirmation 2s 6s - - 4000",
+			"INPUT e03 root adk_request_input 3s 10s - - 7000",
+			"CONFIRMATION e04 sub adk_request_confirmation 4s 8s - - 4000",
+			"CONFIRMATION k named  5s - - - -",
+		}, "root": {
+			"CONFIRMATION e01 root  - 1s - - -",
+			"CONFIRMATION e09 root  - 9s - - -",
+		}}},
+		// Other recorders name the call alone.
+		{"several on one span", []record.Event{
+			eventAt(1, record.AgentStarting, "agent", "root", `{}`, `{}`),
+			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation","args":{}}`, adk(`"call_id":"c1"`)),
+			eventAt(3, record.HITLCredentialRequest, "agent", "root", `{"tool":"adk_request_credential"}`, `{"adk":"lost"}`),
+			eventAt(4, ask, "agent", "sub", `"text"`, adk(`"call_id":"c2"`)),
+			eventAt(6, answered, "agent", "root", `{"tool":"adk_request_confirmation","result":{"confirmed":true}}`, adk(`"call_id":"c2"`)),
+		}, map[string][]string{"agent": {
+			"CONFIRMATION c1 root adk_request_confirmation 2s - - - -",
+			"CREDENTIAL e03 root adk_request_credential 3s - - - -",
+			"CONFIRMATION c2 sub  4s 6s - - 2000",
+		}}},
+		{"without a span", []record.Event{eventAt(1, in, "", "a", `{}`, adk(`"interrupt_id":null,"call_id":7`))},
+			map[string][]string{"": {"INPUT 7 a  1s - - - -"}}},
+		{"values that are none", []record.Event{
+			eventAt(1, ask, "h", "a", `{"tool":{}}`, adk(`"confirmation_id":"k"`)),
+			eventAt(2, answered, "root", "a", ``, adk(`"confirmation_id":"k","confirmed":"yes","accepted":[true],"waited_ms":"NaN"`)),
+		}, map[string][]string{"h": {"CONFIRMATION k a  1s 2s - - 1000"}}},
+	}
+	for _, c := range slices.Clone(cases) {
+		c.name, c.rows = c.name+", as it was named before", slices.Clone(c.rows)
+		for i := range c.rows {
+			c.rows[i].Attributes = bytes.ReplaceAll(c.rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
+		}
+		cases = append(cases, c)
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := make(map[string][]string)
+			for _, n := range rowsOf(t, c.rows).Nodes {
+				if n.Requests == nil {
+					t.Errorf("step %s has null for no requests, which a load job refuses", n.SpanID)
+				}
+				for _, r := range n.Requests {
+					got[n.SpanID] = append(got[n.SpanID], fmt.Sprintf("%s %s %s %s %s %s %s %s %s", r.Kind, r.Pair, r.Agent, r.Tool,
+						seconds(r.AskedAt), seconds(r.AnsweredAt), shown(r.Confirmed), shown(r.Accepted), shown(r.WaitedMS)))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("requests by span (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func seconds(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.Sub(rowsBegin).String()
+}
+
+func shown[T any](v *T) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprint(*v)
+}
+
+// A check names the call that it is about, under whichever name its row has it.
+func TestCallOfACheck(t *testing.T) {
+	for _, name := range []string{"call_id", "function_call_id"} {
+		g := rowsOf(t, []record.Event{
+			eventAt(1, record.ToolStarting, "tool", "a", `{"tool":"buy","args":{}}`, `{"adk":{"`+name+`":"c1"}}`),
+			eventAt(2, record.WorldChangeCheck, "check", "a", `{}`, `{"adk":{"verdict":"safe","`+name+`":"c1"}}`),
+		})
+		if c := g.Checks[0]; c.CallID != "c1" || c.Tool != "buy" || g.Nodes[0].CallID != "c1" {
+			t.Errorf("%s: check of call %q of tool %q, step of call %q", name, c.CallID, c.Tool, g.Nodes[0].CallID)
+		}
+	}
+}
+
+// A check names the step of its row.
+func TestNodeOfACheck(t *testing.T) {
+	g := rowsOf(t, []record.Event{
+		eventAt(1, record.WorldChangeCheck, "check", "a", `{}`, `{"adk":{"verdict":"safe"}}`),
+		eventAt(2, record.WorldChangeCheck, "", "a", `{}`, `{"adk":{"verdict":"safe"}}`),
+	})
+	if key := graphsync.TechNodeKey(rowsSession, "t", "check"); g.Checks[0].NodeKey != key {
+		t.Errorf("node %s, want %s", g.Checks[0].NodeKey, key)
+	}
+	for i, c := range g.Checks {
+		if c.NodeKey != g.Nodes[i].NodeKey {
+			t.Errorf("check %d names %s, the step is %s", i, c.NodeKey, g.Nodes[i].NodeKey)
+		}
+		if text, err := json.Marshal(c); err != nil || !json.Valid(text) {
+			t.Error(err)
+		}
+	}
+}

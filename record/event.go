@@ -1,0 +1,73 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package record holds what a record consists of: the rows of the agent_events table, the
+// names of their types, and the sessions that they belong to. The names and shapes are those
+// of the BigQuery Agent Analytics plugin for Python, so that rows of both can stand in one table.
+package record
+
+// Session names one conversation. A session id is unique only within an
+// application and a user, so the three always travel together.
+type Session struct {
+	App  string `json:"app"`
+	User string `json:"user"`
+	ID   string `json:"id"`
+}
+
+// Event is one row of agent_events: one step of one run.
+//
+// Content, ContentParts, Attributes and LatencyMS are JSON texts. A nil slice is
+// SQL NULL, except for ContentParts, which is a repeated column: nil is the empty
+// list. An Event must not be changed once it was handed to a journal.
+type Event struct {
+	// Timestamp is the time of the step in microseconds since the Unix epoch, UTC.
+	Timestamp int64
+	// EventID is 32 hexadecimal digits, minted before the row is queued, so that
+	// a row delivered twice can be recognised.
+	EventID   string
+	EventType string
+
+	Agent        string
+	SessionID    string
+	InvocationID string
+	UserID       string
+	TraceID      string
+	SpanID       string
+	ParentSpanID string
+
+	Content      []byte
+	ContentParts []byte
+	Attributes   []byte
+	LatencyMS    []byte
+
+	// Status is StatusOK or StatusError, never empty: a query for "no error"
+	// compares it and would lose a row whose status is NULL.
+	Status       string
+	ErrorMessage string
+	IsTruncated  bool
+
+	// The fields below stand in the journal only.
+
+	// Seq is the number of the row in its journal, ascending in the order of
+	// recording; 0 until stored.
+	Seq int64
+	// AppName is the application of the session (attributes.adk.app_name).
+	AppName string
+	// RunID names one Run of the runner. An invocation id does not: a run that
+	// resumes after an approval reuses the id of the run that asked.
+	RunID string
+	// RunSeq is the position of the row in its run, from 1 without gaps. A gap
+	// shows that a row was lost.
+	RunSeq int64
+}
+
+// Session returns the key of the session the row belongs to.
+func (e *Event) Session() Session {
+	return Session{App: e.AppName, User: e.UserID, ID: e.SessionID}
+}
+
+// Values of the status column.
+const (
+	StatusOK    = "OK"
+	StatusError = "ERROR"
+)
