@@ -1,0 +1,102 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "time"
+
+// BigQuery says which dataset the rows of a journal are streamed to, and what is made of
+// them there: the section bigquery of the configuration file. The zero value is off.
+type BigQuery struct {
+	// Project is the project of the dataset. Required.
+	Project string `yaml:"project"`
+	// BillingProject is the project that runs and pays for the queries. Defaults to
+	// Project.
+	BillingProject string `yaml:"billing_project"`
+	// Dataset holds the tables, views and the graph. Required.
+	Dataset string `yaml:"dataset"`
+	// Location is where the dataset is, such as US or europe-west3. It is needed only
+	// to create the dataset; one that exists has its own. Defaults to US.
+	Location string `yaml:"location"`
+	// Table is the table of events. Other tables are named by their contents.
+	// Defaults to agent_events.
+	Table string `yaml:"table"`
+	// ViewPrefix begins the names of the typed views, before an underscore. Two tables
+	// of events in one dataset need two prefixes. Defaults to v.
+	ViewPrefix string `yaml:"view_prefix"`
+	// Init creates and upgrades the tables, views and the graph once, in the background,
+	// when the instance starts. False leaves that to "contextgraph init". Defaults to true.
+	Init *bool `yaml:"init"`
+	// Labels are set on every job, beside those of contextgraph. Defaults to none.
+	Labels map[string]string `yaml:"labels"`
+	// MaxBytesBilled bounds what one query may read, in bytes. A query that would read
+	// more fails and costs nothing. BigQuery holds its estimate against it, which knows
+	// partitions but not clusters. Defaults to 10 GiB.
+	MaxBytesBilled Size `yaml:"max_bytes_billed"`
+	// Stream says how rows get to the dataset.
+	Stream Stream `yaml:"stream"`
+	// Graph says how the graph is kept and asked.
+	Graph Graph `yaml:"graph"`
+	// Extract asks a model for entities that no rule finds.
+	Extract Extraction `yaml:"extract"`
+}
+
+// Stream says how rows get from the journal to the dataset.
+type Stream struct {
+	// FlushOnRunEnd makes the end of a run wait until BigQuery has acknowledged its
+	// rows, for at most FlushTimeout: for machines whose disk goes with the instance.
+	// Defaults to false.
+	FlushOnRunEnd bool `yaml:"flush_on_run_end"`
+	// FlushTimeout bounds that wait. Defaults to 5s.
+	FlushTimeout time.Duration `yaml:"flush_timeout"`
+}
+
+// Graph says how the graph is kept and asked.
+type Graph struct {
+	// Sync brings the graph of a session to the dataset, in the background, when a
+	// confirmation is requested. False leaves that to "contextgraph sync". Defaults to true.
+	Sync *bool `yaml:"sync"`
+	// Name is the property graph. Defaults to agent_context_graph.
+	Name string `yaml:"name"`
+	// Queries says how questions are asked. Defaults to [QueriesAuto].
+	Queries Queries `yaml:"queries"`
+}
+
+// Queries says in which language questions about the graph are asked.
+type Queries string
+
+// Extraction asks a model for entities, inside BigQuery, with AI.GENERATE. The zero
+// value asks none.
+type Extraction struct {
+	// Model is the short name of a Gemini model, such as gemini-2.5-flash, or the https
+	// URL of a Vertex AI endpoint. Empty means that no model is asked.
+	Model string `yaml:"model"`
+	// Location is the region of the model's endpoint, such as europe-west3, so that
+	// payloads stay where they are; global for the global endpoint. It is not used
+	// with a URL. Defaults to where the dataset is, which it is asked for.
+	Location string `yaml:"location"`
+	// Connection is the connection whose service account asks the model, as
+	// location.name or project.location.name. Defaults to none: the caller's own
+	// credentials are used.
+	Connection string `yaml:"connection"`
+	// EntityTypes are the types the model looks for. Defaults to Product, Targeting, Campaign,
+	// Budget, Audience, Creative and Placement.
+	EntityTypes []string `yaml:"entity_types"`
+	// PlainText asks for JSON in the answer's text in place of an output_schema, for
+	// models and regions that do not take one. Defaults to false.
+	PlainText bool `yaml:"plain_text"`
+	// MaxRows bounds the rows that one extraction sends to the model. Defaults to
+	// 1000.
+	MaxRows int `yaml:"max_rows"`
+}
+
+const (
+	// QueriesAuto asks in GQL where the dataset has the property graph and in
+	// recursive SQL where it has not, which the first question finds out.
+	QueriesAuto Queries = "auto"
+	// QueriesGQL asks in GQL. It needs on-demand pricing or a reservation of an edition
+	// that has graphs.
+	QueriesGQL Queries = "gql"
+	// QueriesRecursive asks in recursive SQL, which every edition has.
+	QueriesRecursive Queries = "recursive"
+)

@@ -1,0 +1,94 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "github.com/adk-contextgraph/contextgraph/entity"
+
+// Checker says how to ask for the present state of entities of one type.
+type Checker struct {
+	// Type is the type of the entities, such as Product. Required.
+	Type string `yaml:"type"`
+	// HTTP asks a JSON service. One of HTTP, SQL and Replay is required.
+	HTTP *HTTP `yaml:"http"`
+	// SQL asks a database.
+	SQL *SQL `yaml:"sql"`
+	// Replay calls the tool again that the entity was seen with.
+	Replay *Replay `yaml:"replay"`
+}
+
+// HTTP asks a JSON service with GET. Only an answer with status 200
+// says anything; redirects are refused and a body is at most 1 MiB.
+type HTTP struct {
+	// URL is an absolute http or https URL. {value}, {type} and {attributes.NAME}
+	// in its path or query stand for those of the entity, escaped. Required.
+	URL string `yaml:"url"`
+	// Headers are sent with every request. In a file, ${VAR} stands for an
+	// environment variable, which must be set, and $${ for ${ itself.
+	// Defaults to none.
+	Headers map[string]Secret `yaml:"headers"`
+	// AsOf says how old the answer is: a JSONPath query to a time in its body,
+	// "date_header" for the Date header, or "fetch" for the time it was fetched.
+	// Defaults to "fetch".
+	AsOf string `yaml:"as_of"`
+	// Version says which revision the answer describes: a JSONPath query into its
+	// body, or "etag" for the ETag header. Defaults to none.
+	Version string `yaml:"version"`
+	// Attributes are the values in the answer, by name. At least one is required.
+	Attributes map[string]Answer `yaml:"attributes"`
+}
+
+// SQL asks a database with one query for each entity. The answer is
+// exactly one row.
+type SQL struct {
+	// Database names a database that code gives with [WithDatabase]. Required, but for
+	// [SQLChecker], which gets the database itself.
+	Database string `yaml:"database"`
+	// Query has parameters as the driver of the database writes them: ?, $1, @p1.
+	// Required.
+	Query string `yaml:"query"`
+	// Args are the arguments of the parameters, in order. {value}, {type} and
+	// {attributes.NAME} in them stand for those of the entity; they never become part
+	// of the query. Defaults to none.
+	Args []string `yaml:"args"`
+	// AsOf says how old the answer is: the name of a column with a time, or "fetch" for
+	// the time the query was sent. Defaults to "fetch".
+	AsOf string `yaml:"as_of"`
+	// Version is the name of a column with the revision of the row. Defaults to none.
+	Version string `yaml:"version"`
+	// Attributes are the values in the row, by name. At least one is required.
+	Attributes map[string]Column `yaml:"attributes"`
+}
+
+// Column says in which column an attribute is.
+type Column struct {
+	// Column is the name of the column, as the query gives it. Required.
+	Column string `yaml:"column"`
+	// Type is the type of the value. Defaults to [entity.KindText].
+	Type entity.Kind `yaml:"type"`
+	// Currency is the currency of a money value that names none, in ISO 4217:
+	// USD. Defaults to none.
+	Currency string `yaml:"currency"`
+}
+
+// Replay calls the tool again that an entity was seen with, with the same
+// arguments, and compares what the rules find in its result. Code registers the tools
+// that may be called, with [Instance.Replayable].
+type Replay struct {
+	// Tool is the only tool that is called. Defaults to any that is registered.
+	Tool string `yaml:"tool"`
+	// MaxCalls is how many calls one check may repeat for this type; entities that were
+	// seen in one call share it. Defaults to 20.
+	MaxCalls int `yaml:"max_calls"`
+}
+
+// Answer says where an attribute stands in the answer of a service, and what it is.
+type Answer struct {
+	// Path is the path to the value, a JSONPath query. Required.
+	Path string `yaml:"path"`
+	// Type is the type of the value. Defaults to [entity.KindText].
+	Type entity.Kind `yaml:"type"`
+	// Currency is the currency of a money value that names none, in ISO 4217:
+	// USD. Defaults to none.
+	Currency string `yaml:"currency"`
+}

@@ -1,0 +1,94 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "github.com/adk-contextgraph/contextgraph/entity"
+
+// Extract is a rule that finds entities in one kind of event. Paths are
+// JSONPath queries as RFC 9535 defines them.
+type Extract struct {
+	// Name names the rule in errors; no two rules share one. Required.
+	Name string `yaml:"name"`
+	// Tool is the tool whose events are read. Either Tool or Event is required.
+	Tool string `yaml:"tool"`
+	// In is the part of the tool's events to read: its result, its arguments, or
+	// the arguments of the call being approved (action). Defaults to
+	// [InResult], or with Event to [InContent], which is all that
+	// is possible there.
+	In In `yaml:"in"`
+	// Event is the type of event whose content is read, such as
+	// USER_MESSAGE_RECEIVED, instead of a tool's.
+	Event string `yaml:"event"`
+	// Each is the path to the nodes that are one entity each. Defaults to "$".
+	Each string `yaml:"each"`
+	// Type is the type of the entities, such as Product. Required.
+	Type string `yaml:"type"`
+	// Value is the path, from the node, to the value of the entity. Either Value or
+	// ValueArgs is required.
+	Value string `yaml:"value"`
+	// ValueArgs is the path, in the arguments of the call, to the value of the entity, for
+	// results that do not repeat what was looked up. It is for the result of a tool, with
+	// Each "$". In a file: value: {args: PATH}.
+	ValueArgs string `yaml:"value.args"`
+	// ValueType is the type of that value. Two spellings of one amount are one
+	// entity only when it is [entity.KindMoney]. Defaults to [entity.KindText].
+	ValueType entity.Kind `yaml:"value_type"`
+	// Currency is the currency of a money value that names none, in ISO 4217:
+	// USD. Defaults to none.
+	Currency string `yaml:"currency"`
+	// Attributes are the values to compare later, by name: lower-case letters,
+	// digits and underscores, beginning with a letter. Without any it is compared that the
+	// thing is there: the attribute exists, which is boolean wherever it stands. Defaults
+	// to none.
+	Attributes map[string]Attribute `yaml:"attributes"`
+	// ArtifactURI is the path, from the node, to the URI of a document that shows
+	// the entity. Defaults to none.
+	ArtifactURI string `yaml:"artifact_uri"`
+	// Confidence is how sure the rule is, greater than 0 and at most 1.
+	// Defaults to 1.
+	Confidence float64 `yaml:"confidence"`
+	// Alternatives says that the entries of a result are there to choose from. An entity
+	// then does not count if the action does not name it, only such rules have shown it,
+	// and each result that shows it also shows, by the same rule, an entry that the action
+	// names. It is for the result of a tool. Defaults to false.
+	Alternatives bool `yaml:"alternatives"`
+	// Place is where the rule stands, as file and line: "contextgraph.yaml:12". An alert or a
+	// failure because of the rule names it. [Parse] sets it; a rule written in Go has
+	// none.
+	Place string `yaml:"-"`
+}
+
+// Attribute says where an attribute of an entity stands in an event, and what it is.
+type Attribute struct {
+	// Path is the path to the value, a JSONPath query. Required.
+	Path string `yaml:"path"`
+	// Type is the type of the value. Defaults to [entity.KindText].
+	Type entity.Kind `yaml:"type"`
+	// Currency is the currency of a money value that names none, in ISO 4217:
+	// USD. Defaults to none.
+	Currency string `yaml:"currency"`
+	// Optional allows the attribute to be missing in an event: it is then not
+	// compared later. Without it a missing attribute is an error of the event, so
+	// that no check passes. An attribute that was seen is required of
+	// a checker, but for [Drift.Optional]. Defaults to false.
+	Optional bool `yaml:"optional"`
+	// LookedUp says that the tool looked the value up, although the arguments of the
+	// call say it too. Without it a value that repeats an argument counts for nothing.
+	// For rules over results only. Defaults to false.
+	LookedUp bool `yaml:"looked_up"`
+}
+
+// In is the part of an event that a rule reads.
+type In string
+
+const (
+	// InResult is the result of the tool.
+	InResult In = "result"
+	// InArgs is the arguments of the call.
+	InArgs In = "args"
+	// InAction is the arguments of the call that is being approved.
+	InAction In = "action"
+	// InContent is the content of the event.
+	InContent In = "content"
+)

@@ -1,0 +1,247 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "time"
+
+// Guard is the approval gate.
+type Guard struct {
+	// Mode is what the gate does. Defaults to [ModeEnforce].
+	Mode Mode `yaml:"mode"`
+	// Tools names tools every call of which needs an approval, or gives patterns of
+	// their names, as [path.Match] has them, but that * and ? also stand for a slash:
+	// provision_*. It must be empty with [ModeObserve]. Defaults to none.
+	Tools []string `yaml:"tools"`
+	// Unguarded is what happens when the gate is meant to guard a tool and cannot.
+	// Defaults to [UnguardedWarn].
+	Unguarded Unguarded `yaml:"unguarded"`
+	// Inputs names nodes of workflows, or gives patterns of their names as Tools does,
+	// whose requests for an input are requests for an approval: the request is recorded
+	// with what it rests on before anybody sees it, and the user message that answers it
+	// starts a run only while all of that is unchanged, and once. A name also stands for
+	// the nodes inside of a node or of a workflow. Every answer goes through the gate,
+	// whatever it says: what it means is known to the node alone. It must be empty with
+	// [ModeObserve]. Defaults to none.
+	Inputs []string `yaml:"inputs"`
+	// SelfApproval lets whoever asked for an approval give it, if Authorize names them.
+	// Without Authorize it changes nothing: the user of the session, whom nothing
+	// authenticates, asks and approves. Defaults to false.
+	SelfApproval bool `yaml:"self_approval"`
+	// RequestLifetime is how long a request waits for its answer before it
+	// expires. Defaults to 7d.
+	RequestLifetime time.Duration `yaml:"request_lifetime"`
+	// CheckAge is how old an answer about the world may be when a check starts,
+	// and how old a check may be when the action starts. It is at most
+	// RequestLifetime. Defaults to 30s, or to RequestLifetime when that is shorter.
+	CheckAge time.Duration `yaml:"check_age"`
+	// CheckTimeout bounds the check of one entity. It is at most CheckDeadline.
+	// Defaults to 5s, or to CheckDeadline when that is shorter.
+	CheckTimeout time.Duration `yaml:"check_timeout"`
+	// CheckDeadline bounds the checks of one approval together. Defaults to 15s,
+	// or to CheckTimeout when that is longer.
+	CheckDeadline time.Duration `yaml:"check_deadline"`
+	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
+	// the check fail. Nil means the default; 0 accepts every entity.
+	// Defaults to 0.5.
+	MinConfidence *float64 `yaml:"min_confidence"`
+	// Drift says, by attribute, what a changed value means; the key "*" stands for
+	// every attribute without an entry. What is not named keeps its default:
+	// availability is inventory_depleted (severity 0.95), price is price_changed
+	// (0.72), reach is audience_shifted (0.60), status is campaign_paused (0.90),
+	// any other is changed (0.50).
+	Drift map[string]Drift `yaml:"drift"`
+	// Types says what is different for the entities of a type. Defaults to none.
+	Types map[string]TypePolicy `yaml:"types"`
+	// Require says which entities have to be unchanged beside those that the
+	// arguments of the action name, which always have to be: everything that the session
+	// recorded, nothing, or what it recorded of the types in Listed, each of which has to
+	// be there. It holds when a request is asked and at every check. Defaults to [RequireEverything].
+	Require Requirement `yaml:"require"`
+	// Listed holds types of entities. It is required with [RequireListed] and
+	// must be empty otherwise.
+	Listed []string `yaml:"listed"`
+	// Budgets are rules across entities: what a plan costs now must fit its budget.
+	// Defaults to none.
+	Budgets []Budget `yaml:"budgets"`
+}
+
+// Mode says what the gate does with an approval.
+type Mode string
+
+const (
+	// ModeEnforce blocks what is not proven safe for every tool that is listed,
+	// protected in code, or covered by a rule with "in: action". Any other
+	// confirmation is observed.
+	ModeEnforce Mode = "enforce"
+	// ModeObserve checks every confirmation and records the verdict, but blocks
+	// only tools that code protects: a configuration can add a gate, it cannot
+	// remove one.
+	ModeObserve Mode = "observe"
+)
+
+// Unguarded says what happens to a tool that is listed, protected or covered and that
+// would run without the gate all the same, as a streaming tool that is only listed does.
+type Unguarded string
+
+const (
+	// UnguardedWarn logs each such tool once.
+	UnguardedWarn Unguarded = "warn"
+	// UnguardedError fails the model request that offers it, and the run that could
+	// resume a call of it.
+	UnguardedError Unguarded = "error"
+)
+
+// Drift says what a changed value of one attribute means.
+type Drift struct {
+	// Type is the type of the alert: lower-case letters, digits and underscores,
+	// beginning with a letter. Defaults to the type of the attribute, see
+	// [Guard.Drift].
+	Type string `yaml:"type"`
+	// Severity is how much the change matters, from 0 to 1. Nil means the
+	// default. Defaults to the severity of the attribute, see [Guard.Drift].
+	Severity *float64 `yaml:"severity"`
+	// Tolerance is the difference that does not count as a change. Defaults to
+	// none: any difference is a change.
+	Tolerance Tolerance `yaml:"tolerance"`
+	// Direction is which way a number, an amount or a time has to move to be a
+	// change. Defaults to [Either].
+	Direction Direction `yaml:"direction"`
+	// AtLeast, AtMost, OneOf and Equals are conditions: the attribute is unchanged if its
+	// present value meets the condition, whatever was read. The value that was read has to
+	// have met it too. At most one of them may be set, without Tolerance and Direction, and
+	// only in [TypePolicy.Drift] under the name of an attribute. The value is a text, a number
+	// or a boolean; OneOf is a list of them ([]any). A text that is "$" or begins with "$." or
+	// "$[" is a JSONPath into the arguments that are approved: see [safety.Condition].
+	// AtLeast and AtMost are for numbers, money and times. Defaults to none.
+	AtLeast any `yaml:"at_least"`
+	AtMost  any `yaml:"at_most"`
+	OneOf   any `yaml:"one_of"`
+	Equals  any `yaml:"equals"`
+	// Effect is what a change leads to: with [EffectWarn] it is recorded and shown,
+	// and does not enter the verdict. Defaults to [EffectBlock].
+	Effect Effect `yaml:"effect"`
+	// Optional allows the attribute to be missing in the answer of a checker; it is
+	// then not compared. Defaults to false.
+	Optional bool `yaml:"optional"`
+}
+
+// Tolerance is the difference between two numbers, or two amounts of the
+// same currency, that does not count as a change. When both limits are set, a
+// difference must be within both.
+type Tolerance struct {
+	// Percent is the largest tolerated difference in percent of the value that
+	// was seen, from 0 to 100. Defaults to 0: not set.
+	Percent float64 `yaml:"percent"`
+	// Absolute is the largest tolerated difference in units of the value.
+	// Defaults to 0: not set.
+	Absolute float64 `yaml:"absolute"`
+}
+
+// TypePolicy is what is different for the entities of one type.
+type TypePolicy struct {
+	// Optional lets a check pass although entities of this type have no checker or
+	// fail their check; the report lists them as skipped. A change that is found
+	// counts all the same. Defaults to false.
+	Optional bool `yaml:"optional"`
+	// MaxAge is how old an answer about these entities may be when a check starts.
+	// Below [Guard.CheckAge] it also shortens how long the check permits the
+	// action. Defaults to CheckAge.
+	MaxAge time.Duration `yaml:"max_age"`
+	// MinConfidence is the confidence, from 0 to 1, below which one of these
+	// entities makes the check fail. Nil means the default. Defaults to
+	// [Guard.MinConfidence].
+	MinConfidence *float64 `yaml:"min_confidence"`
+	// Unseen says what comes of these entities, and of attributes of them, that no result
+	// of a tool shows, although a message, a call or the action names them. With
+	// [UnseenAllow] a check passes all the same, and each report says so. Defaults
+	// to [UnseenDeny].
+	Unseen Unseen `yaml:"unseen"`
+	// Drift is as [Guard.Drift], for these entities. An entry that names an
+	// attribute wins over "*", wherever either stands; of two with the same key the
+	// one here wins. What it leaves out is not taken from that entry, but for the
+	// type and the severity. Defaults to none.
+	Drift map[string]Drift `yaml:"drift"`
+}
+
+// Budget is a rule across entities: what the plan costs now must fit the
+// budget as it was seen and approved. A rule that cannot be evaluated fails the check.
+type Budget struct {
+	// Tool names the tool whose calls the rule is for, or gives a pattern as
+	// [Guard.Tools]. Defaults to every call.
+	Tool string `yaml:"tool"`
+	// Cost says what the plan costs.
+	Cost Cost `yaml:"cost"`
+	// Limit says what it may cost.
+	Limit Limit `yaml:"limit"`
+	// Everything sums all that is recorded and required, not only what the arguments of
+	// the action name. Defaults to false.
+	Everything bool `yaml:"everything"`
+	// Severity is how much the alert matters, from 0 to 1. Nil means the default.
+	// Defaults to 0.85.
+	Severity *float64 `yaml:"severity"`
+}
+
+// Cost says what a plan costs: the sum over the entities of a type.
+type Cost struct {
+	// Type is the type of the entities. Required.
+	Type string `yaml:"type"`
+	// Attribute is the cost of one of them, as the checker answers it. Required.
+	Attribute string `yaml:"attribute"`
+	// Quantity is the attribute that says how many the action buys. Unless the checker of
+	// the type answers it, it has to be optional there ([Drift]). Defaults to one of
+	// each.
+	Quantity string `yaml:"quantity"`
+}
+
+// Limit says what a plan may cost.
+type Limit struct {
+	// Type is the type of the budget: the one that the arguments of the action name,
+	// or else the only one. Required.
+	Type string `yaml:"type"`
+	// Attribute is the attribute with the amount. Defaults to the value of the
+	// budget itself, which has to be of the type money or number.
+	Attribute string `yaml:"attribute"`
+}
+
+// Requirement says which entities have to be unchanged.
+type Requirement string
+
+const (
+	// RequireEverything requires everything that the session recorded.
+	RequireEverything Requirement = "everything"
+	// RequireNamed requires what the arguments of the action name.
+	RequireNamed Requirement = "named"
+	// RequireListed requires the types in [Guard.Listed] too.
+	RequireListed Requirement = "listed"
+)
+
+// Direction is which way a value has to move to be a change.
+type Direction string
+
+// The directions.
+const (
+	Either Direction = "either"
+	Rise   Direction = "rise"
+	Fall   Direction = "fall"
+)
+
+// Effect is what a change leads to.
+type Effect string
+
+const (
+	// EffectBlock blocks the action.
+	EffectBlock Effect = "block"
+	// EffectWarn is recorded and shown, and blocks nothing.
+	EffectWarn Effect = "warn"
+)
+
+// Unseen says what comes of what no result of a tool shows.
+type Unseen string
+
+const (
+	// UnseenDeny fails the check.
+	UnseenDeny Unseen = "deny"
+	// UnseenAllow lets the check pass; each report says so.
+	UnseenAllow Unseen = "allow"
+)

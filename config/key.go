@@ -1,0 +1,233 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Check reports to k what is wrong with c. A package that uses a part of a Config has one for
+// what only it knows, such as which texts are paths. c is not complete if something else
+// is wrong with it.
+type Check func(k Key, c *Config)
+
+// Key names a value of a Config, in the spelling of the file and in that of Go, and takes
+// what is wrong with the value. The zero Key is not valid; a [Check] gets one.
+type Key struct {
+	problems   *problems
+	value      reflect.Value // addressable, or not valid
+	file, code string
+	parent     *Key
+}
+
+// Of returns the key of a field of the struct that k names, at any depth. It panics if field
+// is no pointer to one.
+func (k Key) Of(field any) Key {
+	of := reflect.ValueOf(field)
+	if found, ok := k.find(of.Pointer(), of.Type().Elem()); ok {
+		return found
+	}
+	panic(fmt.Sprintf("config: no field of %s is at the %T", k.code, field))
+}
+
+func (k Key) find(at uintptr, t reflect.Type) (Key, bool) {
+	v := k.value
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return Key{}, false
+	}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name := f.Tag.Get("yaml")
+		if name == "" || name == "-" {
+			continue
+		}
+		key := k.field(name, f.Name, v.Field(i))
+		if key.value.Addr().Pointer() == at && f.Type == t {
+			return key, true
+		}
+		if found, ok := key.find(at, t); ok {
+			return found, true
+		}
+	}
+	return Key{}, false
+}
+
+// field returns the key of a field. A name with a dot stands in a mapping of its own.
+func (k Key) field(name, code string, v reflect.Value) Key {
+	out := Key{problems: k.problems, value: v, file: k.file, code: k.code + "." + code, parent: &k}
+	for part := range strings.SplitSeq(name, ".") {
+		if out.file != k.file {
+			around := out
+			out.parent = &around
+		}
+		if out.file != "" {
+			out.file += "."
+		}
+		out.file += part
+	}
+	return out
+}
+
+// Index returns the key of an element of the list that k names.
+func (k Key) Index(i int) Key {
+	s := "[" + strconv.Itoa(i) + "]"
+	out := Key{problems: k.problems, file: k.file + s, code: k.code + s, parent: &k}
+	if k.value.IsValid() {
+		out.value = k.value.Index(i)
+	}
+	return out
+}
+
+// Entry returns the key of an entry of the map that k names. value is a pointer to a copy of
+// its value, for the keys below it, or nil.
+func (k Key) Entry(name string, value any) Key {
+	name = shorten(name)
+	quoted := "[" + strconv.Quote(name) + "]"
+	file := k.file + quoted
+	if isPlainKey(name) {
+		file = k.file + "." + name
+	}
+	out := Key{problems: k.problems, file: file, code: k.code + quoted, parent: &k}
+	if value != nil {
+		out.value = reflect.ValueOf(value).Elem()
+	}
+	return out
+}
+
+// Wrong reports what is wrong with the value, and what to write instead. Only the first report
+// on a value counts, and none below a value that failed: it would be a consequence.
+func (k Key) Wrong(problem, remedy string) {
+	p := k.problems
+	if k.Failed() {
+		return
+	}
+	p.reported[k.file] = true
+	e := &Error{File: p.file, Key: k.file, Problem: problem, Remedy: remedy}
+	p.errs = append(p.errs, e)
+	if p.file == "" {
+		e.Key = k.code
+		return
+	}
+	// A key that is missing has no place of its own: show what should hold it.
+	e.Line, e.Column = 1, 1
+	for at := &k; at != nil; at = at.parent {
+		if variable, ok := p.variables[at.file]; ok {
+			e.File, e.Variable, e.Line, e.Column = "", variable, 0, 0
+			return
+		}
+		if pos, ok := p.at[at.file]; ok {
+			e.Line, e.Column = pos.line, pos.column
+			return
+		}
+	}
+}
+
+// Failed reports whether something was wrong with the value, or with one that holds it.
+func (k Key) Failed() bool {
+	for at := &k; at != nil; at = at.parent {
+		if k.problems.reported[at.file] {
+			return true
+		}
+	}
+	return false
+}
+
+// String returns the path of the value in a file.
+func (k Key) String() string { return k.file }
+
+// position is a place in a file, from 1.
+type position struct{ line, column int }
+
+// problems collects what is wrong with a configuration.
+type problems struct {
+	file string
+	errs []*Error
+	// at holds the places of the values that the file has, by key.
+	at map[string]position
+	// variables holds the variables that replaced values, by key.
+	variables map[string]string
+	// reported holds the keys with a problem.
+	reported map[string]bool
+}
+
+func newProblems(file string) *problems {
+	return &problems{file: file, at: make(map[string]position), variables: make(map[string]string), reported: make(map[string]bool)}
+}
+
+// root returns the key of the whole configuration.
+func (p *problems) root(c *Config) Key {
+	return Key{problems: p, value: reflect.ValueOf(c).Elem(), code: "Config"}
+}
+
+// addAt reports a problem at a place of the file.
+func (p *problems) addAt(pos position, k Key, problem, remedy string) {
+	p.reported[k.file] = true
+	p.note(pos, k, problem, remedy)
+}
+
+// note reports a problem that says nothing about the value at k itself.
+func (p *problems) note(pos position, k Key, problem, remedy string) {
+	p.errs = append(p.errs, &Error{
+		File: p.file, Line: pos.line, Column: pos.column,
+		Key: k.file, Problem: problem, Remedy: remedy,
+	})
+}
+
+// override notes that the value at k is that of a variable. What the file has
+// there, and what was wrong with it, is no longer the value to check.
+func (p *problems) override(k Key, variable string) {
+	p.variables[k.file] = variable
+	inside := func(file string) bool {
+		return file == k.file || strings.HasPrefix(file, k.file+"[") || strings.HasPrefix(file, k.file+".")
+	}
+	maps.DeleteFunc(p.at, func(file string, _ position) bool { return inside(file) })
+	maps.DeleteFunc(p.reported, func(file string, _ bool) bool { return inside(file) })
+}
+
+// err returns everything reported, in the order of the file; problems of
+// variables come last.
+func (p *problems) err() error {
+	slices.SortStableFunc(p.errs, func(a, b *Error) int {
+		if first := a.Line == 0; first != (b.Line == 0) {
+			return cmp.Compare(b.Line, a.Line)
+		}
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	errs := make([]error, len(p.errs))
+	for i, e := range p.errs {
+		errs[i] = e
+	}
+	return errors.Join(errs...)
+}
+
+func isPlainKey(s string) bool {
+	for _, c := range s {
+		if !isLetter(c) && !isDigit(c) && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+func isDigit(c rune) bool  { return '0' <= c && c <= '9' }
+
+func isVariable(name string) bool {
+	for i, c := range name {
+		if !isLetter(c) && c != '_' && (i == 0 || !isDigit(c)) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 128
+}

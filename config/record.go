@@ -1,0 +1,112 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+// Record says what of a run is written, and how. The zero value writes
+// everything.
+//
+// Event types are those of the event_type column, such as LLM_REQUEST. Neither
+// Allow nor Deny nor Content touches the types that an approval and its
+// completeness are judged by: HITL_CONFIRMATION_REQUEST and its _COMPLETED,
+// WORLD_CHANGE_CHECK, INVOCATION_STARTING, INVOCATION_COMPLETED and
+// INVOCATION_ERROR are always written whole. While the configuration enforces
+// approvals, what they rest on cannot be left out either: the types
+// USER_MESSAGE_RECEIVED and AGENT_, LLM_ and TOOL_ with _STARTING, _REQUEST,
+// _RESPONSE, _COMPLETED or _ERROR, and the content of USER_MESSAGE_RECEIVED,
+// TOOL_STARTING, TOOL_COMPLETED and TOOL_ERROR.
+type Record struct {
+	// Allow names the event types that are written, besides those that always
+	// are. Defaults to none, which means all.
+	Allow []string `yaml:"allow"`
+	// Deny names event types that are not written. It wins over Allow. Defaults to
+	// none.
+	Deny []string `yaml:"deny"`
+	// Content says, by event type, how much of the payload is written: full, digest
+	// or none. Without an entry it is
+	// full. Defaults to none.
+	Content map[string]ContentPolicy `yaml:"content"`
+	// PromptHistory says how much of a prompt is written with each request.
+	// Defaults to [PromptFull].
+	PromptHistory PromptHistory `yaml:"prompt_history"`
+	// Chunks writes a row for every chunk of a streamed answer, marked as partial,
+	// beside the row with the whole answer. Defaults to false.
+	Chunks bool `yaml:"chunks"`
+	// SessionState writes the state of a session: once per session, and afterwards what
+	// changed. Defaults to true.
+	SessionState *bool `yaml:"session_state"`
+	// Tags are written with every row, under attributes.custom_tags: at most 64,
+	// with names of at most 64 characters and values of at most 1,024 bytes.
+	// Defaults to none.
+	Tags map[string]string `yaml:"tags"`
+	// Metadata names the keys of an event's CustomMetadata that are written: exact,
+	// or a prefix ending in *. Defaults to none.
+	Metadata []string `yaml:"metadata"`
+	// FinalResponseTools names tools whose arguments are the final answer of an
+	// agent. Defaults to none.
+	FinalResponseTools []string `yaml:"final_response_tools"`
+	// MaxString bounds one text, in bytes; what is longer is cut and marked. From
+	// 100 to MaxRow. Defaults to 512,000, or to MaxRow when that is smaller.
+	MaxString Size `yaml:"max_string"`
+	// MaxRow bounds one row, in bytes: from 10,000 to 9,000,000, which is what
+	// BigQuery takes. Defaults to 1,000,000.
+	MaxRow Size `yaml:"max_row"`
+	// Redact names secrets beyond those that are always removed.
+	Redact Redact `yaml:"redact"`
+	// Artifacts says where large and binary parts are kept.
+	Artifacts Artifacts `yaml:"artifacts"`
+}
+
+// PromptHistory says how much of a prompt is written with each model request.
+type PromptHistory string
+
+const (
+	// PromptFull writes the whole prompt each time.
+	PromptFull PromptHistory = "full"
+	// PromptDelta writes the messages that were not written before, and a reference
+	// to the row with the earlier ones, so that a long session does not cost the
+	// square of its length.
+	PromptDelta PromptHistory = "delta"
+)
+
+// Redact names secrets. Its rules add to the built-in ones; they replace
+// none.
+type Redact struct {
+	// Keys are names whose values are removed, wherever they stand: at least two
+	// characters. Defaults to none.
+	Keys []string `yaml:"keys"`
+	// Patterns are regular expressions (RE2); what they match in any text is
+	// replaced. None may match the empty text. Defaults to none.
+	Patterns []string `yaml:"patterns"`
+}
+
+// Artifacts says where large and binary parts of messages are kept, which
+// never stand in a row.
+type Artifacts struct {
+	// Store is a folder, a bucket such as gs://bucket/prefix, or [StoreOff], which
+	// keeps no part. Defaults to a folder beside the journal, named like it with
+	// .artifacts at the end.
+	Store string `yaml:"store"`
+	// Connection is the BigQuery connection that reads the bucket, such as
+	// us.my-connection: the authorizer of object references. Only with a bucket.
+	// Defaults to none.
+	Connection string `yaml:"connection"`
+	// MaxBytes is the size of the largest part that is kept, in bytes, at most 256 MiB,
+	// the room for the parts that wait to be stored. Defaults to 64 MiB.
+	MaxBytes Size `yaml:"max_bytes"`
+}
+
+// StoreOff is the [Artifacts.Store] that keeps no part.
+const StoreOff = "off"
+
+// ContentPolicy says how much of the payload of an event type is written.
+type ContentPolicy string
+
+const (
+	// ContentFull writes the payload. It is the default.
+	ContentFull ContentPolicy = "full"
+	// ContentDigest writes the SHA-256 and the size of the payload in its place.
+	ContentDigest ContentPolicy = "digest"
+	// ContentNone writes no payload.
+	ContentNone ContentPolicy = "none"
+)
