@@ -79,7 +79,7 @@ type Replay struct {
 	Tool string `yaml:"tool"`
 	// MaxCalls is how many calls one check may repeat for this type; entities that were
 	// seen in one call share it. Defaults to 20.
-	MaxCalls int `yaml:"max_calls"`
+	MaxCalls int `yaml:"max_calls" example:"20"`
 }
 
 // Answer says where an attribute stands in the answer of a service, and what it is.

@@ -12,7 +12,7 @@ type Guard struct {
 	// Tools names tools every call of which needs an approval, or gives patterns of
 	// their names, as [path.Match] has them, but that * and ? also stand for a slash:
 	// provision_*. It must be empty with [ModeObserve]. Defaults to none.
-	Tools []string `yaml:"tools"`
+	Tools []string `yaml:"tools" env:"add"`
 	// Unguarded is what happens when the gate is meant to guard a tool and cannot.
 	// Defaults to [UnguardedWarn].
 	Unguarded Unguarded `yaml:"unguarded"`
@@ -23,7 +23,7 @@ type Guard struct {
 	// the nodes inside of a node or of a workflow. Every answer goes through the gate,
 	// whatever it says: what it means is known to the node alone. It must be empty with
 	// [ModeObserve]. Defaults to none.
-	Inputs []string `yaml:"inputs"`
+	Inputs []string `yaml:"inputs" env:"add"`
 	// SelfApproval lets whoever asked for an approval give it, if Authorize names them.
 	// Without Authorize it changes nothing: the user of the session, whom nothing
 	// authenticates, asks and approves. Defaults to false.
@@ -116,7 +116,7 @@ type Drift struct {
 	// AtLeast and AtMost are for numbers, money and times. Defaults to none.
 	AtLeast any `yaml:"at_least"`
 	AtMost  any `yaml:"at_most"`
-	OneOf   any `yaml:"one_of"`
+	OneOf   any `yaml:"one_of" lists:"true"`
 	Equals  any `yaml:"equals"`
 	// Effect is what a change leads to: with [EffectWarn] it is recorded and shown,
 	// and does not enter the verdict. Defaults to [EffectBlock].
@@ -147,7 +147,7 @@ type TypePolicy struct {
 	// MaxAge is how old an answer about these entities may be when a check starts.
 	// Below [Guard.CheckAge] it also shortens how long the check permits the
 	// action. Defaults to CheckAge.
-	MaxAge time.Duration `yaml:"max_age"`
+	MaxAge time.Duration `yaml:"max_age" example:"30s"`
 	// MinConfidence is the confidence, from 0 to 1, below which one of these
 	// entities makes the check fail. Nil means the default. Defaults to
 	// [Guard.MinConfidence].

@@ -40,10 +40,10 @@ type Journal struct {
 type Retention struct {
 	// MaxAge is how old the last event of a session may become: at least 1h.
 	// Defaults to 0: any age.
-	MaxAge time.Duration `yaml:"max_age"`
+	MaxAge time.Duration `yaml:"max_age" example:"30d"`
 	// MaxSize is how much of the journal may be in use, in bytes: at least 10 MiB.
 	// What may not be removed counts too. Defaults to 0: any size.
-	MaxSize Size `yaml:"max_size"`
+	MaxSize Size `yaml:"max_size" example:"1GiB"`
 }
 
 // Durability says which events survive what.

@@ -26,6 +26,10 @@ type Key struct {
 	value      reflect.Value // addressable, or not valid
 	file, code string
 	parent     *Key
+	// sample is how a value without a default is written, and lists says that a value may be
+	// a list of values.
+	sample string
+	lists  bool
 }
 
 // Of returns the key of a field of the struct that k names, at any depth. It panics if field
@@ -52,7 +56,7 @@ func (k Key) find(at uintptr, t reflect.Type) (Key, bool) {
 		if name == "" || name == "-" {
 			continue
 		}
-		key := k.field(name, f.Name, v.Field(i))
+		key := k.field(f, v.Field(i))
 		if key.value.Addr().Pointer() == at && f.Type == t {
 			return key, true
 		}
@@ -64,9 +68,12 @@ func (k Key) find(at uintptr, t reflect.Type) (Key, bool) {
 }
 
 // field returns the key of a field. A name with a dot stands in a mapping of its own.
-func (k Key) field(name, code string, v reflect.Value) Key {
-	out := Key{problems: k.problems, value: v, file: k.file, code: k.code + "." + code, parent: &k}
-	for part := range strings.SplitSeq(name, ".") {
+func (k Key) field(f reflect.StructField, v reflect.Value) Key {
+	out := Key{
+		problems: k.problems, value: v, file: k.file, code: k.code + "." + f.Name, parent: &k,
+		sample: f.Tag.Get("example"), lists: f.Tag.Get("lists") != "",
+	}
+	for part := range strings.SplitSeq(f.Tag.Get("yaml"), ".") {
 		if out.file != k.file {
 			around := out
 			out.parent = &around
@@ -143,8 +150,28 @@ func (k Key) Failed() bool {
 	return false
 }
 
+// Sound reports whether nothing was wrong with the value so far, nor with any below it or
+// around it.
+func (k Key) Sound() bool {
+	for file := range k.problems.reported {
+		if file == k.file || strings.HasPrefix(file, k.file+".") || strings.HasPrefix(file, k.file+"[") {
+			return false
+		}
+	}
+	return !k.Failed()
+}
+
 // String returns the path of the value in a file.
 func (k Key) String() string { return k.file }
+
+// name returns the last part of the path.
+func (k Key) name() string { return k.file[strings.LastIndexByte(k.file, '.')+1:] }
+
+// given reports whether the file has the value.
+func (k Key) given() bool {
+	_, ok := k.problems.at[k.file]
+	return ok
+}
 
 // position is a place in a file, from 1.
 type position struct{ line, column int }
@@ -196,13 +223,13 @@ func (p *problems) override(k Key, variable string) {
 }
 
 // err returns everything reported, in the order of the file; problems of
-// variables come last.
+// variables come last, by their names.
 func (p *problems) err() error {
 	slices.SortStableFunc(p.errs, func(a, b *Error) int {
 		if first := a.Line == 0; first != (b.Line == 0) {
 			return cmp.Compare(b.Line, a.Line)
 		}
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Variable, b.Variable))
 	})
 	errs := make([]error, len(p.errs))
 	for i, e := range p.errs {

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contextgraph_test
+package config_test
 
 import (
 	"testing"
@@ -9,9 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 func TestEnvironmentWins(t *testing.T) {
@@ -51,25 +49,25 @@ guard:
 		"CONTEXTGRAPH_ENABLED=true", // a second entry does not count
 		"PATH=/bin", "=C:=C:\\", "malformed",
 	}
-	want := contextgraph.Config{
-		Disabled: true,
-		Journal: contextgraph.JournalConfig{
-			Path: "env.db", Durability: journal.DurabilityMemory, CommitInterval: 2 * time.Millisecond, OnFull: journal.Block,
-			Retention: contextgraph.RetentionConfig{MaxAge: 2 * time.Hour, MaxSize: 2 << 30},
+	want := config.Config{
+		Enabled: new(false),
+		Journal: config.Journal{
+			Path: "env.db", Durability: config.DurabilityMemory, CommitInterval: 2 * time.Millisecond, OnFull: config.Block,
+			Retention: config.Retention{MaxAge: 2 * time.Hour, MaxSize: 2 << 30},
 		},
-		Record: contextgraph.RecordConfig{
-			PromptHistory: contextgraph.PromptDelta, Artifacts: contextgraph.ArtifactsConfig{Store: contextgraph.StoreOff},
+		Record: config.Record{
+			PromptHistory: config.PromptDelta, Artifacts: config.Artifacts{Store: config.StoreOff},
 		},
-		Guard: contextgraph.GuardConfig{
-			Mode: contextgraph.ModeEnforce, Tools: []string{"a", "b"},
+		Guard: config.Guard{
+			Mode: config.ModeEnforce, Tools: []string{"a", "b"},
 			RequestLifetime: 2 * time.Hour, CheckAge: 2 * time.Second,
 			CheckTimeout: 2 * time.Second, CheckDeadline: 3 * time.Second,
 			MinConfidence: new(0.2),
 		},
-		BigQuery: warehouse.Config{Project: "my-project", Dataset: "agents", Location: "EU", Table: "events"},
+		BigQuery: config.BigQuery{Project: "my-project", Dataset: "agents", Location: "EU", Table: "events"},
 	}
 	for _, text := range []string{file, ""} {
-		got, err := contextgraph.ParseConfig("c.yaml", []byte(text), environ)
+		got, err := parse("c.yaml", []byte(text), environ)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,12 +78,7 @@ guard:
 }
 
 func TestEnvironment(t *testing.T) {
-	const known = "CONTEXTGRAPH_ENABLED, CONTEXTGRAPH_JOURNAL_PATH, CONTEXTGRAPH_JOURNAL_DURABILITY, CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL, " +
-		"CONTEXTGRAPH_JOURNAL_ON_FULL, CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE, CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE, " +
-		"CONTEXTGRAPH_RECORD_PROMPT_HISTORY, CONTEXTGRAPH_RECORD_ARTIFACTS_STORE, CONTEXTGRAPH_GUARD_MODE, " +
-		"CONTEXTGRAPH_GUARD_TOOLS, CONTEXTGRAPH_GUARD_REQUEST_LIFETIME, CONTEXTGRAPH_GUARD_CHECK_AGE, CONTEXTGRAPH_GUARD_CHECK_TIMEOUT, " +
-		"CONTEXTGRAPH_GUARD_CHECK_DEADLINE, CONTEXTGRAPH_GUARD_MIN_CONFIDENCE, CONTEXTGRAPH_BIGQUERY_PROJECT, CONTEXTGRAPH_BIGQUERY_DATASET, " +
-		"CONTEXTGRAPH_BIGQUERY_LOCATION, CONTEXTGRAPH_BIGQUERY_TABLE"
+	const spelled = "a variable is CONTEXTGRAPH_ and the path of its key in capitals, as CONTEXTGRAPH_GUARD_MODE for guard.mode"
 	for _, test := range []struct {
 		name, file string
 		environ    []string
@@ -94,13 +87,13 @@ func TestEnvironment(t *testing.T) {
 		{
 			name:    "unknown variables, sorted",
 			environ: []string{"CONTEXTGRAPH_TOKEN=s3cr3t", "CONTEXTGRAPH_SECRET=s3cr3t", "CONTEXTGRAPH_GUARD_MDOE=observe"},
-			want: `CONTEXTGRAPH_GUARD_MDOE: unknown variable; did you mean CONTEXTGRAPH_GUARD_MODE? Known variables: ` + known + `
-CONTEXTGRAPH_SECRET: unknown variable; known variables: ` + known,
+			want: `CONTEXTGRAPH_GUARD_MDOE: unknown variable; did you mean CONTEXTGRAPH_GUARD_MODE? Else ` + spelled + `
+CONTEXTGRAPH_SECRET: unknown variable; ` + spelled,
 		},
 		{
 			name:    "an unknown variable with an odd name",
 			environ: []string{"CONTEXTGRAPH_\n=1"},
-			want:    `"CONTEXTGRAPH_\n": unknown variable; known variables: ` + known,
+			want:    `"CONTEXTGRAPH_\n": unknown variable; ` + spelled,
 		},
 		{
 			name:    "a variable that a header names is known",
@@ -114,19 +107,19 @@ CONTEXTGRAPH_SECRET: unknown variable; known variables: ` + known,
 				"CONTEXTGRAPH_GUARD_CHECK_TIMEOUT=-1s", "CONTEXTGRAPH_JOURNAL_PATH= ", "CONTEXTGRAPH_GUARD_TOOLS=",
 			},
 			want: `CONTEXTGRAPH_ENABLED: enabled: "yes" is not a boolean; write true or false
-CONTEXTGRAPH_JOURNAL_PATH: journal.path: is set but empty; unset it, or give it a value
+CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: "30" is not a duration; write for example 30s (units: ms, s, m, h, d)
+CONTEXTGRAPH_GUARD_CHECK_TIMEOUT: guard.check_timeout: "-1s" is not a positive duration; write for example 5s (units: ms, s, m, h, d), or leave it out for the default
+CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: "high" is not a number; write a number, without quotes or a unit
 CONTEXTGRAPH_GUARD_TOOLS: guard.tools: is set but empty; unset it, or give it a value
-CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: "30" is not a duration; write for example 30s (units: ms, s, m, h)
-CONTEXTGRAPH_GUARD_CHECK_TIMEOUT: guard.check_timeout: "-1s" is not a positive duration; write for example 5s (units: ms, s, m, h), or leave it out for the default
-CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: "high" is not a number; write for example 0.5`,
+CONTEXTGRAPH_JOURNAL_PATH: journal.path: is set but empty; unset it, or give it a value`,
 		},
 		{
 			name:    "values that are not possible",
 			environ: []string{"CONTEXTGRAPH_GUARD_MODE=off", "CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=NaN", "CONTEXTGRAPH_GUARD_TOOLS=a,,b", "CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL=2s"},
-			want: `CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL: journal.commit_interval: 2s is too long; write at most 1s
+			want: `CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: "NaN" is not a number; write a number, without quotes or a unit
 CONTEXTGRAPH_GUARD_MODE: guard.mode: "off" is not a mode; write one of: enforce, observe
 CONTEXTGRAPH_GUARD_TOOLS: guard.tools[1]: missing; write the name of a tool, or a pattern such as provision_*
-CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: NaN is out of range; write a number from 0 to 1`,
+CONTEXTGRAPH_JOURNAL_COMMIT_INTERVAL: journal.commit_interval: 2s is too long; write at most 1s`,
 		},
 		{
 			name: "values of the journal and the record",
@@ -134,25 +127,25 @@ CONTEXTGRAPH_GUARD_MIN_CONFIDENCE: guard.min_confidence: NaN is out of range; wr
 				"CONTEXTGRAPH_JOURNAL_DURABILITY=Sync", "CONTEXTGRAPH_JOURNAL_ON_FULL=drop", "CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE=0",
 				"CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE=20mb", "CONTEXTGRAPH_RECORD_PROMPT_HISTORY=none", "CONTEXTGRAPH_RECORD_ARTIFACTS_STORE=s3://bucket",
 			},
-			want: `CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE: journal.retention.max_age: "0" is not a positive duration; write for example 720h (units: ms, s, m, h), or leave it out for the default
-CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE: journal.retention.max_size: "20mb" is not a size; did you mean "20MB"? Units: KB, MB, GB, KiB, MiB, GiB; bytes without one
-CONTEXTGRAPH_JOURNAL_DURABILITY: journal.durability: "Sync" is not a level of durability; did you mean "sync"? Write one of: memory, journal, sync
+			want: `CONTEXTGRAPH_JOURNAL_DURABILITY: journal.durability: "Sync" is not a level of durability; did you mean "sync"? Write one of: memory, journal, sync
 CONTEXTGRAPH_JOURNAL_ON_FULL: journal.on_full: "drop" does not say what a full queue does; write one of: drop_oldest, block
-CONTEXTGRAPH_RECORD_PROMPT_HISTORY: record.prompt_history: "none" does not say how much of a prompt is written; write one of: full, delta
-CONTEXTGRAPH_RECORD_ARTIFACTS_STORE: record.artifacts.store: "s3://bucket" is neither a folder nor a bucket; write a folder, a bucket such as gs://bucket/prefix, or off`,
+CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE: journal.retention.max_age: "0" is not a positive duration; write for example 30d (units: ms, s, m, h, d), or leave it out for the default
+CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE: journal.retention.max_size: "20mb" is not a size; did you mean "20MB"? Units: KB, MB, GB, KiB, MiB, GiB; bytes without one
+CONTEXTGRAPH_RECORD_ARTIFACTS_STORE: record.artifacts.store: "s3://bucket" is neither a folder nor a bucket; write a folder, a bucket such as gs://bucket/prefix, or off
+CONTEXTGRAPH_RECORD_PROMPT_HISTORY: record.prompt_history: "none" does not say how much of a prompt is written; write one of: full, delta`,
 		},
 		{
 			name:    "a size of a variable that is not possible",
 			environ: []string{"CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE=1MiB", "CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE=59m"},
-			want: `CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE: journal.retention.max_age: 59m0s is too short; write at least 1h0m0s, or leave it out to keep everything
+			want: `CONTEXTGRAPH_JOURNAL_RETENTION_MAX_AGE: journal.retention.max_age: 59m is too short; write at least 1h, or leave it out to keep everything
 CONTEXTGRAPH_JOURNAL_RETENTION_MAX_SIZE: journal.retention.max_size: 1MiB is too small; write at least 10MiB`,
 		},
 		{
 			name:    "a variable against the file",
 			file:    "guard:\n  request_lifetime: 10s\n  tools: [a]\n",
 			environ: []string{"CONTEXTGRAPH_GUARD_CHECK_AGE=11s", "CONTEXTGRAPH_GUARD_MODE=observe"},
-			want: `CONTEXTGRAPH_GUARD_MODE: guard.mode: observe cannot be combined with guard.tools ("a"): a configuration cannot remove a gate that it lists; write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode
-CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 11s is longer than request_lifetime (10s); a check cannot be valid longer than the request: write a shorter duration`,
+			want: `CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 11s is longer than request_lifetime (10s); a check cannot be valid longer than the request: write a shorter duration
+CONTEXTGRAPH_GUARD_MODE: guard.mode: observe cannot be combined with guard.tools ("a"): a configuration cannot remove a gate that it lists; write enforce, or remove the tools from guard.tools; a gate set in code with Protect stays in either mode`,
 		},
 		{
 			name:    "tools are added",
@@ -163,18 +156,18 @@ CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 11s is longer than request_lifeti
 			name:    "tools are not removed",
 			file:    "guard: {tools: [a, b]}",
 			environ: []string{"CONTEXTGRAPH_GUARD_TOOLS=b,c"},
-			want:    `CONTEXTGRAPH_GUARD_TOOLS: guard.tools: leaves out "a", which the file lists; add it: the environment can put tools behind the gate, only code can take one away`,
+			want:    `CONTEXTGRAPH_GUARD_TOOLS: guard.tools: leaves out "a", which the file lists; add it: the environment can put more behind the gate, only code can take something away`,
 		},
 		{
 			name:    "the file's error stays, the variable's value is checked",
 			file:    "guard:\n  mode: maybe\n  check_age: soon\n",
 			environ: []string{"CONTEXTGRAPH_GUARD_MODE=enforce", "CONTEXTGRAPH_GUARD_CHECK_AGE=200h"},
-			want: `c.yaml:3:14: guard.check_age: "soon" is not a duration; write for example 30s (units: ms, s, m, h)
-CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 200h0m0s is longer than request_lifetime (168h0m0s); a check cannot be valid longer than the request: write a shorter duration`,
+			want: `c.yaml:3:14: guard.check_age: "soon" is not a duration; write for example 30s (units: ms, s, m, h, d)
+CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 200h is longer than request_lifetime (7d); a check cannot be valid longer than the request: write a shorter duration`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := contextgraph.ParseConfig("c.yaml", []byte(test.file), test.environ)
+			_, err := parse("c.yaml", []byte(test.file), test.environ)
 			got := ""
 			if err != nil {
 				got = err.Error()

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contextgraph_test
+package config_test
 
 import (
 	"bytes"
@@ -17,14 +17,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v2"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
-	"github.com/adk-contextgraph/contextgraph/plugin"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -32,8 +28,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // secrets are the values of the variables that bad files name. None may show.
 var badEnviron = []string{"EMPTY=", "TOKEN=s3cr3t", "MULTILINE=s3cr3t\r\nX-Injected: 1", "ADS_TOKEN=s3cr3t", "HOME=/"}
 
-func TestParseConfigErrors(t *testing.T) {
-	files, err := filepath.Glob("testdata/config/bad/*.yaml")
+func TestParseErrors(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
 	}
@@ -43,11 +39,11 @@ func TestParseConfigErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, err := contextgraph.ParseConfig("contextgraph.yaml", data, badEnviron)
+			cfg, err := parse("contextgraph.yaml", data, badEnviron)
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if diff := cmp.Diff(contextgraph.Config{}, cfg); diff != "" {
+			if diff := cmp.Diff(config.Config{}, cfg); diff != "" {
 				t.Errorf("a Config beside the error (-want +got):\n%s", diff)
 			}
 			checkErrors(t, err)
@@ -78,8 +74,15 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
+// parse reads a configuration with the checks of all that use one.
+func parse(name string, data []byte, environ []string) (config.Config, error) {
+	return config.Parse(name, data, environ)
+}
+
+func load(path string) (config.Config, error) { return config.Load(path) }
+
 // checkErrors tests what holds for every error of ParseConfig: it joins
-// ConfigErrors that say where and what, in the order of the file.
+// Errors that say where and what, in the order of the file.
 func checkErrors(t *testing.T, err error) {
 	t.Helper()
 	joined, ok := err.(interface{ Unwrap() []error })
@@ -88,9 +91,9 @@ func checkErrors(t *testing.T, err error) {
 	}
 	last := 0
 	for _, err := range joined.Unwrap() {
-		e, ok := err.(*contextgraph.ConfigError)
+		e, ok := err.(*config.Error)
 		if !ok {
-			t.Errorf("%T is no ConfigError: %v", err, err)
+			t.Errorf("%T is no Error: %v", err, err)
 			continue
 		}
 		if e.Line == 0 && e.Variable == "" || e.Problem == "" || e.Remedy == "" || e.Line > 0 && e.File == "" {
@@ -109,76 +112,76 @@ func checkErrors(t *testing.T, err error) {
 	}
 }
 
-func TestParseConfigTooLarge(t *testing.T) {
+func TestParseTooLarge(t *testing.T) {
 	data := bytes.Repeat([]byte("#"), 1<<20)
-	if cfg, err := contextgraph.ParseConfig("c.yaml", data, nil); err != nil || !cmp.Equal(cfg, contextgraph.Config{}) {
+	if cfg, err := parse("c.yaml", data, nil); err != nil || !cmp.Equal(cfg, config.Config{}) {
 		t.Errorf("1 MiB: %v", err)
 	}
-	_, err := contextgraph.ParseConfig("c.yaml", append(data, '#'), nil)
+	_, err := parse("c.yaml", append(data, '#'), nil)
 	if want := "c.yaml:1: the file is larger than 1 MiB; name a configuration file"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-func TestParseConfigEmpty(t *testing.T) {
+func TestParseEmpty(t *testing.T) {
 	for _, text := range []string{
 		"", "\n", "# nothing\n", "---\n", "guard:\n", "extract:\ncheckers: []\nguard: {drift: {}, tools: []}\n",
-		"journal: {retention: }\nrecord: {allow: [], deny: , content: {}, tags: , session_state: true, chunks: false, redact: {}, artifacts: }\n",
+		"journal: {retention: }\nrecord: {allow: [], deny: , content: {}, tags: , chunks: false, redact: {}, artifacts: }\n",
 	} {
-		cfg, err := contextgraph.ParseConfig("c.yaml", []byte(text), nil)
+		cfg, err := parse("c.yaml", []byte(text), nil)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
-		if diff := cmp.Diff(contextgraph.Config{}, cfg); diff != "" {
+		if diff := cmp.Diff(config.Config{}, cfg); diff != "" {
 			t.Errorf("%q is not the zero Config (-want +got):\n%s", text, diff)
 		}
 	}
 }
 
-func TestParseConfigFull(t *testing.T) {
-	data, err := os.ReadFile("testdata/config/full.yaml")
+func TestParseFull(t *testing.T) {
+	data, err := os.ReadFile("testdata/full.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := contextgraph.ParseConfig("full.yaml", data, []string{"ADS_TOKEN=abc"})
+	got, err := parse("full.yaml", data, []string{"ADS_TOKEN=abc"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	money := func(path string) contextgraph.AttributeConfig {
-		return contextgraph.AttributeConfig{Path: path, Type: entity.KindMoney, Currency: "USD"}
+	money := func(path string) config.Attribute {
+		return config.Attribute{Path: path, Type: entity.KindMoney, Currency: "USD"}
 	}
-	want := contextgraph.Config{
-		Disabled: true,
-		Journal: contextgraph.JournalConfig{
-			Path: "data/journal.db", Durability: journal.DurabilityMemory, CommitInterval: 10 * time.Second,
-			QueueBytes: 1 << 20, QueueRows: 1000, OnFull: journal.Block, BlockTimeout: 10 * time.Second,
-			Retention: contextgraph.RetentionConfig{MaxAge: time.Hour, MaxSize: 10 << 20},
+	want := config.Config{
+		Enabled: new(false),
+		Journal: config.Journal{
+			Path: "data/journal.db", Durability: config.DurabilityMemory, CommitInterval: 10 * time.Second,
+			QueueBytes: 1 << 20, OnFull: config.Block,
+			Retention: config.Retention{MaxAge: time.Hour, MaxSize: 10 << 20},
 		},
-		Record: contextgraph.RecordConfig{
+		Record: config.Record{
 			Allow: []string{
 				"STATE_DELTA", "LLM_REQUEST", "LLM_RESPONSE", "LLM_ERROR", "AGENT_STARTING", "AGENT_COMPLETED", "AGENT_ERROR",
 				"USER_MESSAGE_RECEIVED", "TOOL_STARTING", "TOOL_COMPLETED", "TOOL_ERROR", "WORLD_CHANGE_CHECK",
 			},
 			Deny: []string{"STATE_DELTA", "NODE_OUTPUT"},
-			Content: map[string]plugin.ContentPolicy{
-				"LLM_REQUEST": plugin.ContentDigest, "AGENT_RESPONSE": plugin.ContentNone, "TOOL_STARTING": plugin.ContentFull,
+			Content: map[string]config.ContentPolicy{
+				"LLM_REQUEST": config.ContentDigest, "AGENT_RESPONSE": config.ContentNone, "TOOL_STARTING": config.ContentFull,
 			},
-			PromptHistory: contextgraph.PromptDelta, Chunks: true, NoSessionState: true,
+			PromptHistory: config.PromptDelta, Chunks: true, SessionState: new(false),
 			Tags:     map[string]string{"team": "ads", "cost center": "42"},
 			Metadata: []string{"trace_id", "a2a:*"}, FinalResponseTools: []string{"submit_answer"},
 			MaxString: 100, MaxRow: 10_000,
-			Redact: contextgraph.RedactConfig{
+			Redact: config.Redact{
 				Keys:     []string{"id", "account_number"},
 				Patterns: []string{`sk-[A-Za-z0-9]{20,}`, `\bAKIA[0-9A-Z]{16}\b`},
 			},
-			Artifacts: contextgraph.ArtifactsConfig{
-				Store: "gs://bucket-1/agents/a", Connection: "us.my-connection", MaxBytes: 1 << 20, QueueBytes: 1 << 20,
+			Artifacts: config.Artifacts{
+				Store: "gs://bucket-1/agents/a", Connection: "us.my-connection", MaxBytes: 1 << 20,
 			},
 		},
-		Guard: contextgraph.GuardConfig{
-			Mode:            contextgraph.ModeEnforce,
+		Guard: config.Guard{
+			Mode:            config.ModeEnforce,
 			Tools:           []string{"provision_campaign", "pause_*"},
-			Unguarded:       contextgraph.UnguardedError,
+			Unguarded:       config.UnguardedError,
 			Inputs:          []string{"review", "sign_*"},
 			SelfApproval:    true,
 			RequestLifetime: 72 * time.Hour,
@@ -186,90 +189,90 @@ func TestParseConfigFull(t *testing.T) {
 			CheckTimeout:    2 * time.Second,
 			CheckDeadline:   4 * time.Second,
 			MinConfidence:   new(0.0),
-			Drift: map[string]contextgraph.DriftConfig{
-				"price":  {Type: "price_changed", Severity: new(0.8), Tolerance: contextgraph.ToleranceConfig{Percent: 5, Absolute: 0.25}},
-				"reach":  {Tolerance: contextgraph.ToleranceConfig{Percent: 10}},
+			Drift: map[string]config.Drift{
+				"price":  {Type: "price_changed", Severity: new(0.8), Tolerance: config.Tolerance{Percent: 5, Absolute: 0.25}},
+				"reach":  {Tolerance: config.Tolerance{Percent: 10}},
 				"pages":  {Type: "pages_moved", Severity: new(1.0)},
 				"*":      {Severity: new(0.4)},
-				"status": {Direction: safety.Fall, Effect: safety.Warn, Optional: true},
+				"status": {Direction: config.Fall, Effect: config.EffectWarn, Optional: true},
 			},
-			Types: map[string]contextgraph.TypeConfig{
-				"Product": {Optional: true, MaxAge: time.Minute, MinConfidence: new(0.0), Drift: map[string]contextgraph.DriftConfig{
-					"price": {Direction: safety.Rise}, "*": {Type: "moved"},
+			Types: map[string]config.TypePolicy{
+				"Product": {Optional: true, MaxAge: time.Minute, MinConfidence: new(0.0), Drift: map[string]config.Drift{
+					"price": {Direction: config.Rise}, "*": {Type: "moved"},
 				}},
-				"Budget": {Unseen: safety.UnseenAllow},
-				"Cluster": {Drift: map[string]contextgraph.DriftConfig{
-					"free":  {AtLeast: "$.cpus", Effect: safety.Warn, Optional: true, Type: "full", Severity: new(0.7)},
+				"Budget": {Unseen: config.UnseenAllow},
+				"Cluster": {Drift: map[string]config.Drift{
+					"free":  {AtLeast: "$.cpus", Effect: config.EffectWarn, Optional: true, Type: "full", Severity: new(0.7)},
 					"price": {AtMost: "$50"},
 					"state": {OneOf: []any{"ready", json.Number("2.50"), true}},
 					"zones": {OneOf: "$['zones']"},
 					"open":  {Equals: true},
 				}},
 			},
-			Require: safety.RequireListed,
+			Require: config.RequireListed,
 			Listed:  []string{"Product", "Budget"},
-			Budgets: []contextgraph.BudgetConfig{
+			Budgets: []config.Budget{
 				{
 					Tool: "provision_*", Severity: new(0.0),
-					Cost:  contextgraph.CostConfig{Type: "Budget", Attribute: "price", Quantity: "pages"},
-					Limit: contextgraph.LimitConfig{Type: "Budget", Attribute: "amount"},
+					Cost:  config.Cost{Type: "Budget", Attribute: "price", Quantity: "pages"},
+					Limit: config.Limit{Type: "Budget", Attribute: "amount"},
 				},
 				{
-					Cost: contextgraph.CostConfig{Type: "Product", Attribute: "price"}, Limit: contextgraph.LimitConfig{Type: "Budget"},
+					Cost: config.Cost{Type: "Product", Attribute: "price"}, Limit: config.Limit{Type: "Budget"},
 					Everything: true,
 				},
 			},
 		},
-		Extract: []contextgraph.ExtractConfig{
+		Extract: []config.Extract{
 			{
-				Name: "placements", Tool: "query_ad_inventory", In: graphsync.InResult, Each: "$.placements[*]",
+				Name: "placements", Tool: "query_ad_inventory", In: config.InResult, Each: "$.placements[*]",
 				Type: "Product", Value: "$.name",
-				Attributes: map[string]contextgraph.AttributeConfig{
+				Attributes: map[string]config.Attribute{
 					"price":        money("$.price"),
 					"availability": {Path: "$.available", Type: entity.KindBool},
 					"status":       {Path: "$.status", LookedUp: true},
 				},
-				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:64",
+				ArtifactURI: "$.config_uri", Confidence: 0.97, Alternatives: true, Place: "full.yaml:62",
 			},
 			{
 				Name: "account", Tool: "get_account", Type: "Account", ValueArgs: "$.id",
-				Attributes: map[string]contextgraph.AttributeConfig{"exists": {Path: "$.open", Type: entity.KindBool}},
-				Place:      "full.yaml:77",
+				Attributes: map[string]config.Attribute{"exists": {Path: "$.open", Type: entity.KindBool}},
+				Place:      "full.yaml:75",
 			},
-			{Name: "plan", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:78"},
-			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: graphsync.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:79"},
+			{Name: "plan", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget", ValueType: entity.KindMoney, Currency: "EUR", Place: "full.yaml:76"},
+			{Name: "brief", Event: "USER_MESSAGE_RECEIVED", In: config.InContent, Type: "Brief", Value: "$.text_summary", Place: "full.yaml:77"},
 		},
-		Checkers: []contextgraph.CheckerConfig{
-			{Type: "Product", HTTP: &contextgraph.HTTPCheckerConfig{
+		Checkers: []config.Checker{
+			{Type: "Product", HTTP: &config.HTTP{
 				URL:     "http://127.0.0.1:8080/v1/placements/{value}?kind={type}&reach={attributes.reach}",
-				Headers: map[string]contextgraph.Secret{"Authorization": "Bearer abc", "X-Literal": "${ADS_TOKEN} costs $5"},
+				Headers: map[string]config.Secret{"Authorization": "Bearer abc", "X-Literal": "${ADS_TOKEN} costs $5"},
 				AsOf:    "$.as_of", Version: "etag",
-				Attributes: map[string]contextgraph.AttributeConfig{
-					"price":        money("$.price"),
+				Attributes: map[string]config.Answer{
+					"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
 					"availability": {Path: "$.available", Type: entity.KindBool},
 				},
 			}},
-			{Type: "Campaign", HTTP: &contextgraph.HTTPCheckerConfig{
+			{Type: "Campaign", HTTP: &config.HTTP{
 				URL: "https://ads.example.com/v1/campaigns/{value}", AsOf: "date_header", Version: "$.revision",
-				Attributes: map[string]contextgraph.AttributeConfig{"status": {Path: "$.status"}},
+				Attributes: map[string]config.Answer{"status": {Path: "$.status"}},
 			}},
-			{Type: "Budget", SQL: &contextgraph.SQLCheckerConfig{
+			{Type: "Budget", SQL: &config.SQL{
 				Database: "finance", Query: "SELECT remaining, read_at, revision FROM budgets WHERE name = $1 AND type = $2",
 				Args: []string{"{value}", "{type}/{attributes.year}"}, AsOf: "read_at", Version: "revision",
-				Attributes: map[string]contextgraph.ColumnConfig{
+				Attributes: map[string]config.Column{
 					"amount": {Column: "remaining", Type: entity.KindMoney, Currency: "USD"}, "owner": {Column: "owner"},
 				},
 			}},
-			{Type: "Brief", Replay: &contextgraph.ReplayCheckerConfig{Tool: "read_brief", Timeout: 2 * time.Second, MaxCalls: 1000}},
+			{Type: "Brief", Replay: &config.Replay{Tool: "read_brief", MaxCalls: 1000}},
 		},
-		BigQuery: warehouse.Config{
+		BigQuery: config.BigQuery{
 			Project: "my-project-123", BillingProject: "example.com:billing-1", Dataset: "agents_1", Location: "europe-west3",
-			Table: "events", ViewPrefix: "cg", NoInit: true, Labels: map[string]string{"team": "ads"}, MaxBytesBilled: 10 << 20,
-			Stream: warehouse.StreamConfig{
-				BatchBytes: 9 << 20, BatchAge: time.Minute, InFlight: 64, AckTimeout: time.Second, FlushOnRunEnd: true, FlushTimeout: 5 * time.Minute,
+			Table: "events", ViewPrefix: "cg", Init: new(false), Labels: map[string]string{"team": "ads"}, MaxBytesBilled: 10 << 20,
+			Stream: config.Stream{
+				FlushOnRunEnd: true, FlushTimeout: 5 * time.Minute,
 			},
-			Graph: warehouse.GraphConfig{NoSync: true, Name: "why", Queries: warehouse.QueriesRecursive},
-			Extract: warehouse.ExtractConfig{
+			Graph: config.Graph{Sync: new(false), Name: "why", Queries: config.QueriesRecursive},
+			Extract: config.Extraction{
 				Model: "gemini-2.5-flash", Location: "global", Connection: "eu.vertex", EntityTypes: []string{"Product", "Budget"}, PlainText: true, MaxRows: 10,
 			},
 		},
@@ -279,47 +282,47 @@ func TestParseConfigFull(t *testing.T) {
 	}
 }
 
-func TestLoadConfig(t *testing.T) {
+func TestLoad(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(file, []byte("guard:\n  mode: observe\n  tools: [file]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := contextgraph.LoadConfig(file); err == nil || !strings.HasPrefix(err.Error(), file+":2:9: guard.mode: ") {
+	if _, err := load(file); err == nil || !strings.HasPrefix(err.Error(), file+":2:9: guard.mode: ") {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("CONTEXTGRAPH_GUARD_MODE", "enforce")
-	cfg, err := contextgraph.LoadConfig(file)
-	if err != nil || cfg.Guard.Mode != contextgraph.ModeEnforce {
+	cfg, err := load(file)
+	if err != nil || cfg.Guard.Mode != config.ModeEnforce {
 		t.Errorf("mode %q: %v", cfg.Guard.Mode, err)
 	}
-	if _, err := contextgraph.LoadConfig(file + "x"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := load(file + "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := contextgraph.LoadConfig(t.TempDir()); err == nil {
+	if _, err := load(t.TempDir()); err == nil {
 		t.Error("a directory: no error")
 	}
 }
 
 func TestSecret(t *testing.T) {
-	cfg := contextgraph.HTTPCheckerConfig{Headers: map[string]contextgraph.Secret{"Authorization": "hunter2"}}
+	cfg := config.HTTP{Headers: map[string]config.Secret{"Authorization": "hunter2"}}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 		if s := fmt.Sprintf(format, cfg); strings.Contains(s, "hunter2") || strings.Contains(s, "68756e74") {
 			t.Errorf("%s shows a secret: %s", format, s)
 		}
 	}
-	for secret, want := range map[contextgraph.Secret]string{"hunter2": "[redacted]", "": ""} {
+	for secret, want := range map[config.Secret]string{"hunter2": "[redacted]", "": ""} {
 		if text, err := secret.MarshalText(); err != nil || string(text) != want {
 			t.Errorf("MarshalText: %q, %v", text, err)
 		}
 	}
 }
 
-func FuzzParseConfig(f *testing.F) {
-	files, err := filepath.Glob("testdata/config/*/*.yaml")
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/bad/*.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, file := range append(files, "testdata/config/full.yaml", "contextgraph.example.yaml") {
+	for _, file := range append(files, "testdata/full.yaml", "../contextgraph.example.yaml") {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
@@ -333,16 +336,32 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("record: {content: {TOOL_ERROR: none}, deny: [TOOL_STARTING]}\nguard: {tools: [a]}"), "CONTEXTGRAPH_JOURNAL_DURABILITY", "memory")
 	f.Add([]byte("journal: {queue_bytes: 99999999999GB, on_full: block}"), "CONTEXTGRAPH_RECORD_ARTIFACTS_STORE", "gs://b/p")
 	f.Fuzz(func(t *testing.T, data []byte, name, value string) {
-		cfg, err := contextgraph.ParseConfig("c.yaml", data, []string{name + "=" + value, "ADS_TOKEN=s3cr3t-value"})
+		cfg, err := parse("c.yaml", data, []string{name + "=" + value, "ADS_TOKEN=s3cr3t-value"})
 		if err == nil {
+			knownFields(t, data)
 			return
 		}
 		checkErrors(t, err)
-		if !cmp.Equal(cfg, contextgraph.Config{}) {
+		if !cmp.Equal(cfg, config.Config{}) {
 			t.Error("a Config beside the error")
 		}
 		if strings.Contains(err.Error(), "s3cr3t-value") && !bytes.Contains(data, []byte("s3cr3t-value")) && !strings.Contains(name+value, "s3cr3t-value") {
 			t.Errorf("the error shows a secret: %v", err)
 		}
 	})
+}
+
+// knownFields tests that what passes here has no key that KnownFields of package yaml refuses.
+func knownFields(t *testing.T, data []byte) {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	var c config.Config
+	var types *yaml.TypeError // also of sizes with a unit, which are texts for package yaml
+	if err := d.Decode(&c); errors.As(err, &types) {
+		for _, e := range types.Errors {
+			if strings.Contains(e, "not found in type") || strings.Contains(e, "already") {
+				t.Errorf("it passes, and package yaml finds: %s", e)
+			}
+		}
+	}
 }

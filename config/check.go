@@ -1,0 +1,124 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// unique reports a name that an earlier entry of the same list has.
+func unique(k Key, first map[string]int, name string, i int) {
+	if name == "" {
+		return
+	}
+	if j, ok := first[name]; ok {
+		k.Wrong(Quote(name)+" is also that of entry ["+strconv.Itoa(j)+"]", "give each entry its own, or merge the two")
+		return
+	}
+	first[name] = i
+}
+
+// name reports a name that is missing or that no event could ever hold.
+func name(k Key, s, what string) {
+	const longest = 256
+	switch {
+	case s == "":
+		k.Wrong("missing", "write "+what)
+	case strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl):
+		k.Wrong(Quote(s)+" begins or ends with white space, or holds a control character", "write "+what)
+	case len(s) > longest:
+		k.Wrong(Quote(s)+" is longer than "+strconv.Itoa(longest)+" bytes", "write "+what)
+	}
+}
+
+// names reports what is wrong with a list of names, each there once. A nil also
+// means nothing else is wrong with one.
+func names(k Key, list []string, what string, also func(Key, string)) {
+	first := make(map[string]int)
+	for i, s := range list {
+		at := k.Index(i)
+		name(at, s, what)
+		unique(at, first, s, i)
+		if also != nil {
+			also(at, s)
+		}
+	}
+}
+
+func quoted(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = Quote(s)
+	}
+	return out
+}
+
+const lowerNameRemedy = "use lower-case letters, digits and underscores, beginning with a letter"
+
+func attributeName(k Key, name string) {
+	if !entity.IsAttributeName(name) {
+		k.Wrong(Quote(name)+" is not the name of an attribute", lowerNameRemedy)
+	}
+}
+
+func entityType(k Key, s string) {
+	const remedy = "a type of entity, for example Product"
+	name(k, s, remedy)
+	if err := (entity.Entity{Type: s, Value: "x"}).Validate(); err != nil {
+		k.Wrong(Quote(s)+" is not a type: "+err.Error(), "write "+remedy)
+	}
+}
+
+var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func checkKind(kindKey, currencyKey Key, kind entity.Kind, currency string) {
+	if kind > entity.KindTime {
+		kindKey.Wrong(kind.String()+" is not a type of value", OneOf(kindNames()...))
+	}
+	switch {
+	case currency == "":
+	case !currencyCode.MatchString(currency):
+		currencyKey.Wrong(Quote(currency)+" is not a currency code", "write three capital letters, for example USD")
+	case kind != entity.KindMoney && !kindKey.Failed():
+		currencyKey.Wrong("given for a value that is not money", "write the type money, or remove the currency")
+	}
+}
+
+// checkDuration reports a duration that is negative or above most.
+func checkDuration(k Key, d, most time.Duration) {
+	switch {
+	case d < 0:
+		k.Wrong(FormatDuration(d)+" is negative", "write a positive duration, or leave it out for the default")
+	case d > most:
+		k.Wrong(FormatDuration(d)+" is too long", "write at most "+FormatDuration(most))
+	}
+}
+
+// checkSize reports a number of bytes that is set and below least or, unless most
+// is 0, above most.
+func checkSize(k Key, v, least, most Size) {
+	switch {
+	case v < 0:
+		k.Wrong(v.String()+" is negative", "write at least "+least.String()+", or leave it out for the default")
+	case v != 0 && v < least:
+		k.Wrong(v.String()+" is too small", "write at least "+least.String())
+	case most != 0 && v > most:
+		k.Wrong(v.String()+" is too large", "write at most "+most.String())
+	}
+}
+
+// unit reports a number that is not from 0 to 1, unless it is not set.
+func unit(k Key, v *float64) {
+	if v != nil && !(*v >= 0 && *v <= 1) {
+		k.Wrong(format(*v)+" is out of range", "write a number from 0 to 1")
+	}
+}
+
+func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

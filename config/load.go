@@ -1,0 +1,90 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+)
+
+// maxFileSize bounds a configuration file, in bytes.
+const maxFileSize = 1 << 20
+
+// Load reads the configuration file at path and puts the environment of
+// the process over it; see [Parse]. A file that cannot be read gives an
+// error that wraps that of the os package.
+func Load(path string, checks ...Check) (Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("contextgraph: configuration: %w; name a readable YAML file", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		return Config{}, fmt.Errorf("contextgraph: configuration: %w; name a readable YAML file", err)
+	}
+	return Parse(path, data, os.Environ(), checks...)
+}
+
+// Parse reads a configuration file from data. The name stands in errors.
+//
+// The file is one YAML document without anchors, aliases and tags. A key that is
+// not known, is there twice or has a value of another type is an error. An empty
+// file gives the zero Config.
+//
+// The variables of environ, in the form of [os.Environ], take the place of keys. Each single
+// value that stands outside of lists and of maps has one: CONTEXTGRAPH_GUARD_MODE is
+// guard.mode. Two lists have one, with commas: guard.tools and guard.inputs. It may add names
+// to those of the file, it may not leave one out. Any other variable whose name begins with
+// CONTEXTGRAPH_ is an error, unless a header of the file names it, but for
+// CONTEXTGRAPH_TOKEN, which is for the command "contextgraph serve".
+//
+// What neither says is left zero and means the default. The checks of this package come
+// before the given ones; see [Config.Check]. The error joins one [*Error] for everything that
+// is wrong; with it comes the zero Config.
+func Parse(name string, data []byte, environ []string, checks ...Check) (Config, error) {
+	if name == "" {
+		name = "configuration"
+	}
+	var c Config
+	p := newProblems(name)
+	env := newEnvironment(environ)
+	root := p.root(&c)
+	if top := parseDocument(p, data); top != nil {
+		d := &decoder{problems: p, env: env}
+		d.decode(root, top, reflect.ValueOf(Default()))
+	}
+	env.apply(root)
+	c.check(root, checks)
+	if err := p.err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// Check reports everything that is wrong with c, joined as one [*Error] each: what this package
+// knows, and what the given checks know. Open of package contextgraph gives those of all that
+// use a part of c.
+func (c *Config) Check(checks ...Check) error {
+	p := newProblems("")
+	c.check(p.root(c), checks)
+	if err := p.err(); err != nil {
+		return fmt.Errorf("contextgraph: configuration:\n%w", err)
+	}
+	return nil
+}
+
+func (c *Config) check(root Key, checks []Check) {
+	checkWords(root)
+	c.checkStorage(root)
+	c.Guard.check(root.Of(&c.Guard))
+	c.checkExtract(root.Of(&c.Extract))
+	c.checkCheckers(root.Of(&c.Checkers))
+	c.BigQuery.check(root.Of(&c.BigQuery))
+	for _, check := range checks {
+		check(root, c)
+	}
+}
