@@ -6,9 +6,7 @@ package contextgraph
 import (
 	"errors"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,80 +20,6 @@ import (
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-func TestStorageDefaults(t *testing.T) {
-	type storage struct {
-		Journal JournalConfig
-		Record  RecordConfig
-	}
-	base := storage{
-		JournalConfig{
-			Path: "contextgraph.db", Durability: journal.DurabilityJournal, CommitInterval: 20 * time.Millisecond,
-			QueueBytes: 64 << 20, QueueRows: 100_000, OnFull: journal.DropOldest,
-		},
-		RecordConfig{
-			PromptHistory: PromptFull, MaxString: 512_000, MaxRow: 1_000_000,
-			Artifacts: ArtifactsConfig{Store: "contextgraph.db.artifacts", MaxBytes: 64 << 20, QueueBytes: 256 << 20},
-		},
-	}
-	for _, test := range []struct {
-		name string
-		set  func(*Config)
-		want func(*storage)
-	}{
-		{"none", func(*Config) {}, func(*storage) {}},
-		{
-			"memory",
-			func(c *Config) { c.Journal.Durability = journal.DurabilityMemory },
-			func(s *storage) {
-				s.Journal.Durability, s.Journal.CommitInterval = journal.DurabilityMemory, time.Second
-			},
-		},
-		{
-			"block",
-			func(c *Config) { c.Journal.OnFull = journal.Block },
-			func(s *storage) {
-				s.Journal.OnFull, s.Journal.BlockTimeout = journal.Block, 100*time.Millisecond
-			},
-		},
-		{
-			"path",
-			func(c *Config) { c.Journal.Path = "data/j.db" },
-			func(s *storage) {
-				s.Journal.Path, s.Record.Artifacts.Store = "data/j.db", "data/j.db.artifacts"
-			},
-		},
-		{
-			"a small row",
-			func(c *Config) { c.Record.MaxRow = 10_000 },
-			func(s *storage) { s.Record.MaxRow, s.Record.MaxString = 10_000, 10_000 },
-		},
-		{
-			"a large part",
-			func(c *Config) { c.Record.Artifacts.MaxBytes = 1 << 30 },
-			func(s *storage) { s.Record.Artifacts.MaxBytes, s.Record.Artifacts.QueueBytes = 1<<30, 1<<30 },
-		},
-		{
-			"a small queue of parts",
-			func(c *Config) { c.Record.Artifacts.QueueBytes = 1 << 20 },
-			func(s *storage) { s.Record.Artifacts.MaxBytes, s.Record.Artifacts.QueueBytes = 1<<20, 1<<20 },
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var cfg Config
-			test.set(&cfg)
-			want := base
-			test.want(&want)
-			filled := cfg.withDefaults()
-			if diff := cmp.Diff(want, storage{filled.Journal, filled.Record}); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if err := errors.Join(cfg.validate(), filled.validate()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
 
 // TestValidateStorage checks the names of Go, and what only a Config written in Go
 // can hold.
@@ -287,79 +211,6 @@ func TestUnreadWarnings(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMatchesEmpty(t *testing.T) {
-	for pattern, want := range map[string]bool{
-		"a": false, "a+": false, "[a-z]{2,}": false, "(a)|b": false, `\bkey\b`: false, "(?i)secret.*": false, "a?b": false, ".": false, "x{0}y": false, `[^\x00-\x{10FFFF}]`: false,
-		"a*": true, "a?": true, "": true, "^": true, "$": true, `\A`: true, `\z`: true, "(?m)^": true, `\b`: true, `\B`: true, "a|b*": true,
-		"(a*)": true, "(a*)+": true, "a{0,3}": true, "x{0}": true, "a*b?": true, "(?:)": true, "(^|a)": true, "(a*){2}": true,
-	} {
-		cfg := Config{Record: RecordConfig{Redact: RedactConfig{Patterns: []string{pattern}}}}
-		if got := cfg.validate() != nil; got != want {
-			t.Errorf("%q: refused %v, want %v", pattern, got, want)
-		}
-		// What is refused does match the empty text somewhere.
-		if want {
-			found := false
-			for _, text := range []string{"", "a", "ab", " "} {
-				at := regexp.MustCompile(pattern).FindStringIndex(text)
-				found = found || at != nil && at[0] == at[1]
-			}
-			if !found {
-				t.Errorf("%q never matches the empty text", pattern)
-			}
-		}
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"1": 1, "1048576": 1 << 20, "007": 7, "10KB": 10_000, "10MB": 10_000_000, "2GB": 2_000_000_000,
-		"512KiB": 512 << 10, "64MiB": 64 << 20, "1GiB": 1 << 30, "9223372036854775807": math.MaxInt64, "8589934591GiB": 8589934591 << 30,
-	} {
-		if got, problem, _ := parseSize(text, "1MB"); got != want || problem != "" {
-			t.Errorf("%q: %d, %q", text, got, problem)
-		}
-	}
-	for text, want := range map[string]string{
-		"": "is not a size", "MiB": "is not a size", "-1": "is not a size", "+1": "is not a size", "1.5MiB": "is not a size", "1e6": "is not a size",
-		"1_000": "is not a size", "1 000": "is not a size", "1TB": "is not a size", "1B": "is not a size", "1mib": "is not a size", " 1": "is not a size",
-		"٣": "is not a size", "0": "is not a positive size", "0MiB": "is not a positive size",
-		"9223372036854775808": "is too large", "8589934592GiB": "is too large", "99999999999999999999KB": "is too large",
-	} {
-		got, problem, remedy := parseSize(text, "1MB")
-		if got != 0 || !strings.HasSuffix(problem, want) || remedy == "" {
-			t.Errorf("%q: %d, %q, %q", text, got, problem, remedy)
-		}
-	}
-	for text, want := range map[string]string{"64mb": "64MB", "64 MiB": "64MiB", "64m": "64MB", "64Mi": "64MiB", "3g": "3GB", "1k": "1KB", "1kib": "1KiB"} {
-		if _, _, remedy := parseSize(text, "1MB"); !strings.HasPrefix(remedy, "did you mean "+strconv.Quote(want)+"?") {
-			t.Errorf("%q: %q", text, remedy)
-		}
-	}
-}
-
-func FuzzParseSize(f *testing.F) {
-	for _, text := range []string{"", "0", "64MiB", "10 MB", "1.5GB", "99999999999999999999KiB", "-1", "0x10", "1\n"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		v, problem, remedy := parseSize(text, "1MB")
-		if problem != "" {
-			if v != 0 || remedy == "" || strings.ContainsAny(problem+remedy, "\r\n") {
-				t.Errorf("%d, %q, %q", v, problem, remedy)
-			}
-			return
-		}
-		if v <= 0 {
-			t.Errorf("%q is %d", text, v)
-		}
-		// What is shown of a size is that size again.
-		if again, problem, _ := parseSize(strings.TrimRight(sizeText(v), " bytes"), "1MB"); again != v {
-			t.Errorf("%q is %d, shown as %s, which is %d, %q", text, v, sizeText(v), again, problem)
-		}
-	})
 }
 
 // TestStorageConversion checks that every value reaches the package that uses it.
