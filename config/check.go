@@ -10,7 +10,10 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/theory/jsonpath"
+
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 )
 
 // unique reports a name that an earlier entry of the same list has.
@@ -122,3 +125,21 @@ func unit(k Key, v *float64) {
 }
 
 func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// CheckPath reports a text that is not a JSONPath.
+func CheckPath(k Key, path string) {
+	if path == "" {
+		k.Wrong("no path is given", "write a JSONPath, for example $.name")
+		return
+	}
+	if _, err := jsonpath.Parse(path); err != nil {
+		k.Wrong(Quote(path)+" is not a JSONPath (RFC 9535): "+strings.TrimPrefix(err.Error(), "jsonpath: "), "write for example $.name or $.items[*]")
+	}
+}
+
+// checkPattern reports a malformed pattern of names.
+func checkPattern(k Key, s string) {
+	if namepattern.Validate(s) != nil {
+		k.Wrong(Quote(s)+" is not a pattern", `close every [ and end no pattern with \, as in provision_* or [a-z]*`)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 )
 
 const (
@@ -32,8 +34,8 @@ func (c *Guard) check(k Key) {
 				"): a configuration cannot remove a gate that it lists", "write enforce, or remove the nodes from guard.inputs")
 		}
 	}
-	names(k.Of(&c.Tools), c.Tools, "the name of a tool, or a pattern such as provision_*", nil)
-	names(k.Of(&c.Inputs), c.Inputs, "the name of a workflow node, or a pattern such as review_*", nil)
+	names(k.Of(&c.Tools), c.Tools, "the name of a tool, or a pattern such as provision_*", checkPattern)
+	names(k.Of(&c.Inputs), c.Inputs, "the name of a workflow node, or a pattern such as review_*", checkPattern)
 
 	lifetime, age := k.Of(&c.RequestLifetime), k.Of(&c.CheckAge)
 	checkDuration(lifetime, c.RequestLifetime, maxLifetime)
@@ -106,6 +108,7 @@ func checkDrift(k Key, drift map[string]Drift) {
 func (c *Guard) checkBudget(k Key, b *Budget) {
 	if b.Tool != "" {
 		name(k.Of(&b.Tool), b.Tool, "the name of a tool, or a pattern such as provision_*")
+		checkPattern(k.Of(&b.Tool), b.Tool)
 	}
 	entityType(k.Of(&b.Cost.Type), b.Cost.Type)
 	attributeName(k.Of(&b.Cost.Attribute), b.Cost.Attribute)
@@ -119,5 +122,26 @@ func (c *Guard) checkBudget(k Key, b *Budget) {
 	unit(k.Of(&b.Severity), b.Severity)
 	if b.Everything && (c.Require == RequireNamed || c.Require == RequireListed && !slices.Contains(c.Listed, b.Cost.Type)) {
 		k.Of(&b.Everything).Wrong("sums entities that "+string(c.Require)+" leaves unchecked", "write require: everything, or put "+Quote(b.Cost.Type)+" into guard.listed, with require: listed")
+	}
+}
+
+// checkAction reports a policy about the arguments of actions that no rule reads.
+func (c *Config) checkAction(root Key) {
+	reads := func(typ, tool string) bool {
+		return slices.ContainsFunc(c.Extract, func(e Extract) bool {
+			return e.In == InAction && (typ == "" || e.Type == typ) && (tool == "" || namepattern.Match(tool, e.Tool))
+		})
+	}
+	if c.Guard.Require == RequireNamed && !reads("", "") {
+		root.Of(&c.Guard.Require).Wrong("named needs a rule with in: action; without one nothing can be checked",
+			"add such a rule for each guarded tool, or write everything or listed")
+	}
+	for i := range c.Guard.Budgets {
+		b := &c.Guard.Budgets[i]
+		k := root.Of(&c.Guard.Budgets).Index(i).Of(&b.Cost.Type)
+		if b.Cost.Type != "" && !b.Everything && !reads(b.Cost.Type, b.Tool) {
+			k.Wrong("no rule with in: action finds a "+Quote(b.Cost.Type)+", so no plan has a cost",
+				"add one for the tool that spends, or write everything: true")
+		}
 	}
 }

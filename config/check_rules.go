@@ -49,6 +49,9 @@ func (e *Extract) check(k Key) {
 			in.Wrong(string(e.In)+" belongs to a tool, not to an event", "write content, or leave it out")
 		}
 	}
+	if e.Each != "" {
+		CheckPath(k.Of(&e.Each), e.Each)
+	}
 	entityType(k.Of(&e.Type), e.Type)
 	if args := k.Of(&e.ValueArgs); e.ValueArgs != "" {
 		switch {
@@ -58,13 +61,18 @@ func (e *Extract) check(k Key) {
 			args.Wrong("the value is taken from the arguments, and the rule does not read a result", "write in: result, or write the path as the value: value: "+e.ValueArgs)
 		case e.Each != "" && e.Each != "$":
 			args.Wrong("the arguments have one value for all that each selects", "write each: $, or take the value from the node: value: $.id")
+		default:
+			CheckPath(args, e.ValueArgs)
 		}
+	} else {
+		CheckPath(k.Of(&e.Value), e.Value)
 	}
 	checkKind(k.Of(&e.ValueType), k.Of(&e.Currency), e.ValueType, e.Currency)
 	for _, attribute := range slices.Sorted(maps.Keys(e.Attributes)) {
 		a := e.Attributes[attribute]
 		at := k.Of(&e.Attributes).Entry(attribute, &a)
 		attributeName(at, attribute)
+		CheckPath(at.Of(&a.Path), a.Path)
 		checkKind(at.Of(&a.Type), at.Of(&a.Currency), a.Type, a.Currency)
 		if attribute == entity.Exists && a.Type != entity.KindBool {
 			at.Of(&a.Type).Wrong("exists is what a rule without attributes gives, a boolean", "write type: boolean, or another name")
@@ -72,6 +80,9 @@ func (e *Extract) check(k Key) {
 		if a.LookedUp && !e.ReadsResult() {
 			at.Of(&a.LookedUp).Wrong("the rule does not read a result, where a tool looks things up", "remove it, or write in: result")
 		}
+	}
+	if e.ArtifactURI != "" {
+		CheckPath(k.Of(&e.ArtifactURI), e.ArtifactURI)
 	}
 	switch confidence := k.Of(&e.Confidence); {
 	case e.Confidence == 0 && confidence.given():
@@ -105,13 +116,7 @@ func (c *Checker) check(k Key) {
 	var given []Key
 	if at := k.Of(&c.HTTP); c.HTTP != nil {
 		given = append(given, at)
-		answered(at.Of(&c.HTTP.Attributes), c.HTTP.Attributes)
-		for _, attribute := range slices.Sorted(maps.Keys(c.HTTP.Attributes)) {
-			a := c.HTTP.Attributes[attribute]
-			at := at.Of(&c.HTTP.Attributes).Entry(attribute, &a)
-			attributeName(at, attribute)
-			checkKind(at.Of(&a.Type), at.Of(&a.Currency), a.Type, a.Currency)
-		}
+		c.HTTP.check(at)
 	}
 	if at := k.Of(&c.SQL); c.SQL != nil {
 		given = append(given, at)
@@ -150,6 +155,9 @@ func (s *SQL) check(k Key) {
 	name(k.Of(&s.Database), s.Database, "the name that code gives the database with WithDatabase")
 	if strings.TrimSpace(s.Query) == "" {
 		k.Of(&s.Query).Wrong("missing", "write for example SELECT price FROM placements WHERE name = ?")
+	}
+	for i, arg := range s.Args {
+		checkArg(k.Of(&s.Args).Index(i), arg)
 	}
 	const column = "the name of a column of the query"
 	for _, optional := range []*string{&s.AsOf, &s.Version} {

@@ -3,7 +3,11 @@
 
 package config
 
-import "github.com/adk-contextgraph/contextgraph/entity"
+import (
+	"cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
 
 // Checker says how to ask for the present state of entities of one type.
 type Checker struct {
@@ -15,6 +19,21 @@ type Checker struct {
 	SQL *SQL `yaml:"sql"`
 	// Replay calls the tool again that the entity was seen with.
 	Replay *Replay `yaml:"replay"`
+}
+
+// Answers returns the type as which the checker gives an attribute, and false if it does not
+// give it or nobody knows.
+func (c *Checker) Answers(attribute string) (kind entity.Kind, ok bool) {
+	switch {
+	case c.HTTP != nil:
+		a, ok := c.HTTP.Attributes[attribute]
+		return cmp.Or(a.Type, entity.KindText), ok
+	case c.SQL != nil:
+		a, ok := c.SQL.Attributes[attribute]
+		return cmp.Or(a.Type, entity.KindText), ok
+	default:
+		return entity.KindNone, false
+	}
 }
 
 // HTTP asks a JSON service with GET. Only an answer with status 200
@@ -92,3 +111,12 @@ type Answer struct {
 	// USD. Defaults to none.
 	Currency string `yaml:"currency"`
 }
+
+const (
+	// Fetch is the AsOf of an answer that is as old as the question.
+	Fetch = "fetch"
+	// DateHeader is the AsOf of an answer that says its age in the Date header.
+	DateHeader = "date_header"
+	// ETag is the Version of an answer that says it in the ETag header.
+	ETag = "etag"
+)

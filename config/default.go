@@ -67,10 +67,6 @@ func Default() Config {
 // Other is the name in [Guard.Drift] that stands for every attribute without an entry.
 const Other = "*"
 
-// Fetch is the AsOf of a checker that takes an answer for as old as the time at which it was
-// asked for.
-const Fetch = "fetch"
-
 const (
 	defaultMemoryInterval = time.Second
 	defaultMaxCalls       = 20

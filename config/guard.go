@@ -3,7 +3,11 @@
 
 package config
 
-import "time"
+import (
+	"reflect"
+	"strings"
+	"time"
+)
 
 // Guard is the approval gate.
 type Guard struct {
@@ -124,6 +128,30 @@ type Drift struct {
 	// Optional allows the attribute to be missing in the answer of a checker; it is
 	// then not compared. Defaults to false.
 	Optional bool `yaml:"optional"`
+}
+
+// Operand is a condition of a [Drift].
+type Operand struct {
+	// Key is the key of the condition, such as at_least, and Field the field with its value.
+	Key   string
+	Field *any
+}
+
+// Operands returns the conditions of d that are set: at most one in a valid Config.
+func (d *Drift) Operands() (out []Operand) {
+	v := reflect.ValueOf(d).Elem()
+	for _, k := range keys(v.Type(), "") {
+		if field, ok := v.Field(k.field).Addr().Interface().(*any); ok && *field != nil {
+			out = append(out, Operand{k.name, field})
+		}
+	}
+	return out
+}
+
+// Path returns the value if it is a JSONPath; false for a literal, such as the amount "$50".
+func (o Operand) Path() (string, bool) {
+	s, _ := (*o.Field).(string)
+	return s, s == "$" || strings.HasPrefix(s, "$.") || strings.HasPrefix(s, "$[")
 }
 
 // Tolerance is the difference between two numbers, or two amounts of the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -25,7 +26,7 @@ func (r *recorder) ready(span, call string, args, result any) {
 }
 
 // seen returns what a session shows, by value, and the evidence.
-func (r *recorder) seen(rules []graphsync.Rule) (map[string]entity.Canonical, *graphsync.Evidence) {
+func (r *recorder) seen(rules []config.Extract) (map[string]entity.Canonical, *graphsync.Evidence) {
 	r.t.Helper()
 	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}}), compile(r.t, rules))
 	sel, err := ev.Select(r.t.Context(), testSession, graphsync.Decision{}, nil, nil)
@@ -39,12 +40,12 @@ func (r *recorder) seen(rules []graphsync.Rule) (map[string]entity.Canonical, *g
 	return out, ev
 }
 
-func callRules() []graphsync.Rule {
-	return append(adRules(), graphsync.Rule{
+func callRules() []config.Extract {
+	return append(adRules(), config.Extract{
 		Name: "reach", Tool: "query_reach", Type: "Product", Value: "$.name",
-		Attributes: map[string]graphsync.AttributeRule{"reach": {Path: "$.reach", Kind: entity.KindNumber}},
-	}, graphsync.Rule{Name: "said", In: graphsync.InContent, Event: record.UserMessageReceived, Type: "Brief", Value: "$.text_summary"},
-		graphsync.Rule{Name: "node", In: graphsync.InContent, Event: record.NodeOutput, Type: "Node", Value: "$.name"})
+		Attributes: map[string]config.Attribute{"reach": {Path: "$.reach", Type: entity.KindNumber}},
+	}, config.Extract{Name: "said", In: config.InContent, Event: record.UserMessageReceived, Type: "Brief", Value: "$.text_summary"},
+		config.Extract{Name: "node", In: config.InContent, Event: record.NodeOutput, Type: "Node", Value: "$.name"})
 }
 
 func TestCallsOfAnEntity(t *testing.T) {

@@ -6,6 +6,7 @@ package graphsync
 import (
 	"math"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
@@ -24,17 +25,17 @@ type Counted struct {
 	// Row is the number of a row that shows or names it.
 	Row int64
 	// Rule found it there; nil says that none did, but a tool or a model.
-	Rule *Rule
+	Rule *config.Extract
 }
 
 // maxNotChosen is how many of the things that were not chosen are named: the list is for people.
 const maxNotChosen = 20
 
 // choose adds the sightings in found of types that a rule with Alternatives finds. c is the
-// rule that found them, nil if none did. A rule with InAction adds nothing: what the deciding
+// rule that found them, nil if none did. A rule with config.InAction adds nothing: what the deciding
 // action names is read from its arguments.
 func (x *Extractor) choose(list []Choice, c *compiled, found []entity.Entity) []Choice {
-	if x == nil || c != nil && c.In == InAction {
+	if x == nil || c != nil && c.In == config.InAction {
 		return list
 	}
 	for _, e := range found {
@@ -60,11 +61,11 @@ type entry struct {
 func (c Choice) entry() entry { return entry{c.Row, c.Result, c.Rule} }
 
 // rule returns the rule with a number; nil if none has it.
-func (x *Extractor) rule(number int) *Rule {
+func (x *Extractor) rule(number int) *config.Extract {
 	if number < 1 || number > len(x.rules) {
 		return nil
 	}
-	return &x.rules[number-1].Rule
+	return &x.rules[number-1].Extract
 }
 
 // choosing reports whether any rule says that there is something to choose.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -18,15 +19,15 @@ import (
 
 // choiceRules find products in lists, of which find has two, in the results of get, in what
 // users say, and in what buy buys.
-func choiceRules() []graphsync.Rule {
+func choiceRules() []config.Extract {
 	rules := priceRules()
 	rules[0].Alternatives = true
 	more, got := rules[0], rules[0]
 	more.Name, more.Each = "more", "$.more[*]"
 	got.Name, got.Tool, got.Alternatives = "got", "get", false
 	return append(rules, more, got,
-		graphsync.Rule{Name: "said", In: graphsync.InContent, Event: record.UserMessageReceived, Type: "Product", Value: "$.name"},
-		graphsync.Rule{Name: "asked", Tool: "get", In: graphsync.InArgs, Each: "$.of[*]", Type: "Product", Value: "$.name"},
+		config.Extract{Name: "said", In: config.InContent, Event: record.UserMessageReceived, Type: "Product", Value: "$.name"},
+		config.Extract{Name: "asked", Tool: "get", In: config.InArgs, Each: "$.of[*]", Type: "Product", Value: "$.name"},
 	)
 }
 

@@ -82,7 +82,7 @@ type Sighting struct {
 }
 
 // Choice is a sighting of a thing by one rule, if any rule with [Rule.Alternatives] finds its
-// type. Two sightings are no Choice: the arguments of an action, by rules with [InAction], and
+// type. Two sightings are no Choice: the arguments of an action, by rules with [config.InAction], and
 // the values in a refusal for drift.
 type Choice struct {
 	// Key is the [entity.Entity.Identity], Row the number of the row.

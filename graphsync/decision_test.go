@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -70,11 +71,11 @@ func TestWhyOfALongRun(t *testing.T) {
 }
 
 // stateRules find products in the state of an agent, whose span holds many rows.
-func stateRules() []graphsync.Rule {
-	return append(adRules(), graphsync.Rule{
-		Name: "state", In: graphsync.InContent, Event: record.StateDelta, Each: "$.products[*]", Type: "Product", Value: "$.name",
-		Attributes: map[string]graphsync.AttributeRule{
-			"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}, "status": {Path: "$.status", Optional: true},
+func stateRules() []config.Extract {
+	return append(adRules(), config.Extract{
+		Name: "state", In: config.InContent, Event: record.StateDelta, Each: "$.products[*]", Type: "Product", Value: "$.name",
+		Attributes: map[string]config.Attribute{
+			"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}, "status": {Path: "$.status", Optional: true},
 		},
 	})
 }
@@ -162,7 +163,7 @@ func TestEntityOfAFailedRowIsKept(t *testing.T) {
 	r := decidedBetween(t)
 	r.after()
 	store := &memory{rows: r.rows}
-	sync := func(change func(*graphsync.Rule)) (*graphsync.Graph, graphsync.Receipt) {
+	sync := func(change func(*config.Extract)) (*graphsync.Graph, graphsync.Receipt) {
 		rules := stateRules()
 		change(&rules[len(rules)-1])
 		g, receipt, err := graphsync.NewSyncer(store, compile(t, rules)).Sync(t.Context(), testSession)
@@ -178,14 +179,14 @@ func TestEntityOfAFailedRowIsKept(t *testing.T) {
 		}
 		return out
 	}
-	g, _ := sync(func(*graphsync.Rule) {})
+	g, _ := sync(func(*config.Extract) {})
 	diff(t, "under the old rules", []string{"$50,000", "Reels"}, values(g))
 
 	// The first two rows fail, the last one, which gave Reels too, gives nothing. It
 	// is not known any more that Later came from the last row alone, so it counts.
-	strict := func(r *graphsync.Rule) {
+	strict := func(r *config.Extract) {
 		r.Each = "$.products[?@.price < 50000 && @.name != 'Later']"
-		r.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber}
+		r.Attributes["reach"] = config.Attribute{Path: "$.reach", Type: entity.KindNumber}
 	}
 	for range 2 {
 		g, receipt := sync(strict)
@@ -195,7 +196,7 @@ func TestEntityOfAFailedRowIsKept(t *testing.T) {
 		diff(t, "while rows fail", []string{"$50,000", "Later", "Reels"}, values(g))
 	}
 	// Once every row can be read, what none of them gives is out of date.
-	g, receipt := sync(func(r *graphsync.Rule) { r.Each = "$.nothing" })
+	g, receipt := sync(func(r *config.Extract) { r.Each = "$.nothing" })
 	if receipt.Failed != 0 {
 		t.Errorf("%d rows failed", receipt.Failed)
 	}

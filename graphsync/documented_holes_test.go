@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -21,7 +22,7 @@ func TestW15EveryEventTypeIsRead(t *testing.T) {
 	for _, typ := range append(record.EventTypes(), "AGENT_RESUMED") {
 		r := &recorder{t: t, run: "1"}
 		r.add(typ, "root", "S", "", m{"offer": m{"name": "Reels"}}, nil)
-		x := compile(t, []graphsync.Rule{{Name: "offer", In: graphsync.InContent, Event: typ, Each: "$.offer", Type: "Product", Value: "$.name"}})
+		x := compile(t, []config.Extract{{Name: "offer", In: config.InContent, Event: typ, Each: "$.offer", Type: "Product", Value: "$.name"}})
 		found := x.Extract(r.rows)
 		if len(found.Failed) > 0 || len(found.Entities) != 1 || found.Entities[0].Value != "Reels" {
 			t.Errorf("%s: %+v", typ, found)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/theory/jsonpath"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -176,7 +177,7 @@ type documents struct {
 		Args   json.RawMessage `json:"args"`
 		Result json.RawMessage `json:"result"`
 	}
-	decoded map[In]any
+	decoded map[config.In]any
 }
 
 // of returns the document that c reads in e; false when c does not concern e.
@@ -185,7 +186,7 @@ func (d *documents) of(e *record.Event, c *compiled) (doc any, applies bool, err
 		return nil, false, errors.New("the row has no content")
 	}
 	raw := json.RawMessage(e.Content)
-	if c.In != InContent {
+	if c.In != config.InContent {
 		if !d.split {
 			if err := json.Unmarshal(e.Content, &d.tool); err != nil {
 				return nil, false, fmt.Errorf("content is not the JSON of a tool row: %w", err)
@@ -199,7 +200,7 @@ func (d *documents) of(e *record.Event, c *compiled) (doc any, applies bool, err
 			return nil, false, nil
 		}
 		part := "args"
-		if raw = d.tool.Args; c.In == InResult {
+		if raw = d.tool.Args; c.In == config.InResult {
 			if e.Status == record.StatusError {
 				return nil, false, nil
 			}
@@ -215,11 +216,11 @@ func (d *documents) of(e *record.Event, c *compiled) (doc any, applies bool, err
 			return nil, true, fmt.Errorf("content is not JSON: %w", err)
 		}
 		if d.decoded == nil {
-			d.decoded = make(map[In]any)
+			d.decoded = make(map[config.In]any)
 		}
 		d.decoded[c.In] = doc
 	}
-	if c.In == InResult && isNoResult(doc) {
+	if c.In == config.InResult && isNoResult(doc) {
 		return nil, false, nil
 	}
 	return doc, true, nil
@@ -264,7 +265,7 @@ func (c *compiled) apply(row *record.Event, doc any, marked bool, named mentions
 		if err != nil {
 			return nil, fmt.Errorf("match %d of each %s: %w", i+1, c.Each, err)
 		}
-		if c.In == InAction {
+		if c.In == config.InAction {
 			// There is one: the entity has its value from it.
 			for _, value := range c.value.SelectLocated(object.Node) {
 				named.add(e, object.Path.String(), object.Path.Pointer()+value.Path.Pointer())
@@ -301,7 +302,7 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 		switch {
 		case err != nil:
 		case found && raw != nil:
-			v, err = entity.FromAny(raw, a.Kind, a.Currency)
+			v, err = entity.FromAny(raw, a.Type, a.Currency)
 		case marked && hidden(a.path, object):
 			err = errHidden
 		case a.Optional:
@@ -347,7 +348,7 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 		err = errors.New("it selects nothing")
 	}
 	if err == nil {
-		v, err = entity.FromAny(raw, c.ValueKind, c.Currency)
+		v, err = entity.FromAny(raw, c.ValueType, c.Currency)
 	}
 	if err != nil {
 		return v, fmt.Errorf("value %s: %w", text, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -44,9 +45,9 @@ func row(t *testing.T, eventType, content string) record.Event {
 
 func TestExtractResult(t *testing.T) {
 	rule := adRules()[0]
-	rule.Attributes["reach"] = graphsync.AttributeRule{Path: "$.reach", Kind: entity.KindNumber, Optional: true}
-	rule.Attributes["status"] = graphsync.AttributeRule{Path: "$.state.now", Optional: true}
-	x := compile(t, []graphsync.Rule{rule})
+	rule.Attributes["reach"] = config.Attribute{Path: "$.reach", Type: entity.KindNumber, Optional: true}
+	rule.Attributes["status"] = config.Attribute{Path: "$.state.now", Optional: true}
+	x := compile(t, []config.Extract{rule})
 	tests := []struct {
 		name    string
 		content string
@@ -122,77 +123,77 @@ func TestExtractResult(t *testing.T) {
 }
 
 func TestExtractRules(t *testing.T) {
-	r := graphsync.Rule{Name: "r", Type: "Thing", Value: "$.v"}
-	with := func(change func(*graphsync.Rule)) graphsync.Rule { c := r; change(&c); return c }
+	r := config.Extract{Name: "r", Type: "Thing", Value: "$.v"}
+	with := func(change func(*config.Extract)) config.Extract { c := r; change(&c); return c }
 	tests := []struct {
 		name  string
-		rules []graphsync.Rule
+		rules []config.Extract
 		event string
 		body  string
 		want  []string
 		fail  string
 	}{
 		{
-			"args", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InArgs })},
+			"args", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InArgs })},
 			record.ToolStarting, `{"tool":"t","args":{"v":"x"}}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
-			"action", []graphsync.Rule{with(func(r *graphsync.Rule) {
-				r.Tool, r.In, r.ValueKind, r.Currency, r.Confidence = "t", graphsync.InAction, entity.KindMoney, "USD", 0.5
+			"action", []config.Extract{with(func(r *config.Extract) {
+				r.Tool, r.In, r.ValueType, r.Currency, r.Confidence = "t", config.InAction, entity.KindMoney, "USD", 0.5
 			})},
 			record.ToolStarting, `{"tool":"t","args":{"v":"50,000.00 USD"}}`, []string{"Thing $50,000 (action 0.5)"}, "",
 		},
 		{
-			"action without arguments", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InAction })},
+			"action without arguments", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InAction })},
 			record.ToolStarting, `{"tool":"t","args":null}`, nil, "value $.v: it selects nothing",
 		},
 		{
-			"action with missing arguments", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.In = "t", graphsync.InAction })},
+			"action with missing arguments", []config.Extract{with(func(r *config.Extract) { r.Tool, r.In = "t", config.InAction })},
 			record.ToolStarting, `{"tool":"t"}`, nil, "content has no args",
 		},
 		{
-			"content", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, record.StateDelta })},
+			"content", []config.Extract{with(func(r *config.Extract) { r.In, r.Event = config.InContent, record.StateDelta })},
 			record.StateDelta, `{"v":"x"}`, []string{"Thing x (claim 1)"}, "",
 		},
 		{
-			"content that is not JSON", []graphsync.Rule{with(func(r *graphsync.Rule) { r.In, r.Event = graphsync.InContent, record.StateDelta })},
+			"content that is not JSON", []config.Extract{with(func(r *config.Extract) { r.In, r.Event = config.InContent, record.StateDelta })},
 			record.StateDelta, `{"v":"x"} y`, nil, "content is not JSON",
 		},
 		{
-			"several nodes", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Value = "t", "$.v[*]" })},
+			"several nodes", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Value = "t", "$.v[*]" })},
 			record.ToolCompleted, `{"tool":"t","result":{"v":["a","b"]}}`, nil, "it selects 2 nodes",
 		},
 		{
-			"several attribute nodes", []graphsync.Rule{with(func(r *graphsync.Rule) {
-				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$..p", Optional: true}}
+			"several attribute nodes", []config.Extract{with(func(r *config.Extract) {
+				r.Tool, r.Attributes = "t", map[string]config.Attribute{"price": {Path: "$..p", Optional: true}}
 			})},
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x","a":{"p":1},"b":{"p":2}}}`, nil, "attribute price $..p: it selects 2 nodes",
 		},
 		{
-			"required attribute", []graphsync.Rule{with(func(r *graphsync.Rule) {
-				r.Tool, r.Attributes = "t", map[string]graphsync.AttributeRule{"price": {Path: "$.p"}}
+			"required attribute", []config.Extract{with(func(r *config.Extract) {
+				r.Tool, r.Attributes = "t", map[string]config.Attribute{"price": {Path: "$.p"}}
 			})},
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it selects nothing; an attribute that may be missing is optional",
 		},
 		{
-			"filter", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},
+			"filter", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},
 			record.ToolCompleted, `{"tool":"t","result":{"l":[{"n":1,"v":"a"},{"n":2,"v":"b"}]}}`, []string{"Thing b (rule 1)"}, "",
 		},
 		{
-			"members come in one order", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.Each = "t", "$.*" })},
+			"members come in one order", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each = "t", "$.*" })},
 			record.ToolCompleted, `{"tool":"t","result":{"z":{"v":"1"},"a":{"v":"2"},"m":{"v":"3"},"b":{"v":"4"}}}`,
 			[]string{"Thing 2 (rule 1)", "Thing 4 (rule 1)", "Thing 3 (rule 1)", "Thing 1 (rule 1)"}, "",
 		},
 		{
 			"a row fails as a whole",
-			[]graphsync.Rule{
-				with(func(r *graphsync.Rule) { r.Tool = "t" }),
-				with(func(r *graphsync.Rule) { r.Name, r.Tool, r.Value = "r2", "t", "$.w" }),
+			[]config.Extract{
+				with(func(r *config.Extract) { r.Tool = "t" }),
+				with(func(r *config.Extract) { r.Name, r.Tool, r.Value = "r2", "t", "$.w" }),
 			},
 			record.ToolCompleted, `{"tool":"t","result":{"v":"x"}}`, nil, `rule "r2": match 1`,
 		},
 		{
-			"exact numbers", []graphsync.Rule{with(func(r *graphsync.Rule) { r.Tool, r.ValueKind = "t", entity.KindNumber })},
+			"exact numbers", []config.Extract{with(func(r *config.Extract) { r.Tool, r.ValueType = "t", entity.KindNumber })},
 			record.ToolCompleted, `{"tool":"t","result":{"v":9007199254740993}}`, []string{"Thing 9007199254740993 (rule 1)"}, "",
 		},
 	}
@@ -253,9 +254,9 @@ func TestDeclaredEntities(t *testing.T) {
 }
 
 func TestOneEntityPerSpan(t *testing.T) {
-	rules := []graphsync.Rule{
-		{Name: "action", Tool: "t", In: graphsync.InAction, Type: "Product", Value: "$.p", Confidence: 0.9},
-		{Name: "result", Tool: "t", Type: "Product", Value: "$.p", Confidence: 0.4, Attributes: map[string]graphsync.AttributeRule{"status": {Path: "$.s", Optional: true}, "price": {Path: "$.price", Optional: true}}},
+	rules := []config.Extract{
+		{Name: "action", Tool: "t", In: config.InAction, Type: "Product", Value: "$.p", Confidence: 0.9},
+		{Name: "result", Tool: "t", Type: "Product", Value: "$.p", Confidence: 0.4, Attributes: map[string]config.Attribute{"status": {Path: "$.s", Optional: true}, "price": {Path: "$.price", Optional: true}}},
 	}
 	start := row(t, record.ToolStarting, `{"tool":"t","args":{"p":"Reels"}}`)
 	start.Attributes = []byte(`{"entities":[{"type":"Product","value":"Reels","confidence":0.2,"attributes":{"reach":{"kind":"number","value":"5"},"status":{"kind":"text","value":"old"}}}]}`)
@@ -334,11 +335,11 @@ func FuzzExtract(f *testing.F) {
 // twice; two rules that read one place count it once. A result that shows something twice
 // says nothing of the kind.
 func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
-	x, err := graphsync.Compile([]graphsync.Rule{
-		{Name: "lines", Tool: "t", In: graphsync.InAction, Each: "$.lines[*]", Type: "Product", Value: "$.name"},
-		{Name: "main", Tool: "t", In: graphsync.InAction, Type: "Product", Value: "$.main"},
-		{Name: "first", Tool: "t", In: graphsync.InAction, Type: "Product", Value: "$.lines[0].name"},
-		{Name: "found", Tool: "t", In: graphsync.InResult, Each: "$.lines[*]", Type: "Product", Value: "$.name"},
+	x, err := graphsync.Compile([]config.Extract{
+		{Name: "lines", Tool: "t", In: config.InAction, Each: "$.lines[*]", Type: "Product", Value: "$.name"},
+		{Name: "main", Tool: "t", In: config.InAction, Type: "Product", Value: "$.main"},
+		{Name: "first", Tool: "t", In: config.InAction, Type: "Product", Value: "$.lines[0].name"},
+		{Name: "found", Tool: "t", In: config.InResult, Each: "$.lines[*]", Type: "Product", Value: "$.name"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -361,12 +362,12 @@ func TestExtractCountsWhatAnActionRepeats(t *testing.T) {
 
 // Lines of a plan may want one thing in several numbers, and not two things of one name.
 func TestExtractLinesOfAnAction(t *testing.T) {
-	x := compile(t, []graphsync.Rule{{
-		Name: "lines", Tool: "provision", In: graphsync.InAction, Type: "Product", Each: "$.lines[*]", Value: "$.id",
-		Attributes: map[string]graphsync.AttributeRule{
-			"price":    {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
+	x := compile(t, []config.Extract{{
+		Name: "lines", Tool: "provision", In: config.InAction, Type: "Product", Each: "$.lines[*]", Value: "$.id",
+		Attributes: map[string]config.Attribute{
+			"price":    {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true},
 			"night":    {Path: "$.night", Optional: true},
-			"quantity": {Path: "$.quantity", Kind: entity.KindNumber, Optional: true},
+			"quantity": {Path: "$.quantity", Type: entity.KindNumber, Optional: true},
 		},
 	}})
 	for name, test := range map[string]struct{ second, fail string }{

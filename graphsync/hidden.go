@@ -4,9 +4,10 @@
 package graphsync
 
 import (
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/theory/jsonpath"
 	"github.com/theory/jsonpath/spec"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
 // hidden reports whether p would look into something in the place of which the record has

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -20,7 +20,7 @@ func TestMessagesThatAnswerNameNothing(t *testing.T) {
 		call   = `{"mime_type":"application/json","text":"Function: buy","part_attributes":"{\"function_name\":\"buy\"}"}`
 		looks  = `{"mime_type":"text/plain","text":"Function response: buy","part_attributes":"{}"}`
 	)
-	rules := compile(t, []graphsync.Rule{{Name: "said", In: graphsync.InContent, Event: record.UserMessageReceived, Type: "Brief", Value: "$.text_summary"}})
+	rules := compile(t, []config.Extract{{Name: "said", In: config.InContent, Event: record.UserMessageReceived, Type: "Brief", Value: "$.text_summary"}})
 	for name, tt := range map[string]struct {
 		summary, parts string
 		want           []string

@@ -11,18 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/theory/jsonpath"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // places selects what an action rests on and returns where it names things.
-func places(t *testing.T, args string, rules ...graphsync.Rule) map[string][]string {
+func places(t *testing.T, args string, rules ...config.Extract) map[string][]string {
 	t.Helper()
 	r := &recorder{t: t, run: "r1"}
 	r.find("c1", "d1", item("x", 1))
 	for i := range rules {
-		rules[i].Name, rules[i].Tool, rules[i].In, rules[i].Type = fmt.Sprint("r", i), "deploy", graphsync.InAction, "Cluster"
+		rules[i].Name, rules[i].Tool, rules[i].In, rules[i].Type = fmt.Sprint("r", i), "deploy", config.InAction, "Cluster"
 	}
 	ev := graphsync.NewEvidence(graphsync.NewRecorded(rowsOf{rows: map[record.Session][]record.Event{testSession: r.rows}}), compile(t, rules))
 	sel, err := ev.Select(t.Context(), testSession, graphsync.Decision{Node: "n", Tool: "deploy", Args: args}, nil, nil)
@@ -44,27 +45,27 @@ func places(t *testing.T, args string, rules ...graphsync.Rule) map[string][]str
 // TestPlaces says where the arguments of an action name things: at each node that a rule
 // found one in.
 func TestPlaces(t *testing.T) {
-	jobs := graphsync.Rule{Each: "$.jobs[*]", Value: "$.cluster"}
-	root := graphsync.Rule{Value: "$.main"}
-	money := graphsync.Rule{Each: "$.jobs[*]", Value: "$.cluster", ValueKind: entity.KindMoney, Currency: "USD"}
+	jobs := config.Extract{Each: "$.jobs[*]", Value: "$.cluster"}
+	root := config.Extract{Value: "$.main"}
+	money := config.Extract{Each: "$.jobs[*]", Value: "$.cluster", ValueType: entity.KindMoney, Currency: "USD"}
 	for _, test := range []struct {
 		name  string
 		args  string
-		rules []graphsync.Rule
+		rules []config.Extract
 		want  map[string][]string // by value
 	}{
-		{"nothing", `{"jobs":[]}`, []graphsync.Rule{jobs}, map[string][]string{}},
-		{"each once", `{"jobs":[{"cluster":"a"},{"cluster":"b"}]}`, []graphsync.Rule{jobs}, map[string][]string{"a": {"$['jobs'][0]"}, "b": {"$['jobs'][1]"}}},
-		{"one twice", `{"jobs":[{"cluster":"a"},{"cluster":"b"},{"cluster":"a"}]}`, []graphsync.Rule{jobs}, map[string][]string{"a": {"$['jobs'][0]", "$['jobs'][2]"}, "b": {"$['jobs'][1]"}}},
-		{"by two rules, at two nodes", `{"main":"a","jobs":[{"cluster":"a"}]}`, []graphsync.Rule{jobs, root}, map[string][]string{"a": {"$", "$['jobs'][0]"}}},
-		{"by two rules, at one node", `{"jobs":[{"cluster":"a"}]}`, []graphsync.Rule{jobs, jobs}, map[string][]string{"a": {"$['jobs'][0]"}}},
-		{"one amount, written twice", `{"jobs":[{"cluster":"$50,000"},{"cluster":50000}]}`, []graphsync.Rule{money}, map[string][]string{"$50,000": {"$['jobs'][0]", "$['jobs'][1]"}}},
+		{"nothing", `{"jobs":[]}`, []config.Extract{jobs}, map[string][]string{}},
+		{"each once", `{"jobs":[{"cluster":"a"},{"cluster":"b"}]}`, []config.Extract{jobs}, map[string][]string{"a": {"$['jobs'][0]"}, "b": {"$['jobs'][1]"}}},
+		{"one twice", `{"jobs":[{"cluster":"a"},{"cluster":"b"},{"cluster":"a"}]}`, []config.Extract{jobs}, map[string][]string{"a": {"$['jobs'][0]", "$['jobs'][2]"}, "b": {"$['jobs'][1]"}}},
+		{"by two rules, at two nodes", `{"main":"a","jobs":[{"cluster":"a"}]}`, []config.Extract{jobs, root}, map[string][]string{"a": {"$", "$['jobs'][0]"}}},
+		{"by two rules, at one node", `{"jobs":[{"cluster":"a"}]}`, []config.Extract{jobs, jobs}, map[string][]string{"a": {"$['jobs'][0]"}}},
+		{"one amount, written twice", `{"jobs":[{"cluster":"$50,000"},{"cluster":50000}]}`, []config.Extract{money}, map[string][]string{"$50,000": {"$['jobs'][0]", "$['jobs'][1]"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			want := map[string][]string{}
 			for value, of := range test.want {
 				e := entity.Entity{Type: "Cluster", Value: value}
-				if test.rules[0].ValueKind == entity.KindMoney {
+				if test.rules[0].ValueType == entity.KindMoney {
 					var err error
 					if e.Norm, err = entity.ParseMoney(value, "USD"); err != nil {
 						t.Fatal(err)
@@ -86,7 +87,7 @@ func TestPlacesLeadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, list := range places(t, string(args), graphsync.Rule{Each: "$.*", Value: "$.cluster"}) {
+		for _, list := range places(t, string(args), config.Extract{Each: "$.*", Value: "$.cluster"}) {
 			path, err := jsonpath.Parse(list[0])
 			if err != nil {
 				t.Errorf("%q: %v", name, err)

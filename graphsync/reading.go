@@ -13,6 +13,7 @@ import (
 
 	"github.com/theory/jsonpath/spec"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -28,7 +29,7 @@ const (
 // reading, except for attributes that only echo the arguments of the call. What stands in
 // arguments, or in the words of a user or an agent, is a claim.
 func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity) error {
-	if len(found) == 0 || c.In == InAction {
+	if len(found) == 0 || c.In == config.InAction {
 		return nil
 	}
 	if !d.shows(e, c) {
@@ -37,7 +38,7 @@ func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity
 		}
 		return nil
 	}
-	if c.In != InResult {
+	if c.In != config.InResult {
 		return nil
 	}
 	args, err := d.arguments()
@@ -54,7 +55,7 @@ func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity
 func (d *documents) shows(e *record.Event, c *compiled) bool {
 	switch e.EventType {
 	case record.ToolCompleted:
-		return c.In != InArgs && e.Status != record.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
+		return c.In != config.InArgs && e.Status != record.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
 	case record.NodeOutput:
 		a := evidenceAttributes(e.Attributes).ADK
 		node := workflowNode(a.Node.Path)
@@ -140,7 +141,7 @@ func (c *compiled) echoes(e entity.Entity, args *arguments) []string {
 			among = slices.Concat(args.byKey[a.name], args.byKey[c.lastName(a)])
 		}
 		if slices.ContainsFunc(among, func(arg any) bool {
-			said, err := entity.FromAny(arg, a.Kind, a.Currency)
+			said, err := entity.FromAny(arg, a.Type, a.Currency)
 			return err == nil && said.Equal(v)
 		}) {
 			out = append(out, a.name)

@@ -7,26 +7,26 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // What the same call was given is no reading of its result, by its typed value.
 func TestEchoes(t *testing.T) {
-	rule := func(change func(*graphsync.AttributeRule)) []graphsync.Rule {
-		price := graphsync.AttributeRule{Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}
+	rule := func(change func(*config.Attribute)) []config.Extract {
+		price := config.Attribute{Path: "$.price", Type: entity.KindMoney, Currency: "USD"}
 		if change != nil {
 			change(&price)
 		}
-		return []graphsync.Rule{{Name: "r", Tool: "plan", Type: "Product", Value: "$.name", Attributes: map[string]graphsync.AttributeRule{
-			"price": price, "availability": {Path: "$.is_free", Kind: entity.KindBool, Optional: true},
+		return []config.Extract{{Name: "r", Tool: "plan", Type: "Product", Value: "$.name", Attributes: map[string]config.Attribute{
+			"price": price, "availability": {Path: "$.is_free", Type: entity.KindBool, Optional: true},
 		}}}
 	}
-	lookedUp := rule(func(a *graphsync.AttributeRule) { a.LookedUp = true })
+	lookedUp := rule(func(a *config.Attribute) { a.LookedUp = true })
 	tests := []struct {
 		name   string
-		rules  []graphsync.Rule
+		rules  []config.Extract
 		args   any
 		result m
 		want   []string
@@ -59,26 +59,26 @@ func TestEchoes(t *testing.T) {
 
 // Only results are readings: not arguments, and not what a user or an agent says.
 func TestSources(t *testing.T) {
-	content := func(event string) []graphsync.Rule {
-		return []graphsync.Rule{{Name: "r", In: graphsync.InContent, Event: event, Type: "Thing", Value: "$.v"}}
+	content := func(event string) []config.Extract {
+		return []config.Extract{{Name: "r", In: config.InContent, Event: event, Type: "Thing", Value: "$.v"}}
 	}
-	tool := func(in graphsync.In) []graphsync.Rule {
-		return []graphsync.Rule{{Name: "r", In: in, Tool: "t", Type: "Thing", Value: "$.v"}}
+	tool := func(in config.In) []config.Extract {
+		return []config.Extract{{Name: "r", In: in, Tool: "t", Type: "Thing", Value: "$.v"}}
 	}
 	result := m{"tool": "t", "result": m{"v": "x"}}
 	tests := []struct {
 		name    string
-		rules   []graphsync.Rule
+		rules   []config.Extract
 		event   string
 		content any
 		attrs   m
 		want    entity.Source
 	}{
-		{"result", tool(graphsync.InResult), record.ToolCompleted, result, nil, entity.SourceRule},
-		{"arguments", tool(graphsync.InArgs), record.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceClaim},
-		{"action", tool(graphsync.InAction), record.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceAction},
-		{"result of an agent", tool(graphsync.InResult), record.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "SUB_AGENT"}, nil, entity.SourceClaim},
-		{"result of a remote agent", tool(graphsync.InResult), record.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "A2A"}, nil, entity.SourceClaim},
+		{"result", tool(config.InResult), record.ToolCompleted, result, nil, entity.SourceRule},
+		{"arguments", tool(config.InArgs), record.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceClaim},
+		{"action", tool(config.InAction), record.ToolStarting, m{"tool": "t", "args": m{"v": "x"}}, nil, entity.SourceAction},
+		{"result of an agent", tool(config.InResult), record.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "SUB_AGENT"}, nil, entity.SourceClaim},
+		{"result of a remote agent", tool(config.InResult), record.ToolCompleted, m{"tool": "t", "result": m{"v": "x"}, "tool_origin": "A2A"}, nil, entity.SourceClaim},
 		{"user", content(record.UserMessageReceived), record.UserMessageReceived, m{"v": "x"}, nil, entity.SourceClaim},
 		{"answer", content(record.AgentResponse), record.AgentResponse, m{"v": "x"}, nil, entity.SourceClaim},
 		{"model", content(record.LLMResponse), record.LLMResponse, m{"v": "x"}, nil, entity.SourceClaim},
@@ -110,7 +110,7 @@ func TestSources(t *testing.T) {
 // Where a callback changed the arguments of a call that asks, the request names what the
 // changed ones say.
 func TestChangedArgumentsAreRead(t *testing.T) {
-	rules := []graphsync.Rule{{Name: "r", In: graphsync.InAction, Tool: "buy", Type: "Product", Value: "$.item"}}
+	rules := []config.Extract{{Name: "r", In: config.InAction, Tool: "buy", Type: "Product", Value: "$.item"}}
 	r := &recorder{t: t, run: "1"}
 	r.start("T", "A", "c1=buy", m{"item": "the usual"})
 	r.end("T", "A", "c1=buy", m{"error": "requires confirmation"}, m{"adk.args_changed": true, "adk.args": m{"item": "Superbowl"}})
@@ -128,8 +128,8 @@ func TestChangedArgumentsAreRead(t *testing.T) {
 
 // A look-up may answer without the name of the thing: then it was asked for by it.
 func TestValueFromArguments(t *testing.T) {
-	rules := []graphsync.Rule{{Name: "r", Tool: "price_of", Type: "Product", ValueArgs: "$.id", Attributes: map[string]graphsync.AttributeRule{
-		"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"},
+	rules := []config.Extract{{Name: "r", Tool: "price_of", Type: "Product", ValueArgs: "$.id", Attributes: map[string]config.Attribute{
+		"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
 	}}}
 	for _, test := range []struct {
 		args any

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -15,10 +16,10 @@ import (
 // TestReference holds entities and traces against what the tests of the Python
 // implementation say of them, by the numbers of docs/reference-behaviours.md.
 func TestReference(t *testing.T) {
-	found := func(t *testing.T, confidence float64, attributes map[string]graphsync.AttributeRule) entity.Entity {
+	found := func(t *testing.T, confidence float64, attributes map[string]config.Attribute) entity.Entity {
 		t.Helper()
-		x := compile(t, []graphsync.Rule{{
-			Name: "placement", Tool: "find", In: graphsync.InResult, Type: "Product", Value: "$.name", Confidence: confidence, Attributes: attributes,
+		x := compile(t, []config.Extract{{
+			Name: "placement", Tool: "find", In: config.InResult, Type: "Product", Value: "$.name", Confidence: confidence, Attributes: attributes,
 		}})
 		got := x.Extract([]record.Event{{
 			EventID: "e1", EventType: record.ToolCompleted, AppName: "a", UserID: "u", SessionID: "s", TraceID: "t", SpanID: "sp", Status: record.StatusOK,
@@ -36,7 +37,7 @@ func TestReference(t *testing.T) {
 		}
 	})
 	t.Run("02_an_entity_keeps_confidence_and_attributes", func(t *testing.T) {
-		e := found(t, 0.92, map[string]graphsync.AttributeRule{"slot": {Path: "$.slot"}})
+		e := found(t, 0.92, map[string]config.Attribute{"slot": {Path: "$.slot"}})
 		if e.Confidence != 0.92 || e.Attributes["slot"] != entity.Text("top") {
 			t.Errorf("%+v", e)
 		}

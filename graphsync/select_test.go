@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -34,11 +35,11 @@ func (s rowsOf) Entities(context.Context, record.Session) ([]entity.Entity, erro
 
 // priceRules find products with a price in the results of find, by name, and in the
 // arguments of buy.
-func priceRules() []graphsync.Rule {
-	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}}
-	return []graphsync.Rule{
+func priceRules() []config.Extract {
+	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}}
+	return []config.Extract{
 		{Name: "found", Tool: "find", Each: "$.items[*]", Type: "Product", Value: "$.name", Attributes: price},
-		{Name: "bought", Tool: "buy", In: graphsync.InAction, Each: "$.items[*]", Type: "Product", Value: "$.name"},
+		{Name: "bought", Tool: "buy", In: config.InAction, Each: "$.items[*]", Type: "Product", Value: "$.name"},
 	}
 }
 

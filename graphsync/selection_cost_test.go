@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -46,7 +47,7 @@ func TestSelectionDoesNotGrow(t *testing.T) {
 	plain := priceRules()
 	choosing := priceRules()
 	choosing[0].Alternatives = true
-	cost := func(steps int, rules []graphsync.Rule, d graphsync.Decision) (read, choices, kept int) {
+	cost := func(steps int, rules []config.Extract, d graphsync.Decision) (read, choices, kept int) {
 		r := &recorder{t: t, run: "1"}
 		base := ""
 		var answer string
@@ -70,7 +71,7 @@ func TestSelectionDoesNotGrow(t *testing.T) {
 		return read, choices, len(sel.Entities[0].Seen)
 	}
 	for name, test := range map[string]struct {
-		rules []graphsync.Rule
+		rules []config.Extract
 		d     graphsync.Decision
 		most  int // of the choices that 3,000 steps read
 	}{

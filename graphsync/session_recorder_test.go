@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -157,25 +158,25 @@ func placements(names ...string) m {
 	return m{"placements": list}
 }
 
-func adRules() []graphsync.Rule {
-	return []graphsync.Rule{
+func adRules() []config.Extract {
+	return []config.Extract{
 		{
 			Name: "placements", Tool: "query_ad_inventory", Each: "$.placements[*]", Type: "Product", Value: "$.name",
-			Attributes: map[string]graphsync.AttributeRule{
-				"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
-				"availability": {Path: "$.available", Kind: entity.KindBool, Optional: true},
+			Attributes: map[string]config.Attribute{
+				"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true},
+				"availability": {Path: "$.available", Type: entity.KindBool, Optional: true},
 			},
 			ArtifactURI: "$.config_uri", Confidence: 0.97,
 		},
 		{Name: "audience", Tool: "query_audience", Type: "Targeting", Value: "$.audience"},
 		{
-			Name: "budget", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget",
-			ValueKind: entity.KindMoney, Currency: "USD",
+			Name: "budget", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget",
+			ValueType: entity.KindMoney, Currency: "USD",
 		},
 	}
 }
 
-func compile(t testing.TB, rules []graphsync.Rule) *graphsync.Extractor {
+func compile(t testing.TB, rules []config.Extract) *graphsync.Extractor {
 	t.Helper()
 	x, err := graphsync.Compile(rules)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -346,20 +347,20 @@ func chatter(t *testing.T, seed uint64) *recorder {
 	return r
 }
 
-func chatterRules() []graphsync.Rule {
-	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}}
-	products := func(name, tool string) graphsync.Rule {
-		return graphsync.Rule{Name: name, Tool: tool, Each: "$.products[*]", Type: "Product", Value: "$.name", Attributes: price}
+func chatterRules() []config.Extract {
+	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindNumber}}
+	products := func(name, tool string) config.Extract {
+		return config.Extract{Name: name, Tool: tool, Each: "$.products[*]", Type: "Product", Value: "$.name", Attributes: price}
 	}
-	said := func(event string) graphsync.Rule {
+	said := func(event string) config.Extract {
 		r := products(event, "")
-		r.In, r.Event = graphsync.InContent, event
+		r.In, r.Event = config.InContent, event
 		return r
 	}
-	return []graphsync.Rule{
+	return []config.Extract{
 		products("found", "search"), products("quoted", "quote"), products("bought", "buy"), said(record.StateDelta), said(record.UserMessageReceived),
-		{Name: "asked", Tool: "quote", In: graphsync.InArgs, Type: "Product", Value: "$.name", Attributes: price},
-		{Name: "action", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "asked", Tool: "quote", In: config.InArgs, Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "action", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.name", Attributes: price},
 	}
 }
 

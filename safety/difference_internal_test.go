@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 func canonicalOf(typ, value string, attributes map[string]entity.Value) entity.Canonical {

@@ -20,16 +20,6 @@ const availability = "availability"
 // Other is the key in [Policy.Rules] of the rule for attributes without one.
 const Other = "*"
 
-func defaultRules() map[string]Rule {
-	return map[string]Rule{
-		availability: {Drift: InventoryDepleted, Severity: 0.95},
-		"price":      {Drift: PriceChanged, Severity: 0.72},
-		"reach":      {Drift: AudienceShifted, Severity: 0.60},
-		"status":     {Drift: CampaignPaused, Severity: 0.90},
-		Other:        {Drift: Changed, Severity: 0.50},
-	}
-}
-
 // TypePolicy is what a policy says of the entities of one type. The zero value says
 // nothing: they are as all others.
 type TypePolicy struct {
@@ -116,20 +106,6 @@ type Policy struct {
 	// RequestLifetime is how long a request may wait for its answer and its
 	// execution. Default 7 days.
 	RequestLifetime time.Duration
-}
-
-// DefaultPolicy returns the default policy. The caller owns it.
-func DefaultPolicy() Policy {
-	return Policy{
-		Rules:           defaultRules(),
-		MaxAge:          30 * time.Second,
-		ClockSkew:       2 * time.Second,
-		Timeout:         5 * time.Second,
-		Deadline:        15 * time.Second,
-		Parallel:        8,
-		MinConfidence:   0.5,
-		RequestLifetime: 7 * 24 * time.Hour,
-	}
 }
 
 const maxParallel = 1024

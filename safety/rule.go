@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
@@ -222,7 +223,7 @@ type rulebook struct {
 }
 
 func (p Policy) rulebook() rulebook {
-	b := rulebook{Policy: p, base: defaultRules()}
+	b := rulebook{Policy: p, base: rulesOf(config.Default().Guard.Drift)}
 	maps.Copy(b.base, p.Rules)
 	return b
 }

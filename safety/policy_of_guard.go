@@ -1,0 +1,178 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
+)
+
+// NewPolicy returns the policy of a guard. What the guard leaves out has its default. The error
+// names each part that no policy can have.
+func NewPolicy(g config.Guard) (Policy, error) {
+	p := policyOf(g)
+	return p, p.Validate()
+}
+
+// DefaultPolicy returns the policy of a guard that says nothing. The caller owns it.
+func DefaultPolicy() Policy { return policyOf(config.Guard{}) }
+
+func policyOf(g config.Guard) Policy {
+	g = config.Config{Guard: g}.WithDefaults().Guard
+	p := Policy{
+		Rules:           rulesOf(g.Drift),
+		Listed:          g.Listed,
+		MaxAge:          g.CheckAge,
+		ClockSkew:       2 * time.Second,
+		Timeout:         g.CheckTimeout,
+		Deadline:        g.CheckDeadline,
+		Parallel:        8,
+		MinConfidence:   *g.MinConfidence,
+		RequestLifetime: g.RequestLifetime,
+	}
+	setNamed(&p.Require, g.Require)
+	for name, t := range g.Types {
+		if p.Types == nil {
+			p.Types = make(map[string]TypePolicy, len(g.Types))
+		}
+		of := TypePolicy{Optional: t.Optional, MaxAge: t.MaxAge, MinConfidence: t.MinConfidence, Rules: rulesOf(t.Drift)}
+		setNamed(&of.Unseen, t.Unseen)
+		p.Types[name] = of
+	}
+	for _, b := range g.Budgets {
+		p.Budgets = append(p.Budgets, BudgetRule{
+			Tool:     b.Tool,
+			CostType: b.Cost.Type, CostAttribute: b.Cost.Attribute, QuantityAttribute: b.Cost.Quantity,
+			LimitType: b.Limit.Type, LimitAttribute: b.Limit.Attribute,
+			Everything: b.Everything, Severity: *b.Severity,
+		})
+	}
+	return p
+}
+
+func rulesOf(drift map[string]config.Drift) map[string]Rule {
+	rules := make(map[string]Rule, len(drift))
+	for attribute, d := range drift {
+		r := Rule{
+			Drift: DriftType(d.Type), Severity: *d.Severity, Optional: d.Optional,
+			Tolerance: Tolerance{Absolute: d.Tolerance.Absolute, Percent: d.Tolerance.Percent},
+		}
+		setNamed(&r.Direction, d.Direction)
+		setNamed(&r.Effect, d.Effect)
+		for _, o := range d.Operands() {
+			r.Condition = conditionOf(o)
+		}
+		rules[attribute] = r
+	}
+	return rules
+}
+
+// unknown is a value that no name stands for: a policy with one is not valid.
+const unknown = 255
+
+// setNamed sets what the name stands for, or what no name does. No name stands for the zero value.
+func setNamed[T interface {
+	~uint8
+}, S ~string](dst *T, name S) {
+	if name == "" {
+		return
+	}
+	if any(dst).(interface{ UnmarshalText([]byte) error }).UnmarshalText([]byte(name)) != nil {
+		*dst = unknown
+	}
+}
+
+func conditionOf(o config.Operand) Condition {
+	operator := Operator(slices.Index(operatorNames, o.Key))
+	if path, is := o.Path(); is {
+		return Condition{Operator: operator, Path: path}
+	}
+	// What JSON cannot hold stays without a literal, which Validate refuses.
+	literal, _ := json.Marshal(*o.Field)
+	return Condition{Operator: operator, Literal: string(literal)}
+}
+
+// Check reports conditions that cannot be met or do not suit their attribute, and a policy that
+// cannot be used. It is a [config.Check].
+func Check(k config.Key, c *config.Config) {
+	checkConditions(k.Of(&c.Guard.Drift), "", c.Guard.Drift, c)
+	for _, typ := range slices.Sorted(maps.Keys(c.Guard.Types)) {
+		t := c.Guard.Types[typ]
+		checkConditions(k.Of(&c.Guard.Types).Entry(typ, &t).Of(&t.Drift), typ, t.Drift, c)
+	}
+	if guard := k.Of(&c.Guard); guard.Sound() {
+		if _, err := NewPolicy(c.Guard); err != nil {
+			guard.Wrong(strings.ReplaceAll(err.Error(), "\n", ", "), "correct this part")
+		}
+	}
+}
+
+// checkConditions reports what is wrong with the conditions of the entries for a type; typ is
+// "" for the entries of guard.drift.
+func checkConditions(k config.Key, typ string, drift map[string]config.Drift, c *config.Config) {
+	for _, attribute := range slices.Sorted(maps.Keys(drift)) {
+		d := drift[attribute]
+		at := k.Entry(attribute, &d)
+		given := d.Operands()
+		if len(given) == 0 {
+			continue
+		}
+		first := at.Of(given[0].Field)
+		const remedy = "keep one of them: with a condition the present value is not compared with what was read"
+		switch {
+		case typ == "" || attribute == Other:
+			first.Wrong("a condition is for one attribute of one type", "write it under guard.types, as in Cluster: {drift: {free: {at_least: 8}}}")
+			continue
+		case len(given) > 1:
+			at.Of(given[1].Field).Wrong("given beside "+given[0].Key, "keep one of them")
+			continue
+		}
+		if d.Tolerance != (config.Tolerance{}) {
+			at.Of(&d.Tolerance).Wrong("given beside "+given[0].Key, remedy)
+		}
+		if cmp.Or(d.Direction, config.Either) != config.Either {
+			at.Of(&d.Direction).Wrong("given beside "+given[0].Key, remedy)
+		}
+		condition := conditionOf(given[0])
+		if path, is := given[0].Path(); is {
+			config.CheckPath(first, path)
+		} else if err := condition.Validate(); err != nil {
+			first.Wrong(err.Error(), "write a text, a number or a boolean, with one_of a list of them, or a JSONPath, for example $.cpus")
+		}
+		for _, known := range kindsOf(c, typ, attribute) {
+			if err := condition.Suits(known.kind); err != nil {
+				first.Wrong(fmt.Sprintf("%s gives %s as %s: %v", known.by, attribute, known.kind, err), "write a value of that type, or correct the type of the attribute")
+			}
+		}
+	}
+}
+
+// knownKind is the kind that one part of the configuration gives an attribute.
+type knownKind struct {
+	by   string
+	kind entity.Kind
+}
+
+// kindsOf returns the kinds that rules and checkers give an attribute of a type.
+func kindsOf(c *config.Config, typ, attribute string) (out []knownKind) {
+	for _, e := range c.Extract {
+		if a, has := e.Attributes[attribute]; has && e.Type == typ {
+			out = append(out, knownKind{fmt.Sprintf("rule %q", e.Name), cmp.Or(a.Type, entity.KindText)})
+		}
+	}
+	for _, checker := range c.Checkers {
+		if kind, has := checker.Answers(attribute); has && checker.Type == typ {
+			out = append(out, knownKind{"the checker of " + config.Quote(typ), kind})
+		}
+	}
+	return out
+}
