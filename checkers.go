@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -20,19 +22,17 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// HTTPChecker returns the checker that cfg describes, for [WithChecker] and Config.CheckFuncs.
-// It is the one that a configuration file gets for checkers[].http, with the same defaults.
-// The client sends the requests, for example with a certificate of its own. A nil client is
-// one over [http.DefaultTransport]. No client follows redirects: a redirect is no answer. All
-// mistakes in cfg are reported at once, as [ConfigError]s that name the fields. The checker is
-// safe for concurrent use.
-func HTTPChecker(client *http.Client, cfg HTTPCheckerConfig) (safety.Checker, error) {
-	p := newProblems("")
-	cfg.check(p, keyPath{code: "HTTPCheckerConfig"})
-	if err := p.err(); err != nil {
+// HTTPChecker returns the checker that cfg describes, for [WithChecker]. It is the one that a
+// configuration file gets for checkers[].http, with the same defaults. The client sends the
+// requests, for example with a certificate of its own. A nil client is one over
+// [http.DefaultTransport]. No client follows redirects: a redirect is no answer. All mistakes in
+// cfg are reported at once, as [config.Error]s that name the fields. The checker is safe for
+// concurrent use.
+func HTTPChecker(client *http.Client, cfg config.HTTP) (safety.Checker, error) {
+	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("contextgraph: http checker:\n%w", err)
 	}
-	hc := cfg.withDefaults().config()
+	hc := setup.HTTP(cfg, nil)
 	hc.Client = client
 	checker, err := source.NewHTTPChecker(hc)
 	if err != nil {
@@ -41,19 +41,17 @@ func HTTPChecker(client *http.Client, cfg HTTPCheckerConfig) (safety.Checker, er
 	return checker, nil
 }
 
-// SQLChecker returns the checker that cfg describes, for [WithChecker] and Config.CheckFuncs. It
-// is the one that a configuration file gets for checkers[].sql, with the same defaults, and it
-// asks db. Here cfg.Database only names db in errors and reports; it defaults to "database".
-// What is wrong with cfg is reported all at once, as [ConfigError]s that name the fields. The
-// checker is safe for concurrent use and never closes db.
-func SQLChecker(db Querier, cfg SQLCheckerConfig) (safety.Checker, error) {
+// SQLChecker returns the checker that cfg describes, for [WithChecker]. It is the one that a
+// configuration file gets for checkers[].sql, with the same defaults, and it asks db. Here
+// cfg.Database only names db in errors and reports; it defaults to "database". All mistakes in
+// cfg are reported at once, as [config.Error]s that name the fields. The checker is safe for
+// concurrent use and never closes db.
+func SQLChecker(db Querier, cfg config.SQL) (safety.Checker, error) {
 	cfg.Database = cmp.Or(cfg.Database, "database")
-	p := newProblems("")
-	cfg.check(p, keyPath{code: "SQLCheckerConfig"})
-	if err := p.err(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("contextgraph: sql checker:\n%w", err)
 	}
-	checker, err := source.SQL(cfg.withDefaults().config(db))
+	checker, err := source.SQL(setup.SQL(cfg, db, nil))
 	if err != nil {
 		return nil, fmt.Errorf("contextgraph: %w", err)
 	}

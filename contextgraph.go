@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 
@@ -24,11 +26,13 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/agenttool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
@@ -40,19 +44,12 @@ import (
 // ErrDisabled is returned by what needs the journal while recording is off.
 var ErrDisabled = errors.New("contextgraph: recording is off (enabled: false); there is no journal to read")
 
-// Session names a conversation: a session id is unique only within an
-// application and a user.
-type Session = safety.Session
-
-// Event is one row of agent_events, as [journal.Journal.Events] and
-// [graphsync.Graph.Trace] return it.
-type Event = record.Event
-
 // Instance is contextgraph at work: the plugins, the gate and the journal they
 // share. One Instance serves any number of runners of a process. Its methods are
 // safe for concurrent use.
 type Instance struct {
-	cfg     Config
+	cfg     Config // with its defaults
+	code    settings
 	log     *slog.Logger
 	rec     *cgplugin.Recorder
 	gate    *gate.Gate
@@ -64,7 +61,7 @@ type Instance struct {
 	of    *graphsync.Evidence
 	guard *safety.Guard
 	// follower extracts rows in the background; nil when recording is off.
-	follower *follower
+	follower *setup.Follower
 	// parts stores large and binary parts; nil when they are not kept.
 	parts *offload.Uploader
 	// warehouse is the dataset; nil without one.
@@ -80,63 +77,80 @@ type Instance struct {
 
 // Open opens the journal and returns an Instance. Everything in cfg is checked
 // first, so that a mistake shows before any agent runs. The caller closes the
-// Instance; ADK never does.
-func Open(ctx context.Context, cfg Config) (*Instance, error) {
-	if err := cfg.validate(); err != nil {
+// Instance; ADK never does. ctx bounds the opening only.
+func Open(ctx context.Context, cfg Config, opts ...Option) (*Instance, error) {
+	if err := cfg.Check(setup.Checks()...); err != nil {
 		return nil, err
 	}
-	in := &Instance{cfg: cfg, log: cfg.Logger, closed: make(chan struct{})}
-	if in.log == nil {
-		in.log = slog.Default()
-	}
-	options, err := cfg.options()
+	return open(ctx, cfg, opts)
+}
+
+// FromFile reads the configuration from a file, as [config.Load] does, puts the environment
+// over it, and opens it as [Open] does.
+func FromFile(path string, opts ...Option) (*Instance, error) {
+	cfg, err := setup.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	options.IsApproval = schema.IsApproval
-	rc := cgplugin.Config{Underway: &in.underway, Logger: in.log, Now: cfg.Now, Limits: cfg.limits(), Options: options}
+	return open(context.Background(), cfg, opts)
+}
+
+// open opens a configuration that was checked.
+func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
+	in := &Instance{cfg: cfg.WithDefaults(), closed: make(chan struct{})}
+	for _, o := range opts {
+		o(&in.code)
+	}
+	if err := in.code.check(); err != nil {
+		return nil, err
+	}
+	if in.log = in.code.log; in.log == nil {
+		in.log = slog.Default()
+	}
+	rc := cgplugin.Config{Underway: &in.underway, Logger: in.log, Now: in.code.Now}
+	rc.Limits, rc.Options = setup.Recorder(cfg)
+	rc.Options.Format, rc.Options.Classify, rc.Options.IsApproval = in.code.format, in.code.classify, schema.IsApproval
 	gc := gate.Config{
-		Logger: in.log, Now: cfg.Now,
-		Tools: cfg.Guard.Tools, Inputs: cfg.Guard.Inputs, RefuseUnguarded: cfg.Guard.Unguarded == UnguardedError,
+		Logger: in.log, Now: in.code.Now,
+		Tools: cfg.Guard.Tools, Inputs: cfg.Guard.Inputs, RefuseUnguarded: cfg.Guard.Unguarded == config.UnguardedError,
 	}
-	if cfg.Guard.Mode != ModeObserve {
-		gc.Covered = cfg.covered()
+	if cfg.Guard.Mode != config.ModeObserve {
+		gc.Covered = setup.Covered(cfg)
 	}
-	if !cfg.enabled() {
+	if !*in.cfg.Enabled {
 		if err := in.wire(rc, gc); err != nil {
 			return nil, err
 		}
 		in.log.Warn("contextgraph: recording is off; guarded tools are denied until it is on again")
 		return in, nil
 	}
-	if err := in.open(ctx, rc, gc); err != nil {
+	if err := in.start(ctx, rc, gc); err != nil {
 		return nil, err
 	}
 	in.announce(gc.Covered)
-	for _, w := range cfg.warnings() {
+	for _, w := range setup.Warnings(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
 		in.log.Warn("contextgraph: " + w)
 	}
 	return in, nil
 }
 
-func (in *Instance) open(ctx context.Context, rc cgplugin.Config, gc gate.Config) error {
-	extractor, err := in.cfg.Extractor()
+func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Config) error {
+	extractor, err := setup.Extractor(in.cfg)
 	if err != nil {
 		return err
 	}
 	rc.Options.ArgsAtEnd = extractor.ArgsAtEnd
-	policy, err := in.cfg.policy()
+	policy, err := setup.Policy(in.cfg)
 	if err != nil {
 		return err
 	}
-	checkers, err := in.cfg.checkers()
+	checkers, err := setup.Checkers(in.cfg, in.code.Code)
 	if err != nil {
 		return err
 	}
-	in.addReplays(checkers, extractor)
-	jc := in.cfg.withDefaults().Journal.config()
-	jc.Logger, jc.Now = in.log, in.cfg.Now
-	if jc.Destinations, err = in.cfg.destinations(); err != nil {
+	jc := setup.Journal(in.cfg)
+	jc.Logger, jc.Now = in.log, in.code.Now
+	if jc.Destinations, err = in.destinations(); err != nil {
 		return err
 	}
 	j, err := journal.Open(ctx, jc)
@@ -146,15 +160,22 @@ func (in *Instance) open(ctx context.Context, rc cgplugin.Config, gc gate.Config
 	in.journal = j
 	in.sync = graphsync.NewSyncer(j, extractor)
 	in.of = graphsync.NewEvidence(j.Evidence(), extractor)
+	now := in.code.Now
+	if now == nil {
+		now = time.Now
+	}
+	setup.AddReplays(checkers, in.cfg, extractor, in.of, now, func() setup.Caller { return in.gate })
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
-		Ledger: j.Ledger(), Evidence: in.evidence(extractor), Checkers: checkers, Policy: policy,
-		Authorizer: in.cfg.Authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.cfg.Now,
+		Ledger: j.Ledger(), Checkers: checkers, Policy: policy,
+		// The follower is made after the guard.
+		Evidence:   setup.NewEvidence(in.cfg, extractor, in.of, j, &in.underway, now, func(s record.Session) { in.follower.Sync(s) }),
+		Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
 	})
 	if err == nil {
-		in.follower, err = follow(ctx, j, in.of, in.sync, in.log)
+		in.follower, err = setup.Follow(ctx, j, in.of, in.sync, in.log)
 	}
 	if err == nil {
-		in.parts, err = in.cfg.openParts(ctx, in.log)
+		in.parts, err = setup.OpenParts(ctx, in.cfg, in.log)
 	}
 	if err == nil {
 		err = in.connect(ctx)
@@ -192,31 +213,19 @@ func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 // announce says once, and loudly, what is enforced and what is only observed, and if
 // nothing says who approves.
 func (in *Instance) announce(covered []string) {
-	if in.cfg.Authorize == nil {
+	if in.code.authorize == nil {
 		in.log.Warn("contextgraph: nothing says who approves: whoever can send a message as the user of a session approves what that session asks for, and each approval is recorded as not authenticated; approvals of peer agents are refused. Give WithAuthorizer to name approvers and to keep those who ask from approving")
 	}
 	enforced := slices.Concat(in.cfg.Guard.Tools, covered)
 	slices.Sort(enforced)
 	enforced = slices.Compact(enforced)
-	if in.cfg.Guard.Mode == ModeObserve {
+	if in.cfg.Guard.Mode == config.ModeObserve {
 		in.log.Warn("contextgraph: guard.mode is observe: verdicts are recorded, nothing is blocked except tools wrapped by Protect",
 			"journal", in.JournalPath())
 		return
 	}
 	in.log.Warn("contextgraph: approvals of tools wrapped by Protect, and of those the configuration names, are enforced; any other confirmation is only observed: its verdict is recorded and blocks nothing",
 		"enforced_by_configuration", enforced, "inputs", in.cfg.Guard.Inputs, "journal", in.JournalPath())
-}
-
-// FromFile reads the configuration from a file (see [LoadConfig]) and opens it.
-func FromFile(path string, opts ...Option) (*Instance, error) {
-	cfg, err := LoadConfig(path)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range opts {
-		o(&cfg)
-	}
-	return Open(context.Background(), cfg)
 }
 
 // PluginConfig returns what a runner or a launcher takes as its PluginConfig:
@@ -268,7 +277,7 @@ func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 // for all entities of the session when none is open; then no arguments say what an
 // action costs, so that a rule of guard.budgets that goes by them fails the check. It
 // permits nothing: the gate checks again before an action runs. The verdict is recorded.
-func (in *Instance) Check(ctx context.Context, s Session) (safety.Report, error) {
+func (in *Instance) Check(ctx context.Context, s record.Session) (safety.Report, error) {
 	if in.guard == nil {
 		return safety.Report{}, ErrDisabled
 	}
@@ -278,7 +287,7 @@ func (in *Instance) Check(ctx context.Context, s Session) (safety.Report, error)
 }
 
 // Graph brings the session's graph up to date and returns it.
-func (in *Instance) Graph(ctx context.Context, s Session) (*graphsync.Graph, error) {
+func (in *Instance) Graph(ctx context.Context, s record.Session) (*graphsync.Graph, error) {
 	if in.sync == nil {
 		return nil, ErrDisabled
 	}
@@ -288,7 +297,7 @@ func (in *Instance) Graph(ctx context.Context, s Session) (*graphsync.Graph, err
 
 // Why returns what the session's latest approval request rests on: each entity with one
 // shortest path to the request from the result that showed it, as [graphsync.Graph.Why] does.
-func (in *Instance) Why(ctx context.Context, s Session) ([]graphsync.Reason, error) {
+func (in *Instance) Why(ctx context.Context, s record.Session) ([]graphsync.Reason, error) {
 	if in.sync == nil {
 		return nil, ErrDisabled
 	}
@@ -304,15 +313,12 @@ func (in *Instance) Why(ctx context.Context, s Session) ([]graphsync.Reason, err
 }
 
 // Approvals returns the approval requests of the session, oldest first.
-func (in *Instance) Approvals(ctx context.Context, s Session) ([]safety.Approval, error) {
+func (in *Instance) Approvals(ctx context.Context, s record.Session) ([]safety.Approval, error) {
 	if in.journal == nil {
 		return nil, ErrDisabled
 	}
 	return in.journal.Ledger().List(ctx, s)
 }
-
-// Journal returns the journal, or nil when recording is off.
-func (in *Instance) Journal() *journal.Journal { return in.journal }
 
 // JournalPath returns the file of the journal, "" when recording is off.
 func (in *Instance) JournalPath() string {
@@ -369,7 +375,7 @@ func (in *Instance) shut(ctx context.Context) (err error) {
 	}
 	sending.Wait()
 	err = errors.Join(err, drained)
-	in.follower.close(ctx)
+	in.follower.Close(ctx)
 	if in.journal != nil {
 		err = errors.Join(err, in.journal.Close(ctx))
 	}

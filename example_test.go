@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -107,11 +108,11 @@ func ExampleWithChecker() {
 
 // The checker over HTTP of a configuration file, from code.
 func ExampleHTTPChecker() {
-	products, err := contextgraph.HTTPChecker(nil, contextgraph.HTTPCheckerConfig{
+	products, err := contextgraph.HTTPChecker(nil, config.HTTP{
 		URL:     "https://ads.example.com/v1/placements/{value}",
 		AsOf:    "$.as_of",
 		Version: "etag",
-		Attributes: map[string]contextgraph.AttributeConfig{
+		Attributes: map[string]config.Attribute{
 			"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
 		},
 	})
@@ -129,13 +130,13 @@ func ExampleHTTPChecker() {
 func ExampleSQLChecker() {
 	var db *sql.DB // opened with any driver
 
-	budgets, err := contextgraph.SQLChecker(db, contextgraph.SQLCheckerConfig{
+	budgets, err := contextgraph.SQLChecker(db, config.SQL{
 		Database: "finance",
 		Query:    "SELECT remaining, read_at, revision FROM budgets WHERE name = $1",
 		Args:     []string{"{value}"},
 		AsOf:     "read_at",
 		Version:  "revision",
-		Attributes: map[string]contextgraph.ColumnConfig{
+		Attributes: map[string]config.Column{
 			"amount": {Column: "remaining", Type: entity.KindMoney, Currency: "USD"},
 		},
 	})

@@ -40,3 +40,23 @@ func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.gat
 func (in *Instance) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	return in.gate.CheckTools(ctx, tools, toolsets...)
 }
+
+// Replayable registers a tool that a check may call again, for entity types whose checker
+// is replay (checkers[].replay): the tool is called with the arguments of the recorded
+// call, what it gives is read by the same rules, and the values are compared. It returns
+// t, which is given to agents as it is.
+//
+// Registering a tool is a promise about it. It only reads. It reads what is there now:
+// an answer out of a cache would pass for the present. Its answer follows from its
+// arguments, the user and the state of the session. And it can be called by several
+// goroutines at once.
+//
+// A repeated call is no step of the agent: no model and no callback sees it, and it is
+// recorded with the check alone. A tool that tries to change the state of the session, to
+// save an artifact, to ask for a confirmation or to transfer to another agent fails the
+// check. Outside of runs, as in Check, there is no state of a session; a tool that reads
+// it fails there.
+//
+// The error says why a tool cannot be registered: it is guarded, it is long-running, it
+// runs an agent, or nothing in this process runs it.
+func (in *Instance) Replayable(t tool.Tool) (tool.Tool, error) { return in.gate.Replayable(t) }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -31,7 +32,7 @@ func Preconditions(ctx agent.Context) []safety.Precondition {
 // history. Nothing is ever repeated because of it: that needs a new request. The error is
 // [safety.ErrNotFound] or [safety.ErrConflict] where it is not for this session, or not in
 // doubt. Resolve authenticates nobody: who may call it is up to the program.
-func (in *Instance) Resolve(ctx context.Context, s Session, approvalID string, executed bool, who, note string) error {
+func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID string, executed bool, who, note string) error {
 	if in.guard == nil {
 		return ErrDisabled
 	}
@@ -52,7 +53,7 @@ func (in *Instance) Resolve(ctx context.Context, s Session, approvalID string, e
 // asked, each check with its verdict, who decided and whether anybody authenticated
 // them, the permit, its use, and how the effect ended, or who said so.
 // [safety.ErrNotFound] if the session has no such approval.
-func (in *Instance) History(ctx context.Context, s Session, approvalID string) ([]safety.Step, error) {
+func (in *Instance) History(ctx context.Context, s record.Session, approvalID string) ([]safety.Step, error) {
 	if in.journal == nil {
 		return nil, ErrDisabled
 	}

@@ -4,13 +4,9 @@
 package contextgraph
 
 import (
-	"context"
 	"errors"
 	"fmt"
-
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
@@ -19,193 +15,157 @@ import (
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
-// Stats is a snapshot of what an Instance did since it was opened. Nothing is lost
-// without being counted here, by reason.
+// Stats is a snapshot of the counters since the start of the Instance.
 type Stats struct {
 	// Recorder counts the rows that callbacks wrote.
 	Recorder cgplugin.Stats
 	// Gate counts tools that it cannot guard, and its panics.
 	Gate gate.Stats
 	// Journal counts the rows that were stored and lost.
-	Journal journal.Stats
+	Journal JournalStats
 	// Parts counts the large and binary parts that were stored outside of the rows.
-	Parts offload.Stats
-	// Warehouse says how far BigQuery is behind the journal.
-	Warehouse warehouse.Status
+	Parts PartStats
+	// BigQuery says how far the dataset is behind the journal.
+	BigQuery BigQueryStats
+	// account is what does not add up.
+	account error
 }
 
-// Stats returns the counters. It may be called at any time, also after Close.
+// JournalStats counts rows of the journal. At any time Accepted is the sum of Stored,
+// Duplicates, Queued and Lost, but for those of Lost that were refused.
+type JournalStats struct {
+	// Accepted counts the rows that the journal took, Stored those that are committed,
+	// Duplicates those with an event id that was stored already.
+	Accepted, Stored, Duplicates uint64
+	// Lost counts the rows that were not stored, by reason: docs/loss-table.md lists them.
+	Lost map[string]uint64
+	// Queued is how many rows wait to be committed, and QueuedBytes their memory.
+	Queued      int
+	QueuedBytes int64
+	// RemovedSessions and RemovedRows count what retention removed. HeldSessions is how many
+	// sessions it keeps because BigQuery has not acknowledged all their rows.
+	RemovedSessions, RemovedRows uint64
+	HeldSessions                 int
+	// Error is why the last commit failed, and what to do about it; nil if it succeeded.
+	Error error
+}
+
+// PartStats counts large and binary parts.
+type PartStats struct {
+	// Accepted counts the parts that were taken, Stored those that are in the store, StoredBytes
+	// their bytes.
+	Accepted, Stored, StoredBytes uint64
+	// Lost counts the parts that were not stored or not taken, by reason.
+	Lost map[string]uint64
+	// Queued is how many parts wait.
+	Queued int
+}
+
+// BigQueryStats says how far the dataset is behind the journal.
+type BigQueryStats struct {
+	// Enabled is false without a warehouse.
+	Enabled bool
+	// Active is true while this process streams, Standby while another one does. Of
+	// several processes with one journal one does; the others wait to take over.
+	Active, Standby bool
+	// LagRows is the number of rows that were not acknowledged yet, LagSeconds the age
+	// of the oldest of them.
+	LagRows    int64
+	LagSeconds float64
+	// Acknowledged counts rows, and Bytes their encoded size, that this process had
+	// acknowledged; Retries the requests it sent again, Reopened the streams it opened
+	// again.
+	Acknowledged, Bytes, Retries, Reopened uint64
+	// DeadLetters is the number of rows in the journal's table of dead letters.
+	DeadLetters int64
+	// PartsLost counts rows that were sent without their content_parts, because these
+	// are not as the schema says. The rows in the journal are whole.
+	PartsLost uint64
+	// LastError is what goes wrong now, and what to do about it; nil when rows are
+	// taken. FailingSince is when that began; zero when nothing fails.
+	LastError    error
+	FailingSince time.Time
+	// Stopped is true when streaming has stopped until somebody does what LastError
+	// says.
+	Stopped bool
+	// GraphSyncs counts the graphs of sessions that were brought to the dataset,
+	// GraphErrors the attempts that failed, and GraphGivenUp the sessions that are not
+	// tried any more and need "contextgraph sync". GraphPending is the number of those
+	// that wait. GraphError is the last failure, nil when the last attempt succeeded.
+	GraphSyncs, GraphErrors, GraphGivenUp uint64
+	GraphPending                          int
+	GraphError                            error
+	// Ready is true once tables, views and the graph are as this version makes them, or
+	// when the configuration leaves them to people. InitError is why they could not be
+	// created or upgraded.
+	Ready     bool
+	InitError error
+}
+
+// Stats returns the counters. It may be called at any time.
 func (in *Instance) Stats() Stats {
-	s := Stats{Recorder: in.rec.Stats(), Gate: in.gate.Stats()}
-	if in.journal != nil {
-		s.Journal = in.journal.Stats()
+	c := in.counters()
+	j, p := c.journal, c.parts
+	s := Stats{
+		Recorder: c.recorder, Gate: c.gate,
+		Journal: JournalStats{
+			Accepted: j.Accepted, Stored: j.Stored, Duplicates: j.Duplicates, Lost: make(map[string]uint64, len(j.Lost)),
+			Queued: j.QueuedRows, QueuedBytes: j.QueuedBytes,
+			RemovedSessions: j.RemovedSessions, RemovedRows: j.RemovedRows, HeldSessions: j.HeldSessions, Error: j.LastError,
+		},
+		Parts: PartStats{
+			Accepted: p.Accepted, Stored: p.Stored, StoredBytes: p.StoredBytes, Queued: p.Queued, Lost: make(map[string]uint64, len(p.Lost)+len(p.Refused)),
+		},
+		BigQuery: BigQueryStats(c.warehouse),
+		account:  c.check(),
 	}
-	if in.parts != nil {
-		s.Parts = in.parts.Stats()
+	for reason, n := range j.Lost {
+		s.Journal.Lost[string(reason)] = n
 	}
-	if in.warehouse != nil {
-		s.Warehouse = in.warehouse.Status()
+	for _, lost := range []map[offload.Reason]uint64{p.Lost, p.Refused} {
+		for reason, n := range lost {
+			s.Parts.Lost[string(reason)] += n
+		}
 	}
 	return s
 }
 
-// Check returns an error unless everything is accounted for: each row that a
-// callback wrote was stored, waits, or is counted as lost, and so was each part. It
-// is meant for the end of tests of programs that record.
-func (s Stats) Check() error {
-	var err error
-	if s.Recorder.Rows != s.Journal.Accepted || s.Recorder.Refused != s.Journal.Refused() {
-		err = fmt.Errorf("contextgraph: the recorder handed on %d rows and had %d refused, the journal took %d and refused %d",
-			s.Recorder.Rows, s.Recorder.Refused, s.Journal.Accepted, s.Journal.Refused())
+// Check returns an error unless every row and every part is accounted for: stored, waiting, or
+// lost for a reason that is counted. There is none unless contextgraph has a bug; tests of
+// programs that record call it at their end.
+func (s Stats) Check() error { return s.account }
+
+// counters are those of the packages that do the work.
+type counters struct {
+	recorder  cgplugin.Stats
+	gate      gate.Stats
+	journal   journal.Stats
+	parts     offload.Stats
+	warehouse warehouse.Status
+}
+
+func (in *Instance) counters() counters {
+	c := counters{recorder: in.rec.Stats(), gate: in.gate.Stats()}
+	if in.journal != nil {
+		c.journal = in.journal.Stats()
 	}
-	if n := s.Journal.Unaccounted(); n != 0 {
+	if in.parts != nil {
+		c.parts = in.parts.Stats()
+	}
+	if in.warehouse != nil {
+		c.warehouse = in.warehouse.Status()
+	}
+	return c
+}
+
+func (c counters) check() error {
+	var err error
+	if c.recorder.Rows != c.journal.Accepted || c.recorder.Refused != c.journal.Refused() {
+		err = fmt.Errorf("contextgraph: the recorder handed on %d rows and had %d refused, the journal took %d and refused %d",
+			c.recorder.Rows, c.recorder.Refused, c.journal.Accepted, c.journal.Refused())
+	}
+	if n := c.journal.Unaccounted(); n != 0 {
 		err = errors.Join(err, fmt.Errorf("contextgraph: %d rows of the journal are not accounted for", n))
 	}
-	return errors.Join(err, s.Parts.Check())
-}
-
-// The scope and the attributes of the metrics.
-const (
-	meterName  = "github.com/adk-contextgraph/contextgraph"
-	reasonKey  = attribute.Key("reason")
-	outcomeKey = attribute.Key("outcome")
-)
-
-// instruments are the metrics of an Instance. All are read from its Stats when the
-// host's reader collects, so that recording costs nothing for them.
-type instruments struct {
-	rows, skipped, truncated, redacted, repaired, failures metric.Int64ObservableCounter
-	unguarded                                              metric.Int64ObservableCounter
-	stored, lost, removed                                  metric.Int64ObservableCounter
-	queuedRows, queuedBytes, failing, heldSessions         metric.Int64ObservableGauge
-	partsStored, partsLost                                 metric.Int64ObservableCounter
-	replicated, replicatedBytes, retries, partsUnread      metric.Int64ObservableCounter
-	lagRows, deadLetters, streamFailing, graphsPending     metric.Int64ObservableGauge
-	graphsGivenUp                                          metric.Int64ObservableCounter
-	lag                                                    metric.Float64ObservableGauge
-	graphs                                                 metric.Int64ObservableCounter
-}
-
-// measure registers the metrics with the host's provider.
-func (in *Instance) measure() error {
-	provider := in.cfg.MeterProvider
-	if provider == nil {
-		provider = otel.GetMeterProvider()
-	}
-	meter := provider.Meter(meterName)
-	var m instruments
-	var all []metric.Observable
-	counter := func(dst *metric.Int64ObservableCounter, name, unit, description string) (err error) {
-		*dst, err = meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
-		all = append(all, *dst)
-		return err
-	}
-	gauge := func(dst *metric.Int64ObservableGauge, name, unit, description string) (err error) {
-		*dst, err = meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
-		all = append(all, *dst)
-		return err
-	}
-	for _, err := range []error{
-		counter(&m.rows, "contextgraph.recorder.rows", "{row}", "Rows that the journal took."),
-		counter(&m.skipped, "contextgraph.recorder.rows_skipped", "{row}", "Rows that the configuration leaves out."),
-		counter(&m.truncated, "contextgraph.recorder.rows_truncated", "{row}", "Rows that lost content to a limit."),
-		counter(&m.redacted, "contextgraph.recorder.redactions", "{value}", "Values replaced because they are secret."),
-		counter(&m.repaired, "contextgraph.recorder.repairs", "{value}", "Values replaced because JSON cannot hold them."),
-		counter(&m.failures, "contextgraph.recorder.failures", "{failure}", "Failures while recording, by reason."),
-		counter(&m.unguarded, "contextgraph.recorder.unguarded_tools", "{tool}", "Tools that the gate is meant to guard and cannot."),
-		counter(&m.stored, "contextgraph.journal.rows_stored", "{row}", "Rows committed."),
-		counter(&m.lost, "contextgraph.journal.rows_lost", "{row}", "Rows lost, by reason."),
-		counter(&m.removed, "contextgraph.journal.rows_removed", "{row}", "Rows removed by retention."),
-		gauge(&m.queuedRows, "contextgraph.journal.queue_rows", "{row}", "Rows that wait to be committed."),
-		gauge(&m.queuedBytes, "contextgraph.journal.queue_bytes", "By", "Memory of the rows that wait to be committed."),
-		gauge(&m.heldSessions, "contextgraph.journal.held_sessions", "{session}", "Sessions that retention keeps because they are not replicated."),
-		gauge(&m.failing, "contextgraph.journal.failing", "1", "1 while commits fail, else 0."),
-		counter(&m.partsStored, "contextgraph.parts.stored", "{part}", "Large and binary parts stored outside of the rows."),
-		counter(&m.partsLost, "contextgraph.parts.lost", "{part}", "Parts that were not stored, by reason."),
-		counter(&m.replicated, "contextgraph.warehouse.rows", "{row}", "Rows that BigQuery acknowledged."),
-		counter(&m.replicatedBytes, "contextgraph.warehouse.bytes", "By", "Encoded size of the rows that BigQuery acknowledged."),
-		counter(&m.retries, "contextgraph.warehouse.retries", "{request}", "Requests that were sent to BigQuery again."),
-		counter(&m.partsUnread, "contextgraph.warehouse.parts_lost", "{row}", "Rows sent without their content_parts, which are not as the schema says."),
-		counter(&m.graphs, "contextgraph.warehouse.graph_syncs", "{session}", "Attempts to bring the graph of a session to BigQuery, by outcome."),
-		counter(&m.graphsGivenUp, "contextgraph.warehouse.graphs_given_up", "{session}", "Sessions whose graph was not brought to BigQuery and is not tried again."),
-		gauge(&m.lagRows, "contextgraph.warehouse.lag_rows", "{row}", "Rows of the journal that BigQuery has not acknowledged."),
-		gauge(&m.deadLetters, "contextgraph.warehouse.dead_letters", "{row}", "Rows that BigQuery refused and that wait for a decision."),
-		gauge(&m.streamFailing, "contextgraph.warehouse.failing", "1", "1 while streaming to BigQuery fails, else 0."),
-		gauge(&m.graphsPending, "contextgraph.warehouse.graphs_pending", "{session}", "Sessions whose graph waits to be brought to BigQuery."),
-		func() (err error) {
-			m.lag, err = meter.Float64ObservableGauge("contextgraph.warehouse.lag", metric.WithUnit("s"),
-				metric.WithDescription("Age of the oldest row that BigQuery has not acknowledged."))
-			all = append(all, m.lag)
-			return err
-		}(),
-	} {
-		if err != nil {
-			return fmt.Errorf("contextgraph: metrics: %w", err)
-		}
-	}
-	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		m.observe(o, in.Stats())
-		return nil
-	}, all...)
-	if err != nil {
-		return fmt.Errorf("contextgraph: metrics: %w", err)
-	}
-	in.registration = registration
-	return nil
-}
-
-func (m *instruments) observe(o metric.Observer, s Stats) {
-	reason := func(r string) metric.ObserveOption { return metric.WithAttributes(reasonKey.String(r)) }
-	o.ObserveInt64(m.rows, int64(s.Recorder.Rows))
-	o.ObserveInt64(m.skipped, int64(s.Recorder.Skipped))
-	o.ObserveInt64(m.truncated, int64(s.Recorder.Truncated))
-	o.ObserveInt64(m.redacted, int64(s.Recorder.Redacted))
-	o.ObserveInt64(m.repaired, int64(s.Recorder.Repaired))
-	o.ObserveInt64(m.failures, int64(s.Recorder.Panics+s.Gate.Panics), reason("panic"))
-	o.ObserveInt64(m.failures, int64(s.Recorder.FormatterFailed), reason("formatter"))
-	o.ObserveInt64(m.failures, int64(s.Recorder.ClassifierFailed), reason("classifier"))
-	o.ObserveInt64(m.unguarded, int64(s.Gate.Unguarded))
-	o.ObserveInt64(m.stored, int64(s.Journal.Stored))
-	for r, n := range s.Journal.Lost {
-		o.ObserveInt64(m.lost, int64(n), reason(string(r)))
-	}
-	o.ObserveInt64(m.removed, int64(s.Journal.RemovedRows))
-	o.ObserveInt64(m.queuedRows, int64(s.Journal.QueuedRows))
-	o.ObserveInt64(m.queuedBytes, s.Journal.QueuedBytes)
-	o.ObserveInt64(m.heldSessions, int64(s.Journal.HeldSessions))
-	failing := int64(0)
-	if s.Journal.LastError != nil {
-		failing = 1
-	}
-	o.ObserveInt64(m.failing, failing)
-	if s.Warehouse.Enabled {
-		m.observeWarehouse(o, s.Warehouse)
-	}
-	o.ObserveInt64(m.partsStored, int64(s.Parts.Stored))
-	for r, n := range s.Parts.Lost {
-		o.ObserveInt64(m.partsLost, int64(n), reason(string(r)))
-	}
-	for r, n := range s.Parts.Refused {
-		o.ObserveInt64(m.partsLost, int64(n), reason(string(r)))
-	}
-}
-
-func (m *instruments) observeWarehouse(o metric.Observer, s warehouse.Status) {
-	outcome := func(v string) metric.ObserveOption { return metric.WithAttributes(outcomeKey.String(v)) }
-	o.ObserveInt64(m.replicated, int64(s.Acknowledged))
-	o.ObserveInt64(m.replicatedBytes, int64(s.Bytes))
-	o.ObserveInt64(m.retries, int64(s.Retries))
-	o.ObserveInt64(m.partsUnread, int64(s.PartsLost))
-	o.ObserveInt64(m.graphs, int64(s.GraphSyncs), outcome("ok"))
-	o.ObserveInt64(m.graphs, int64(s.GraphErrors), outcome("error"))
-	o.ObserveInt64(m.graphsGivenUp, int64(s.GraphGivenUp))
-	o.ObserveInt64(m.lagRows, s.LagRows)
-	o.ObserveFloat64(m.lag, s.LagSeconds)
-	o.ObserveInt64(m.deadLetters, s.DeadLetters)
-	o.ObserveInt64(m.graphsPending, int64(s.GraphPending))
-	failing := int64(0)
-	if s.LastError != nil {
-		failing = 1
-	}
-	o.ObserveInt64(m.streamFailing, failing)
+	return errors.Join(err, c.parts.Check())
 }

@@ -22,7 +22,7 @@ import (
 // errNoClient is returned by Open for a configuration that names a dataset in a program
 // that has no client for it.
 var errNoClient = errors.New("contextgraph: the configuration names a BigQuery dataset, and the program has no client for it: " +
-	"import github.com/adk-contextgraph/contextgraph/internal/bigquery and give contextgraph.WithWarehouse(bigquery.Open), " +
+	"import github.com/adk-contextgraph/contextgraph/bqstream and give bqstream.Option(), " +
 	"or remove the section bigquery")
 
 // connect opens the connection to the dataset of the configuration, if it names one.
@@ -30,11 +30,11 @@ func (in *Instance) connect(ctx context.Context) error {
 	if !in.cfg.BigQuery.Enabled() {
 		return nil
 	}
-	if in.cfg.OpenWarehouse == nil {
+	if in.code.open == nil {
 		return errNoClient
 	}
-	c, err := in.cfg.OpenWarehouse(ctx, in.cfg.BigQuery.WithDefaults(), warehouse.Host{
-		Journal: in.journal, Graphs: in.sync, Logger: in.log, Now: in.cfg.Now,
+	c, err := in.code.open(ctx, in.cfg.BigQuery, warehouse.Host{
+		Journal: in.journal, Graphs: in.sync, Logger: in.log, Now: in.code.Now,
 	})
 	if err != nil {
 		return fmt.Errorf("contextgraph: connect to BigQuery: %w", err)
@@ -44,11 +44,11 @@ func (in *Instance) connect(ctx context.Context) error {
 }
 
 // destinations returns the outboxes that retention has to know of from the beginning on.
-func (c Config) destinations() ([]string, error) {
-	if !c.BigQuery.Enabled() || c.OpenWarehouse == nil {
+func (in *Instance) destinations() ([]string, error) {
+	if !in.cfg.BigQuery.Enabled() || in.code.open == nil {
 		return nil, nil
 	}
-	names, err := c.BigQuery.WithDefaults().Names()
+	names, err := warehouse.NamesOf(in.cfg.BigQuery)
 	if err != nil {
 		return nil, fmt.Errorf("contextgraph: %w", err)
 	}
@@ -73,7 +73,7 @@ func (s streamed) Append(e record.Event) bool {
 
 // sink returns where the recorder writes rows.
 func (in *Instance) sink() cgplugin.Sink {
-	if in.warehouse == nil || in.cfg.BigQuery.Graph.NoSync {
+	if in.warehouse == nil || !*in.cfg.BigQuery.Graph.Sync {
 		return in.journal
 	}
 	return streamed{in.journal, in.warehouse}
@@ -84,8 +84,8 @@ func (in *Instance) runEnded() func(context.Context) {
 	if in.warehouse == nil || !in.cfg.BigQuery.Stream.FlushOnRunEnd {
 		return nil
 	}
-	wait := in.cfg.BigQuery.WithDefaults().Stream.FlushTimeout
-	log := slog.New(ratelog.NewHandler(in.log.Handler(), 0, in.cfg.Now)) // runs end often
+	wait := in.cfg.BigQuery.Stream.FlushTimeout
+	log := slog.New(ratelog.NewHandler(in.log.Handler(), 0, in.code.Now)) // runs end often
 	return func(ctx context.Context) {
 		// A client that hung up is no reason to lose what it did.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
@@ -139,7 +139,7 @@ func (in *Instance) drain(ctx context.Context) error {
 	if in.warehouse == nil {
 		return nil
 	}
-	wait := in.cfg.BigQuery.WithDefaults().Stream.FlushTimeout
+	wait := in.cfg.BigQuery.Stream.FlushTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = time.Until(deadline) * 3 / 4
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/textproto"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,19 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
+
+// Check reports everything that is wrong with h, joined as one [*Error] each.
+func (h *HTTP) Check() error { return alone("HTTP", h, h.check) }
+
+// Check reports everything that is wrong with s, joined as one [*Error] each.
+func (s *SQL) Check() error { return alone("SQL", s, s.check) }
+
+// alone reports what is wrong with a part that stands outside of any Config.
+func alone(code string, part any, check func(Key)) error {
+	p := newProblems("")
+	check(Key{problems: p, value: reflect.ValueOf(part).Elem(), code: code})
+	return p.err()
+}
 
 // check reports what is wrong with a service that is asked.
 func (h *HTTP) check(k Key) {

@@ -212,3 +212,6 @@ func (s SQL) WithDefaults() SQL {
 
 // Enabled reports whether the configuration names a dataset.
 func (b BigQuery) Enabled() bool { return b.Project != "" || b.Dataset != "" }
+
+// WithDefaults returns b with every default written out.
+func (b BigQuery) WithDefaults() BigQuery { return Config{BigQuery: b}.WithDefaults().BigQuery }

@@ -46,21 +46,36 @@ type Retention struct {
 	MaxSize Size `yaml:"max_size" example:"1GiB"`
 }
 
-// Durability says which events survive what.
+// Durability says which events survive what. At every level an event that was committed is
+// lost to no fault of the process alone, and the steps of an approval survive a power loss
+// together with all events committed before them.
 type Durability string
 
-// The levels of durability.
 const (
-	DurabilityMemory  Durability = "memory"
+	// DurabilityMemory commits rarely: events wait in memory for up to CommitInterval, and a
+	// process that is killed loses what waits. Committed events survive as with
+	// DurabilityJournal.
+	DurabilityMemory Durability = "memory"
+	// DurabilityJournal, the default, commits in groups every CommitInterval. Committed events
+	// survive the death of the process, kill -9 included. A power loss or a crash of the
+	// kernel may take those that were committed since the last step of an approval or
+	// checkpoint: the newest ones, without a hole, and never the file.
 	DurabilityJournal Durability = "journal"
-	DurabilitySync    Durability = "sync"
+	// DurabilitySync is as DurabilityJournal, and the disk has confirmed each group
+	// when it is committed: committed events survive a power loss.
+	DurabilitySync Durability = "sync"
 )
 
-// OnFull says what becomes of an event for which the queue has no room.
+// OnFull says what becomes of an event for which the queue has no room. An event that belongs
+// to the record of an approval is never dropped for another: such events may fill up to twice
+// the queue, and only then are refused.
 type OnFull string
 
-// What a full queue does.
 const (
+	// DropOldest, the default, drops the oldest events that wait. An event for which that
+	// would not make room is itself dropped.
 	DropOldest OnFull = "drop_oldest"
-	Block      OnFull = "block"
+	// Block makes the agent wait for room, for up to 100ms. Then the new event is dropped. An
+	// event of an approval does not wait.
+	Block OnFull = "block"
 )

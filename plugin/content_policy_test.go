@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -104,8 +105,8 @@ func TestStateFollowsThePolicy(t *testing.T) {
 		options recorder.Options
 		want    []any
 	}{
-		{"none", recorder.Options{Content: map[string]recorder.ContentPolicy{record.StateDelta: recorder.ContentNone}}, nil},
-		{"digest", recorder.Options{Content: map[string]recorder.ContentPolicy{record.StateDelta: recorder.ContentDigest}}, nil},
+		{"none", recorder.Options{Content: map[string]config.ContentPolicy{record.StateDelta: config.ContentNone}}, nil},
+		{"digest", recorder.Options{Content: map[string]config.ContentPolicy{record.StateDelta: config.ContentDigest}}, nil},
 		{"denied", recorder.Options{Deny: []string{record.StateDelta}}, []any{
 			m{record.UserMessageReceived + " state_delta": m{"k": "v"}},
 		}},

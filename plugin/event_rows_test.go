@@ -14,6 +14,7 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -74,8 +75,8 @@ func TestPolicyOfEventRows(t *testing.T) {
 			CustomMetadata: m{"a2a:request": m{"secretplan": 1}, "a2a:response": m{"secretplan": 2}, "a2a:task_id": "t1"},
 		},
 	}
-	none := recorder.ContentNone
-	sink, r := recorded(t, recorder.Options{Content: map[string]recorder.ContentPolicy{
+	none := config.ContentNone
+	sink, r := recorded(t, recorder.Options{Content: map[string]config.ContentPolicy{
 		record.StateDelta: none, record.AgentResponse: none, record.A2AInteraction: none,
 	}}, emits(t, "root", ev))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))

@@ -12,21 +12,10 @@ import (
 
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
-)
-
-// ContentPolicy says how much of the payload of an event type is written.
-type ContentPolicy string
-
-const (
-	// ContentFull writes the payload. It is the default, also as the empty string.
-	ContentFull ContentPolicy = "full"
-	// ContentDigest writes the SHA-256 and the size of the payload in its place.
-	ContentDigest ContentPolicy = "digest"
-	// ContentNone writes no payload.
-	ContentNone ContentPolicy = "none"
 )
 
 // Options select the parts of a run that are written, and their form. The zero value
@@ -43,7 +32,7 @@ type Options struct {
 	// content_parts, and of what stands in their place under attributes; the policy of
 	// STATE_DELTA also holds for the state of the session. Error messages, entities that
 	// a tool declares and what Metadata lists stay.
-	Content map[string]ContentPolicy
+	Content map[string]config.ContentPolicy
 	// Format changes the content of a row. It gets the event type and the JSON of the
 	// content, and returns the JSON that is written instead, within the same limits and
 	// redaction. It must not keep what it gets. Where it fails or panics the content is
@@ -111,7 +100,7 @@ func Required(eventType string) bool {
 // policy is what the options say about one event type.
 type policy struct {
 	skip    bool
-	content ContentPolicy
+	content config.ContentPolicy
 }
 
 // policies resolves the options by event type. Types without an entry are written
@@ -130,9 +119,9 @@ func (o *Options) policies() (m map[string]policy, gaps []string, err error) {
 			content: o.Content[t],
 		}
 		switch p.content {
-		case "", ContentFull:
+		case "", config.ContentFull:
 			p.content = ""
-		case ContentDigest, ContentNone:
+		case config.ContentDigest, config.ContentNone:
 		default:
 			return nil, nil, fmt.Errorf("contextgraph: content of %s: %q is not a policy; use full, digest or none", t, p.content)
 		}

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
@@ -80,10 +81,10 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		want string
 	}{
 		{"unknown type", recorder.Options{Deny: []string{"LLM_REQEST"}}, `"LLM_REQEST" is not an event type`},
-		{"unknown policy", recorder.Options{Content: map[string]recorder.ContentPolicy{record.LLMRequest: "some"}}, `"some" is not a policy; use full, digest or none`},
+		{"unknown policy", recorder.Options{Content: map[string]config.ContentPolicy{record.LLMRequest: "some"}}, `"some" is not a policy; use full, digest or none`},
 		{"what completeness is judged by", recorder.Options{Deny: []string{record.InvocationCompleted}}, "INVOCATION_COMPLETED cannot be left out"},
 		{"what approvals are judged by", recorder.Options{
-			Content: map[string]recorder.ContentPolicy{record.WorldChangeCheck: recorder.ContentNone}, IsApproval: schema.IsApproval,
+			Content: map[string]config.ContentPolicy{record.WorldChangeCheck: config.ContentNone}, IsApproval: schema.IsApproval,
 		}, "WORLD_CHANGE_CHECK cannot be left out or reduced"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,9 +103,9 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 		o    recorder.Options
 		want []string
 	}{
-		{"nothing", recorder.Options{Deny: []string{record.StateDelta}, Content: map[string]recorder.ContentPolicy{record.LLMRequest: recorder.ContentNone}}, nil},
+		{"nothing", recorder.Options{Deny: []string{record.StateDelta}, Content: map[string]config.ContentPolicy{record.LLMRequest: config.ContentNone}}, nil},
 		{"rows", recorder.Options{Deny: []string{record.ToolCompleted}}, []string{"the configuration leaves TOOL_COMPLETED out of the record: record it"}},
-		{"content", recorder.Options{Content: map[string]recorder.ContentPolicy{record.ToolStarting: recorder.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
+		{"content", recorder.Options{Content: map[string]config.ContentPolicy{record.ToolStarting: config.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var known underway.Register
@@ -121,9 +122,9 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 
 func TestContentPolicy(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Content: map[string]recorder.ContentPolicy{
-		record.UserMessageReceived: recorder.ContentDigest,
-		record.LLMResponse:         recorder.ContentNone,
+	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Content: map[string]config.ContentPolicy{
+		record.UserMessageReceived: config.ContentDigest,
+		record.LLMResponse:         config.ContentNone,
 	}}}, llmagent.Config{Model: adktest.Says("a private answer")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("a private question"))
 	msg := sink.of(record.UserMessageReceived)[0]

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -30,10 +31,10 @@ func (rec *Recorder) Rehearse(s record.Session, by string, t tool.Tool, args, re
 		Timestamp: rec.now().UnixMicro(),
 	}
 	cut := false
-	if p.content != ContentNone {
+	if p.content != config.ContentNone {
 		toolContent(w.Doc(contentShare), t.Name(), adkreflect.Origin(t, args), "result", result)
 		cut = w.Truncated()
-		if rec.options.Format != nil || p.content == ContentDigest {
+		if rec.options.Format != nil || p.content == config.ContentDigest {
 			cut = rec.rewrite(w, row.EventType, p.content) || cut
 		}
 		row.Content = bytes.Clone(w.Bytes())

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
@@ -22,7 +23,7 @@ const markFormatterFailed = "[FORMATTER_FAILED]"
 // rewrite puts what the formatter and the content policy make of the content in the
 // place of what w holds, which is the content alone. It returns whether the content
 // was cut before.
-func (enc *encoder) rewrite(w *jsonenc.Writer, eventType string, p ContentPolicy) (truncated bool) {
+func (enc *encoder) rewrite(w *jsonenc.Writer, eventType string, p config.ContentPolicy) (truncated bool) {
 	content := bytes.Clone(w.Bytes())
 	reset := func() jsonenc.Doc {
 		truncated = truncated || w.Truncated()
@@ -35,7 +36,7 @@ func (enc *encoder) rewrite(w *jsonenc.Writer, eventType string, p ContentPolicy
 		reset().Value(v)
 		content = bytes.Clone(w.Bytes())
 	}
-	if p == ContentDigest {
+	if p == config.ContentDigest {
 		sum := sha256.Sum256(content)
 		d := reset()
 		d.Open('{')

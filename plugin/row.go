@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -94,10 +95,10 @@ func (rw *rows) emit(ctx context.Context, r *Run, x row, b body) written {
 	}
 	var content, parts, attrs, latency bounds
 	truncated := false
-	if b.content != nil && p.content != ContentNone {
+	if b.content != nil && p.content != config.ContentNone {
 		d := w.Doc(contentShare)
 		b.content(d)
-		if rw.options.Format != nil || p.content == ContentDigest {
+		if rw.options.Format != nil || p.content == config.ContentDigest {
 			truncated = rw.rewrite(w, x.typ, p.content)
 		}
 		content.from, content.to = 0, w.Len()

@@ -12,21 +12,20 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // letterJSON is a dead letter as programs read it.
 type letterJSON struct {
-	Seq       int64                `json:"seq"`
-	EventID   string               `json:"event_id"`
-	At        time.Time            `json:"at"`
-	Session   contextgraph.Session `json:"session"`
-	EventType string               `json:"event_type"`
-	Bytes     int                  `json:"bytes"`
-	Code      string               `json:"code"`
-	Reason    string               `json:"reason"`
+	Seq       int64          `json:"seq"`
+	EventID   string         `json:"event_id"`
+	At        time.Time      `json:"at"`
+	Session   record.Session `json:"session"`
+	EventType string         `json:"event_type"`
+	Bytes     int            `json:"bytes"`
+	Code      string         `json:"code"`
+	Reason    string         `json:"reason"`
 }
 
 func newLetterJSON(l journal.DeadLetter) letterJSON {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // level is how bad a finding is.
@@ -117,7 +118,7 @@ func (a *app) examineConfig(found *findings) (contextgraph.Config, bool) {
 	if cfg.Disabled {
 		found.add(area, levelWarning, "remove enabled: false", "recording is off, and guarded tools are denied")
 	}
-	if cfg.Guard.Mode == contextgraph.ModeObserve {
+	if cfg.Guard.Mode == config.ModeObserve {
 		found.add(area, levelWarning, "set guard.mode to enforce", "guard.mode is observe: verdicts are recorded and block nothing but tools wrapped by Protect")
 	}
 	for _, w := range cfg.Warnings() {

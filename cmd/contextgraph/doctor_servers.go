@@ -16,8 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 const (
@@ -43,7 +42,7 @@ type server struct {
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 // examineServers connects to the servers of all checkers over HTTP, each once.
-func examineServers(ctx context.Context, checkers []contextgraph.CheckerConfig) []*server {
+func examineServers(ctx context.Context, checkers []config.Checker) []*server {
 	var servers []*server
 	byName := make(map[string]*server)
 	for _, c := range checkers {
@@ -132,7 +131,7 @@ func (s *server) report(now time.Time, found *findings) {
 }
 
 // elsewhere names the checkers that only the process of the agent can ask.
-func elsewhere(checkers []contextgraph.CheckerConfig, found *findings) {
+func elsewhere(checkers []config.Checker, found *findings) {
 	for _, c := range checkers {
 		how := ""
 		switch {
@@ -174,7 +173,7 @@ func (a *app) examineClock(last time.Time, servers []*server, found *findings) {
 }
 
 // examineDataset looks at the dataset where one is configured.
-func (a *app) examineDataset(ctx context.Context, cfg warehouse.Config, found *findings) {
+func (a *app) examineDataset(ctx context.Context, cfg config.BigQuery, found *findings) {
 	const area = "bigquery"
 	if !cfg.Enabled() {
 		return

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // has reports whether there is a finding of the level whose text has all words.
@@ -36,10 +36,10 @@ func (f findings) has(area string, l level, words ...string) bool {
 	return false
 }
 
-func checkersOf(urls ...string) []contextgraph.CheckerConfig {
-	var out []contextgraph.CheckerConfig
+func checkersOf(urls ...string) []config.Checker {
+	var out []config.Checker
 	for _, u := range urls {
-		out = append(out, contextgraph.CheckerConfig{Type: "Product", HTTP: &contextgraph.HTTPCheckerConfig{URL: u}})
+		out = append(out, config.Checker{Type: "Product", HTTP: &config.HTTP{URL: u}})
 	}
 	return out
 }
@@ -64,7 +64,7 @@ func TestExamineServers(t *testing.T) {
 	defer secure.Close()
 
 	checkers := checkersOf(server.URL+"/a/{value}", server.URL+"/b/{attributes.x}", "http://127.0.0.1:1/{value}", secure.URL+"/{value}")
-	checkers[0].HTTP.Headers = map[string]contextgraph.Secret{"Authorization": "Bearer secret"}
+	checkers[0].HTTP.Headers = map[string]config.Secret{"Authorization": "Bearer secret"}
 	a := &app{now: time.Now}
 	look := func() findings {
 		var found findings
@@ -147,7 +147,7 @@ func TestExamineDestination(t *testing.T) {
 
 // What the dataset lacks is a warning, and what is not allowed an error that names the role.
 func TestExamineDataset(t *testing.T) {
-	cfg := warehouse.Config{Project: "my-project", Dataset: "agents"}
+	cfg := config.BigQuery{Project: "my-project", Dataset: "agents"}
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusForbidden)
@@ -166,7 +166,7 @@ func TestExamineDataset(t *testing.T) {
 		a := &app{now: time.Now}
 		var found findings
 		if test.server == nil {
-			if a.examineDataset(t.Context(), warehouse.Config{}, &found); len(found) > 0 {
+			if a.examineDataset(t.Context(), config.BigQuery{}, &found); len(found) > 0 {
 				t.Errorf("%s: %+v", name, found)
 			}
 			continue
@@ -190,7 +190,7 @@ func TestExamineJournal(t *testing.T) {
 	}
 	a := &app{now: time.Now}
 	var found findings
-	a.examineJournal(t.Context(), contextgraph.Config{Journal: contextgraph.JournalConfig{Path: "old.db"}}, &found)
+	a.examineJournal(t.Context(), contextgraph.Config{Journal: config.Journal{Path: "old.db"}}, &found)
 	if !found.has("journal", levelNote, "its version is 1") ||
 		runtime.GOOS != "windows" && !found.has("journal", levelWarning, "others can read it") {
 		t.Errorf("%+v", found)

@@ -15,13 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // extractFlags are the flags of extract.
 type extractFlags struct {
-	session contextgraph.Session
+	session record.Session
 	since   age
 	answers string
 	dryRun  bool
@@ -68,7 +70,7 @@ func (a *app) extract(ctx context.Context, cfg contextgraph.Config, f extractFla
 	if f.session.ID == "" && (f.session.App != "" || f.session.User != "") {
 		return usageError{errors.New("--app and --user say whose session it is: give --session too")}
 	}
-	if _, err := cfg.BigQuery.ExtractEndpoint(warehouse.DefaultLocation); err != nil {
+	if _, err := warehouse.ExtractEndpoint(cfg.BigQuery, config.Default().BigQuery.Location); err != nil {
 		return err
 	}
 	d, err := a.dataset(ctx, cfg.BigQuery)

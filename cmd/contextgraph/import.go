@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -89,7 +89,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowsOptions) (err e
 		return err
 	}
 	a.tell(read)
-	j, err := journal.Open(ctx, journal.Config{Path: journalPath(cfg), OnFull: journal.Block})
+	j, err := journal.Open(ctx, journal.Config{Path: journalPath(cfg), OnFull: config.Block})
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func sessionsOf(rows []record.Event) []importedSession {
 
 // graphOf makes the graph of a session, and says what is wrong with its record.
 func (a *app) graphOf(ctx context.Context, j *journal.Journal, graphs *graphsync.Syncer, s *importedSession) error {
-	if _, _, err := graphs.Sync(ctx, contextgraph.Session(s.Session)); err != nil {
+	if _, _, err := graphs.Sync(ctx, record.Session(s.Session)); err != nil {
 		return err
 	}
 	full, err := a.see(ctx, inspect.NewJournal(j), s.Session)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
@@ -39,7 +40,7 @@ dropped or retyped, and no row is touched. It can be run again at any time.`,
   contextgraph init --dry-run --offline  # all statements, without a connection`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			queries := []warehouse.Queries{"", warehouse.QueriesAuto, warehouse.QueriesGQL, warehouse.QueriesRecursive}
+			queries := []config.Queries{"", config.QueriesAuto, config.QueriesGQL, config.QueriesRecursive}
 			if !slices.Contains(queries, a.flags.Graph.Queries) {
 				return usageError{fmt.Errorf("--queries is auto, gql or recursive, not %q", a.flags.Graph.Queries)}
 			}
@@ -73,7 +74,7 @@ dropped or retyped, and no row is touched. It can be run again at any time.`,
 }
 
 // runInit brings the dataset up to date and prints a line for each object.
-func (a *app) runInit(ctx context.Context, cfg warehouse.Config, o bigquery.InitOptions) error {
+func (a *app) runInit(ctx context.Context, cfg config.BigQuery, o bigquery.InitOptions) error {
 	d, err := a.dataset(ctx, cfg)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (a *app) runInit(ctx context.Context, cfg warehouse.Config, o bigquery.Init
 
 // plan prints what init would do. Where the dataset cannot be looked at, it prints what
 // makes one from nothing, and says so.
-func (a *app) plan(ctx context.Context, cfg warehouse.Config, offline bool) error {
+func (a *app) plan(ctx context.Context, cfg config.BigQuery, offline bool) error {
 	if !offline {
 		statements, notes, err := a.look(ctx, cfg)
 		for _, n := range notes {
@@ -110,7 +111,7 @@ func (a *app) plan(ctx context.Context, cfg warehouse.Config, offline bool) erro
 		}
 		a.note("the dataset could not be looked at, so these are the statements for a new one: %v", err)
 	}
-	statements, err := cfg.Definitions()
+	statements, err := warehouse.Definitions(cfg)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (a *app) plan(ctx context.Context, cfg warehouse.Config, offline bool) erro
 
 // look returns what is to be done in the dataset; nil statements when it cannot be
 // looked at.
-func (a *app) look(ctx context.Context, cfg warehouse.Config) ([]warehouse.Definition, []string, error) {
+func (a *app) look(ctx context.Context, cfg config.BigQuery) ([]warehouse.Definition, []string, error) {
 	d, err := a.dataset(ctx, cfg)
 	if err != nil {
 		return nil, nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // journalPath returns where the journal of the configuration is.
@@ -50,8 +51,8 @@ type journalSource struct {
 // pageSize is how many sessions or dead letters are listed at a time.
 const pageSize = 1000
 
-func (j *journalSource) find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error) {
-	var found []contextgraph.Session
+func (j *journalSource) find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error) {
+	var found []record.Session
 	for offset := 0; ; offset += pageSize {
 		page, err := j.journal.Sessions(ctx, journal.SessionsQuery{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
 		if err != nil {
@@ -68,7 +69,7 @@ func (j *journalSource) find(ctx context.Context, s contextgraph.Session, after 
 	}
 }
 
-func (j *journalSource) graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error) {
+func (j *journalSource) graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error) {
 	at := time.Now()
 	g, _, err := j.graphs.Sync(ctx, s)
 	if err != nil {
@@ -78,4 +79,4 @@ func (j *journalSource) graph(ctx context.Context, s contextgraph.Session) (ware
 }
 
 // back does nothing: the journal is what the graph was made of.
-func (*journalSource) back(context.Context, contextgraph.Session) (int, error) { return 0, nil }
+func (*journalSource) back(context.Context, record.Session) (int, error) { return 0, nil }

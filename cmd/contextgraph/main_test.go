@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -94,7 +95,7 @@ func TestDryRunOffline(t *testing.T) {
 	if code != exitOK || stderr != "" {
 		t.Fatalf("%d: %s", code, stderr)
 	}
-	statements, err := warehouse.Config{Project: "my-project", Dataset: "agents", Location: "EU"}.Definitions()
+	statements, err := warehouse.Definitions(config.BigQuery{Project: "my-project", Dataset: "agents", Location: "EU"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -85,7 +86,7 @@ type app struct {
 	output      string
 	noColor     bool
 	// flags override what the file says, where they are not empty.
-	flags warehouse.Config
+	flags config.BigQuery
 }
 
 // run runs the command line and returns the code to end with. Errors go to stderr.
@@ -300,14 +301,14 @@ func (a *app) config() (contextgraph.Config, error) {
 		path := cmp.Or(a.configPath, defaultConfig)
 		return contextgraph.Config{}, usageError{errors.New("no dataset is named: use --project and --dataset, or the section bigquery of " + path)}
 	}
-	if _, err := b.Names(); err != nil {
+	if _, err := warehouse.NamesOf(b); err != nil {
 		return contextgraph.Config{}, usageError{err}
 	}
 	return cfg, nil
 }
 
 // dataset connects to the dataset of the configuration. The caller closes it.
-func (a *app) dataset(ctx context.Context, cfg warehouse.Config) (*bigquery.Dataset, error) {
+func (a *app) dataset(ctx context.Context, cfg config.BigQuery) (*bigquery.Dataset, error) {
 	return bigquery.NewDataset(ctx, cfg, bigquery.DatasetOptions{Client: a.client, Surface: "cli"})
 }
 

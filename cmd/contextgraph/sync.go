@@ -18,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Where sync takes the rows of a session from.
@@ -28,7 +29,7 @@ const (
 
 // syncFlags are the flags of sync.
 type syncFlags struct {
-	session contextgraph.Session
+	session record.Session
 	all     bool
 	from    string
 	since   age
@@ -113,7 +114,7 @@ one, for the sessions that it has.`,
 }
 
 // sessionFlags adds the flags that name a session; usage is what --session is.
-func sessionFlags(c *cobra.Command, s *contextgraph.Session, usage string) {
+func sessionFlags(c *cobra.Command, s *record.Session, usage string) {
 	flags := c.Flags()
 	flags.StringVar(&s.ID, "session", "", usage)
 	flags.StringVar(&s.App, "app", "", "application of the session (default the only one with such a session)")
@@ -124,11 +125,11 @@ func sessionFlags(c *cobra.Command, s *contextgraph.Session, usage string) {
 type source interface {
 	// find returns the sessions with rows after a time that match the fields of s that
 	// are not empty.
-	find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error)
+	find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error)
 	// graph returns the graph of a session.
-	graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error)
+	graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error)
 	// back gives a journal what only the dataset has of a session, and counts it.
-	back(ctx context.Context, s contextgraph.Session) (int, error)
+	back(ctx context.Context, s record.Session) (int, error)
 }
 
 func (a *app) sync(ctx context.Context, cfg contextgraph.Config, f syncFlags) (err error) {
@@ -185,7 +186,7 @@ func hint(f syncFlags) string {
 }
 
 // several says which sessions have one id.
-func several(id string, sessions []contextgraph.Session) error {
+func several(id string, sessions []record.Session) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
 	for _, s := range sessions {
@@ -195,7 +196,7 @@ func several(id string, sessions []contextgraph.Session) error {
 }
 
 // syncAll syncs one session after another and goes on after one that failed.
-func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, sessions []contextgraph.Session) error {
+func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, sessions []record.Session) error {
 	var failed int
 	var billed int64
 	for i, s := range sessions {
@@ -244,13 +245,13 @@ type datasetSource struct {
 	from, to  time.Time
 	// journal takes what models found in the sessions that it has; nil without one.
 	journal *journal.Journal
-	has     map[contextgraph.Session]bool
+	has     map[record.Session]bool
 }
 
 // giveTo makes back give a journal what it takes of the sessions that match s.
-func (d *datasetSource) giveTo(ctx context.Context, j *journalSource, s contextgraph.Session) error {
+func (d *datasetSource) giveTo(ctx context.Context, j *journalSource, s record.Session) error {
 	sessions, err := j.find(ctx, s, time.Time{})
-	d.journal, d.has = j.journal, make(map[contextgraph.Session]bool, len(sessions))
+	d.journal, d.has = j.journal, make(map[record.Session]bool, len(sessions))
 	for _, s := range sessions {
 		d.has[s] = true
 	}
@@ -261,7 +262,7 @@ func (d *datasetSource) giveTo(ctx context.Context, j *journalSource, s contextg
 // takes all of it or nothing.
 const maxModelEntities = 100_000
 
-func (d *datasetSource) back(ctx context.Context, s contextgraph.Session) (int, error) {
+func (d *datasetSource) back(ctx context.Context, s record.Session) (int, error) {
 	if !d.has[s] {
 		return 0, nil
 	}
@@ -272,16 +273,16 @@ func (d *datasetSource) back(ctx context.Context, s contextgraph.Session) (int, 
 	return len(es), d.journal.AddEntities(ctx, s, es)
 }
 
-func (d *datasetSource) find(ctx context.Context, s contextgraph.Session, after time.Time) ([]contextgraph.Session, error) {
+func (d *datasetSource) find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error) {
 	found, err := d.dataset.FindSessions(ctx, s, after, d.to)
-	sessions := make([]contextgraph.Session, len(found))
+	sessions := make([]record.Session, len(found))
 	for i := range found {
 		sessions[i] = found[i].Session
 	}
 	return sessions, err
 }
 
-func (d *datasetSource) graph(ctx context.Context, s contextgraph.Session) (warehouse.SessionGraph, error) {
+func (d *datasetSource) graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error) {
 	at := time.Now()
 	from := d.from
 	start, err := d.dataset.GraphStart(ctx, s)

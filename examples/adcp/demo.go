@@ -21,6 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/examples/adcp/internal/adserver"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Who the demo's sessions belong to.
@@ -135,7 +136,7 @@ func (d *demo) play(ctx context.Context, s scenario) (result, error) {
 
 // look collects what contextgraph recorded of a session.
 func (d *demo) look(ctx context.Context, s scenario, said string) (result, error) {
-	key := contextgraph.Session{App: appName, User: userID, ID: s.session}
+	key := record.Session{App: appName, User: userID, ID: s.session}
 	fail := func(err error) (result, error) {
 		return result{}, fmt.Errorf("session %s: %w", s.session, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -107,7 +107,7 @@ func TestBlockedIsNotRetried(t *testing.T) {
 			if !strings.Contains(r.said, "was not provisioned") || !strings.Contains(r.said, next) {
 				t.Errorf("the agents said %q", r.said)
 			}
-			key := contextgraph.Session{App: appName, User: userID, ID: s.session}
+			key := record.Session{App: appName, User: userID, ID: s.session}
 			approvals, err := d.instance.Approvals(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // pageName is the page's file in the demo's folder.
@@ -30,7 +30,7 @@ func writePage(ctx context.Context, path string) (page string, err error) {
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
 	src := inspect.NewJournal(j)
 	doc := viewer.Document{Source: src.Name(), Generated: time.Now(), Complete: true}
-	if doc.Queries, err = viewer.Queries(warehouse.Config{}); err != nil {
+	if doc.Queries, err = viewer.Queries(config.BigQuery{}); err != nil {
 		return "", err
 	}
 	list, err := src.Sessions(ctx, inspect.Query{})

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func main() {
@@ -68,7 +69,7 @@ func run(ctx context.Context, cfg contextgraph.Config, out io.Writer) (err error
 			fmt.Fprintln(out, event.Content.Parts[0].Text)
 		}
 	}
-	g, err := graph.Graph(ctx, contextgraph.Session{App: "cafe", User: "guest", ID: s.Session.ID()})
+	g, err := graph.Graph(ctx, record.Session{App: "cafe", User: "guest", ID: s.Session.ID()})
 	if err != nil {
 		return err
 	}

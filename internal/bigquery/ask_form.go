@@ -14,7 +14,7 @@ import (
 	bq "cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // Form is the language that a question was asked in.
@@ -53,21 +53,21 @@ func both[T any](d *Dataset, name string, bounds any, params []bq.QueryParameter
 // so or where the dataset may have the graph, and in recursive SQL otherwise, and where
 // GQL gave no rows: the edges of a graph can be missing while the tables have them.
 //
-// With [warehouse.QueriesAuto] a question that BigQuery cannot read as GQL is asked
+// With [config.QueriesAuto] a question that BigQuery cannot read as GQL is asked
 // again in recursive SQL, and so is every later one of the Dataset. One that needs too
 // much as GQL is asked again too, and later ones are not. All other errors are returned: a
 // graph that somebody may not read is not a graph that is not there.
 func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, error) {
 	mode := d.cfg.Graph.Queries
-	if mode == warehouse.QueriesRecursive || mode == warehouse.QueriesAuto && d.graph.missing.Load() {
+	if mode == config.QueriesRecursive || mode == config.QueriesAuto && d.graph.missing.Load() {
 		rows, err := q.recursive(ctx)
 		return rows, FormRecursive, err
 	}
 	rows, err := q.gql(ctx)
 	switch {
-	case tooCostly(err) && mode == warehouse.QueriesGQL:
+	case tooCostly(err) && mode == config.QueriesGQL:
 		return nil, FormGQL, fmt.Errorf("%w (graph.queries is gql: ask about a shorter time or fewer hops; with auto the question is asked again in recursive SQL, which follows each edge once)", err)
-	case err != nil && mode == warehouse.QueriesGQL:
+	case err != nil && mode == config.QueriesGQL:
 		return nil, FormGQL, fmt.Errorf("%w (graph.queries is gql: the dataset needs the property graph %s, and the project on-demand pricing or a reservation of an edition that has graphs; with auto or recursive none is needed)", err, d.names.Graph())
 	case err != nil && !noGraph(err) && !tooCostly(err):
 		return nil, FormGQL, err
@@ -94,7 +94,7 @@ func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, erro
 // tables have not, and only the sessions that were brought to it: it is asked where the
 // configuration insists on GQL, and where it has no rows then, SQL is.
 func counted[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, error) {
-	if d.cfg.Graph.Queries == warehouse.QueriesGQL {
+	if d.cfg.Graph.Queries == config.QueriesGQL {
 		return answer(ctx, d, q)
 	}
 	rows, err := q.recursive(ctx)

@@ -46,7 +46,7 @@ type Waiting struct {
 //
 // It counts the rows of events, in SQL: no path is followed, and the graph has the
 // sessions that were brought to it and no others. Only where the configuration insists on
-// GQL ([warehouse.QueriesGQL]) is the graph asked. Its steps have their requests with
+// GQL ([config.QueriesGQL]) is the graph asked. Its steps have their requests with
 // them; those of the steps that began in the time asked about count, so an answer to a
 // request from before that does not.
 func (d *Dataset) WaitingTimes(ctx context.Context, w Window) (WaitingTimes, error) {

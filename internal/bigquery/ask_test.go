@@ -20,6 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -116,7 +117,7 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n, strings.Join(fields, ","), rows, id)
 }
 
-func asker(t *testing.T, q *questions, queries warehouse.Queries) *bigquery.Dataset {
+func asker(t *testing.T, q *questions, queries config.Queries) *bigquery.Dataset {
 	t.Helper()
 	server := httptest.NewServer(q)
 	t.Cleanup(server.Close)
@@ -127,7 +128,7 @@ func asker(t *testing.T, q *questions, queries warehouse.Queries) *bigquery.Data
 			"made.verdict AS verdict": {{"tool", "buy"}}, // so that the graph is asked for what had changed
 		}
 	}
-	cfg := warehouse.Config{Project: "test-project", Dataset: "agents", Graph: warehouse.GraphConfig{Queries: queries}}
+	cfg := config.BigQuery{Project: "test-project", Dataset: "agents", Graph: config.Graph{Queries: queries}}
 	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
 		Client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithoutAuthentication(), option.WithHTTPClient(server.Client())},
 	})
@@ -198,7 +199,7 @@ func TestQuestionsSendTheirParameters(t *testing.T) {
 		first, _, _ := strings.Cut(text, "\n")
 		return fmt.Sprint(first, " in GQL: ", strings.Contains(text, "GRAPH"))
 	}
-	for _, queries := range []warehouse.Queries{warehouse.QueriesRecursive, warehouse.QueriesAuto, warehouse.QueriesGQL} {
+	for _, queries := range []config.Queries{config.QueriesRecursive, config.QueriesAuto, config.QueriesGQL} {
 		q := &questions{}
 		d := asker(t, q, queries)
 		askEverything(t, d)
@@ -219,7 +220,7 @@ func TestQuestionsSendTheirParameters(t *testing.T) {
 			}
 		}
 	}
-	names, err := warehouse.Config{Project: "test-project", Dataset: "agents"}.Names()
+	names, err := warehouse.NamesOf(config.BigQuery{Project: "test-project", Dataset: "agents"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,23 +255,23 @@ func TestForms(t *testing.T) {
 		return n
 	}
 	for name, test := range map[string]struct {
-		queries   warehouse.Queries
+		queries   config.Queries
 		code      int
 		reason    string
 		wantErr   string
 		gql, both int // how often two questions are asked in GQL, and in recursive SQL
 	}{
-		"recursive":           {warehouse.QueriesRecursive, 0, "", "", 0, 2},
-		"auto, no rows":       {warehouse.QueriesAuto, 0, "", "", 2, 2},
-		"auto, no graph":      {warehouse.QueriesAuto, http.StatusBadRequest, "", "", 1, 2},
-		"auto, not found":     {warehouse.QueriesAuto, http.StatusNotFound, "", "", 1, 2},
-		"auto, not allowed":   {warehouse.QueriesAuto, http.StatusForbidden, "accessDenied", "jobUser", 2, 0},
-		"auto, no resources":  {warehouse.QueriesAuto, http.StatusOK, "resourcesExceeded", "", 2, 2},
-		"auto, too expensive": {warehouse.QueriesAuto, http.StatusBadRequest, "billingTierLimitExceeded", "", 2, 2},
-		"auto, bytes":         {warehouse.QueriesAuto, http.StatusBadRequest, "bytesBilledLimitExceeded", "", 2, 2},
-		"gql, no graph":       {warehouse.QueriesGQL, http.StatusBadRequest, "", "needs the property graph", 2, 0},
-		"gql, no resources":   {warehouse.QueriesGQL, http.StatusOK, "resourcesExceeded", "fewer hops", 2, 0},
-		"gql, no rows":        {warehouse.QueriesGQL, 0, "", "", 2, 2},
+		"recursive":           {config.QueriesRecursive, 0, "", "", 0, 2},
+		"auto, no rows":       {config.QueriesAuto, 0, "", "", 2, 2},
+		"auto, no graph":      {config.QueriesAuto, http.StatusBadRequest, "", "", 1, 2},
+		"auto, not found":     {config.QueriesAuto, http.StatusNotFound, "", "", 1, 2},
+		"auto, not allowed":   {config.QueriesAuto, http.StatusForbidden, "accessDenied", "jobUser", 2, 0},
+		"auto, no resources":  {config.QueriesAuto, http.StatusOK, "resourcesExceeded", "", 2, 2},
+		"auto, too expensive": {config.QueriesAuto, http.StatusBadRequest, "billingTierLimitExceeded", "", 2, 2},
+		"auto, bytes":         {config.QueriesAuto, http.StatusBadRequest, "bytesBilledLimitExceeded", "", 2, 2},
+		"gql, no graph":       {config.QueriesGQL, http.StatusBadRequest, "", "needs the property graph", 2, 0},
+		"gql, no resources":   {config.QueriesGQL, http.StatusOK, "resourcesExceeded", "fewer hops", 2, 0},
+		"gql, no rows":        {config.QueriesGQL, 0, "", "", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &questions{reason: test.reason}
@@ -299,14 +300,14 @@ func TestForms(t *testing.T) {
 // Where no path is followed the tables are asked, and the graph only where the
 // configuration insists on it.
 func TestCountsAskTheTables(t *testing.T) {
-	for queries, want := range map[warehouse.Queries]struct {
+	for queries, want := range map[config.Queries]struct {
 		gql            int // statements
 		waiting, drift bigquery.Form
 	}{
-		warehouse.QueriesAuto:      {0, bigquery.FormRecursive, bigquery.FormRecursive},
-		warehouse.QueriesRecursive: {0, bigquery.FormRecursive, bigquery.FormRecursive},
+		config.QueriesAuto:      {0, bigquery.FormRecursive, bigquery.FormRecursive},
+		config.QueriesRecursive: {0, bigquery.FormRecursive, bigquery.FormRecursive},
 		// The server has a row for the verdicts alone.
-		warehouse.QueriesGQL: {3, bigquery.FormRecursive, bigquery.FormGQL},
+		config.QueriesGQL: {3, bigquery.FormRecursive, bigquery.FormGQL},
 	} {
 		q := &questions{}
 		d := asker(t, q, queries)
@@ -338,7 +339,7 @@ func TestSearchesAreBounded(t *testing.T) {
 	window := bigquery.Window{From: time.Unix(1, 0)}
 	product := entity.Entity{Type: "Product", Value: "Reels"}
 	q := &questions{}
-	d := asker(t, q, warehouse.QueriesRecursive)
+	d := asker(t, q, config.QueriesRecursive)
 	for _, hops := range []int{-1, bigquery.MaxHops + 1} {
 		for name, ask := range map[string]func() error{
 			"ReasoningChain": func() error {
@@ -383,7 +384,7 @@ func TestSearchesAreBounded(t *testing.T) {
 func TestBytesBilledRemedy(t *testing.T) {
 	for _, code := range []int{http.StatusOK, http.StatusBadRequest} {
 		q := &questions{fail: map[string]int{"FROM bounds": code}, reason: "bytesBilledLimitExceeded"}
-		_, err := asker(t, q, warehouse.QueriesAuto).ReasoningChain(t.Context(),
+		_, err := asker(t, q, config.QueriesAuto).ReasoningChain(t.Context(),
 			bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: record.Session{ID: "s1"}}})
 		for _, want := range []string{"bigquery.max_bytes_billed is 10737418240", "shorter time", "upper bound"} {
 			if err == nil || !strings.Contains(err.Error(), want) {

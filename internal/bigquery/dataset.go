@@ -4,6 +4,7 @@
 package bigquery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -28,13 +31,15 @@ var ErrNoDataset = errors.New("no BigQuery dataset is configured: set project an
 // returns when its jobs are done or its context ends, which cancels them. The caller
 // closes it.
 type Dataset struct {
-	cfg    warehouse.Config
+	cfg    config.BigQuery
 	names  warehouse.Names
 	client *bq.Client
 	write  []option.ClientOption
 	log    *slog.Logger
 	now    func() time.Time
 	labels map[string]string
+	// batchAge and ackTimeout are for streaming.
+	batchAge, ackTimeout time.Duration
 	// graph is what questions have found out about the property graph.
 	graph graphState
 }
@@ -55,23 +60,26 @@ type DatasetOptions struct {
 	Logger *slog.Logger
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
+	// BatchAge and AckTimeout are those of [replicate.Config], with the same defaults.
+	BatchAge, AckTimeout time.Duration
 }
 
 // NewDataset checks cfg and makes a client. It sends nothing yet.
-func NewDataset(ctx context.Context, cfg warehouse.Config, o DatasetOptions) (*Dataset, error) {
+func NewDataset(ctx context.Context, cfg config.BigQuery, o DatasetOptions) (*Dataset, error) {
 	if !cfg.Enabled() {
 		return nil, ErrNoDataset
 	}
-	names, err := cfg.Names()
+	names, err := warehouse.NamesOf(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("bigquery: %w", err)
 	}
 	cfg = cfg.WithDefaults()
 	client, err := bq.NewClient(ctx, cfg.BillingProject, o.Client...)
 	if err != nil {
-		return nil, fmt.Errorf("bigquery: no client: run gcloud auth application-default login, name a file of credentials in GOOGLE_APPLICATION_CREDENTIALS, or run where a service account is attached: %w", brief(err))
+		return nil, fmt.Errorf("bigquery: no client: run gcloud auth application-default login, name a file of credentials in GOOGLE_APPLICATION_CREDENTIALS, or run where a service account is attached: %w", Brief(err))
 	}
-	d := &Dataset{cfg: cfg, names: names, client: client, log: o.Logger, now: o.Now}
+	d := &Dataset{cfg: cfg, names: names, client: client, log: o.Logger, now: o.Now,
+		batchAge: o.BatchAge, ackTimeout: cmp.Or(o.AckTimeout, replicate.DefaultAckTimeout)}
 	if d.write = o.Write; d.write == nil {
 		d.write = o.Client
 	}
@@ -85,7 +93,7 @@ func NewDataset(ctx context.Context, cfg warehouse.Config, o DatasetOptions) (*D
 	if surface == "" {
 		surface = "go"
 	}
-	d.labels = map[string]string{"sdk": "contextgraph", "sdk_version": version(), "sdk_surface": surface}
+	d.labels = map[string]string{"sdk": "contextgraph", "sdk_version": Version(), "sdk_surface": surface}
 	maps.Copy(d.labels, cfg.Labels)
 	return d, nil
 }
@@ -132,7 +140,7 @@ func (d *Dataset) prepare(j job) (*bq.Query, error) {
 	}
 	q := d.client.Query(text)
 	q.Parameters = j.params
-	q.MaxBytesBilled = d.cfg.MaxBytesBilled
+	q.MaxBytesBilled = int64(d.cfg.MaxBytesBilled)
 	q.Labels = maps.Clone(d.labels)
 	q.Labels["sdk_feature"] = j.feature
 	maps.Copy(q.Labels, j.labels)
@@ -147,7 +155,7 @@ func (d *Dataset) start(ctx context.Context, j job) (*bq.Job, error) {
 	}
 	running, err := q.Run(ctx)
 	if err != nil {
-		return nil, d.explain(j.name(), d.limited(brief(err)))
+		return nil, d.explain(j.name(), d.limited(Brief(err)))
 	}
 	return running, nil
 }
@@ -190,7 +198,7 @@ func query[T any](ctx context.Context, d *Dataset, j job, yield func(*T) error) 
 	}
 	rows, err := done.Read(ctx)
 	if err != nil {
-		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), brief(err))
+		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), Brief(err))
 	}
 	for {
 		row := new(T)
@@ -198,7 +206,7 @@ func query[T any](ctx context.Context, d *Dataset, j job, yield func(*T) error) 
 		case errors.Is(err, iterator.Done):
 			return nil
 		case err != nil:
-			return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), brief(err))
+			return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), Brief(err))
 		}
 		if err := yield(row); err != nil {
 			return err
@@ -212,8 +220,8 @@ const maxLabelValue = 63
 // notLabel is what a label may not hold.
 var notLabel = regexp.MustCompile(`[^a-z0-9_-]+`)
 
-// version returns the version of this module as a label value.
-func version() string {
+// Version returns the version of this module as a label value.
+func Version() string {
 	v := "devel"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		const module = "github.com/adk-contextgraph/contextgraph"

@@ -18,7 +18,7 @@
 // [Dataset.Resend] sends rows again that were refused, and the questions are
 // [Dataset.ReasoningChain], [Dataset.ExplainDecision], [Dataset.CausalChain],
 // [Dataset.Trace], [Dataset.WorldChangeInputs], [Dataset.EntityAcrossSessions],
-// [Dataset.WaitingTimes] and [Dataset.DriftStatistics]. Those about the graph are asked in GQL or in recursive SQL, see [warehouse.Queries].
+// [Dataset.WaitingTimes] and [Dataset.DriftStatistics]. Those about the graph are asked in GQL or in recursive SQL, see [config.Queries].
 // MaxBytesBilled of the configuration bounds what each query may cost.
 //
 // Credentials are those that Google's libraries find in the environment; [With] takes

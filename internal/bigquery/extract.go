@@ -13,6 +13,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -143,7 +144,7 @@ type extraction struct {
 
 // newExtraction checks the request and the configuration.
 func (d *Dataset) newExtraction(ctx context.Context, r ExtractRequest) (*extraction, error) {
-	connection, err := d.cfg.ExtractConnection()
+	connection, err := warehouse.ExtractConnection(d.cfg)
 	if err != nil {
 		return nil, fmt.Errorf("bigquery: extract: %w", err)
 	}
@@ -177,7 +178,7 @@ func (d *Dataset) newExtraction(ctx context.Context, r ExtractRequest) (*extract
 	if !d.cfg.Extract.PlainText {
 		x.statement.Schema = warehouse.ExtractSchema
 	}
-	x.report = &ExtractReport{Endpoint: endpoint, Extractor: d.cfg.Extract.ExtractorID(), Reasons: make(map[string]int), Entities: make(map[string]int)}
+	x.report = &ExtractReport{Endpoint: endpoint, Extractor: warehouse.ExtractorID(d.cfg.Extract), Reasons: make(map[string]int), Entities: make(map[string]int)}
 	return x, nil
 }
 
@@ -185,7 +186,7 @@ func (d *Dataset) newExtraction(ctx context.Context, r ExtractRequest) (*extract
 // dataset is asked: what the configuration says of that place is about a new one, and a
 // wrong region would be sent the payloads.
 func (d *Dataset) endpoint(ctx context.Context) (string, error) {
-	url, err := d.cfg.ExtractEndpoint(warehouse.DefaultLocation) // whether there is a model, and how it is named
+	url, err := warehouse.ExtractEndpoint(d.cfg, config.Default().BigQuery.Location) // whether there is a model, and how it is named
 	if err != nil || d.cfg.Extract.Location != "" || url == d.cfg.Extract.Model {
 		return url, err
 	}
@@ -197,7 +198,7 @@ func (d *Dataset) endpoint(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("where dataset %s.%s is cannot be read, and payloads go to no other region: set extract.location, or allow bigquery.datasets.get (roles/bigquery.metadataViewer): %w",
 			d.names.Project(), d.names.Dataset(), err)
 	}
-	return d.cfg.ExtractEndpoint(md.Location)
+	return warehouse.ExtractEndpoint(d.cfg, md.Location)
 }
 
 // ask chooses the rows and asks the model about them. It is false when there are none.
@@ -279,7 +280,7 @@ func (x *extraction) dryRun(ctx context.Context) error {
 	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
 	running, err := q.Run(ctx)
 	if err != nil {
-		return x.explain("extract, dry run", brief(err))
+		return x.explain("extract, dry run", Brief(err))
 	}
 	if status := running.LastStatus(); status != nil && status.Statistics != nil {
 		x.report.BytesBilled = status.Statistics.TotalBytesProcessed

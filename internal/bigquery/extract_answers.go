@@ -109,7 +109,7 @@ func (x *extraction) use(ctx context.Context) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, brief(err))
+			return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, Brief(err))
 		}
 		waiting = max(waiting, int(row.Pending.Int64))
 		found.rows = append(found.rows, x.read(&row, &found))

@@ -13,8 +13,8 @@ import (
 
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // The model is asked beside the dataset that is there, whatever the configuration says of
@@ -23,7 +23,7 @@ func TestExtractAsksTheModelBesideTheDataset(t *testing.T) {
 	const model, url = "gemini-2.5-flash", "https://europe-west9-aiplatform.googleapis.com/v1/projects/p/locations/europe-west9/endpoints/12"
 	for _, c := range []struct {
 		name   string
-		cfg    warehouse.Config
+		cfg    config.BigQuery
 		is     string // where the dataset is; empty when that is not said
 		status int    // of the answer that says so, 0 for OK
 		want   string // part of the endpoint
@@ -33,11 +33,11 @@ func TestExtractAsksTheModelBesideTheDataset(t *testing.T) {
 		{name: "EU, not configured", is: "EU", want: "https://europe-west4-aiplatform", asked: true},
 		{name: "US, not configured", is: "US", want: "https://us-central1-aiplatform", asked: true},
 		{name: "a region", is: "europe-west3", want: "https://europe-west3-aiplatform", asked: true},
-		{name: "configured for a new one", cfg: warehouse.Config{Location: "US"}, is: "EU", want: "https://europe-west4-aiplatform", asked: true},
-		{name: "configured for the model", cfg: warehouse.Config{Extract: warehouse.ExtractConfig{Location: "asia-northeast1"}}, is: "EU", want: "https://asia-northeast1-aiplatform"},
-		{name: "URL", cfg: warehouse.Config{Extract: warehouse.ExtractConfig{Model: url}}, is: "EU", want: url},
+		{name: "configured for a new one", cfg: config.BigQuery{Location: "US"}, is: "EU", want: "https://europe-west4-aiplatform", asked: true},
+		{name: "configured for the model", cfg: config.BigQuery{Extract: config.Extraction{Location: "asia-northeast1"}}, is: "EU", want: "https://asia-northeast1-aiplatform"},
+		{name: "URL", cfg: config.BigQuery{Extract: config.Extraction{Model: url}}, is: "EU", want: url},
 		{name: "no dataset", status: http.StatusNotFound, err: "contextgraph init", asked: true},
-		{name: "not allowed", cfg: warehouse.Config{Location: "EU"}, status: http.StatusForbidden, err: "set extract.location", asked: true},
+		{name: "not allowed", cfg: config.BigQuery{Location: "EU"}, status: http.StatusForbidden, err: "set extract.location", asked: true},
 		{name: "not said", err: "extract.location", asked: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

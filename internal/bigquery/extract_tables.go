@@ -22,7 +22,7 @@ func (x *extraction) create(ctx context.Context, t warehouse.Table) error {
 		ExpirationTime: x.now.Add(extractTableAge), Labels: x.jobLabels(),
 	})
 	if err != nil {
-		return fmt.Errorf("bigquery: extract: create table %s: %w", t.Name, brief(err))
+		return fmt.Errorf("bigquery: extract: create table %s: %w", t.Name, Brief(err))
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (x *extraction) drop(ctx context.Context, names ...string) {
 			continue
 		}
 		if err := x.table(name).Delete(ctx); err != nil && !hasStatus(err, http.StatusNotFound) {
-			x.log.WarnContext(ctx, "contextgraph: a table of an extraction could not be dropped; it expires within three days", "table", name, "error", brief(err))
+			x.log.WarnContext(ctx, "contextgraph: a table of an extraction could not be dropped; it expires within three days", "table", name, "error", Brief(err))
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (x *extraction) count(ctx context.Context, name string) (uint64, error) {
 	rows.PageInfo().MaxSize = 1
 	var row []bq.Value
 	if err := rows.Next(&row); err != nil && !errors.Is(err, iterator.Done) {
-		return 0, fmt.Errorf("bigquery: extract: read table %s: %w", name, brief(err))
+		return 0, fmt.Errorf("bigquery: extract: read table %s: %w", name, Brief(err))
 	}
 	return rows.TotalRows, nil
 }

@@ -12,6 +12,7 @@ import (
 	bq "cloud.google.com/go/bigquery"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -109,7 +110,7 @@ func (d *Dataset) definitions() (definitions, error) {
 	w := definitions{
 		tables: d.names.Tables(),
 		views:  views,
-		graph:  d.cfg.Graph.Queries != warehouse.QueriesRecursive,
+		graph:  d.cfg.Graph.Queries != config.QueriesRecursive,
 	}
 	if w.labels, err = d.names.VersionLabels(w.graph); err != nil {
 		return definitions{}, fmt.Errorf("bigquery: %w", err)
@@ -214,7 +215,7 @@ func (in *initialization) upToDate(ctx context.Context, md *bq.TableMetadata) (b
 		}
 		// Whether an edition without graphs has one now is for "contextgraph init" to
 		// find out, not for every start.
-		if k == warehouse.GraphLabel && md.Labels[k] == "" && in.d.cfg.Graph.Queries == warehouse.QueriesAuto {
+		if k == warehouse.GraphLabel && md.Labels[k] == "" && in.d.cfg.Graph.Queries == config.QueriesAuto {
 			continue
 		}
 		return false, nil
@@ -272,7 +273,7 @@ func (in *initialization) dataset(ctx context.Context, o *InitObject) error {
 	if err != nil {
 		return err
 	}
-	if md.Location != "" && md.Location != d.cfg.Location && d.cfg.Location != warehouse.DefaultLocation {
+	if md.Location != "" && md.Location != d.cfg.Location && d.cfg.Location != config.Default().BigQuery.Location {
 		in.note("the dataset is in %s and stays there: location %s of the configuration only says where a new one is created", md.Location, d.cfg.Location)
 	}
 	if e := md.DefaultTableExpiration; e > 0 {

@@ -20,8 +20,8 @@ import (
 	api "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // service is what the tests need of the BigQuery API: metadata with ETags, and jobs that
@@ -252,9 +252,9 @@ func fail(w http.ResponseWriter, status int, reason, message string) {
 }
 
 // connect returns a Dataset of the service.
-func connect(t *testing.T, server *httptest.Server, change func(*warehouse.Config)) *bigquery.Dataset {
+func connect(t *testing.T, server *httptest.Server, change func(*config.BigQuery)) *bigquery.Dataset {
 	t.Helper()
-	cfg := warehouse.Config{Project: "my-project", Dataset: "agents"}
+	cfg := config.BigQuery{Project: "my-project", Dataset: "agents"}
 	if change != nil {
 		change(&cfg)
 	}

@@ -11,6 +11,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -182,7 +183,7 @@ func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool)
 	err := in.graph(ctx, &o)
 	switch {
 	case err == nil:
-	case graphUnsupported(err) && d.cfg.Graph.Queries == warehouse.QueriesAuto:
+	case graphUnsupported(err) && d.cfg.Graph.Queries == config.QueriesAuto:
 		o.Outcome = Skipped
 		delete(in.want.labels, warehouse.GraphLabel)
 		in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	api "google.golang.org/api/bigquery/v2"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
@@ -74,7 +75,7 @@ func columnNames(fields []*api.TableFieldSchema) string {
 
 func TestInitFromNothing(t *testing.T) {
 	s, server := newService(t)
-	d := connect(t, server, func(c *warehouse.Config) { c.Location = "europe-west3" })
+	d := connect(t, server, func(c *config.BigQuery) { c.Location = "europe-west3" })
 	var progress []bigquery.InitObject
 	r := initialize(t, d, bigquery.InitOptions{Progress: func(o bigquery.InitObject) { progress = append(progress, o) }})
 	if got := outcomes(r); len(got) != 1+7+32+1 || slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "created ") }) {
@@ -384,7 +385,7 @@ func TestInitReplacesChangedViews(t *testing.T) {
 func TestInitLocation(t *testing.T) {
 	s, server := newService(t)
 	s.location = "EU"
-	r := initialize(t, connect(t, server, func(c *warehouse.Config) { c.Location = "asia-east1" }), bigquery.InitOptions{})
+	r := initialize(t, connect(t, server, func(c *config.BigQuery) { c.Location = "asia-east1" }), bigquery.InitOptions{})
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "is in EU and stays there") || s.location != "EU" {
 		t.Errorf("notes: %v", r.Notes)
 	}
@@ -431,14 +432,14 @@ func TestInitWithoutGraphs(t *testing.T) {
 	t.Run("gql", func(t *testing.T) {
 		s, server := newService(t)
 		s.jobError = unsupported
-		_, err := connect(t, server, func(c *warehouse.Config) { c.Graph.Queries = warehouse.QueriesGQL }).Init(t.Context(), bigquery.InitOptions{})
+		_, err := connect(t, server, func(c *config.BigQuery) { c.Graph.Queries = config.QueriesGQL }).Init(t.Context(), bigquery.InitOptions{})
 		if err == nil || !strings.Contains(err.Error(), "bigquery.graph.queries") {
 			t.Errorf("error: %v", err)
 		}
 	})
 	t.Run("recursive", func(t *testing.T) {
 		s, server := newService(t)
-		initialize(t, connect(t, server, func(c *warehouse.Config) { c.Graph.Queries = warehouse.QueriesRecursive }), bigquery.InitOptions{})
+		initialize(t, connect(t, server, func(c *config.BigQuery) { c.Graph.Queries = config.QueriesRecursive }), bigquery.InitOptions{})
 		if s.graph != "" {
 			t.Errorf("graph: %s", s.graph)
 		}

@@ -22,9 +22,9 @@ const maxWords = 400
 // briefError says in short what BigQuery said.
 type briefError struct{ err error }
 
-// brief shortens the text of an error of BigQuery. errors.As and errors.Is see the whole
+// Brief shortens the text of an error of BigQuery. errors.As and errors.Is see the whole
 // error. A context that ended and nil stay as they are.
-func brief(err error) error {
+func Brief(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -21,7 +22,7 @@ import (
 )
 
 // Open is a [warehouse.Opener] with the credentials of the environment.
-func Open(ctx context.Context, cfg warehouse.Config, host warehouse.Host) (warehouse.Connection, error) {
+func Open(ctx context.Context, cfg config.BigQuery, host warehouse.Host) (warehouse.Connection, error) {
 	return With(DatasetOptions{})(ctx, cfg, host)
 }
 
@@ -36,7 +37,7 @@ type pauses struct {
 }
 
 func with(o DatasetOptions, p pauses) warehouse.Opener {
-	return func(ctx context.Context, cfg warehouse.Config, host warehouse.Host) (warehouse.Connection, error) {
+	return func(ctx context.Context, cfg config.BigQuery, host warehouse.Host) (warehouse.Connection, error) {
 		o := o // of this connection: another one has another host
 		if o.Logger == nil {
 			o.Logger = host.Logger
@@ -52,18 +53,17 @@ func with(o DatasetOptions, p pauses) warehouse.Opener {
 		c := &connection{dataset: d, host: host, ready: make(chan struct{}), closed: make(chan struct{})}
 		c.log = slog.New(ratelog.NewHandler(d.log.Handler(), 0, nil))
 		c.life, c.end = context.WithCancel(context.Background())
-		s := d.cfg.Stream
 		c.rows, err = replicate.New(replicate.Config{
 			Source: replicate.FromJournal(host.Journal, d.names.Destination()), Target: awaited{d.Target(), c.ready},
-			BatchBytes: s.BatchBytes, BatchAge: s.BatchAge, InFlight: s.InFlight, AckTimeout: s.AckTimeout, Recheck: p.recheck, Logger: d.log,
+			BatchAge: d.batchAge, AckTimeout: d.ackTimeout, Recheck: p.recheck, Logger: d.log,
 		})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("bigquery: %w", err), d.Close())
 		}
-		if !d.cfg.Graph.NoSync {
+		if *d.cfg.Graph.Sync {
 			c.graphs = NewGraphSyncer(GraphSyncerConfig{Sync: c.syncGraph, Flush: c.rows.Flush, Logger: d.log})
 		}
-		if d.cfg.NoInit {
+		if !*d.cfg.Init {
 			c.made()
 		} else {
 			c.patience = time.AfterFunc(cmp.Or(p.table, tableWait), c.made)
@@ -224,7 +224,7 @@ func (c *connection) Status() warehouse.Status {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.Ready, s.InitError = c.initialized || c.dataset.cfg.NoInit, c.initErr
+	s.Ready, s.InitError = c.initialized || !*c.dataset.cfg.Init, c.initErr
 	return s
 }
 

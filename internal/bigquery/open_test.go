@@ -34,13 +34,16 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // mute is an address that takes connections, and whatever is sent, and says nothing.
@@ -85,20 +88,21 @@ type caller struct {
 }
 
 // openCaller opens an instance that streams by open.
-func openCaller(t *testing.T, open warehouse.Opener, change func(*contextgraph.Config)) *caller {
+func openCaller(t *testing.T, open warehouse.Opener, change func(*cgtest.Config)) *caller {
 	t.Helper()
-	cfg := contextgraph.Config{
-		Journal:       contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "journal.db"), CommitInterval: time.Millisecond},
-		BigQuery:      warehouse.Config{Project: "my-project", Dataset: "agents", NoInit: true, Graph: warehouse.GraphConfig{NoSync: true}},
-		OpenWarehouse: open,
-		Logger:        slog.New(slog.DiscardHandler),
+	cfg := cgtest.Config{
+		Config: contextgraph.Config{
+			Journal:  config.Journal{Path: filepath.Join(t.TempDir(), "journal.db"), CommitInterval: time.Millisecond},
+			BigQuery: config.BigQuery{Project: "my-project", Dataset: "agents", Init: new(false), Graph: config.Graph{Sync: new(false)}},
+		},
+		Part:   open,
+		Logger: slog.New(slog.DiscardHandler),
 	}
-	cfg.BigQuery.Stream.BatchAge = time.Millisecond
 	if change != nil {
 		change(&cfg)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cg, err := contextgraph.Open(ctx, cfg)
+	cg, err := cfg.Open(ctx)
 	cancel() // it bounds the opening only
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +143,7 @@ func (c *caller) run(t *testing.T) int64 {
 	if err := c.cg.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	n, err := c.cg.Journal().Count(t.Context())
+	n, err := cgtest.JournalOf(t, c.cg).Count(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,10 +154,10 @@ func (c *caller) run(t *testing.T) int64 {
 const patience = 5 * time.Minute
 
 // until waits for a status.
-func (c *caller) until(t *testing.T, what string, ok func(warehouse.Status) bool) warehouse.Status {
+func (c *caller) until(t *testing.T, what string, ok func(contextgraph.BigQueryStats) bool) contextgraph.BigQueryStats {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		s := c.cg.Stats().Warehouse
+		s := c.cg.Stats().BigQuery
 		if ok(s) {
 			return s
 		}
@@ -178,7 +182,7 @@ func (c *caller) closeWhenSent(t *testing.T, n int64) error {
 	defer cancel()
 	closed := make(chan error, 1)
 	go func() { closed <- c.cg.Close(ctx) }()
-	c.until(t, "sent", func(s warehouse.Status) bool { return s.Acknowledged == uint64(n) && s.LagRows == 0 })
+	c.until(t, "sent", func(s contextgraph.BigQueryStats) bool { return s.Acknowledged == uint64(n) && s.LagRows == 0 })
 	cancel()
 	return <-closed
 }
@@ -189,14 +193,17 @@ func TestStatsOfTheConnection(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, writefake.Options{})
 	c := openCaller(t, bigquery.WithPauses(bigquery.DatasetOptions{
-		Client: []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()},
-		Write:  server.ClientOptions(),
+		BatchAge: time.Millisecond,
+		Client:   []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()},
+		Write:    server.ClientOptions(),
 	}, 0, 20*time.Millisecond), nil)
 	n := c.run(t)
 	if err := c.cg.FlushWarehouse(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s := c.until(t, "well", func(s warehouse.Status) bool { return s.LagRows == 0 && s.Ready && s.Acknowledged == uint64(n) })
+	s := c.until(t, "well", func(s contextgraph.BigQueryStats) bool {
+		return s.LagRows == 0 && s.Ready && s.Acknowledged == uint64(n)
+	})
 	if !s.Enabled || !s.Active || s.Standby || !s.Ready || s.Stopped || s.LastError != nil || s.Acknowledged != uint64(n) || s.Bytes == 0 || s.LagSeconds != 0 {
 		t.Errorf("all is well: %+v", s)
 	}
@@ -209,13 +216,15 @@ func TestStatsOfTheConnection(t *testing.T) {
 	if !errors.Is(err, replicate.ErrStopped) || !strings.Contains(err.Error(), "roles/bigquery.dataEditor") {
 		t.Errorf("FlushWarehouse() = %v", err)
 	}
-	s = c.until(t, "stopped", func(s warehouse.Status) bool { return s.Stopped && s.LagRows == more })
+	s = c.until(t, "stopped", func(s contextgraph.BigQueryStats) bool { return s.Stopped && s.LagRows == more })
 	if s.LastError == nil || !strings.Contains(s.LastError.Error(), "TABLES_UPDATE_DATA") || s.FailingSince.IsZero() || s.LagSeconds <= 0 {
 		t.Errorf("without permission: %+v", s)
 	}
 
 	server.Schedule(nil)
-	s = c.until(t, "healed", func(s warehouse.Status) bool { return !s.Stopped && s.LagRows == 0 && s.Acknowledged == uint64(n+more) })
+	s = c.until(t, "healed", func(s contextgraph.BigQueryStats) bool {
+		return !s.Stopped && s.LagRows == 0 && s.Acknowledged == uint64(n+more)
+	})
 	if s.LastError != nil || !s.FailingSince.IsZero() || s.Acknowledged != uint64(n+more) || s.Reopened == 0 {
 		t.Errorf("with permission again: %+v", s)
 	}
@@ -230,13 +239,13 @@ func TestStatsOfTheConnection(t *testing.T) {
 	if err := c.cg.FlushWarehouse(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if s := c.until(t, "one refused", func(s warehouse.Status) bool { return s.DeadLetters > 0 && s.LagRows == 0 }); s.LastError != nil {
+	if s := c.until(t, "one refused", func(s contextgraph.BigQueryStats) bool { return s.DeadLetters > 0 && s.LagRows == 0 }); s.LastError != nil {
 		t.Errorf("with a row that is refused: %+v", s)
 	}
 	if err := c.closeWithin(patience); err != nil {
 		t.Error(err)
 	}
-	if s := c.cg.Stats().Warehouse; s.DeadLetters == 0 || s.Active {
+	if s := c.cg.Stats().BigQuery; s.DeadLetters == 0 || s.Active {
 		t.Errorf("after Close: %+v", s)
 	}
 }
@@ -249,14 +258,15 @@ func TestRowsGoWhileTheTablesHang(t *testing.T) {
 			t.Parallel()
 			server := newServer(t, writefake.Options{})
 			c := openCaller(t, bigquery.WithPauses(bigquery.DatasetOptions{
-				Client: []option.ClientOption{option.WithEndpoint("http://" + mute(t)), option.WithoutAuthentication()},
-				Write:  server.ClientOptions(),
-			}, wait, 0), func(c *contextgraph.Config) {
-				c.BigQuery.NoInit, c.BigQuery.Graph.NoSync = false, wait < time.Hour
+				BatchAge: time.Millisecond,
+				Client:   []option.ClientOption{option.WithEndpoint("http://" + mute(t)), option.WithoutAuthentication()},
+				Write:    server.ClientOptions(),
+			}, wait, 0), func(c *cgtest.Config) {
+				c.BigQuery.Init, c.BigQuery.Graph.Sync = new(true), new(!(wait < time.Hour))
 			})
 			n := c.run(t)
 			if wait < time.Hour {
-				s := c.until(t, "sent", func(s warehouse.Status) bool { return s.Acknowledged == uint64(n) && s.LagRows == 0 })
+				s := c.until(t, "sent", func(s contextgraph.BigQueryStats) bool { return s.Acknowledged == uint64(n) && s.LagRows == 0 })
 				if s.Ready {
 					t.Errorf("Stats: %+v", s)
 				}
@@ -300,10 +310,11 @@ func TestRunsDoNotWaitForTheDataset(t *testing.T) {
 	for _, ask := range []bool{false, true} {
 		t.Run(fmt.Sprintf("flush_on_run_end=%v", ask), func(t *testing.T) {
 			c := openCaller(t, bigquery.With(bigquery.DatasetOptions{
-				Client: []option.ClientOption{option.WithEndpoint("http://" + mute(t)), option.WithoutAuthentication()},
-				Write:  writers(mute(t)),
-			}), func(c *contextgraph.Config) {
-				c.BigQuery.NoInit, c.BigQuery.Graph.NoSync = false, false
+				BatchAge: time.Millisecond,
+				Client:   []option.ClientOption{option.WithEndpoint("http://" + mute(t)), option.WithoutAuthentication()},
+				Write:    writers(mute(t)),
+			}), func(c *cgtest.Config) {
+				c.BigQuery.Init, c.BigQuery.Graph.Sync = new(true), new(!(false))
 				c.BigQuery.Stream.FlushOnRunEnd, c.BigQuery.Stream.FlushTimeout = ask, 200*time.Millisecond
 			})
 			stop := make(chan struct{})
@@ -339,7 +350,7 @@ func TestRunsDoNotWaitForTheDataset(t *testing.T) {
 				t.Errorf("a run waits for the dataset:\n%s", *stack)
 			}
 			// A status may be of a moment ago.
-			c.until(t, "tried", func(s warehouse.Status) bool { return s.GraphPending > 0 && s.LagRows > 0 })
+			c.until(t, "tried", func(s contextgraph.BigQueryStats) bool { return s.GraphPending > 0 && s.LagRows > 0 })
 			if err := c.closeWithin(100 * time.Millisecond); err == nil {
 				t.Error("Close says nothing of what was not sent")
 			}
@@ -358,14 +369,15 @@ func TestClientPanics(t *testing.T) {
 	var log lockedBuffer
 	server := newServer(t, writefake.Options{})
 	c := openCaller(t, bigquery.With(bigquery.DatasetOptions{
-		Client: []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithHTTPClient(&http.Client{Transport: panicking{}})},
-		Write:  server.ClientOptions(),
-	}), func(c *contextgraph.Config) {
-		c.BigQuery.NoInit = false
+		BatchAge: time.Millisecond,
+		Client:   []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithHTTPClient(&http.Client{Transport: panicking{}})},
+		Write:    server.ClientOptions(),
+	}), func(c *cgtest.Config) {
+		c.BigQuery.Init = new(true)
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	n := c.run(t)
-	s := c.until(t, "tried", func(s warehouse.Status) bool {
+	s := c.until(t, "tried", func(s contextgraph.BigQueryStats) bool {
 		return s.InitError != nil && s.LagRows == 0 && s.Acknowledged == uint64(n)
 	})
 	if !strings.Contains(s.InitError.Error(), "panic") {
@@ -402,14 +414,15 @@ func (l *lockedBuffer) String() string {
 func TestOpener(t *testing.T) {
 	t.Parallel()
 	open := bigquery.With(bigquery.DatasetOptions{
-		Client: []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()},
-		Write:  writers(mute(t)),
+		BatchAge: time.Millisecond,
+		Client:   []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()},
+		Write:    writers(mute(t)),
 	})
 	host := func(log *lockedBuffer) warehouse.Host {
 		j := newJournal(t, 1, 10)
 		return warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil), Logger: slog.New(slog.NewTextHandler(log, nil))}
 	}
-	cfg := warehouse.Config{Project: "my-project", Dataset: "agents", NoInit: true}
+	cfg := config.BigQuery{Project: "my-project", Dataset: "agents", Init: new(false)}
 	var logs [2]lockedBuffer
 	for i := range logs {
 		c, err := open(t.Context(), cfg, host(&logs[i]))
@@ -425,7 +438,7 @@ func TestOpener(t *testing.T) {
 			t.Errorf("Close() = %v", err)
 		}
 		// Sync and Status are of no use any more, and harmless.
-		c.Sync(contextgraph.Session{App: "a", User: "u", ID: "late"})
+		c.Sync(record.Session{App: "a", User: "u", ID: "late"})
 		if s := c.Status(); s.LagRows != 1 || s.Active || s.GraphErrors != 1 {
 			t.Errorf("after Close: %+v", s)
 		}
@@ -435,10 +448,9 @@ func TestOpener(t *testing.T) {
 			t.Errorf("the logger of instance %d heard nothing", i)
 		}
 	}
-	for name, change := range map[string]func(*warehouse.Config){
-		"no dataset": func(c *warehouse.Config) { *c = warehouse.Config{} },
-		"a name":     func(c *warehouse.Config) { c.Dataset = "a-b" },
-		"batches":    func(c *warehouse.Config) { c.Stream.BatchBytes = 1 << 30 },
+	for name, change := range map[string]func(*config.BigQuery){
+		"no dataset": func(c *config.BigQuery) { *c = config.BigQuery{} },
+		"a name":     func(c *config.BigQuery) { c.Dataset = "a-b" },
 	} {
 		bad := cfg
 		change(&bad)

@@ -16,6 +16,7 @@ import (
 	api "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -26,7 +27,7 @@ import (
 // docs/reference-behaviours.md.
 func TestReference(t *testing.T) {
 	// datasetOf returns a Dataset of an API.
-	datasetOf := func(t *testing.T, h http.Handler, cfg warehouse.Config) *bigquery.Dataset {
+	datasetOf := func(t *testing.T, h http.Handler, cfg config.BigQuery) *bigquery.Dataset {
 		t.Helper()
 		server := httptest.NewServer(h)
 		t.Cleanup(server.Close)
@@ -131,7 +132,7 @@ func TestReference(t *testing.T) {
 		}
 	})
 	t.Run("29_a_dataset_that_refuses_everything_is_an_error", func(t *testing.T) {
-		if _, err := datasetOf(t, refusing, warehouse.Config{}).SyncSession(t.Context(), oneGraph(t)); err == nil || !strings.Contains(err.Error(), "Access Denied") {
+		if _, err := datasetOf(t, refusing, config.BigQuery{}).SyncSession(t.Context(), oneGraph(t)); err == nil || !strings.Contains(err.Error(), "Access Denied") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -144,7 +145,7 @@ func TestReference(t *testing.T) {
 	scope := bigquery.Scope{Session: named("s1")}
 	t.Run("31_an_explanation_that_failed_is_an_error", func(t *testing.T) {
 		// The reference returns an empty answer.
-		d := datasetOf(t, refusing, warehouse.Config{})
+		d := datasetOf(t, refusing, config.BigQuery{})
 		if _, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope}); err == nil {
 			t.Error("no error of ExplainDecision")
 		}
@@ -154,13 +155,13 @@ func TestReference(t *testing.T) {
 	})
 	t.Run("32_a_causal_chain_that_failed_is_an_error", func(t *testing.T) {
 		// The reference returns an empty answer.
-		if _, err := datasetOf(t, refusing, warehouse.Config{}).CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope}); err == nil {
+		if _, err := datasetOf(t, refusing, config.BigQuery{}).CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope}); err == nil {
 			t.Error("no error")
 		}
 	})
 	t.Run("37_a_trace_that_failed_is_an_error", func(t *testing.T) {
 		// The reference returns an empty answer.
-		if _, err := datasetOf(t, refusing, warehouse.Config{}).Trace(t.Context(), scope); err == nil {
+		if _, err := datasetOf(t, refusing, config.BigQuery{}).Trace(t.Context(), scope); err == nil {
 			t.Error("no error")
 		}
 	})
@@ -192,7 +193,7 @@ func TestReference(t *testing.T) {
 				return
 			}
 			f.ServeHTTP(w, r)
-		}), warehouse.Config{})
+		}), config.BigQuery{})
 		if _, err := d.SyncSession(t.Context(), oneGraph(t)); err != nil {
 			t.Error(err)
 		}
@@ -203,7 +204,7 @@ func TestReference(t *testing.T) {
 		}
 	})
 	t.Run("94_a_dataset_keeps_its_configuration", func(t *testing.T) {
-		d := datasetOf(t, refusing, warehouse.Config{Table: "rows", Graph: warehouse.GraphConfig{Name: "my_graph"}})
+		d := datasetOf(t, refusing, config.BigQuery{Table: "rows", Graph: config.Graph{Name: "my_graph"}})
 		if n := d.Names(); n.Events() != "rows" || n.Graph() != "my_graph" {
 			t.Errorf("table %s, graph %s", n.Events(), n.Graph())
 		}

@@ -73,7 +73,7 @@ const (
 // acknowledged stay.
 func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOptions) (ResendReport, error) {
 	r := &resend{
-		target: d.Target(), timeout: d.cfg.Stream.AckTimeout, now: d.now,
+		target: d.Target(), timeout: d.ackTimeout, now: d.now,
 		outbox: j.Outbox(d.names.Destination()), refused: o.Refused,
 	}
 	defer r.disconnect()

@@ -17,17 +17,17 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 )
 
 // newDataset returns a dataset whose write service is server.
-func newDataset(t testing.TB, server *writefake.Server, mod func(*warehouse.Config)) *bigquery.Dataset {
+func newDataset(t testing.TB, server *writefake.Server, mod func(*config.BigQuery)) *bigquery.Dataset {
 	t.Helper()
-	cfg := warehouse.Config{Project: "my-project", Dataset: "agents"}
+	cfg := config.BigQuery{Project: "my-project", Dataset: "agents"}
 	if mod != nil {
 		mod(&cfg)
 	}
@@ -241,7 +241,15 @@ func TestResendSilent(t *testing.T) {
 	server := newServer(t, writefake.Options{})
 	server.Schedule(func(writefake.Request) writefake.Answer { return writefake.Answer{Silent: true, NotApplied: true} })
 	j := newJournal(t, 3, 100)
-	d := newDataset(t, server, func(c *warehouse.Config) { c.Stream.AckTimeout = 100 * time.Millisecond })
+	d, err := bigquery.NewDataset(t.Context(), config.BigQuery{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
+		Client:     []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()},
+		Write:      server.ClientOptions(),
+		AckTimeout: 100 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
 	o := refusedBefore(t, j, d)
 	report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{})
 	if err == nil || !strings.Contains(err.Error(), "5 attempts failed") || report.Acknowledged != 0 || len(left(t, o)) != 3 {
@@ -308,7 +316,7 @@ func TestResendUpgrades(t *testing.T) {
 	server := newServer(t, writefake.Options{})
 	server.SetColumns("event_id")
 	j := newJournal(t, 2, 100)
-	d := newDataset(t, server, func(c *warehouse.Config) { c.NoInit = true })
+	d := newDataset(t, server, func(c *config.BigQuery) { c.Init = new(false) })
 	o := refusedBefore(t, j, d)
 	if report, err := d.Resend(t.Context(), j, bigquery.ResendOptions{}); err == nil || !strings.Contains(err.Error(), "does not change tables") || report.Acknowledged != 0 {
 		t.Errorf("%+v, %v", report, err)

@@ -28,9 +28,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -51,19 +51,17 @@ func TestServerlessProcess(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
 	defer stop()
 	cg, err := contextgraph.Open(ctx, contextgraph.Config{
-		Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "journal.db")},
-		BigQuery: warehouse.Config{
-			Project: "my-project", Dataset: "agents", NoInit: true, Graph: warehouse.GraphConfig{NoSync: true},
-			// Nothing is sent by itself while the test lasts.
-			Stream: warehouse.StreamConfig{BatchAge: time.Minute, FlushOnRunEnd: os.Getenv(serverlessFlush) != "", FlushTimeout: time.Minute},
+		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")},
+		BigQuery: config.BigQuery{
+			Project: "my-project", Dataset: "agents", Init: new(false), Graph: config.Graph{Sync: new(false)},
+			Stream: config.Stream{FlushOnRunEnd: os.Getenv(serverlessFlush) != "", FlushTimeout: time.Minute},
 		},
-		OpenWarehouse: bigquery.With(bigquery.DatasetOptions{
-			Client: []option.ClientOption{option.WithoutAuthentication()},
-			Write: []option.ClientOption{option.WithEndpoint(addr), option.WithoutAuthentication(),
-				option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials()))},
-		}),
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	}, contextgraph.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))), contextgraph.WithPart(bigquery.With(bigquery.DatasetOptions{
+		BatchAge: time.Minute, // nothing is sent by itself while the test lasts
+		Client:   []option.ClientOption{option.WithoutAuthentication()},
+		Write: []option.ClientOption{option.WithEndpoint(addr), option.WithoutAuthentication(),
+			option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials()))},
+	})))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,12 +30,12 @@ func (d *Dataset) Target() replicate.Target {
 	t := &target{
 		project:    d.cfg.BillingProject,
 		table:      managedwriter.TableParentFromParts(d.names.Project(), d.names.Dataset(), d.names.Events()),
-		traceID:    "contextgraph:" + version(),
+		traceID:    "contextgraph:" + Version(),
 		descriptor: wire.Descriptor(),
 		options:    d.write,
-		timeout:    d.cfg.Stream.AckTimeout,
+		timeout:    d.ackTimeout,
 	}
-	if !d.cfg.NoInit {
+	if *d.cfg.Init {
 		t.upgrade = func(ctx context.Context) error {
 			_, err := d.Init(ctx, InitOptions{Quick: true, NoDataset: true})
 			return err

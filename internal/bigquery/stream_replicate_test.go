@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
@@ -38,7 +39,7 @@ const (
 func newJournal(t testing.TB, count, payload int) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{
-		Path: filepath.Join(t.TempDir(), "journal.db"), Logger: slog.New(slog.DiscardHandler), OnFull: journal.Block, BlockTimeout: time.Minute,
+		Path: filepath.Join(t.TempDir(), "journal.db"), Logger: slog.New(slog.DiscardHandler), OnFull: config.Block, BlockTimeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,10 +23,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -47,7 +47,7 @@ func newServer(t testing.TB, o writefake.Options) *writefake.Server {
 // newTarget returns the target of a dataset whose write service is server.
 func newTarget(t testing.TB, server *writefake.Server, o ...option.ClientOption) replicate.Target {
 	t.Helper()
-	cfg := warehouse.Config{Project: "my-project", Dataset: "agents"}
+	cfg := config.BigQuery{Project: "my-project", Dataset: "agents"}
 	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
 		Client: []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()},
 		Write:  append(server.ClientOptions(), o...),
@@ -453,7 +453,7 @@ func TestStreamTooLarge(t *testing.T) {
 	}
 	// What the configuration lets through at most, on a connection of its own, so that
 	// the schema is in the request.
-	for _, size := range []int{warehouse.MaxBatchBytes, 10_485_760 - 8<<10} {
+	for _, size := range []int{replicate.MaxRequestBytes, 10_485_760 - 8<<10} {
 		if err := send(t, open(t, newTarget(t, server)), big(size)); err != nil {
 			t.Errorf("a request of %d bytes: %v", size, err)
 		}
@@ -628,7 +628,7 @@ func TestTargetUpgrade(t *testing.T) {
 // TestStreamDeadCredentials shows that unusable options are nothing to wait for.
 func TestStreamDeadCredentials(t *testing.T) {
 	t.Parallel()
-	d, err := bigquery.NewDataset(t.Context(), warehouse.Config{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
+	d, err := bigquery.NewDataset(t.Context(), config.BigQuery{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
 		Client: []option.ClientOption{option.WithEndpoint("http://127.0.0.1:1"), option.WithoutAuthentication()},
 		Write:  []option.ClientOption{option.WithAuthCredentialsFile(option.ServiceAccount, t.TempDir()+"/none.json")},
 	})

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -123,7 +124,7 @@ func TestGraphSyncerCloseWhileRequestsHang(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(release)
-	d, err := bigquery.NewDataset(t.Context(), warehouse.Config{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
+	d, err := bigquery.NewDataset(t.Context(), config.BigQuery{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
 		Client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())},
 		Logger: slog.New(slog.DiscardHandler),
 	})
@@ -180,7 +181,7 @@ func TestErrorsAreBounded(t *testing.T) {
 				fmt.Fprint(w, body)
 			}))
 			defer server.Close()
-			d, err := bigquery.NewDataset(t.Context(), warehouse.Config{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
+			d, err := bigquery.NewDataset(t.Context(), config.BigQuery{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
 				Client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())},
 				Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})

@@ -120,10 +120,10 @@ func awaitJob(ctx context.Context, j *bq.Job) (*bq.JobStatus, error) {
 			cancelJob(ctx, j)
 		}
 		if err != nil {
-			return nil, brief(err)
+			return nil, Brief(err)
 		}
 	}
-	return status, brief(status.Err())
+	return status, Brief(status.Err())
 }
 
 // lastCall returns a context for taking back what a call began, also when its own has

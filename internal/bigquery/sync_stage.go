@@ -131,7 +131,7 @@ func (d *Dataset) fill(ctx context.Context, t *bq.Table, c content, r *retrier) 
 		if hasStatus(err, http.StatusConflict) {
 			return nil // an attempt that got no answer made it
 		}
-		return brief(err)
+		return Brief(err)
 	})
 	if err != nil {
 		err = fmt.Errorf("create staging table for %s: %w", c.table.Name, err)
@@ -162,7 +162,7 @@ func (d *Dataset) load(ctx context.Context, t *bq.Table, c content) error {
 	l.Labels = d.jobLabels()
 	running, err := l.Run(ctx)
 	if err != nil {
-		return brief(err)
+		return Brief(err)
 	}
 	if _, err := awaitJob(ctx, running); err != nil {
 		return fmt.Errorf("job %s: %w", running.ID(), err)
@@ -190,7 +190,7 @@ func (s *staged) drop(ctx context.Context) {
 		dropping.Go(func() {
 			err := s.d.guard("a staging table is dropped", func() error { return t.Delete(ctx) })
 			if err != nil && !hasStatus(err, http.StatusNotFound) {
-				s.d.log.Warn("contextgraph: a staging table could not be dropped; it expires within the hour", "table", t.TableID, "error", brief(err))
+				s.d.log.Warn("contextgraph: a staging table could not be dropped; it expires within the hour", "table", t.TableID, "error", Brief(err))
 			}
 		})
 	}

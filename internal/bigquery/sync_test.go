@@ -23,6 +23,7 @@ import (
 
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -61,7 +62,7 @@ func (f *fakeAPI) dataset() *bigquery.Dataset {
 	f.t.Helper()
 	server := httptest.NewServer(f)
 	f.t.Cleanup(server.Close)
-	d, err := bigquery.NewDataset(f.t.Context(), warehouse.Config{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
+	d, err := bigquery.NewDataset(f.t.Context(), config.BigQuery{Project: "my-project", Dataset: "agents"}, bigquery.DatasetOptions{
 		Client: []option.ClientOption{option.WithEndpoint(server.URL + "/bigquery/v2/"), option.WithHTTPClient(server.Client())},
 		Logger: slog.New(slog.DiscardHandler),
 	})

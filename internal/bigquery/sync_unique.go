@@ -52,11 +52,11 @@ func (d *Dataset) removeDuplicates(ctx context.Context, scope []bq.QueryParamete
 func number(ctx context.Context, j *bq.Job) (int64, error) {
 	rows, err := j.Read(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("job %s: %w", j.ID(), brief(err))
+		return 0, fmt.Errorf("job %s: %w", j.ID(), Brief(err))
 	}
 	var row []bq.Value
 	if err := rows.Next(&row); err != nil {
-		return 0, fmt.Errorf("job %s: %w", j.ID(), brief(err))
+		return 0, fmt.Errorf("job %s: %w", j.ID(), Brief(err))
 	}
 	n, ok := row[0].(int64)
 	if !ok {

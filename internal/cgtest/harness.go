@@ -29,9 +29,10 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -47,7 +48,7 @@ const (
 func Quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // Key returns the session of [User] with the id.
-func Key(id string) contextgraph.Session { return contextgraph.Session{App: App, User: User, ID: id} }
+func Key(id string) record.Session { return record.Session{App: App, User: User, ID: id} }
 
 // Harness is a shop agent with contextgraph around it: it searches, then buys.
 type Harness struct {
@@ -61,6 +62,7 @@ type Harness struct {
 	Model    *adktest.Model
 	Tools    []tool.Tool // of the agent, search first
 	Toolsets []tool.Toolset
+	journal  *journal.Journal
 
 	Bought  atomic.Int64 // counts the purchases
 	LastBuy atomic.Value // BuyArgs
@@ -79,7 +81,7 @@ type Option func(*Options)
 // Options are the parts of a harness that a test can change before it is made. [New] sets
 // Config, Protect, Confirm, Answer and Search before it applies the options.
 type Options struct {
-	Config contextgraph.Config
+	Config Config
 	// Protect wraps the tool, and Confirm gives it a confirmation of its own.
 	Protect, Confirm bool
 	// MakeBuy, when set, makes the tool; MakeToolset, when set, makes the toolset that it is in.
@@ -106,8 +108,8 @@ func Listed(o *Options) {
 // Covered leaves the tool as it is: its own confirmation, enforced by a rule.
 func Covered(o *Options) {
 	o.Protect = false
-	o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
-		Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.item",
+	o.Config.Extract = append(o.Config.Extract, config.Extract{
+		Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item",
 	})
 }
 
@@ -125,17 +127,19 @@ func New(t testing.TB, opts ...Option) *Harness {
 	var o *Options
 	o = &Options{
 		Protect: true, Confirm: true,
-		Config: contextgraph.Config{
-			Journal: contextgraph.JournalConfig{Path: h.Path, CommitInterval: time.Millisecond},
-			Logger:  Quiet(),
-			Now:     h.Clock.Now,
-			Extract: []contextgraph.ExtractConfig{{
-				Name: "found", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", ValueType: entity.KindText,
-				Attributes: map[string]contextgraph.AttributeConfig{
-					"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
-					"availability": {Path: "$.available", Type: entity.KindBool},
-				},
-			}},
+		Config: Config{
+			Config: contextgraph.Config{
+				Journal: config.Journal{Path: h.Path, CommitInterval: time.Millisecond},
+				Extract: []config.Extract{{
+					Name: "found", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", ValueType: entity.KindText,
+					Attributes: map[string]config.Attribute{
+						"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
+						"availability": {Path: "$.available", Type: entity.KindBool},
+					},
+				}},
+			},
+			Logger: Quiet(),
+			Now:    h.Clock.Now,
 			CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 				if n := h.Checks.Add(1); o.CountChecks && h.OnCheck != nil {
 					h.OnCheck(n)
@@ -157,7 +161,7 @@ func New(t testing.TB, opts ...Option) *Harness {
 			opt(o)
 		}
 	}
-	cg, err := contextgraph.Open(context.Background(), o.Config)
+	cg, err := o.Config.Open(context.Background())
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
@@ -286,7 +290,7 @@ func (h *Harness) Rows(sessionID string) []record.Event {
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatalf("Flush: %v", err)
 	}
-	rows, err := h.CG.Journal().Events(h.T.Context(), Key(sessionID))
+	rows, err := h.Journal().Events(h.T.Context(), Key(sessionID))
 	if err != nil {
 		h.T.Fatalf("Events: %v", err)
 	}

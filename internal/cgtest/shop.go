@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 )
@@ -125,7 +126,7 @@ func SearchTimes(n int) func(*model.LLMRequest) (*model.LLMResponse, error) {
 // Replay has search called again in the place of a checker.
 func Replay(o *Options) {
 	o.Config.CheckFuncs = nil
-	o.Config.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
+	o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
 	o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
 		if _, err := cg.Replayable(tools[0]); err != nil {
 			panic(err)

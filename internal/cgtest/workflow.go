@@ -17,7 +17,7 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -54,9 +54,9 @@ func GuardInputs(patterns ...string) Option {
 
 // FoundByNode adds a rule that reads the product from the output of a node.
 func FoundByNode(o *Options) {
-	o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
+	o.Config.Extract = append(o.Config.Extract, config.Extract{
 		Name: "output", Event: record.NodeOutput, Type: "Product", Value: "$.name", Each: "$.items[*]",
-		Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
+		Attributes: map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -40,15 +41,15 @@ func TestWhyOfWhatAnActionNames(t *testing.T) {
 		"originalFunctionCall": m{"id": "c2", "name": "deploy"},
 	}}), adk(m{"function_call_id": "c2", "confirmation_id": "q1"}))
 
-	versions := func(name, tool string, in graphsync.In, event string) graphsync.Rule {
-		return graphsync.Rule{
+	versions := func(name, tool string, in config.In, event string) config.Extract {
+		return config.Extract{
 			Name: name, Tool: tool, In: in, Event: event, Each: "$.versions[*]", Type: "Version", Value: "$.id",
-			Attributes: map[string]graphsync.AttributeRule{"status": {Path: "$.status", Optional: true}},
+			Attributes: map[string]config.Attribute{"status": {Path: "$.status", Optional: true}},
 		}
 	}
-	x, err := graphsync.Compile([]graphsync.Rule{
-		versions("listed", "list", graphsync.InResult, ""), versions("echoed", "echo", graphsync.InResult, ""),
-		versions("said", "", graphsync.InContent, record.UserMessageReceived), versions("deployed", "deploy", graphsync.InAction, ""),
+	x, err := graphsync.Compile([]config.Extract{
+		versions("listed", "list", config.InResult, ""), versions("echoed", "echo", config.InResult, ""),
+		versions("said", "", config.InContent, record.UserMessageReceived), versions("deployed", "deploy", config.InAction, ""),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -88,21 +89,21 @@ func BenchmarkAppendFull(b *testing.B) {
 // reader reads one session over and over.
 func BenchmarkSustained(b *testing.B) {
 	for _, bb := range []struct {
-		level    journal.Durability
+		level    config.Durability
 		sessions int
 		name     string
 		id       func(int) string
 	}{
-		{journal.DurabilityMemory, 50, "time-ordered", timeOrdered},
-		{journal.DurabilityJournal, 50, "time-ordered", timeOrdered},
-		{journal.DurabilityJournal, 50, "random", random},
-		{journal.DurabilityJournal, 10_000, "time-ordered", timeOrdered},
-		{journal.DurabilityJournal, 10_000, "random", random},
-		{journal.DurabilitySync, 50, "time-ordered", timeOrdered},
+		{config.DurabilityMemory, 50, "time-ordered", timeOrdered},
+		{config.DurabilityJournal, 50, "time-ordered", timeOrdered},
+		{config.DurabilityJournal, 50, "random", random},
+		{config.DurabilityJournal, 10_000, "time-ordered", timeOrdered},
+		{config.DurabilityJournal, 10_000, "random", random},
+		{config.DurabilitySync, 50, "time-ordered", timeOrdered},
 	} {
 		b.Run(fmt.Sprintf("level=%s/sessions=%d/ids=%s", bb.level, bb.sessions, bb.name), func(b *testing.B) {
 			j := openJournal(b, func(c *journal.Config) {
-				c.Durability, c.OnFull, c.BlockTimeout = bb.level, journal.Block, time.Minute
+				c.Durability, c.OnFull, c.BlockTimeout = bb.level, config.Block, time.Minute
 			})
 			rows := benchEvents(b.N, bb.sessions, bb.id)
 			stop := readAlong(b, j)
@@ -154,7 +155,7 @@ func readAlong(b *testing.B, j *journal.Journal) (stop func() int64) {
 
 // BenchmarkFlush measures the commit of one row.
 func BenchmarkFlush(b *testing.B) {
-	for _, level := range []journal.Durability{journal.DurabilityJournal, journal.DurabilitySync} {
+	for _, level := range []config.Durability{config.DurabilityJournal, config.DurabilitySync} {
 		b.Run("level="+string(level), func(b *testing.B) {
 			j := openJournal(b, func(c *journal.Config) { c.Durability = level })
 			rows := benchEvents(b.N, 50, timeOrdered)

@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
@@ -36,11 +37,11 @@ CREATE TEMP TRIGGER spy_receipt AFTER INSERT ON main.extractions
 // durability says, everything that an approval rests on always at FULL.
 func TestLevels(t *testing.T) {
 	const normal, full = 1, 2
-	for level, rows := range map[journal.Durability]int{
-		"":                        normal,
-		journal.DurabilityMemory:  normal,
-		journal.DurabilityJournal: normal,
-		journal.DurabilitySync:    full,
+	for level, rows := range map[config.Durability]int{
+		"":                       normal,
+		config.DurabilityMemory:  normal,
+		config.DurabilityJournal: normal,
+		config.DurabilitySync:    full,
 	} {
 		t.Run(fmt.Sprintf("level=%s", level), func(t *testing.T) {
 			j := openJournal(t, func(c *journal.Config) { c.Durability = level })
@@ -101,7 +102,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestMemoryWaitsLonger(t *testing.T) {
-	j := openJournal(t, func(c *journal.Config) { c.Durability, c.CommitInterval = journal.DurabilityMemory, time.Hour })
+	j := openJournal(t, func(c *journal.Config) { c.Durability, c.CommitInterval = config.DurabilityMemory, time.Hour })
 	for n := range int64(2000) { // more than a group of the other levels
 		appendAll(t, j, event(testSession, "r", n+1, "X"))
 	}
@@ -115,17 +116,17 @@ func TestMemoryWaitsLonger(t *testing.T) {
 }
 
 func TestDefaultIntervals(t *testing.T) {
-	for level, want := range map[journal.Durability]time.Duration{
-		"":                        20 * time.Millisecond,
-		journal.DurabilityMemory:  time.Second,
-		journal.DurabilityJournal: 20 * time.Millisecond,
-		journal.DurabilitySync:    20 * time.Millisecond,
+	for level, want := range map[config.Durability]time.Duration{
+		"":                       20 * time.Millisecond,
+		config.DurabilityMemory:  time.Second,
+		config.DurabilityJournal: 20 * time.Millisecond,
+		config.DurabilitySync:    20 * time.Millisecond,
 	} {
 		if got := journal.IntervalOf(journal.Config{Durability: level}); got != want {
 			t.Errorf("level %q commits every %v, want %v", level, got, want)
 		}
 	}
-	if got := journal.IntervalOf(journal.Config{Durability: journal.DurabilityMemory, CommitInterval: 7}); got != 7 {
+	if got := journal.IntervalOf(journal.Config{Durability: config.DurabilityMemory, CommitInterval: 7}); got != 7 {
 		t.Errorf("a given interval became %v", got)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -27,7 +27,7 @@ func toolRows() []record.Event {
 	}
 }
 
-var productRule = graphsync.Rule{Name: "p", Tool: "query", Each: "$.items[*]", Type: "Product", Value: "$.name"}
+var productRule = config.Extract{Name: "p", Tool: "query", Each: "$.items[*]", Type: "Product", Value: "$.name"}
 
 // modelEntities are products that a model found in row 3 of toolRows.
 func modelEntities(values ...string) []entity.Entity {

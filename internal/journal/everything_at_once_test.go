@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -19,7 +20,7 @@ import (
 // looks at the books all the while. In the end each row is where they say, and Flush
 // has said nil of no row that is neither stored nor counted as lost.
 func TestEverythingAtOnce(t *testing.T) {
-	for _, onFull := range []journal.OnFull{journal.DropOldest, journal.Block} {
+	for _, onFull := range []config.OnFull{config.DropOldest, config.Block} {
 		for _, locked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, locked in the end: %v", onFull, locked), func(t *testing.T) {
 				everythingAtOnce(t, onFull, locked)
@@ -28,7 +29,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 }
 
-func everythingAtOnce(t *testing.T, onFull journal.OnFull, locked bool) {
+func everythingAtOnce(t *testing.T, onFull config.OnFull, locked bool) {
 	rows := int64(rounds(2000, 400))
 	j := openImpatientUnclosed(t, journal.Config{
 		QueueRows: 50, OnFull: onFull, BlockTimeout: time.Millisecond, CommitInterval: time.Millisecond,

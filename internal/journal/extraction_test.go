@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -22,7 +23,7 @@ func spanRow(n int64, typ, span, parent, content string) record.Event {
 
 // TestSync runs the extraction of package graphsync against a real journal.
 func TestSync(t *testing.T) {
-	x, err := graphsync.Compile([]graphsync.Rule{{Name: "p", Tool: "query", Each: "$.items[*]", Type: "Product", Value: "$.name"}})
+	x, err := graphsync.Compile([]config.Extract{{Name: "p", Tool: "query", Each: "$.items[*]", Type: "Product", Value: "$.name"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-func syncWith(t *testing.T, j *journal.Journal, rules ...graphsync.Rule) *graphsync.Graph {
+func syncWith(t *testing.T, j *journal.Journal, rules ...config.Extract) *graphsync.Graph {
 	t.Helper()
 	x, err := graphsync.Compile(rules)
 	if err != nil {
@@ -67,9 +68,9 @@ func syncWith(t *testing.T, j *journal.Journal, rules ...graphsync.Rule) *graphs
 // TestSyncAroundADecision reads a span with a row before and a row after a request
 // for approval: what the journal keeps of the later row must not hide the earlier.
 func TestSyncAroundADecision(t *testing.T) {
-	rule := graphsync.Rule{
-		Name: "state", In: graphsync.InContent, Event: record.StateDelta, Type: "Product", Value: "$.name",
-		Attributes: map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}},
+	rule := config.Extract{
+		Name: "state", In: config.InContent, Event: record.StateDelta, Type: "Product", Value: "$.name",
+		Attributes: map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindNumber}},
 	}
 	j := openJournal(t, nil)
 	request := spanRow(3, record.HITLConfirmationRequest, "ask", "agent", `{"tool":"buy","args":{}}`)
@@ -102,7 +103,7 @@ func TestSyncAroundADecision(t *testing.T) {
 	stricter := rule
 	stricter.Each = "$[?@ == 40]"
 	stricter.Value = "$"
-	stricter.Attributes = map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}}
+	stricter.Attributes = map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindNumber}}
 	for range 2 {
 		check("while a row fails", syncWith(t, j, stricter), "52")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -47,20 +48,20 @@ type Config struct {
 	// is readable by its owner only, because it holds payloads. Default
 	// DefaultPath.
 	Path string
-	// Durability says which rows survive what. Default DurabilityJournal.
-	Durability Durability
+	// Durability says which rows survive what. Default config.DurabilityJournal.
+	Durability config.Durability
 	// CommitInterval is how long the first row of a group waits for others before the
 	// group is committed. Longer means less work and more rows at risk when the
-	// process is killed. Default DefaultCommitInterval, with DurabilityMemory
+	// process is killed. Default DefaultCommitInterval, with config.DurabilityMemory
 	// DefaultMemoryInterval.
 	CommitInterval time.Duration
 	// QueueBytes and QueueRows bound what waits to be committed. Defaults
 	// DefaultQueueBytes and DefaultQueueRows.
 	QueueBytes int64
 	QueueRows  int
-	// OnFull says what becomes of a row beyond these bounds. Default DropOldest.
-	OnFull OnFull
-	// BlockTimeout is how long Append waits for room at most, with Block. Default
+	// OnFull says what becomes of a row beyond these bounds. Default config.DropOldest.
+	OnFull config.OnFull
+	// BlockTimeout is how long Append waits for room at most, with config.Block. Default
 	// DefaultBlockTimeout.
 	BlockTimeout time.Duration
 	// Readers is the number of reading connections, which is the number of reads

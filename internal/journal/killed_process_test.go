@@ -20,6 +20,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -46,7 +47,7 @@ func crashChild(path string) {
 		fmt.Fprintln(os.Stderr, args...)
 		os.Exit(1)
 	}
-	level, run := journal.Durability(os.Getenv(crashChildEnv+"_LEVEL")), os.Getenv(crashChildEnv+"_RUN")
+	level, run := config.Durability(os.Getenv(crashChildEnv+"_LEVEL")), os.Getenv(crashChildEnv+"_RUN")
 	j, err := journal.Open(ctx, journal.Config{Path: path, Durability: level, CommitInterval: 2 * time.Millisecond})
 	if err != nil {
 		fail(err)
@@ -88,7 +89,7 @@ func crashSession(n int) record.Session {
 // TestKilledProcessLosesNothingAcknowledged kills processes that record, at random
 // moments: what was acknowledged is there, and what is there has no hole.
 func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
-	levels := []journal.Durability{journal.DurabilityMemory, journal.DurabilityJournal, journal.DurabilitySync}
+	levels := []config.Durability{config.DurabilityMemory, config.DurabilityJournal, config.DurabilitySync}
 	for i, level := range levels {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +121,7 @@ type acknowledged struct {
 	approvals []string
 }
 
-func checkRecovered(t *testing.T, path string, level journal.Durability, run string, acked acknowledged) {
+func checkRecovered(t *testing.T, path string, level config.Durability, run string, acked acknowledged) {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{Path: path, Durability: level})
 	if err != nil {
@@ -167,7 +168,7 @@ func checkRecovered(t *testing.T, path string, level journal.Durability, run str
 
 // runAndKill starts a child, kills it at a random moment and returns what it had
 // acknowledged.
-func runAndKill(t *testing.T, path string, level journal.Durability, run string) (acked acknowledged) {
+func runAndKill(t *testing.T, path string, level config.Durability, run string) (acked acknowledged) {
 	t.Helper()
 	cmd := testBinary(t, crashChildEnv+"="+path, crashChildEnv+"_LEVEL="+string(level), crashChildEnv+"_RUN="+run)
 	var complaints bytes.Buffer

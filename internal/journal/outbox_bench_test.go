@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -43,7 +44,7 @@ func BenchmarkOutboxRows(b *testing.B) {
 
 // BenchmarkOutboxAdvance measures the acknowledgement of one batch.
 func BenchmarkOutboxAdvance(b *testing.B) {
-	for _, level := range []journal.Durability{journal.DurabilityJournal, journal.DurabilitySync} {
+	for _, level := range []config.Durability{config.DurabilityJournal, config.DurabilitySync} {
 		b.Run("level="+string(level), func(b *testing.B) {
 			j := openJournal(b, func(c *journal.Config) { c.Durability = level })
 			appendAll(b, j, event(testSession, "r", 1, "X"))

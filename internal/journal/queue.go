@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -26,7 +27,7 @@ const lostSessions = 1 << 16
 // numbers add up at any time.
 type queue struct {
 	max     tally
-	onFull  OnFull
+	onFull  config.OnFull
 	timeout time.Duration
 	// group completes a group before its interval is over.
 	group tally
@@ -58,7 +59,7 @@ type queue struct {
 
 func newQueue(cfg Config) *queue {
 	group := tally{groupRows, groupBytes}
-	if cfg.Durability == DurabilityMemory {
+	if cfg.Durability == config.DurabilityMemory {
 		group = tally{txRows, txBytes}
 	}
 	return &queue{
@@ -80,7 +81,7 @@ func (q *queue) put(e *record.Event) bool {
 	approval := schema.IsApproval(e.EventType)
 	q.mu.Lock()
 	reason := q.admit(e, size, approval)
-	if reason == LostQueueFull && q.onFull == Block && size <= q.max.bytes {
+	if reason == LostQueueFull && q.onFull == config.Block && size <= q.max.bytes {
 		reason = q.await(e, size)
 	}
 	if reason != "" {
@@ -120,7 +121,7 @@ func (q *queue) admit(e *record.Event, size int64, approval bool) LossReason {
 		return LostInvalid
 	case q.closed:
 		return LostClosed
-	case q.fits(size, 1), q.onFull == DropOldest && q.makeRoom(size):
+	case q.fits(size, 1), q.onFull == config.DropOldest && q.makeRoom(size):
 		return ""
 	case !approval:
 		return LostQueueFull

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -49,7 +50,7 @@ func TestQueueBounds(t *testing.T) {
 	}{
 		{"rows, oldest dropped", journal.Config{QueueRows: 3}, small(tool, tool, tool, tool, tool),
 			[]int64{3, 4, 5}, lost{journal.LostDroppedOldest: 2}},
-		{"rows, newest dropped", journal.Config{QueueRows: 3, OnFull: journal.Block, BlockTimeout: 1}, small(tool, tool, tool, tool, tool),
+		{"rows, newest dropped", journal.Config{QueueRows: 3, OnFull: config.Block, BlockTimeout: 1}, small(tool, tool, tool, tool, tool),
 			[]int64{1, 2, 3}, lost{journal.LostQueueFull: 2}},
 		{"bytes, oldest dropped", journal.Config{QueueBytes: 12 << 10},
 			[]record.Event{sized(1, tool, 5000), sized(2, tool, 5000), sized(3, tool, 5000), sized(4, tool, 5000)},
@@ -60,7 +61,7 @@ func TestQueueBounds(t *testing.T) {
 		{"a row larger than the queue drops no other", journal.Config{QueueBytes: 4 << 10},
 			[]record.Event{sized(1, tool, 100), sized(2, tool, 5000), sized(3, tool, 100)},
 			[]int64{1, 3}, lost{journal.LostQueueFull: 1}},
-		{"a row larger than the queue does not wait", journal.Config{QueueBytes: 4 << 10, OnFull: journal.Block, BlockTimeout: time.Hour},
+		{"a row larger than the queue does not wait", journal.Config{QueueBytes: 4 << 10, OnFull: config.Block, BlockTimeout: time.Hour},
 			[]record.Event{sized(1, tool, 100), sized(2, tool, 5000), sized(3, tool, 100)},
 			[]int64{1, 3}, lost{journal.LostQueueFull: 1}},
 		{"approval rows stay, in order", journal.Config{QueueRows: 4}, small(hitl, tool, tool, done, tool, tool, wcc, tool),
@@ -72,7 +73,7 @@ func TestQueueBounds(t *testing.T) {
 		{"nor in bytes", journal.Config{QueueBytes: 4 << 10},
 			[]record.Event{sized(1, hitl, 3000), sized(2, wcc, 3000), sized(3, done, 3000)},
 			[]int64{1, 2}, lost{journal.LostApprovalsFull: 1}},
-		{"an approval row does not wait", journal.Config{QueueRows: 2, OnFull: journal.Block, BlockTimeout: time.Hour},
+		{"an approval row does not wait", journal.Config{QueueRows: 2, OnFull: config.Block, BlockTimeout: time.Hour},
 			small(tool, tool, hitl, wcc), []int64{1, 2, 3, 4}, nil},
 		{"telemetry makes room for an approval row", journal.Config{QueueRows: 2}, small(tool, tool, hitl),
 			[]int64{2, 3}, lost{journal.LostDroppedOldest: 1}},
@@ -182,7 +183,7 @@ func TestASmallQueueDoesNotDrop(t *testing.T) {
 
 func TestBlockWaitsForRoom(t *testing.T) {
 	j := openJournal(t, func(c *journal.Config) {
-		c.QueueRows, c.OnFull, c.BlockTimeout = 4, journal.Block, time.Hour
+		c.QueueRows, c.OnFull, c.BlockTimeout = 4, config.Block, time.Hour
 	})
 	var wg sync.WaitGroup
 	var taken atomic.Int64
@@ -207,7 +208,7 @@ func TestBlockWaitsForRoom(t *testing.T) {
 // TestBlockedRowHurriesTheWriter waits for room in a queue whose rows make no group yet.
 func TestBlockedRowHurriesTheWriter(t *testing.T) {
 	j := openJournal(t, func(c *journal.Config) {
-		c.QueueBytes, c.OnFull, c.BlockTimeout, c.CommitInterval = 16<<10, journal.Block, 20*time.Second, time.Hour
+		c.QueueBytes, c.OnFull, c.BlockTimeout, c.CommitInterval = 16<<10, config.Block, 20*time.Second, time.Hour
 	})
 	for n := int64(1); n <= 3; n++ {
 		appendAll(t, j, sized(2*n-1, "X", 5<<10), sized(2*n, "X", 12<<10))
@@ -219,7 +220,7 @@ func TestBlockedRowHurriesTheWriter(t *testing.T) {
 // TestBlockTimeout runs on the clock of a bubble: nothing takes from the queue.
 func TestBlockTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := journal.NewWithoutWriter(journal.Config{QueueRows: 1, QueueBytes: 1 << 20, OnFull: journal.Block, BlockTimeout: 250 * time.Millisecond})
+		j := journal.NewWithoutWriter(journal.Config{QueueRows: 1, QueueBytes: 1 << 20, OnFull: config.Block, BlockTimeout: 250 * time.Millisecond})
 		if !j.Append(event(testSession, "r", 1, "X")) {
 			t.Fatal("an empty queue refused a row")
 		}
@@ -248,7 +249,7 @@ func TestBlockTimeout(t *testing.T) {
 // TestCloseFreesBlockedAppends closes a journal while rows wait for room.
 func TestCloseFreesBlockedAppends(t *testing.T) {
 	j := openJournal(t, func(c *journal.Config) {
-		c.QueueRows, c.OnFull, c.BlockTimeout = 1, journal.Block, time.Hour
+		c.QueueRows, c.OnFull, c.BlockTimeout = 1, config.Block, time.Hour
 	})
 	var wg sync.WaitGroup
 	closed := make(chan struct{})
@@ -292,7 +293,7 @@ func TestLossesOfManySessions(t *testing.T) {
 
 // TestBooksBalanceAtAnyTime reads the counters while everything goes on at once.
 func TestBooksBalanceAtAnyTime(t *testing.T) {
-	for _, onFull := range []journal.OnFull{journal.DropOldest, journal.Block} {
+	for _, onFull := range []config.OnFull{config.DropOldest, config.Block} {
 		t.Run(string(onFull), func(t *testing.T) {
 			j := openJournal(t, func(c *journal.Config) {
 				c.QueueRows, c.OnFull, c.BlockTimeout, c.CommitInterval = 64, onFull, time.Millisecond, time.Millisecond

@@ -90,7 +90,7 @@ func newWriter(conn *sqlite.Conn, files files, q *queue, cfg Config, busy time.D
 		rows:     newInserter(conn),
 		conn:     conn,
 		files:    files,
-		level:    cfg.Durability.synchronous(),
+		level:    synchronousOf(cfg.Durability),
 		interval: cfg.CommitInterval,
 		busy:     busy,
 		maxWAL:   maxWAL,

@@ -205,7 +205,7 @@ func (c advice) unread() []string {
 		event := e.Event
 		switch {
 		case event != "":
-		case e.In == InResult:
+		case e.In == config.InResult:
 			event = record.ToolCompleted
 		default:
 			event = record.ToolStarting

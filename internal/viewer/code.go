@@ -33,7 +33,7 @@ if err != nil {
 	return err
 }
 defer cg.Close(context.WithoutCancel(ctx))
-session := contextgraph.Session{App: %s, User: %s, ID: %s}`, q(n.Config), q(s.Session.App), q(s.Session.User), q(s.Session.ID))},
+session := record.Session{App: %s, User: %s, ID: %s}`, q(n.Config), q(s.Session.App), q(s.Session.User), q(s.Session.ID))},
 		{"Read the graph: spans, what caused what, and the entities they evaluated", fmt.Sprintf(`graph, err := cg.Graph(ctx, session)
 if err != nil {
 	return err
@@ -97,7 +97,7 @@ for _, step := range history {
 // datasetStep asks the same of the dataset.
 func datasetStep(s *inspect.Session, n CodeNames) CodeStep {
 	q := strconv.Quote
-	return CodeStep{"Ask the dataset the same", fmt.Sprintf(`dataset, err := bigquery.NewDataset(ctx, warehouse.Config{
+	return CodeStep{"Ask the dataset the same", fmt.Sprintf(`dataset, err := bigquery.NewDataset(ctx, config.BigQuery{
 	Project: %s, Dataset: %s, Location: %s,
 }, bigquery.DatasetOptions{})
 if err != nil {

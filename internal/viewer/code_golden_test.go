@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // showSession is what a page shows for the session of TestCode; that test compares the two.
@@ -21,7 +22,7 @@ func showSession(ctx context.Context) error {
 		return err
 	}
 	defer cg.Close(context.WithoutCancel(ctx))
-	session := contextgraph.Session{App: "shop", User: "alice", ID: "s-1"}
+	session := record.Session{App: "shop", User: "alice", ID: "s-1"}
 
 	// Read the graph: spans, what caused what, and the entities they evaluated.
 	graph, err := cg.Graph(ctx, session)
@@ -72,7 +73,7 @@ func showSession(ctx context.Context) error {
 	}
 
 	// Ask the dataset the same.
-	dataset, err := bigquery.NewDataset(ctx, warehouse.Config{
+	dataset, err := bigquery.NewDataset(ctx, config.BigQuery{
 		Project: "my-project-123", Dataset: "agents", Location: "EU",
 	}, bigquery.DatasetOptions{})
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -25,7 +25,7 @@ const maxPage = 300 << 10
 
 func written(t *testing.T, sessions ...*inspect.Session) string {
 	t.Helper()
-	queries, err := viewer.Queries(warehouse.Config{})
+	queries, err := viewer.Queries(config.BigQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestDataCannotEndItsElement(t *testing.T) {
 }
 
 func TestQueries(t *testing.T) {
-	queries, err := viewer.Queries(warehouse.Config{Project: "my-project-123", Dataset: "media"})
+	queries, err := viewer.Queries(config.BigQuery{Project: "my-project-123", Dataset: "media"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestQueries(t *testing.T) {
 			t.Errorf("no query is %s", l)
 		}
 	}
-	if _, err := viewer.Queries(warehouse.Config{Project: "a`b"}); err == nil {
+	if _, err := viewer.Queries(config.BigQuery{Project: "a`b"}); err == nil {
 		t.Error("a name that is none is taken")
 	}
 }

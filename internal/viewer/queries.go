@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -27,14 +28,14 @@ const (
 // Queries returns the statements that a page offers: those that run in the dataset of c, by
 // its names, and those that run in the journal with any SQLite shell. Without a project in c the
 // names are examples.
-func Queries(c warehouse.Config) ([]Query, error) {
+func Queries(c config.BigQuery) ([]Query, error) {
 	if c.Project == "" {
 		c.Project = exampleProject
 	}
 	if c.Dataset == "" {
 		c.Dataset = exampleDataset
 	}
-	names, err := c.Names()
+	names, err := warehouse.NamesOf(c)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -15,7 +16,10 @@ import (
 
 // Opener connects a journal to the dataset of cfg. It returns at once: what needs the
 // network happens in the background. ctx bounds the opening only.
-type Opener func(ctx context.Context, cfg Config, host Host) (Connection, error)
+type Opener func(ctx context.Context, cfg config.BigQuery, host Host) (Connection, error)
+
+// Name returns the name of the optional package that has Openers.
+func (Opener) Name() string { return "bqstream" }
 
 // Host is what a Connection gets of the instance it belongs to.
 type Host struct {

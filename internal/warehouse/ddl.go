@@ -8,6 +8,8 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // Kind is the kind of an object of a dataset.
@@ -36,8 +38,8 @@ type Definition struct {
 // made: the dataset, the tables, the views, the graph unless c asks in recursive SQL,
 // and the labels. Nothing is looked at: a table that exists is left as it is by its
 // statement.
-func (c Config) Definitions() ([]Definition, error) {
-	n, err := c.Names()
+func Definitions(c config.BigQuery) ([]Definition, error) {
+	n, err := NamesOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (c Config) Definitions() ([]Definition, error) {
 		}
 		out = append(out, Definition{KindView, v.Name, text})
 	}
-	graph := c.Graph.Queries != QueriesRecursive
+	graph := c.Graph.Queries != config.QueriesRecursive
 	if graph {
 		text, err := n.CreateGraph(true)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
@@ -42,7 +43,7 @@ const maxModel = 1 << 10
 // The error is [ErrNoModel] without a model, and a [*NameError] for anything else: also
 // for project.dataset.model, a remote model of BigQuery ML, which AI.GENERATE does not
 // take.
-func (c Config) ExtractEndpoint(dataset string) (string, error) {
+func ExtractEndpoint(c config.BigQuery, dataset string) (string, error) {
 	c = c.WithDefaults()
 	model := c.Extract.Model
 	bad := func(remedy string) (string, error) {
@@ -94,7 +95,7 @@ func (c Config) ExtractEndpoint(dataset string) (string, error) {
 // ExtractConnection returns the connection that AI.GENERATE uses, empty when the
 // caller's own credentials are. It checks the form, location.name or
 // project.location.name; a [*NameError] says what is wrong.
-func (c Config) ExtractConnection() (string, error) {
+func ExtractConnection(c config.BigQuery) (string, error) {
 	name := c.Extract.Connection
 	if name == "" {
 		return "", nil

@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // extractVersion is raised whenever the prompt, what is read of a row, or how an answer
@@ -49,7 +51,7 @@ const ExtractSchema = "entities ARRAY<STRUCT<entity_type STRING, entity_value ST
 
 // ExtractorID names what finds entities: the model, the entity types in any order, and
 // the version of the prompt. Rows that were read under one id are read again under another.
-func (c ExtractConfig) ExtractorID() string {
+func ExtractorID(c config.Extraction) string {
 	types := slices.Clone(c.EntityTypes)
 	slices.Sort(types)
 	fields := append([]string{extractVersion, c.Model}, slices.Compact(types)...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
@@ -32,8 +33,8 @@ func TestExtractEndpoint(t *testing.T) {
 		{"URL", "https://europe-west9-aiplatform.googleapis.com/v1/projects/p/locations/europe-west9/endpoints/12", "global", "US", "", "https://europe-west9-aiplatform.googleapis.com/v1/projects/p/locations/europe-west9/endpoints/12"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := warehouse.Config{Project: "my-project", BillingProject: c.billing, Dataset: "d", Location: "asia-south1", Extract: warehouse.ExtractConfig{Model: c.model, Location: c.location}}
-			got, err := cfg.ExtractEndpoint(c.dataset)
+			cfg := config.BigQuery{Project: "my-project", BillingProject: c.billing, Dataset: "d", Location: "asia-south1", Extract: config.Extraction{Model: c.model, Location: c.location}}
+			got, err := warehouse.ExtractEndpoint(cfg, c.dataset)
 			if err != nil || got != c.want {
 				t.Errorf("ExtractEndpoint() = %q, %v, want %q", got, err, c.want)
 			}
@@ -60,29 +61,29 @@ func TestExtractEndpointRefuses(t *testing.T) {
 		"projects/p/locations/l/publishers/google/models/m": "name of a Gemini model",
 		strings.Repeat("g", 2000):                           "longer",
 	} {
-		cfg := warehouse.Config{Project: "my-project", Dataset: "d", Extract: warehouse.ExtractConfig{Model: model}}
-		got, err := cfg.ExtractEndpoint("US")
+		cfg := config.BigQuery{Project: "my-project", Dataset: "d", Extract: config.Extraction{Model: model}}
+		got, err := warehouse.ExtractEndpoint(cfg, "US")
 		var name *warehouse.NameError
 		if !errors.As(err, &name) || !strings.Contains(err.Error(), say) || len(err.Error()) > 400 {
 			t.Errorf("ExtractEndpoint() of %.60q = %q, %v, want an error with %q", model, got, err, say)
 		}
 	}
-	if _, err := (warehouse.Config{Project: "my-project", Dataset: "d"}).ExtractEndpoint("US"); !errors.Is(err, warehouse.ErrNoModel) {
+	if _, err := warehouse.ExtractEndpoint((config.BigQuery{Project: "my-project", Dataset: "d"}), "US"); !errors.Is(err, warehouse.ErrNoModel) {
 		t.Errorf("without a model: %v", err)
 	}
 	for _, location := range []string{"us'", "a b", "-", "us/../x"} {
-		cfg := warehouse.Config{Project: "my-project", Dataset: "d", Extract: warehouse.ExtractConfig{Model: "gemini-2.5-flash", Location: location}}
-		if got, err := cfg.ExtractEndpoint("US"); err == nil {
+		cfg := config.BigQuery{Project: "my-project", Dataset: "d", Extract: config.Extraction{Model: "gemini-2.5-flash", Location: location}}
+		if got, err := warehouse.ExtractEndpoint(cfg, "US"); err == nil {
 			t.Errorf("location %q gives %q", location, got)
 		}
 		cfg.Extract.Location = ""
-		if got, err := cfg.ExtractEndpoint(location); err == nil {
+		if got, err := warehouse.ExtractEndpoint(cfg, location); err == nil {
 			t.Errorf("a dataset in %q gives %q", location, got)
 		}
 	}
 	// Location is where a new dataset is made, and says nothing about the one there is.
-	cfg := warehouse.Config{Project: "my-project", Dataset: "d", Location: "EU", Extract: warehouse.ExtractConfig{Model: "gemini-2.5-flash"}}
-	if got, err := cfg.ExtractEndpoint(""); err == nil || !strings.Contains(err.Error(), "extract.location") {
+	cfg := config.BigQuery{Project: "my-project", Dataset: "d", Location: "EU", Extract: config.Extraction{Model: "gemini-2.5-flash"}}
+	if got, err := warehouse.ExtractEndpoint(cfg, ""); err == nil || !strings.Contains(err.Error(), "extract.location") {
 		t.Errorf("without any location: %q, %v", got, err)
 	}
 }
@@ -92,7 +93,7 @@ func TestExtractConnection(t *testing.T) {
 		"": true, "us.gemini": true, "europe-west3.my_conn-1": true, "my-project.eu.gemini": true,
 		"gemini": false, "a.b.c.d": false, "us.": false, ".x": false, "us.x'": false, "p.us.x": false, "my-project.us.x y": false, "us.x\n": false,
 	} {
-		got, err := warehouse.Config{Extract: warehouse.ExtractConfig{Connection: name}}.ExtractConnection()
+		got, err := warehouse.ExtractConnection(config.BigQuery{Extract: config.Extraction{Connection: name}})
 		if (err == nil) != ok || ok && got != name {
 			t.Errorf("connection %q = %q, %v", name, got, err)
 		}
@@ -100,18 +101,18 @@ func TestExtractConnection(t *testing.T) {
 }
 
 func TestExtractorID(t *testing.T) {
-	base := warehouse.ExtractConfig{Model: "m", EntityTypes: []string{"A", "B"}}
-	same := []warehouse.ExtractConfig{
+	base := config.Extraction{Model: "m", EntityTypes: []string{"A", "B"}}
+	same := []config.Extraction{
 		{Model: "m", EntityTypes: []string{"B", "A"}},
 		{Model: "m", EntityTypes: []string{"A", "B", "A"}, Location: "eu", Connection: "us.x", MaxRows: 5, PlainText: true},
 	}
 	for _, c := range same {
-		if c.ExtractorID() != base.ExtractorID() {
+		if warehouse.ExtractorID(c) != warehouse.ExtractorID(base) {
 			t.Errorf("%+v has another id than %+v", c, base)
 		}
 	}
-	for _, c := range []warehouse.ExtractConfig{{Model: "n", EntityTypes: []string{"A", "B"}}, {Model: "m", EntityTypes: []string{"A"}}, {Model: "mA", EntityTypes: []string{"B"}}} {
-		if c.ExtractorID() == base.ExtractorID() {
+	for _, c := range []config.Extraction{{Model: "n", EntityTypes: []string{"A", "B"}}, {Model: "m", EntityTypes: []string{"A"}}, {Model: "mA", EntityTypes: []string{"B"}}} {
+		if warehouse.ExtractorID(c) == warehouse.ExtractorID(base) {
 			t.Errorf("%+v has the id of %+v", c, base)
 		}
 	}

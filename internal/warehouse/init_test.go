@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -24,15 +25,15 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // The statements of a dataset with all defaults and of one with none.
 func TestDefinitions(t *testing.T) {
-	for name, cfg := range map[string]warehouse.Config{
+	for name, cfg := range map[string]config.BigQuery{
 		"defaults": {Project: "my-project", Dataset: "agents"},
 		"named": {
 			Project: "example.com:my-project", BillingProject: "billing-project", Dataset: "Agents_2", Location: "europe-west3",
-			Table: "events", ViewPrefix: "adk", Graph: warehouse.GraphConfig{Name: "why", Queries: warehouse.QueriesGQL},
+			Table: "events", ViewPrefix: "adk", Graph: config.Graph{Name: "why", Queries: config.QueriesGQL},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			statements, err := cfg.Definitions()
+			statements, err := warehouse.Definitions(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +59,7 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestDefinitionsWithoutGraph(t *testing.T) {
-	statements, err := warehouse.Config{Project: "my-project", Dataset: "agents", Graph: warehouse.GraphConfig{Queries: warehouse.QueriesRecursive}}.Definitions()
+	statements, err := warehouse.Definitions(config.BigQuery{Project: "my-project", Dataset: "agents", Graph: config.Graph{Queries: config.QueriesRecursive}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +72,9 @@ func TestDefinitionsWithoutGraph(t *testing.T) {
 
 // The version of the label changes with any table or view, and not with the graph.
 func TestVersionLabels(t *testing.T) {
-	labels := func(cfg warehouse.Config, graph bool) map[string]string {
+	labels := func(cfg config.BigQuery, graph bool) map[string]string {
 		cfg.Project = "my-project"
-		n, err := cfg.Names()
+		n, err := warehouse.NamesOf(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,16 +84,16 @@ func TestVersionLabels(t *testing.T) {
 		}
 		return l
 	}
-	base := labels(warehouse.Config{Dataset: "agents"}, true)
+	base := labels(config.BigQuery{Dataset: "agents"}, true)
 	for _, l := range base {
 		if !regexp.MustCompile(`^[a-z0-9_-]{1,63}$`).MatchString(l) {
 			t.Errorf("%q cannot be the value of a label", l)
 		}
 	}
-	if l := labels(warehouse.Config{Dataset: "agents"}, false); l[warehouse.DefinitionsLabel] != base[warehouse.DefinitionsLabel] || l[warehouse.GraphLabel] != "" {
+	if l := labels(config.BigQuery{Dataset: "agents"}, false); l[warehouse.DefinitionsLabel] != base[warehouse.DefinitionsLabel] || l[warehouse.GraphLabel] != "" {
 		t.Errorf("without a graph: %v, with one: %v", l, base)
 	}
-	if l := labels(warehouse.Config{Dataset: "agents", ViewPrefix: "w"}, true); l[warehouse.DefinitionsLabel] == base[warehouse.DefinitionsLabel] {
+	if l := labels(config.BigQuery{Dataset: "agents", ViewPrefix: "w"}, true); l[warehouse.DefinitionsLabel] == base[warehouse.DefinitionsLabel] {
 		t.Error("other views have the same digest")
 	}
 }
@@ -143,7 +144,7 @@ func TestTypedViews(t *testing.T) {
 
 // Keys of the graph stand among the properties, and what the graph names is there.
 func TestGraphNamesColumns(t *testing.T) {
-	n, err := warehouse.Config{Project: "my-project", Dataset: "agents"}.Names()
+	n, err := warehouse.NamesOf(config.BigQuery{Project: "my-project", Dataset: "agents"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestGraphNamesColumns(t *testing.T) {
 }
 
 func TestTablesAreComplete(t *testing.T) {
-	n, err := warehouse.Config{Project: "my-project", Dataset: "agents"}.Names()
+	n, err := warehouse.NamesOf(config.BigQuery{Project: "my-project", Dataset: "agents"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,8 +209,8 @@ func FuzzNames(f *testing.F) {
 		f.Add(s, s, s, s, s, s)
 	}
 	f.Fuzz(func(t *testing.T, project, dataset, location, table, prefix, graph string) {
-		cfg := warehouse.Config{Project: project, Dataset: dataset, Location: location, Table: table, ViewPrefix: prefix, Graph: warehouse.GraphConfig{Name: graph}}
-		n, err := cfg.Names()
+		cfg := config.BigQuery{Project: project, Dataset: dataset, Location: location, Table: table, ViewPrefix: prefix, Graph: config.Graph{Name: graph}}
+		n, err := warehouse.NamesOf(cfg)
 		if err != nil {
 			if !errors.As(err, new(*warehouse.NameError)) {
 				t.Errorf("error %v (%T) is no NameError", err, err)
@@ -239,14 +240,14 @@ func FuzzNames(f *testing.F) {
 }
 
 func TestNamesAreDistinct(t *testing.T) {
-	for what, cfg := range map[string]warehouse.Config{
+	for what, cfg := range map[string]config.BigQuery{
 		"events and nodes": {Table: "tech_nodes"},
-		"events and graph": {Graph: warehouse.GraphConfig{Name: "AGENT_EVENTS"}},
+		"events and graph": {Graph: config.Graph{Name: "AGENT_EVENTS"}},
 		"events and view":  {Table: "v_llm_request"},
-		"graph and view":   {Graph: warehouse.GraphConfig{Name: "agent_events_unique"}},
+		"graph and view":   {Graph: config.Graph{Name: "agent_events_unique"}},
 	} {
 		cfg.Project, cfg.Dataset = "my-project", "agents"
-		_, err := cfg.Definitions()
+		_, err := warehouse.Definitions(cfg)
 		if !errors.As(err, new(*warehouse.NameError)) {
 			t.Errorf("%s have one name: %v", what, err)
 		}
@@ -254,20 +255,20 @@ func TestNamesAreDistinct(t *testing.T) {
 }
 
 func TestHostileNames(t *testing.T) {
-	ok := warehouse.Config{Project: "my-project", Dataset: "agents"}
+	ok := config.BigQuery{Project: "my-project", Dataset: "agents"}
 	for _, hostile := range []string{"a`.b", "a` b", "`", "a;b", "a\nb", "a'b", `a\b`, "a\x00", " a", "a ", "{{table}}"} {
-		for key, set := range map[string]func(*warehouse.Config){
-			"project":         func(c *warehouse.Config) { c.Project = hostile },
-			"billing_project": func(c *warehouse.Config) { c.BillingProject = hostile },
-			"dataset":         func(c *warehouse.Config) { c.Dataset = hostile },
-			"location":        func(c *warehouse.Config) { c.Location = hostile },
-			"table":           func(c *warehouse.Config) { c.Table = hostile },
-			"view_prefix":     func(c *warehouse.Config) { c.ViewPrefix = hostile },
-			"graph.name":      func(c *warehouse.Config) { c.Graph.Name = hostile },
+		for key, set := range map[string]func(*config.BigQuery){
+			"project":         func(c *config.BigQuery) { c.Project = hostile },
+			"billing_project": func(c *config.BigQuery) { c.BillingProject = hostile },
+			"dataset":         func(c *config.BigQuery) { c.Dataset = hostile },
+			"location":        func(c *config.BigQuery) { c.Location = hostile },
+			"table":           func(c *config.BigQuery) { c.Table = hostile },
+			"view_prefix":     func(c *config.BigQuery) { c.ViewPrefix = hostile },
+			"graph.name":      func(c *config.BigQuery) { c.Graph.Name = hostile },
 		} {
 			cfg := ok
 			set(&cfg)
-			_, err := cfg.Names()
+			_, err := warehouse.NamesOf(cfg)
 			var e *warehouse.NameError
 			if !errors.As(err, &e) || e.What != key && !(key == "project" && e.What == "billing_project") || e.Remedy == "" {
 				t.Errorf("%s %q: %v", key, hostile, err)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // What names may consist of. They are narrower than what BigQuery takes, so that every
@@ -25,13 +27,13 @@ var (
 const maxName = 1024
 
 // Names are the names of what a dataset holds, checked: no other text gets into a
-// statement. The zero value names nothing; [Config.Names] makes one.
+// statement. The zero value names nothing; [NamesOf] makes one.
 type Names struct {
 	project, dataset, table, prefix, graph string
 }
 
-// Names checks the names in c and returns them.
-func (c Config) Names() (Names, error) {
+// NamesOf checks the names in c and returns them.
+func NamesOf(c config.BigQuery) (Names, error) {
 	billed := c.BillingProject != ""
 	c = c.WithDefaults()
 	var errs []error
@@ -116,4 +118,46 @@ func (n Names) Quote(name string) string {
 		panic("warehouse: " + name + " is not a name that was checked")
 	}
 	return "`" + n.project + "." + n.dataset + "." + name + "`"
+}
+
+// Check reports names of the dataset that cannot be used. It is a [config.Check].
+func Check(k config.Key, c *config.Config) {
+	b := &c.BigQuery
+	if !b.Enabled() {
+		return
+	}
+	_, err := NamesOf(*b)
+	checkNames(k, c, err)
+	if b.Extract.Model != "" && err == nil {
+		_, endpoint := ExtractEndpoint(*b, config.Default().BigQuery.Location) // wherever it is: only its form counts here
+		_, connection := ExtractConnection(*b)
+		checkNames(k, c, errors.Join(endpoint, connection))
+	}
+}
+
+func checkNames(k config.Key, c *config.Config, err error) {
+	fields := map[string]*string{
+		"project": &c.BigQuery.Project, "billing_project": &c.BigQuery.BillingProject, "dataset": &c.BigQuery.Dataset, "location": &c.BigQuery.Location,
+		"table": &c.BigQuery.Table, "view_prefix": &c.BigQuery.ViewPrefix, "graph.name": &c.BigQuery.Graph.Name,
+		"extract.model": &c.BigQuery.Extract.Model, "extract.location": &c.BigQuery.Extract.Location, "extract.connection": &c.BigQuery.Extract.Connection,
+	}
+	for _, e := range unjoin(err) {
+		var name *NameError
+		if !errors.As(e, &name) || fields[name.What] == nil {
+			continue
+		}
+		problem := config.Quote(name.Name) + " cannot be used in a statement"
+		if name.Name == "" {
+			problem = "missing"
+		}
+		k.Of(fields[name.What]).Wrong(problem, name.Remedy)
+	}
+}
+
+// unjoin returns the errors that were joined in err, or err alone.
+func unjoin(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }

@@ -16,19 +16,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // TestReference holds names, endpoints and statements against what the tests of the
 // Python implementation say of them, by the numbers of docs/reference-behaviours.md.
 func TestReference(t *testing.T) {
-	names := func(t *testing.T, change func(*warehouse.Config)) warehouse.Names {
+	names := func(t *testing.T, change func(*config.BigQuery)) warehouse.Names {
 		t.Helper()
-		c := warehouse.Config{Project: "my-project", Dataset: "agents"}
+		c := config.BigQuery{Project: "my-project", Dataset: "agents"}
 		if change != nil {
 			change(&c)
 		}
-		n, err := c.Names()
+		n, err := warehouse.NamesOf(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,19 +60,19 @@ func TestReference(t *testing.T) {
 		}
 	}
 	t.Run("07_defaults", func(t *testing.T) {
-		c := warehouse.Config{Project: "my-project", Dataset: "agents"}.WithDefaults()
+		c := config.BigQuery{Project: "my-project", Dataset: "agents"}.WithDefaults()
 		if warehouse.BizNodes != "extracted_biz_nodes" || warehouse.CrossLinks != "context_cross_links" || c.Graph.Name != "agent_context_graph" || !slices.Contains(c.Extract.EntityTypes, "Product") {
 			t.Errorf("%+v", c)
 		}
 	})
 	t.Run("08_overrides", func(t *testing.T) {
-		c := warehouse.Config{Project: "my-project", Dataset: "agents", Table: "rows", Graph: warehouse.GraphConfig{Name: "g"}, Extract: warehouse.ExtractConfig{EntityTypes: []string{"Route"}}}.WithDefaults()
+		c := config.BigQuery{Project: "my-project", Dataset: "agents", Table: "rows", Graph: config.Graph{Name: "g"}, Extract: config.Extraction{EntityTypes: []string{"Route"}}}.WithDefaults()
 		if c.Table != "rows" || c.Graph.Name != "g" || !slices.Equal(c.Extract.EntityTypes, []string{"Route"}) {
 			t.Errorf("%+v", c)
 		}
 	})
 	endpoint := func(model, location string) (string, error) {
-		return warehouse.Config{Project: "my-project", Dataset: "agents", Extract: warehouse.ExtractConfig{Model: model, Location: location}}.ExtractEndpoint("EU")
+		return warehouse.ExtractEndpoint(config.BigQuery{Project: "my-project", Dataset: "agents", Extract: config.Extraction{Model: model, Location: location}}, "EU")
 	}
 	t.Run("09_short_model_name", func(t *testing.T) {
 		const want = "https://aiplatform.googleapis.com/v1/projects/my-project/locations/global/publishers/google/models/gemini-2.5-flash"
@@ -101,7 +102,7 @@ func TestReference(t *testing.T) {
 		contains(t, graph(t), "KEY (node_key)", "KEY (biz_key)", "KEY (edge_key)", "KEY (link_key)")
 	})
 	t.Run("13_name_of_the_graph", func(t *testing.T) {
-		text, err := names(t, func(c *warehouse.Config) { c.Graph.Name = "my_graph" }).CreateGraph(true)
+		text, err := names(t, func(c *config.BigQuery) { c.Graph.Name = "my_graph" }).CreateGraph(true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -95,7 +96,7 @@ func TestCheckWithoutItsReport(t *testing.T) {
 // Every condition over the target names the session and a time of the column that the
 // table is partitioned by, all as parameters, so that cost can follow the session.
 func TestSyncStatementsNameSessionAndPartition(t *testing.T) {
-	names, err := warehouse.Config{Project: "my-project", Dataset: "agents"}.Names()
+	names, err := warehouse.NamesOf(config.BigQuery{Project: "my-project", Dataset: "agents"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -108,11 +109,11 @@ func TestSightingsOfAStep(t *testing.T) {
 // The link says whether a step showed an entity or only named it, the row which of its
 // attributes nobody looked up.
 func TestLinksOfActionsAndResults(t *testing.T) {
-	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindNumber}}
-	x, err := graphsync.Compile([]graphsync.Rule{
-		{Name: "action", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.id", Attributes: price},
-		{Name: "args", Tool: "find", In: graphsync.InArgs, Type: "Product", Value: "$.id", Attributes: price},
-		{Name: "result", Tool: "find", Type: "Product", Value: "$.id", Attributes: map[string]graphsync.AttributeRule{
+	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindNumber}}
+	x, err := graphsync.Compile([]config.Extract{
+		{Name: "action", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "args", Tool: "find", In: config.InArgs, Type: "Product", Value: "$.id", Attributes: price},
+		{Name: "result", Tool: "find", Type: "Product", Value: "$.id", Attributes: map[string]config.Attribute{
 			"price": price["price"], "status": {Path: "$.status", Optional: true},
 		}},
 	})

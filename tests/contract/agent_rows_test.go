@@ -20,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -176,7 +177,7 @@ func TestFailedRunLeavesACompleteRecord(t *testing.T) {
 // An agent run as a tool has a session of its own with a tree of its own.
 func TestRowsOfAnAgentTool(t *testing.T) {
 	cg, err := contextgraph.Open(context.Background(), contextgraph.Config{
-		Journal: contextgraph.JournalConfig{Path: t.TempDir() + "/contextgraph.db"}, Logger: cgtest.Quiet(),
+		Journal: config.Journal{Path: t.TempDir() + "/contextgraph.db"}, Logger: cgtest.Quiet(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +226,7 @@ func TestRowsOfAnAgentTool(t *testing.T) {
 	}
 	outer := events(t, cg, cgtest.Key(cgtest.SessionID))
 	called := cgtest.RowsOf(outer, record.ToolCompleted)[0]
-	child := contextgraph.Session{
+	child := record.Session{
 		App: cgtest.Field(t, called.Attributes, "adk", "child_session", "app_name").(string), User: cgtest.User,
 		ID: cgtest.Field(t, called.Attributes, "adk", "child_session", "session_id").(string),
 	}
@@ -235,8 +236,8 @@ func TestRowsOfAnAgentTool(t *testing.T) {
 	if len(cgtest.RowsOf(inner, record.ToolCompleted)) != 1 || inner[0].TraceID != outer[0].TraceID {
 		t.Errorf("the rows inside are %v in trace %s, want a tool call in trace %s", types(inner), inner[0].TraceID, outer[0].TraceID)
 	}
-	for _, s := range []contextgraph.Session{cgtest.Key(cgtest.SessionID), child} {
-		if gaps, err := cg.Journal().Gaps(t.Context(), s, nil); err != nil || len(gaps) > 0 {
+	for _, s := range []record.Session{cgtest.Key(cgtest.SessionID), child} {
+		if gaps, err := cgtest.JournalOf(t, cg).Gaps(t.Context(), s, nil); err != nil || len(gaps) > 0 {
 			t.Errorf("gaps of %s: %q, %v; want none", s.App, gaps, err)
 		}
 		g, err := cg.Graph(t.Context(), s)
@@ -262,9 +263,9 @@ func TestRowsOfAnAgentTool(t *testing.T) {
 	}
 }
 
-func events(t *testing.T, cg *contextgraph.Instance, s contextgraph.Session) []record.Event {
+func events(t *testing.T, cg *contextgraph.Instance, s record.Session) []record.Event {
 	t.Helper()
-	rows, err := cg.Journal().Events(t.Context(), s)
+	rows, err := cgtest.JournalOf(t, cg).Events(t.Context(), s)
 	if err != nil || len(rows) == 0 {
 		t.Fatalf("events of %+v: %d, %v", s, len(rows), err)
 	}

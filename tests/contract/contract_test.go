@@ -309,13 +309,13 @@ func allRows(h *cgtest.Harness) []record.Event {
 	if err := h.CG.Flush(h.T.Context()); err != nil {
 		h.T.Fatalf("Flush: %v", err)
 	}
-	sessions, err := h.CG.Journal().Sessions(h.T.Context(), journal.SessionsQuery{})
+	sessions, err := h.Journal().Sessions(h.T.Context(), journal.SessionsQuery{})
 	if err != nil {
 		h.T.Fatalf("Sessions: %v", err)
 	}
 	var rows []record.Event
 	for _, s := range sessions {
-		of, err := h.CG.Journal().Events(h.T.Context(), s.Session)
+		of, err := h.Journal().Events(h.T.Context(), s.Session)
 		if err != nil {
 			h.T.Fatalf("Events: %v", err)
 		}

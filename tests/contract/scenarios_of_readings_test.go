@@ -16,7 +16,7 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -37,9 +37,9 @@ func maskedResult(t *testing.T, h *cgtest.Harness) {
 
 // asksByArgs has a rule whose value stands in the arguments of the call.
 func asksByArgs(o *cgtest.Options) {
-	o.Config.Extract = []contextgraph.ExtractConfig{{
+	o.Config.Extract = []config.Extract{{
 		Name: "looked up", Tool: "look", Type: "Product", Each: "$", ValueArgs: "$.query",
-		Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
+		Attributes: map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
 	}}
 }
 

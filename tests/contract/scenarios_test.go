@@ -28,7 +28,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 	"google.golang.org/adk/v2/workflow"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -41,16 +41,16 @@ func scenarios() []scenario {
 		{name: "text_answer", run: textAnswer},
 		{name: "usage", run: usage},
 		{name: "streamed_answer", run: streamedAnswer},
-		{name: "streamed_answer_chunks", options: []cgtest.Option{recording(contextgraph.RecordConfig{Chunks: true})}, run: streamedAnswer},
+		{name: "streamed_answer_chunks", options: []cgtest.Option{recording(config.Record{Chunks: true})}, run: streamedAnswer},
 		{name: "thoughts", run: thoughts},
-		{name: "prompt_delta", options: []cgtest.Option{recording(contextgraph.RecordConfig{PromptHistory: contextgraph.PromptDelta})}, run: threeTurns},
-		{name: "tags_metadata_otel", options: []cgtest.Option{recording(contextgraph.RecordConfig{
+		{name: "prompt_delta", options: []cgtest.Option{recording(config.Record{PromptHistory: config.PromptDelta})}, run: threeTurns},
+		{name: "tags_metadata_otel", options: []cgtest.Option{recording(config.Record{
 			Tags: map[string]string{"team": "media"}, Metadata: []string{"ticket", "trace_*"},
 		})}, run: tagsMetadataOTel},
 		{name: "spans_of_adk", run: spansOfADK},
 		{name: "user_message_parts", run: userMessageParts},
-		{name: "user_message_parts_not_stored", options: []cgtest.Option{recording(contextgraph.RecordConfig{
-			Artifacts: contextgraph.ArtifactsConfig{Store: contextgraph.StoreOff},
+		{name: "user_message_parts_not_stored", options: []cgtest.Option{recording(config.Record{
+			Artifacts: config.Artifacts{Store: config.StoreOff},
 		})}, run: userMessageParts},
 		{name: "answer_parts", run: answerParts},
 
@@ -59,14 +59,14 @@ func scenarios() []scenario {
 		{name: "tool_result_is_error", options: []cgtest.Option{func(o *cgtest.Options) { o.Config.Classify = classify }}, run: toolResults},
 		{name: "tool_retry_and_reflect", run: retryAndReflect},
 		{name: "tool_with_secrets", run: secrets},
-		{name: "tool_with_much", options: []cgtest.Option{recording(contextgraph.RecordConfig{MaxString: 200, MaxRow: 10_000})}, run: muchText},
+		{name: "tool_with_much", options: []cgtest.Option{recording(config.Record{MaxString: 200, MaxRow: 10_000})}, run: muchText},
 		{name: "tools_at_once", run: toolsAtOnce},
 		{name: "tool_result_rewritten", run: maskedResult},
 		{name: "tool_args_at_end", options: []cgtest.Option{asksByArgs}, run: oneLook},
 		{name: "tool_args_changed", run: argsChanged},
 		{name: "tool_reads_state", options: []cgtest.Option{cgtest.Replay, regional}, run: oneSearch},
 		{name: "list_cut", run: listCut},
-		{name: "final_response_tool", options: []cgtest.Option{recording(contextgraph.RecordConfig{FinalResponseTools: []string{"submit"}})}, run: finalResponseTool},
+		{name: "final_response_tool", options: []cgtest.Option{recording(config.Record{FinalResponseTools: []string{"submit"}})}, run: finalResponseTool},
 		{name: "long_running", run: longRunningTool},
 		{name: "state", run: state},
 		{name: "artifacts", run: artifacts},
@@ -120,7 +120,7 @@ func scenarios() []scenario {
 	}
 }
 
-func recording(c contextgraph.RecordConfig) cgtest.Option {
+func recording(c config.Record) cgtest.Option {
 	return func(o *cgtest.Options) { o.Config.Record = c }
 }
 

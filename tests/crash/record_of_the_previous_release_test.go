@@ -66,7 +66,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 		}
 	})
 
-	sessions, err := cg.Journal().Sessions(t.Context(), journal.SessionsQuery{})
+	sessions, err := cgtest.JournalOf(t, cg).Sessions(t.Context(), journal.SessionsQuery{})
 	if err != nil || len(sessions) != 4 {
 		t.Fatalf("%d sessions, error %v", len(sessions), err)
 	}
@@ -81,7 +81,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 		}
 	}
 
-	pending := contextgraph.Session{App: "adcp", User: "buyer-agent", ID: "sess-pending"}
+	pending := record.Session{App: "adcp", User: "buyer-agent", ID: "sess-pending"}
 	wantAskAgain := func(t *testing.T, r safety.Report, err error) {
 		t.Helper()
 		if err != nil || r.Verdict() != safety.CheckFailed || r.IsSafeToApprove() {
@@ -98,7 +98,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 		wantAskAgain(t, r, err)
 	})
 	t.Run("checked from the record", func(t *testing.T) {
-		got, err := contextgraph.CheckRecorded(t.Context(), cfg, cg.Journal(), pending, "")
+		got, err := contextgraph.CheckRecorded(t.Context(), cfg, cgtest.JournalOf(t, cg), pending, "")
 		wantAskAgain(t, got.Report, err)
 		if got.Approval == nil || got.Approval.State != safety.StatePending {
 			t.Errorf("approval %+v", got.Approval)
@@ -117,7 +117,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 		if err := cg.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := cg.Journal().Events(t.Context(), pending)
+		rows, err := cgtest.JournalOf(t, cg).Events(t.Context(), pending)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 }
 
 // pendingApproval returns the one approval of a session, which nobody has approved.
-func pendingApproval(t *testing.T, cg *contextgraph.Instance, s contextgraph.Session) safety.Approval {
+func pendingApproval(t *testing.T, cg *contextgraph.Instance, s record.Session) safety.Approval {
 	t.Helper()
 	as, err := cg.Approvals(t.Context(), s)
 	if err != nil || len(as) != 1 || as[0].State != safety.StatePending {

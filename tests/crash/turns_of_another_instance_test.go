@@ -22,6 +22,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -77,7 +78,7 @@ func TestTurnOfAnotherInstance(t *testing.T) {
 		"without contextgraph": func(*testing.T) runner.PluginConfig { return runner.PluginConfig{} },
 		"with another journal": func(t *testing.T) runner.PluginConfig {
 			other, err := contextgraph.Open(t.Context(), contextgraph.Config{
-				Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "other.db")}, Logger: cgtest.Quiet(),
+				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "other.db")}, Logger: cgtest.Quiet(),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
@@ -116,7 +116,7 @@ func TestWhatIsNoAlternative(t *testing.T) {
 		s script
 		o *cgtest.Options
 	}
-	rule := func(o *cgtest.Options, change func(*contextgraph.ExtractConfig)) {
+	rule := func(o *cgtest.Options, change func(*config.Extract)) {
 		r := o.Config.Extract[0]
 		r.Name = "also"
 		change(&r)
@@ -131,21 +131,21 @@ func TestWhatIsNoAlternative(t *testing.T) {
 			x.s["look"] = searchesFor(other)
 		}, []string{"find", "look"}, `says alternatives: row `},
 		"a second rule over the same result does not say so": {func(x setup) {
-			rule(x.o, func(r *contextgraph.ExtractConfig) { r.Alternatives = false })
+			rule(x.o, func(r *config.Extract) { r.Alternatives = false })
 		}, []string{"find"}, `write alternatives: true in rule "also"`},
 		"the entry that the action names is shown by another rule": {func(x setup) {
 			x.o.Config.Extract[0].Each = "$.items[1:]"
-			rule(x.o, func(r *contextgraph.ExtractConfig) { r.Each = "$.items[0]" })
+			rule(x.o, func(r *config.Extract) { r.Each = "$.items[0]" })
 		}, []string{"find"}, `says alternatives: row `},
 		"the user names it": {func(x setup) {
-			rule(x.o, func(r *contextgraph.ExtractConfig) {
-				*r = contextgraph.ExtractConfig{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
+			rule(x.o, func(r *config.Extract) {
+				*r = config.Extract{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
 			})
 			x.s[other] = says("A fine one.")
 		}, []string{"find", other}, `because rule "said" names it in row `},
 		"a tool is called with it": {func(x setup) {
-			rule(x.o, func(r *contextgraph.ExtractConfig) {
-				*r = contextgraph.ExtractConfig{Name: "asked", Tool: "search", In: graphsync.InArgs, Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
+			rule(x.o, func(r *config.Extract) {
+				*r = config.Extract{Name: "asked", Tool: "search", In: config.InArgs, Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"}
 			})
 			x.s["look"] = searchesFor(other)
 			search := x.o.Search
@@ -259,7 +259,7 @@ func TestAlternativesOfAnAgentTool(t *testing.T) {
 		"a list":                        {&[]func(*model.LLMRequest) *model.LLMResponse{searches, says("Two.")}, func(*cgtest.Options) {}, false},
 		"and a list without the chosen": {&[]func(*model.LLMRequest) *model.LLMResponse{searchesFor(other), searches, says("Two.")}, func(*cgtest.Options) {}, true},
 		"what it was asked for counts too": {&[]func(*model.LLMRequest) *model.LLMResponse{searches, says("Two.")}, func(o *cgtest.Options) {
-			o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"})
+			o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "said", Event: "USER_MESSAGE_RECEIVED", Each: "$[?match(@, 'Superbowl.*')]", Type: "Product", Value: "$"})
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,8 +290,8 @@ func TestNotChosenIsNotThere(t *testing.T) {
 				s := searchThenBuy()
 				s["budget"], s["<budget"] = calls("budget", map[string]any{"query": "x"}), says("Enough.")
 				h := cgtest.New(t, cgtest.Covered, m.open, s.model, test.opt, func(o *cgtest.Options) {
-					o.Config.Guard.Budgets = []contextgraph.BudgetConfig{{
-						Cost: contextgraph.CostConfig{Type: "Product", Attribute: "price"}, Limit: contextgraph.LimitConfig{Type: "Budget", Attribute: "amount"}, Everything: true,
+					o.Config.Guard.Budgets = []config.Budget{{
+						Cost: config.Cost{Type: "Product", Attribute: "price"}, Limit: config.Limit{Type: "Budget", Attribute: "amount"}, Everything: true,
 					}}
 				})
 				h.Say("find")
@@ -305,7 +305,7 @@ func TestNotChosenIsNotThere(t *testing.T) {
 		m := twoProducts(t)
 		h := cgtest.New(t, m.open, cgtest.Listed, searchThenBuy().model, required(t, "listed", "Product"), func(o *cgtest.Options) {
 			o.Config.Extract[0].Alternatives, o.Config.Extract[0].Type = true, "Offer"
-			o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Offer", Value: "$.item"})
+			o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "bought", Tool: "buy", In: config.InAction, Type: "Offer", Value: "$.item"})
 			o.Config.CheckFuncs["Offer"] = safety.CheckerFunc(m.check)
 		})
 		h.Say("find")
@@ -371,7 +371,7 @@ func TestDecoy(t *testing.T) {
 		return func(o *cgtest.Options) {
 			o.Config.Guard.Tools = []string{"order"}
 			for _, each := range paths {
-				o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{Name: "ordered " + each, Tool: "order", In: graphsync.InAction, Each: each, Type: "Product", Value: "$"})
+				o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "ordered " + each, Tool: "order", In: config.InAction, Each: each, Type: "Product", Value: "$"})
 			}
 		}
 	}
@@ -462,7 +462,7 @@ func TestListsOfOneRow(t *testing.T) {
 func TestAlternativesWhileARequestWaits(t *testing.T) {
 	h, cfg, _ := priced(t, cgtest.Covered)
 	h.Ask(cgtest.SessionID)
-	cfg.Extract = append([]contextgraph.ExtractConfig{}, cfg.Extract...)
+	cfg.Extract = append([]config.Extract{}, cfg.Extract...)
 	cfg.Extract[0].Alternatives = true
 	got, err := contextgraph.CheckRecorded(t.Context(), cfg, reader(t, h), cgtest.Key(cgtest.SessionID), "")
 	if err != nil {
@@ -480,17 +480,17 @@ func TestAlternativesWhileARequestWaits(t *testing.T) {
 // Alternatives of a type that no action names can leave nothing out, which the program says
 // when it starts.
 func TestAlternativesNobodyNames(t *testing.T) {
-	list := contextgraph.ExtractConfig{Name: "offers", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Alternatives: true}
-	bought := contextgraph.ExtractConfig{Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.item"}
+	list := config.Extract{Name: "offers", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Alternatives: true}
+	bought := config.Extract{Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"}
 	of := bought
 	of.Type = "Offer"
 	for name, test := range map[string]struct {
-		rules  []contextgraph.ExtractConfig
+		rules  []config.Extract
 		warned bool
 	}{
-		"no rule for an action": {[]contextgraph.ExtractConfig{list}, true},
-		"one of another type":   {[]contextgraph.ExtractConfig{list, of}, true},
-		"one of the type":       {[]contextgraph.ExtractConfig{list, bought}, false},
+		"no rule for an action": {[]config.Extract{list}, true},
+		"one of another type":   {[]config.Extract{list, of}, true},
+		"one of the type":       {[]config.Extract{list, bought}, false},
 	} {
 		const warning = `rule "offers" says alternatives, and no rule with in: action finds the type "Product": `
 		if all := strings.Join(contextgraph.Config{Extract: test.rules}.Warnings(), "\n"); strings.Contains(all, warning) != test.warned {

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 )
 
@@ -49,18 +48,18 @@ var attacksOnEvidence = map[string]func(*testing.T, cgtest.Option){
 func TestAttacksOnEvidenceAgain(t *testing.T) {
 	alternatives := func(o *cgtest.Options) {
 		for i := range o.Config.Extract {
-			if e := &o.Config.Extract[i]; e.In == graphsync.InResult && e.Event == "" {
+			if e := &o.Config.Extract[i]; e.In == config.InResult && e.Event == "" {
 				e.Alternatives = true
 			}
 		}
 	}
-	condition := func(name string, d contextgraph.DriftConfig) cgtest.Option {
+	condition := func(name string, d config.Drift) cgtest.Option {
 		return func(o *cgtest.Options) {
 			of := o.Config.Guard.Types["Product"]
-			of.Drift = map[string]contextgraph.DriftConfig{name: d}
+			of.Drift = map[string]config.Drift{name: d}
 			o.Config.Guard.Types = maps.Clone(o.Config.Guard.Types)
 			if o.Config.Guard.Types == nil {
-				o.Config.Guard.Types = make(map[string]contextgraph.TypeConfig)
+				o.Config.Guard.Types = make(map[string]config.TypePolicy)
 			}
 			o.Config.Guard.Types["Product"] = of
 		}
@@ -70,10 +69,10 @@ func TestAttacksOnEvidenceAgain(t *testing.T) {
 		change  cgtest.Option
 		without []string
 	}{
-		{"alternatives and a condition on availability", cgtest.With(alternatives, condition("availability", contextgraph.DriftConfig{Equals: true})), []string{
+		{"alternatives and a condition on availability", cgtest.With(alternatives, condition("availability", config.Drift{Equals: true})), []string{
 			"TestRuleWithoutAttributes", "TestWorkflowNodeRests", // no rule of theirs shows it, which a condition requires
 		}},
-		{"a condition on the price", condition("price", contextgraph.DriftConfig{AtMost: "$50,000"}), []string{
+		{"a condition on the price", condition("price", config.Drift{AtMost: "$50,000"}), []string{
 			"TestRuleWithoutAttributes",
 			// In these an honest plan pays $80,000, or was shown that price.
 			"TestDelegateReads", "TestWorkflowNodeRests", "TestOneIDForCallsAboutDifferentThings", "TestRefusalIsAReading",

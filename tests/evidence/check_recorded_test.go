@@ -18,6 +18,7 @@ import (
 	"google.golang.org/adk/v2/model"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -37,9 +38,9 @@ func priced(t *testing.T, opts ...cgtest.Option) (h *cgtest.Harness, cfg context
 	t.Cleanup(server.Close)
 	opts = append([]cgtest.Option{func(o *cgtest.Options) {
 		o.Config.CheckFuncs = nil
-		o.Config.Checkers = []contextgraph.CheckerConfig{{Type: "Product", HTTP: &contextgraph.HTTPCheckerConfig{
+		o.Config.Checkers = []config.Checker{{Type: "Product", HTTP: &config.HTTP{
 			URL: server.URL + "/{value}",
-			Attributes: map[string]contextgraph.AttributeConfig{
+			Attributes: map[string]config.Attribute{
 				"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
 				"availability": {Path: "$.available", Type: entity.KindBool},
 			},
@@ -97,12 +98,12 @@ func TestCheckRecorded(t *testing.T) {
 		{"changed", nil, func(h *cgtest.Harness) { h.Shop.Set("$52,000", true) }, safety.Drift, nil},
 		{"no answer that is understood", nil, func(h *cgtest.Harness) { h.Shop.Set("", true) }, safety.CheckFailed, []string{safety.ReasonTypeMismatch}},
 		{"a database that is not here", func(c *contextgraph.Config) {
-			c.Checkers = []contextgraph.CheckerConfig{{Type: "Product", SQL: &contextgraph.SQLCheckerConfig{
-				Database: "shop", Query: "SELECT price FROM t", Attributes: map[string]contextgraph.ColumnConfig{"price": {Column: "price"}},
+			c.Checkers = []config.Checker{{Type: "Product", SQL: &config.SQL{
+				Database: "shop", Query: "SELECT price FROM t", Attributes: map[string]config.Column{"price": {Column: "price"}},
 			}}}
 		}, nil, safety.CheckFailed, []string{safety.ReasonNeedsAgent}},
 		{"a tool that would be called again", func(c *contextgraph.Config) {
-			c.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
+			c.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
 		}, func(h *cgtest.Harness) { h.Shop.Set("$52,000", true) }, safety.CheckFailed, []string{safety.ReasonNeedsAgent}},
 		{"no checker", func(c *contextgraph.Config) { c.Checkers = nil }, nil, safety.CheckFailed, []string{safety.ReasonNeedsAgent}},
 		{"another policy", func(c *contextgraph.Config) { c.Guard.CheckAge = time.Minute + time.Second }, nil,
@@ -143,8 +144,8 @@ func TestCheckRecorded(t *testing.T) {
 // is away: a check that is not complete is never safe.
 func TestCheckRecordedForgivesNoMissingChecker(t *testing.T) {
 	optional := func(o *cgtest.Options) {
-		o.Config.Guard.Types = map[string]contextgraph.TypeConfig{"Campaign": {Optional: true}}
-		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{Name: "also", Tool: "search", Each: "$.items[*]", Type: "Campaign", Value: "$.name"})
+		o.Config.Guard.Types = map[string]config.TypePolicy{"Campaign": {Optional: true}}
+		o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "also", Tool: "search", Each: "$.items[*]", Type: "Campaign", Value: "$.name"})
 	}
 	h, cfg, _ := priced(t, optional)
 	h.Ask(cgtest.SessionID)
@@ -229,7 +230,7 @@ func TestCheckRecordedStoresNoGraph(t *testing.T) {
 	}
 	before := stored()
 	// Other rules, so that another graph would be stored.
-	cfg.Extract = []contextgraph.ExtractConfig{{Name: "other", Tool: "search", Each: "$.items[*]", Type: "Thing", Value: "$.name"}}
+	cfg.Extract = []config.Extract{{Name: "other", Tool: "search", Each: "$.items[*]", Type: "Thing", Value: "$.name"}}
 	got := recordedCheck(t, cfg, j, "")
 	if list := got.Report.Entities(); len(list) != 1 || list[0].Type != "Thing" {
 		t.Errorf("the check went by other rules: %+v", list)

@@ -17,10 +17,10 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -206,7 +206,7 @@ func TestConditionWithoutARequest(t *testing.T) {
 		h := cgtest.New(t, f.open, configured(t, clusters(drift)), searchThenBuy().model)
 		h.Say("find")
 		f.set("a", 63)
-		r, err := h.CG.Check(t.Context(), contextgraph.Session{App: cgtest.App, User: cgtest.User, ID: cgtest.SessionID})
+		r, err := h.CG.Check(t.Context(), record.Session{App: cgtest.App, User: cgtest.User, ID: cgtest.SessionID})
 		if err != nil || r.IsSafeToApprove() != (want == "") {
 			t.Fatalf("%s: %v\n%s", drift, err, r.Summary())
 		}

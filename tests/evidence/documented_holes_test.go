@@ -12,9 +12,8 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/tool"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -35,7 +34,7 @@ func onlyArguments(o *cgtest.Options) {
 
 // unseenAllowed lets products pass that no result shows.
 func unseenAllowed(o *cgtest.Options) {
-	o.Config.Guard.Types = map[string]contextgraph.TypeConfig{"Product": {Unseen: safety.UnseenAllow}}
+	o.Config.Guard.Types = map[string]config.TypePolicy{"Product": {Unseen: config.UnseenAllow}}
 }
 
 // What a pending request is about stands in its own arguments. It has to be shown by a
@@ -70,7 +69,7 @@ func TestW14ArgumentsOfTheRequestAreChecked(t *testing.T) {
 	t.Run("of a type that nothing checks", func(t *testing.T) {
 		h := cgtest.New(t, onlyArguments, func(o *cgtest.Options) {
 			for i := range o.Config.Extract {
-				if o.Config.Extract[i].In == graphsync.InAction {
+				if o.Config.Extract[i].In == config.InAction {
 					o.Config.Extract[i].Type = "Order"
 				}
 			}
@@ -139,12 +138,12 @@ func TestW16WhatAnotherSessionFoundApprovesNothing(t *testing.T) {
 		}
 		h.WantBought(1)
 		started := 0
-		sessions, err := h.CG.Journal().Sessions(t.Context(), journal.SessionsQuery{})
+		sessions, err := h.Journal().Sessions(t.Context(), journal.SessionsQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range sessions {
-			rows, err := h.CG.Journal().Events(t.Context(), s.Session)
+			rows, err := h.Journal().Events(t.Context(), s.Session)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +154,7 @@ func TestW16WhatAnotherSessionFoundApprovesNothing(t *testing.T) {
 		}
 	})
 	words := func(o *cgtest.Options) {
-		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{Name: "planned", Tool: "planner", Type: "Product", Value: "$.result"})
+		o.Config.Extract = append(o.Config.Extract, config.Extract{Name: "planned", Tool: "planner", Type: "Product", Value: "$.result"})
 	}
 	for name, opt := range map[string]cgtest.Option{"changed since": func(*cgtest.Options) {}, "changed since, with a rule over its words": words} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -152,22 +152,22 @@ func thingsOf(text string) (out []string) {
 // everything, also for what no tool showed, as a lax service does.
 type outside struct {
 	mu      sync.Mutex
-	types   map[string]string                         // by the path of the URL
-	answers map[string]contextgraph.HTTPCheckerConfig // by type
-	state   map[string]map[string]map[string]any      // by type, value and attribute
-	asked   map[string]bool                           // "Type value"
+	types   map[string]string                    // by the path of the URL
+	answers map[string]config.HTTP               // by type
+	state   map[string]map[string]map[string]any // by type, value and attribute
+	asked   map[string]bool                      // "Type value"
 	absent  map[string]bool
 }
 
-func newOutside(t *testing.T, cfg *contextgraph.Config, rules []contextgraph.ExtractConfig, calls []planCall) *outside {
+func newOutside(t *testing.T, cfg *contextgraph.Config, rules []config.Extract, calls []planCall) *outside {
 	t.Helper()
 	w := &outside{
-		types: make(map[string]string), answers: make(map[string]contextgraph.HTTPCheckerConfig),
+		types: make(map[string]string), answers: make(map[string]config.HTTP),
 		state: make(map[string]map[string]map[string]any), asked: make(map[string]bool), absent: make(map[string]bool),
 	}
 	for _, c := range calls {
 		for _, r := range rules {
-			if r.Tool == c.tool && r.In == graphsync.InResult && c.result != nil {
+			if r.Tool == c.tool && r.In == config.InResult && c.result != nil {
 				w.learn(t, r, c)
 			}
 		}
@@ -191,7 +191,7 @@ func newOutside(t *testing.T, cfg *contextgraph.Config, rules []contextgraph.Ext
 }
 
 // learn keeps what a rule of the page finds in a result of the page.
-func (w *outside) learn(t *testing.T, r contextgraph.ExtractConfig, c planCall) {
+func (w *outside) learn(t *testing.T, r config.Extract, c planCall) {
 	t.Helper()
 	one := func(path string, from any) any {
 		found := jsonpath.MustParse(path).Select(from)
@@ -453,7 +453,7 @@ func (r *planRun) open() {
 		r.t.Errorf("the configuration warns: %q", w)
 	}
 	r.world = newOutside(r.t, &cfg, printed.Extract, slices.Concat(r.printed.calls, r.plan.calls))
-	cfg.Journal = contextgraph.JournalConfig{Path: filepath.Join(r.t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond}
+	cfg.Journal = config.Journal{Path: filepath.Join(r.t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond}
 	cfg.Logger = cgtest.Quiet()
 	cg, err := contextgraph.Open(r.t.Context(), cfg)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -31,8 +30,8 @@ func TestBudgetInBrief(t *testing.T) {
 	_, rule, _ = strings.Cut(rule, `each: "`)
 	each, _, _ := strings.Cut(rule, `"`)
 	h := cgtest.New(t, cgtest.Covered, func(o *cgtest.Options) {
-		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
-			Name: "budget_in_brief", Event: record.UserMessageReceived, In: graphsync.InContent, Type: "Budget",
+		o.Config.Extract = append(o.Config.Extract, config.Extract{
+			Name: "budget_in_brief", Event: record.UserMessageReceived, In: config.InContent, Type: "Budget",
 			Each: each, Value: "$", ValueType: entity.KindMoney, Currency: "USD",
 		})
 		o.Config.CheckFuncs["Budget"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -27,9 +27,9 @@ func TestJoinedWordsAreNoReading(t *testing.T) { joinedWordsAreNoReading(t, nil)
 func joinedWordsAreNoReading(t *testing.T, also cgtest.Option) {
 	m := newMarket(t)
 	w := &cgtest.Workflow{Harness: cgtest.New(t, m.open, cgtest.GuardInputs("review"), func(o *cgtest.Options) {
-		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
+		o.Config.Extract = append(o.Config.Extract, config.Extract{
 			Name: "output", Event: record.NodeOutput, Type: "Product", Value: "$.name", Each: "$..items[*]",
-			Attributes: map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
+			Attributes: map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}},
 		})
 	}, also)}
 	writer := func(name string) workflow.Node {

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -110,9 +110,9 @@ func (m *market) check(_ context.Context, e entity.Canonical) (safety.State, err
 func (m *market) open(o *cgtest.Options) {
 	o.Search = m.search
 	o.Config.CheckFuncs = map[string]safety.Checker{"Product": safety.CheckerFunc(m.check), "Budget": safety.CheckerFunc(m.check)}
-	o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
+	o.Config.Extract = append(o.Config.Extract, config.Extract{
 		Name: "left", Tool: "budget", Type: "Budget", Value: "$.name",
-		Attributes: map[string]contextgraph.AttributeConfig{"amount": {Path: "$.amount", Type: entity.KindMoney, Currency: "USD"}},
+		Attributes: map[string]config.Attribute{"amount": {Path: "$.amount", Type: entity.KindMoney, Currency: "USD"}},
 	})
 	o.ChangeTools = func(_ *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
 		return slices.Concat(tools, []tool.Tool{cgtest.NewTool(m.t, "budget", m.left)}, m.tools)
@@ -121,8 +121,8 @@ func (m *market) open(o *cgtest.Options) {
 
 // namesItem is the rule that reads what the action buys; cgtest.Covered has it.
 func namesItem(o *cgtest.Options) {
-	o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
-		Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.item",
+	o.Config.Extract = append(o.Config.Extract, config.Extract{
+		Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item",
 	})
 }
 

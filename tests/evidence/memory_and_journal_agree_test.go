@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -100,14 +101,14 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 // The evidence in memory, which looks at a record without changing it, selects what that of
 // the journal does, however many rows are extracted at a time.
 func TestBothStoresSelectTheSame(t *testing.T) {
-	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true}}
-	x, err := graphsync.Compile([]graphsync.Rule{
+	price := map[string]config.Attribute{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true}}
+	x, err := graphsync.Compile([]config.Extract{
 		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
-		{Name: "wanted", Tool: "find", In: graphsync.InArgs, Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "wanted", Tool: "find", In: config.InArgs, Type: "Product", Value: "$.name", Attributes: price},
 		{Name: "offers", Tool: "list", Each: "$.offers[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
 		{Name: "others", Tool: "list", Each: "$.others[*]", Type: "Offer", Value: "$.name", Attributes: price, Alternatives: true},
 		{Name: "offer", Tool: "find", Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
-		{Name: "taken", Tool: "take", In: graphsync.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
+		{Name: "taken", Tool: "take", In: config.InAction, Each: "$.offers[*]", Type: "Offer", Value: "$.name"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -157,7 +157,7 @@ func TestApprovalAfterARunThatFailed(t *testing.T) {
 	h.Answer(cgtest.SessionID, id, true)
 	h.WantBought(1)
 	rows := h.Rows(cgtest.SessionID)
-	gaps, err := h.CG.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil)
+	gaps, err := h.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil)
 	if err != nil || len(gaps) > 0 {
 		t.Errorf("gaps = %q, %v; want none", gaps, err)
 	}

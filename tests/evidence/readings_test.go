@@ -16,9 +16,8 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -29,7 +28,7 @@ import (
 func TestNobodySawIt(t *testing.T) { nobodySawIt(t, nil) }
 
 func nobodySawIt(t *testing.T, also cgtest.Option) {
-	rule := func(change func(*contextgraph.ExtractConfig)) cgtest.Option {
+	rule := func(change func(*config.Extract)) cgtest.Option {
 		return func(o *cgtest.Options) {
 			change(&o.Config.Extract[0])
 		}
@@ -45,8 +44,8 @@ func nobodySawIt(t *testing.T, also cgtest.Option) {
 				return map[string]any{"data": found}, err
 			}
 		}, cgtest.Item},
-		"a typo in the tool of the rule": {rule(func(r *contextgraph.ExtractConfig) { r.Tool = "serach" }), cgtest.Item},
-		"a typo in the path of the rule": {rule(func(r *contextgraph.ExtractConfig) { r.Each = "$.item[*]" }), cgtest.Item},
+		"a typo in the tool of the rule": {rule(func(r *config.Extract) { r.Tool = "serach" }), cgtest.Item},
+		"a typo in the path of the rule": {rule(func(r *config.Extract) { r.Each = "$.item[*]" }), cgtest.Item},
 		"the model invents the item":     {func(*cgtest.Options) {}, "Superbowl"},
 		"the model read it":              {func(*cgtest.Options) {}, cgtest.Item},
 	}
@@ -134,7 +133,7 @@ func TestArgumentIsNoReading(t *testing.T) { argumentIsNoReading(t, nil) }
 func argumentIsNoReading(t *testing.T, also cgtest.Option) {
 	priced := func(o *cgtest.Options) {
 		cgtest.Covered(o)
-		o.Config.Extract[len(o.Config.Extract)-1].Attributes = map[string]contextgraph.AttributeConfig{
+		o.Config.Extract[len(o.Config.Extract)-1].Attributes = map[string]config.Attribute{
 			"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
 		}
 		o.MakeBuy = func(h *cgtest.Harness) (tool.Tool, error) {
@@ -179,7 +178,7 @@ func TestAgentsWordIsNoReading(t *testing.T) { agentsWordIsNoReading(t, nil) }
 
 func agentsWordIsNoReading(t *testing.T, also cgtest.Option) {
 	tells := func(o *cgtest.Options) {
-		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
+		o.Config.Extract = append(o.Config.Extract, config.Extract{
 			Name: "told", Tool: "planner", Type: "Product", Value: "$.result",
 		})
 	}
@@ -326,10 +325,10 @@ func spellingMustBeWhatWasRead(t *testing.T, also cgtest.Option) {
 		})
 	}
 	t.Run("an amount by its value", func(t *testing.T) {
-		priced := func(name, tool, in string) contextgraph.ExtractConfig {
-			r := contextgraph.ExtractConfig{Name: name, Tool: tool, Type: "Amount", Value: "$.price", ValueType: entity.KindMoney, Currency: "USD"}
+		priced := func(name, tool, in string) config.Extract {
+			r := config.Extract{Name: name, Tool: tool, Type: "Amount", Value: "$.price", ValueType: entity.KindMoney, Currency: "USD"}
 			if in != "" {
-				r.In = graphsync.InAction
+				r.In = config.InAction
 			}
 			return r
 		}
@@ -338,7 +337,7 @@ func spellingMustBeWhatWasRead(t *testing.T, also cgtest.Option) {
 			return map[string]any{"price": "$40,000", "open": true}, nil
 		})}
 		quoted := priced("quoted", "quote", "")
-		quoted.Attributes = map[string]contextgraph.AttributeConfig{"open": {Path: "$.open", Type: entity.KindBool}}
+		quoted.Attributes = map[string]config.Attribute{"open": {Path: "$.open", Type: entity.KindBool}}
 		h := cgtest.New(t, m.open, func(o *cgtest.Options) {
 			o.Config.Extract = append(o.Config.Extract, quoted, priced("offered", "buy", "action"))
 			o.Config.CheckFuncs["Amount"] = safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {

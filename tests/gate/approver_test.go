@@ -86,7 +86,7 @@ func TestUnauthenticatedApproverIsSaid(t *testing.T) {
 			id, _ := h.Ask(cgtest.SessionID)
 			h.Answer(cgtest.SessionID, id, true)
 			h.WantBought(1)
-			steps, err := h.CG.Journal().Ledger().History(t.Context(), h.Approvals(cgtest.SessionID)[0].ID)
+			steps, err := h.Journal().Ledger().History(t.Context(), h.Approvals(cgtest.SessionID)[0].ID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/adk/v2/runner"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 )
 
@@ -30,12 +30,12 @@ func BenchmarkGate(b *testing.B) {
 		opt  cgtest.Option
 	}{
 		{"guarded", cgtest.Covered},
-		{"observed", func(o *cgtest.Options) { o.Protect, o.Config.Guard.Mode = false, contextgraph.ModeObserve }},
+		{"observed", func(o *cgtest.Options) { o.Protect, o.Config.Guard.Mode = false, config.ModeObserve }},
 		{"bare", bare},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			h := cgtest.New(b, bench.opt)
-			before, start := h.CG.Journal().Stats().Commits, cgtest.CPUTime(b)
+			before, start := h.Journal().Stats().Commits, cgtest.CPUTime(b)
 			b.ResetTimer()
 			for n := range b.N {
 				session := fmt.Sprint("session-", n)
@@ -46,7 +46,7 @@ func BenchmarkGate(b *testing.B) {
 			}
 			b.StopTimer()
 			b.ReportMetric(float64(cgtest.CPUTime(b)-start)/float64(b.N)/1e6, "cpu-ms/op")
-			b.ReportMetric(float64(h.CG.Journal().Stats().Commits-before)/float64(b.N), "row-commits/op")
+			b.ReportMetric(float64(h.Journal().Stats().Commits-before)/float64(b.N), "row-commits/op")
 		})
 	}
 }

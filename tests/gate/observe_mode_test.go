@@ -6,7 +6,7 @@ package gate_test
 import (
 	"testing"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -28,7 +28,7 @@ func TestOtherConfirmationsAreObserved(t *testing.T) {
 }
 
 func TestObserveModeStillEnforcesProtect(t *testing.T) {
-	h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Guard.Mode = contextgraph.ModeObserve })
+	h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Guard.Mode = config.ModeObserve })
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Shop.Set("$52,000", true)
 	h.Answer(cgtest.SessionID, id, true)
@@ -36,7 +36,7 @@ func TestObserveModeStillEnforcesProtect(t *testing.T) {
 }
 
 func TestObserveModeDoesNotEnforceRules(t *testing.T) {
-	h := cgtest.New(t, cgtest.Covered, func(o *cgtest.Options) { o.Config.Guard.Mode = contextgraph.ModeObserve })
+	h := cgtest.New(t, cgtest.Covered, func(o *cgtest.Options) { o.Config.Guard.Mode = config.ModeObserve })
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Shop.Set("$52,000", true)
 	h.Answer(cgtest.SessionID, id, true)

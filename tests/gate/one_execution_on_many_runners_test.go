@@ -77,7 +77,7 @@ func TestOneExecutionOnManyRunners(t *testing.T) {
 				t.Errorf("what the calls came to (-want +got):\n%s", d)
 			}
 			h.Rows(cgtest.SessionID) // a barrier
-			gaps, err := h.CG.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil)
+			gaps, err := h.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil)
 			if err != nil || len(gaps) > 0 {
 				t.Errorf("the record lacks %v, %v", gaps, err)
 			}

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/server/adka2a/v2"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -108,8 +107,8 @@ func (p *peer) confirm(yes bool) *a2a.Task {
 }
 
 // session is that of the task.
-func (p *peer) session(as callerName) contextgraph.Session {
-	s := contextgraph.Session{App: cgtest.App, User: "A2A_USER_" + p.task.ContextID, ID: p.task.ContextID}
+func (p *peer) session(as callerName) record.Session {
+	s := record.Session{App: cgtest.App, User: "A2A_USER_" + p.task.ContextID, ID: p.task.ContextID}
 	if as != "" {
 		s.User = string(as)
 	}
@@ -171,7 +170,7 @@ func TestPeerDoesNotApproveItsOwnRequest(t *testing.T) {
 			if err := p.CG.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := p.CG.Journal().Events(t.Context(), p.session(tt.as))
+			rows, err := cgtest.JournalOf(t, p.CG).Events(t.Context(), p.session(tt.as))
 			if err != nil {
 				t.Fatal(err)
 			}

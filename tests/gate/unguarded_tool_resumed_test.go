@@ -15,7 +15,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -73,7 +73,7 @@ func TestUnguardedToolIsNotResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := cgtest.New(t, cgtest.Unprotected, func(o *cgtest.Options) {
 				o.Config.Guard.Tools = []string{"buy", "buyer"}
-				o.Config.Guard.Unguarded = contextgraph.UnguardedError
+				o.Config.Guard.Unguarded = config.UnguardedError
 			})
 			h.Serve(tt.agent(t, h))
 			resp, err := h.Sessions.Create(t.Context(), &session.CreateRequest{AppName: cgtest.App, UserID: cgtest.User, SessionID: cgtest.SessionID})

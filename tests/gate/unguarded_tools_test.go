@@ -20,7 +20,7 @@ import (
 	"google.golang.org/adk/v2/tool/geminitool"
 	"google.golang.org/adk/v2/tool/toolutils"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -190,7 +190,7 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 				}
 			})
 			t.Run("error", func(t *testing.T) {
-				h := cgtest.New(t, tt.opt, func(o *cgtest.Options) { o.Config.Guard.Unguarded = contextgraph.UnguardedError })
+				h := cgtest.New(t, tt.opt, func(o *cgtest.Options) { o.Config.Guard.Unguarded = config.UnguardedError })
 				h.Serve(tt.agent(t, h))
 				_, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy"))
 				h.WantBought(0)
@@ -215,7 +215,7 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 // What is guarded passes: with error, every way of asking still works.
 func TestGuardedToolsAreNotNamed(t *testing.T) {
 	cgtest.OnEveryWay(t, func(t *testing.T, w cgtest.Way) {
-		h := cgtest.New(t, w.Option, func(o *cgtest.Options) { o.Config.Guard.Unguarded = contextgraph.UnguardedError })
+		h := cgtest.New(t, w.Option, func(o *cgtest.Options) { o.Config.Guard.Unguarded = config.UnguardedError })
 		id, _ := h.Ask(cgtest.SessionID)
 		if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 			t.Errorf("buy answered %v, want it bought", got)
@@ -304,13 +304,13 @@ func TestCheckTools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log lines
-			for _, mode := range []contextgraph.Unguarded{contextgraph.UnguardedError, contextgraph.UnguardedWarn} {
+			for _, mode := range []config.Unguarded{config.UnguardedError, config.UnguardedWarn} {
 				h := cgtest.New(t, tt.opt, func(o *cgtest.Options) {
 					o.Config.Guard.Unguarded, o.Config.Logger = mode, log.logger()
 				})
 				tools, toolsets := tt.tools(t, h)
 				err := h.CG.CheckTools(t.Context(), tools, toolsets...)
-				if mode == contextgraph.UnguardedWarn || len(tt.want) == 0 {
+				if mode == config.UnguardedWarn || len(tt.want) == 0 {
 					if err != nil {
 						t.Errorf("%s: %v", mode, err)
 					}

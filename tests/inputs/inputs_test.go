@@ -18,6 +18,7 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -89,7 +90,7 @@ func TestInputAfterDrift(t *testing.T) {
 	if verdicts != 1 {
 		t.Errorf("%d verdicts of drift on record, want 1", verdicts)
 	}
-	if gaps, err := w.CG.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil); err != nil || len(gaps) > 0 {
+	if gaps, err := cgtest.JournalOf(t, w.CG).Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil); err != nil || len(gaps) > 0 {
 		t.Errorf("a refused message leaves gaps: %v, %v", gaps, err)
 	}
 }
@@ -233,7 +234,7 @@ func TestInputWithoutARecorder(t *testing.T) {
 	w := cgtest.NewWorkflow(t)
 	w.AskInput()
 	off, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Disabled: true, Logger: cgtest.Quiet(), Guard: contextgraph.GuardConfig{Inputs: []string{"review"}},
+		Disabled: true, Logger: cgtest.Quiet(), Guard: config.Guard{Inputs: []string{"review"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -107,7 +108,7 @@ func TestInputKeptFromTheGateWithoutARecorder(t *testing.T) {
 	w.Serve(asking(w, `{"interruptId": "review-1", "message": "Buy it?"}`))
 	w.AskInput()
 	off, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Disabled: true, Logger: cgtest.Quiet(), Guard: contextgraph.GuardConfig{Inputs: []string{"review"}},
+		Disabled: true, Logger: cgtest.Quiet(), Guard: config.Guard{Inputs: []string{"review"}},
 	})
 	if err != nil {
 		t.Fatal(err)

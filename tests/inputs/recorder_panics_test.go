@@ -33,7 +33,7 @@ func TestInputWhileTheRecorderPanics(t *testing.T) {
 			w.WantBought(1)
 		}
 		w.Rows(cgtest.SessionID)
-		if gaps, err := w.CG.Journal().Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil); err != nil || len(gaps) > 0 {
+		if gaps, err := cgtest.JournalOf(t, w.CG).Gaps(t.Context(), cgtest.Key(cgtest.SessionID), nil); err != nil || len(gaps) > 0 {
 			t.Errorf("after panic %d a refused message leaves gaps: %v, %v", n, gaps, err)
 		}
 		if sessions.Countdown.Load() > 0 {

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -30,7 +31,7 @@ import (
 // dataset is a warehouse.Connection that remembers what it was asked for.
 type dataset struct {
 	host warehouse.Host
-	cfg  warehouse.Config
+	cfg  config.BigQuery
 	// flush is what Flush does; nil returns at once.
 	flush func(context.Context) error
 
@@ -42,7 +43,7 @@ type dataset struct {
 	lastCtx context.Context
 }
 
-func (d *dataset) open(_ context.Context, cfg warehouse.Config, host warehouse.Host) (warehouse.Connection, error) {
+func (d *dataset) open(_ context.Context, cfg config.BigQuery, host warehouse.Host) (warehouse.Connection, error) {
 	d.cfg, d.host = cfg, host
 	return d, nil
 }
@@ -92,9 +93,9 @@ func (d *dataset) called(call string) (n int) {
 }
 
 // into streams to d.
-func into(d *dataset, change func(*warehouse.Config)) cgtest.Option {
+func into(d *dataset, change func(*config.BigQuery)) cgtest.Option {
 	return func(o *cgtest.Options) {
-		o.Config.BigQuery = warehouse.Config{Project: "my-project", Dataset: "agents"}
+		o.Config.BigQuery = config.BigQuery{Project: "my-project", Dataset: "agents"}
 		if change != nil {
 			change(&o.Config.BigQuery)
 		}
@@ -120,7 +121,7 @@ func TestApprovalsSyncTheGraph(t *testing.T) {
 			t.Errorf("synced %v", s)
 		}
 	}
-	if d.cfg.Table != warehouse.DefaultTable || d.host.Graphs == nil {
+	if d.cfg.Table != config.Default().BigQuery.Table || d.host.Graphs == nil {
 		t.Errorf("opened with %+v and %+v", d.cfg, d.host)
 	}
 	if d.called("flush") != 0 {
@@ -128,7 +129,7 @@ func TestApprovalsSyncTheGraph(t *testing.T) {
 	}
 
 	d = &dataset{}
-	h = cgtest.New(t, into(d, func(c *warehouse.Config) { c.Graph.NoSync = true }))
+	h = cgtest.New(t, into(d, func(c *config.BigQuery) { c.Graph.Sync = new(false) }))
 	h.Ask(cgtest.SessionID)
 	if d.called("sync") != 0 {
 		t.Error("synced although the configuration says no")
@@ -139,7 +140,7 @@ func TestApprovalsSyncTheGraph(t *testing.T) {
 // flush_timeout, whatever becomes of its client.
 func TestFlushOnRunEnd(t *testing.T) {
 	d := &dataset{}
-	h := cgtest.New(t, into(d, func(c *warehouse.Config) { c.Stream.FlushOnRunEnd = true }))
+	h := cgtest.New(t, into(d, func(c *config.BigQuery) { c.Stream.FlushOnRunEnd = true }))
 	if _, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("find routes")); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestFlushOnRunEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		d := &dataset{flush: func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }}
-		h := cgtest.New(t, into(d, func(c *warehouse.Config) {
+		h := cgtest.New(t, into(d, func(c *config.BigQuery) {
 			c.Stream.FlushOnRunEnd, c.Stream.FlushTimeout = true, time.Second
 		}), func(o *cgtest.Options) { o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		ctx, hangUp := context.WithCancel(t.Context())
@@ -188,7 +189,7 @@ func TestFlushOnRunEndGivesUp(t *testing.T) {
 			var log bytes.Buffer
 			d := &dataset{status: warehouse.Status{Enabled: true, Standby: c.standby}}
 			d.flush = func(context.Context) error { return errors.New("stopped: grant a role") }
-			h := cgtest.New(t, into(d, func(c *warehouse.Config) {
+			h := cgtest.New(t, into(d, func(c *config.BigQuery) {
 				c.Stream.FlushOnRunEnd, c.Stream.FlushTimeout = true, 5*time.Minute
 			}), func(o *cgtest.Options) {
 				o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -214,12 +215,12 @@ func TestFlushOnRunEndGivesUp(t *testing.T) {
 // looks at once, keeps what BigQuery lacks.
 func TestRetentionKnowsTheDataset(t *testing.T) {
 	h := cgtest.New(t, into(&dataset{}, nil))
-	box := h.CG.Journal().Outbox("bigquery:my-project.agents.agent_events")
+	box := h.Journal().Outbox("bigquery:my-project.agents.agent_events")
 	if err := box.Advance(t.Context(), "me", journal.Position{}, nil); !errors.Is(err, journal.ErrLeaseLost) || strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("Advance() = %v", err)
 	}
 	h = cgtest.New(t)
-	box = h.CG.Journal().Outbox("bigquery:my-project.agents.agent_events")
+	box = h.Journal().Outbox("bigquery:my-project.agents.agent_events")
 	if err := box.Advance(t.Context(), "me", journal.Position{}, nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("without a dataset: Advance() = %v", err)
 	}
@@ -249,7 +250,7 @@ func TestCloseDrains(t *testing.T) {
 	if err := h.CG.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if deadline, ok := d.lastCtx.Deadline(); !ok || time.Until(deadline) > warehouse.DefaultFlushTimeout {
+	if deadline, ok := d.lastCtx.Deadline(); !ok || time.Until(deadline) > config.Default().BigQuery.Stream.FlushTimeout {
 		t.Errorf("without a deadline the dataset may take until %v", deadline)
 	}
 }
@@ -265,7 +266,7 @@ func TestFlushWarehouse(t *testing.T) {
 	if err := h.CG.FlushWarehouse(t.Context()); err != nil {
 		t.Errorf("without a dataset: %v", err)
 	}
-	if h.CG.Stats().Warehouse.Enabled {
+	if h.CG.Stats().BigQuery.Enabled {
 		t.Error("a dataset without a configuration")
 	}
 }
@@ -274,15 +275,15 @@ func TestFlushWarehouse(t *testing.T) {
 // what to do, and leaves nothing open.
 func TestDatasetWithoutClient(t *testing.T) {
 	cfg := contextgraph.Config{
-		Journal:  contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "j.db")},
-		BigQuery: warehouse.Config{Project: "my-project", Dataset: "agents"}, Logger: cgtest.Quiet(),
+		Journal:  config.Journal{Path: filepath.Join(t.TempDir(), "j.db")},
+		BigQuery: config.BigQuery{Project: "my-project", Dataset: "agents"}, Logger: cgtest.Quiet(),
 	}
 	_, err := contextgraph.Open(t.Context(), cfg)
 	if err == nil || !strings.Contains(err.Error(), "contextgraph.WithWarehouse(bigquery.Open)") {
 		t.Errorf("got %v", err)
 	}
 	refused := errors.New("refused")
-	contextgraph.WithWarehouse(func(context.Context, warehouse.Config, warehouse.Host) (warehouse.Connection, error) {
+	contextgraph.WithWarehouse(func(context.Context, config.BigQuery, warehouse.Host) (warehouse.Connection, error) {
 		return nil, refused
 	})(&cfg)
 	if _, err := contextgraph.Open(t.Context(), cfg); !errors.Is(err, refused) {

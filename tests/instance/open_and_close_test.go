@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
@@ -21,8 +22,8 @@ import (
 )
 
 func TestObserveModeWithListedToolsIsAnError(t *testing.T) {
-	_, err := contextgraph.Open(t.Context(), contextgraph.Config{Guard: contextgraph.GuardConfig{
-		Mode: contextgraph.ModeObserve, Tools: []string{"buy"},
+	_, err := contextgraph.Open(t.Context(), contextgraph.Config{Guard: config.Guard{
+		Mode: config.ModeObserve, Tools: []string{"buy"},
 	}})
 	if err == nil || !strings.Contains(err.Error(), "cannot remove") {
 		t.Fatalf("Open = %v, want an error that says a configuration cannot remove a gate", err)
@@ -77,16 +78,16 @@ func TestClosedInstanceDenies(t *testing.T) {
 
 func TestStartSaysWhatIsEnforced(t *testing.T) {
 	for name, tt := range map[string]struct {
-		guard contextgraph.GuardConfig
+		guard config.Guard
 		want  string
 	}{
-		"enforce": {contextgraph.GuardConfig{Tools: []string{"buy"}}, "enforced_by_configuration=[buy]"},
-		"observe": {contextgraph.GuardConfig{Mode: contextgraph.ModeObserve}, "nothing is blocked"},
+		"enforce": {config.Guard{Tools: []string{"buy"}}, "enforced_by_configuration=[buy]"},
+		"observe": {config.Guard{Mode: config.ModeObserve}, "nothing is blocked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
-				Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "c.db")},
+				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "c.db")},
 				Guard:   tt.guard, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			if err != nil {

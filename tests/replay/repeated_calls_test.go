@@ -26,8 +26,8 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -43,12 +43,12 @@ type inventory struct {
 	again func(agent.Context, cgtest.SearchArgs) (map[string]any, error)
 }
 
-func newInventory(t *testing.T, replay contextgraph.ReplayCheckerConfig, opts ...cgtest.Option) *inventory {
+func newInventory(t *testing.T, replay config.Replay, opts ...cgtest.Option) *inventory {
 	t.Helper()
 	v := &inventory{}
 	first := func(o *cgtest.Options) {
 		o.Config.CheckFuncs = nil
-		o.Config.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &replay}}
+		o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &replay}}
 		o.ChangeTools = func(cg *contextgraph.Instance, tools []tool.Tool) []tool.Tool {
 			search, err := cg.Replayable(tools[0])
 			if err != nil {
@@ -76,7 +76,7 @@ func newInventory(t *testing.T, replay contextgraph.ReplayCheckerConfig, opts ..
 
 // An agent with a plain tool and a rule, and no code that checks anything.
 func TestReplay(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	v := newInventory(t, config.Replay{})
 	id, _ := v.Ask(cgtest.SessionID)
 	if got := v.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 		t.Fatalf("buy answered %v, want it bought: nothing has changed", got)
@@ -139,7 +139,7 @@ func TestReplayFindsDrift(t *testing.T) {
 
 // The world moves between the approval and the execution.
 func TestReplayBeforeExecution(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	v := newInventory(t, config.Replay{})
 	id, _ := v.Ask(cgtest.SessionID)
 	v.again = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 		price := "$40,000"
@@ -156,7 +156,7 @@ func TestReplayBeforeExecution(t *testing.T) {
 
 // A call that is repeated has the arguments of the first one, whatever they are.
 func TestReplayArguments(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	v := newInventory(t, config.Replay{})
 	var query string
 	v.again = func(ctx agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
 		query = a.Query
@@ -179,7 +179,7 @@ func TestReplayArguments(t *testing.T) {
 // A callback of the agent has the tool look elsewhere than the record says. Repeated as
 // recorded, the call would answer for a place that nobody looked at.
 func TestReplayOfArgumentsThatACallbackChanged(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *cgtest.Options) {
+	v := newInventory(t, config.Replay{}, func(o *cgtest.Options) {
 		o.BeforeTool = append(o.BeforeTool, func(_ agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
 			if t.Name() == "search" {
 				args["query"] = "warehouse 2"
@@ -212,7 +212,7 @@ func TestReplayGoesByExactNames(t *testing.T) {
 			map[string]any{"name": strings.ToUpper(cgtest.Item), "price": second, "available": true},
 		}}
 	}
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *cgtest.Options) {
+	v := newInventory(t, config.Replay{}, func(o *cgtest.Options) {
 		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return list("$40,000", "$40,000"), nil }
 	})
 	v.Ask(cgtest.SessionID)
@@ -259,7 +259,7 @@ func TestReplayOnlyReads(t *testing.T) {
 		"end of goroutine": {func(agent.Context) error { runtime.Goexit(); return nil }, "ended its goroutine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+			v := newInventory(t, config.Replay{})
 			v.again = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 				if err := test.do(ctx); err != nil {
 					return nil, err
@@ -305,7 +305,7 @@ func TestReplayReadsState(t *testing.T) {
 		return m, nil
 	}
 	newReader := func(t *testing.T, first func(agent.Context) error) *inventory {
-		v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *cgtest.Options) {
+		v := newInventory(t, config.Replay{}, func(o *cgtest.Options) {
 			o.Search = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 				return cgtest.FoundItems(cgtest.Item), first(ctx)
 			}
@@ -353,7 +353,7 @@ func TestReplayReadsState(t *testing.T) {
 
 // Outside of a run the tool is called all the same, if its arguments are all it needs.
 func TestReplayOutsideOfRuns(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	v := newInventory(t, config.Replay{})
 	v.Ask(cgtest.SessionID)
 	if r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID)); err != nil || !r.IsSafeToApprove() {
 		t.Errorf("error %v\n%s", err, r.Summary())
@@ -400,7 +400,7 @@ func TestReplayGone(t *testing.T) {
 		"among others":    {cgtest.FoundItems("one", cgtest.Item, "two"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+			v := newInventory(t, config.Replay{})
 			v.search(func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return test.result, nil })
 			v.Ask(cgtest.SessionID)
 			r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID))
@@ -420,7 +420,7 @@ func TestReplayIsShared(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("item %d", i)
 	}
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{MaxCalls: 1}, func(o *cgtest.Options) {
+	v := newInventory(t, config.Replay{MaxCalls: 1}, func(o *cgtest.Options) {
 		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 			return cgtest.FoundItems(names...), nil
 		}
@@ -437,7 +437,7 @@ func TestReplayIsShared(t *testing.T) {
 
 func TestReplayBudget(t *testing.T) {
 	for most, safe := range map[int]bool{2: false, 3: true} {
-		v := newInventory(t, contextgraph.ReplayCheckerConfig{MaxCalls: most}, func(o *cgtest.Options) {
+		v := newInventory(t, config.Replay{MaxCalls: most}, func(o *cgtest.Options) {
 			o.Answer = cgtest.SearchTimes(3)
 			o.Search = func(_ agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
 				return cgtest.FoundItems("product of " + a.Query), nil
@@ -457,7 +457,7 @@ func TestReplayBudget(t *testing.T) {
 // max_calls is of one type: what is too much for one is repeated for another that has
 // entities from the same call.
 func TestReplayBudgetIsOfOneType(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{MaxCalls: 1}, func(o *cgtest.Options) {
+	v := newInventory(t, config.Replay{MaxCalls: 1}, func(o *cgtest.Options) {
 		o.Answer = cgtest.SearchTimes(3)
 		o.Search = func(_ agent.Context, a cgtest.SearchArgs) (map[string]any, error) {
 			return cgtest.FoundItems("product of " + a.Query), nil
@@ -466,7 +466,7 @@ func TestReplayBudgetIsOfOneType(t *testing.T) {
 		other := o.Config.Extract[0]
 		other.Name, other.Type = "aimed at", "Targeting"
 		o.Config.Extract = append(o.Config.Extract, other)
-		o.Config.Checkers = append(o.Config.Checkers, contextgraph.CheckerConfig{Type: "Targeting", Replay: &contextgraph.ReplayCheckerConfig{}})
+		o.Config.Checkers = append(o.Config.Checkers, config.Checker{Type: "Targeting", Replay: &config.Replay{}})
 	})
 	v.Ask(cgtest.SessionID)
 	r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID))
@@ -487,7 +487,7 @@ func TestReplayBudgetIsOfOneType(t *testing.T) {
 
 // A tool that hangs is abandoned; what it does later is too late.
 func TestReplayTimeout(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{Timeout: 20 * time.Millisecond})
+	v := newInventory(t, config.Replay{Timeout: 20 * time.Millisecond})
 	release, late := make(chan struct{}), make(chan error, 3)
 	v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 		<-release
@@ -517,7 +517,7 @@ func TestReplayOfDeclaredEntities(t *testing.T) {
 	price := atomic.Pointer[string]{}
 	price.Store(new("$40,000"))
 	var v *inventory
-	v = newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *cgtest.Options) {
+	v = newInventory(t, config.Replay{}, func(o *cgtest.Options) {
 		o.Config.Extract = nil
 		o.Search = func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 			for _, name := range []string{cgtest.Item, "another"} {
@@ -555,7 +555,7 @@ func TestReplayOfDeclaredEntities(t *testing.T) {
 func TestReplayOfValues(t *testing.T) {
 	budget := atomic.Pointer[string]{}
 	budget.Store(new("$50,000"))
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *cgtest.Options) {
+	v := newInventory(t, config.Replay{}, func(o *cgtest.Options) {
 		o.Config.Extract[0].Type, o.Config.Extract[0].Each, o.Config.Extract[0].Value = "Product", "$", "$.budget"
 		o.Config.Extract[0].ValueType, o.Config.Extract[0].Currency, o.Config.Extract[0].Attributes = entity.KindMoney, "USD", nil
 		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
@@ -578,7 +578,7 @@ func TestReplayOfValues(t *testing.T) {
 func TestReplayOfValuesFromArguments(t *testing.T) {
 	price := atomic.Pointer[string]{}
 	price.Store(new("$40,000"))
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, cgtest.Covered, func(o *cgtest.Options) {
+	v := newInventory(t, config.Replay{}, cgtest.Covered, func(o *cgtest.Options) {
 		o.Config.Extract[0].Each, o.Config.Extract[0].Value, o.Config.Extract[0].ValueArgs = "$", "", "$.query"
 		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 			return map[string]any{"price": *price.Load(), "available": true}, nil
@@ -638,7 +638,7 @@ func TestReplayNeedsTheArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o *cgtest.Options
-			v := newInventory(t, contextgraph.ReplayCheckerConfig{}, test.opt, func(opts *cgtest.Options) {
+			v := newInventory(t, config.Replay{}, test.opt, func(opts *cgtest.Options) {
 				o = opts
 				opts.Answer = func(req *model.LLMRequest) (*model.LLMResponse, error) {
 					if adktest.LastResponse(req) == nil {
@@ -664,7 +664,7 @@ func TestReplayNeedsTheArguments(t *testing.T) {
 
 // A repeated call that reaches a guarded tool has left its bounds.
 func TestReplayCannotRunGuardedTools(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{})
+	v := newInventory(t, config.Replay{})
 	var ran atomic.Int64
 	pay := v.CG.Protect(cgtest.CountingTool(t, &ran))
 	v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
@@ -684,11 +684,11 @@ func TestReplayCannotRunGuardedTools(t *testing.T) {
 // What names a thing anywhere but in the result of a tool shows nothing, and there is no call
 // to be asked again.
 func TestReplayOfArguments(t *testing.T) {
-	v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *cgtest.Options) {
-		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
-			Name: "asked", Tool: "search", In: graphsync.InArgs, Type: "Product", Value: "$.query",
-			Attributes: map[string]contextgraph.AttributeConfig{"query": {Path: "$.query"}},
-		}, contextgraph.ExtractConfig{Name: "said", Event: record.UserMessageReceived, Type: "Product", Value: "$.text_summary"})
+	v := newInventory(t, config.Replay{}, func(o *cgtest.Options) {
+		o.Config.Extract = append(o.Config.Extract, config.Extract{
+			Name: "asked", Tool: "search", In: config.InArgs, Type: "Product", Value: "$.query",
+			Attributes: map[string]config.Attribute{"query": {Path: "$.query"}},
+		}, config.Extract{Name: "said", Event: record.UserMessageReceived, Type: "Product", Value: "$.text_summary"})
 	})
 	v.Ask(cgtest.SessionID)
 	r, err := v.CG.Check(t.Context(), cgtest.Key(cgtest.SessionID))
@@ -765,10 +765,10 @@ func TestReplayOfTwoTools(t *testing.T) {
 	reach.Store(7)
 	h := cgtest.New(t, func(o *cgtest.Options) {
 		o.Config.CheckFuncs = nil
-		o.Config.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
-		o.Config.Extract = append(o.Config.Extract, contextgraph.ExtractConfig{
+		o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
+		o.Config.Extract = append(o.Config.Extract, config.Extract{
 			Name: "reached", Tool: "look", Type: "Product", Value: "$.name",
-			Attributes: map[string]contextgraph.AttributeConfig{"reach": {Path: "$.reach", Type: entity.KindNumber}},
+			Attributes: map[string]config.Attribute{"reach": {Path: "$.reach", Type: entity.KindNumber}},
 		})
 		o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 			searched.Add(1)
@@ -826,14 +826,14 @@ func TestReplayContradiction(t *testing.T) {
 		}
 		h := cgtest.New(t, func(o *cgtest.Options) {
 			o.Config.CheckFuncs = nil
-			o.Config.Checkers = []contextgraph.CheckerConfig{{Type: "Product", Replay: &contextgraph.ReplayCheckerConfig{}}}
-			available := contextgraph.AttributeConfig{Path: "$.available", Type: entity.KindBool, Optional: true}
-			rule := func(tool, name string, kind entity.Kind) contextgraph.ExtractConfig {
-				return contextgraph.ExtractConfig{Name: tool, Tool: tool, Type: "Product", Value: "$.name", Attributes: map[string]contextgraph.AttributeConfig{
+			o.Config.Checkers = []config.Checker{{Type: "Product", Replay: &config.Replay{}}}
+			available := config.Attribute{Path: "$.available", Type: entity.KindBool, Optional: true}
+			rule := func(tool, name string, kind entity.Kind) config.Extract {
+				return config.Extract{Name: tool, Tool: tool, Type: "Product", Value: "$.name", Attributes: map[string]config.Attribute{
 					name: {Path: "$." + name, Type: kind}, "availability": available,
 				}}
 			}
-			o.Config.Extract = []contextgraph.ExtractConfig{rule("search", "color", entity.KindText), rule("look", "reach", entity.KindNumber)}
+			o.Config.Extract = []config.Extract{rule("search", "color", entity.KindText), rule("look", "reach", entity.KindNumber)}
 			o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 				return say("search", map[string]any{"name": cgtest.Item, "color": "red"}), nil
 			}
@@ -870,18 +870,18 @@ func TestReplayContradiction(t *testing.T) {
 
 // A value that was taken out of the record is the same mark before and after.
 func TestReplayOfRedactedValues(t *testing.T) {
-	for name, rule := range map[string]func(*contextgraph.ExtractConfig){
-		"attribute": func(e *contextgraph.ExtractConfig) {
-			e.Attributes = map[string]contextgraph.AttributeConfig{"contact": {Path: "$.contact", Type: entity.KindText}}
+	for name, rule := range map[string]func(*config.Extract){
+		"attribute": func(e *config.Extract) {
+			e.Attributes = map[string]config.Attribute{"contact": {Path: "$.contact", Type: entity.KindText}}
 		},
-		"value": func(e *contextgraph.ExtractConfig) { e.Value, e.Attributes = "$.contact", nil },
+		"value": func(e *config.Extract) { e.Value, e.Attributes = "$.contact", nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var contact atomic.Value
 			contact.Store("agent-007")
-			v := newInventory(t, contextgraph.ReplayCheckerConfig{}, func(o *cgtest.Options) {
+			v := newInventory(t, config.Replay{}, func(o *cgtest.Options) {
 				o.Config.Record.Redact.Patterns = []string{"agent-[0-9]+"}
-				o.Config.Extract = []contextgraph.ExtractConfig{{Name: "found", Tool: "search", Type: "Product", Value: "$.name"}}
+				o.Config.Extract = []config.Extract{{Name: "found", Tool: "search", Type: "Product", Value: "$.name"}}
 				rule(&o.Config.Extract[0])
 				o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 					return map[string]any{"name": cgtest.Item, "contact": contact.Load()}, nil

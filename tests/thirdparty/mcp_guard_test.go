@@ -22,9 +22,10 @@ import (
 	"google.golang.org/adk/v2/tool/mcptoolset"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -65,13 +66,13 @@ func (s *mcpShop) toolset(t *testing.T, cfg mcptoolset.Config) tool.Toolset {
 
 // Tools of an MCP server are guarded like any other, however a human is asked.
 func TestGuardOverMCP(t *testing.T) {
-	covered := contextgraph.ExtractConfig{
-		Name: "ordered", Tool: "place_order", In: graphsync.InAction, Type: "Item", Value: "$.item",
-		Attributes: map[string]contextgraph.AttributeConfig{"availability": {Path: "$.available", Type: entity.KindBool, Optional: true}},
+	covered := config.Extract{
+		Name: "ordered", Tool: "place_order", In: config.InAction, Type: "Item", Value: "$.item",
+		Attributes: map[string]config.Attribute{"availability": {Path: "$.available", Type: entity.KindBool, Optional: true}},
 	}
 	type way struct {
 		mcp   mcptoolset.Config
-		guard contextgraph.GuardConfig
+		guard config.Guard
 		wrap  func(*contextgraph.Instance, tool.Toolset) tool.Toolset
 	}
 	ways := map[string]way{
@@ -82,7 +83,7 @@ func TestGuardOverMCP(t *testing.T) {
 		"around the toolset": {wrap: func(_ *contextgraph.Instance, ts tool.Toolset) tool.Toolset {
 			return tool.WithConfirmation(ts, true, nil)
 		}},
-		"listed by a pattern": {guard: contextgraph.GuardConfig{Tools: []string{"place_*"}, Unguarded: contextgraph.UnguardedError}},
+		"listed by a pattern": {guard: config.Guard{Tools: []string{"place_*"}, Unguarded: config.UnguardedError}},
 		"protected toolset":   {wrap: (*contextgraph.Instance).ProtectToolset},
 		"protected toolset with confirmation": {
 			mcp: mcptoolset.Config{RequireConfirmation: true}, wrap: (*contextgraph.Instance).ProtectToolset,
@@ -91,11 +92,11 @@ func TestGuardOverMCP(t *testing.T) {
 	for name, w := range ways {
 		t.Run(name, func(t *testing.T) {
 			var shop mcpShop
-			w.guard.Types = map[string]contextgraph.TypeConfig{"Item": {Unseen: safety.UnseenAllow}} // no tool shows one
+			w.guard.Types = map[string]config.TypePolicy{"Item": {Unseen: config.UnseenAllow}} // no tool shows one
 			cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
-				Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond},
+				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond},
 				Guard:   w.guard,
-				Extract: []contextgraph.ExtractConfig{covered},
+				Extract: []config.Extract{covered},
 				CheckFuncs: map[string]safety.Checker{"Item": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 					return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"availability": entity.Bool(!shop.gone.Load())}}, nil
 				})},
@@ -156,7 +157,7 @@ func TestGuardOverMCP(t *testing.T) {
 			second := ask("s2")
 			shop.gone.Store(true)
 			answer("s2", second, 1) // sold out meanwhile
-			approvals, err := cg.Approvals(t.Context(), contextgraph.Session{App: "shop", User: "alice", ID: "s2"})
+			approvals, err := cg.Approvals(t.Context(), record.Session{App: "shop", User: "alice", ID: "s2"})
 			if err != nil || len(approvals) != 1 || approvals[0].State != safety.StateBlocked {
 				t.Errorf("approvals = %+v, %v, want one that is blocked", approvals, err)
 			}

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/replay"
@@ -151,7 +152,7 @@ func TestRecordedTraffic(t *testing.T) {
 func replayAndCheck(t *testing.T, s scenario, transport *replay.Transport) {
 	t.Helper()
 	in, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Journal: contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "contextgraph.db")},
+		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "contextgraph.db")},
 		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
@@ -162,7 +163,7 @@ func replayAndCheck(t *testing.T, s scenario, transport *replay.Transport) {
 	if err := transport.Err(); err != nil {
 		t.Fatal(err)
 	}
-	graph, err := in.Graph(t.Context(), contextgraph.Session{App: appName, User: userID, ID: sessionID})
+	graph, err := in.Graph(t.Context(), record.Session{App: appName, User: userID, ID: sessionID})
 	if err != nil {
 		t.Fatal(err)
 	}

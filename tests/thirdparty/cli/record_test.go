@@ -97,8 +97,8 @@ type recorder struct {
 
 const user = "alice"
 
-func key(id string) contextgraph.Session {
-	return contextgraph.Session{App: "shop", User: user, ID: id}
+func key(id string) record.Session {
+	return record.Session{App: "shop", User: user, ID: id}
 }
 
 type query struct {
@@ -227,7 +227,7 @@ func (r *recorder) doubt(ctx context.Context, id string) error {
 	step := func(from, to safety.ApprovalState, t safety.Transition) error {
 		r.now = r.now.Add(time.Second)
 		t.ID, t.From, t.To, t.At = a.ID, []safety.ApprovalState{from}, to, r.now
-		_, err := r.cg.Journal().Ledger().Transition(ctx, t)
+		_, err := cgtest.JournalOf(t, r.cg).Ledger().Transition(ctx, t)
 		return err
 	}
 	const nonce = "0123456789abcdef0123456789abcdef"

@@ -27,7 +27,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // Project is the project of every Server.
@@ -152,8 +152,8 @@ func serve(dataset string) error {
 }
 
 // Config returns the configuration for the dataset.
-func (s *Server) Config() warehouse.Config {
-	return warehouse.Config{Project: Project, Dataset: s.Dataset}
+func (s *Server) Config() config.BigQuery {
+	return config.BigQuery{Project: Project, Dataset: s.Dataset}
 }
 
 // RESTOptions are the client options for the BigQuery API.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-googlesql"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -36,8 +37,8 @@ func newEngine(t *testing.T) *engine {
 		}
 	}
 	must(googlesql.Init())
-	cfg := warehouse.Config{Project: "test-project", Dataset: "agents"}
-	names, err := cfg.Names()
+	cfg := config.BigQuery{Project: "test-project", Dataset: "agents"}
+	names, err := warehouse.NamesOf(cfg)
 	must(err)
 	e := &engine{names: names}
 	e.lang, err = language()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -91,7 +92,7 @@ func forms(t *testing.T, e *engine) []form {
 				"init_create_view": warehouse.KindView, "init_graph": warehouse.KindGraph, "init_labels": warehouse.KindLabels,
 				"init_schema": warehouse.KindDataset, "init_table": warehouse.KindTable,
 			}[name]
-			definitions, err := warehouse.Config{Project: "test-project", Dataset: "agents"}.Definitions()
+			definitions, err := warehouse.Definitions(config.BigQuery{Project: "test-project", Dataset: "agents"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,10 +19,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -51,7 +51,7 @@ func serve(t *testing.T, decide viewer.Decider) *live {
 // serveJournal serves the page of a journal and returns its address.
 func serveJournal(t *testing.T, j *journal.Journal, decide viewer.Decider) string {
 	t.Helper()
-	queries, err := viewer.Queries(warehouse.Config{})
+	queries, err := viewer.Queries(config.BigQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

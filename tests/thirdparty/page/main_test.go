@@ -23,10 +23,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // screenshot is where TestScreenshot writes the picture of the README.
@@ -130,7 +130,7 @@ func demoPage(dir string) (string, error) {
 func document(ctx context.Context, source inspect.Source) (viewer.Document, error) {
 	d := viewer.Document{Source: source.Name(), Generated: time.Now(), Version: "test"}
 	var err error
-	if d.Queries, err = viewer.Queries(warehouse.Config{}); err != nil {
+	if d.Queries, err = viewer.Queries(config.BigQuery{}); err != nil {
 		return d, err
 	}
 	list, err := source.Sessions(ctx, inspect.Query{Limit: inspect.MaxLimit})
@@ -162,7 +162,7 @@ func writePage(path string, d viewer.Document) error {
 // pageOf writes a page of sessions and returns its address.
 func pageOf(t *testing.T, sessions ...*inspect.Session) string {
 	t.Helper()
-	queries, err := viewer.Queries(warehouse.Config{})
+	queries, err := viewer.Queries(config.BigQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

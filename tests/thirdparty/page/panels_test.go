@@ -327,7 +327,7 @@ func TestQueries(t *testing.T) {
 	p.wait(`window.copied.length === 2 && window.copied[1] === document.querySelector("#panel-queries .q-card code").textContent`)
 
 	p.click(v+" .q-list button", "Go, for this session")
-	p.shows(v+" .q-card", "contextgraph.Session{App: \"adcp\", User: \"buyer-agent\", ID: \"sess-nike-summer\"}", "Open the instance", "Ask why", "Check the world now", "provision_campaign")
+	p.shows(v+" .q-card", "record.Session{App: \"adcp\", User: \"buyer-agent\", ID: \"sess-nike-summer\"}", "Open the instance", "Ask why", "Check the world now", "provision_campaign")
 	p.click("#cg-nav a", "sess-elf-cosmetics")
 	p.shows(v+" .q-card", "ID: \"sess-elf-cosmetics\"")
 	p.click(v + " input[type=search]")

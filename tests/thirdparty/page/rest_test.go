@@ -129,7 +129,7 @@ func (b *bank) asks(t *testing.T, id string) {
 	}
 	post("/apps/clerk/users/alice/sessions/"+id, m{})
 	post("/run", m{"appName": "clerk", "userId": "alice", "sessionId": id, "newMessage": m{"role": "user", "parts": []m{{"text": "pay ACME"}}}})
-	if err := b.cg.Journal().Flush(t.Context()); err != nil {
+	if err := cgtest.JournalOf(t, b.cg).Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -151,7 +151,7 @@ func TestApproveOnThePage(t *testing.T) {
 		}
 	})
 	b.asks(t, "holds")
-	p := open(t, serveJournal(t, b.cg.Journal(), agent)+"#s=clerk/alice/holds&v=approvals")
+	p := open(t, serveJournal(t, cgtest.JournalOf(t, b.cg), agent)+"#s=clerk/alice/holds&v=approvals")
 	p.shows("#panel-approvals", "pay", "Pending", "ACME", "$100", "Nobody has answered yet")
 	p.click("#panel-approvals .decide button", "Approve")
 	p.wait(`document.activeElement.id === "cg-token"`)

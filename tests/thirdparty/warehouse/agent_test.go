@@ -24,16 +24,17 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
 )
 
-var shopSession = contextgraph.Session{App: "shop", User: "alice", ID: "s1"}
+var shopSession = record.Session{App: "shop", User: "alice", ID: "s1"}
 
 // shopAgent is an agent that searches, then buys behind the gate, with contextgraph
 // streaming to a dataset.
@@ -48,15 +49,15 @@ type shopAgent struct {
 func newShopAgent(t *testing.T, server *emulator.Server, change func(*contextgraph.Config)) *shopAgent {
 	t.Helper()
 	a := &shopAgent{t: t, server: server, price: "$40,000"}
-	money := map[string]contextgraph.AttributeConfig{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}}
+	money := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}}
 	cfg := contextgraph.Config{
-		Journal:       contextgraph.JournalConfig{Path: filepath.Join(t.TempDir(), "journal.db")},
+		Journal:       config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")},
 		BigQuery:      server.Config(),
 		OpenWarehouse: bigquery.With(bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()}),
 		Logger:        slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Extract: []contextgraph.ExtractConfig{
+		Extract: []config.Extract{
 			{Name: "found", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Attributes: money},
-			{Name: "bought", Tool: "buy", In: graphsync.InAction, Type: "Product", Value: "$.item"},
+			{Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"},
 		},
 		CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(func(_ context.Context, c entity.Canonical) (safety.State, error) {
 			now, err := entity.ParseMoney(a.price, "USD")
@@ -64,7 +65,7 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*contextgra
 		})},
 	}
 	cfg.BigQuery.Stream.BatchAge = 10 * time.Millisecond
-	cfg.BigQuery.Graph.Queries = warehouse.QueriesRecursive
+	cfg.BigQuery.Graph.Queries = config.QueriesRecursive
 	if change != nil {
 		change(&cfg)
 	}
@@ -74,10 +75,10 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*contextgra
 	}
 	a.cg = cg
 	// The emulator loses its way when views are made while rows arrive.
-	for !cg.Stats().Warehouse.Ready {
+	for !cg.Stats().BigQuery.Ready {
 		select {
 		case <-t.Context().Done():
-			t.Fatalf("the dataset is not made: %v", cg.Stats().Warehouse.InitError)
+			t.Fatalf("the dataset is not made: %v", cg.Stats().BigQuery.InitError)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -148,10 +149,10 @@ func (a *shopAgent) arrive() {
 	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := a.cg.FlushWarehouse(ctx); err != nil {
-		a.t.Fatalf("%v; %+v", err, a.cg.Stats().Warehouse)
+		a.t.Fatalf("%v; %+v", err, a.cg.Stats().BigQuery)
 	}
 	for {
-		s := a.cg.Stats().Warehouse
+		s := a.cg.Stats().BigQuery
 		if s.GraphPending == 0 && s.Ready {
 			if s.GraphError != nil || s.InitError != nil || s.LastError != nil || s.GraphSyncs == 0 {
 				a.t.Fatalf("%+v", s)
@@ -169,7 +170,7 @@ func (a *shopAgent) arrive() {
 func (a *shopAgent) dataset() *bigquery.Dataset {
 	a.t.Helper()
 	cfg := a.server.Config()
-	cfg.Graph.Queries = warehouse.QueriesRecursive
+	cfg.Graph.Queries = config.QueriesRecursive
 	d, err := bigquery.NewDataset(a.t.Context(), cfg, bigquery.DatasetOptions{Client: a.server.LiteralOptions(), Write: a.server.WriteOptions()})
 	if err != nil {
 		a.t.Fatal(err)

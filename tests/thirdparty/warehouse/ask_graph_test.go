@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -50,7 +51,7 @@ func between(t testing.TB, id string) *story {
 // An entity that a step saw before a decision and again after it is part of the answer, as
 // it was known before.
 func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	s := between(t, "between")
 	g := s.graph()
 	s.loadGraph(client, server, g)
@@ -98,7 +99,7 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 
 // What was recorded in the microsecond of a decision counts as before it.
 func TestSeenInTheMicrosecondOfTheDecision(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	s := between(t, "tie")
 	decided := slices.IndexFunc(s.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest })
 	s.rows[decided+1].Timestamp = s.rows[decided].Timestamp
@@ -123,7 +124,7 @@ func price(t *testing.T, amount string) entity.Value {
 
 // A search that is ended before it is through has the paths it found, and says so.
 func TestSearchEndsAfterRounds(t *testing.T) {
-	server, _, client := askServer(t, warehouse.QueriesRecursive)
+	server, _, client := askServer(t, config.QueriesRecursive)
 	s := delegate(t, "delegate")
 	g := s.graph()
 	s.loadGraph(client, server, g)
@@ -159,7 +160,7 @@ func TestSearchEndsAfterRounds(t *testing.T) {
 // and checks do with what they match is executed over rows of the tables, and has to give
 // the answer of the statement in SQL.
 func TestCountsOfTheGraph(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	approved := delegate(t, "approved").resumed(true, 90*time.Second)
 	rejected := delegate(t, "rejected")
 	rejected.answer("2", "inv-1", "R2", "conf1", false, 30*time.Second)
@@ -236,7 +237,7 @@ func withoutGraph(t *testing.T, text, matched string) string {
 
 func statement(t *testing.T, server *emulator.Server, name string) string {
 	t.Helper()
-	names, err := server.Config().Names()
+	names, err := warehouse.NamesOf(server.Config())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -183,11 +184,11 @@ func placements(names ...string) m {
 
 func rules(t testing.TB) *graphsync.Extractor {
 	t.Helper()
-	price := map[string]graphsync.AttributeRule{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}}
-	x, err := graphsync.Compile([]graphsync.Rule{
+	price := map[string]config.Attribute{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}}
+	x, err := graphsync.Compile([]config.Extract{
 		{
 			Name: "placements", Tool: "query_ad_inventory", Each: "$.placements[*]", Type: "Product", Value: "$.name",
-			Attributes: map[string]graphsync.AttributeRule{
+			Attributes: map[string]config.Attribute{
 				"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
 				"availability": {Path: "$.available", Kind: entity.KindBool, Optional: true},
 			},
@@ -195,11 +196,11 @@ func rules(t testing.TB) *graphsync.Extractor {
 		},
 		{Name: "audience", Tool: "query_audience", Type: "Targeting", Value: "$.audience"},
 		{
-			Name: "budget", Tool: "provision_campaign", In: graphsync.InAction, Type: "Budget", Value: "$.budget",
+			Name: "budget", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget",
 			ValueKind: entity.KindMoney, Currency: "USD",
 		},
-		{Name: "bought", Tool: "provision_campaign", In: graphsync.InAction, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
-		{Name: "asked", Tool: "query_ad_inventory", In: graphsync.InArgs, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "bought", Tool: "provision_campaign", In: config.InAction, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
+		{Name: "asked", Tool: "query_ad_inventory", In: config.InArgs, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +396,7 @@ func (s *story) loadEvents(client *bq.Client, server *emulator.Server, rows []re
 	for _, e := range rows {
 		list = append(list, eventJSON(e))
 	}
-	load(s.t, client, server, warehouse.DefaultTable, list)
+	load(s.t, client, server, config.Default().BigQuery.Table, list)
 }
 
 // loadGraph brings the graph of the session to the tables.

@@ -16,10 +16,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
 )
@@ -28,11 +28,11 @@ import (
 // The emulator cannot run a pattern with a condition or a quantifier, so the GQL form is
 // parsed and analysed in package googlesql and not executed anywhere.
 
-func askServer(t *testing.T, queries warehouse.Queries) (*emulator.Server, *bigquery.Dataset, *bq.Client) {
+func askServer(t *testing.T, queries config.Queries) (*emulator.Server, *bigquery.Dataset, *bq.Client) {
 	t.Helper()
 	s := emulator.Start(t)
 	cfg := s.Config()
-	cfg.Graph.Queries = warehouse.QueriesRecursive
+	cfg.Graph.Queries = config.QueriesRecursive
 	made := dataset(t, s, cfg)
 	if _, err := made.Init(t.Context(), bigquery.InitOptions{}); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func same(t *testing.T, what string, want, got any) {
 }
 
 func TestReasoningChainEqualsTheJournal(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	long := diamonds(t, "long", 160, 5) // more than 1,000 spans, and 5 to the power of 10 paths
 	for _, test := range []struct {
 		*story
@@ -114,7 +114,7 @@ func TestReasoningChainEqualsTheJournal(t *testing.T) {
 // The arguments of the action are where no path begins, in either form: what the statements
 // give is put together by the same code.
 func TestReasonsLeadToWhatWasLearned(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	s := named(t, "learned")
 	s.loadGraph(client, server, s.graph())
 	got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}})
@@ -136,7 +136,7 @@ func TestReasonsLeadToWhatWasLearned(t *testing.T) {
 }
 
 func TestCausalChainEqualsTheJournal(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	stories := []*story{delegate(t, "resumed").resumed(true, time.Minute), tangle(t, "tangle", 20, 30)}
 	for _, s := range stories {
 		t.Run(s.session.ID, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestCausalChainEqualsTheJournal(t *testing.T) {
 }
 
 func TestTraceEqualsTheJournal(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	s := tangle(t, "tangle", 3, 40)
 	g := s.graph()
 	// All rows twice, the children before their parents; and the graph of the rows but
@@ -249,7 +249,7 @@ func TestTraceEqualsTheJournal(t *testing.T) {
 // One dataset with three sessions: one that was approved, one that was rejected, one
 // that waits, and copies of rows in the table of events.
 func TestQuestionsAboutSessions(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	approved := delegate(t, "approved").resumed(true, 90*time.Second)
 	rejected := delegate(t, "rejected")
 	rejected.answer("2", "inv-1", "R2", "conf1", false, 30*time.Second)
@@ -418,7 +418,7 @@ func TestFailuresAreErrors(t *testing.T) {
 // A dataset without the graph, as the emulator is one for these questions, is asked in
 // recursive SQL. Where the configuration insists on GQL, it is an error.
 func TestDatasetWithoutGraph(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesAuto)
+	server, d, client := askServer(t, config.QueriesAuto)
 	s := delegate(t, "delegate")
 	s.loadGraph(client, server, s.graph())
 	q := bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}}
@@ -435,7 +435,7 @@ func TestDatasetWithoutGraph(t *testing.T) {
 		t.Errorf("form %s", got.Form)
 	}
 	cfg := server.Config()
-	cfg.Graph.Queries = warehouse.QueriesGQL
+	cfg.Graph.Queries = config.QueriesGQL
 	if _, err := dataset(t, server, cfg).ReasoningChain(t.Context(), q); err == nil || !strings.Contains(err.Error(), "graph.queries") {
 		t.Errorf("GQL without a graph: %v", err)
 	}

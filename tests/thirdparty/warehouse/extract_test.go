@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
@@ -41,7 +42,7 @@ type extractTest struct {
 
 var extractStart = time.Date(2026, 3, 5, 10, 0, 0, 0, time.UTC)
 
-func newExtractTest(t *testing.T, change func(*warehouse.Config)) *extractTest {
+func newExtractTest(t *testing.T, change func(*config.BigQuery)) *extractTest {
 	t.Helper()
 	s := emulator.Start(t)
 	x := &extractTest{T: t, server: s}
@@ -56,7 +57,7 @@ func newExtractTest(t *testing.T, change func(*warehouse.Config)) *extractTest {
 	if change != nil {
 		change(&cfg)
 	}
-	if x.names, err = cfg.Names(); err != nil {
+	if x.names, err = warehouse.NamesOf(cfg); err != nil {
 		t.Fatal(err)
 	}
 	x.dataset, err = bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
@@ -462,7 +463,7 @@ func TestExtractAnswers(t *testing.T) {
 // A model that is asked again, because it or the types changed, adds to what it found
 // before.
 func TestExtractAgain(t *testing.T) {
-	x := newExtractTest(t, func(c *warehouse.Config) { c.Extract.MaxRows = 1 })
+	x := newExtractTest(t, func(c *config.BigQuery) { c.Extract.MaxRows = 1 })
 	x.insert(
 		extractRow{id: "e1", typ: record.ToolStarting, span: "aa", second: 1, content: `{"tool": "t", "args": {"a": 1}}`},
 		extractRow{id: "e2", typ: record.ToolCompleted, span: "aa", second: 2, content: `{"tool": "t", "result": {"a": 1}}`},
@@ -488,7 +489,7 @@ func TestExtractAgain(t *testing.T) {
 
 	// Other types: the rows count as not read.
 	cfg := x.server.Config()
-	cfg.Extract = warehouse.ExtractConfig{Model: "gemini-2.5-flash", Location: "us-central1", EntityTypes: []string{"Product", "Region"}}
+	cfg.Extract = config.Extraction{Model: "gemini-2.5-flash", Location: "us-central1", EntityTypes: []string{"Product", "Region"}}
 	other, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{Client: x.server.LiteralOptions(), Now: func() time.Time { return extractStart.Add(48 * time.Hour) }})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -30,7 +31,7 @@ import (
 )
 
 // dataset returns the dataset that cfg names on the emulator.
-func dataset(t *testing.T, s *emulator.Server, cfg warehouse.Config) *bigquery.Dataset {
+func dataset(t *testing.T, s *emulator.Server, cfg config.BigQuery) *bigquery.Dataset {
 	t.Helper()
 	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{Client: s.RESTOptions()})
 	if err != nil {
@@ -192,7 +193,7 @@ func TestInitAndViews(t *testing.T) {
 		}
 	}
 	cfg := s.Config()
-	cfg.Graph.Queries = warehouse.QueriesRecursive
+	cfg.Graph.Queries = config.QueriesRecursive
 	again := dataset(t, s, cfg)
 	if r, err := again.Init(t.Context(), bigquery.InitOptions{}); err != nil || r.Changed() || len(r.Notes) > 0 {
 		t.Errorf("again: %+v, %v", r, err)
@@ -298,7 +299,7 @@ func document(t *testing.T, s string) any {
 func TestViewsOfOddRows(t *testing.T) {
 	s := emulator.StartEmpty(t)
 	cfg := s.Config()
-	cfg.Graph.Queries = warehouse.QueriesRecursive
+	cfg.Graph.Queries = config.QueriesRecursive
 	d, client := dataset(t, s, cfg), restClient(t, s)
 	if _, err := d.Init(t.Context(), bigquery.InitOptions{}); err != nil {
 		t.Fatal(err)
@@ -348,7 +349,7 @@ func oldTable() *bq.TableMetadata {
 func TestInitUpgradesAnOlderTable(t *testing.T) {
 	s := emulator.Start(t)
 	cfg := s.Config()
-	cfg.Graph.Queries = warehouse.QueriesRecursive
+	cfg.Graph.Queries = config.QueriesRecursive
 	d, client := dataset(t, s, cfg), restClient(t, s)
 	table := client.Dataset("agents").Table("agent_events")
 	if err := table.Create(t.Context(), oldTable()); err != nil {
@@ -392,7 +393,7 @@ func TestInitUpgradesAnOlderTable(t *testing.T) {
 func TestInitAddsFields(t *testing.T) {
 	s := emulator.Start(t)
 	cfg := s.Config()
-	cfg.Graph.Queries = warehouse.QueriesRecursive
+	cfg.Graph.Queries = config.QueriesRecursive
 	d, client := dataset(t, s, cfg), restClient(t, s)
 	old := oldTable()
 	for _, name := range []string{"event_id", "invocation_id", "parent_span_id", "latency_ms", "error_message"} {
@@ -437,7 +438,7 @@ func TestDefinitionsRun(t *testing.T) {
 	s := emulator.Start(t)
 	cfg := s.Config()
 	client := restClient(t, s)
-	statements, err := cfg.Definitions()
+	statements, err := warehouse.Definitions(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,10 +27,10 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
 )
@@ -63,7 +63,7 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 		{"rows as they were named before", formerly(rows), []string{"order tool 0", "order tool 90", "ship tool 0", "ship tool 90"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _, client := askServer(t, warehouse.QueriesRecursive)
+			server, _, client := askServer(t, config.QueriesRecursive)
 			(&story{t: t}).loadEvents(client, server, tt.rows)
 			for _, file := range []string{"pause_resume.sql", "pause_resume_views.sql"} {
 				text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -85,7 +85,7 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 
 // Requests and answers of the plugin for Python name nothing that they share.
 func TestWaitingTimesOfPython(t *testing.T) {
-	server, d, client := askServer(t, warehouse.QueriesRecursive)
+	server, d, client := askServer(t, config.QueriesRecursive)
 	s := newStory(t, "python")
 	s.run = "1"
 	at := func(typ string, second int, content m) {
@@ -169,7 +169,7 @@ func pausedRows(t *testing.T, after time.Duration) []record.Event {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.db")
 	cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Journal: contextgraph.JournalConfig{Path: path}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Journal: config.Journal{Path: path}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

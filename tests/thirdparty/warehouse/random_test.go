@@ -15,6 +15,7 @@ import (
 	bq "cloud.google.com/go/bigquery"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
@@ -218,7 +219,7 @@ func TestRandomSessionsEqualTheJournal(t *testing.T) {
 func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int) {
 	server := emulator.Start(t)
 	cfg := server.Config()
-	cfg.Graph.Queries = warehouse.QueriesRecursive
+	cfg.Graph.Queries = config.QueriesRecursive
 	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()})
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +259,7 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 	if err := j.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	load(t, client, server, warehouse.DefaultTable, events)
+	load(t, client, server, config.Default().BigQuery.Table, events)
 
 	var all warehouse.SessionGraph
 	journals := make(map[string]*graphsync.Graph)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -18,7 +19,7 @@ import (
 // TestReference holds what comes back from a dataset against what the tests of the
 // Python implementation say of it, by the numbers of docs/reference-behaviours.md.
 func TestReference(t *testing.T) {
-	x := newExtractTest(t, func(c *warehouse.Config) { c.Graph.Queries = warehouse.QueriesRecursive })
+	x := newExtractTest(t, func(c *config.BigQuery) { c.Graph.Queries = config.QueriesRecursive })
 	declared := `{"entities": [{"type": "Campaign", "value": "Summer", "artifact_uri": "gs://plans/summer.json"}]}`
 	x.insert(
 		extractRow{id: "e1", typ: record.UserMessageReceived, span: "s1", second: 1, content: `{"text_summary": "plan"}`},

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -26,7 +27,7 @@ import (
 // connect makes the dataset of the server, then streams a journal to it until the test
 // ends. The two happen at once outside of tests; the emulator loses its way when views
 // are made while rows arrive.
-func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change func(*warehouse.Config)) warehouse.Connection {
+func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change func(*config.BigQuery)) warehouse.Connection {
 	t.Helper()
 	cfg := server.Config()
 	cfg.Stream.BatchAge = 20 * time.Millisecond
@@ -42,7 +43,7 @@ func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change f
 	if _, err := d.Init(t.Context(), bigquery.InitOptions{Quick: true}); err != nil {
 		t.Fatal(err)
 	}
-	cfg.NoInit = true
+	cfg.Init = new(false)
 	cfg.Stream.AckTimeout = 10 * time.Minute // a slow machine is no stream that answers nothing
 	c, err := bigquery.With(options)(t.Context(), cfg.WithDefaults(), warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil)})
 	if err != nil {
@@ -85,7 +86,7 @@ func step(n int) record.Event {
 func TestStream100000(t *testing.T) {
 	const rows = 100_000
 	server, j := emulator.Start(t), openJournal(t)
-	c := connect(t, server, j, func(c *warehouse.Config) { c.Graph.NoSync = true })
+	c := connect(t, server, j, func(c *config.BigQuery) { c.Graph.Sync = new(false) })
 	for n := range rows {
 		if !j.Append(step(n)) {
 			t.Fatalf("row %d was refused", n)
@@ -127,7 +128,7 @@ func TestStreamedTwice(t *testing.T) {
 	if err := j.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	quiet := func(c *warehouse.Config) { c.Graph.NoSync = true }
+	quiet := func(c *config.BigQuery) { c.Graph.Sync = new(false) }
 	first := connect(t, server, j, quiet)
 	if err := first.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestStreamedTwice(t *testing.T) {
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	names, err := server.Config().Names()
+	names, err := warehouse.NamesOf(server.Config())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/globals"
 )
 
@@ -33,7 +33,7 @@ func stream(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg := contextgraph.Config{
-		BigQuery:      warehouse.Config{Project: "my-project", Dataset: "agents", NoInit: true},
+		BigQuery:      config.BigQuery{Project: "my-project", Dataset: "agents", NoInit: true},
 		OpenWarehouse: bigquery.With(bigquery.DatasetOptions{Client: []option.ClientOption{option.WithoutAuthentication()}}),
 	}
 	cfg.Journal.Path = filepath.Join(dir, "contextgraph.db")

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contextgraph
+package setup
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 const (
@@ -29,17 +30,17 @@ const (
 	followPage = 200
 )
 
-// follower extracts rows after they were committed, and syncs the graphs of sessions that
+// Follower extracts rows after they were committed, and syncs the graphs of sessions that
 // asked for an approval. It has a goroutine of its own, which is the only user of seen.
 // Nobody waits for it: whoever needs the evidence of a session catches up first.
-type follower struct {
+type Follower struct {
 	journal *journal.Journal
 	of      *graphsync.Evidence
 	graphs  *graphsync.Syncer
 	log     *slog.Logger // one line per kind and minute
 
 	mu  sync.Mutex
-	due map[Session]time.Time // when the graph of a session is to be synced
+	due map[record.Session]time.Time // when the graph of a session is to be synced
 
 	wake   chan struct{}
 	cancel context.CancelFunc
@@ -49,11 +50,11 @@ type follower struct {
 	seen int64
 }
 
-// follow starts a follower of the rows that are recorded from now on. Sessions of before
+// Follow starts a follower of the rows that are recorded from now on. Sessions of before
 // are extracted when somebody asks for them.
-func follow(ctx context.Context, j *journal.Journal, of *graphsync.Evidence, graphs *graphsync.Syncer, log *slog.Logger) (*follower, error) {
-	f := &follower{
-		journal: j, of: of, graphs: graphs, log: slog.New(ratelog.NewHandler(log.Handler(), 0, nil)), due: make(map[Session]time.Time),
+func Follow(ctx context.Context, j *journal.Journal, of *graphsync.Evidence, graphs *graphsync.Syncer, log *slog.Logger) (*Follower, error) {
+	f := &Follower{
+		journal: j, of: of, graphs: graphs, log: slog.New(ratelog.NewHandler(log.Handler(), 0, nil)), due: make(map[record.Session]time.Time),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	newest, err := j.Sessions(ctx, journal.SessionsQuery{Limit: 1})
@@ -70,8 +71,8 @@ func follow(ctx context.Context, j *journal.Journal, of *graphsync.Evidence, gra
 	return f, nil
 }
 
-// sync has the graph of a session brought up to date, soon.
-func (f *follower) sync(s Session) {
+// Sync has the graph of a session brought up to date, soon.
+func (f *Follower) Sync(s record.Session) {
 	if f == nil {
 		return
 	}
@@ -84,9 +85,9 @@ func (f *follower) sync(s Session) {
 	}
 }
 
-// close ends the goroutine, and publishes the graphs that it had not come to: nobody may ask
+// Close ends the goroutine, and publishes the graphs that it had not come to: nobody may ask
 // for them before another process reads the journal. It takes no longer than ctx.
-func (f *follower) close(ctx context.Context) {
+func (f *Follower) Close(ctx context.Context) {
 	if f == nil {
 		return
 	}
@@ -99,7 +100,7 @@ func (f *follower) close(ctx context.Context) {
 	}
 }
 
-func (f *follower) run(ctx context.Context) {
+func (f *Follower) run(ctx context.Context) {
 	defer close(f.done)
 	next := time.NewTimer(followPause)
 	defer next.Stop()
@@ -125,7 +126,7 @@ func (f *follower) run(ctx context.Context) {
 
 // round does what there is to do, and returns the time until there is a graph to be synced;
 // 0 if there is none.
-func (f *follower) round(ctx context.Context) time.Duration {
+func (f *Follower) round(ctx context.Context) time.Duration {
 	if err := f.extract(ctx); err != nil && ctx.Err() == nil {
 		f.log.Warn("contextgraph: rows could not be extracted in the background; the next request for an approval of their session extracts them", "error", err)
 	}
@@ -133,8 +134,8 @@ func (f *follower) round(ctx context.Context) time.Duration {
 }
 
 // publish syncs the graphs that are due by now, and returns the time until the next one is.
-func (f *follower) publish(ctx context.Context, now time.Time) time.Duration {
-	var ready []Session
+func (f *Follower) publish(ctx context.Context, now time.Time) time.Duration {
+	var ready []record.Session
 	var wait time.Duration
 	f.mu.Lock()
 	for s, at := range f.due {
@@ -147,7 +148,7 @@ func (f *follower) publish(ctx context.Context, now time.Time) time.Duration {
 	}
 	f.mu.Unlock()
 	for _, s := range ready {
-		err := f.each(ctx, s, func(ctx context.Context, s Session) error {
+		err := f.each(ctx, s, func(ctx context.Context, s record.Session) error {
 			_, _, err := f.graphs.Sync(ctx, s)
 			return err
 		})
@@ -163,7 +164,7 @@ func (f *follower) publish(ctx context.Context, now time.Time) time.Duration {
 }
 
 // extract brings the evidence of the sessions up to date that have new rows.
-func (f *follower) extract(ctx context.Context) (err error) {
+func (f *Follower) extract(ctx context.Context) (err error) {
 	newest, before := f.seen, int64(0)
 	for more := true; more; {
 		list, listErr := f.journal.Sessions(ctx, journal.SessionsQuery{Limit: followPage, Before: before})
@@ -187,7 +188,7 @@ func (f *follower) extract(ctx context.Context) (err error) {
 }
 
 // each works on one session for a bounded time. A panic is an error.
-func (f *follower) each(ctx context.Context, s Session, do func(context.Context, Session) error) (err error) {
+func (f *Follower) each(ctx context.Context, s record.Session, do func(context.Context, record.Session) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error: %v", p)

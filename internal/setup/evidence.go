@@ -1,16 +1,18 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contextgraph
+package setup
 
 import (
 	"context"
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -25,21 +27,17 @@ type evidence struct {
 	underway *underway.Register
 	now      func() time.Time
 	// asked is told of each request; nil if nobody wants to know.
-	asked func(Session)
+	asked func(record.Session)
 }
 
-// evidence returns that of the process which records.
-func (in *Instance) evidence(x *graphsync.Extractor) *evidence {
-	return &evidence{
-		of: in.of, journal: in.journal, expected: expectedOf(x, in.cfg.places()), places: in.cfg.places(),
-		underway: &in.underway, now: in.now,
-		// The follower is made after the guard.
-		asked: func(s Session) { in.follower.sync(s) },
-	}
+// NewEvidence returns the evidence of decisions by the rules of x. asked is told of each
+// request.
+func NewEvidence(c config.Config, x *graphsync.Extractor, of *graphsync.Evidence, j *journal.Journal, runs *underway.Register, now func() time.Time, asked func(record.Session)) safety.Evidence {
+	return &evidence{of: of, journal: j, expected: expectedOf(x, places(c)), places: places(c), underway: runs, now: now, asked: asked}
 }
 
 // places returns where the rules stand, by their names.
-func (c Config) places() map[string]string {
+func places(c config.Config) map[string]string {
 	places := make(map[string]string, len(c.Extract))
 	for _, e := range c.Extract {
 		places[e.Name] = e.Place
@@ -72,7 +70,7 @@ func (ev *evidence) counted(why map[string]graphsync.Counted) map[string]safety.
 		counts := safety.Counted{Row: c.Row}
 		if r := c.Rule; r != nil {
 			counts.Rule, counts.Place = r.Name, ev.places[r.Name]
-			counts.Result, counts.Alternatives = r.In == graphsync.InResult, r.Alternatives
+			counts.Result, counts.Alternatives = r.In == config.InResult, r.Alternatives
 		}
 		out[key] = counts
 	}
@@ -109,15 +107,4 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version,
 		},
 	}, nil
-}
-
-// covered returns the tools whose arguments a rule reads as those of an action.
-func (c Config) covered() []string {
-	var names []string
-	for _, e := range c.Extract {
-		if e.In == graphsync.InAction && e.Tool != "" {
-			names = append(names, e.Tool)
-		}
-	}
-	return names
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package bigquery
+package bqstream
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 	"google.golang.org/api/iterator"
+
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 )
 
 // querier is BigQuery as package [database/sql] asks it: queries alone, and of their rows
@@ -62,7 +64,7 @@ func (q *querier) QueryContext(ctx context.Context, text string, args []driver.N
 	query.DisableQueryCache = true
 	it, err := query.Read(ctx)
 	if err != nil {
-		return nil, brief(err)
+		return nil, bigquery.Brief(err)
 	}
 	// The first answer brings them; a page size would cost a second request.
 	const enough = 2
@@ -74,7 +76,7 @@ func (q *querier) QueryContext(ctx context.Context, text string, args []driver.N
 			break
 		}
 		if err != nil {
-			return nil, brief(err)
+			return nil, bigquery.Brief(err)
 		}
 		rows.rows = append(rows.rows, row)
 	}

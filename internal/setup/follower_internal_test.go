@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contextgraph
+package setup
 
 import (
 	"fmt"
@@ -45,12 +45,12 @@ func TestFollowerGoesOnBehindAFailure(t *testing.T) {
 	if err := j.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f := &follower{journal: j, of: graphsync.NewEvidence(j.Evidence(), nil)}
+	f := &Follower{journal: j, of: graphsync.NewEvidence(j.Evidence(), nil)}
 	if err := f.extract(t.Context()); err == nil {
 		t.Error("sessions that name each other are extracted from without an error")
 	}
 	var p graphsync.Progress
-	err = j.Evidence().View(t.Context(), Session{App: "a", User: "u", ID: "good"}, func(r graphsync.EvidenceReader) (err error) {
+	err = j.Evidence().View(t.Context(), record.Session{App: "a", User: "u", ID: "good"}, func(r graphsync.EvidenceReader) (err error) {
 		p, err = r.Progress()
 		return err
 	})

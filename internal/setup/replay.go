@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contextgraph
+package setup
 
 import (
 	"cmp"
@@ -13,38 +13,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/adk/v2/tool"
-
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// Replayable registers a tool that a check may call again, for entity types whose checker
-// is replay (checkers[].replay): the tool is called with the arguments of the recorded
-// call, what it gives is read by the same rules, and the values are compared. It returns
-// t, which is given to agents as it is.
-//
-// Registering a tool is a promise about it. It only reads. It reads what is there now:
-// an answer out of a cache would pass for the present. Its answer follows from its
-// arguments, the user and the state of the session. And it can be called by several
-// goroutines at once.
-//
-// A repeated call is no step of the agent: no model and no callback sees it, and it is
-// recorded with the check alone. A tool that tries to change the state of the session, to
-// save an artifact, to ask for a confirmation or to transfer to another agent fails the
-// check. Outside of runs, as in Check, there is no state of a session; a tool that reads
-// it fails there.
-//
-// The error says why a tool cannot be registered: it is guarded, it is long-running, it
-// runs an agent, or nothing in this process runs it.
-func (in *Instance) Replayable(t tool.Tool) (tool.Tool, error) { return in.gate.Replayable(t) }
 
 // replayChecker is a [safety.Checker] without code for the type: it calls the tools again
 // that an entity was seen with.
 type replayChecker struct {
-	in      *Instance
+	of      *graphsync.Evidence
+	caller  func() Caller
+	now     func() time.Time
 	extract *graphsync.Extractor
 	// tool is the only one that is called; "" calls any that is registered.
 	tool    string
@@ -72,12 +54,21 @@ type replayed struct {
 	took  time.Duration
 }
 
-// addReplays adds the checkers of the configuration that call tools again, except where
-// code has one for the type.
-func (in *Instance) addReplays(checkers map[string]safety.Checker, x *graphsync.Extractor) {
-	for _, c := range in.cfg.withDefaults().Checkers {
-		if c.Replay != nil && checkers[c.Type] == nil {
-			checkers[c.Type] = &replayChecker{in: in, extract: x, tool: c.Replay.Tool, timeout: c.Replay.Timeout, most: int64(c.Replay.MaxCalls)}
+// Caller calls a tool of a recorded call again. It is a *gate.Gate.
+type Caller interface {
+	Replay(ctx context.Context, s record.Session, c graphsync.Call) (record.Event, error)
+}
+
+// AddReplays adds a checker for each type that the configuration has checked by a repeated
+// call, unless checkers has one. The caller is known once the first check is made.
+func AddReplays(checkers map[string]safety.Checker, c config.Config, x *graphsync.Extractor, of *graphsync.Evidence, now func() time.Time, caller func() Caller) {
+	c = c.WithDefaults()
+	for _, cc := range c.Checkers {
+		if cc.Replay != nil && checkers[cc.Type] == nil {
+			checkers[cc.Type] = &replayChecker{
+				of: of, caller: caller, now: now,
+				extract: x, tool: cc.Replay.Tool, timeout: c.Guard.CheckTimeout, most: int64(cc.Replay.MaxCalls),
+			}
 		}
 	}
 }
@@ -93,7 +84,7 @@ func (r *replayChecker) Check(ctx context.Context, e entity.Canonical) (safety.S
 	if err := whole(e); err != nil {
 		return safety.State{}, err
 	}
-	sources, err := r.in.of.Sources(ctx, session, e)
+	sources, err := r.of.Sources(ctx, session, e)
 	if err != nil {
 		return safety.State{}, fmt.Errorf("no call can be repeated for it: %w", err)
 	}
@@ -131,7 +122,7 @@ func whole(e entity.Canonical) error {
 }
 
 // again repeats a call, once per check.
-func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.Call) (replayed, error) {
+func (r *replayChecker) again(ctx context.Context, session record.Session, c graphsync.Call) (replayed, error) {
 	if c.Problem != "" {
 		return replayed{}, errors.New(c.Problem)
 	}
@@ -146,9 +137,9 @@ func (r *replayChecker) again(ctx context.Context, session Session, c graphsync.
 	return safety.Share(ctx, replayKey{c.Node, r.timeout}, func(ctx context.Context) (replayed, error) {
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
-		at := r.in.now()
-		row, err := r.in.gate.Replay(ctx, session, c)
-		out := replayed{at: at, took: r.in.now().Sub(at)}
+		at := r.now()
+		row, err := r.caller().Replay(ctx, session, c)
+		out := replayed{at: at, took: r.now().Sub(at)}
 		if err == nil {
 			out.found, err = r.extract.Found(row)
 		}
@@ -213,12 +204,4 @@ func (again replayed) gone(e entity.Canonical, s graphsync.Source) error {
 		err = fmt.Errorf("%s was called again with the same arguments: %d other %s entities are in its result, this one is gone from it", s.Call.Tool, others, e.Type)
 	}
 	return &safety.AnswerError{Reason: safety.ReasonMissingEntity, Err: err}
-}
-
-// now reads the clock.
-func (in *Instance) now() time.Time {
-	if in.cfg.Now != nil {
-		return in.cfg.Now()
-	}
-	return time.Now()
 }

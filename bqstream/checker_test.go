@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package bigquery_test
+package bqstream_test
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	api "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -59,17 +59,17 @@ const placementFields = `"jobComplete":true,"jobReference":{"projectId":"billing
 
 const placementRow = `{"f":[{"v":"90071992547409931.01"},{"v":"true"},{"v":"1772719200000000"},{"v":"2026-03-05"},{"v":"7"}]}`
 
-func placementChecker(t *testing.T, a *answering, change func(*bigquery.CheckerConfig)) *bigquery.Checker {
+func placementChecker(t *testing.T, a *answering, change func(*bqstream.CheckerConfig)) *bqstream.Checker {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
-	cfg := bigquery.CheckerConfig{
+	cfg := bqstream.CheckerConfig{
 		Project: "billing", Location: "EU", Query: "SELECT * FROM ads.placements WHERE name = ? AND price <= CAST(? AS NUMERIC)",
 		Args: []string{"{value}", "{attributes.price}"},
-		Attributes: map[string]bigquery.Attribute{
-			"price":        {Column: "price", Kind: entity.KindMoney, Currency: "USD"},
-			"availability": {Column: "available", Kind: entity.KindBool},
-			"day":          {Column: "day", Kind: entity.KindText},
+		Attributes: map[string]config.Column{
+			"price":        {Column: "price", Type: entity.KindMoney, Currency: "USD"},
+			"availability": {Column: "available", Type: entity.KindBool},
+			"day":          {Column: "day", Type: entity.KindText},
 		},
 		AsOf: "at", Version: "rev", Labels: map[string]string{"team": "ads"},
 		Client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())},
@@ -77,7 +77,7 @@ func placementChecker(t *testing.T, a *answering, change func(*bigquery.CheckerC
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := bigquery.NewChecker(t.Context(), cfg)
+	c, err := bqstream.NewChecker(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func placement(t *testing.T) entity.Canonical {
 
 func TestChecker(t *testing.T) {
 	a := &answering{answer: `{` + placementFields + `,"totalRows":"1","rows":[` + placementRow + `]}`}
-	got, err := placementChecker(t, a, func(c *bigquery.CheckerConfig) { c.Now = func() time.Time { return time.Unix(1, 0) } }).Check(t.Context(), placement(t))
+	got, err := placementChecker(t, a, func(c *bqstream.CheckerConfig) { c.Now = func() time.Time { return time.Unix(1, 0) } }).Check(t.Context(), placement(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestChecker(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	r := a.request
-	if r.UseQueryCache == nil || *r.UseQueryCache || r.MaximumBytesBilled != warehouse.DefaultMaxBytesBilled || r.Location != "EU" ||
+	if r.UseQueryCache == nil || *r.UseQueryCache || r.MaximumBytesBilled != int64(config.Default().BigQuery.MaxBytesBilled) || r.Location != "EU" ||
 		r.Labels["sdk_feature"] != "checker" || r.Labels["team"] != "ads" || strings.Contains(r.Query, "OR TRUE") {
 		t.Errorf("request %+v", r)
 	}
@@ -156,7 +156,7 @@ func TestCheckerRefusesAnswers(t *testing.T) {
 
 func TestCheckerEndsInTime(t *testing.T) {
 	a := &answering{hang: make(chan struct{})}
-	c := placementChecker(t, a, func(c *bigquery.CheckerConfig) { c.Timeout = 10 * time.Millisecond })
+	c := placementChecker(t, a, func(c *bqstream.CheckerConfig) { c.Timeout = 10 * time.Millisecond })
 	defer close(a.hang)
 	if _, err := c.Check(t.Context(), placement(t)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
@@ -164,10 +164,18 @@ func TestCheckerEndsInTime(t *testing.T) {
 }
 
 func TestCheckerConfiguration(t *testing.T) {
-	_, err := bigquery.NewChecker(t.Context(), bigquery.CheckerConfig{MaxBytesBilled: -1, Timeout: -1, Labels: map[string]string{"team": "ads", "sdk_feature": "x"}})
+	_, err := bqstream.NewChecker(t.Context(), bqstream.CheckerConfig{MaxBytesBilled: -1, Timeout: -1, Labels: map[string]string{"team": "ads", "sdk_feature": "x"}})
 	for _, want := range []string{`label "sdk_feature"`, "Project is missing", "MaxBytesBilled is -1", "Timeout is -1", "Query is missing", "Attributes is empty"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+}
+
+func fail(w http.ResponseWriter, status int, reason, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{
+		"code": status, "message": message, "errors": []map[string]string{{"reason": reason, "message": message}},
+	}})
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package bigquery
+package bqstream
 
 import (
 	"cmp"
@@ -17,26 +17,15 @@ import (
 	bq "cloud.google.com/go/bigquery"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	cgsource "github.com/adk-contextgraph/contextgraph/internal/source"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // featureChecker is the label sdk_feature of the queries of a [Checker].
 const featureChecker = "checker"
-
-// Attribute says in which column an attribute is and what it is.
-type Attribute struct {
-	// Column is the name of the column, as the query gives it. NULL means that the answer
-	// does not have the attribute.
-	Column string
-	// Kind is the kind of the value. Conversion is strict: a text is no boolean. The
-	// integers 0 and 1 are.
-	Kind entity.Kind
-	// Currency is the currency of an amount of money that names none.
-	Currency string
-}
 
 // CheckerConfig configures a [Checker].
 type CheckerConfig struct {
@@ -53,8 +42,9 @@ type CheckerConfig struct {
 	// numbers with a fraction are exact texts: compare CAST(? AS NUMERIC).
 	Args []string
 	// Attributes says what to read. At least one is required. NUMERIC and BIGNUMERIC are
-	// read exactly.
-	Attributes map[string]Attribute
+	// read exactly. NULL means that the answer does not have the attribute. Conversion is
+	// strict: a text is no boolean. The integers 0 and 1 are.
+	Attributes map[string]config.Column
 	// AsOf is "fetch" (default) for the time the query was sent, or the name of a column of
 	// type TIMESTAMP. Where a pipeline fills the table, "fetch" is wrong: the answer is as
 	// old as the last load.
@@ -62,8 +52,8 @@ type CheckerConfig struct {
 	// Version is the name of a column with the revision of the row; "" for none.
 	Version string
 	// MaxBytesBilled bounds what one query may read: one that would read more fails and
-	// costs nothing. Default [warehouse.DefaultMaxBytesBilled].
-	MaxBytesBilled int64
+	// costs nothing. Default 10 GiB.
+	MaxBytesBilled config.Size
 	// Labels are set on every query, beside those that begin with sdk, which are ours.
 	Labels map[string]string
 	// Timeout bounds one query. Default: that of the check of one entity.
@@ -75,8 +65,8 @@ type CheckerConfig struct {
 	Now func() time.Time
 }
 
-// Checker is a [safety.Checker] that asks BigQuery, for WithChecker and CheckFuncs of
-// package contextgraph. Results of earlier queries are not used again. It is safe for
+// Checker is a [safety.Checker] that asks BigQuery, for WithChecker of package
+// contextgraph. Results of earlier queries are not used again. It is safe for
 // concurrent use. The caller closes it, after the instance that uses it.
 type Checker struct {
 	client  *bq.Client
@@ -102,13 +92,13 @@ func NewChecker(ctx context.Context, cfg CheckerConfig) (*Checker, error) {
 			errs = append(errs, fmt.Errorf("label %q: those that begin with sdk are set here; give it another name", key))
 		}
 	}
-	q := &querier{location: cfg.Location, maxBytes: cmp.Or(cfg.MaxBytesBilled, warehouse.DefaultMaxBytesBilled)}
-	q.labels = map[string]string{"sdk": "contextgraph", "sdk_version": version(), "sdk_surface": "go", "sdk_feature": featureChecker}
+	q := &querier{location: cfg.Location, maxBytes: int64(cmp.Or(cfg.MaxBytesBilled, config.Default().BigQuery.MaxBytesBilled))}
+	q.labels = map[string]string{"sdk": "contextgraph", "sdk_version": bigquery.Version(), "sdk_surface": "go", "sdk_feature": featureChecker}
 	maps.Copy(q.labels, cfg.Labels)
 	db := sql.OpenDB(q)
 	attributes := make(map[string]cgsource.SQLAttribute, len(cfg.Attributes))
 	for name, a := range cfg.Attributes {
-		attributes[name] = cgsource.SQLAttribute(a)
+		attributes[name] = cgsource.SQLAttribute{Column: a.Column, Kind: a.Type, Currency: a.Currency}
 	}
 	checker, err := cgsource.SQL(cgsource.SQLConfig{
 		Database: db, Name: cfg.Project, Kind: safety.OriginBigQuery, Query: cfg.Query, Args: cfg.Args,
@@ -117,7 +107,7 @@ func NewChecker(ctx context.Context, cfg CheckerConfig) (*Checker, error) {
 	if err = errors.Join(append(errs, err)...); err == nil {
 		// A client keeps the context it is made with.
 		q.client, err = bq.NewClient(context.WithoutCancel(ctx), cfg.Project, cfg.Client...)
-		err = brief(err)
+		err = bigquery.Brief(err)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("bigquery checker: %w", err), db.Close())

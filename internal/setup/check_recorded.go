@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package contextgraph
+package setup
 
 import (
 	"context"
@@ -11,10 +11,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -41,15 +43,12 @@ type RecordedCheck struct {
 // session does not have is a [safety.ErrNotFound].
 //
 // It changes nothing, neither in the ledger nor in the stored graph, and permits nothing.
-func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Session, approvalID string) (RecordedCheck, error) {
-	if err := cfg.validate(); err != nil {
-		return RecordedCheck{}, err
-	}
-	extractor, err := cfg.Extractor()
+func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s record.Session, approvalID string) (RecordedCheck, error) {
+	extractor, err := Extractor(cfg)
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	policy, err := cfg.policy()
+	policy, err := Policy(cfg)
 	if err != nil {
 		return RecordedCheck{}, err
 	}
@@ -59,7 +58,7 @@ func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Sessio
 		return RecordedCheck{}, err
 	}
 	ev := &evidence{
-		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor, cfg.places()), places: cfg.places(),
+		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor, places(cfg)), places: places(cfg),
 		// No run is known to be under way here: one without its end is a gap.
 		underway: new(underway.Register), now: time.Now,
 	}
@@ -67,11 +66,11 @@ func CheckRecorded(ctx context.Context, cfg Config, j *journal.Journal, s Sessio
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	checkers, needs, err := cfg.checkersHere(types)
+	checkers, needs, err := checkersHere(cfg, types)
 	if err != nil {
 		return RecordedCheck{}, err
 	}
-	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: ledger, Evidence: ev, Checkers: checkers, Policy: policy, Now: cfg.Now})
+	guard, err := safety.NewGuard(safety.GuardConfig{Ledger: ledger, Evidence: ev, Checkers: checkers, Policy: policy})
 	if err != nil {
 		return RecordedCheck{}, err
 	}
@@ -107,7 +106,7 @@ func latest(approvals []safety.Approval) string {
 }
 
 // types returns the types of all entities that a check of the session may look at.
-func (ev *evidence) types(ctx context.Context, s Session, approvals []safety.Approval) ([]string, error) {
+func (ev *evidence) types(ctx context.Context, s record.Session, approvals []safety.Approval) ([]string, error) {
 	sel, err := ev.of.Select(ctx, s, graphsync.Decision{}, nil, nil)
 	if err != nil {
 		return nil, err
@@ -126,22 +125,21 @@ func (ev *evidence) types(ctx context.Context, s Session, approvals []safety.App
 
 // checkersHere returns the checkers of the types: those that can be asked from this process,
 // and in the place of the others one that says so, with the reason.
-func (c Config) checkersHere(types []string) (map[string]safety.Checker, map[string]string, error) {
+func checkersHere(c config.Config, types []string) (map[string]safety.Checker, map[string]string, error) {
 	why := make(map[string]string)
 	here := c
 	here.Checkers = nil
 	for _, cc := range c.Checkers {
 		switch {
-		case c.CheckFuncs[cc.Type] != nil:
 		case cc.Replay != nil:
 			why[cc.Type] = "its checker calls a tool of the agent again"
-		case cc.SQL != nil && c.Databases[cc.SQL.Database] == nil:
+		case cc.SQL != nil:
 			why[cc.Type] = fmt.Sprintf("its checker asks the database %q, which the program of the agent opens", cc.SQL.Database)
 		default:
 			here.Checkers = append(here.Checkers, cc)
 		}
 	}
-	checkers, err := here.checkers()
+	checkers, err := Checkers(here, Code{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,80 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cgtest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"google.golang.org/adk/v2/tool"
+
+	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Config is a configuration with what code gives beside it, so that an option of a test can
+// change either.
+type Config struct {
+	contextgraph.Config
+	CheckFuncs    map[string]safety.Checker
+	Databases     map[string]contextgraph.Querier
+	Authorize     safety.Authorizer
+	Format        func(eventType string, content []byte) ([]byte, error)
+	Classify      func(t tool.Tool, args, result map[string]any) error
+	MeterProvider metric.MeterProvider
+	Logger        *slog.Logger
+	Now           func() time.Time
+	Part          contextgraph.Part
+}
+
+// Open opens an instance of the configuration.
+func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
+	var opts []contextgraph.Option
+	for typ, checker := range c.CheckFuncs {
+		opts = append(opts, contextgraph.WithChecker(typ, checker))
+	}
+	for name, db := range c.Databases {
+		opts = append(opts, contextgraph.WithDatabase(name, db))
+	}
+	if c.Authorize != nil {
+		opts = append(opts, contextgraph.WithAuthorizer(c.Authorize))
+	}
+	if c.Part != nil {
+		opts = append(opts, contextgraph.WithPart(c.Part))
+	}
+	opts = append(opts,
+		contextgraph.WithFormatter(c.Format), contextgraph.WithClassifier(c.Classify), contextgraph.WithMeterProvider(c.MeterProvider),
+		contextgraph.WithLogger(c.Logger), contextgraph.WithClock(c.Now),
+	)
+	return contextgraph.Open(ctx, c.Config, opts...)
+}
+
+// JournalOf opens the journal of an instance a second time, until the test ends: the instance
+// does not give it away. What the instance has recorded has to be flushed.
+func JournalOf(t testing.TB, cg *contextgraph.Instance) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(context.Background(), journal.Config{Path: cg.JournalPath(), Logger: Quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return j
+}
+
+// Journal returns the journal of the harness, opened a second time.
+func (h *Harness) Journal() *journal.Journal {
+	h.T.Helper()
+	if h.journal == nil {
+		h.journal = JournalOf(h.T, h.CG)
+	}
+	return h.journal
+}

@@ -1,0 +1,42 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/offload"
+	"github.com/adk-contextgraph/contextgraph/internal/offload/gcs"
+)
+
+// OpenParts opens the store for large and binary parts, nil when it is off.
+func OpenParts(ctx context.Context, c config.Config, log *slog.Logger) (*offload.Uploader, error) {
+	c = c.WithDefaults()
+	store, err := openStore(ctx, c)
+	if store == nil || err != nil {
+		return nil, err
+	}
+	a := c.Record.Artifacts
+	parts, err := offload.New(offload.Config{Store: store, MaxBytes: int64(a.MaxBytes), Logger: log})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return parts, nil
+}
+
+// openStore needs a c with its defaults.
+func openStore(ctx context.Context, c config.Config) (offload.Store, error) {
+	switch store := c.Record.Artifacts.Store; {
+	case store == config.StoreOff:
+		return nil, nil
+	case strings.HasPrefix(store, "gs://"):
+		return gcs.Open(ctx, store)
+	default:
+		return offload.OpenDir(store, &offload.DirOptions{Sync: c.Journal.Durability == config.DurabilitySync})
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contextgraph
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// Config says what is recorded, which actions are gated and how the world is checked; see
+// package config.
+type Config = config.Config
+
+// Option gives an Instance what no file can hold.
+type Option func(*settings)
+
+// settings are what options give.
+type settings struct {
+	setup.Code
+	authorize safety.Authorizer
+	format    func(eventType string, content []byte) ([]byte, error)
+	classify  func(t tool.Tool, args, result map[string]any) error
+	meters    metric.MeterProvider
+	log       *slog.Logger
+	open      warehouse.Opener
+	part      Part
+}
+
+// WithLogger sends what an operator should know to l. Defaults to [slog.Default].
+func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
+
+// WithAuthorizer lets a say who answers a request for an approval, and whether they may. What a
+// knows of them it takes from the context of the run: the host's authentication, or for a peer
+// agent the call context of A2A. A nil a refuses everybody: who names an authorizer does not
+// mean to do without.
+//
+// Without this option whoever can send a message as the user of a session approves what that
+// session asks for, which is logged at the start and recorded with each approval, and no peer
+// agent does.
+func WithAuthorizer(a safety.Authorizer) Option {
+	if a == nil {
+		a = safety.AuthorizerFunc(nil)
+	}
+	return func(s *settings) { s.authorize = a }
+}
+
+// WithChecker checks entities of the given type with c, in place of a checker of
+// the configuration. It is called by several goroutines at once.
+func WithChecker(entityType string, c safety.Checker) Option {
+	return func(s *settings) {
+		if s.Checkers == nil {
+			s.Checkers = make(map[string]safety.Checker)
+		}
+		s.Checkers[entityType] = c
+	}
+}
+
+// WithDatabase lets checkers of the configuration ask db under the given name
+// (checkers[].sql.database). A *sql.DB is one. Closing it is left to the caller, after
+// the Instance is closed.
+func WithDatabase(name string, db Querier) Option {
+	return func(s *settings) {
+		if s.Databases == nil {
+			s.Databases = make(map[string]source.Querier)
+		}
+		s.Databases[name] = db
+	}
+}
+
+// WithFormatter puts the content of every row through f before it is written. f gets the type of
+// the event and the content as JSON, which it must not keep, and returns the JSON that is
+// written instead, within the same limits and redaction. Where it fails, the content is left
+// out and a mark says so. What else repeats the content as text is left out where there is a
+// formatter; docs/row-contract.md lists it. It is called by several goroutines at once.
+func WithFormatter(f func(eventType string, content []byte) ([]byte, error)) Option {
+	return func(s *settings) { s.format = f }
+}
+
+// WithClassifier lets f look at the results of tools: an error it returns makes the call a
+// TOOL_ERROR with that message. It is called by several goroutines at once. Without it a
+// result is an error where it says so itself.
+func WithClassifier(f func(t tool.Tool, args, result map[string]any) error) Option {
+	return func(s *settings) { s.classify = f }
+}
+
+// WithMeterProvider makes the instruments that count what is recorded, dropped and lost with p.
+// Defaults to the global one of OpenTelemetry.
+func WithMeterProvider(p metric.MeterProvider) Option { return func(s *settings) { s.meters = p } }
+
+// WithClock takes the time from now, for tests of a host. Defaults to [time.Now].
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.Now = now } }
+
+// Part is an optional part of contextgraph, such as that of package bqstream. Its package
+// makes it an Option.
+type Part interface {
+	// Name returns the name of the package.
+	Name() string
+}
+
+// WithPart adds an optional part. It is for the packages that have one: use their options.
+func WithPart(p Part) Option {
+	return func(s *settings) {
+		if open, ok := p.(warehouse.Opener); ok {
+			s.open = open
+			return
+		}
+		s.part = p
+	}
+}
+
+// check reports options that cannot be used.
+func (s *settings) check() error {
+	if s.part != nil {
+		return fmt.Errorf("contextgraph: WithPart: %q is no part of this version; use the option of an optional package of this module, such as bqstream.Option()", s.part.Name())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Checkers)) {
+		if err := (entity.Entity{Type: name, Value: "x"}).Validate(); err != nil {
+			return fmt.Errorf("contextgraph: WithChecker: %q is not a type: %w; write a type of entity, for example Product", name, err)
+		}
+		if s.Checkers[name] == nil {
+			return fmt.Errorf("contextgraph: WithChecker: the checker of %q is nil; give a checker, or leave the option out", name)
+		}
+	}
+	return nil
+}
