@@ -4,7 +4,9 @@
 package contextgraph
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -30,9 +33,9 @@ func TestHTTPCheckerFromCode(t *testing.T) {
 		io.WriteString(w, `{"name": "Reels"}`)
 	}))
 	defer server.Close()
-	cfg := HTTPCheckerConfig{
-		URL: server.URL + "/p/{value}", Headers: map[string]Secret{"Authorization": "Bearer abc"}, Version: "etag",
-		Attributes: map[string]AttributeConfig{"name": {Path: "$.name"}},
+	cfg := config.HTTP{
+		URL: server.URL + "/p/{value}", Headers: map[string]config.Secret{"Authorization": "Bearer abc"}, Version: "etag",
+		Attributes: map[string]config.Answer{"name": {Path: "$.name"}},
 	}
 	checker, err := HTTPChecker(nil, cfg)
 	if err != nil {
@@ -67,8 +70,8 @@ func TestHTTPCheckerAsksByTheClient(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"name": "Reels"}`) }))
 	defer server.Close()
 	var tr tripper
-	checker, err := HTTPChecker(&http.Client{Transport: &tr}, HTTPCheckerConfig{
-		URL: server.URL + "/{value}", Attributes: map[string]AttributeConfig{"name": {Path: "$.name"}},
+	checker, err := HTTPChecker(&http.Client{Transport: &tr}, config.HTTP{
+		URL: server.URL + "/{value}", Attributes: map[string]config.Answer{"name": {Path: "$.name"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +88,9 @@ func TestHTTPCheckerAsksByTheClient(t *testing.T) {
 func TestSQLCheckerFromCode(t *testing.T) {
 	db := sql.OpenDB(new(budgets))
 	defer db.Close()
-	cfg := SQLCheckerConfig{
+	cfg := config.SQL{
 		Query: "SELECT remaining, owner FROM budgets WHERE name = ?", Args: []string{"{value}"},
-		Attributes: map[string]ColumnConfig{"amount": {Column: "remaining", Type: entity.KindMoney, Currency: "USD"}, "owner": {Column: "owner"}},
+		Attributes: map[string]config.Column{"amount": {Column: "remaining", Type: entity.KindMoney, Currency: "USD"}, "owner": {Column: "owner"}},
 	}
 	amount, err := entity.Money("50000", "USD")
 	if err != nil {
@@ -118,41 +121,78 @@ func TestCheckersFromCodeRefuse(t *testing.T) {
 	db := sql.OpenDB(new(budgets))
 	defer db.Close()
 	wrapped := func(_ safety.Checker, err error) error { return err }
-	column := map[string]ColumnConfig{"owner": {Column: "owner"}}
+	column := map[string]config.Column{"owner": {Column: "owner"}}
 	for name, test := range map[string]struct {
 		err  error
 		want string
 	}{
 		"http, in two places": {
-			wrapped(HTTPChecker(nil, HTTPCheckerConfig{URL: "ads.example/{value}"})),
+			wrapped(HTTPChecker(nil, config.HTTP{URL: "ads.example/{value}"})),
 			"contextgraph: http checker:\n" +
-				"HTTPCheckerConfig.URL: the URL is not an absolute http or https URL; write for example http://127.0.0.1:8080/v1/placements/{value}\n" +
-				"HTTPCheckerConfig.Attributes: no attribute is given; name at least one: a checker that answers nothing makes every check fail",
+				"HTTP.URL: the URL is not an absolute http or https URL; write for example http://127.0.0.1:8080/v1/placements/{value}\n" +
+				"HTTP.Attributes: no attribute is given; name at least one: a checker that answers nothing makes every check fail",
 		},
 		"http, as only a request shows": {
-			wrapped(HTTPChecker(nil, HTTPCheckerConfig{URL: "http://ads.example/../{value}", Attributes: map[string]AttributeConfig{"price": {Path: "$.price"}}})),
+			wrapped(HTTPChecker(nil, config.HTTP{URL: "http://ads.example/../{value}", Attributes: map[string]config.Answer{"price": {Path: "$.price"}}})),
 			`contextgraph: http checker: URL "http://ads.example/../{value}": write the path without . and .. segments`,
 		},
 		"sql, in two places": {
-			wrapped(SQLChecker(db, SQLCheckerConfig{Args: []string{"{valeu}"}, Attributes: column})),
+			wrapped(SQLChecker(db, config.SQL{Args: []string{"{valeu}"}, Attributes: column})),
 			"contextgraph: sql checker:\n" +
-				"SQLCheckerConfig.Query: missing; write for example SELECT price FROM placements WHERE name = ?\n" +
-				`SQLCheckerConfig.Args[0]: "{valeu}" has the unknown placeholder "{valeu}"; known placeholders: {value}, {type}, {attributes.NAME}`,
+				"SQL.Query: missing; write for example SELECT price FROM placements WHERE name = ?\n" +
+				`SQL.Args[0]: "{valeu}" has the unknown placeholder "{valeu}"; known placeholders: {value}, {type}, {attributes.NAME}`,
 		},
 		"sql, no database": {
-			wrapped(SQLChecker(nil, SQLCheckerConfig{Query: "SELECT 1", Attributes: column})),
+			wrapped(SQLChecker(nil, config.SQL{Query: "SELECT 1", Attributes: column})),
 			"contextgraph: sql checker: Database is nil: there is nothing to ask; look at the error of sql.Open",
 		},
 		"sql, a database that was not opened": {
-			wrapped(SQLChecker((*sql.DB)(nil), SQLCheckerConfig{Query: "SELECT 1", Attributes: column})),
+			wrapped(SQLChecker((*sql.DB)(nil), config.SQL{Query: "SELECT 1", Attributes: column})),
 			"contextgraph: sql checker: Database is nil: there is nothing to ask; look at the error of sql.Open",
 		},
 	} {
 		if test.err == nil || test.err.Error() != test.want {
 			t.Errorf("%s: error\n%v\nwant\n%s", name, test.err, test.want)
 		}
-		if _, is := errors.AsType[*ConfigError](test.err); is != strings.Contains(test.want, "\n") {
-			t.Errorf("%s: a ConfigError is in it: %t", name, is)
+		if _, is := errors.AsType[*config.Error](test.err); is != strings.Contains(test.want, "\n") {
+			t.Errorf("%s: a config.Error is in it: %t", name, is)
 		}
 	}
 }
+
+// budgets is a database with one row.
+type budgets struct{ asked []driver.NamedValue }
+
+func (b *budgets) Connect(context.Context) (driver.Conn, error) { return b, nil }
+func (b *budgets) Driver() driver.Driver                        { return nil }
+func (b *budgets) Prepare(string) (driver.Stmt, error)          { return nil, errors.ErrUnsupported }
+func (b *budgets) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }
+func (b *budgets) Close() error                                 { return nil }
+func (b *budgets) QueryContext(_ context.Context, _ string, args []driver.NamedValue) (driver.Rows, error) {
+	b.asked = args
+	return &budgetRows{}, nil
+}
+
+type budgetRows struct{ read bool }
+
+func (r *budgetRows) Columns() []string { return []string{"remaining", "owner"} }
+func (r *budgetRows) Close() error      { return nil }
+func (r *budgetRows) Next(dest []driver.Value) error {
+	if r.read {
+		return io.EOF
+	}
+	r.read = true
+	copy(dest, []driver.Value{[]byte("50000.00"), "ana"})
+	return nil
+}
+
+const budgetChecker = `checkers:
+  - type: Budget
+    sql:
+      database: finance
+      query: SELECT remaining, owner FROM budgets WHERE name = ?
+      args: ["{value}"]
+      attributes:
+        amount: {column: remaining, type: money, currency: USD}
+        owner: {column: owner}
+`

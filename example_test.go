@@ -112,7 +112,7 @@ func ExampleHTTPChecker() {
 		URL:     "https://ads.example.com/v1/placements/{value}",
 		AsOf:    "$.as_of",
 		Version: "etag",
-		Attributes: map[string]config.Attribute{
+		Attributes: map[string]config.Answer{
 			"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
 		},
 	})

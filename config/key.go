@@ -226,10 +226,14 @@ func (p *problems) override(k Key, variable string) {
 // variables come last, by their names.
 func (p *problems) err() error {
 	slices.SortStableFunc(p.errs, func(a, b *Error) int {
-		if first := a.Line == 0; first != (b.Line == 0) {
+		switch {
+		case (a.Line == 0) != (b.Line == 0):
 			return cmp.Compare(b.Line, a.Line)
+		case a.Line == 0:
+			return cmp.Compare(a.Variable, b.Variable)
+		default:
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 		}
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Variable, b.Variable))
 	})
 	errs := make([]error, len(p.errs))
 	for i, e := range p.errs {

@@ -24,6 +24,7 @@ guard:
   budgets:
     - cost: {type: A, attribute: b}
       limit: {type: A}
+      everything: true
 extract:
   - {name: a, tool: t, type: A, value: {args: $.id}}
 checkers:
@@ -67,10 +68,10 @@ checkers:
 		"c.yaml:6:15: guard.types.Cluster.drift.free: bad; mend it",
 		"c.yaml:6:45: guard.types.Cluster.drift.free.severity: bad; mend it",
 		"c.yaml:9:21: guard.budgets[0].limit.type: bad; mend it",
-		"c.yaml:11:47: extract[0].value.args: bad; mend it",
-		"c.yaml:13:5: checkers[0].sql: bad; mend it",
-		"c.yaml:14:17: checkers[0].http.url: bad; mend it",
-		"c.yaml:14:45: checkers[0].http.headers.X-A: bad; mend it",
+		"c.yaml:12:47: extract[0].value.args: bad; mend it",
+		"c.yaml:14:5: checkers[0].sql: bad; mend it",
+		"c.yaml:15:17: checkers[0].http.url: bad; mend it",
+		"c.yaml:15:45: checkers[0].http.headers.X-A: bad; mend it",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("in a file (-want +got):\n%s", diff)

@@ -68,9 +68,9 @@ func Parse(name string, data []byte, environ []string, checks ...Check) (Config,
 // Check reports everything that is wrong with c, joined as one [*Error] each: what this package
 // knows, and what the given checks know. Open of package contextgraph gives those of all that
 // use a part of c.
-func (c *Config) Check(checks ...Check) error {
+func (c Config) Check(checks ...Check) error {
 	p := newProblems("")
-	c.check(p.root(c), checks)
+	c.check(p.root(&c), checks)
 	if err := p.err(); err != nil {
 		return fmt.Errorf("contextgraph: configuration:\n%w", err)
 	}

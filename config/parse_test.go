@@ -21,6 +21,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -76,10 +77,10 @@ func golden(t *testing.T, file, got string) {
 
 // parse reads a configuration with the checks of all that use one.
 func parse(name string, data []byte, environ []string) (config.Config, error) {
-	return config.Parse(name, data, environ)
+	return config.Parse(name, data, environ, setup.Checks()...)
 }
 
-func load(path string) (config.Config, error) { return config.Load(path) }
+func load(path string) (config.Config, error) { return config.Load(path, setup.Checks()...) }
 
 // checkErrors tests what holds for every error of ParseConfig: it joins
 // Errors that say where and what, in the order of the file.

@@ -69,7 +69,7 @@ func rulesOf(drift map[string]config.Drift) map[string]Rule {
 		setNamed(&r.Direction, d.Direction)
 		setNamed(&r.Effect, d.Effect)
 		for _, o := range d.Operands() {
-			r.Condition = conditionOf(o)
+			r.Condition, _ = conditionOf(o) // which Validate refuses
 		}
 		rules[attribute] = r
 	}
@@ -91,14 +91,17 @@ func setNamed[T interface {
 	}
 }
 
-func conditionOf(o config.Operand) Condition {
-	operator := Operator(slices.Index(operatorNames, o.Key))
+// conditionOf returns a condition as a policy has it. One that JSON cannot hold has neither a
+// literal nor a path, which no policy takes; the error says why.
+func conditionOf(o config.Operand) (Condition, error) {
+	c := Condition{Operator: Operator(slices.Index(operatorNames, o.Key))}
 	if path, is := o.Path(); is {
-		return Condition{Operator: operator, Path: path}
+		c.Path = path
+		return c, nil
 	}
-	// What JSON cannot hold stays without a literal, which Validate refuses.
-	literal, _ := json.Marshal(*o.Field)
-	return Condition{Operator: operator, Literal: string(literal)}
+	literal, err := json.Marshal(*o.Field)
+	c.Literal = string(literal)
+	return c, err
 }
 
 // Check reports conditions that cannot be met or do not suit their attribute, and a policy that
@@ -142,10 +145,10 @@ func checkConditions(k config.Key, typ string, drift map[string]config.Drift, c 
 		if cmp.Or(d.Direction, config.Either) != config.Either {
 			at.Of(&d.Direction).Wrong("given beside "+given[0].Key, remedy)
 		}
-		condition := conditionOf(given[0])
+		condition, err := conditionOf(given[0])
 		if path, is := given[0].Path(); is {
 			config.CheckPath(first, path)
-		} else if err := condition.Validate(); err != nil {
+		} else if err = cmp.Or(err, condition.Validate()); err != nil {
 			first.Wrong(err.Error(), "write a text, a number or a boolean, with one_of a list of them, or a JSONPath, for example $.cpus")
 		}
 		for _, known := range kindsOf(c, typ, attribute) {

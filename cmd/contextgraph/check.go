@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -55,7 +55,7 @@ case; with 3 when something changed, 4 when it could not be shown that nothing d
 
 // checked is what check prints.
 type checked struct {
-	contextgraph.RecordedCheck
+	setup.RecordedCheck
 	// request is the approval as people see it; nil without one.
 	request *inspect.Approval
 	code    int
@@ -77,7 +77,7 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 		return err
 	}
 	result := checked{}
-	result.RecordedCheck, err = contextgraph.CheckRecorded(ctx, cfg, j, key, approval)
+	result.RecordedCheck, err = setup.CheckRecorded(ctx, cfg, j, key, approval)
 	record, readErr := src.Record(ctx, key)
 	if err == nil {
 		err = readErr

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -39,7 +39,7 @@ func TestCheckEnds(t *testing.T) {
 		{safety.StatePending, inspect.StatusExecuted, exitOver, inspect.StatusExecuted},
 	} {
 		r := checked{
-			RecordedCheck: contextgraph.RecordedCheck{Approval: &safety.Approval{State: test.state}}, // and the zero report, which denies
+			RecordedCheck: setup.RecordedCheck{Approval: &safety.Approval{State: test.state}}, // and the zero report, which denies
 			request:       &inspect.Approval{Status: test.status, Explanation: "explained"},
 		}
 		r.code = r.exitCode()

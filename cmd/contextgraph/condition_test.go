@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -63,7 +63,7 @@ func TestConditionsShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		tab := new(table)
-		(&checked{RecordedCheck: contextgraph.RecordedCheck{Report: report}}).table(tab, demoNow)
+		(&checked{RecordedCheck: setup.RecordedCheck{Report: report}}).table(tab, demoNow)
 		holds(t, tab.String(), test.check)
 
 		r := report.Entities()[0]

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // deadLetterFlags are the flags of dead-letters.
@@ -110,8 +111,8 @@ func (f *deadLetterFlags) check() error {
 	return nil
 }
 
-func (a *app) deadLetters(ctx context.Context, cfg contextgraph.Config, f deadLetterFlags) (err error) {
-	names, err := cfg.BigQuery.Names()
+func (a *app) deadLetters(ctx context.Context, cfg config.Config, f deadLetterFlags) (err error) {
+	names, err := warehouse.NamesOf(cfg.BigQuery)
 	if err != nil {
 		return usageError{err}
 	}
@@ -135,7 +136,7 @@ func (a *app) deadLetters(ctx context.Context, cfg contextgraph.Config, f deadLe
 }
 
 // resend sends the rows with the event ids again; none stands for all.
-func (a *app) resend(ctx context.Context, cfg contextgraph.Config, j *journal.Journal, events []string) error {
+func (a *app) resend(ctx context.Context, cfg config.Config, j *journal.Journal, events []string) error {
 	d, err := a.dataset(ctx, cfg.BigQuery)
 	if err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 )
 
 // level is how bad a finding is.
@@ -102,7 +102,7 @@ func (a *app) doctor(ctx context.Context) error {
 }
 
 // examineConfig reports whether there is a configuration to go on with.
-func (a *app) examineConfig(found *findings) (contextgraph.Config, bool) {
+func (a *app) examineConfig(found *findings) (config.Config, bool) {
 	const area = "config"
 	path := cmp.Or(a.configPath, defaultConfig)
 	cfg, err := a.fileConfig()
@@ -115,13 +115,13 @@ func (a *app) examineConfig(found *findings) (contextgraph.Config, bool) {
 		return cfg, true
 	}
 	found.add(area, levelOK, "", "%s is understood: rules: %d, checkers: %d", path, len(cfg.Extract), len(cfg.Checkers))
-	if cfg.Disabled {
+	if !*cfg.WithDefaults().Enabled {
 		found.add(area, levelWarning, "remove enabled: false", "recording is off, and guarded tools are denied")
 	}
 	if cfg.Guard.Mode == config.ModeObserve {
 		found.add(area, levelWarning, "set guard.mode to enforce", "guard.mode is observe: verdicts are recorded and block nothing but tools wrapped by Protect")
 	}
-	for _, w := range cfg.Warnings() {
+	for _, w := range setup.Warnings(cfg, nil) {
 		found.add(area, levelWarning, "correct the configuration, unless code makes up for it", "%s", w)
 	}
 	return cfg, true

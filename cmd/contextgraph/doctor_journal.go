@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
@@ -29,7 +29,7 @@ const (
 )
 
 // examineJournal returns the time of the newest row, zero when there is none.
-func (a *app) examineJournal(ctx context.Context, cfg contextgraph.Config, found *findings) time.Time {
+func (a *app) examineJournal(ctx context.Context, cfg config.Config, found *findings) time.Time {
 	const area = "journal"
 	path := journalPath(cfg)
 	info, err := os.Stat(path)

@@ -17,7 +17,6 @@ import (
 
 	"google.golang.org/api/option"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
@@ -190,7 +189,7 @@ func TestExamineJournal(t *testing.T) {
 	}
 	a := &app{now: time.Now}
 	var found findings
-	a.examineJournal(t.Context(), contextgraph.Config{Journal: config.Journal{Path: "old.db"}}, &found)
+	a.examineJournal(t.Context(), config.Config{Journal: config.Journal{Path: "old.db"}}, &found)
 	if !found.has("journal", levelNote, "its version is 1") ||
 		runtime.GOOS != "windows" && !found.has("journal", levelWarning, "others can read it") {
 		t.Errorf("%+v", found)

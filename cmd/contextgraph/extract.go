@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -66,7 +65,7 @@ bounds the rows of one extraction (bigquery.extract.max_rows).`,
 	return c
 }
 
-func (a *app) extract(ctx context.Context, cfg contextgraph.Config, f extractFlags) (err error) {
+func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (err error) {
 	if f.session.ID == "" && (f.session.App != "" || f.session.User != "") {
 		return usageError{errors.New("--app and --user say whose session it is: give --session too")}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -80,7 +81,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowsOptions) (err e
 	if err != nil {
 		return err
 	}
-	x, err := cfg.Extractor()
+	x, err := setup.Extractor(cfg)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -18,19 +18,19 @@ import (
 )
 
 // journalPath returns where the journal of the configuration is.
-func journalPath(cfg contextgraph.Config) string {
+func journalPath(cfg config.Config) string {
 	return cmp.Or(cfg.Journal.Path, journal.DefaultPath)
 }
 
 // hasJournal reports whether there is a journal where the configuration says.
-func hasJournal(cfg contextgraph.Config) bool {
+func hasJournal(cfg config.Config) bool {
 	_, err := os.Stat(journalPath(cfg))
 	return err == nil
 }
 
 // openJournal opens the journal of the configuration, which has to be there. What an
 // error says ends with instead. The caller closes it.
-func openJournal(ctx context.Context, cfg contextgraph.Config, instead string) (*journal.Journal, error) {
+func openJournal(ctx context.Context, cfg config.Config, instead string) (*journal.Journal, error) {
 	path := journalPath(cfg)
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().IsRegular() && info.Size() == 0 {

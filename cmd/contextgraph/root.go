@@ -18,12 +18,12 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/api/option"
 
-	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -264,14 +264,14 @@ func argCount(least, most int, usage string) cobra.PositionalArgs {
 
 // fileConfig returns the configuration of the file, with --journal over it. Without
 // --config a file that is not there is none.
-func (a *app) fileConfig() (contextgraph.Config, error) {
+func (a *app) fileConfig() (config.Config, error) {
 	path := cmp.Or(a.configPath, defaultConfig)
-	cfg, err := contextgraph.LoadConfig(path)
+	cfg, err := setup.Load(path)
 	if errors.Is(err, fs.ErrNotExist) && a.configPath == "" {
-		cfg, err = contextgraph.ParseConfig(path, nil, nil)
+		cfg, err = config.Config{}, nil
 	}
 	if err != nil {
-		return contextgraph.Config{}, err
+		return config.Config{}, err
 	}
 	cfg.Journal.Path = cmp.Or(a.journalPath, cfg.Journal.Path)
 	return cfg, nil
@@ -279,10 +279,10 @@ func (a *app) fileConfig() (contextgraph.Config, error) {
 
 // config returns the configuration of the file, with the flags over it. It names a
 // dataset.
-func (a *app) config() (contextgraph.Config, error) {
+func (a *app) config() (config.Config, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
-		return contextgraph.Config{}, err
+		return config.Config{}, err
 	}
 	b := &cfg.BigQuery
 	for _, o := range []struct {
@@ -299,10 +299,10 @@ func (a *app) config() (contextgraph.Config, error) {
 	}
 	if !b.Enabled() {
 		path := cmp.Or(a.configPath, defaultConfig)
-		return contextgraph.Config{}, usageError{errors.New("no dataset is named: use --project and --dataset, or the section bigquery of " + path)}
+		return config.Config{}, usageError{errors.New("no dataset is named: use --project and --dataset, or the section bigquery of " + path)}
 	}
-	if _, err := warehouse.NamesOf(b); err != nil {
-		return contextgraph.Config{}, usageError{err}
+	if _, err := warehouse.NamesOf(*b); err != nil {
+		return config.Config{}, usageError{err}
 	}
 	return cfg, nil
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 )
@@ -178,7 +178,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 }
 
 // live sets what is shown. The function closes it.
-func (a *app) live(ctx context.Context, cfg contextgraph.Config, o *viewer.Options) (func(), error) {
+func (a *app) live(ctx context.Context, cfg config.Config, o *viewer.Options) (func(), error) {
 	if a.from != fromJournal {
 		src, closeSource, err := a.source(ctx)
 		o.Source = src

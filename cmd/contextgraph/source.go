@@ -14,9 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -57,7 +58,7 @@ func isRowsFile(name string) bool {
 }
 
 // recorded opens the journal for reading. It is not created.
-func (a *app) recorded(ctx context.Context, cfg contextgraph.Config) (inspect.Source, func(), error) {
+func (a *app) recorded(ctx context.Context, cfg config.Config) (inspect.Source, func(), error) {
 	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
 	if err != nil {
 		return nil, nil, err
@@ -71,7 +72,7 @@ func (a *app) streamed(ctx context.Context) (inspect.Source, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := cfg.Extractor()
+	x, err := setup.Extractor(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,8 +85,8 @@ func (a *app) streamed(ctx context.Context) (inspect.Source, func(), error) {
 
 // rowsOf reads a file of rows. Entities are found in them by the rules of the
 // configuration.
-func (a *app) rowsOf(ctx context.Context, cfg contextgraph.Config, name string) (inspect.Source, func(), error) {
-	x, err := cfg.Extractor()
+func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (inspect.Source, func(), error) {
+	x, err := setup.Extractor(cfg)
 	if err != nil {
 		return nil, nil, err
 	}

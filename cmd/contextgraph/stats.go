@@ -15,9 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -204,8 +205,8 @@ func (s *recordStats) files(path string) error {
 }
 
 // backlog sets what the configured dataset has not taken.
-func (s *recordStats) backlog(ctx context.Context, cfg contextgraph.Config) (err error) {
-	names, err := cfg.BigQuery.Names()
+func (s *recordStats) backlog(ctx context.Context, cfg config.Config) (err error) {
+	names, err := warehouse.NamesOf(cfg.BigQuery)
 	if err != nil {
 		return err
 	}

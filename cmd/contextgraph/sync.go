@@ -13,10 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -132,8 +133,8 @@ type source interface {
 	back(ctx context.Context, s record.Session) (int, error)
 }
 
-func (a *app) sync(ctx context.Context, cfg contextgraph.Config, f syncFlags) (err error) {
-	x, err := cfg.Extractor()
+func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err error) {
+	x, err := setup.Extractor(cfg)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -138,13 +138,13 @@ func (a *app) view(ctx context.Context, ids []string, f viewFlags) error {
 }
 
 // document returns a page without its sessions.
-func (a *app) document(cfg contextgraph.Config) (viewer.Document, error) {
+func (a *app) document(cfg config.Config) (viewer.Document, error) {
 	queries, err := viewer.Queries(cfg.BigQuery)
 	return viewer.Document{Generated: a.now(), Queries: queries, Names: a.codeNames(cfg), Version: buildVersion()}, err
 }
 
 // codeNames are what the code on a page is filled in with.
-func (a *app) codeNames(cfg contextgraph.Config) viewer.CodeNames {
+func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
 	b := cfg.BigQuery.WithDefaults()
 	names := viewer.CodeNames{Config: cmp.Or(a.configPath, defaultConfig)}
 	if cfg.BigQuery.Enabled() {

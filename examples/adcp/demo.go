@@ -19,6 +19,7 @@ import (
 	adksession "google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/examples/adcp/internal/adserver"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -61,7 +62,9 @@ func openDemo(ctx context.Context, journal string) (*demo, error) {
 	if err != nil {
 		return d, err
 	}
-	if d.instance, err = contextgraph.Open(ctx, cfg); err != nil {
+	// What the gate does is what the demo prints; only what must not happen is worth a log line.
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	if d.instance, err = contextgraph.Open(ctx, cfg, contextgraph.WithLogger(log)); err != nil {
 		return d, err
 	}
 	root, err := newAgents(scriptedModel{}, &mediaTools{ads: d.ads, record: d.instance.RecordEntity}, d.instance.Protect)
@@ -102,7 +105,7 @@ func (d *demo) close(ctx context.Context) error {
 // demoConfig is contextgraph.yaml with the addresses of this run. The environment does not enter: the demo must end
 // the same way everywhere.
 func demoConfig(server, journal string) (contextgraph.Config, error) {
-	cfg, err := contextgraph.ParseConfig("contextgraph.yaml", configYAML, nil)
+	cfg, err := config.Parse("contextgraph.yaml", configYAML, nil)
 	if err != nil {
 		return contextgraph.Config{}, err
 	}
@@ -110,8 +113,6 @@ func demoConfig(server, journal string) (contextgraph.Config, error) {
 	for _, c := range cfg.Checkers {
 		c.HTTP.URL = strings.Replace(c.HTTP.URL, configuredServer, server, 1)
 	}
-	// What the gate does is what the demo prints; only what must not happen is worth a log line.
-	cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	return cfg, nil
 }
 

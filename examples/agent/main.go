@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, cfg contextgraph.Config, out io.Writer) (err error) {
+func run(ctx context.Context, cfg contextgraph.Config, out io.Writer, opts ...contextgraph.Option) (err error) {
 	llm, err := newModel(ctx, os.Getenv("GOOGLE_API_KEY"))
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func run(ctx context.Context, cfg contextgraph.Config, out io.Writer) (err error
 	if err != nil {
 		return err
 	}
-	graph, err := contextgraph.Open(ctx, cfg)
+	graph, err := contextgraph.Open(ctx, cfg, opts...)
 	if err != nil {
 		return err
 	}

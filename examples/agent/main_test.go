@@ -18,15 +18,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+var quiet = contextgraph.WithLogger(slog.New(slog.DiscardHandler))
+
 func TestRun(t *testing.T) {
 	t.Setenv("GOOGLE_API_KEY", "")
-	cfg := contextgraph.Config{Logger: slog.New(slog.DiscardHandler)}
+	cfg := contextgraph.Config{}
 	cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
 	// USER_MESSAGE_RECEIVED, INVOCATION and AGENT at both ends, two model calls, one tool call, the agent's answer.
 	want := fmt.Sprintf("A flat white costs $4.20.\nrecorded 12 rows in %s\n", cfg.Journal.Path)
 	for range 2 { // each run is a session of its own in the same journal
 		var out bytes.Buffer
-		if err := run(t.Context(), cfg, &out); err != nil {
+		if err := run(t.Context(), cfg, &out, quiet); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {
@@ -37,9 +39,9 @@ func TestRun(t *testing.T) {
 
 func TestRunReportsAJournalItCannotOpen(t *testing.T) {
 	t.Setenv("GOOGLE_API_KEY", "")
-	cfg := contextgraph.Config{Logger: slog.New(slog.DiscardHandler)}
+	cfg := contextgraph.Config{}
 	cfg.Journal.Path = t.TempDir() // a folder is no journal
-	if err := run(t.Context(), cfg, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), cfg.Journal.Path) {
+	if err := run(t.Context(), cfg, &bytes.Buffer{}, quiet); err == nil || !strings.Contains(err.Error(), cfg.Journal.Path) {
 		t.Errorf("err = %v, want one with the path", err)
 	}
 }

@@ -42,7 +42,11 @@ func checkSources(k config.Key, c *config.Config) {
 			continue
 		}
 		if _, err := asks(c.Checkers[i], noDatabase{}, nil); err != nil {
-			at.Wrong(strings.ReplaceAll(err.Error(), "\n", ", "), "correct this part")
+			way := at.Of(&c.Checkers[i].HTTP)
+			if c.Checkers[i].SQL != nil {
+				way = at.Of(&c.Checkers[i].SQL)
+			}
+			way.Wrong(strings.ReplaceAll(err.Error(), "\n", ", "), "correct this part")
 		}
 	}
 }

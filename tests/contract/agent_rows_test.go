@@ -177,8 +177,8 @@ func TestFailedRunLeavesACompleteRecord(t *testing.T) {
 // An agent run as a tool has a session of its own with a tree of its own.
 func TestRowsOfAnAgentTool(t *testing.T) {
 	cg, err := contextgraph.Open(context.Background(), contextgraph.Config{
-		Journal: config.Journal{Path: t.TempDir() + "/contextgraph.db"}, Logger: cgtest.Quiet(),
-	})
+		Journal: config.Journal{Path: t.TempDir() + "/contextgraph.db"},
+	}, contextgraph.WithLogger(cgtest.Quiet()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -258,7 +258,7 @@ func TestHistory(t *testing.T) {
 		}
 	}
 
-	off, err := contextgraph.Open(t.Context(), contextgraph.Config{Disabled: true, Logger: cgtest.Quiet()})
+	off, err := contextgraph.Open(t.Context(), contextgraph.Config{Enabled: new(false)}, contextgraph.WithLogger(cgtest.Quiet()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,13 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // A run of the session that is under way in another process has no end on record yet.
 func TestRunUnderWayInAnotherProcessIsAGap(t *testing.T) {
-	var cfg contextgraph.Config
+	var cfg cgtest.Config
 	var report safety.Report
 	var h *cgtest.Harness
 	h = cgtest.New(t, func(o *cgtest.Options) {
@@ -24,7 +23,7 @@ func TestRunUnderWayInAnotherProcessIsAGap(t *testing.T) {
 			if err := h.CG.Flush(ctx); err != nil {
 				return nil, err
 			}
-			other, err := contextgraph.Open(ctx, cfg) // what is not of this instance is not known to live
+			other, err := cfg.Open(ctx) // what is not of this instance is not known to live
 			if err != nil {
 				return nil, err
 			}

@@ -16,10 +16,12 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -28,12 +30,12 @@ import (
 // returns the configuration that it had then. Its checkers ask world.
 func previous(t *testing.T, world string) contextgraph.Config {
 	t.Helper()
-	dir := filepath.Join("..", "..", "journal", "testdata")
+	dir := filepath.Join("..", "..", "internal", "journal", "testdata")
 	text, err := os.ReadFile(filepath.Join(dir, "demo_v6.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := contextgraph.ParseConfig("demo_v6.yaml", []byte(strings.ReplaceAll(string(text), "http://127.0.0.1:8080", world)), nil)
+	cfg, err := config.Parse("demo_v6.yaml", []byte(strings.ReplaceAll(string(text), "http://127.0.0.1:8080", world)), nil, setup.Checks()...)
 	if err != nil {
 		t.Fatalf("the configuration of the previous release: %v", err)
 	}
@@ -41,7 +43,7 @@ func previous(t *testing.T, world string) contextgraph.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Journal.Path, cfg.Logger = filepath.Join(t.TempDir(), "contextgraph.db"), cgtest.Quiet()
+	cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
 	if err := os.WriteFile(cfg.Journal.Path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	cfg := previous(t, server.URL)
-	cg, err := contextgraph.Open(t.Context(), cfg)
+	cg, err := contextgraph.Open(t.Context(), cfg, contextgraph.WithLogger(cgtest.Quiet()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 		wantAskAgain(t, r, err)
 	})
 	t.Run("checked from the record", func(t *testing.T) {
-		got, err := contextgraph.CheckRecorded(t.Context(), cfg, cgtest.JournalOf(t, cg), pending, "")
+		got, err := setup.CheckRecorded(t.Context(), cfg, cgtest.JournalOf(t, cg), pending, "")
 		wantAskAgain(t, got.Report, err)
 		if got.Approval == nil || got.Approval.State != safety.StatePending {
 			t.Errorf("approval %+v", got.Approval)

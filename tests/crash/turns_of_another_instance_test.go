@@ -78,8 +78,8 @@ func TestTurnOfAnotherInstance(t *testing.T) {
 		"without contextgraph": func(*testing.T) runner.PluginConfig { return runner.PluginConfig{} },
 		"with another journal": func(t *testing.T) runner.PluginConfig {
 			other, err := contextgraph.Open(t.Context(), contextgraph.Config{
-				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "other.db")}, Logger: cgtest.Quiet(),
-			})
+				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "other.db")},
+			}, contextgraph.WithLogger(cgtest.Quiet()))
 			if err != nil {
 				t.Fatal(err)
 			}

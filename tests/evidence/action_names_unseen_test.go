@@ -10,14 +10,15 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // The results name the route by its id, the arguments by its name, and its price rises.
 func TestActionNamesWhatNobodySaw(t *testing.T) {
-	for _, require := range []safety.Requirement{safety.RequireNamed, safety.RequireEverything} {
-		t.Run(require.String(), func(t *testing.T) {
+	for _, require := range []config.Requirement{config.RequireNamed, config.RequireEverything} {
+		t.Run(string(require), func(t *testing.T) {
 			h := cgtest.New(t, cgtest.Covered, func(o *cgtest.Options) {
 				o.Config.Guard.Require = require
 				o.Search = func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
@@ -29,7 +30,7 @@ func TestActionNamesWhatNobodySaw(t *testing.T) {
 			got := h.Answer(cgtest.SessionID, id, true)
 			h.WantBought(0)
 			reason := safety.CodeDrift // of what the results name
-			if require == safety.RequireNamed {
+			if require == config.RequireNamed {
 				reason = safety.CodeCheckFailed
 			}
 			failures := fmt.Sprint(got["failures"])

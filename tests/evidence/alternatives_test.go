@@ -20,6 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -464,7 +465,7 @@ func TestAlternativesWhileARequestWaits(t *testing.T) {
 	h.Ask(cgtest.SessionID)
 	cfg.Extract = append([]config.Extract{}, cfg.Extract...)
 	cfg.Extract[0].Alternatives = true
-	got, err := contextgraph.CheckRecorded(t.Context(), cfg, reader(t, h), cgtest.Key(cgtest.SessionID), "")
+	got, err := setup.CheckRecorded(t.Context(), cfg, reader(t, h), cgtest.Key(cgtest.SessionID), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +494,7 @@ func TestAlternativesNobodyNames(t *testing.T) {
 		"one of the type":       {[]config.Extract{list, bought}, false},
 	} {
 		const warning = `rule "offers" says alternatives, and no rule with in: action finds the type "Product": `
-		if all := strings.Join(contextgraph.Config{Extract: test.rules}.Warnings(), "\n"); strings.Contains(all, warning) != test.warned {
+		if all := strings.Join(setup.Warnings(config.Config{Extract: test.rules}, nil), "\n"); strings.Contains(all, warning) != test.warned {
 			t.Errorf("%s: warned %t, want %t:\n%s", name, !test.warned, test.warned, all)
 		}
 	}

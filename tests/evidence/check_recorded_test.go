@@ -23,6 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -40,13 +41,13 @@ func priced(t *testing.T, opts ...cgtest.Option) (h *cgtest.Harness, cfg context
 		o.Config.CheckFuncs = nil
 		o.Config.Checkers = []config.Checker{{Type: "Product", HTTP: &config.HTTP{
 			URL: server.URL + "/{value}",
-			Attributes: map[string]config.Attribute{
+			Attributes: map[string]config.Answer{
 				"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
 				"availability": {Path: "$.available", Type: entity.KindBool},
 			},
 		}}}
 	}}, opts...)
-	opts = append(opts, func(o *cgtest.Options) { cfg = o.Config })
+	opts = append(opts, func(o *cgtest.Options) { cfg = o.Config.Config })
 	h = cgtest.New(t, opts...)
 	return h, cfg, asked
 }
@@ -69,9 +70,9 @@ func reader(t *testing.T, h *cgtest.Harness) *journal.Journal {
 	return j
 }
 
-func recordedCheck(t *testing.T, cfg contextgraph.Config, j *journal.Journal, approval string) contextgraph.RecordedCheck {
+func recordedCheck(t *testing.T, cfg contextgraph.Config, j *journal.Journal, approval string) setup.RecordedCheck {
 	t.Helper()
-	got, err := contextgraph.CheckRecorded(t.Context(), cfg, j, cgtest.Key(cgtest.SessionID), approval)
+	got, err := setup.CheckRecorded(t.Context(), cfg, j, cgtest.Key(cgtest.SessionID), approval)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,10 +183,10 @@ func TestCheckRecordedChoosesTheRequest(t *testing.T) {
 	if got := recordedCheck(t, cfg, j, h.Approvals(cgtest.SessionID)[0].ID); got.Approval.State != safety.StateRejected {
 		t.Errorf("the one that is named: %+v", got.Approval)
 	}
-	if _, err := contextgraph.CheckRecorded(t.Context(), cfg, j, cgtest.Key(cgtest.SessionID), "unknown"); !errors.Is(err, safety.ErrNotFound) {
+	if _, err := setup.CheckRecorded(t.Context(), cfg, j, cgtest.Key(cgtest.SessionID), "unknown"); !errors.Is(err, safety.ErrNotFound) {
 		t.Errorf("an unknown approval: %v", err)
 	}
-	if _, err := contextgraph.CheckRecorded(t.Context(), cfg, j, cgtest.Key("another"), h.Approvals(cgtest.SessionID)[0].ID); !errors.Is(err, safety.ErrNotFound) {
+	if _, err := setup.CheckRecorded(t.Context(), cfg, j, cgtest.Key("another"), h.Approvals(cgtest.SessionID)[0].ID); !errors.Is(err, safety.ErrNotFound) {
 		t.Errorf("an approval of another session: %v", err)
 	}
 }
@@ -193,7 +194,7 @@ func TestCheckRecordedChoosesTheRequest(t *testing.T) {
 // A session without requests is checked as a whole; one without rows is not safe.
 func TestCheckRecordedWithoutRequest(t *testing.T) {
 	h, cfg, _ := priced(t)
-	got, err := contextgraph.CheckRecorded(t.Context(), cfg, reader(t, h), cgtest.Key("nothing"), "")
+	got, err := setup.CheckRecorded(t.Context(), cfg, reader(t, h), cgtest.Key("nothing"), "")
 	if err != nil || got.Approval != nil || got.Report.IsSafeToApprove() {
 		t.Errorf("%v, %v\n%s", got.Approval, err, got.Report.Summary())
 	}

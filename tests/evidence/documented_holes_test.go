@@ -41,8 +41,8 @@ func unseenAllowed(o *cgtest.Options) {
 // result, unless the policy lets it go unseen, and not be sold out even then, whatever else
 // is required.
 func TestW14ArgumentsOfTheRequestAreChecked(t *testing.T) {
-	for _, require := range []safety.Requirement{safety.RequireEverything, safety.RequireNamed} {
-		t.Run(require.String(), func(t *testing.T) {
+	for _, require := range []config.Requirement{config.RequireEverything, config.RequireNamed} {
+		t.Run(string(require), func(t *testing.T) {
 			h := cgtest.New(t, onlyArguments, unseenAllowed, func(o *cgtest.Options) { o.Config.Guard.Require = require })
 			id, _ := h.Ask(cgtest.SessionID)
 			a := h.Approvals(cgtest.SessionID)[0]
@@ -55,7 +55,7 @@ func TestW14ArgumentsOfTheRequestAreChecked(t *testing.T) {
 			}
 			h.WantBought(0)
 		})
-		t.Run("nothing was seen, "+require.String(), func(t *testing.T) {
+		t.Run("nothing was seen, "+string(require), func(t *testing.T) {
 			h := cgtest.New(t, onlyArguments, func(o *cgtest.Options) { o.Config.Guard.Require = require })
 			cgtest.WantCheckFailed(t, h, safety.ReasonNothingSeen)
 		})

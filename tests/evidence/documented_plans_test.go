@@ -36,6 +36,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -159,7 +160,7 @@ type outside struct {
 	absent  map[string]bool
 }
 
-func newOutside(t *testing.T, cfg *contextgraph.Config, rules []config.Extract, calls []planCall) *outside {
+func newOutside(t *testing.T, cfg *cgtest.Config, rules []config.Extract, calls []planCall) *outside {
 	t.Helper()
 	w := &outside{
 		types: make(map[string]string), answers: make(map[string]config.HTTP),
@@ -448,14 +449,13 @@ func merged(a, b map[string]any) map[string]any {
 // open starts the agent of the plan with its configuration.
 func (r *planRun) open() {
 	r.t.Helper()
-	cfg, printed := r.plan.load(r.t), r.printed.load(r.t)
-	if w := printed.Warnings(); len(w) > 0 {
+	cfg, printed := cgtest.Config{Config: r.plan.load(r.t), Logger: cgtest.Quiet()}, r.printed.load(r.t)
+	if w := setup.Warnings(printed, nil); len(w) > 0 {
 		r.t.Errorf("the configuration warns: %q", w)
 	}
 	r.world = newOutside(r.t, &cfg, printed.Extract, slices.Concat(r.printed.calls, r.plan.calls))
 	cfg.Journal = config.Journal{Path: filepath.Join(r.t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond}
-	cfg.Logger = cgtest.Quiet()
-	cg, err := contextgraph.Open(r.t.Context(), cfg)
+	cg, err := cfg.Open(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -498,7 +498,7 @@ func (r *planRun) open() {
 
 func (p plan) load(t *testing.T) contextgraph.Config {
 	t.Helper()
-	cfg, err := contextgraph.ParseConfig(p.name, []byte(p.config), nil)
+	cfg, err := config.Parse(p.name, []byte(p.config), nil, setup.Checks()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -134,9 +135,7 @@ var guards = map[string]cgtest.Option{
 // required sets what has to be unchanged, by the word of the configuration.
 func required(t testing.TB, word string, types ...string) cgtest.Option {
 	return func(o *cgtest.Options) {
-		if err := o.Config.Guard.Require.UnmarshalText([]byte(word)); err != nil {
-			t.Fatal(err)
-		}
+		o.Config.Guard.Require = config.Requirement(word)
 		o.Config.Guard.Listed = types
 	}
 }
@@ -144,7 +143,7 @@ func required(t testing.TB, word string, types ...string) cgtest.Option {
 // configured takes the rules and the guard from the text of a configuration file.
 func configured(t testing.TB, text string) cgtest.Option {
 	t.Helper()
-	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(text), nil)
+	cfg, err := config.Parse("test.yaml", []byte(text), nil, setup.Checks()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func scribble(t *testing.T, rnd *rand.Rand, n int) (rows []record.Event) {
 // The evidence in memory, which looks at a record without changing it, selects what that of
 // the journal does, however many rows are extracted at a time.
 func TestBothStoresSelectTheSame(t *testing.T) {
-	price := map[string]config.Attribute{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true}}
+	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true}}
 	x, err := graphsync.Compile([]config.Extract{
 		{Name: "found", Tool: "find", Type: "Product", Value: "$.name", Attributes: price},
 		{Name: "wanted", Tool: "find", In: config.InArgs, Type: "Product", Value: "$.name", Attributes: price},

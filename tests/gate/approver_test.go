@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -60,7 +59,7 @@ func TestRequesterDoesNotApprove(t *testing.T) {
 
 // An authorizer that was forgotten approves nothing.
 func TestNilAuthorizerRefuses(t *testing.T) {
-	h := cgtest.New(t, func(o *cgtest.Options) { contextgraph.WithAuthorizer(nil)(&o.Config) })
+	h := cgtest.New(t, func(o *cgtest.Options) { o.Config.Authorize = safety.AuthorizerFunc(nil) })
 	id, _ := h.Ask(cgtest.SessionID)
 	if got := h.Answer(cgtest.SessionID, id, true); got["reason"] != safety.CodeNotAuthorized {
 		t.Errorf("buy answered %v", got)

@@ -234,8 +234,8 @@ func TestInputWithoutARecorder(t *testing.T) {
 	w := cgtest.NewWorkflow(t)
 	w.AskInput()
 	off, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Disabled: true, Logger: cgtest.Quiet(), Guard: config.Guard{Inputs: []string{"review"}},
-	})
+		Enabled: new(false), Guard: config.Guard{Inputs: []string{"review"}},
+	}, contextgraph.WithLogger(cgtest.Quiet()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,8 +108,8 @@ func TestInputKeptFromTheGateWithoutARecorder(t *testing.T) {
 	w.Serve(asking(w, `{"interruptId": "review-1", "message": "Buy it?"}`))
 	w.AskInput()
 	off, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Disabled: true, Logger: cgtest.Quiet(), Guard: config.Guard{Inputs: []string{"review"}},
-	})
+		Enabled: new(false), Guard: config.Guard{Inputs: []string{"review"}},
+	}, contextgraph.WithLogger(cgtest.Quiet()))
 	if err != nil {
 		t.Fatal(err)
 	}

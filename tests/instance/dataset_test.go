@@ -99,7 +99,7 @@ func into(d *dataset, change func(*config.BigQuery)) cgtest.Option {
 		if change != nil {
 			change(&o.Config.BigQuery)
 		}
-		o.Config.OpenWarehouse = d.open
+		o.Config.Part = warehouse.Opener(d.open)
 	}
 }
 
@@ -276,21 +276,22 @@ func TestFlushWarehouse(t *testing.T) {
 func TestDatasetWithoutClient(t *testing.T) {
 	cfg := contextgraph.Config{
 		Journal:  config.Journal{Path: filepath.Join(t.TempDir(), "j.db")},
-		BigQuery: config.BigQuery{Project: "my-project", Dataset: "agents"}, Logger: cgtest.Quiet(),
+		BigQuery: config.BigQuery{Project: "my-project", Dataset: "agents"},
 	}
-	_, err := contextgraph.Open(t.Context(), cfg)
-	if err == nil || !strings.Contains(err.Error(), "contextgraph.WithWarehouse(bigquery.Open)") {
+	quiet := contextgraph.WithLogger(cgtest.Quiet())
+	_, err := contextgraph.Open(t.Context(), cfg, quiet)
+	if err == nil || !strings.Contains(err.Error(), "bqstream.Option()") {
 		t.Errorf("got %v", err)
 	}
 	refused := errors.New("refused")
-	contextgraph.WithWarehouse(func(context.Context, config.BigQuery, warehouse.Host) (warehouse.Connection, error) {
+	part := contextgraph.WithPart(warehouse.Opener(func(context.Context, config.BigQuery, warehouse.Host) (warehouse.Connection, error) {
 		return nil, refused
-	})(&cfg)
-	if _, err := contextgraph.Open(t.Context(), cfg); !errors.Is(err, refused) {
+	}))
+	if _, err := contextgraph.Open(t.Context(), cfg, quiet, part); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
-	cfg.Disabled = true
-	cg, err := contextgraph.Open(t.Context(), cfg)
+	cfg.Enabled = new(false)
+	cg, err := contextgraph.Open(t.Context(), cfg, quiet, part)
 	if err != nil {
 		t.Fatalf("with recording off: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -53,11 +54,11 @@ func TestDisabledRecordsNothingAndOpensNoGate(t *testing.T) {
 		if err := h.CG.Flush(t.Context()); err != nil {
 			t.Errorf("Flush = %v", err)
 		}
-	}, func(o *cgtest.Options) { o.Config.Disabled = true })
+	}, func(o *cgtest.Options) { o.Config.Enabled = new(false) })
 }
 
 func TestDisabledLeavesOtherToolsAlone(t *testing.T) {
-	h := cgtest.New(t, cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Disabled = true })
+	h := cgtest.New(t, cgtest.Unprotected, func(o *cgtest.Options) { o.Config.Enabled = new(false) })
 	id, _ := h.Ask(cgtest.SessionID)
 	h.Answer(cgtest.SessionID, id, true)
 	h.WantBought(1)
@@ -88,8 +89,8 @@ func TestStartSaysWhatIsEnforced(t *testing.T) {
 			var log bytes.Buffer
 			cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
 				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "c.db")},
-				Guard:   tt.guard, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			})
+				Guard:   tt.guard,
+			}, contextgraph.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,20 +135,19 @@ func TestFromFile(t *testing.T) {
 // What will make every approval fail is said at the start, not after a human said
 // yes.
 func TestStartWarnsOfTypesThatNothingChecks(t *testing.T) {
-	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(`
+	cfg, err := config.Parse("test.yaml", []byte(`
 extract:
   - {name: offers, tool: search, type: Produkt, value: $.name}
   - {name: prices, tool: search, type: Product, value: $.name, attributes: {price: {path: $.p, type: money}, reach: {path: $.r, type: number}}}
 checkers:
   - {type: Product, http: {url: "http://127.0.0.1:1/{value}", attributes: {price: {path: $.p, type: money}}}}
-`), nil)
+`), nil, setup.Checks()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
 	cfg.Journal.Path = filepath.Join(t.TempDir(), "c.db")
-	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	cg, err := contextgraph.Open(t.Context(), cfg)
+	cg, err := contextgraph.Open(t.Context(), cfg, contextgraph.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	if err != nil {
 		t.Fatal(err)
 	}

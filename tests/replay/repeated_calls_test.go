@@ -487,7 +487,7 @@ func TestReplayBudgetIsOfOneType(t *testing.T) {
 
 // A tool that hangs is abandoned; what it does later is too late.
 func TestReplayTimeout(t *testing.T) {
-	v := newInventory(t, config.Replay{Timeout: 20 * time.Millisecond})
+	v := newInventory(t, config.Replay{}, func(o *cgtest.Options) { o.Config.Guard.CheckTimeout = 20 * time.Millisecond })
 	release, late := make(chan struct{}), make(chan error, 3)
 	v.search(func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 		<-release

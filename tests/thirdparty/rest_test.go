@@ -30,7 +30,9 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -69,11 +71,11 @@ func newBank(t *testing.T) *bank {
 	t.Helper()
 	b := &bank{t: t}
 	b.owed.Store("$100")
-	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(`
+	cfg, err := config.Parse("test.yaml", []byte(`
 extract:
   - {name: invoice, tool: pay, in: action, type: Invoice, value: $.to, attributes: {amount: {path: $.amount, type: money, currency: USD}}}
 guard: {types: {Invoice: {unseen: allow}}} # no tool shows one
-`), nil)
+`), nil, setup.Checks()...)
 	if err != nil {
 		t.Fatal(err)
 	}

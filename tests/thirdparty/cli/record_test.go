@@ -25,6 +25,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -107,7 +108,7 @@ type query struct {
 
 // open makes an instance whose clock says start, and goes on from there with each step.
 func (r *recorder) open(ctx context.Context, config, journal string, start time.Time) error {
-	cfg, err := contextgraph.ParseConfig("contextgraph.yaml", []byte(config), nil)
+	cfg, err := config.Parse("contextgraph.yaml", []byte(config), nil, setup.Checks()...)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -61,11 +62,11 @@ func newBank(t *testing.T) *bank {
 	t.Helper()
 	b := &bank{}
 	b.owed.Store("$100")
-	cfg, err := contextgraph.ParseConfig("test.yaml", []byte(`
+	cfg, err := config.Parse("test.yaml", []byte(`
 extract:
   - {name: invoice, tool: pay, in: action, type: Invoice, value: $.to, attributes: {amount: {path: $.amount, type: money, currency: USD}}}
 guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
-`), nil)
+`), nil, setup.Checks()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*contextgra
 	cfg := contextgraph.Config{
 		Journal:       config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")},
 		BigQuery:      server.Config(),
-		OpenWarehouse: bigquery.With(bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()}),
+		Part: bigquery.With(bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()}),
 		Logger:        slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Extract: []config.Extract{
 			{Name: "found", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Attributes: money},

@@ -184,7 +184,7 @@ func placements(names ...string) m {
 
 func rules(t testing.TB) *graphsync.Extractor {
 	t.Helper()
-	price := map[string]config.Attribute{"price": {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"}}
+	price := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}}
 	x, err := graphsync.Compile([]config.Extract{
 		{
 			Name: "placements", Tool: "query_ad_inventory", Each: "$.placements[*]", Type: "Product", Value: "$.name",

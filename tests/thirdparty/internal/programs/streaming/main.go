@@ -34,7 +34,7 @@ func stream(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg := contextgraph.Config{
 		BigQuery:      config.BigQuery{Project: "my-project", Dataset: "agents", NoInit: true},
-		OpenWarehouse: bigquery.With(bigquery.DatasetOptions{Client: []option.ClientOption{option.WithoutAuthentication()}}),
+		Part: bigquery.With(bigquery.DatasetOptions{Client: []option.ClientOption{option.WithoutAuthentication()}}),
 	}
 	cfg.Journal.Path = filepath.Join(dir, "contextgraph.db")
 	in, err := contextgraph.Open(ctx, cfg)
