@@ -9,8 +9,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -196,3 +199,79 @@ const budgetChecker = `checkers:
         amount: {column: remaining, type: money, currency: USD}
         owner: {column: owner}
 `
+
+func TestWithDatabase(t *testing.T) {
+	file := budgetFile(t)
+	b := new(budgets)
+	db := sql.OpenDB(b)
+	defer db.Close()
+	cg, err := FromFile(file, WithDatabase("finance", db), WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cg.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A database that code does not give shows before any agent runs.
+func TestDatabaseIsMissing(t *testing.T) {
+	file := budgetFile(t)
+	db := sql.OpenDB(new(budgets))
+	defer db.Close()
+	for name, test := range map[string]struct {
+		opt  Option
+		want string
+	}{
+		"none":     {WithLogger(nil), `no database "finance" was given by code; give it: contextgraph.WithDatabase("finance", db)`},
+		"misspelt": {WithDatabase("finanse", db), `did you mean "finanse"? Else give it: `},
+		"nil":      {WithDatabase("finance", nil), `no database "finance" was given by code; give it: `},
+		"far":      {WithDatabase("warehouse", db), `was given by code; give it: `},
+	} {
+		cg, err := FromFile(file, test.opt)
+		if err == nil {
+			cg.Close(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "checkers[0]: sql.database: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+	}
+	// Code wins over the configuration, also over what it lacks.
+	cg, err := FromFile(file, WithChecker("Budget", safety.CheckerFunc(nil)), WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cg.Close(t.Context())
+}
+
+// budgetFile writes a configuration with a checker that asks a database.
+func budgetFile(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "contextgraph.yaml")
+	if err := os.WriteFile(file, []byte("journal: {path: "+filepath.Join(dir, "c.db")+"}\n"+budgetChecker), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Options that cannot be used are refused before anything is opened.
+func TestOptionsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		opt  Option
+		want string
+	}{
+		"a nil checker": {WithChecker("Product", nil), `WithChecker: the checker of "Product" is nil`},
+		"no type":       {WithChecker("", safety.CheckerFunc(nil)), `WithChecker: "" is not a type`},
+		"a part":        {WithPart(unknownPart{}), `WithPart: "mine" is no part of this version; use the option of an optional package`},
+	} {
+		_, err := Open(t.Context(), Config{}, test.opt)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+type unknownPart struct{}
+
+func (unknownPart) Name() string { return "mine" }

@@ -73,8 +73,8 @@ func JournalOf(t testing.TB, cg *contextgraph.Instance) *journal.Journal {
 // Journal returns the journal of the harness, opened a second time.
 func (h *Harness) Journal() *journal.Journal {
 	h.T.Helper()
-	if h.journal == nil {
-		h.journal = JournalOf(h.T, h.CG)
+	if h.journalOf != h.T { // which a test may change
+		h.journal, h.journalOf = JournalOf(h.T, h.CG), h.T
 	}
 	return h.journal
 }

@@ -62,7 +62,9 @@ type Harness struct {
 	Model    *adktest.Model
 	Tools    []tool.Tool // of the agent, search first
 	Toolsets []tool.Toolset
-	journal  *journal.Journal
+	// journal is open for the test journalOf.
+	journal   *journal.Journal
+	journalOf testing.TB
 
 	Bought  atomic.Int64 // counts the purchases
 	LastBuy atomic.Value // BuyArgs

@@ -449,7 +449,7 @@ func merged(a, b map[string]any) map[string]any {
 // open starts the agent of the plan with its configuration.
 func (r *planRun) open() {
 	r.t.Helper()
-	cfg, printed := cgtest.Config{Config: r.plan.load(r.t), Logger: cgtest.Quiet()}, r.printed.load(r.t)
+	cfg, printed := cgtest.Config{Config: r.plan.load(r.t), Logger: cgtest.Quiet()}, r.printed.load(r.t).WithDefaults()
 	if w := setup.Warnings(printed, nil); len(w) > 0 {
 		r.t.Errorf("the configuration warns: %q", w)
 	}

@@ -97,11 +97,11 @@ func TestGuardOverMCP(t *testing.T) {
 				Journal: config.Journal{Path: filepath.Join(t.TempDir(), "contextgraph.db"), CommitInterval: time.Millisecond},
 				Guard:   w.guard,
 				Extract: []config.Extract{covered},
-				CheckFuncs: map[string]safety.Checker{"Item": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+			},
+				contextgraph.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
+				contextgraph.WithChecker("Item", safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 					return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"availability": entity.Bool(!shop.gone.Load())}}, nil
-				})},
-				Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-			})
+				})))
 			if err != nil {
 				t.Fatal(err)
 			}

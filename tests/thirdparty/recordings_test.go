@@ -153,8 +153,7 @@ func replayAndCheck(t *testing.T, s scenario, transport *replay.Transport) {
 	t.Helper()
 	in, err := contextgraph.Open(t.Context(), contextgraph.Config{
 		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "contextgraph.db")},
-		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
-	})
+	}, contextgraph.WithLogger(slog.New(slog.NewTextHandler(t.Output(), nil))))
 	if err != nil {
 		t.Fatal(err)
 	}

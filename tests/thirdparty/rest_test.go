@@ -80,12 +80,11 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows one
 		t.Fatal(err)
 	}
 	cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
-	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	cfg.CheckFuncs = map[string]safety.Checker{"Invoice": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+	check := safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 		amount, err := entity.ParseMoney(b.owed.Load().(string), "USD")
 		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"amount": amount}}, err
-	})}
-	if b.cg, err = contextgraph.Open(t.Context(), cfg); err != nil {
+	})
+	if b.cg, err = contextgraph.Open(t.Context(), cfg, contextgraph.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))), contextgraph.WithChecker("Invoice", check)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -70,7 +70,7 @@ func (f *fixture) make(ctx context.Context) error {
 	f.world = &http.Server{Handler: w}
 	go f.world.Serve(listener)
 	f.config, f.journal = fmt.Sprintf(configuration, listener.Addr()), filepath.Join(f.dir, "contextgraph.db")
-	return record(ctx, w, f.config, f.journal)
+	return recordSessions(ctx, w, f.config, f.journal)
 }
 
 // setup gives each script a copy of the journal, rows of the plugin for Python, and an environment without a user's.

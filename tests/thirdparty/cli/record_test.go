@@ -24,8 +24,11 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -107,16 +110,15 @@ type query struct {
 }
 
 // open makes an instance whose clock says start, and goes on from there with each step.
-func (r *recorder) open(ctx context.Context, config, journal string, start time.Time) error {
-	cfg, err := config.Parse("contextgraph.yaml", []byte(config), nil, setup.Checks()...)
+func (r *recorder) open(ctx context.Context, text, journal string, start time.Time) error {
+	cfg, err := config.Parse("contextgraph.yaml", []byte(text), nil, setup.Checks()...)
 	if err != nil {
 		return err
 	}
 	r.now = start
 	cfg.Journal.Path = journal
-	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	cfg.Now = func() time.Time { return r.now }
-	if r.cg, err = contextgraph.Open(ctx, cfg); err != nil {
+	if r.cg, err = contextgraph.Open(ctx, cfg, contextgraph.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
+		contextgraph.WithClock(func() time.Time { return r.now })); err != nil {
 		return err
 	}
 	search, err := functiontool.New(functiontool.Config{Name: "search", Description: "finds products"},
@@ -225,10 +227,15 @@ func (r *recorder) doubt(ctx context.Context, id string) error {
 		return fmt.Errorf("session %s: %d approvals, %w", id, len(list), err)
 	}
 	a := list[0]
+	j, err := journal.Open(ctx, journal.Config{Path: r.cg.JournalPath()})
+	if err != nil {
+		return err
+	}
+	defer j.Close(ctx)
 	step := func(from, to safety.ApprovalState, t safety.Transition) error {
 		r.now = r.now.Add(time.Second)
 		t.ID, t.From, t.To, t.At = a.ID, []safety.ApprovalState{from}, to, r.now
-		_, err := cgtest.JournalOf(t, r.cg).Ledger().Transition(ctx, t)
+		_, err := j.Ledger().Transition(ctx, t)
 		return err
 	}
 	const nonce = "0123456789abcdef0123456789abcdef"
@@ -239,19 +246,19 @@ func (r *recorder) doubt(ctx context.Context, id string) error {
 	)
 }
 
-// record makes the journal of all scripts.
-func record(ctx context.Context, w *world, config, journal string) error {
+// recordSessions makes the journal of all scripts.
+func recordSessions(ctx context.Context, w *world, text, journal string) error {
 	r := &recorder{world: w}
 	const day = 24 * time.Hour
 	now := time.Now()
-	if err := r.open(ctx, config, journal, now.Add(-8*day)); err != nil {
+	if err := r.open(ctx, text, journal, now.Add(-8*day)); err != nil {
 		return err
 	}
 	_, err := r.ask(ctx, "s-expired", "Stool")
 	if err := errors.Join(err, r.cg.Close(ctx)); err != nil {
 		return err
 	}
-	if err := r.open(ctx, config, journal, now.Add(-3*time.Hour)); err != nil {
+	if err := r.open(ctx, text, journal, now.Add(-3*time.Hour)); err != nil {
 		return err
 	}
 	return errors.Join(r.sessions(ctx), r.cg.Close(ctx))

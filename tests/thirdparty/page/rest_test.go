@@ -29,8 +29,10 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -71,12 +73,11 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 		t.Fatal(err)
 	}
 	cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	cfg.CheckFuncs = map[string]safety.Checker{"Invoice": safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
+	check := safety.CheckerFunc(func(context.Context, entity.Canonical) (safety.State, error) {
 		amount, err := entity.ParseMoney(b.owed.Load().(string), "USD")
 		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"amount": amount}}, err
-	})}
-	if b.cg, err = contextgraph.Open(t.Context(), cfg); err != nil {
+	})
+	if b.cg, err = contextgraph.Open(t.Context(), cfg, contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithChecker("Invoice", check)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

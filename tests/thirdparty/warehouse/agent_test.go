@@ -29,6 +29,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
@@ -46,30 +47,33 @@ type shopAgent struct {
 	price  string // what the checker says it is now
 }
 
-func newShopAgent(t *testing.T, server *emulator.Server, change func(*contextgraph.Config)) *shopAgent {
+func newShopAgent(t *testing.T, server *emulator.Server, change func(*cgtest.Config)) *shopAgent {
 	t.Helper()
 	a := &shopAgent{t: t, server: server, price: "$40,000"}
 	money := map[string]config.Attribute{"price": {Path: "$.price", Type: entity.KindMoney, Currency: "USD"}}
-	cfg := contextgraph.Config{
-		Journal:       config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")},
-		BigQuery:      server.Config(),
-		Part: bigquery.With(bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()}),
-		Logger:        slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Extract: []config.Extract{
-			{Name: "found", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Attributes: money},
-			{Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"},
+	cfg := cgtest.Config{
+		Config: contextgraph.Config{
+			Journal:  config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")},
+			BigQuery: server.Config(),
+			Extract: []config.Extract{
+				{Name: "found", Tool: "search", Each: "$.items[*]", Type: "Product", Value: "$.name", Attributes: money},
+				{Name: "bought", Tool: "buy", In: config.InAction, Type: "Product", Value: "$.item"},
+			},
 		},
+		Part: bigquery.With(bigquery.DatasetOptions{
+			Client: server.LiteralOptions(), Write: server.WriteOptions(), BatchAge: 10 * time.Millisecond,
+		}),
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(func(_ context.Context, c entity.Canonical) (safety.State, error) {
 			now, err := entity.ParseMoney(a.price, "USD")
 			return safety.State{Attributes: map[string]entity.Value{"price": now}, AsOf: time.Now()}, err
 		})},
 	}
-	cfg.BigQuery.Stream.BatchAge = 10 * time.Millisecond
 	cfg.BigQuery.Graph.Queries = config.QueriesRecursive
 	if change != nil {
 		change(&cfg)
 	}
-	cg, err := contextgraph.Open(t.Context(), cfg)
+	cg, err := cfg.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -189,15 +189,15 @@ func rules(t testing.TB) *graphsync.Extractor {
 		{
 			Name: "placements", Tool: "query_ad_inventory", Each: "$.placements[*]", Type: "Product", Value: "$.name",
 			Attributes: map[string]config.Attribute{
-				"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD", Optional: true},
-				"availability": {Path: "$.available", Kind: entity.KindBool, Optional: true},
+				"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD", Optional: true},
+				"availability": {Path: "$.available", Type: entity.KindBool, Optional: true},
 			},
 			Confidence: 0.97,
 		},
 		{Name: "audience", Tool: "query_audience", Type: "Targeting", Value: "$.audience"},
 		{
 			Name: "budget", Tool: "provision_campaign", In: config.InAction, Type: "Budget", Value: "$.budget",
-			ValueKind: entity.KindMoney, Currency: "USD",
+			ValueType: entity.KindMoney, Currency: "USD",
 		},
 		{Name: "bought", Tool: "provision_campaign", In: config.InAction, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},
 		{Name: "asked", Tool: "query_ad_inventory", In: config.InArgs, Each: "$.placements[*]", Type: "Product", Value: "$.name", Attributes: price},

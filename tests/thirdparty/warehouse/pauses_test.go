@@ -168,9 +168,7 @@ func journalRows(t *testing.T, path string) (rows []record.Event) {
 func pausedRows(t *testing.T, after time.Duration) []record.Event {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.db")
-	cg, err := contextgraph.Open(t.Context(), contextgraph.Config{
-		Journal: config.Journal{Path: path}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	cg, err := contextgraph.Open(t.Context(), contextgraph.Config{Journal: config.Journal{Path: path}}, contextgraph.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,12 @@ import (
 func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change func(*config.BigQuery)) warehouse.Connection {
 	t.Helper()
 	cfg := server.Config()
-	cfg.Stream.BatchAge = 20 * time.Millisecond
 	if change != nil {
 		change(&cfg)
 	}
-	options := bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()}
+	options := bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions(), BatchAge: 20 * time.Millisecond,
+		AckTimeout: 10 * time.Minute, // a slow machine is no stream that answers nothing
+	}
 	d, err := bigquery.NewDataset(t.Context(), cfg, options)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,6 @@ func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change f
 		t.Fatal(err)
 	}
 	cfg.Init = new(false)
-	cfg.Stream.AckTimeout = 10 * time.Minute // a slow machine is no stream that answers nothing
 	c, err := bigquery.With(options)(t.Context(), cfg.WithDefaults(), warehouse.Host{Journal: j, Graphs: graphsync.NewSyncer(j, nil)})
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/bqstream"
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/internal/globals"
 )
 
@@ -32,12 +32,9 @@ func stream(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg := contextgraph.Config{
-		BigQuery:      config.BigQuery{Project: "my-project", Dataset: "agents", NoInit: true},
-		Part: bigquery.With(bigquery.DatasetOptions{Client: []option.ClientOption{option.WithoutAuthentication()}}),
-	}
+	cfg := contextgraph.Config{BigQuery: config.BigQuery{Project: "my-project", Dataset: "agents", Init: new(false)}}
 	cfg.Journal.Path = filepath.Join(dir, "contextgraph.db")
-	in, err := contextgraph.Open(ctx, cfg)
+	in, err := contextgraph.Open(ctx, cfg, bqstream.With(bqstream.Clients{Query: []option.ClientOption{option.WithoutAuthentication()}}))
 	if err != nil {
 		return err
 	}
