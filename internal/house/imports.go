@@ -36,75 +36,92 @@ func rules() []rule {
 	return []rule{
 		// What knows nothing of us.
 		{pkg: "entity", link: "modules " + network},
+		{pkg: "record", link: "modules " + network},
 		{pkg: "internal/clip", link: "modules " + network},
 		{pkg: "internal/jsonenc", link: "modules " + network},
 		{pkg: "internal/namepattern", link: "modules " + network},
 		{pkg: "internal/nearest", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
-		{pkg: "internal/schema", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},
 		{pkg: "internal/mutate", link: "modules " + network},
 		// The row contract.
-		{pkg: "internal/schema/contract", imports: "internal/schema", link: outside},
-		{pkg: "internal/schema/wire", imports: "internal/schema", link: outside},
+		{pkg: "internal/schema", imports: "record", link: "modules " + network},
+		{pkg: "internal/schema/contract", imports: "record", link: outside},
+		{pkg: "internal/schema/wire", imports: "internal/schema record", link: outside},
+		// The configuration.
+		{pkg: "config", imports: "entity internal/namepattern internal/nearest", link: outside + " " + storage},
 
 		// What decides.
 		{pkg: "internal/strictjson", link: outside + " " + storage},
-		{pkg: "graphsync", imports: "entity internal/jsonenc internal/schema", link: outside + " " + storage},
-		{pkg: "safety", imports: "entity internal/clip internal/namepattern internal/schema internal/strictjson", link: outside + " " + storage},
+		{pkg: "graphsync", imports: "config entity internal/jsonenc internal/schema record", link: outside + " " + storage},
+		{pkg: "safety", imports: "config entity internal/clip internal/namepattern internal/strictjson record", link: outside + " " + storage},
 		{pkg: "internal/source", imports: "entity internal/clip internal/strictjson safety", link: adk + " " + cloud + " " + storage},
 
 		// What reads ADK, records it, and is the gate on top of that.
 		{pkg: "internal/adkreflect", link: dataset + " " + storage, itself: cloud + " " + network},
-		{pkg: "internal/underway", imports: "internal/schema", link: "modules " + network},
+		{pkg: "internal/underway", imports: "record", link: "modules " + network},
 		{
 			pkg:     "plugin",
-			imports: "entity internal/adkreflect internal/jsonenc internal/ratelog internal/schema internal/underway",
+			imports: "config entity internal/adkreflect internal/jsonenc internal/ratelog internal/schema internal/underway record",
 			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 		{
 			pkg: "plugin/gate",
-			imports: "entity graphsync internal/adkreflect internal/clip internal/jsonenc internal/namepattern internal/nearest internal/ratelog " +
-				"internal/schema plugin safety",
+			imports: "entity graphsync internal/adkreflect internal/clip internal/jsonenc internal/namepattern internal/nearest " +
+				"internal/ratelog internal/schema plugin record safety",
 			link: dataset + " " + storage, itself: cloud + " " + network,
 		},
 
 		// What keeps.
-		{pkg: "internal/journal", imports: "entity graphsync internal/clip internal/ratelog internal/schema safety", link: outside},
+		{pkg: "internal/journal", imports: "config entity graphsync internal/clip internal/ratelog internal/schema record safety", link: outside},
 		{pkg: "internal/offload", imports: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
 		// What people look at.
-		{pkg: "internal/inspect", imports: "entity graphsync internal/schema internal/journal safety", link: outside},
-		{pkg: "internal/viewer", imports: "internal/inspect internal/schema safety internal/warehouse", link: adk + " " + cloud + " database/sql"},
+		{pkg: "internal/inspect", imports: "entity graphsync internal/journal internal/schema record safety", link: outside},
+		{pkg: "internal/viewer", imports: "config internal/inspect internal/warehouse record safety", link: adk + " " + cloud + " database/sql"},
 
 		// BigQuery.
-		{pkg: "internal/warehouse", imports: "entity graphsync internal/clip internal/schema internal/schema/contract internal/journal", link: outside},
-		{pkg: "internal/replicate", imports: "internal/clip internal/ratelog internal/schema internal/schema/wire internal/journal", link: outside},
+		{
+			pkg:     "internal/warehouse",
+			imports: "config entity graphsync internal/clip internal/journal internal/schema internal/schema/contract record",
+			link:    outside,
+		},
+		{pkg: "internal/replicate", imports: "internal/clip internal/journal internal/ratelog internal/schema/wire record", link: outside},
 		{
 			pkg: "internal/bigquery",
-			imports: "entity graphsync internal/inspect internal/clip internal/ratelog internal/schema internal/schema/wire internal/source internal/journal safety " +
-				"internal/warehouse internal/replicate",
+			imports: "config entity graphsync internal/clip internal/inspect internal/journal internal/ratelog internal/replicate " +
+				"internal/schema/wire internal/warehouse record",
 			link: adk,
 		},
 
 		// What people call.
 		{
-			pkg: ".",
-			imports: "entity graphsync internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema internal/source internal/underway " +
-				"internal/journal internal/offload internal/offload/gcs plugin plugin/gate safety internal/warehouse",
+			pkg: "internal/setup",
+			imports: "config entity graphsync internal/journal internal/jsonenc internal/nearest internal/offload " +
+				"internal/offload/gcs internal/ratelog internal/schema internal/source internal/underway internal/warehouse " +
+				"plugin record safety",
 			link: dataset, itself: cloud + " " + storage,
 		},
 		{
-			pkg:     "cmd/contextgraph",
-			imports: ". entity graphsync internal/inspect internal/nearest internal/schema internal/journal safety internal/viewer internal/warehouse internal/bigquery",
-			itself:  adk + " " + cloud + " database/sql " + storage,
+			pkg: ".",
+			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup " +
+				"internal/source internal/underway internal/warehouse plugin plugin/gate record safety",
+			link: dataset, itself: cloud + " " + storage,
 		},
-		{pkg: "examples/agent", imports: ".", link: dataset},
+		{pkg: "bqstream", imports: ". config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
 		{
-			pkg:     "examples/adcp",
-			imports: ". entity examples/adcp/internal/adserver graphsync internal/inspect internal/journal safety internal/viewer internal/warehouse",
-			link:    dataset,
+			pkg: "cmd/contextgraph",
+			imports: "config entity graphsync internal/bigquery internal/inspect internal/journal internal/nearest internal/setup " +
+				"internal/viewer internal/warehouse record safety",
+			itself: adk + " " + cloud + " database/sql " + storage,
+		},
+		{pkg: "examples/agent", imports: ". record", link: dataset},
+		{
+			pkg: "examples/adcp",
+			imports: ". config entity examples/adcp/internal/adserver graphsync internal/inspect internal/journal internal/viewer " +
+				"record safety",
+			link: dataset,
 		},
 		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
 
@@ -112,8 +129,8 @@ func rules() []rule {
 		{pkg: "internal/adktest", tests: true},
 		{pkg: "internal/cgtest", tests: true},
 		{pkg: "internal/writefake", tests: true},
-		{pkg: "plugin/spantest", tests: true},
 		{pkg: "internal/ledgertest", tests: true},
+		{pkg: "plugin/spantest", tests: true},
 		{pkg: "tests/...", tests: true},
 	}
 }
