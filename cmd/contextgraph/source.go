@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -89,12 +90,12 @@ func (a *app) rowsOf(ctx context.Context, cfg contextgraph.Config, name string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	read, err := a.readRows(ctx, name, rowsOptions{})
+	read, err := a.readRows(ctx, name, rowfile.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
 	a.tell(read)
-	return inspect.NewRows("file "+filepath.Base(name), read.rows, inspect.WithExtractor(x)), func() {}, nil
+	return inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), func() {}, nil
 }
 
 // sessionFlagsValues say which session is meant where several have one id.

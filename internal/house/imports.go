@@ -76,6 +76,7 @@ func rules() []rule {
 
 		// What people look at.
 		{pkg: "internal/inspect", imports: "entity graphsync internal/schema internal/journal safety", link: outside},
+		{pkg: "internal/rowfile", imports: "internal/clip internal/nearest record", link: "modules " + network},
 		{pkg: "internal/viewer", imports: "internal/inspect internal/schema safety internal/warehouse", link: adk + " " + cloud + " database/sql"},
 
 		// BigQuery.
@@ -97,7 +98,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: ". entity graphsync internal/inspect internal/nearest internal/schema internal/journal safety internal/viewer internal/warehouse internal/bigquery",
+			imports: ". entity graphsync internal/inspect internal/journal internal/nearest internal/rowfile record safety internal/viewer internal/warehouse internal/bigquery",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ".", link: dataset},
