@@ -24,7 +24,7 @@ import (
 type exportFlags struct {
 	sessionFlagsValues
 	all   bool
-	since age
+	since duration
 	file  string
 }
 

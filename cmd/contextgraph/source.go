@@ -24,7 +24,7 @@ import (
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, dataset, or a file of rows such as rows.ndjson")
-	a.within = age(bigquery.DefaultSince)
+	a.within = duration(bigquery.DefaultSince)
 	c.Flags().Var(&a.within, "within", "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 }
 

@@ -98,7 +98,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: ". entity graphsync internal/inspect internal/journal internal/nearest internal/rowfile record safety internal/viewer internal/warehouse internal/bigquery",
+			imports: ". config entity graphsync internal/inspect internal/journal internal/nearest internal/rowfile record safety internal/viewer internal/warehouse internal/bigquery",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ".", link: dataset},
