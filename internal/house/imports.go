@@ -101,12 +101,12 @@ func rules() []rule {
 			imports: ". config entity graphsync internal/inspect internal/journal internal/nearest internal/rowfile record safety internal/viewer internal/warehouse internal/bigquery",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
+		// Optional, for programs that ask for it.
+		{pkg: "page", imports: "internal/inspect internal/journal internal/viewer internal/warehouse", link: adk + " " + cloud + " database/sql"},
+
+		// What shows how to call it: examples/... imports public packages only, and what an example has itself.
 		{pkg: "examples/agent", imports: ".", link: dataset},
-		{
-			pkg:     "examples/adcp",
-			imports: ". entity examples/adcp/internal/adserver graphsync internal/inspect internal/journal safety internal/viewer internal/warehouse",
-			link:    dataset,
-		},
+		{pkg: "examples/adcp", imports: ". entity examples/adcp/internal/adserver graphsync page safety", link: dataset},
 		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
 
 		// What only tests use.
