@@ -9,7 +9,8 @@ import "github.com/adk-contextgraph/contextgraph/entity"
 type Checker struct {
 	// Type is the type of the entities, such as Product. Required.
 	Type string `yaml:"type"`
-	// HTTP asks a JSON service. One of HTTP, SQL and Replay is required.
+	// HTTP asks a JSON service. One of it, [Checker.SQL] and
+	// [Checker.Replay] is required.
 	HTTP *HTTP `yaml:"http"`
 	// SQL asks a database.
 	SQL *SQL `yaml:"sql"`
@@ -44,8 +45,8 @@ type SQL struct {
 	// Database names a database that code gives with [WithDatabase]. Required, but for
 	// [SQLChecker], which gets the database itself.
 	Database string `yaml:"database"`
-	// Query has parameters as the driver of the database writes them: ?, $1, @p1.
-	// Required.
+	// Query has parameters as the driver of the database writes them, such as "?", "$1" or
+	// "@p1". Required.
 	Query string `yaml:"query"`
 	// Args are the arguments of the parameters, in order. {value}, {type} and
 	// {attributes.NAME} in them stand for those of the entity; they never become part

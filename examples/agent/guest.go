@@ -16,11 +16,12 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // visit is a guest who wants a coffee, is asked, and says yes after a while. It prints what the guest sees.
 func visit(ctx context.Context, out io.Writer, cg *contextgraph.Instance, r *runner.Runner, meanwhile func()) error {
-	s := contextgraph.Session{App: "cafe", User: "guest", ID: rand.Text()}
+	s := record.Session{App: "cafe", User: "guest", ID: rand.Text()}
 	say := func(part *genai.Part) error {
 		for event, err := range r.Run(ctx, s.User, s.ID, genai.NewContentFromParts([]*genai.Part{part}, genai.RoleUser), agent.RunConfig{}) {
 			if err != nil {

@@ -105,7 +105,7 @@ func rules() []rule {
 		{pkg: "page", imports: "internal/inspect internal/journal internal/viewer internal/warehouse", link: adk + " " + cloud + " database/sql"},
 
 		// What shows how to call it: examples/... imports public packages only, and what an example has itself.
-		{pkg: "examples/agent", imports: ".", link: dataset},
+		{pkg: "examples/agent", imports: ". record", link: dataset},
 		{pkg: "examples/adcp", imports: ". entity examples/adcp/internal/adserver graphsync page safety", link: dataset},
 		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
 
