@@ -6,7 +6,7 @@ package config
 import "time"
 
 // BigQuery says which dataset the rows of a journal are streamed to, and what is made of
-// them there: the section bigquery of the configuration file. The zero value is off.
+// them there. Without a project and a dataset nothing is streamed.
 type BigQuery struct {
 	// Project is the project of the dataset. Required.
 	Project string `yaml:"project"`
@@ -31,7 +31,7 @@ type BigQuery struct {
 	Labels map[string]string `yaml:"labels"`
 	// MaxBytesBilled bounds what one query may read, in bytes. A query that would read
 	// more fails and costs nothing. BigQuery holds its estimate against it, which knows
-	// partitions but not clusters. Defaults to 10 GiB.
+	// partitions but not clusters. Defaults to 10GiB.
 	MaxBytesBilled Size `yaml:"max_bytes_billed"`
 	// Stream says how rows get to the dataset.
 	Stream Stream `yaml:"stream"`
@@ -65,11 +65,11 @@ type Graph struct {
 // Queries says in which language questions about the graph are asked.
 type Queries string
 
-// Extraction asks a model for entities, inside BigQuery, with AI.GENERATE. The zero
-// value asks none.
+// Extraction asks a model for entities, inside BigQuery, with AI.GENERATE. Without a model
+// none are asked for.
 type Extraction struct {
 	// Model is the short name of a Gemini model, such as gemini-2.5-flash, or the https
-	// URL of a Vertex AI endpoint. Empty means that no model is asked.
+	// URL of a Vertex AI endpoint. Defaults to none: no model is asked.
 	Model string `yaml:"model"`
 	// Location is the region of the model's endpoint, such as europe-west3, so that
 	// payloads stay where they are; global for the global endpoint. It is not used

@@ -38,14 +38,14 @@ func (h *HTTP) check(k Key) {
 	checkHeaders(k.Of(&h.Headers), h.Headers)
 	asOf, version := k.Of(&h.AsOf), k.Of(&h.Version)
 	switch {
-	case h.AsOf == "" || h.AsOf == Fetch || h.AsOf == DateHeader:
+	case h.AsOf == "" || h.AsOf == AsOfFetch || h.AsOf == AsOfDateHeader:
 	case !strings.HasPrefix(h.AsOf, "$"):
-		asOf.Wrong(Quote(h.AsOf)+" does not say how old an answer is", OneOf(Fetch, DateHeader)+", or a JSONPath such as $.as_of")
+		asOf.Wrong(Quote(h.AsOf)+" does not say how old an answer is", OneOf(AsOfFetch, AsOfDateHeader)+", or a JSONPath such as $.as_of")
 	default:
 		CheckPath(asOf, h.AsOf)
 	}
 	switch {
-	case h.Version == "" || h.Version == ETag:
+	case h.Version == "" || h.Version == VersionETag:
 	case !strings.HasPrefix(h.Version, "$"):
 		version.Wrong(Quote(h.Version)+" does not say which revision an answer describes", "write etag, or a JSONPath such as $.version")
 	default:

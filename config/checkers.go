@@ -13,7 +13,8 @@ import (
 type Checker struct {
 	// Type is the type of the entities, such as Product. Required.
 	Type string `yaml:"type"`
-	// HTTP asks a JSON service. One of HTTP, SQL and Replay is required.
+	// HTTP asks a JSON service. One of it, [Checker.SQL] and
+	// [Checker.Replay] is required.
 	HTTP *HTTP `yaml:"http"`
 	// SQL asks a database.
 	SQL *SQL `yaml:"sql"`
@@ -63,8 +64,8 @@ type SQL struct {
 	// Database names a database that code gives with [WithDatabase]. Required, but for
 	// [SQLChecker], which gets the database itself.
 	Database string `yaml:"database"`
-	// Query has parameters as the driver of the database writes them: ?, $1, @p1.
-	// Required.
+	// Query has parameters as the driver of the database writes them, such as "?", "$1" or
+	// "@p1". Required.
 	Query string `yaml:"query"`
 	// Args are the arguments of the parameters, in order. {value}, {type} and
 	// {attributes.NAME} in them stand for those of the entity; they never become part
@@ -113,10 +114,10 @@ type Answer struct {
 }
 
 const (
-	// Fetch is the AsOf of an answer that is as old as the question.
-	Fetch = "fetch"
-	// DateHeader is the AsOf of an answer that says its age in the Date header.
-	DateHeader = "date_header"
-	// ETag is the Version of an answer that says it in the ETag header.
-	ETag = "etag"
+	// AsOfFetch is the AsOf of an answer that is as old as the question.
+	AsOfFetch = "fetch"
+	// AsOfDateHeader is the AsOf of an answer that says its age in the Date header.
+	AsOfDateHeader = "date_header"
+	// VersionETag is the Version of an answer that says it in the ETag header.
+	VersionETag = "etag"
 )

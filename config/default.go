@@ -190,7 +190,7 @@ func (c Checker) WithDefaults() Checker {
 
 // WithDefaults returns h with every default written out.
 func (h HTTP) WithDefaults() HTTP {
-	h.AsOf = cmp.Or(h.AsOf, Fetch)
+	h.AsOf = cmp.Or(h.AsOf, AsOfFetch)
 	h.Attributes = maps.Clone(h.Attributes)
 	for name, a := range h.Attributes {
 		a.Type = cmp.Or(a.Type, entity.KindText)
@@ -201,7 +201,7 @@ func (h HTTP) WithDefaults() HTTP {
 
 // WithDefaults returns s with every default written out.
 func (s SQL) WithDefaults() SQL {
-	s.AsOf = cmp.Or(s.AsOf, Fetch)
+	s.AsOf = cmp.Or(s.AsOf, AsOfFetch)
 	s.Attributes = maps.Clone(s.Attributes)
 	for name, a := range s.Attributes {
 		a.Type = cmp.Or(a.Type, entity.KindText)

@@ -13,9 +13,8 @@ type Extract struct {
 	// Tool is the tool whose events are read. Either Tool or Event is required.
 	Tool string `yaml:"tool"`
 	// In is the part of the tool's events to read: its result, its arguments, or
-	// the arguments of the call being approved (action). Defaults to
-	// [InResult], or with Event to [InContent], which is all that
-	// is possible there.
+	// the arguments of the call being approved. Defaults to [InResult], or to [InContent]
+	// with Event, which is all that is possible there.
 	In In `yaml:"in"`
 	// Event is the type of event whose content is read, such as
 	// USER_MESSAGE_RECEIVED, instead of a tool's.
@@ -29,7 +28,7 @@ type Extract struct {
 	Value string `yaml:"value"`
 	// ValueArgs is the path, in the arguments of the call, to the value of the entity, for
 	// results that do not repeat what was looked up. It is for the result of a tool, with
-	// Each "$". In a file: value: {args: PATH}.
+	// Each "$". In a file it is "value: {args: PATH}".
 	ValueArgs string `yaml:"value.args"`
 	// ValueType is the type of that value. Two spellings of one amount are one
 	// entity only when it is [entity.KindMoney]. Defaults to [entity.KindText].

@@ -13,24 +13,24 @@ import (
 type Guard struct {
 	// Mode is what the gate does. Defaults to [ModeEnforce].
 	Mode Mode `yaml:"mode"`
-	// Tools names tools every call of which needs an approval, or gives patterns of
-	// their names, as [path.Match] has them, but that * and ? also stand for a slash:
-	// provision_*. It must be empty with [ModeObserve]. Defaults to none.
+	// Tools names the tools that need an approval for every call, or gives patterns of their
+	// names such as provision_*. A pattern is one of [path.Match], but its "*" and "?" also
+	// stand for a slash. It must be empty with [ModeObserve]. Defaults to none.
 	Tools []string `yaml:"tools" env:"add"`
 	// Unguarded is what happens when the gate is meant to guard a tool and cannot.
 	// Defaults to [UnguardedWarn].
 	Unguarded Unguarded `yaml:"unguarded"`
-	// Inputs names nodes of workflows, or gives patterns of their names as Tools does,
-	// whose requests for an input are requests for an approval: the request is recorded
+	// Inputs names the nodes of workflows whose requests for an input are requests for an
+	// approval, or gives patterns of their names as Tools does. Such a request is recorded
 	// with what it rests on before anybody sees it, and the user message that answers it
 	// starts a run only while all of that is unchanged, and once. A name also stands for
 	// the nodes inside of a node or of a workflow. Every answer goes through the gate,
 	// whatever it says: what it means is known to the node alone. It must be empty with
 	// [ModeObserve]. Defaults to none.
 	Inputs []string `yaml:"inputs" env:"add"`
-	// SelfApproval lets whoever asked for an approval give it, if Authorize names them.
-	// Without Authorize it changes nothing: the user of the session, whom nothing
-	// authenticates, asks and approves. Defaults to false.
+	// SelfApproval lets whoever asked for an approval give it, if the Authorizer of the
+	// program names them. Without an Authorizer it changes nothing: the user of the session,
+	// whom nothing authenticates, asks and approves. Defaults to false.
 	SelfApproval bool `yaml:"self_approval"`
 	// RequestLifetime is how long a request waits for its answer before it
 	// expires. Defaults to 7d.
@@ -46,24 +46,22 @@ type Guard struct {
 	// or to CheckTimeout when that is longer.
 	CheckDeadline time.Duration `yaml:"check_deadline"`
 	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
-	// the check fail. Nil means the default; 0 accepts every entity.
-	// Defaults to 0.5.
+	// the check fail; 0 accepts every entity. Defaults to 0.5.
 	MinConfidence *float64 `yaml:"min_confidence"`
 	// Drift says, by attribute, what a changed value means; the key "*" stands for
-	// every attribute without an entry. What is not named keeps its default:
-	// availability is inventory_depleted (severity 0.95), price is price_changed
-	// (0.72), reach is audience_shifted (0.60), status is campaign_paused (0.90),
-	// any other is changed (0.50).
+	// every attribute without an entry. An entry adds to the defaults, or changes one of
+	// them: availability is inventory_depleted (severity 0.95), price is price_changed
+	// (0.72), reach is audience_shifted (0.6), status is campaign_paused (0.9), any other
+	// is changed (0.5).
 	Drift map[string]Drift `yaml:"drift"`
 	// Types says what is different for the entities of a type. Defaults to none.
 	Types map[string]TypePolicy `yaml:"types"`
-	// Require says which entities have to be unchanged beside those that the
-	// arguments of the action name, which always have to be: everything that the session
-	// recorded, nothing, or what it recorded of the types in Listed, each of which has to
-	// be there. It holds when a request is asked and at every check. Defaults to [RequireEverything].
+	// Require says which entities have to be unchanged beside those that the arguments of
+	// the action name, which always have to be. It holds when a request is asked and at
+	// every check. Defaults to [RequireEverything].
 	Require Requirement `yaml:"require"`
-	// Listed holds types of entities. It is required with [RequireListed] and
-	// must be empty otherwise.
+	// Listed names the types of entities that "require: listed" is about. It must be empty
+	// with any other requirement. Defaults to none.
 	Listed []string `yaml:"listed"`
 	// Budgets are rules across entities: what a plan costs now must fit its budget.
 	// Defaults to none.
@@ -102,8 +100,8 @@ type Drift struct {
 	// beginning with a letter. Defaults to the type of the attribute, see
 	// [Guard.Drift].
 	Type string `yaml:"type"`
-	// Severity is how much the change matters, from 0 to 1. Nil means the
-	// default. Defaults to the severity of the attribute, see [Guard.Drift].
+	// Severity is how much the change matters, from 0 to 1. Defaults to the severity of
+	// the attribute, see [Guard.Drift].
 	Severity *float64 `yaml:"severity"`
 	// Tolerance is the difference that does not count as a change. Defaults to
 	// none: any difference is a change.
@@ -111,17 +109,22 @@ type Drift struct {
 	// Direction is which way a number, an amount or a time has to move to be a
 	// change. Defaults to [Either].
 	Direction Direction `yaml:"direction"`
-	// AtLeast, AtMost, OneOf and Equals are conditions: the attribute is unchanged if its
-	// present value meets the condition, whatever was read. The value that was read has to
-	// have met it too. At most one of them may be set, without Tolerance and Direction, and
-	// only in [TypePolicy.Drift] under the name of an attribute. The value is a text, a number
-	// or a boolean; OneOf is a list of them ([]any). A text that is "$" or begins with "$." or
-	// "$[" is a JSONPath into the arguments that are approved: see [safety.Condition].
-	// AtLeast and AtMost are for numbers, money and times. Defaults to none.
+	// AtLeast is a condition: the attribute is unchanged if its present value is at least
+	// this, whatever was read. The value that was read has to have met it too. A drift has
+	// one condition at most, without Tolerance and Direction, and only in [TypePolicy.Drift]
+	// under the name of an attribute. The condition is a literal, or a JSONPath into the
+	// arguments that are approved: a text that is "$" or begins with "$." or "$[". The path
+	// starts at the node where a rule with "in: action" finds the entity, else at the root.
+	// For numbers, money and times. Defaults to none.
 	AtLeast any `yaml:"at_least"`
-	AtMost  any `yaml:"at_most"`
-	OneOf   any `yaml:"one_of" lists:"true"`
-	Equals  any `yaml:"equals"`
+	// AtMost is the condition that the value is at most this. For numbers, money and times.
+	// Defaults to none.
+	AtMost any `yaml:"at_most"`
+	// OneOf is the condition that the value is one of a list, or of the list at a JSONPath.
+	// Defaults to none.
+	OneOf any `yaml:"one_of" lists:"true"`
+	// Equals is the condition that the value is this. Defaults to none.
+	Equals any `yaml:"equals"`
 	// Effect is what a change leads to: with [EffectWarn] it is recorded and shown,
 	// and does not enter the verdict. Defaults to [EffectBlock].
 	Effect Effect `yaml:"effect"`
@@ -159,10 +162,10 @@ func (o Operand) Path() (string, bool) {
 // difference must be within both.
 type Tolerance struct {
 	// Percent is the largest tolerated difference in percent of the value that
-	// was seen, from 0 to 100. Defaults to 0: not set.
+	// was seen, from 0 to 100. Defaults to no limit.
 	Percent float64 `yaml:"percent"`
-	// Absolute is the largest tolerated difference in units of the value.
-	// Defaults to 0: not set.
+	// Absolute is the largest tolerated difference in units of the value. Defaults to no
+	// limit.
 	Absolute float64 `yaml:"absolute"`
 }
 
@@ -174,11 +177,10 @@ type TypePolicy struct {
 	Optional bool `yaml:"optional"`
 	// MaxAge is how old an answer about these entities may be when a check starts.
 	// Below [Guard.CheckAge] it also shortens how long the check permits the
-	// action. Defaults to CheckAge.
+	// action. Defaults to [Guard.CheckAge].
 	MaxAge time.Duration `yaml:"max_age" example:"30s"`
 	// MinConfidence is the confidence, from 0 to 1, below which one of these
-	// entities makes the check fail. Nil means the default. Defaults to
-	// [Guard.MinConfidence].
+	// entities makes the check fail. Defaults to [Guard.MinConfidence].
 	MinConfidence *float64 `yaml:"min_confidence"`
 	// Unseen says what comes of these entities, and of attributes of them, that no result
 	// of a tool shows, although a message, a call or the action names them. With
@@ -205,8 +207,7 @@ type Budget struct {
 	// Everything sums all that is recorded and required, not only what the arguments of
 	// the action name. Defaults to false.
 	Everything bool `yaml:"everything"`
-	// Severity is how much the alert matters, from 0 to 1. Nil means the default.
-	// Defaults to 0.85.
+	// Severity is how much the alert matters, from 0 to 1. Defaults to 0.85.
 	Severity *float64 `yaml:"severity"`
 }
 
@@ -217,8 +218,8 @@ type Cost struct {
 	// Attribute is the cost of one of them, as the checker answers it. Required.
 	Attribute string `yaml:"attribute"`
 	// Quantity is the attribute that says how many the action buys. Unless the checker of
-	// the type answers it, it has to be optional there ([Drift]). Defaults to one of
-	// each.
+	// the type answers it, it has to be optional there: [Drift.Optional]. Defaults to one
+	// of each.
 	Quantity string `yaml:"quantity"`
 }
 
@@ -238,9 +239,10 @@ type Requirement string
 const (
 	// RequireEverything requires everything that the session recorded.
 	RequireEverything Requirement = "everything"
-	// RequireNamed requires what the arguments of the action name.
+	// RequireNamed requires nothing else.
 	RequireNamed Requirement = "named"
-	// RequireListed requires the types in [Guard.Listed] too.
+	// RequireListed requires what the session recorded of the types in [Guard.Listed]. A type
+	// of which it has nothing fails the check.
 	RequireListed Requirement = "listed"
 )
 

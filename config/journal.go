@@ -24,11 +24,11 @@ type Journal struct {
 	// or to 1s with [DurabilityMemory].
 	CommitInterval time.Duration `yaml:"commit_interval"`
 	// QueueBytes bounds the events that wait to be committed, in bytes: at least
-	// 1 MiB and four rows of Record.MaxRow. Defaults to 64 MiB.
+	// 1MiB and four rows of [Record.MaxRow]. Defaults to 64MiB.
 	QueueBytes Size `yaml:"queue_bytes"`
-	// OnFull says what a full queue does: [DropOldest] drops the oldest
-	// events that wait, [Block] makes the agent wait for up to 100ms, and then drops the new one. Neither drops an event
-	// of an approval for another. Defaults to [DropOldest].
+	// OnFull says what a full queue does. [DropOldest] drops the oldest events that wait.
+	// [Block] makes the agent wait for up to 100ms, and then drops the new event. Neither
+	// drops an event of an approval for another. Defaults to [DropOldest].
 	OnFull OnFull `yaml:"on_full"`
 	// Retention removes what is old. Defaults to keeping everything.
 	Retention Retention `yaml:"retention"`
@@ -39,10 +39,10 @@ type Journal struct {
 // open; approvals stay. When both limits are set, both hold.
 type Retention struct {
 	// MaxAge is how old the last event of a session may become: at least 1h.
-	// Defaults to 0: any age.
+	// Defaults to any age.
 	MaxAge time.Duration `yaml:"max_age" example:"30d"`
-	// MaxSize is how much of the journal may be in use, in bytes: at least 10 MiB.
-	// What may not be removed counts too. Defaults to 0: any size.
+	// MaxSize is how much of the journal may be in use, in bytes: at least 10MiB.
+	// What may not be removed counts too. Defaults to any size.
 	MaxSize Size `yaml:"max_size" example:"1GiB"`
 }
 

@@ -3,8 +3,7 @@
 
 package config
 
-// Record says what of a run is written, and how. The zero value writes
-// everything.
+// Record says what of a run is written, and how. By default everything is written.
 //
 // Event types are those of the event_type column, such as LLM_REQUEST. Neither
 // Allow nor Deny nor Content touches the types that an approval and its
@@ -22,9 +21,8 @@ type Record struct {
 	// Deny names event types that are not written. It wins over Allow. Defaults to
 	// none.
 	Deny []string `yaml:"deny"`
-	// Content says, by event type, how much of the payload is written: full, digest
-	// or none. Without an entry it is
-	// full. Defaults to none.
+	// Content says, by event type, how much of the payload is written. Without an entry
+	// it is [ContentFull]. Defaults to none.
 	Content map[string]ContentPolicy `yaml:"content"`
 	// PromptHistory says how much of a prompt is written with each request.
 	// Defaults to [PromptFull].
@@ -45,11 +43,11 @@ type Record struct {
 	// FinalResponseTools names tools whose arguments are the final answer of an
 	// agent. Defaults to none.
 	FinalResponseTools []string `yaml:"final_response_tools"`
-	// MaxString bounds one text, in bytes; what is longer is cut and marked. From
-	// 100 to MaxRow. Defaults to 512,000, or to MaxRow when that is smaller.
+	// MaxString bounds one text, from 100 bytes to MaxRow; what is longer is cut and
+	// marked. Defaults to 512KB, or to MaxRow when that is smaller.
 	MaxString Size `yaml:"max_string"`
-	// MaxRow bounds one row, in bytes: from 10,000 to 9,000,000, which is what
-	// BigQuery takes. Defaults to 1,000,000.
+	// MaxRow bounds one row, from 10KB to 9MB, which is what BigQuery takes. Defaults to
+	// 1MB.
 	MaxRow Size `yaml:"max_row"`
 	// Redact names secrets beyond those that are always removed.
 	Redact Redact `yaml:"redact"`
@@ -84,15 +82,15 @@ type Redact struct {
 // never stand in a row.
 type Artifacts struct {
 	// Store is a folder, a bucket such as gs://bucket/prefix, or [StoreOff], which
-	// keeps no part. Defaults to a folder beside the journal, named like it with
-	// .artifacts at the end.
+	// keeps no part. Defaults to contextgraph.db.artifacts, or to the path of another
+	// journal with .artifacts at the end.
 	Store string `yaml:"store"`
 	// Connection is the BigQuery connection that reads the bucket, such as
-	// us.my-connection: the authorizer of object references. Only with a bucket.
+	// us.my-connection: the authorizer of object references. It needs a bucket.
 	// Defaults to none.
 	Connection string `yaml:"connection"`
-	// MaxBytes is the size of the largest part that is kept, in bytes, at most 256 MiB,
-	// the room for the parts that wait to be stored. Defaults to 64 MiB.
+	// MaxBytes is the size of the largest part that is kept, at most 256MiB, which is the
+	// room for the parts that wait to be stored. Defaults to 64MiB.
 	MaxBytes Size `yaml:"max_bytes"`
 }
 
@@ -103,7 +101,7 @@ const StoreOff = "off"
 type ContentPolicy string
 
 const (
-	// ContentFull writes the payload. It is the default.
+	// ContentFull writes the payload.
 	ContentFull ContentPolicy = "full"
 	// ContentDigest writes the SHA-256 and the size of the payload in its place.
 	ContentDigest ContentPolicy = "digest"

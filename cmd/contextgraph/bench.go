@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) benchCommand() *cobra.Command {
-	duration := time.Second
+	each := duration(time.Second)
 	var dir string
 	c := &cobra.Command{
 		Use:   "bench",
@@ -37,13 +37,10 @@ What it prints depends on the disk of --dir: use the one that the journal is on.
   contextgraph bench --duration 5s --dir /var/lib/agents --output json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if duration <= 0 {
-				return usageError{fmt.Errorf("--duration %v: it must be positive, such as 1s", duration)}
-			}
-			return a.bench(c.Context(), dir, duration)
+			return a.bench(c.Context(), dir, time.Duration(each))
 		},
 	}
-	c.Flags().DurationVar(&duration, "duration", duration, "how long each is measured")
+	c.Flags().Var(&each, "duration", "how long each is measured")
 	c.Flags().StringVar(&dir, "dir", "", "folder for the journal (default that of temporary files)")
 	return c
 }

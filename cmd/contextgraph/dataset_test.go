@@ -19,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -166,11 +167,11 @@ func TestDatasetIsReadAsItsRows(t *testing.T) {
 	name := rowsFile(t)
 	t.Chdir(t.TempDir())
 	a := &app{stdout: t.Output(), stderr: t.Output()}
-	read, err := a.readRows(t.Context(), name, rowsOptions{})
+	read, err := a.readRows(t.Context(), name, rowfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(&datasetOf{t: t, rows: read.rows, jobs: make(map[string]answered)})
+	server := httptest.NewServer(&datasetOf{t: t, rows: read.Rows, jobs: make(map[string]answered)})
 	t.Cleanup(server.Close)
 	for _, command := range []string{
 		"sessions", "sessions --status drift", "sessions --search nike --output json", "trace sess-nike-summer", "trace sess-nike-summer --output ndjson --errors",

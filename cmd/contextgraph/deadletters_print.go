@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -66,21 +66,9 @@ func newRowJSON(e *record.Event) rowJSON {
 		Seq: e.Seq, Timestamp: time.UnixMicro(e.Timestamp).UTC(), EventID: e.EventID, EventType: e.EventType, Agent: e.Agent,
 		AppName: e.AppName, UserID: e.UserID, SessionID: e.SessionID, InvocationID: e.InvocationID, RunID: e.RunID, RunSeq: e.RunSeq,
 		TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID,
-		Content: document(e.Content), ContentParts: document(e.ContentParts), Attributes: document(e.Attributes), LatencyMS: document(e.LatencyMS),
+		Content: rowfile.Document(e.Content), ContentParts: rowfile.Document(e.ContentParts), Attributes: rowfile.Document(e.Attributes), LatencyMS: rowfile.Document(e.LatencyMS),
 		Status: e.Status, ErrorMessage: e.ErrorMessage, IsTruncated: e.IsTruncated,
 	}
-}
-
-// document returns a JSON text as it is, and one that is not valid, which may be why the
-// row was refused, as a string.
-func document(text []byte) any {
-	switch {
-	case text == nil:
-		return nil
-	case json.Valid(text):
-		return json.RawMessage(text)
-	}
-	return string(text)
 }
 
 // listDeadLetters prints what is refused.

@@ -50,7 +50,7 @@ func (f *findings) add(area string, l level, remedy, format string, args ...any)
 const connectTimeout = 5 * time.Second
 
 func (a *app) doctorCommand() *cobra.Command {
-	timeout := 30 * time.Second
+	timeout := duration(30 * time.Second)
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong with the configuration, the journal and the connections",
@@ -65,15 +65,12 @@ with 1 when one is an error.`,
   contextgraph doctor --config agents/contextgraph.yaml --output json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if timeout <= 0 {
-				return usageError{fmt.Errorf("--timeout %v: it must be positive, such as 30s", timeout)}
-			}
-			ctx, cancel := context.WithTimeout(c.Context(), timeout)
+			ctx, cancel := context.WithTimeout(c.Context(), time.Duration(timeout))
 			defer cancel()
 			return a.doctor(ctx)
 		},
 	}
-	c.Flags().DurationVar(&timeout, "timeout", timeout, "give up after this time")
+	c.Flags().Var(&timeout, "timeout", "give up after this time")
 	return c
 }
 

@@ -179,7 +179,7 @@ func TestExamineDataset(t *testing.T) {
 
 // A journal that others can read, or of another version, is told of.
 func TestExamineJournal(t *testing.T) {
-	old, err := os.ReadFile("../../journal/testdata/v1.db")
+	old, err := os.ReadFile("../../internal/journal/testdata/v1.db")
 	if err != nil {
 		t.Fatal(err)
 	}

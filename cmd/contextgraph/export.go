@@ -4,9 +4,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -25,7 +24,7 @@ import (
 type exportFlags struct {
 	sessionFlagsValues
 	all   bool
-	since age
+	since duration
 	file  string
 }
 
@@ -128,9 +127,7 @@ func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f 
 }
 
 func writeSessions(ctx context.Context, src inspect.Source, sessions []record.Session, w io.Writer) (rows int, err error) {
-	out := bufio.NewWriterSize(w, 1<<16)
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
+	out := rowfile.NewWriter(w)
 	for _, s := range sessions {
 		r, err := src.Record(ctx, s)
 		if errors.Is(err, inspect.ErrNotFound) {
@@ -140,7 +137,7 @@ func writeSessions(ctx context.Context, src inspect.Source, sessions []record.Se
 			return rows, err
 		}
 		for i := range r.Rows {
-			if err := e.Encode(newTableRow(&r.Rows[i])); err != nil {
+			if err := out.Write(&r.Rows[i]); err != nil {
 				return rows, err
 			}
 			rows++

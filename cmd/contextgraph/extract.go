@@ -23,13 +23,13 @@ import (
 // extractFlags are the flags of extract.
 type extractFlags struct {
 	session record.Session
-	since   age
+	since   duration
 	answers string
 	dryRun  bool
 }
 
 func (a *app) extractCommand() *cobra.Command {
-	f := extractFlags{since: age(24 * time.Hour)}
+	f := extractFlags{since: duration(24 * time.Hour)}
 	c := &cobra.Command{
 		Use:   "extract",
 		Short: "Let a model find entities in rows of the dataset",

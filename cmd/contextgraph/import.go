@@ -15,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -42,7 +43,7 @@ type importedSession struct {
 }
 
 func (a *app) importCommand() *cobra.Command {
-	var o rowsOptions
+	var o rowfile.Options
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Read rows of this plugin or of the Python plugin into a journal",
@@ -67,16 +68,16 @@ rows say it, and no imported approval can be used.`,
   contextgraph import - --output json`,
 		Args: argCount(1, 1, "one file of rows"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.needApp = true
+			o.NeedApp = "say whose row it is with --app"
 			return a.importRows(c.Context(), args[0], o)
 		},
 	}
-	c.Flags().StringVar(&o.app, "app", "", "application of rows that do not name theirs")
-	c.Flags().BoolVar(&o.skipBad, "skip-bad", false, "leave lines out that hold no row")
+	c.Flags().StringVar(&o.App, "app", "", "application of rows that do not name theirs")
+	c.Flags().BoolVar(&o.SkipBad, "skip-bad", false, "leave lines out that hold no row")
 	return c
 }
 
-func (a *app) importRows(ctx context.Context, name string, o rowsOptions) (err error) {
+func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (err error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
@@ -95,17 +96,17 @@ func (a *app) importRows(ctx context.Context, name string, o rowsOptions) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-	if err := a.store(ctx, j, read.rows); err != nil {
+	if err := a.store(ctx, j, read.Rows); err != nil {
 		return err
 	}
 	stats := j.Stats()
 	report := imported{
-		File: filepath.Base(name), Journal: filepath.Base(j.Path()), Rows: len(read.rows),
-		Stored: int(stats.Stored), Duplicates: int(stats.Duplicates), Skipped: read.skipped, Sessions: []importedSession{},
+		File: filepath.Base(name), Journal: filepath.Base(j.Path()), Rows: len(read.Rows),
+		Stored: int(stats.Stored), Duplicates: int(stats.Duplicates), Skipped: read.Skipped, Sessions: []importedSession{},
 	}
 	failed := 0
 	graphs := graphsync.NewSyncer(j, x)
-	sessions := sessionsOf(read.rows)
+	sessions := sessionsOf(read.Rows)
 	for i, s := range sessions {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("the rows are stored, but not all graphs: import again: %w", err)

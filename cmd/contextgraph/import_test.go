@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -300,5 +301,11 @@ func TestStats(t *testing.T) {
 	}
 	if code, stdout, stderr := ask(t, "stats", "--from", rowsFileFrom(t, "demo.db"), "--since", "1h"); code != exitOK || !strings.Contains(stdout, "sessions") || strings.Contains(stdout, "file demo.db") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+}
+
+func TestDirectoryIsNoFileOfRows(t *testing.T) {
+	if _, err := (&app{}).readRows(t.Context(), t.TempDir(), rowfile.Options{}); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("%v", err)
 	}
 }

@@ -25,7 +25,7 @@ const initTimeout = 10 * time.Minute
 
 func (a *app) initCommand() *cobra.Command {
 	var dryRun, offline bool
-	var timeout time.Duration
+	timeout := duration(initTimeout)
 	var o bigquery.InitOptions
 	c := &cobra.Command{
 		Use:   "init",
@@ -47,14 +47,11 @@ dropped or retyped, and no row is touched. It can be run again at any time.`,
 			if offline && !dryRun {
 				return usageError{errors.New("--offline goes with --dry-run")}
 			}
-			if timeout <= 0 {
-				return usageError{fmt.Errorf("--timeout %v: it must be positive, such as 10m", timeout)}
-			}
 			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(c.Context(), timeout)
+			ctx, cancel := context.WithTimeout(c.Context(), time.Duration(timeout))
 			defer cancel()
 			if dryRun {
 				return a.plan(ctx, cfg.BigQuery, offline)
@@ -66,7 +63,7 @@ dropped or retyped, and no row is touched. It can be run again at any time.`,
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
 	f.BoolVar(&offline, "offline", false, "with --dry-run: do not look at the dataset")
 	f.BoolVar(&o.NoDataset, "no-dataset", false, "do not create the dataset")
-	f.DurationVar(&timeout, "timeout", initTimeout, "give up after this time")
+	f.Var(&timeout, "timeout", "give up after this time")
 	f.StringVar(&a.flags.ViewPrefix, "view-prefix", "", "prefix of the typed views (default v)")
 	f.StringVar(&a.flags.Graph.Name, "graph", "", "name of the property graph (default agent_context_graph)")
 	f.StringVar((*string)(&a.flags.Graph.Queries), "queries", "", "how questions are asked: auto, gql or recursive, which needs no property graph (default auto)")

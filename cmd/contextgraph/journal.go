@@ -32,12 +32,8 @@ func hasJournal(cfg config.Config) bool {
 // error says ends with instead. The caller closes it.
 func openJournal(ctx context.Context, cfg config.Config, instead string) (*journal.Journal, error) {
 	path := journalPath(cfg)
-	info, err := os.Stat(path)
-	if err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-		err = fmt.Errorf("%s is empty", path) // opening it would make it one
-	}
-	if err != nil {
-		return nil, fmt.Errorf("there is no journal to read: %w; name it with journal.path in the configuration%s", err, instead)
+	if err := journal.Missing(path); err != nil {
+		return nil, fmt.Errorf("%w; name it with journal.path in the configuration%s", err, instead)
 	}
 	return journal.Open(ctx, journal.Config{Path: path})
 }

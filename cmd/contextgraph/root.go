@@ -75,7 +75,7 @@ type app struct {
 	client []option.ClientOption
 	// terminal reports whether people read what is written to w.
 	terminal func(w io.Writer) bool
-	within   age // how far back --from dataset reads
+	within   duration // how far back --from dataset reads
 	now      func() time.Time
 
 	configPath string

@@ -21,7 +21,7 @@ import (
 type listFlags struct {
 	app, user, search string
 	status            []string
-	since             age
+	since             duration
 	limit             int
 	after             string
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -24,7 +25,7 @@ import (
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, dataset, or a file of rows such as rows.ndjson")
-	a.within = age(bigquery.DefaultSince)
+	a.within = duration(bigquery.DefaultSince)
 	c.Flags().Var(&a.within, "within", "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 }
 
@@ -90,12 +91,12 @@ func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (inspe
 	if err != nil {
 		return nil, nil, err
 	}
-	read, err := a.readRows(ctx, name, rowsOptions{})
+	read, err := a.readRows(ctx, name, rowfile.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
 	a.tell(read)
-	return inspect.NewRows("file "+filepath.Base(name), read.rows, inspect.WithExtractor(x)), func() {}, nil
+	return inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), func() {}, nil
 }
 
 // sessionFlagsValues say which session is meant where several have one id.

@@ -25,7 +25,7 @@ import (
 // statsFlags are the flags of stats.
 type statsFlags struct {
 	app   string
-	since age
+	since duration
 }
 
 // recordStats is what there is in a journal or a file of rows.

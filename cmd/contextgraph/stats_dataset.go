@@ -63,7 +63,7 @@ type waitingJSON struct {
 }
 
 // defaultWindow is the time that BigQuery is asked about.
-const defaultWindow = age(30 * 24 * time.Hour)
+const defaultWindow = duration(30 * 24 * time.Hour)
 
 func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
 	cfg, err := a.config()

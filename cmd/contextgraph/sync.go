@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,44 +32,11 @@ type syncFlags struct {
 	session record.Session
 	all     bool
 	from    string
-	since   age
+	since   duration
 }
-
-// age is a duration that may be written in days.
-type age time.Duration
-
-// String writes whole days as such.
-func (a *age) String() string {
-	const day = 24 * time.Hour
-	if d := time.Duration(*a); d%day != 0 || d == 0 {
-		return d.String()
-	}
-	return strconv.Itoa(int(time.Duration(*a)/day)) + "d"
-}
-
-// Set reads a duration such as 7d or 36h.
-func (a *age) Set(s string) error {
-	hours := s
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err != nil || n > 100_000 {
-			return errors.New("use a number of days such as 7d, or hours such as 36h")
-		}
-		hours = strconv.Itoa(24*n) + "h"
-	}
-	d, err := time.ParseDuration(hours)
-	if err != nil || d <= 0 {
-		return errors.New("use a number of days such as 7d, or hours such as 36h")
-	}
-	*a = age(d)
-	return nil
-}
-
-// Type names the kind of value in the help.
-func (a *age) Type() string { return "age" }
 
 func (a *app) syncCommand() *cobra.Command {
-	f := syncFlags{from: fromJournal, since: age(7 * 24 * time.Hour)}
+	f := syncFlags{from: fromJournal, since: duration(7 * 24 * time.Hour)}
 	c := &cobra.Command{
 		Use:   "sync",
 		Short: "Bring the graph of sessions to the dataset",

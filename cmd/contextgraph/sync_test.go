@@ -140,18 +140,3 @@ func TestSyncPrintsNamesInOneLine(t *testing.T) {
 		}
 	}
 }
-
-func TestAge(t *testing.T) {
-	for text, want := range map[string]string{"7d": "7d", "36h": "36h0m0s", "48h": "2d", "90m": "1h30m0s"} {
-		var a age
-		if err := a.Set(text); err != nil || a.String() != want {
-			t.Errorf("%s = %s, %v, want %s", text, a.String(), err, want)
-		}
-	}
-	for _, text := range []string{"", "d", "7", "0d", "-1d", "1e9d", "100001d", "x"} {
-		var a age
-		if err := a.Set(text); err == nil {
-			t.Errorf("%q = %s", text, a.String())
-		}
-	}
-}

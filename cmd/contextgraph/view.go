@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +26,6 @@ const (
 	defaultPage = "contextgraph.html"
 	// viewNewest is how many sessions are on a page that names none.
 	viewNewest = 20
-	// pageBytes bounds the payloads on a page whose sessions nobody named: a browser has to
-	// hold them several times.
-	pageBytes = 64 << 20
-	// namedOnPage is how many sessions the face of a page names.
-	namedOnPage = 5
 )
 
 // viewFlags are the flags of view.
@@ -54,7 +48,7 @@ treat it as you treat the journal; only you can read it.
 
 Without arguments the page has the newest %d sessions; --last and --all change that, until
 their payloads are %d MiB. The page says which sessions it has and whether there are more.
-A file that is there is replaced when it is such a page.`, viewNewest, pageBytes>>20),
+A file that is there is replaced when it is such a page.`, viewNewest, viewer.MaxBytes>>20),
 		Example: `  contextgraph view s-123
   contextgraph view s-123 s-124 --file review.html
   contextgraph view --last 100
@@ -109,13 +103,14 @@ func (a *app) view(ctx context.Context, ids []string, f viewFlags) error {
 	if err != nil {
 		return err
 	}
-	doc.Source = src.Name()
-	more := false
 	if len(ids) > 0 {
-		doc.Sessions, err = a.named(ctx, src, ids, f.session)
-		more = true // others are not asked for
+		err = a.named(ctx, &doc, src, ids, f.session)
 	} else {
-		doc.Sessions, more, err = a.newest(ctx, src, f)
+		choice := viewer.Choice{App: f.session.App, User: f.session.User, Last: f.last}
+		if f.all {
+			choice.Last = 0
+		}
+		err = doc.Newest(ctx, src, choice)
 	}
 	if err != nil {
 		return err
@@ -123,7 +118,6 @@ func (a *app) view(ctx context.Context, ids []string, f viewFlags) error {
 	if len(doc.Sessions) == 0 {
 		return exit{exitNotFound, fmt.Errorf("%s has no sessions to show: run the agent first, or look elsewhere with --journal or --from", src.Name())}
 	}
-	doc.Complete, doc.Note = !more, face(doc.Sessions, src.Name(), len(ids) > 0, more)
 	if err := writeAtomically(f.file, func(w io.Writer) error { return viewer.Write(w, doc) }); err != nil {
 		return err
 	}
@@ -153,92 +147,22 @@ func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
 	return names
 }
 
-// named reads the sessions with the ids, each once.
-func (a *app) named(ctx context.Context, src inspect.Source, ids []string, f sessionFlagsValues) ([]*inspect.Session, error) {
+// named puts the sessions with the ids on the page, each once.
+func (a *app) named(ctx context.Context, doc *viewer.Document, src inspect.Source, ids []string, f sessionFlagsValues) error {
 	var out []*inspect.Session
 	known := make(map[record.Session]bool)
 	for _, id := range ids {
 		s, err := a.read(ctx, src, id, f)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !known[s.Session] {
 			known[s.Session] = true
 			out = append(out, s)
 		}
 	}
-	return out, nil
-}
-
-// newest reads the newest sessions, and says whether there are more.
-func (a *app) newest(ctx context.Context, src inspect.Source, f viewFlags) (out []*inspect.Session, more bool, err error) {
-	q := inspect.Query{App: f.session.App, User: f.session.User, Limit: inspect.MaxLimit}
-	if !f.all {
-		q.Limit = min(f.last, inspect.MaxLimit)
-	}
-	size := 0
-	for {
-		page, err := src.Sessions(ctx, q)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, one := range page.Sessions {
-			if !f.all && len(out) == f.last {
-				return out, true, nil
-			}
-			record, err := src.Record(ctx, one.Session)
-			if errors.Is(err, inspect.ErrNotFound) {
-				continue // removed since it was listed
-			}
-			if err != nil {
-				return nil, false, err
-			}
-			if size += payload(record); size > pageBytes && len(out) > 0 {
-				return out, true, nil
-			}
-			s, err := inspect.New(record, a.now())
-			if err != nil {
-				return nil, false, err
-			}
-			out = append(out, s)
-		}
-		if q.After = page.Next; q.After == "" || !f.all && len(out) == f.last {
-			return out, q.After != "" || f.session != (sessionFlagsValues{}), nil
-		}
-	}
-}
-
-// payload returns how many bytes the rows of a session have.
-func payload(r inspect.Record) int {
-	n := 0
-	for i := range r.Rows {
-		n += len(r.Rows[i].Content) + len(r.Rows[i].ContentParts) + len(r.Rows[i].Attributes)
-	}
-	return n
-}
-
-// face says what a page has, in a sentence or two.
-func face(sessions []*inspect.Session, source string, chosen, more bool) string {
-	what := fmt.Sprintf("%d sessions", len(sessions))
-	if len(sessions) == 1 {
-		what = "One session"
-	}
-	switch {
-	case chosen:
-		var ids []string
-		for _, s := range sessions[:min(len(sessions), namedOnPage)] {
-			ids = append(ids, s.Session.ID)
-		}
-		if n := len(sessions) - len(ids); n > 0 {
-			ids = append(ids, fmt.Sprintf("and %d more", n))
-		}
-		what += " of " + source + " (" + strings.Join(ids, ", ") + "), and no other"
-	case more:
-		what += " of " + source + ", the newest of those asked for; others are left out"
-	default:
-		what = "All sessions of " + source + " (" + fmt.Sprint(len(sessions)) + ")"
-	}
-	return what + ". The page holds their full payloads: what users wrote, prompts, and what tools were given and gave."
+	doc.Chosen(src, out)
+	return nil
 }
 
 // replaceable reports why a file must not be written: one that is there and is no page.

@@ -1,8 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Agent is the smallest agent with contextgraph on. It answers with Gemini when GOOGLE_API_KEY is set, else with a
-// scripted model. The journal is contextgraph.db in the working directory.
+// Agent is the smallest agent with an action behind the gate: go run ./examples/agent. It answers with Gemini when
+// GOOGLE_API_KEY is set, else with a scripted model. The journal is contextgraph.db in the working directory.
 package main
 
 import (
@@ -19,60 +19,57 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
-	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func main() {
-	if err := run(context.Background(), contextgraph.Config{}, os.Stdout); err != nil {
+	if err := run(context.Background(), "examples/agent/contextgraph.yaml", os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, cfg contextgraph.Config, out io.Writer, opts ...contextgraph.Option) (err error) {
-	llm, err := newModel(ctx, os.Getenv("GOOGLE_API_KEY"))
+// drink is what both tools take and give.
+type drink struct {
+	Drink string `json:"drink"`
+	Price string `json:"price,omitempty"`
+}
+
+func run(ctx context.Context, config string, out io.Writer) (err error) {
+	cg, err := contextgraph.FromFile(config)
 	if err != nil {
 		return err
 	}
-	price, err := functiontool.New(functiontool.Config{Name: "get_price", Description: "Returns the price of a drink."}, getPrice)
-	if err != nil {
+	defer func() { err = errors.Join(err, cg.Close(ctx)) }()
+	menu := map[string]string{"flat white": "$4.20"} // the world
+	price, err1 := functiontool.New(functiontool.Config{Name: "get_price", Description: "Returns the price of a drink."},
+		func(_ agent.Context, d drink) (drink, error) { return drink{d.Drink, menu[d.Drink]}, nil })
+	order, err2 := functiontool.New(functiontool.Config{Name: "order_drink", Description: "Orders a drink."},
+		func(_ agent.Context, d drink) (drink, error) {
+			_, err := fmt.Fprintln(out, "ran      order_drink")
+			return d, err
+		})
+	llm, err3 := newModel(ctx, os.Getenv("GOOGLE_API_KEY"))
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	order = cg.Protect(order)                          // it runs only with an approval
+	if price, err = cg.Replayable(price); err != nil { // it only reads, so that a check may call it
 		return err
 	}
 	barista, err := llmagent.New(llmagent.Config{
-		Name: "barista", Model: llm, Instruction: "Tell what drinks cost. Look prices up.", Tools: []tool.Tool{price},
+		Name: "barista", Model: llm, Instruction: "Look up the price of a drink, then order it.", Tools: []tool.Tool{price, order},
 	})
 	if err != nil {
 		return err
 	}
-	graph, err := contextgraph.Open(ctx, cfg, opts...)
+	r, err := runner.New(runner.Config{
+		AppName: "cafe", Agent: barista, SessionService: session.InMemoryService(), AutoCreateSession: true, PluginConfig: cg.PluginConfig(),
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, graph.Close(ctx)) }()
-	sessions := session.InMemoryService()
-	r, err := runner.New(runner.Config{AppName: "cafe", Agent: barista, SessionService: sessions, PluginConfig: graph.PluginConfig()})
-	if err != nil {
-		return err
-	}
-	s, err := sessions.Create(ctx, &session.CreateRequest{AppName: "cafe", UserID: "guest"})
-	if err != nil {
-		return err
-	}
-	question := genai.NewContentFromText("What does a flat white cost?", genai.RoleUser)
-	for event, err := range r.Run(ctx, "guest", s.Session.ID(), question, agent.RunConfig{}) {
-		if err != nil {
-			return err
-		}
-		if event.IsFinalResponse() && event.Content != nil && len(event.Content.Parts) > 0 {
-			fmt.Fprintln(out, event.Content.Parts[0].Text)
-		}
-	}
-	g, err := graph.Graph(ctx, record.Session{App: "cafe", User: "guest", ID: s.Session.ID()})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "recorded %d rows in %s\n", len(g.Trace().Timeline), graph.JournalPath())
-	return nil
+	unchanged := visit(ctx, out, cg, r, func() {})
+	changed := visit(ctx, out, cg, r, func() { menu["flat white"] = "$5.00" })
+	return errors.Join(unchanged, changed)
 }

@@ -5,43 +5,58 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-
-	"github.com/adk-contextgraph/contextgraph"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var quiet = contextgraph.WithLogger(slog.New(slog.DiscardHandler))
+// inEmptyFolder sets the working directory, for the journal, and returns the configuration.
+func inEmptyFolder(t *testing.T) string {
+	t.Helper()
+	t.Setenv("GOOGLE_API_KEY", "")
+	config, err := filepath.Abs("contextgraph.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	return config
+}
 
 func TestRun(t *testing.T) {
-	t.Setenv("GOOGLE_API_KEY", "")
-	cfg := contextgraph.Config{}
-	cfg.Journal.Path = filepath.Join(t.TempDir(), "contextgraph.db")
-	// USER_MESSAGE_RECEIVED, INVOCATION and AGENT at both ends, two model calls, one tool call, the agent's answer.
-	want := fmt.Sprintf("A flat white costs $4.20.\nrecorded 12 rows in %s\n", cfg.Journal.Path)
-	for range 2 { // each run is a session of its own in the same journal
+	config := inEmptyFolder(t)
+	const want = `asked    order_drink? Rests on Drink "flat white" price $4.20.
+ran      order_drink
+said     Here is your flat white.
+verdict  safe: executed
+
+asked    order_drink? Rests on Drink "flat white" price $4.20.
+said     The world has changed since the approval of order_drink was asked. flat white: $5, no longer $4.20.
+verdict  drift: blocked
+
+`
+	for range 2 { // each run has sessions of its own in the same journal
 		var out bytes.Buffer
-		if err := run(t.Context(), cfg, &out, quiet); err != nil {
+		if err := run(t.Context(), config, &out); err != nil {
 			t.Fatal(err)
 		}
-		if out.String() != want {
-			t.Errorf("output %q, want %q", out.String(), want)
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 }
 
 func TestRunReportsAJournalItCannotOpen(t *testing.T) {
-	t.Setenv("GOOGLE_API_KEY", "")
-	cfg := contextgraph.Config{}
-	cfg.Journal.Path = t.TempDir() // a folder is no journal
-	if err := run(t.Context(), cfg, &bytes.Buffer{}, quiet); err == nil || !strings.Contains(err.Error(), cfg.Journal.Path) {
+	config := inEmptyFolder(t)
+	if err := os.Mkdir("contextgraph.db", 0o700); err != nil { // a folder is no journal
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), config, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "contextgraph.db") {
 		t.Errorf("err = %v, want one with the path", err)
 	}
 }
@@ -58,11 +73,17 @@ func TestNewModel(t *testing.T) {
 	}
 }
 
-func TestGetPrice(t *testing.T) {
-	for drink, want := range map[string]string{"Espresso": "$2.80", "flat white": "$4.20", "tea": ""} {
-		got, err := getPrice(nil, priceArgs{drink})
-		if got.Price != want || (err == nil) != (want != "") {
-			t.Errorf("%s: %+v, %v; want %q", drink, got, err, want)
+// README.md says that the program and its configuration are 90 lines.
+func TestLines(t *testing.T) {
+	lines := 0
+	for _, name := range []string{"main.go", "contextgraph.yaml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
+		lines += bytes.Count(text, []byte("\n"))
+	}
+	if lines > 90 {
+		t.Errorf("main.go and contextgraph.yaml have %d lines", lines)
 	}
 }

@@ -22,17 +22,24 @@ func newModel(ctx context.Context, key string) (model.LLM, error) {
 	return gemini.NewModel(ctx, "gemini-flash-latest", &genai.ClientConfig{APIKey: key, Backend: genai.BackendGeminiAPI})
 }
 
-// scriptedModel stands in for a language model: it looks the price up, then says it.
+// scriptedModel stands in for a language model: it looks the price up, orders, and says what came of it.
 type scriptedModel struct{}
 
 func (scriptedModel) Name() string { return "scripted-barista" }
 
 func (m scriptedModel) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
-	next := genai.NewPartFromFunctionCall("get_price", map[string]any{"drink": "flat white"})
-	if n := len(req.Contents); n > 0 {
-		for _, part := range req.Contents[n-1].Parts {
-			if part.FunctionResponse != nil {
-				next = genai.NewPartFromText(fmt.Sprintf("A flat white costs %v.", part.FunctionResponse.Response["price"]))
+	drink := map[string]any{"drink": "flat white"}
+	next := genai.NewPartFromFunctionCall("get_price", drink)
+	for _, content := range req.Contents {
+		for _, part := range content.Parts {
+			switch result := part.FunctionResponse; {
+			case result == nil:
+			case result.Name == "get_price":
+				next = genai.NewPartFromFunctionCall("order_drink", drink)
+			case result.Response["status"] == "blocked": // by the gate
+				next = genai.NewPartFromText(refusal(result.Response))
+			default:
+				next = genai.NewPartFromText("Here is your flat white.")
 			}
 		}
 	}
@@ -43,4 +50,16 @@ func (m scriptedModel) GenerateContent(_ context.Context, req *model.LLMRequest,
 			UsageMetadata: &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 40, CandidatesTokenCount: 10, TotalTokenCount: 50},
 		}, nil)
 	}
+}
+
+// refusal says why the gate refused.
+func refusal(response map[string]any) string {
+	text := fmt.Sprint(response["message"])
+	alerts, _ := response["alerts"].([]any)
+	for _, a := range alerts {
+		if alert, ok := a.(map[string]any); ok {
+			text += fmt.Sprintf(" %v: %v, no longer %v.", alert["entity"], alert["after"], alert["before"])
+		}
+	}
+	return text
 }

@@ -79,6 +79,8 @@ func rules() []rule {
 
 		// What people look at.
 		{pkg: "internal/inspect", imports: "entity graphsync internal/journal internal/schema record safety", link: outside},
+		{pkg: "internal/rowfile", imports: "internal/clip internal/nearest record", link: outside + " " + storage},
+		{pkg: "page", imports: "config internal/inspect internal/journal internal/viewer", link: adk + " " + cloud + " database/sql"},
 		{pkg: "internal/viewer", imports: "config internal/inspect internal/warehouse record safety", link: adk + " " + cloud + " database/sql"},
 
 		// BigQuery.
@@ -111,17 +113,15 @@ func rules() []rule {
 		},
 		{pkg: "bqstream", imports: ". config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
 		{
-			pkg: "cmd/contextgraph",
-			imports: "config entity graphsync internal/bigquery internal/inspect internal/journal internal/nearest internal/setup " +
-				"internal/viewer internal/warehouse record safety",
-			itself: adk + " " + cloud + " database/sql " + storage,
+			pkg:     "cmd/contextgraph",
+			imports: "config entity graphsync internal/bigquery internal/inspect internal/journal internal/nearest internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
+			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},
 		{
-			pkg: "examples/adcp",
-			imports: ". config entity examples/adcp/internal/adserver graphsync internal/inspect internal/journal internal/viewer " +
-				"record safety",
-			link: dataset,
+			pkg:     "examples/adcp",
+			imports: ". config entity examples/adcp/internal/adserver graphsync page record safety",
+			link:    dataset,
 		},
 		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
 

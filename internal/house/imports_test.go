@@ -28,6 +28,25 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// What an example shows, its reader can do: it imports no internal package but its own.
+func TestExamplesImportPublicPackages(t *testing.T) {
+	examples := 0
+	for _, r := range rules() {
+		if !under(r.pkg, "examples") {
+			continue
+		}
+		examples++
+		for name := range strings.FieldsSeq(r.imports) {
+			if strings.Contains("/"+name+"/", "/internal/") && !under(name, r.pkg) {
+				t.Errorf("%s may import %s", r.pkg, name)
+			}
+		}
+	}
+	if examples == 0 {
+		t.Error("the table has no examples")
+	}
+}
+
 // The table in docs/design.md is the one that TestImports holds the packages against.
 func TestImportsInDesign(t *testing.T) {
 	const begin, end = "<!-- imports -->\n", "<!-- /imports -->\n"

@@ -21,6 +21,19 @@ type openFile struct {
 	info fs.FileInfo
 }
 
+// Missing returns an error if there is no journal at path. Who only reads asks this before
+// [Open], which would make one.
+func Missing(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		err = fmt.Errorf("%s is empty", path)
+	}
+	if err != nil {
+		return fmt.Errorf("there is no journal to read: %w", err)
+	}
+	return nil
+}
+
 // newFiles looks at the files of an open journal. SQLite creates the log when it first
 // reads a file in WAL mode, and keeps it until the last connection is closed.
 func newFiles(path string) (f files, err error) {

@@ -24,7 +24,7 @@ func TestSourceDefaults(t *testing.T) {
 	}
 	got := cfg.WithDefaults().Checkers
 	want := []config.Checker{
-		{Type: "A", SQL: &config.SQL{AsOf: config.Fetch, Attributes: map[string]config.Column{"a": {Column: "a", Type: entity.KindText}}}},
+		{Type: "A", SQL: &config.SQL{AsOf: config.AsOfFetch, Attributes: map[string]config.Column{"a": {Column: "a", Type: entity.KindText}}}},
 		{Type: "B", Replay: &config.Replay{MaxCalls: 20}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package rowfile
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 // timestamp reads the time of a row: RFC 3339, as BigQuery writes it ("2026-03-05
 // 12:00:00.123456 UTC"), or a number of seconds, milliseconds, microseconds or
 // nanoseconds since 1970, whichever gives a year of our time.
-func (r *rowReader) timestamp() int64 {
+func (r *lineReader) timestamp() int64 {
 	v := r.take("timestamp")
 	if v == nil {
 		r.fail("timestamp", "it is missing")
@@ -54,7 +54,7 @@ func (r *rowReader) timestamp() int64 {
 }
 
 // payload reads the columns of JSON, and what attributes say of the row.
-func (d *rowDecoder) payload(r *rowReader, e *record.Event) {
+func (d *decoder) payload(r *lineReader, e *record.Event) {
 	attributes := r.take("attributes")
 	encoded := len(attributes) > 0 && attributes[0] == '"' // an export that has JSON in strings
 	e.Attributes = r.jsonColumn("attributes", attributes, stringsMustHoldJSON)
@@ -111,7 +111,7 @@ const (
 )
 
 // jsonColumn returns a column of JSON, compact.
-func (r *rowReader) jsonColumn(column string, v json.RawMessage, how inStrings) []byte {
+func (r *lineReader) jsonColumn(column string, v json.RawMessage, how inStrings) []byte {
 	var s string
 	if how != stringsAreText && len(v) > 0 && v[0] == '"' && json.Unmarshal(v, &s) == nil {
 		inner := bytes.TrimSpace([]byte(s))
@@ -146,7 +146,7 @@ func (r *rowReader) jsonColumn(column string, v json.RawMessage, how inStrings) 
 
 // parts reads content_parts. Exports write numbers as strings and what is NULL as null;
 // the journal has neither.
-func (r *rowReader) parts() []byte {
+func (r *lineReader) parts() []byte {
 	text := r.jsonColumn("content_parts", r.take("content_parts"), stringsMustHoldJSON)
 	if text == nil || string(text) == "[]" {
 		return nil
@@ -186,7 +186,7 @@ func (r *rowReader) parts() []byte {
 // context takes the application and the place in its run from the attributes of e, and
 // reports whether the row is one of this plugin. The run stands in attributes in the
 // dataset and in exports alone.
-func (d *rowDecoder) context(e *record.Event) bool {
+func (d *decoder) context(e *record.Event) bool {
 	var a struct {
 		ADK json.RawMessage `json:"adk"`
 		Of  json.RawMessage `json:"session_metadata"`

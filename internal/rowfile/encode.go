@@ -1,20 +1,43 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package rowfile
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// tableRow is a row in the 17 columns of the table, in their order: that of the row
+// Writer writes a file of rows in the columns of the table, with columns of JSON as JSON. It
+// is not safe for concurrent use.
+type Writer struct {
+	out     *bufio.Writer
+	encoder *json.Encoder
+}
+
+// NewWriter returns a Writer that writes to w.
+func NewWriter(w io.Writer) *Writer {
+	out := bufio.NewWriterSize(w, 1<<16)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return &Writer{out: out, encoder: e}
+}
+
+// Write writes one row. It is buffered until Flush.
+func (w *Writer) Write(e *record.Event) error { return w.encoder.Encode(newRow(e)) }
+
+// Flush writes what is buffered.
+func (w *Writer) Flush() error { return w.out.Flush() }
+
+// row is a row in the 17 columns of the table, in their order: that of the row
 // contract.
-type tableRow struct {
+type row struct {
 	Timestamp    string  `json:"timestamp"`
 	EventID      *string `json:"event_id"`
 	EventType    *string `json:"event_type"`
@@ -37,25 +60,37 @@ type tableRow struct {
 // rowTime is RFC 3339 with microseconds, all six.
 const rowTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// newTableRow returns e as it stands in the dataset: an empty text is NULL, and the place of
+// newRow returns e as it stands in the dataset: an empty text is NULL, and the place of
 // the row in its run is in attributes.adk.
-func newTableRow(e *record.Event) tableRow {
+func newRow(e *record.Event) row {
 	attributes := e.Attributes
 	if e.RunID != "" && e.RunSeq > 0 {
 		attributes = withRun(attributes, e.RunID, e.RunSeq)
 	}
-	parts := document(e.ContentParts)
+	parts := Document(e.ContentParts)
 	if parts == nil {
 		parts = []any{}
 	}
-	return tableRow{
+	return row{
 		Timestamp: time.UnixMicro(e.Timestamp).UTC().Format(rowTime),
 		EventID:   orNull(e.EventID), EventType: orNull(e.EventType), Agent: orNull(e.Agent), SessionID: orNull(e.SessionID),
 		InvocationID: orNull(e.InvocationID), UserID: orNull(e.UserID),
 		TraceID: orNull(e.TraceID), SpanID: orNull(e.SpanID), ParentSpanID: orNull(e.ParentSpanID),
-		Content: document(e.Content), ContentParts: parts, Attributes: document(attributes), LatencyMS: document(e.LatencyMS),
+		Content: Document(e.Content), ContentParts: parts, Attributes: Document(attributes), LatencyMS: Document(e.LatencyMS),
 		Status: orNull(e.Status), ErrorMessage: orNull(e.ErrorMessage), IsTruncated: e.IsTruncated,
 	}
+}
+
+// Document returns a JSON text as it is, and one that is not valid as a string: rows that were
+// refused may hold such a text.
+func Document(text []byte) any {
+	switch {
+	case text == nil:
+		return nil
+	case json.Valid(text):
+		return json.RawMessage(text)
+	}
+	return string(text)
 }
 
 func orNull(s string) *string {

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package rowfile
 
 import (
 	"bytes"
@@ -15,25 +15,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// rowDecoder reads rows of agent_events in the forms in which recorders and exports write
-// them.
-type rowDecoder struct {
-	o    rowsOptions
-	got  *rowsRead
+// decoder reads rows, one a line.
+type decoder struct {
+	o    Options
+	got  *Contents
 	seen map[[sha256.Size]byte]int // lines without an event id
 	name *regexp.Regexp
 }
 
-func newRowDecoder(o rowsOptions, got *rowsRead) *rowDecoder {
-	return &rowDecoder{o: o, got: got, seen: make(map[[sha256.Size]byte]int), name: regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)}
+func newDecoder(o Options, got *Contents) *decoder {
+	return &decoder{o: o, got: got, seen: make(map[[sha256.Size]byte]int), name: regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)}
 }
 
 // row reads one line and adds it to what was got.
-func (d *rowDecoder) row(line []byte) error {
+func (d *decoder) row(line []byte) error {
 	if !json.Valid(line) {
 		return jsonError(line)
 	}
@@ -41,15 +41,15 @@ func (d *rowDecoder) row(line []byte) error {
 	if err := json.Unmarshal(line, &members); err != nil || members == nil {
 		return errors.New("it is JSON, but no object: a row is an object with a member per column")
 	}
-	r := rowReader{members: members}
+	r := lineReader{members: members}
 	e, err := d.event(&r, line)
 	if err != nil {
 		return err
 	}
 	for name := range members {
-		d.got.unknown[name]++
+		d.got.Unknown[name]++
 	}
-	d.got.rows = append(d.got.rows, e)
+	d.got.Rows = append(d.got.Rows, e)
 	return nil
 }
 
@@ -64,20 +64,20 @@ func jsonError(line []byte) error {
 	return fmt.Errorf("it is no JSON: %w", err)
 }
 
-// rowReader takes columns out of the members of a line; the first error stays.
-type rowReader struct {
+// lineReader takes columns out of the members of a line; the first error stays.
+type lineReader struct {
 	members map[string]json.RawMessage
 	err     error
 }
 
-func (r *rowReader) fail(column, format string, args ...any) {
+func (r *lineReader) fail(column, format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("column %s: %w", column, fmt.Errorf(format, args...))
 	}
 }
 
 // take returns the value of a column; nil where it is NULL or left out.
-func (r *rowReader) take(column string) json.RawMessage {
+func (r *lineReader) take(column string) json.RawMessage {
 	v := bytes.TrimSpace(r.members[column])
 	delete(r.members, column)
 	if len(v) == 0 || string(v) == "null" {
@@ -89,7 +89,7 @@ func (r *rowReader) take(column string) json.RawMessage {
 // maxColumn bounds a column of text but error_message, in bytes.
 const maxColumn = 4096
 
-func (r *rowReader) text(column string) string {
+func (r *lineReader) text(column string) string {
 	v := r.take(column)
 	if v == nil {
 		return ""
@@ -108,14 +108,14 @@ func (r *rowReader) text(column string) string {
 	return s
 }
 
-func (r *rowReader) required(column string) string {
+func (r *lineReader) required(column string) string {
 	_, there := r.members[column]
 	s := r.text(column)
 	if s == "" && r.err == nil {
 		if !there {
 			for name := range r.members {
 				if nearest.Word(name, []string{column}) != "" {
-					r.fail(column, "it is missing; is it %q?", cut(name, 64))
+					r.fail(column, "it is missing; is it %q?", clip.Text(name, 64))
 				}
 			}
 		}
@@ -124,7 +124,7 @@ func (r *rowReader) required(column string) string {
 	return s
 }
 
-func (r *rowReader) number(column string) int64 {
+func (r *lineReader) number(column string) int64 {
 	v := r.take(column)
 	if v == nil {
 		return 0
@@ -136,7 +136,7 @@ func (r *rowReader) number(column string) int64 {
 	return n
 }
 
-func (r *rowReader) boolean(column string) bool {
+func (r *lineReader) boolean(column string) bool {
 	v := r.take(column)
 	if v == nil {
 		return false
@@ -152,9 +152,9 @@ func (r *rowReader) boolean(column string) bool {
 }
 
 // sample returns the beginning of a value for an error.
-func sample(v []byte) string { return cut(printable(string(v)), 60) }
+func sample(v []byte) string { return clip.Text(clip.Visible(string(v)), 60) }
 
-func (d *rowDecoder) event(r *rowReader, line []byte) (record.Event, error) {
+func (d *decoder) event(r *lineReader, line []byte) (record.Event, error) {
 	e := record.Event{
 		EventID: r.text("event_id"), EventType: r.required("event_type"), Agent: r.text("agent"),
 		SessionID: r.required("session_id"), InvocationID: r.text("invocation_id"), UserID: r.text("user_id"),
@@ -167,7 +167,7 @@ func (d *rowDecoder) event(r *rowReader, line []byte) (record.Event, error) {
 		return e, r.err
 	}
 	if !d.name.MatchString(e.EventType) {
-		r.fail("event_type", "%q is no name of an event, such as %s", cut(e.EventType, 60), cmp.Or(nearest.Word(strings.ToUpper(e.EventType), record.EventTypes()), record.LLMRequest))
+		r.fail("event_type", "%q is no name of an event, such as %s", clip.Text(e.EventType, 60), cmp.Or(nearest.Word(strings.ToUpper(e.EventType), record.EventTypes()), record.LLMRequest))
 	}
 	switch e.Status {
 	case record.StatusOK, record.StatusError:
@@ -177,22 +177,22 @@ func (d *rowDecoder) event(r *rowReader, line []byte) (record.Event, error) {
 			e.Status = record.StatusError
 		}
 	default:
-		r.fail("status", "%q is neither OK nor ERROR", cut(e.Status, 60))
+		r.fail("status", "%q is neither OK nor ERROR", clip.Text(e.Status, 60))
 	}
 	d.payload(r, &e)
-	if e.AppName = cmp.Or(e.AppName, d.o.app); e.AppName == "" && d.o.needApp {
-		r.fail("attributes", "neither $.adk.app_name nor $.session_metadata.app_name names the application: say whose row it is with --app")
+	if e.AppName = cmp.Or(e.AppName, d.o.App); e.AppName == "" && d.o.NeedApp != "" {
+		r.fail("attributes", "neither $.adk.app_name nor $.session_metadata.app_name names the application: %s", d.o.NeedApp)
 	}
 	if e.EventID == "" && r.err == nil {
 		e.EventID = d.identify(line)
-		d.got.unnamed++
+		d.got.Unnamed++
 	}
 	return e, r.err
 }
 
 // identify names a row by what it holds, and the second of two that are the same by that
 // too.
-func (d *rowDecoder) identify(line []byte) string {
+func (d *decoder) identify(line []byte) string {
 	sum := sha256.Sum256(line)
 	d.seen[sum]++
 	id := sha256.Sum256(fmt.Appendf(sum[:], "%d", d.seen[sum]))

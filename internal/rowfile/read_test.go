@@ -1,9 +1,10 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package rowfile_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -12,13 +13,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // readText reads text as a file of rows.
-func readText(t *testing.T, text string, o rowsOptions) (*rowsRead, error) {
+func readText(t *testing.T, text string, o rowfile.Options) (*rowfile.Contents, error) {
 	t.Helper()
-	return (&app{stdin: strings.NewReader(text)}).readRows(t.Context(), stdinName, o)
+	return rowfile.Read(t.Context(), strings.NewReader(text), "-", o)
 }
 
 func micros(t *testing.T, s string) int64 {
@@ -37,10 +39,10 @@ func TestTimestamps(t *testing.T) {
 		`"2026-03-05 12:00:00.123456+00"`, `"2026-03-05T12:00:00.123456"`, `"2026-03-05 12:00:00.123456"`,
 		`1772712000.123456`, `"1.772712000123456E9"`, `1772712000123.456`, `1772712000123456`, `"1772712000123456"`, `1772712000123456000`,
 	} {
-		got, err := readText(t, fmt.Sprintf(`{"timestamp":%s,"event_type":"LLM_REQUEST","session_id":"s"}`, text), rowsOptions{})
+		got, err := readText(t, fmt.Sprintf(`{"timestamp":%s,"event_type":"LLM_REQUEST","session_id":"s"}`, text), rowfile.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-		} else if at := got.rows[0].Timestamp; at != want {
+		} else if at := got.Rows[0].Timestamp; at != want {
 			t.Errorf("%s = %s", text, time.UnixMicro(at).UTC())
 		}
 	}
@@ -87,11 +89,11 @@ func TestDecodeRows(t *testing.T) {
 			if test.members != "" {
 				line += "," + test.members // the last of two members counts
 			}
-			got, err := readText(t, line+"}\n", rowsOptions{})
+			got, err := readText(t, line+"}\n", rowfile.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]record.Event{test.want}, got.rows); diff != "" {
+			if diff := cmp.Diff([]record.Event{test.want}, got.Rows); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -121,17 +123,17 @@ func TestBadRows(t *testing.T) {
 		{"an index", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","attributes":{"adk":{"app_name":"shop"}},"content_parts":[{"part_index":"x"}]}`, "column content_parts: part_index"},
 		{"truncated", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","is_truncated":"maybe"}`, "column is_truncated: "},
 		{"NUL", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s\u0000"}`, "column session_id: it holds a NUL character"},
-		{"long", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"` + strings.Repeat("s", maxColumn+1) + `"}`, "column session_id: 4097 bytes"},
+		{"long", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"` + strings.Repeat("s", 4096+1) + `"}`, "column session_id: 4097 bytes"},
 		{"no application", `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s"}`, "say whose row it is with --app"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := good + "\n" + test.line + "\n"
-			if _, err := readText(t, text, rowsOptions{needApp: true}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "nothing was read") {
+			if _, err := readText(t, text, rowfile.Options{NeedApp: "say whose row it is with --app"}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "nothing was read") {
 				t.Errorf("%v, want %q", err, test.want)
 			}
-			got, err := readText(t, text, rowsOptions{needApp: true, skipBad: true})
-			if err != nil || len(got.rows) != 1 || got.skipped != 1 || !strings.Contains(got.bad[0].Error(), test.want) {
-				t.Errorf("with skipBad: %+v, %v", got, err)
+			got, err := readText(t, text, rowfile.Options{NeedApp: "say whose row it is with --app", SkipBad: true})
+			if err != nil || len(got.Rows) != 1 || got.Skipped != 1 || !strings.Contains(got.Bad[0].Error(), test.want) {
+				t.Errorf("with SkipBad: %+v, %v", got, err)
 			}
 		})
 	}
@@ -139,42 +141,39 @@ func TestBadRows(t *testing.T) {
 
 func TestRowsFiles(t *testing.T) {
 	const row = `{"timestamp":1772712000,"event_type":"LLM_REQUEST","session_id":"s","more":1}`
-	got, err := readText(t, "\ufeff"+row+"\r\n\n  \n"+row, rowsOptions{app: "shop"})
+	got, err := readText(t, "\ufeff"+row+"\r\n\n  \n"+row, rowfile.Options{App: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.rows) != 2 || got.rows[0].AppName != "shop" || got.unnamed != 2 || got.unknown["more"] != 2 {
+	if len(got.Rows) != 2 || got.Rows[0].AppName != "shop" || got.Unnamed != 2 || got.Unknown["more"] != 2 {
 		t.Errorf("%+v", got)
 	}
-	first, second := got.rows[0].EventID, got.rows[1].EventID
+	first, second := got.Rows[0].EventID, got.Rows[1].EventID
 	if len(first) != 32 || first == second {
 		t.Errorf("rows without an id are %q and %q", first, second)
 	}
-	again, err := readText(t, row+"\n"+row+"\n", rowsOptions{})
-	if err != nil || again.rows[0].EventID != first || again.rows[1].EventID != second {
+	again, err := readText(t, row+"\n"+row+"\n", rowfile.Options{})
+	if err != nil || again.Rows[0].EventID != first || again.Rows[1].EventID != second {
 		t.Errorf("the same rows have other ids: %v", err)
 	}
-	if _, err := readText(t, "["+row+"]", rowsOptions{skipBad: true}); err == nil || !strings.Contains(err.Error(), "jq -c") {
+	if _, err := readText(t, "["+row+"]", rowfile.Options{SkipBad: true}); err == nil || !strings.Contains(err.Error(), "jq -c") {
 		t.Errorf("an array: %v", err)
 	}
-	long := row + "\n{" + strings.Repeat(" ", maxRowBytes) + "}\n" + row + "\n"
-	got, err = readText(t, long, rowsOptions{skipBad: true})
-	if err != nil || len(got.rows) != 2 || got.skipped != 1 || !strings.Contains(got.bad[0].Error(), "-:2: it is longer than 32 MiB") {
-		t.Errorf("a long line: %d rows, %v, %v", len(got.rows), got.bad, err)
+	long := row + "\n{" + strings.Repeat(" ", 32<<20) + "}\n" + row + "\n"
+	got, err = readText(t, long, rowfile.Options{SkipBad: true})
+	if err != nil || len(got.Rows) != 2 || got.Skipped != 1 || !strings.Contains(got.Bad[0].Error(), "-:2: it is longer than 32 MiB") {
+		t.Errorf("a long line: %d rows, %v, %v", len(got.Rows), got.Bad, err)
 	}
-	many := strings.Repeat("x\n", maxBadLines+5)
-	if _, err := readText(t, many, rowsOptions{}); err == nil || !strings.Contains(err.Error(), "and 5 more") || strings.Count(err.Error(), "\n") != maxBadLines+1 {
+	many := strings.Repeat("x\n", 20+5)
+	if _, err := readText(t, many, rowfile.Options{}); err == nil || !strings.Contains(err.Error(), "and 5 more") || strings.Count(err.Error(), "\n") != 20+1 {
 		t.Errorf("many bad lines: %v", err)
-	}
-	if _, err := (&app{}).readRows(t.Context(), t.TempDir(), rowsOptions{}); err == nil || !strings.Contains(err.Error(), "is a directory") {
-		t.Errorf("a directory: %v", err)
 	}
 }
 
 // FuzzDecodeRow: no line makes the decoder fail in another way than with an error, and what
 // it takes is written and read again as the same row.
 func FuzzDecodeRow(f *testing.F) {
-	rows, err := os.ReadFile("testdata/rows.ndjson")
+	rows, err := os.ReadFile("../../cmd/contextgraph/testdata/rows.ndjson")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -183,20 +182,20 @@ func FuzzDecodeRow(f *testing.F) {
 	}
 	f.Add(`{"timestamp":1e9,"event_type":"NODE_OUTPUT","session_id":"s","content":"{\"a\":1}","attributes":"{\"adk\":{\"run_id\":\"r\",\"run_seq\":1}}"}`)
 	f.Fuzz(func(t *testing.T, line string) {
-		got := &rowsRead{unknown: make(map[string]int)}
-		if newRowDecoder(rowsOptions{}, got).row([]byte(line)) != nil || got.rows[0].RunID == "" {
+		got, err := readText(t, line, rowfile.Options{})
+		if err != nil || len(got.Rows) != 1 || got.Rows[0].RunID == "" {
 			return
 		}
-		var again rowsRead
-		again.unknown = make(map[string]int)
 		var b strings.Builder
-		if err := encoder(&b).Encode(newTableRow(&got.rows[0])); err != nil {
+		w := rowfile.NewWriter(&b)
+		if err := errors.Join(w.Write(&got.Rows[0]), w.Flush()); err != nil {
 			return // a time that text has no form for
 		}
-		if err := newRowDecoder(rowsOptions{}, &again).row([]byte(b.String())); err != nil {
+		again, err := readText(t, b.String(), rowfile.Options{})
+		if err != nil {
 			t.Fatalf("%s: %v", b.String(), err)
 		}
-		want, e := got.rows[0], again.rows[0]
+		want, e := got.Rows[0], again.Rows[0]
 		want.Attributes, e.Attributes = nil, nil // of two members with one name one stays
 		if want.RunSeq == 0 || strings.Contains(line, `\u`) {
 			return

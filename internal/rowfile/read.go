@@ -1,0 +1,134 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rowfile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// Bounds of a file of rows. A row is about a million bytes at most where this plugin
+// recorded it, and BigQuery takes ten million.
+const (
+	maxRowBytes  = 32 << 20
+	maxFileBytes = 1 << 30
+	maxBadLines  = 20 // named one by one
+)
+
+// Options say how a file of rows is read.
+type Options struct {
+	// App is the application of rows that do not name theirs.
+	App string
+	// NeedApp makes a row an error that has no application then. It says how to name one and
+	// ends the error.
+	NeedApp string
+	// SkipBad leaves lines out that hold no row. Without it one such line makes an error of the
+	// whole file.
+	SkipBad bool
+}
+
+// Contents is what a file held.
+type Contents struct {
+	// Rows are the rows in their order.
+	Rows []record.Event
+	// Bad says what is wrong with the first of the lines left out. Skipped is how many there are.
+	Bad     []error
+	Skipped int
+	// Unknown counts the members that are no columns, by name.
+	Unknown map[string]int
+	// Unnamed counts the rows that came without an event id.
+	Unnamed int
+}
+
+// Read reads the file called name from in until its end. Its errors name the file and the line;
+// that of a canceled ctx is its cause.
+func Read(ctx context.Context, in io.Reader, name string, o Options) (*Contents, error) {
+	got := &Contents{Unknown: make(map[string]int)}
+	d := newDecoder(o, got)
+	total := 0
+	err := eachLine(in, func(number int, line []byte, tooLong bool) error {
+		if number%1000 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if total += len(line); total > maxFileBytes {
+			return fmt.Errorf("%s holds more than %d MiB of rows: split it by lines, such as with split -l", name, maxFileBytes>>20)
+		}
+		if number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		line = bytes.TrimSpace(line)
+		var err error
+		switch {
+		case tooLong:
+			err = fmt.Errorf("it is longer than %d MiB: a row is not that large", maxRowBytes>>20)
+		case len(line) == 0:
+			return nil
+		case number == 1 && line[0] == '[':
+			return fmt.Errorf("%s is a JSON array: write one row a line, such as with jq -c '.[]'", name)
+		default:
+			err = d.row(line)
+		}
+		if err != nil {
+			got.Skipped++
+			if len(got.Bad) < maxBadLines {
+				got.Bad = append(got.Bad, fmt.Errorf("%s:%d: %w", name, number, err))
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case got.Skipped > 0 && !o.SkipBad:
+		return nil, fmt.Errorf("%s holds %d lines that are no rows, so nothing was read:\n%w%s", name, got.Skipped, errors.Join(got.Bad...), more(got))
+	}
+	return got, nil
+}
+
+func more(got *Contents) string {
+	if n := got.Skipped - len(got.Bad); n > 0 {
+		return fmt.Sprintf("\nand %d more", n)
+	}
+	return ""
+}
+
+// eachLine calls use for each line, from 1 on. Of one that is too long it gives nothing.
+func eachLine(in io.Reader, use func(number int, line []byte, tooLong bool) error) error {
+	r := bufio.NewReaderSize(in, 1<<16)
+	var line []byte
+	for number := 1; ; number++ {
+		line = line[:0]
+		tooLong := false
+		var err error
+		for {
+			var part []byte
+			part, err = r.ReadSlice('\n')
+			if tooLong = tooLong || len(line)+len(part) > maxRowBytes; tooLong {
+				line = line[:0]
+			} else {
+				line = append(line, part...)
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				break
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(line) > 0 || tooLong {
+			if useErr := use(number, line, tooLong); useErr != nil {
+				return useErr
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
