@@ -107,13 +107,11 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if in.log = in.code.log; in.log == nil {
 		in.log = slog.Default()
 	}
-	rc := cgplugin.Config{Underway: &in.underway, Logger: in.log, Now: in.code.Now}
-	rc.Limits, rc.Options = setup.Recorder(cfg)
-	rc.Options.Format, rc.Options.Classify, rc.Options.IsApproval = in.code.format, in.code.classify, schema.IsApproval
-	gc := gate.Config{
-		Logger: in.log, Now: in.code.Now,
-		Tools: cfg.Guard.Tools, Inputs: cfg.Guard.Inputs, RefuseUnguarded: cfg.Guard.Unguarded == config.UnguardedError,
+	rc := cgplugin.Config{
+		Record: in.cfg.Record, Underway: &in.underway, Logger: in.log, Now: in.code.Now,
+		Options: cgplugin.Options{Format: in.code.format, Classify: in.code.classify, IsApproval: schema.IsApproval},
 	}
+	gc := gate.Config{Settings: in.cfg.Guard, Logger: in.log, Now: in.code.Now}
 	if cfg.Guard.Mode != config.ModeObserve {
 		gc.Covered = setup.Covered(cfg)
 	}

@@ -20,7 +20,7 @@ func TestA2ARowsOfEvents(t *testing.T) {
 	}
 	partial := metadata(m{"a2a:response": m{"n": 0}})
 	partial.Partial = true
-	sink, r := recorded(t, recorder.Options{}, emits(t, "root",
+	sink, r := recorded(t, recorder.Config{}, emits(t, "root",
 		partial,
 		metadata(m{"a2a:task_id": "t1"}),
 		metadata(m{"a2a:task_id": "t1", "a2a:response": m{"n": 1}, "other": 1}),

@@ -53,7 +53,7 @@ func TestArgumentsOfARequest(t *testing.T) {
 			if tt.plugins != nil {
 				others = append(others, refusing(t, plugin.Config{Name: "alias", BeforeToolCallback: tt.plugins}))
 			}
-			_, sink, r := recordedBeside(t, recorder.Options{}, llm(t, cfg), others...)
+			_, sink, r := recordedBeside(t, recorder.Config{}, llm(t, cfg), others...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			e := one(t, sink, record.ToolCompleted)
 			diff(t, "arguments", tt.want, attribute(t, e, "adk", "args"))
@@ -75,7 +75,7 @@ func TestArgumentsAtTheEnd(t *testing.T) {
 		BeforeToolCallbacks: []llmagent.BeforeToolCallback{change},
 		Model:               adktest.Script(adktest.Calls(call("c1", "look", m{"q": "x"}), call("c2", "search", m{"q": "x"})), adktest.Text("done")),
 	})
-	sink, r := recorded(t, recorder.Options{ArgsAtEnd: func(tool string) bool { return tool == "look" }}, root)
+	sink, r := recorded(t, recorder.Config{Options: recorder.Options{ArgsAtEnd: func(tool string) bool { return tool == "look" }}}, root)
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	for _, e := range sink.of(record.ToolCompleted) {
 		var want any

@@ -37,7 +37,7 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 	for i := range n {
 		fcs = append(fcs, &genai.FunctionCall{ID: fmt.Sprint("call-", i), Name: "save", Args: m{"file": fmt.Sprintf("a %d.txt", i)}})
 	}
-	sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(fcs...), Tools: []tool.Tool{save}}))
+	sink, r := recorded(t, recorder.Config{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(fcs...), Tools: []tool.Tool{save}}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("save"))
 	rows := sink.of(record.ArtifactDelta)
 	slices.SortFunc(rows, func(a, b record.Event) int { return slices.Compare(a.Content, b.Content) })
@@ -70,7 +70,7 @@ func TestArtifactsOfEvents(t *testing.T) {
 		&session.Event{ID: "e1", Actions: session.EventActions{ArtifactDelta: map[string]int64{"user:my prefs.json": 2, "b": 1}}},
 		&session.Event{ID: "e2", Actions: session.EventActions{ArtifactDelta: map[string]int64{"b": 1, "c": 1}}},
 	)
-	sink, r := recorded(t, recorder.Options{}, root)
+	sink, r := recorded(t, recorder.Config{}, root)
 	adktest.Run(t, r, "u/1", "s", adktest.UserText("go"))
 	row := func(name, uri string, version float64) shape {
 		return shape{

@@ -203,7 +203,7 @@ func (rw *rows) objectRef(d jsonenc.Doc, uri, mime string) {
 	d.Key("object_ref")
 	d.Open('{')
 	d.Str("uri", uri)
-	d.OptStr("authorizer", rw.options.ObjectAuthorizer)
+	d.OptStr("authorizer", rw.record.Artifacts.Connection)
 	d.Key("details")
 	d.Open('{')
 	d.Key("gcs_metadata")

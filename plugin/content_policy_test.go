@@ -43,12 +43,12 @@ func TestFormatterIsNotBypassed(t *testing.T) {
 			return adktest.Calls(&genai.FunctionCall{ID: "c1", Name: "work", Args: m{"name": "Alice"}}), nil
 		}},
 	})
-	options := recorder.Options{
-		Offload: store, PromptDelta: true,
+	cfg := recorder.Config{Record: config.Record{PromptHistory: config.PromptDelta}, Options: recorder.Options{
+		Offload: store,
 		Format: func(_ string, content []byte) ([]byte, error) {
 			return []byte(strings.ReplaceAll(string(content), "Alice", "someone")), nil
 		},
-	}
+	}}
 	msg := &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
 		{Text: "I am Alice"}, {Text: strings.Repeat("Alice ", 10_000)},
 		{InlineData: &genai.Blob{MIMEType: "Text/Plain; charset=utf-8", Data: []byte("Alice")}},
@@ -57,10 +57,10 @@ func TestFormatterIsNotBypassed(t *testing.T) {
 		{CodeExecutionResult: &genai.CodeExecutionResult{Output: "Alice"}},
 		{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("pixels")}},
 	}}
-	sink, r := recorded(t, options, root)
+	sink, r := recorded(t, cfg, root)
 	adktest.Run(t, r, "u", "s", msg)
 	adktest.Run(t, r, "u", "s", adktest.UserText("Alice again"))
-	events, r := recorded(t, options, emits(t, "root", remote))
+	events, r := recorded(t, cfg, emits(t, "root", remote))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
 	rows := append(sink.rows, events.rows...)
@@ -101,22 +101,22 @@ func stateOf(t *testing.T, sink *memory) (out []any) {
 // is not written leaves its change to the next run.
 func TestStateFollowsThePolicy(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		options recorder.Options
-		want    []any
+		name   string
+		record config.Record
+		want   []any
 	}{
-		{"none", recorder.Options{Content: map[string]config.ContentPolicy{record.StateDelta: config.ContentNone}}, nil},
-		{"digest", recorder.Options{Content: map[string]config.ContentPolicy{record.StateDelta: config.ContentDigest}}, nil},
-		{"denied", recorder.Options{Deny: []string{record.StateDelta}}, []any{
+		{"none", config.Record{Content: map[string]config.ContentPolicy{record.StateDelta: config.ContentNone}}, nil},
+		{"digest", config.Record{Content: map[string]config.ContentPolicy{record.StateDelta: config.ContentDigest}}, nil},
+		{"denied", config.Record{Deny: []string{record.StateDelta}}, []any{
 			m{record.UserMessageReceived + " state_delta": m{"k": "v"}},
 		}},
-		{"the first rows are denied", recorder.Options{Deny: []string{record.UserMessageReceived, record.StateDelta}}, []any{
+		{"the first rows are denied", config.Record{Deny: []string{record.UserMessageReceived, record.StateDelta}}, []any{
 			m{record.InvocationStarting + " state_delta": m{"k": "v"}},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := &session.Event{ID: "e1", Actions: session.EventActions{StateDelta: m{"k": "v"}}}
-			sink, r := recorded(t, tt.options, emits(t, "root", ev))
+			sink, r := recorded(t, recorder.Config{Record: tt.record}, emits(t, "root", ev))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			if diff := cmp.Diff(tt.want, stateOf(t, sink)); diff != "" {

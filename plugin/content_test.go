@@ -68,7 +68,7 @@ func TestPartsAsThePythonPluginHasThem(t *testing.T) {
 // userRow is the row of a message with the parts.
 func userRow(t *testing.T, parts ...*genai.Part) record.Event {
 	t.Helper()
-	sink, r := recorded(t, recorder.Options{}, emits(t, "root"))
+	sink, r := recorded(t, recorder.Config{}, emits(t, "root"))
 	adktest.Run(t, r, "u", "s", &genai.Content{Role: genai.RoleUser, Parts: parts})
 	return one(t, sink, record.UserMessageReceived)
 }
@@ -94,7 +94,7 @@ func TestConfigurationOfARequest(t *testing.T) {
 		"several": {&genai.GenerateContentConfig{ResponseMIMEType: "text/plain", MaxOutputTokens: 7}, m{"response_mime_type": "text/plain", "max_output_tokens": 7.0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(), GenerateContentConfig: tt.config}))
+			sink, r := recorded(t, recorder.Config{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(), GenerateContentConfig: tt.config}))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			diff(t, "llm_config", tt.want, attribute(t, one(t, sink, record.LLMRequest), "llm_config"))
 		})

@@ -22,9 +22,45 @@ type Row struct {
 	// Failed makes the status ERROR. Message may stand beside OK too.
 	Failed  bool
 	Message string
-	// Content writes the column. ADK writes further members of attributes.adk. Nil writes
-	// nothing.
-	Content, ADK func(jsonenc.Doc)
+	// Content is the value of the column. Nil leaves it empty.
+	Content any
+	// ADK holds further members of attributes.adk.
+	ADK Object
+}
+
+// Object is a JSON object with its members in order.
+type Object []Member
+
+// Member is a member of an [Object]. The key is trusted: it says nothing of the value, which
+// is bounded and redacted as everything else.
+type Member struct {
+	Key   string
+	Value any
+}
+
+// members writes the members. A limit on the number of values in a row leaves out none whose
+// value is a text, a boolean or a number: the verdict of a check must not be lost to a large
+// report.
+func (o Object) members(d jsonenc.Doc) {
+	for _, m := range o {
+		switch v := m.Value.(type) {
+		case string:
+			d.Str(m.Key, v)
+		case bool:
+			d.Bool(m.Key, v)
+		case int64:
+			d.Int(m.Key, v)
+		default:
+			d.Any(m.Key, v)
+		}
+	}
+}
+
+// write writes the object.
+func (o Object) write(d jsonenc.Doc) {
+	d.Open('{')
+	o.members(d)
+	d.Close('}')
 }
 
 // Emit adds a row to the record of a run, as one of its steps.
@@ -35,5 +71,13 @@ func (rec *Recorder) Emit(ctx context.Context, r *Run, x Row) {
 	if x.Took != nil {
 		out.timed, out.total = true, *x.Took
 	}
-	rec.emit(ctx, r, out, body{content: x.Content, adk: x.ADK})
+	b := body{adk: x.ADK.members}
+	switch content := x.Content.(type) {
+	case nil:
+	case Object:
+		b.content = content.write
+	default:
+		b.content = func(d jsonenc.Doc) { d.Value(content) }
+	}
+	rec.emit(ctx, r, out, b)
 }

@@ -7,22 +7,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"log/slog"
 	"math"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
 // encoder writes values as rows hold them: bounded, redacted, and as the options say. It is
 // safe for concurrent use.
 type encoder struct {
+	record  config.Record // with its defaults
 	options Options
-	// policies holds what the options say about single event types.
+	// policies holds what the configuration says about single event types.
 	policies map[string]policy
 	redactor *jsonenc.Redactor
 	writers  sync.Pool
@@ -33,11 +37,21 @@ type encoder struct {
 	seed maphash.Seed
 }
 
-func (enc *encoder) open(o Options, limits Limits, often *slog.Logger) (unrecorded []string, err error) {
-	enc.options, enc.often, enc.seed = o, often, maphash.MakeSeed()
-	enc.redactor = jsonenc.NewRedactor(o.Redaction)
+func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unrecorded []string, err error) {
+	c = config.Config{Record: c}.WithDefaults().Record
+	enc.record, enc.options, enc.often, enc.seed = c, o, often, maphash.MakeSeed()
+	secrets := jsonenc.Redaction{Keys: c.Redact.Keys}
+	for i, pattern := range c.Redact.Patterns {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("contextgraph: record.redact.patterns[%d]: %w", i, err)
+		}
+		secrets.Patterns = append(secrets.Patterns, re)
+	}
+	enc.redactor = jsonenc.NewRedactor(secrets)
+	limits := jsonenc.Limits{String: int(c.MaxString), Total: int(c.MaxRow)}
 	enc.writers.New = func() any { return enc.redactor.NewWriter(limits) }
-	enc.policies, unrecorded, err = o.policies()
+	enc.policies, unrecorded, err = o.policies(c)
 	return unrecorded, err
 }
 
@@ -64,8 +78,11 @@ func (enc *encoder) tally(w *jsonenc.Writer) {
 	}
 }
 
-// Digest returns the digest of a value. Values that rows write alike have the same one.
-func (enc *encoder) Digest(v any) jsonenc.Digest {
+// Same reports whether rows write two values alike.
+func (enc *encoder) Same(a, b any) bool { return enc.digest(a) == enc.digest(b) }
+
+// digest returns the digest of a value. Values that rows write alike have the same one.
+func (enc *encoder) digest(v any) jsonenc.Digest {
 	if m, ok := v.(map[string]any); ok && len(m) == 0 {
 		return noResult
 	}
@@ -153,9 +170,6 @@ type counters struct {
 	formatterFailed, classifierFailed atomic.Uint64
 	notOffloaded, panics              atomic.Uint64
 }
-
-// Limits bound what one row holds.
-type Limits = jsonenc.Limits
 
 // decodeJSON decodes one value of JSON, with numbers as they are written.
 func decodeJSON(text string) (v any, ok bool) {

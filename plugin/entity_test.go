@@ -15,9 +15,9 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -31,18 +31,18 @@ func TestRecordEntityWithinTheLimits(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		limits recorder.Limits
+		limits config.Record
 		e      entity.Entity
 		fits   bool
 	}{
-		{"small", recorder.Limits{String: 100}, entity.Entity{Type: "Product", Value: "banner"}, true},
-		{"long value", recorder.Limits{String: 100}, entity.Entity{Type: "Product", Value: strings.Repeat("v", 200)}, false},
-		{"long attribute", recorder.Limits{String: 100}, entity.Entity{Type: "Product", Value: "banner", Attributes: map[string]entity.Value{"note": entity.Text(strings.Repeat("n", 200))}}, false},
-		{"many attributes", recorder.Limits{Total: 10_000}, entity.Entity{Type: "Product", Value: "banner", Attributes: many}, false},
-		{"many attributes in a large row", recorder.Limits{}, entity.Entity{Type: "Product", Value: "banner", Attributes: many}, true},
+		{"small", config.Record{MaxString: 100}, entity.Entity{Type: "Product", Value: "banner"}, true},
+		{"long value", config.Record{MaxString: 100}, entity.Entity{Type: "Product", Value: strings.Repeat("v", 200)}, false},
+		{"long attribute", config.Record{MaxString: 100}, entity.Entity{Type: "Product", Value: "banner", Attributes: map[string]entity.Value{"note": entity.Text(strings.Repeat("n", 200))}}, false},
+		{"many attributes", config.Record{MaxRow: 10_000}, entity.Entity{Type: "Product", Value: "banner", Attributes: many}, false},
+		{"many attributes in a large row", config.Record{}, entity.Entity{Type: "Product", Value: "banner", Attributes: many}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, row, declared := declare(t, recorder.Config{Limits: tt.limits}, tt.e)
+			_, row, declared := declare(t, recorder.Config{Record: tt.limits}, tt.e)
 			if tt.fits != (declared == nil) {
 				t.Fatalf("RecordEntity: %v, want it to succeed: %v", declared, tt.fits)
 			}
@@ -83,20 +83,20 @@ func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Reco
 func TestSecretsInEntities(t *testing.T) {
 	const token = "AKIAIOSFODNN7EXAMPLE"
 	for _, tt := range []struct {
-		name      string
-		redaction jsonenc.Redaction
-		e         entity.Entity
-		redacted  uint64
-		err       string
+		name     string
+		redact   config.Redact
+		e        entity.Entity
+		redacted uint64
+		err      string
 	}{
-		{"attribute by its name", jsonenc.Redaction{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"api_key": entity.Text(token)}}, 0, `"api_key"`},
-		{"attribute by a configured name", jsonenc.Redaction{Keys: []string{"badge"}}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"badge": entity.Text(token)}}, 0, `"badge"`},
-		{"value by its form", jsonenc.Redaction{}, entity.Entity{Type: "Account", Value: token}, 1, ""},
-		{"attribute by its form", jsonenc.Redaction{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"note": entity.Text(token)}}, 1, ""},
-		{"none", jsonenc.Redaction{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"price": entity.Text("5")}}, 0, ""},
+		{"attribute by its name", config.Redact{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"api_key": entity.Text(token)}}, 0, `"api_key"`},
+		{"attribute by a configured name", config.Redact{Keys: []string{"badge"}}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"badge": entity.Text(token)}}, 0, `"badge"`},
+		{"value by its form", config.Redact{}, entity.Entity{Type: "Account", Value: token}, 1, ""},
+		{"attribute by its form", config.Redact{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"note": entity.Text(token)}}, 1, ""},
+		{"none", config.Redact{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"price": entity.Text("5")}}, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rec, row, err := declare(t, recorder.Config{Options: recorder.Options{Redaction: tt.redaction}}, tt.e)
+			rec, row, err := declare(t, recorder.Config{Record: config.Record{Redact: tt.redact}}, tt.e)
 			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("RecordEntity: %v, want an error with %q", err, tt.err)
 			}

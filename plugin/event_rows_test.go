@@ -26,7 +26,7 @@ func TestTransferRow(t *testing.T) {
 		Name: "root", SubAgents: []agent.Agent{helper},
 		Model: adktest.CallsOnce(&genai.FunctionCall{Name: "transfer_to_agent", Args: m{"agent_name": "helper"}}),
 	})
-	sink, r := recorded(t, recorder.Options{}, root)
+	sink, r := recorded(t, recorder.Config{}, root)
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
 	e := one(t, sink, record.AgentTransfer)
 	diff(t, "row", shape{
@@ -51,7 +51,7 @@ func TestEventAttributes(t *testing.T) {
 		LLMResponse: model.LLMResponse{CustomMetadata: m{"tenant": "t1", "trace:id": 7.0, "other": "x"}},
 		Actions:     session.EventActions{StateDelta: m{"k": "v"}},
 	}
-	sink, r := recorded(t, recorder.Options{Metadata: []string{"tenant", "trace:*"}}, emits(t, "root", ev))
+	sink, r := recorded(t, recorder.Config{Record: config.Record{Metadata: []string{"tenant", "trace:*"}}}, emits(t, "root", ev))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	diff(t, "row", shape{
 		Type: record.StateDelta, Agent: "root", Status: "OK",
@@ -76,9 +76,9 @@ func TestPolicyOfEventRows(t *testing.T) {
 		},
 	}
 	none := config.ContentNone
-	sink, r := recorded(t, recorder.Options{Content: map[string]config.ContentPolicy{
+	sink, r := recorded(t, recorder.Config{Record: config.Record{Content: map[string]config.ContentPolicy{
 		record.StateDelta: none, record.AgentResponse: none, record.A2AInteraction: none,
-	}}, emits(t, "root", ev))
+	}}}, emits(t, "root", ev))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	for _, typ := range []string{record.StateDelta, record.AgentResponse, record.A2AInteraction} {
 		e := one(t, sink, typ)

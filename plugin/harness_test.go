@@ -130,17 +130,18 @@ func wired(t testing.TB, svc session.Service, cfg recorder.Config, root llmagent
 }
 
 // recorded returns a runner of the agent whose rows are in the sink.
-func recorded(t testing.TB, options recorder.Options, root agent.Agent) (*memory, *runner.Runner) {
+func recorded(t testing.TB, cfg recorder.Config, root agent.Agent) (*memory, *runner.Runner) {
 	t.Helper()
-	_, sink, r := recordedBeside(t, options, root)
+	_, sink, r := recordedBeside(t, cfg, root)
 	return sink, r
 }
 
 // recordedBeside has other plugins in the runner.
-func recordedBeside(t testing.TB, options recorder.Options, root agent.Agent, others ...*plugin.Plugin) (*recorder.Recorder, *memory, *runner.Runner) {
+func recordedBeside(t testing.TB, cfg recorder.Config, root agent.Agent, others ...*plugin.Plugin) (*recorder.Recorder, *memory, *runner.Runner) {
 	t.Helper()
 	sink := &memory{}
-	rec, err := recorder.New(recorder.Config{Sink: sink, Options: options, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	cfg.Sink, cfg.Logger = sink, slog.New(slog.NewTextHandler(io.Discard, nil))
+	rec, err := recorder.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

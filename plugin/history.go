@@ -128,7 +128,7 @@ func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 	h.at++
 	first := len(h.responses)
 	for _, fr := range Responses(ev.Content) {
-		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.enc.Digest(fr.Response)})
+		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.enc.digest(fr.Response)})
 	}
 	switch {
 	case ev.Author == genai.RoleUser:
@@ -177,7 +177,7 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 			keys = append(keys, hashOf("said", ev.Author, part.Text))
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
-			digest := h.enc.Digest(fc.Args)
+			digest := h.enc.digest(fc.Args)
 			a.calls = append(a.calls, fc.ID)
 			h.args[fc.ID] = digest
 			h.asked[fc.ID] = append(h.asked[fc.ID], i)
@@ -229,7 +229,7 @@ func (h *history) addOutput(ev *session.Event, alone bool) {
 	if i < 0 {
 		return
 	}
-	keys := []uint64{hashOf("value", h.enc.Digest(ev.Output).String())}
+	keys := []uint64{hashOf("value", h.enc.digest(ev.Output).String())}
 	if text, ok := ev.Output.(string); ok {
 		keys = h.forms(text)
 	}
@@ -255,7 +255,7 @@ func (h *history) shape(c *genai.Content) uint64 {
 		case part.Text != "":
 			parts = append(parts, "text", part.Text)
 		case part.FunctionCall != nil:
-			parts = append(parts, "call", part.FunctionCall.Name, h.enc.Digest(part.FunctionCall.Args).String())
+			parts = append(parts, "call", part.FunctionCall.Name, h.enc.digest(part.FunctionCall.Args).String())
 		}
 	}
 	return hashOf("shape", parts...)
@@ -266,7 +266,7 @@ func (h *history) shape(c *genai.Content) uint64 {
 func (h *history) forms(text string) []uint64 {
 	keys := []uint64{hashOf("text", text)}
 	if v, ok := valueOf(text); ok {
-		keys = append(keys, hashOf("value", h.enc.Digest(v).String()))
+		keys = append(keys, hashOf("value", h.enc.digest(v).String()))
 	}
 	return keys
 }
@@ -399,7 +399,7 @@ func (h *history) addWords(author string, said any) {
 
 // wordKeys returns the keys under which what an agent said may come back with its name.
 func (h *history) wordKeys(author string, said any) []uint64 {
-	keys := []uint64{hashOf("value", h.enc.Digest(said).String())}
+	keys := []uint64{hashOf("value", h.enc.digest(said).String())}
 	if text, ok := said.(string); ok {
 		keys = h.forms(text)
 	}

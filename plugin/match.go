@@ -75,11 +75,11 @@ func (m *matcher) content(c *genai.Content) {
 		case part == nil:
 		case part.FunctionResponse != nil:
 			fr := part.FunctionResponse
-			m.shown = append(m.shown, shown{valueKey: valueKey{fr.Name, m.h.enc.Digest(fr.Response)}, id: fr.ID})
+			m.shown = append(m.shown, shown{valueKey: valueKey{fr.Name, m.h.enc.digest(fr.Response)}, id: fr.ID})
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
 			asks = true
-			m.called[valueKey{fc.Name, m.h.enc.Digest(fc.Args)}]++
+			m.called[valueKey{fc.Name, m.h.enc.digest(fc.Args)}]++
 			if fc.ID != "" {
 				m.ids = append(m.ids, fc.ID)
 			}
@@ -105,7 +105,7 @@ func (m *matcher) text(text string) {
 		}
 		if tool, args, ok := cutTool(rest, "called tool `", "` with parameters: "); ok {
 			if v, ok := decodeJSON(args); ok {
-				key := valueKey{tool, m.h.enc.Digest(v)}
+				key := valueKey{tool, m.h.enc.digest(v)}
 				m.called[key]++
 				m.said[hashOf("called", author, tool, key.digest.String())]++
 				return
@@ -113,7 +113,7 @@ func (m *matcher) text(text string) {
 		}
 		if tool, result, ok := cutTool(rest, "`", "` tool returned result: "); ok {
 			if v, ok := decodeJSON(result); ok {
-				m.shown = append(m.shown, shown{valueKey: valueKey{tool, m.h.enc.Digest(v)}, author: author})
+				m.shown = append(m.shown, shown{valueKey: valueKey{tool, m.h.enc.digest(v)}, author: author})
 				return
 			}
 		}
@@ -133,7 +133,7 @@ func (m *matcher) handed(text string) {
 	v, _ := valueOf(text)
 	members, _ := v.(map[string]any) // as of a node that joins others
 	for _, member := range members {
-		key := hashOf("value", m.h.enc.Digest(member).String())
+		key := hashOf("value", m.h.enc.digest(member).String())
 		if s, ok := member.(string); ok {
 			key = hashOf("text", s)
 		}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -44,7 +45,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 	if req.Config != nil {
 		system = req.Config.SystemInstruction
 	}
-	delta := rec.options.PromptDelta && rec.Whole(record.LLMRequest)
+	delta := rec.record.PromptHistory == config.PromptDelta && rec.Whole(record.LLMRequest)
 	key, lost := promptKey{r.Session, name, branch}, 0
 	var hashes []uint64
 	if delta {
@@ -98,7 +99,7 @@ func (rec *Recorder) afterModel(ctx agent.Context, resp *model.LLMResponse, llmE
 		a.llm = nil
 	}
 	r.mu.Unlock()
-	if l != nil && (!resp.Partial || rec.options.Chunks) {
+	if l != nil && (!resp.Partial || rec.record.Chunks) {
 		rec.llmResponse(ctx, r, l, resp, now, false)
 	}
 	return nil, nil

@@ -47,7 +47,7 @@ func TestWorkflowNodes(t *testing.T) {
 	first, other, join := constant("first", "x"), constant("other", "y"), workflow.NewJoinNode("both")
 	edges := workflow.NewEdgeBuilder().
 		Add(workflow.Start, first).AddFanOut(first, tools, other).AddFanIn(join, tools, other).Build()
-	sink, r := recorded(t, recorder.Options{}, workflowOf(t, edges))
+	sink, r := recorded(t, recorder.Config{}, workflowOf(t, edges))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
 	byPath := make(map[any]record.Event)
@@ -103,7 +103,7 @@ func TestDynamicNodes(t *testing.T) {
 		_, err := workflow.RunNode[m](ctx, child, nil)
 		return "all", err
 	}, workflow.NodeConfig{})
-	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, root)))
+	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, root)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rows := sink.of(record.NodeOutput)
 	diff(t, "rows", []shape{
@@ -136,7 +136,7 @@ func TestLoopedNode(t *testing.T) {
 		return n, nil
 	}, workflow.NodeConfig{})
 	edges := workflow.NewEdgeBuilder().Add(workflow.Start, body).AddRoute(body, body, workflow.StringRoute("again")).Build()
-	sink, r := recorded(t, recorder.Options{}, workflowOf(t, edges))
+	sink, r := recorded(t, recorder.Config{}, workflowOf(t, edges))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	spans := make(map[string]bool)
 	for _, e := range sink.of(record.NodeOutput) {
@@ -168,7 +168,7 @@ func TestNodeErrors(t *testing.T) {
 				ev.ErrorCode, ev.ErrorMessage = tt.code, tt.message
 				return nil, emit(ev)
 			}, workflow.NodeConfig{})
-			sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, fails)))
+			sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, fails)))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			rows := sink.of(record.NodeError)
 			diff(t, "rows", tt.want, shapesOf(t, rows))
@@ -195,7 +195,7 @@ func TestOutputOfAnAgentNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, speaker, worker)))
+	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, speaker, worker)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	answer, output := one(t, sink, record.AgentResponse), one(t, sink, record.NodeOutput)
 	for _, e := range sink.of(record.AgentStarting) {
@@ -214,7 +214,7 @@ func TestOutputOfAnAgentNode(t *testing.T) {
 }
 
 func TestMessageAsOutput(t *testing.T) {
-	sink, r := recorded(t, recorder.Options{}, emits(t, "root", &session.Event{
+	sink, r := recorded(t, recorder.Config{}, emits(t, "root", &session.Event{
 		ID: "e1", Output: "hello", NodeInfo: &session.NodeInfo{Path: "wf@1/root@1", MessageAsOutput: true},
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
@@ -232,7 +232,7 @@ func TestInputRequest(t *testing.T) {
 		return "", workflow.ErrNodeInterrupted
 	}, workflow.NodeConfig{})
 	take := workflow.NewFunctionNode("take", func(_ agent.Context, in any) (m, error) { return m{"took": in}, nil }, workflow.NodeConfig{})
-	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, ask, take)))
+	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, ask, take)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	request, pause := one(t, sink, record.HITLInputRequest), one(t, sink, record.ToolPaused)
 	adk := func(id string) m { return m{"pause_kind": "hitl_input", id: "in-1", "interrupt_id": "in-1"} }

@@ -124,7 +124,7 @@ func TestConfirmationsWithoutAGate(t *testing.T) {
 			ask := functionTool(t, functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
 				return m{"done": true}, nil
 			})
-			sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{Name: "root", Tools: []tool.Tool{ask}, Model: adktest.CallsOnce(call("c1", "ask", nil))}))
+			sink, r := recorded(t, recorder.Config{}, llm(t, llmagent.Config{Name: "root", Tools: []tool.Tool{ask}, Model: adktest.CallsOnce(call("c1", "ask", nil))}))
 			id := adktest.Confirmations(adktest.Run(t, r, "u", "s", adktest.UserText("go")))[0].ID
 			_, _ = adktest.TryRun(t.Context(), r, "u", "s", responds(id, "adk_request_confirmation", tt.answer))
 			diff(t, "row", shape{

@@ -60,7 +60,7 @@ func TestAllowAndDeny(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sink := &memory{}
-			r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Allow: tt.allow, Deny: tt.deny}}, llmagent.Config{Model: adktest.Says("hi")})
+			r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Allow: tt.allow, Deny: tt.deny}}, llmagent.Config{Model: adktest.Says("hi")})
 			adktest.Run(t, r, "u", "s", adktest.UserText("hello"))
 			if diff := cmp.Diff(tt.want, sink.types()); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
@@ -76,19 +76,21 @@ func TestAllowAndDeny(t *testing.T) {
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		o    recorder.Options
-		want string
+		name    string
+		record  config.Record
+		options recorder.Options
+		want    string
 	}{
-		{"unknown type", recorder.Options{Deny: []string{"LLM_REQEST"}}, `"LLM_REQEST" is not an event type`},
-		{"unknown policy", recorder.Options{Content: map[string]config.ContentPolicy{record.LLMRequest: "some"}}, `"some" is not a policy; use full, digest or none`},
-		{"what completeness is judged by", recorder.Options{Deny: []string{record.InvocationCompleted}}, "INVOCATION_COMPLETED cannot be left out"},
-		{"what approvals are judged by", recorder.Options{
-			Content: map[string]config.ContentPolicy{record.WorldChangeCheck: config.ContentNone}, IsApproval: schema.IsApproval,
-		}, "WORLD_CHANGE_CHECK cannot be left out or reduced"},
+		{"unknown type", config.Record{Deny: []string{"LLM_REQEST"}}, recorder.Options{}, `"LLM_REQEST" is not an event type`},
+		{"unknown policy", config.Record{Content: map[string]config.ContentPolicy{record.LLMRequest: "some"}}, recorder.Options{}, `"some" is not a policy; use full, digest or none`},
+		{"what completeness is judged by", config.Record{Deny: []string{record.InvocationCompleted}}, recorder.Options{}, "INVOCATION_COMPLETED cannot be left out"},
+		{"what approvals are judged by", config.Record{
+			Content: map[string]config.ContentPolicy{record.WorldChangeCheck: config.ContentNone},
+		}, recorder.Options{IsApproval: schema.IsApproval}, "WORLD_CHANGE_CHECK cannot be left out or reduced"},
+		{"a pattern", config.Record{Redact: config.Redact{Patterns: []string{"a", "("}}}, recorder.Options{}, "record.redact.patterns[1]: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := recorder.New(recorder.Config{Sink: &memory{}, Options: tt.o})
+			_, err := recorder.New(recorder.Config{Sink: &memory{}, Record: tt.record, Options: tt.options})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -99,17 +101,17 @@ func TestOptionsThatAreRefused(t *testing.T) {
 // What the options leave out of the record cannot carry an approval.
 func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		o    recorder.Options
-		want []string
+		name   string
+		record config.Record
+		want   []string
 	}{
-		{"nothing", recorder.Options{Deny: []string{record.StateDelta}, Content: map[string]config.ContentPolicy{record.LLMRequest: config.ContentNone}}, nil},
-		{"rows", recorder.Options{Deny: []string{record.ToolCompleted}}, []string{"the configuration leaves TOOL_COMPLETED out of the record: record it"}},
-		{"content", recorder.Options{Content: map[string]config.ContentPolicy{record.ToolStarting: config.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
+		{"nothing", config.Record{Deny: []string{record.StateDelta}, Content: map[string]config.ContentPolicy{record.LLMRequest: config.ContentNone}}, nil},
+		{"rows", config.Record{Deny: []string{record.ToolCompleted}}, []string{"the configuration leaves TOOL_COMPLETED out of the record: record it"}},
+		{"content", config.Record{Content: map[string]config.ContentPolicy{record.ToolStarting: config.ContentDigest}}, []string{"the configuration leaves the content of TOOL_STARTING out of the record: record it in full"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var known underway.Register
-			_, err := recorder.New(recorder.Config{Sink: &memory{}, Options: tt.o, Underway: &known})
+			_, err := recorder.New(recorder.Config{Sink: &memory{}, Record: tt.record, Underway: &known})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +124,7 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 
 func TestContentPolicy(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Content: map[string]config.ContentPolicy{
+	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Content: map[string]config.ContentPolicy{
 		record.UserMessageReceived: config.ContentDigest,
 		record.LLMResponse:         config.ContentNone,
 	}}}, llmagent.Config{Model: adktest.Says("a private answer")})
@@ -203,7 +205,7 @@ func TestFormatter(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Tags: map[string]string{"team": "media"}}}, llmagent.Config{Model: adktest.Says("hi")})
+	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Tags: map[string]string{"team": "media"}}}, llmagent.Config{Model: adktest.Says("hi")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("hello"))
 	for _, e := range sink.rows {
 		if attribute(t, e, "custom_tags", "team") != "media" {
@@ -232,7 +234,7 @@ func TestSessionStateIsWrittenOnce(t *testing.T) {
 			return adktest.Call("set", map[string]any{}), nil
 		}}
 		svc := session.InMemoryService()
-		r := newRunnerOn(t, svc, recorder.Config{Sink: sink, Options: recorder.Options{NoSessionState: off}}, llmagent.Config{Model: m, Tools: []tool.Tool{set}})
+		r := newRunnerOn(t, svc, recorder.Config{Sink: sink, Record: config.Record{SessionState: new(!off)}}, llmagent.Config{Model: m, Tools: []tool.Tool{set}})
 		created, err := svc.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: map[string]any{
 			"budget": 50000.0, "api_key": "k-123", "temp:scratch": "x",
 		}})
@@ -302,7 +304,7 @@ func (streaming) GenerateContent(context.Context, *model.LLMRequest, bool) iter.
 func TestChunks(t *testing.T) {
 	for _, chunks := range []bool{false, true} {
 		sink := &memory{}
-		r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Chunks: chunks}}, llmagent.Config{Model: streaming{}})
+		r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Chunks: chunks}}, llmagent.Config{Model: streaming{}})
 		for _, err := range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{StreamingMode: agent.StreamingModeSSE}) {
 			if err != nil {
 				t.Fatal(err)
@@ -403,11 +405,11 @@ func TestParts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sink := &memory{}
-			o := recorder.Options{ObjectAuthorizer: "us.conn"}
+			cfg := recorder.Config{Sink: sink, Record: config.Record{Artifacts: config.Artifacts{Connection: "us.conn"}}}
 			if tt.store != nil {
-				o.Offload = tt.store
+				cfg.Options.Offload = tt.store
 			}
-			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: o}, llmagent.Config{Model: adktest.Says("ok")})
+			rec, r := recorderAndRunner(t, cfg, llmagent.Config{Model: adktest.Says("ok")})
 			adktest.Run(t, r, "u", "s", msg)
 			got := partsOf(sink.of(record.UserMessageReceived)[0])
 			var uris []string

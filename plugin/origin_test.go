@@ -37,7 +37,7 @@ func TestOriginOfTransfersAndUnknownTools(t *testing.T) {
 				}
 				return adktest.Calls(&genai.FunctionCall{Name: tt.name, Args: map[string]any{"agent_name": tt.target}}), nil
 			}}
-			sink, r := recorded(t, recorder.Options{}, modelAgent("root", mdl, func(c *llmagent.Config) {
+			sink, r := recorded(t, recorder.Config{}, modelAgent("root", mdl, func(c *llmagent.Config) {
 				c.SubAgents = []agent.Agent{modelAgent("near", mdl)}
 			}))
 			_, _ = adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))

@@ -26,7 +26,7 @@ func TestLongRunningTool(t *testing.T) {
 	}) (map[string]any, error) {
 		return m{"status": "pending"}, nil
 	})
-	sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{
+	sink, r := recorded(t, recorder.Config{}, llm(t, llmagent.Config{
 		Name: "root", Tools: []tool.Tool{order},
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "order", Args: m{"item": "tea"}}),
 	}))
@@ -73,7 +73,7 @@ func event(id string, longRunning []string, fcs ...*genai.FunctionCall) *session
 // Credentials are asked for by the host's agents only: ADK-Go has the name of the
 // call and no code that makes it.
 func TestCredentialRequest(t *testing.T) {
-	sink, r := recorded(t, recorder.Options{}, emits(t, "root", event("e1", []string{"cred-1"},
+	sink, r := recorded(t, recorder.Config{}, emits(t, "root", event("e1", []string{"cred-1"},
 		&genai.FunctionCall{ID: "cred-1", Name: "adk_request_credential", Args: m{"scheme": "oauth2"}},
 		&genai.FunctionCall{ID: "invented", Name: "adk_request_credential"},
 	)))
@@ -108,7 +108,7 @@ func TestCredentialRequest(t *testing.T) {
 func TestPausesWithoutACall(t *testing.T) {
 	asks := event("e1", []string{"gone"})
 	asks.RequestedInput = &session.RequestInput{InterruptID: "in-1", Message: "how many?"}
-	sink, r := recorded(t, recorder.Options{}, emits(t, "root", asks, &session.Event{
+	sink, r := recorded(t, recorder.Config{}, emits(t, "root", asks, &session.Event{
 		ID: "e2", LLMResponse: model.LLMResponse{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{nil}}},
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
@@ -132,7 +132,7 @@ func TestPauseOfAConfirmation(t *testing.T) {
 	ask := functionTool(t, functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
 		return m{"done": true}, nil
 	})
-	sink, r := recorded(t, recorder.Options{}, llm(t, llmagent.Config{
+	sink, r := recorded(t, recorder.Config{}, llm(t, llmagent.Config{
 		Name: "root", Tools: []tool.Tool{ask}, Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "ask"}),
 	}))
 	events := adktest.Run(t, r, "u", "s", adktest.UserText("go"))
@@ -166,7 +166,7 @@ func TestAnswersInEvents(t *testing.T) {
 		ev.LLMResponse.Content.Role = genai.RoleModel
 		t.Run(name, func(t *testing.T) {
 			one := *ev
-			sink, r := recorded(t, recorder.Options{}, emits(t, "root", &one))
+			sink, r := recorded(t, recorder.Config{}, emits(t, "root", &one))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			var got []shape
 			for _, typ := range []string{record.HITLConfirmationRequestCompleted, record.HITLInputRequestCompleted, record.ToolCompleted} {

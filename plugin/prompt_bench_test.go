@@ -9,20 +9,19 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // BenchmarkPromptGrowth records the model requests of a session of n turns, each with
 // all turns before it, and reports what the rows hold. With the full history the cost
 // of a session grows with the square of its turns, with the delta it does not.
 func BenchmarkPromptGrowth(b *testing.B) {
-	for _, history := range []struct {
-		name  string
-		delta bool
-	}{{"full", false}, {"delta", true}} {
+	for _, history := range []config.PromptHistory{config.PromptFull, config.PromptDelta} {
 		for _, turns := range []int{10, 100, 1000} {
-			b.Run(fmt.Sprintf("%s/turns=%d", history.name, turns), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/turns=%d", history, turns), func(b *testing.B) {
 				sink := &discard{}
-				rec, err := New(Config{Sink: sink, Options: Options{PromptDelta: history.delta}})
+				rec, err := New(Config{Sink: sink, Record: config.Record{PromptHistory: history}})
 				if err != nil {
 					b.Fatal(err)
 				}

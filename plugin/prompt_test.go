@@ -18,6 +18,7 @@ import (
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -66,11 +67,11 @@ func sent(req *model.LLMRequest) (out []message) {
 }
 
 func TestPromptHistory(t *testing.T) {
-	for _, delta := range []bool{false, true} {
-		t.Run(fmt.Sprintf("delta=%v", delta), func(t *testing.T) {
+	for _, history := range []config.PromptHistory{"", config.PromptFull, config.PromptDelta} {
+		t.Run(string(history), func(t *testing.T) {
 			sink := &memory{}
 			m := adktest.Says("an answer")
-			r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: delta}}, llmagent.Config{
+			r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{PromptHistory: history}}, llmagent.Config{
 				Model: m, Instruction: "Plan media.",
 			})
 			for i := range 5 {
@@ -85,7 +86,7 @@ func TestPromptHistory(t *testing.T) {
 				var content struct{ Prompt []message }
 				_ = json.Unmarshal(rows[i].Content, &content)
 				want := 2*i + 1
-				if delta && i > 0 {
+				if history == config.PromptDelta && i > 0 {
 					want = 2
 				}
 				if len(content.Prompt) != want {
@@ -106,7 +107,7 @@ func (l *lossy) Lost(record.Session) int { return l.lost }
 
 func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 	sink := &lossy{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: adktest.Says("ok")})
+	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{PromptHistory: config.PromptDelta}}, llmagent.Config{Model: adktest.Says("ok")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
 	sink.lost++
 	adktest.Run(t, r, "u", "s", adktest.UserText("two"))
@@ -122,7 +123,7 @@ func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 
 func TestPromptDeltaStaysInItsSession(t *testing.T) {
 	sink := &memory{}
-	r := newRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: adktest.Says("ok")})
+	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{PromptHistory: config.PromptDelta}}, llmagent.Config{Model: adktest.Says("ok")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
 	adktest.Run(t, r, "u", "s2", adktest.UserText("one"))
 	if rows := sink.of(record.LLMRequest); attribute(t, rows[1], "adk", "prompt_base") != nil {
@@ -146,7 +147,7 @@ func TestPromptDeltaAfterAnEdit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRunnerWith(t, recorder.Config{Sink: sink, Options: recorder.Options{PromptDelta: true}}, llmagent.Config{Model: m},
+	r := newRunnerWith(t, recorder.Config{Sink: sink, Record: config.Record{PromptHistory: config.PromptDelta}}, llmagent.Config{Model: m},
 		func(cfg runner.PluginConfig) runner.PluginConfig {
 			cfg.Plugins = append([]*plugin.Plugin{editor}, cfg.Plugins...)
 			return cfg

@@ -30,7 +30,7 @@ func TestReadsOfOtherAgents(t *testing.T) {
 				adktest.Calls(call("y", "look", nil)), adktest.Text("found it"), adktest.Text("bye"))
 			sub := asks(t, "sub", mdl, prices(t, "look", 61000.5))
 			root := llm(t, llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000)}, SubAgents: []agent.Agent{sub}})
-			sink, r := recorded(t, recorder.Options{}, root)
+			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			adktest.Run(t, r, "u", "s", adktest.UserText("and?"))
 			rs := readingsOf(t, sink.rows)
@@ -52,7 +52,7 @@ func TestReadsOfParallelAgents(t *testing.T) {
 	both := must(parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "both", SubAgents: []agent.Agent{
 		asks(t, "one", one, prices(t, "search", 40000)), asks(t, "two", two, prices(t, "look", 52000)),
 	}}}))
-	sink, r := recorded(t, recorder.Options{}, sequential("root", both, asks(t, "last", last)))
+	sink, r := recorded(t, recorder.Config{}, sequential("root", both, asks(t, "last", last)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	for name, mdl := range map[string]*adktest.Model{"one": one, "two": two} {
 		rows := slices.DeleteFunc(slices.Clone(sink.rows), func(e record.Event) bool { return e.Agent != name })
@@ -69,7 +69,7 @@ func TestReadsWithoutContents(t *testing.T) {
 		adktest.Calls(call("", "search", nil)), adktest.Text("same"),
 		adktest.Text("same"), adktest.Calls(call("", "search", nil)), adktest.Text("same"))
 	root := llm(t, llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000, 52000, 61000)}, IncludeContents: llmagent.IncludeContentsNone})
-	sink, r := recorded(t, recorder.Options{}, root)
+	sink, r := recorded(t, recorder.Config{}, root)
 	for range 4 {
 		adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	}
@@ -96,7 +96,7 @@ func TestReadsOfAnotherTab(t *testing.T) {
 		return adktest.Calls(call("", "search", nil)), nil
 	}
 	sink := &memory{}
-	sink, r = recorded(t, recorder.Options{}, asks(t, "root", mdl, search, prices(t, "wait", nil)))
+	sink, r = recorded(t, recorder.Config{}, asks(t, "root", mdl, search, prices(t, "wait", nil)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rs := readingsOf(t, sink.rows)
 	requests := mdl.Requests()
@@ -123,7 +123,7 @@ func TestReadsOfDelegates(t *testing.T) {
 				adktest.Calls(call("", "search", nil)), adktest.Calls(call("", "sub", m{"request": "go"})), adktest.Text("done"))
 			sub := llm(t, llmagent.Config{Name: "sub", Description: "looks", Model: own, Mode: tt.mode, Tools: []tool.Tool{prices(t, "look", 61000)}})
 			root := llm(t, llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000)}, SubAgents: []agent.Agent{sub}})
-			sink, r := recorded(t, recorder.Options{}, root)
+			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			rs := readingsOf(t, sink.rows)
 			last := slices.DeleteFunc(rs.calls(t, len(rs.order)-1), func(s string) bool { return !strings.Contains(s, "price") })
@@ -142,7 +142,7 @@ func TestReadsOfNodes(t *testing.T) {
 	one, two := adktest.Script(adktest.Calls(call("", "search", nil)), adktest.Text("it costs 40000")), adktest.Script(adktest.Text("fine"))
 	a := must(workflow.NewAgentNode(asks(t, "one", one, prices(t, "search", 40000)), workflow.NodeConfig{}))
 	b := must(workflow.NewAgentNode(asks(t, "two", two), workflow.NodeConfig{}))
-	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, a, b)))
+	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, a, b)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rs := readingsOf(t, sink.rows)
 	diff(t, "what the second node had read", []string{`{"price":40000}`}, rs.calls(t, 2))
@@ -154,7 +154,7 @@ func TestReadsBehindANodeWithoutAModel(t *testing.T) {
 	a := must(workflow.NewAgentNode(asks(t, "one", one, prices(t, "search", 40000)), workflow.NodeConfig{}))
 	b := must(workflow.NewAgentNode(asks(t, "two", two), workflow.NodeConfig{}))
 	quote := workflow.NewFunctionNode("quote", func(_ agent.Context, in any) (m, error) { return m{"quote": in}, nil }, workflow.NodeConfig{})
-	sink, r := recorded(t, recorder.Options{}, workflowOf(t, workflow.Chain(workflow.Start, a, quote, b)))
+	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, a, quote, b)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rs := readingsOf(t, sink.rows)
 	diff(t, "what the second agent had read", []string{`{"price":40000}`}, rs.calls(t, 2))

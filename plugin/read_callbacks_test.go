@@ -73,7 +73,7 @@ func TestReadsWhatCallbacksLeave(t *testing.T) {
 				Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000, 52000)},
 				BeforeModelCallbacks: []llmagent.BeforeModelCallback{drop(tt.change)},
 			})
-			sink, r := recorded(t, recorder.Options{}, root)
+			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			rs := readingsOf(t, sink.rows)
 			diff(t, "what the model had read", tt.want, rs.calls(t, 1))
@@ -113,7 +113,7 @@ func TestReadsOfEqualResults(t *testing.T) {
 				Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000)},
 				BeforeModelCallbacks: []llmagent.BeforeModelCallback{keep("b", tt.both)},
 			})
-			sink, r := recorded(t, recorder.Options{}, root)
+			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			rs := readingsOf(t, sink.rows)
 			results, _ := attribute(t, rs.rows[rs.order[1]], "adk", "read", "results").(map[string]any)
@@ -159,7 +159,7 @@ func TestRewrittenResults(t *testing.T) {
 			if tt.other != nil {
 				others = append(others, tt.other)
 			}
-			_, sink, r := recordedBeside(t, recorder.Options{}, llm(t, cfg), others...)
+			_, sink, r := recordedBeside(t, recorder.Config{}, llm(t, cfg), others...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			rows := sink.of(record.ToolResultRewritten)
 			if len(rows) != tt.rows {
@@ -186,7 +186,7 @@ func TestRewrittenResults(t *testing.T) {
 func TestEndsNameTheirBeginning(t *testing.T) {
 	mdl := adktest.Script(adktest.Calls(call("", "search", nil), call("", "fail", nil), call("", "nowhere", nil)), adktest.Text("done"))
 	fail := functionTool(t, functiontool.Config{Name: "fail", Description: "fails"}, func(agent.Context, m) (map[string]any, error) { return nil, fmt.Errorf("no") })
-	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000), fail))
+	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000), fail))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	starts := byID(sink.of(record.ToolStarting))
 	for _, e := range append(sink.of(record.ToolCompleted), sink.of(record.ToolError)...) {

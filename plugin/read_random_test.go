@@ -80,7 +80,7 @@ func TestReadsOfRandomConversations(t *testing.T) {
 			if none {
 				cfg.IncludeContents = llmagent.IncludeContentsNone
 			}
-			sink, r := recorded(t, recorder.Options{}, llm(t, cfg))
+			sink, r := recorded(t, recorder.Config{}, llm(t, cfg))
 			for i := range 4 {
 				_, _ = adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText(fmt.Sprint("turn ", i)))
 			}

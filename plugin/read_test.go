@@ -181,7 +181,7 @@ func TestReadsWhatThePromptHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mdl := adktest.Script(answers...)
-			sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, search, buy))
+			sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, search, buy))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			adktest.Run(t, r, "u", "s", adktest.UserText("again"))
 			readingsOf(t, sink.rows).holdAgainst(t, mdl.Requests())
@@ -194,7 +194,7 @@ func TestSearchAndBuyAtOnce(t *testing.T) {
 	mdl := adktest.Script(
 		adktest.Calls(call("c1", "search", nil)),
 		adktest.Calls(call("c2", "search", nil), call("c3", "buy", nil)), adktest.Text("done"))
-	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000), prices(t, "buy", 1)))
+	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000), prices(t, "buy", 1)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rs := readingsOf(t, sink.rows)
 	rs.holdAgainst(t, mdl.Requests())
@@ -206,7 +206,7 @@ func TestCallIDsUsedAgain(t *testing.T) {
 	mdl := adktest.Script(
 		adktest.Calls(call("c1", "search", nil)), adktest.Text("one"),
 		adktest.Calls(call("c1", "search", nil)), adktest.Text("two"))
-	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000)))
+	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	adktest.Run(t, r, "u", "s", adktest.UserText("again"))
 	rs := readingsOf(t, sink.rows)
@@ -220,7 +220,7 @@ func TestCallIDsUsedAgain(t *testing.T) {
 func TestValueReadAgainUnderOneID(t *testing.T) {
 	search := func() *model.LLMResponse { return adktest.Calls(call("c1", "search", nil)) }
 	mdl := adktest.Script(search(), search(), search(), adktest.Text("done"))
-	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000, 40000)))
+	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000, 40000)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	rs := readingsOf(t, sink.rows)
 	for n, id := range rs.order[1:] {
@@ -242,7 +242,7 @@ func TestReadsAreDifferences(t *testing.T) {
 	for i := range 40 {
 		next = append(next, i)
 	}
-	sink, r := recorded(t, recorder.Options{}, asks(t, "root", mdl, prices(t, "search", next...)))
+	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", next...)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	adktest.Run(t, r, "u", "s", adktest.UserText("and?"))
 	rs := readingsOf(t, sink.rows)

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -34,15 +35,28 @@ type Config struct {
 	Sink Sink
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
-	// Limits bound a row. The zero value means 512,000 bytes for a string, 1,000,000
-	// for a row, 50 levels and 100,000 values.
-	Limits Limits
-	// Options say what is written, and how.
+	// Record says what of a run is written, and how. A field that it leaves out has its
+	// default. It does not open the store of Artifacts: that is Options.Offload.
+	Record config.Record
+	// Options are what code gives.
 	Options Options
-	// Underway is told of the runs under way, and of what is not recorded. Nil makes one.
-	Underway *underway.Register
+	// Underway is told of the runs under way, and of what is not recorded. Defaults to nobody.
+	Underway Underway
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
+}
+
+// Underway knows of the runs of this process what no row says. An approval can rest on the
+// record only with that knowledge. It is safe for concurrent use, and its methods do not wait.
+type Underway interface {
+	// Begin notes that a run of a session is under way.
+	Begin(s record.Session, run string)
+	// End notes that the last row of a run was handed to the sink.
+	End(s record.Session, run string, now time.Time)
+	// LeaveOut notes, in sentences for people, what the configuration leaves out of the record.
+	LeaveOut(gaps []string)
+	// Lose notes that a step of an unknown run could not be recorded.
+	Lose()
 }
 
 // Recorder holds the callbacks and what they know of the runs under way. It is
@@ -50,7 +64,7 @@ type Config struct {
 type Recorder struct {
 	rows
 	log      *slog.Logger
-	underway *underway.Register
+	underway Underway
 
 	runs    runs
 	states  *states
@@ -76,7 +90,7 @@ func New(cfg Config) (*Recorder, error) {
 	if rec.now == nil {
 		rec.now = time.Now
 	}
-	unrecorded, err := rec.encoder.open(cfg.Options, cfg.Limits, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil)))
+	unrecorded, err := rec.encoder.open(cfg.Record, cfg.Options, slog.New(ratelog.NewHandler(rec.log.Handler(), 0, nil)))
 	if err != nil {
 		return nil, err
 	}

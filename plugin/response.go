@@ -48,11 +48,11 @@ func (rec *Recorder) resumed(ctx agent.InvocationContext, r *Run, fr *genai.Func
 	rec.emit(ctx, r, row{
 		typ: record.ToolCompleted, agent: r.RootAgent, parent: r.RootSpan,
 	}, body{
-		content: func(d jsonenc.Doc) { ResponseContent(d, fr) },
+		content: ResponseContent(fr).write,
 		adk: func(d jsonenc.Doc) {
 			d.OptStr("call_id", fr.ID)
 			pauseKeys(d, pauseOf(fr.Name), fr.ID)
-			d.Str("result", rec.Digest(fr.Response).String())
+			d.Str("result", rec.digest(fr.Response).String())
 			rec.waitedFor(ctx, d, fr.ID)
 		},
 	})
@@ -61,7 +61,7 @@ func (rec *Recorder) resumed(ctx agent.InvocationContext, r *Run, fr *genai.Func
 // completed writes the answer of a human that a user message brings.
 func (rec *Recorder) completed(ctx agent.InvocationContext, r *Run, p pause, fr *genai.FunctionResponse) {
 	rec.emit(ctx, r, row{typ: p.completed, agent: r.RootAgent, span: r.RootSpan}, body{
-		content: func(d jsonenc.Doc) { ResponseContent(d, fr) },
+		content: ResponseContent(fr).write,
 		adk: func(d jsonenc.Doc) {
 			askKeys(d, p, fr.ID)
 			d.OptStr("approver", r.Session.User)
@@ -80,7 +80,7 @@ func (rec *Recorder) completions(ctx agent.InvocationContext, s *source) {
 			continue
 		}
 		rec.emitFrom(ctx, s, s.row(p.completed), body{
-			content: func(d jsonenc.Doc) { ResponseContent(d, fr) },
+			content: ResponseContent(fr).write,
 			adk: func(d jsonenc.Doc) {
 				askKeys(d, p, fr.ID)
 				notAccepted(d, p, fr)
@@ -100,12 +100,9 @@ func notAccepted(d jsonenc.Doc, p pause, fr *genai.FunctionResponse) {
 	d.Bool("accepted", false)
 }
 
-// ResponseContent writes the content of a row that records an answer.
-func ResponseContent(d jsonenc.Doc, fr *genai.FunctionResponse) {
-	d.Open('{')
-	d.Str("tool", fr.Name)
-	d.Any("result", fr.Response)
-	d.Close('}')
+// ResponseContent returns the content of a row that records an answer.
+func ResponseContent(fr *genai.FunctionResponse) Object {
+	return Object{{"tool", fr.Name}, {"result", fr.Response}}
 }
 
 func (rec *Recorder) waitedFor(ctx agent.InvocationContext, d jsonenc.Doc, id string) {

@@ -21,7 +21,7 @@ func (rec *Recorder) resultDigest(response map[string]any, sum digestOf) jsonenc
 	case sum.known:
 		return sum.digest
 	}
-	return rec.Digest(response)
+	return rec.digest(response)
 }
 
 // asks reports whether the call asks for a confirmation.
@@ -42,7 +42,7 @@ func (c *Call) asks(ctx context.Context) bool {
 // where it asks for a confirmation with other arguments than the row has that began it. The
 // approval is about those that it ended with, so rules must read these.
 func (rec *Recorder) argsAtEnd(d jsonenc.Doc, c *Call, args map[string]any, asks, completed bool) {
-	changed := asks && rec.Whole(record.ToolStarting) && (!c.args.known || rec.Digest(args) != rec.argsDigest(c))
+	changed := asks && rec.Whole(record.ToolStarting) && (!c.args.known || rec.digest(args) != rec.argsDigest(c))
 	if !changed && !(completed && rec.options.ArgsAtEnd != nil && rec.options.ArgsAtEnd(c.Name)) {
 		return
 	}

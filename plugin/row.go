@@ -253,8 +253,8 @@ func (rw *rows) commonAttributes(r *Run, state func(jsonenc.Doc)) []byte {
 		state(d)
 	}
 	d.Close('}')
-	if len(rw.options.Tags) > 0 {
-		d.Any("custom_tags", rw.options.Tags)
+	if len(rw.record.Tags) > 0 {
+		d.Any("custom_tags", rw.record.Tags)
 	}
 	return append([]byte(nil), w.Bytes()...)
 }

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
@@ -62,7 +63,7 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var known underway.Register
-	rec, err := recorder.New(recorder.Config{Sink: dropped{}, Now: now, Underway: &known, Options: recorder.Options{PromptDelta: true}})
+	rec, err := recorder.New(recorder.Config{Sink: dropped{}, Now: now, Underway: &known, Record: config.Record{PromptHistory: config.PromptDelta}})
 	if err != nil {
 		t.Fatal(err)
 	}

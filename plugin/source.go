@@ -86,12 +86,12 @@ func (s *source) attributes(d jsonenc.Doc) {
 
 // customMetadata writes the entries of an event's metadata that the options list.
 func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any) {
-	if len(rw.options.Metadata) == 0 {
+	if len(rw.record.Metadata) == 0 {
 		return
 	}
 	chosen := make(map[string]any)
 	for k, v := range metadata {
-		if listed(rw.options.Metadata, k) {
+		if listed(rw.record.Metadata, k) {
 			chosen[k] = v
 		}
 	}

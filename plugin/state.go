@@ -76,7 +76,7 @@ func stateOf(s session.Session) map[string]any {
 // recordsState reports whether the state of sessions is written. Where the payload of
 // STATE_DELTA is left out, it must not stand elsewhere either.
 func (rec *Recorder) recordsState() bool {
-	return !rec.options.NoSessionState && rec.policies[record.StateDelta].content == ""
+	return *rec.record.SessionState && rec.policies[record.StateDelta].content == ""
 }
 
 // introduce makes the first row of the run carry what of the session's state is not

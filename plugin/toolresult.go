@@ -67,7 +67,7 @@ func (rec *Recorder) classified(t tool.Tool, args, result map[string]any) (messa
 // answeredBy writes the agent's answer when the tool that completed is the one that
 // the agent gives it with.
 func (rec *Recorder) answeredBy(ctx context.Context, r *Run, c *Call, args map[string]any) {
-	if !slices.Contains(rec.options.FinalTools, c.Name) {
+	if !slices.Contains(rec.record.FinalResponseTools, c.Name) {
 		return
 	}
 	x := row{typ: record.AgentResponse, agent: c.Agent, branch: c.Branch, span: r.RootSpan}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -79,7 +80,7 @@ func TestResultsThatAreErrors(t *testing.T) {
 			}) (map[string]any, error) {
 				return tt.result, tt.err
 			})
-			rec, sink, r := recordedBeside(t, recorder.Options{Classify: tt.classify}, llm(t, llmagent.Config{
+			rec, sink, r := recordedBeside(t, recorder.Config{Options: recorder.Options{Classify: tt.classify}}, llm(t, llmagent.Config{
 				Name: "root", Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "work", Args: m{"q": "x"}}), Tools: []tool.Tool{work},
 			}), tt.plugins...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
@@ -102,7 +103,7 @@ func TestFinalResponseTool(t *testing.T) {
 		return m{}, nil
 	})
 	other := functionTool(t, functiontool.Config{Name: "other"}, func(agent.Context, struct{}) (map[string]any, error) { return m{}, nil })
-	sink, r := recorded(t, recorder.Options{FinalTools: []string{"answer"}}, llm(t, llmagent.Config{
+	sink, r := recorded(t, recorder.Config{Record: config.Record{FinalResponseTools: []string{"answer"}}}, llm(t, llmagent.Config{
 		Name: "root", Tools: []tool.Tool{answer, other},
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "answer", Args: m{"text": "42"}}, &genai.FunctionCall{Name: "other"}),
 	}))

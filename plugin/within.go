@@ -36,8 +36,7 @@ func Detach(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeout(context.WithoutCancel(within(ctx)), d)
 }
 
-// Detach is [Detach] for work on the run, with the turns that its session told of, for
-// [underway.Of].
+// Detach is [Detach] for work on the run, with the turns that its session told of.
 func (r *Run) Detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return Detach(underway.With(within(ctx), &r.turns), d)
 }

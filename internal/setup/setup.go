@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
-	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -149,23 +147,6 @@ func Journal(c config.Config) journal.Config {
 		Path: j.Path, Durability: j.Durability, CommitInterval: j.CommitInterval, QueueBytes: int64(j.QueueBytes), OnFull: j.OnFull,
 		Retention: journal.Retention{MaxAge: j.Retention.MaxAge, MaxBytes: int64(j.Retention.MaxSize)},
 	}
-}
-
-// Recorder returns the limits of a row, and the options of the recorder that the
-// configuration has. The patterns of secrets compile.
-func Recorder(c config.Config) (plugin.Limits, plugin.Options) {
-	r := c.WithDefaults().Record
-	o := plugin.Options{
-		Allow: r.Allow, Deny: r.Deny, Content: r.Content,
-		PromptDelta: r.PromptHistory == config.PromptDelta, Chunks: r.Chunks, NoSessionState: !*r.SessionState,
-		Tags: r.Tags, Metadata: r.Metadata, FinalTools: r.FinalResponseTools,
-		ObjectAuthorizer: r.Artifacts.Connection,
-	}
-	o.Redaction.Keys = r.Redact.Keys
-	for _, pattern := range r.Redact.Patterns {
-		o.Redaction.Patterns = append(o.Redaction.Patterns, regexp.MustCompile(pattern))
-	}
-	return plugin.Limits{String: int(r.MaxString), Total: int(r.MaxRow)}, o
 }
 
 // Covered returns the tools whose arguments a rule says the meaning of.

@@ -37,7 +37,7 @@ func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
 				cfg := gate.Config{Guard: unusedGuard()}
 				switch how {
 				case "listed":
-					cfg.Tools = []string{"buy"}
+					cfg.Settings.Tools = []string{"buy"}
 				case "covered":
 					cfg.Covered = []string{"buy"}
 				}

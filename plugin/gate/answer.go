@@ -14,7 +14,6 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -67,35 +66,33 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 	if approval.CallID != "" {
 		g.of(r).noteAnswer(approval.CallID, answered{outcome, asSaid(&confirmation)})
 	}
-	g.rec.Emit(ctx, r, plugin.Row{
+	x := plugin.Row{
 		Type: record.HITLConfirmationRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(err),
-		Content: func(d jsonenc.Doc) { plugin.ResponseContent(d, fr) },
-		ADK: func(d jsonenc.Doc) {
-			d.Str("pause_kind", "hitl_confirmation")
-			d.OptStr("call_id", approval.CallID)
-			d.Str("confirmation_id", fr.ID)
-			answerKeys(d, outcome)
-			d.Bool("confirmed", perr == nil && confirmation.Confirmed)
-			d.Bool("accepted", outcome.Accepted)
-			enforced, _ := g.enforced(approval.Tool)
-			d.Bool("enforced", enforced)
-			if !approval.RequestedAt.IsZero() {
-				d.Int("waited_ms", g.now().Sub(approval.RequestedAt).Milliseconds())
-			} else if waited, ok := g.rec.Waited(ctx, fr.ID); ok {
-				d.Int("waited_ms", waited.Milliseconds())
-			}
-		},
-	})
+		Content: plugin.ResponseContent(fr), ADK: plugin.Object{{Key: "pause_kind", Value: "hitl_confirmation"}},
+	}
+	addText(&x.ADK, "call_id", approval.CallID)
+	add(&x.ADK, "confirmation_id", fr.ID)
+	addAnswer(&x.ADK, outcome)
+	add(&x.ADK, "confirmed", perr == nil && confirmation.Confirmed)
+	add(&x.ADK, "accepted", outcome.Accepted)
+	enforced, _ := g.enforced(approval.Tool)
+	add(&x.ADK, "enforced", enforced)
+	if !approval.RequestedAt.IsZero() {
+		add(&x.ADK, "waited_ms", g.now().Sub(approval.RequestedAt).Milliseconds())
+	} else if waited, ok := g.rec.Waited(ctx, fr.ID); ok {
+		add(&x.ADK, "waited_ms", waited.Milliseconds())
+	}
+	g.rec.Emit(ctx, r, x)
 	g.verdict(ctx, r, outcome.Report, "answer", r.RootSpan, approval)
 }
 
-// answerKeys writes what became of an answer, and who gave it.
-func answerKeys(d jsonenc.Doc, out safety.Outcome) {
-	d.OptStr("approval_id", out.Approval.ID)
-	d.OptStr("reason", out.Reason)
-	d.OptStr("approver", out.Approval.Approver)
+// addAnswer adds what became of an answer, and who gave it.
+func addAnswer(o *plugin.Object, out safety.Outcome) {
+	addText(o, "approval_id", out.Approval.ID)
+	addText(o, "reason", out.Reason)
+	addText(o, "approver", out.Approval.Approver)
 	if out.Approval.Approver != "" {
-		d.Bool("authenticated", out.Authenticated)
+		add(o, "authenticated", out.Authenticated)
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 
 // CheckTools looks at the tools, at those of the toolsets, and at those of agents that run
 // as tools. It finds every tool that the gate is meant to guard and cannot, and every name
-// and pattern of Config.Tools that stands for none of the tools. It logs each finding once.
-// With Config.RefuseUnguarded it returns them instead: joined errors, each an
+// and pattern of guard.tools that stands for none of the tools. It logs each finding once.
+// With [config.UnguardedError] it returns them instead: joined errors, each an
 // [UnguardedError].
 func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	c := check{gate: g, names: make(map[string]bool)}
@@ -102,10 +102,10 @@ func (c *check) unmatched() {
 	names := slices.Sorted(maps.Keys(c.names))
 	patterns := c.gate.listed.patterns
 	for _, name := range slices.Sorted(maps.Keys(c.gate.listed.names)) {
-		patterns = append(patterns[:len(patterns):len(patterns)], ToolPattern(name))
+		patterns = append(patterns[:len(patterns):len(patterns)], pattern(name))
 	}
 	for _, p := range patterns {
-		if slices.ContainsFunc(names, p.Match) {
+		if slices.ContainsFunc(names, p.match) {
 			continue
 		}
 		remedy := "correct guard.tools, or hand over every tool"
@@ -119,7 +119,7 @@ func (c *check) unmatched() {
 }
 
 // meant returns the name of a tool that the pattern was probably meant to stand for.
-func meant(p ToolPattern, names []string) string {
+func meant(p pattern, names []string) string {
 	if p.isName() {
 		return nearest.Word(string(p), names)
 	}

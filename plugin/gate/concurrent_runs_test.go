@@ -12,6 +12,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -21,7 +22,7 @@ import (
 // or after, and every other one does.
 func TestCloseBesideManySessions(t *testing.T) {
 	sink := &memory{}
-	rec, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Tools: []string{"buy"}})
+	rec, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
 	var looked atomic.Int64
 	look := must(functiontool.New(functiontool.Config{Name: "look"}, func(agent.Context, struct{}) (map[string]any, error) {
 		looked.Add(1)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -29,15 +30,10 @@ type Config struct {
 	Recorder *plugin.Recorder
 	// Guard decides. Nil denies every guarded call.
 	Guard *safety.Guard
-	// Tools are the names of the tools that never run without an approval, or patterns
-	// of them, see [ToolPattern]. The gate asks for the approval if the tool does not.
-	Tools []string
-	// RefuseUnguarded fails a model request that offers a tool which the gate is meant
-	// to guard and cannot. False logs it.
-	RefuseUnguarded bool
-	// Inputs are the names, or patterns of names, of workflow nodes. Their requests for an
-	// input need an approval: the answer is one, and starts a run only if it is good.
-	Inputs []string
+	// Settings name the tools and the inputs that need an approval, and say what happens if a
+	// tool cannot be guarded. The gate asks for the approval if the tool does not. What else
+	// they say is for the Guard, see [safety.NewPolicy].
+	Settings config.Guard
 	// Covered are the names of the tools whose confirmations are enforced, not
 	// only observed, because a rule says what their arguments mean.
 	Covered []string
@@ -81,7 +77,7 @@ type Gate struct {
 // New returns a Gate.
 func New(cfg Config) (*Gate, error) {
 	g := &Gate{
-		rec: cfg.Recorder, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.RefuseUnguarded,
+		rec: cfg.Recorder, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
 	}
@@ -98,10 +94,10 @@ func New(cfg Config) (*Gate, error) {
 		g.now = time.Now
 	}
 	var err error
-	if g.listed, err = newToolNames(cfg.Tools); err != nil {
+	if g.listed, err = newToolNames(cfg.Settings.Tools); err != nil {
 		return nil, err
 	}
-	if g.inputs, err = newToolNames(cfg.Inputs); err != nil {
+	if g.inputs, err = newToolNames(cfg.Settings.Inputs); err != nil {
 		return nil, err
 	}
 	if g.unguarded.inside, err = newInside(); err != nil {

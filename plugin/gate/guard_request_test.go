@@ -14,6 +14,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/workflow"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -57,7 +58,7 @@ func TestGuardIsToldWhichAnswerAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mk := &market{}
-			sink, r := guardedBy(mk, gate.Config{Tools: []string{"buy"}}, func(*gate.Gate) agent.Agent {
+			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: []string{"buy"}}}, func(*gate.Gate) agent.Agent {
 				cfg := llmagent.Config{Name: "root", Model: adktest.Script(tt.answers...), Tools: []tool.Tool{gives("search", m{"price": 40000}), gives("buy", m{"price": 1})}}
 				if tt.agent != nil {
 					tt.agent(&cfg)
@@ -97,7 +98,7 @@ func TestGuardIsToldWhenANodeBegan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mk := &market{}
-			sink, r := guardedBy(mk, gate.Config{Inputs: []string{"ask"}}, func(*gate.Gate) agent.Agent {
+			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Inputs: []string{"ask"}}}, func(*gate.Gate) agent.Agent {
 				return must(workflowagent.New(workflowagent.Config{Name: "wf", Edges: tt.edges(ask())}))
 			})
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))

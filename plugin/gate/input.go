@@ -18,7 +18,6 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -307,21 +306,19 @@ func (g *Gate) answerInput(ctx agent.InvocationContext, ictx context.Context, r 
 	if out.Approval.ID != "" {
 		in.approval = out.Approval
 	}
-	g.rec.Emit(ctx, r, plugin.Row{
+	x := plugin.Row{
 		Type: record.HITLInputRequestCompleted, Agent: r.RootAgent, Span: r.RootSpan, Message: errText(answerError(out, err)),
-		Content: func(d jsonenc.Doc) { plugin.ResponseContent(d, in.response) },
-		ADK: func(d jsonenc.Doc) {
-			d.Str("pause_kind", "hitl_input")
-			d.OptStr("call_id", in.response.ID)
-			d.OptStr("interrupt_id", in.response.ID)
-			answerKeys(d, out)
-			d.Bool("accepted", out.Accepted)
-			d.Bool("enforced", true)
-			if !in.approval.RequestedAt.IsZero() {
-				d.Int("waited_ms", g.now().Sub(in.approval.RequestedAt).Milliseconds())
-			}
-		},
-	})
+		Content: plugin.ResponseContent(in.response), ADK: plugin.Object{{Key: "pause_kind", Value: "hitl_input"}},
+	}
+	addText(&x.ADK, "call_id", in.response.ID)
+	addText(&x.ADK, "interrupt_id", in.response.ID)
+	addAnswer(&x.ADK, out)
+	add(&x.ADK, "accepted", out.Accepted)
+	add(&x.ADK, "enforced", true)
+	if !in.approval.RequestedAt.IsZero() {
+		add(&x.ADK, "waited_ms", g.now().Sub(in.approval.RequestedAt).Milliseconds())
+	}
+	g.rec.Emit(ctx, r, x)
 	g.verdict(ctx, r, out.Report, "answer", r.RootSpan, in.approval)
 	if out.Accepted {
 		return nil

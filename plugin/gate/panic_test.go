@@ -16,6 +16,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 	"google.golang.org/adk/v2/workflow"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
@@ -82,7 +83,7 @@ func TestPanicWhileAMessageIsRefused(t *testing.T) {
 		"no row of a kind": &memory{},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Inputs: []string{"review"}})
+			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Inputs: []string{"review"}}})
 			r := newRunner(asks("root", adktest.Says("hi")), plugins(g))
 			_, err := adktest.TryRun(t.Context(), r, "u", "s", inputAnswer())
 			var refusal *safety.Refusal
@@ -113,7 +114,7 @@ func TestPanicBeforeTheRunIsKnown(t *testing.T) {
 					panic("broken clock")
 				}
 				return time.Now()
-			}}, gate.Config{Guard: unusedGuard(), Inputs: []string{"review"}})
+			}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Inputs: []string{"review"}}})
 			_, err := adktest.TryRun(t.Context(), newRunner(asks("root", adktest.Says("hi")), plugins(g)), "u", "s", tt.msg)
 			if broken || (err != nil) != tt.refused {
 				t.Errorf("the run ended with %v; the clock broke: %v", err, !broken)

@@ -10,27 +10,27 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 )
 
-// ToolPattern is the name of a tool, or a pattern of names in the syntax of
+// pattern is the name of a tool or of a node, or a pattern of names in the syntax of
 // [path.Match] whose * and ? also stand for a slash: a name is not a path.
-type ToolPattern string
+type pattern string
 
 // isName reports whether the pattern stands for one name, spelled as it is.
-func (p ToolPattern) isName() bool { return !strings.ContainsAny(string(p), metaCharacters) }
+func (p pattern) isName() bool { return !strings.ContainsAny(string(p), metaCharacters) }
 
 // metaCharacters are what makes a pattern of a name.
 const metaCharacters = `*?[\`
 
-// Validate returns an error for a pattern that is malformed: it would match nothing,
+// validate returns an error for a pattern that is malformed: it would match nothing,
 // and so guard nothing.
-func (p ToolPattern) Validate() error {
+func (p pattern) validate() error {
 	if err := namepattern.Validate(string(p)); err != nil {
 		return fmt.Errorf("contextgraph: %q is not a pattern of tool names: %w", string(p), err)
 	}
 	return nil
 }
 
-// Match reports whether the pattern stands for the name.
-func (p ToolPattern) Match(name string) bool {
+// match reports whether the pattern stands for the name.
+func (p pattern) match(name string) bool {
 	if p.isName() {
 		return string(p) == name
 	}
@@ -40,14 +40,14 @@ func (p ToolPattern) Match(name string) bool {
 // toolNames is a set of names and patterns. It does not change.
 type toolNames struct {
 	names    map[string]bool
-	patterns []ToolPattern
+	patterns []pattern
 }
 
 func newToolNames(list []string) (toolNames, error) {
 	s := toolNames{names: make(map[string]bool, len(list))}
 	for _, entry := range list {
-		p := ToolPattern(entry)
-		if err := p.Validate(); err != nil {
+		p := pattern(entry)
+		if err := p.validate(); err != nil {
 			return toolNames{}, err
 		}
 		if p.isName() {
@@ -67,7 +67,7 @@ func (s *toolNames) match(name string) bool {
 		return true
 	}
 	for _, p := range s.patterns {
-		if p.Match(name) {
+		if p.match(name) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -27,7 +28,7 @@ func TestRefusalDeclaresWhatChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mk := &market{now: tt.now}
 			buys := call("c1", "buy", m{"item": "Strava"})
-			sink, r := guardedBy(mk, gate.Config{Tools: []string{"buy"}}, func(g *gate.Gate) agent.Agent {
+			sink, r := guardedBy(mk, gate.Config{Settings: config.Guard{Tools: []string{"buy"}}}, func(g *gate.Gate) agent.Agent {
 				buy := gives("buy", m{"price": 1})
 				if tt.protect {
 					buy = g.Protect(buy)

@@ -133,7 +133,7 @@ func (g *Gate) Replay(ctx context.Context, s record.Session, c graphsync.Call) (
 	if err != nil {
 		return record.Event{}, err
 	}
-	p := &replay{ctx: ctx, session: s, agent: c.Agent, run: plugin.Within(ctx), digest: g.rec.Digest, state: c.State}
+	p := &replay{ctx: ctx, session: s, agent: c.Agent, run: plugin.Within(ctx), same: g.rec.Same, state: c.State}
 	defer p.end()
 	actions := &session.EventActions{}
 	result, err := t.(runnable).Run(agent.NewToolContext(p.context(), "", actions, nil), args)

@@ -21,7 +21,6 @@ import (
 	"google.golang.org/adk/v2/memory"
 	"google.golang.org/adk/v2/session"
 
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -36,9 +35,9 @@ type replay struct {
 	// run is the run that the check is made in; nil outside of any.
 	run agent.InvocationContext
 
-	// digest compares values; state is what the first call read of the session's, as JSON.
-	digest func(any) jsonenc.Digest
-	state  map[string]json.RawMessage
+	// same compares values; state is what the first call read of the session's, as JSON.
+	same  func(a, b any) bool
+	state map[string]json.RawMessage
 
 	mu       sync.Mutex
 	over     bool
@@ -352,7 +351,7 @@ func (p *replay) reads(key string, v any) error {
 	problem := "was not recorded when the tool was called first"
 	if known {
 		was, ok := decode(recorded)
-		if ok && p.digest(was) == p.digest(v) {
+		if ok && p.same(was, v) {
 			return nil
 		}
 		problem = "has another value than when the tool was called first"

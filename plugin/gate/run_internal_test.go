@@ -18,6 +18,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -44,7 +45,7 @@ func TestCallsAreForgottenWhenTheyEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(Config{Recorder: rec, Guard: guard, Tools: []string{"buy"}, Logger: logger})
+	g, err := New(Config{Recorder: rec, Guard: guard, Settings: config.Guard{Tools: []string{"buy"}}, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/tool"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -22,7 +23,7 @@ import (
 // Nothing of a run may stay behind it in the gate. The sessions and the rows go, and what the
 // gate remembers of tools is bounded.
 func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
-	_, g := newGate(recorder.Config{Sink: dropped{}}, gate.Config{Guard: unusedGuard(), Tools: []string{"buy"}})
+	_, g := newGate(recorder.Config{Sink: dropped{}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
 	look := must(g.Replayable(gives("look", m{"price": 1})))
 	tools := []tool.Tool{look, gives("buy", nil), g.Protect(gives("pay", nil))}
 	batch := func(runs int) (heap uint64) {

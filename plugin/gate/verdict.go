@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -25,15 +24,14 @@ func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report,
 	took := report.CheckedAt().Sub(report.StartedAt())
 	x := plugin.Row{
 		Type: record.WorldChangeCheck, Agent: approval.Agent, Parent: parent, At: report.CheckedAt(), Took: &took,
-		Content: func(d jsonenc.Doc) { d.Value(report) },
-		ADK: func(d jsonenc.Doc) {
-			d.Str("stage", stage)
-			d.OptStr("call_id", approval.CallID)
-			d.OptStr("confirmation_id", approval.ConfirmationID)
-			d.OptStr("approval_id", approval.ID)
-			d.Str("verdict", report.Verdict().String())
-			replays(d, report)
-		},
+		Content: report, ADK: plugin.Object{{Key: "stage", Value: stage}},
+	}
+	addText(&x.ADK, "call_id", approval.CallID)
+	addText(&x.ADK, "confirmation_id", approval.ConfirmationID)
+	addText(&x.ADK, "approval_id", approval.ID)
+	add(&x.ADK, "verdict", report.Verdict().String())
+	if list := replays(report); len(list) > 0 {
+		add(&x.ADK, "replays", list)
 	}
 	if report.CheckFailed() {
 		x.Failed = true
@@ -45,9 +43,20 @@ func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report,
 	g.rec.Emit(ctx, r, x)
 }
 
-// replays writes the repeated calls that a report rests on, each once.
-func replays(d jsonenc.Doc, report safety.Report) {
-	var list []safety.Origin
+// add adds a member to o.
+func add(o *plugin.Object, key string, value any) {
+	*o = append(*o, plugin.Member{Key: key, Value: value})
+}
+
+// addText adds a text to o, unless it is empty.
+func addText(o *plugin.Object, key, text string) {
+	if text != "" {
+		add(o, key, text)
+	}
+}
+
+// replays returns the repeated calls that a report rests on, each once.
+func replays(report safety.Report) (list []safety.Origin) {
 	for _, e := range report.Entities() {
 		for _, o := range e.Origins {
 			if o.Kind == safety.OriginReplay && !slices.ContainsFunc(list, func(l safety.Origin) bool { return l.Call == o.Call && l.Name == o.Name }) {
@@ -55,9 +64,7 @@ func replays(d jsonenc.Doc, report safety.Report) {
 			}
 		}
 	}
-	if len(list) > 0 {
-		d.Any("replays", list)
-	}
+	return list
 }
 
 // RecordCheck writes the verdict of a check that was made outside of any run,

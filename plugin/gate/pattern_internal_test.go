@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gate_test
+package gate
 
 import (
 	"path"
@@ -9,12 +9,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/adk-contextgraph/contextgraph/plugin/gate"
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 func TestToolPattern(t *testing.T) {
 	for _, tt := range []struct {
-		pattern gate.ToolPattern
+		pattern pattern
 		yes, no []string
 	}{
 		{"buy", []string{"buy"}, []string{"", "Buy", "buyer", "rebuy"}},
@@ -36,25 +36,25 @@ func TestToolPattern(t *testing.T) {
 		{"b*", []string{"b\n", "b\x00", "b\xff/"}, []string{"B"}},
 		{`b\*`, []string{"b*"}, []string{"buy", `b\*`}},
 	} {
-		if err := tt.pattern.Validate(); err != nil {
+		if err := tt.pattern.validate(); err != nil {
 			t.Errorf("%q: %v", tt.pattern, err)
 		}
 		for want, names := range map[bool][]string{true: tt.yes, false: tt.no} {
 			for _, name := range names {
-				if got := tt.pattern.Match(name); got != want {
+				if got := tt.pattern.match(name); got != want {
 					t.Errorf("%q matches %q: %v, want %v", tt.pattern, name, got, want)
 				}
 			}
 		}
 	}
-	for _, p := range []gate.ToolPattern{"[", "a[b", `a\`, "[]a]", "*["} {
-		if p.Validate() == nil {
+	for _, p := range []pattern{"[", "a[b", `a\`, "[]a]", "*["} {
+		if p.validate() == nil {
 			t.Errorf("%q is taken for a pattern", p)
 		}
-		if p.Match("a") {
+		if p.match("a") {
 			t.Errorf("%q matches", p)
 		}
-		if _, err := gate.New(gate.Config{Tools: []string{"buy", string(p)}}); err == nil {
+		if _, err := New(Config{Settings: config.Guard{Tools: []string{"buy", string(p)}}}); err == nil {
 			t.Errorf("a Gate that guards %q: no error", p)
 		}
 	}
@@ -67,20 +67,20 @@ func FuzzToolPattern(f *testing.F) {
 	f.Add(`*\[x-z]`, "a[x")
 	f.Add("[^]a]*", "bb")
 	f.Add("a*b*c", "abbc")
-	f.Fuzz(func(t *testing.T, pattern, name string) {
-		if !utf8.ValidString(pattern) || !utf8.ValidString(name) {
+	f.Fuzz(func(t *testing.T, text, name string) {
+		if !utf8.ValidString(text) || !utf8.ValidString(name) {
 			return
 		}
-		p := gate.ToolPattern(pattern)
-		if _, err := path.Match(pattern, ""); (err == nil) != (p.Validate() == nil) {
-			t.Fatalf("%q: %v, path.Match says %v", pattern, p.Validate(), err)
+		p := pattern(text)
+		if _, err := path.Match(text, ""); (err == nil) != (p.validate() == nil) {
+			t.Fatalf("%q: %v, path.Match says %v", text, p.validate(), err)
 		}
-		got := p.Match(name)
+		got := p.match(name)
 		if strings.Contains(name, "/") {
 			return
 		}
-		if want, err := path.Match(pattern, name); got != (want && err == nil) {
-			t.Errorf("%q matches %q: %v, path.Match says %v, %v", pattern, name, got, want, err)
+		if want, err := path.Match(text, name); got != (want && err == nil) {
+			t.Errorf("%q matches %q: %v, path.Match says %v, %v", text, name, got, want, err)
 		}
 	})
 }
