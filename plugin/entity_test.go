@@ -92,6 +92,7 @@ func TestSecretsInEntities(t *testing.T) {
 		{"attribute by its name", config.Redact{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"api_key": entity.Text(token)}}, 0, `"api_key"`},
 		{"attribute by a configured name", config.Redact{Keys: []string{"badge"}}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"badge": entity.Text(token)}}, 0, `"badge"`},
 		{"value by its form", config.Redact{}, entity.Entity{Type: "Account", Value: token}, 1, ""},
+		{"value by a configured form", config.Redact{Patterns: []string{`acct-\d+`}}, entity.Entity{Type: "Account", Value: "acct-123"}, 1, ""},
 		{"attribute by its form", config.Redact{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"note": entity.Text(token)}}, 1, ""},
 		{"none", config.Redact{}, entity.Entity{Type: "Account", Value: "a", Attributes: map[string]entity.Value{"price": entity.Text("5")}}, 0, ""},
 	} {

@@ -66,10 +66,9 @@ func rules() []rule {
 			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 		{
-			pkg: "plugin/gate",
-			imports: "entity graphsync internal/adkreflect internal/clip internal/jsonenc internal/namepattern internal/nearest " +
-				"internal/ratelog internal/schema plugin record safety",
-			link: dataset + " " + storage, itself: cloud + " " + network,
+			pkg:     "plugin/gate",
+			imports: "config entity graphsync internal/adkreflect internal/clip internal/namepattern internal/nearest internal/ratelog internal/schema plugin record safety",
+			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 
 		// What keeps.
