@@ -178,7 +178,7 @@ func TestDatasetIsReadAsItsRows(t *testing.T) {
 		"why sess-nike-summer", "approvals", "approvals " + nikeConfirmation, "approvals " + nikeApproval + " --output json", "trace none",
 	} {
 		args := strings.Fields(command)
-		wantCode, want, _ := ask(t, append(args, "--from", name)...)
+		wantCode, want, _ := runCommand(t, append(args, "--from", name)...)
 		streamed := &app{client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())}}
 		code, got, stderr := askWith(t, streamed, append(args, "--from", "dataset", "--project", "my-project", "--dataset", "agents")...)
 		if code != wantCode {

@@ -48,7 +48,7 @@ func TestEveryDurationFlag(t *testing.T) {
 			if err := f.Value.Set("1d12h"); err != nil || f.Value.String() != "36h" {
 				t.Errorf("1d12h = %s, %v", f.Value, err)
 			}
-			if code, _, stderr := ask(t, command, "--"+name, "0d"); code != exitUsage || !strings.Contains(stderr, "--"+name) || !strings.Contains(stderr, "must be positive") {
+			if code, _, stderr := runCommand(t, command, "--"+name, "0d"); code != exitUsage || !strings.Contains(stderr, "--"+name) || !strings.Contains(stderr, "must be positive") {
 				t.Errorf("0d ends with %d: %s", code, stderr)
 			}
 		})

@@ -32,10 +32,10 @@ func TestExportIsWhatWasImported(t *testing.T) {
 	if err := os.WriteFile("first.ndjson", want, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := ask(t, "import", "first.ndjson", "--journal", "again.db"); code != exitOK {
+	if code, _, stderr := runCommand(t, "import", "first.ndjson", "--journal", "again.db"); code != exitOK {
 		t.Fatal(stderr)
 	}
-	code, stdout, stderr := ask(t, "export", "--all", "--journal", "again.db")
+	code, stdout, stderr := runCommand(t, "export", "--all", "--journal", "again.db")
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
@@ -62,7 +62,7 @@ func TestExportIsWhatWasImported(t *testing.T) {
 // TestExportHasTheColumnsOfTheTable: those of the row contract, in their order.
 func TestExportHasTheColumnsOfTheTable(t *testing.T) {
 	demo(t)
-	code, stdout, stderr := ask(t, "export", "sess-nike-summer", "chat-1", "sess-nike-summer", "--journal", "demo.db")
+	code, stdout, stderr := runCommand(t, "export", "sess-nike-summer", "chat-1", "sess-nike-summer", "--journal", "demo.db")
 	if code != exitOK || strings.Count(stdout, "\n") != 51 {
 		t.Fatalf("%d: %d rows: %s", code, strings.Count(stdout, "\n"), stderr)
 	}
@@ -110,13 +110,13 @@ func TestExportFile(t *testing.T) {
 	if err := os.WriteFile("rows.ndjson", []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, stderr := ask(t, "export", "chat-1", "--journal", "demo.db", "--file", "rows.ndjson"); code != exitOK || stdout != "" || !strings.Contains(stderr, "rows.ndjson: 2 rows of 1 session") {
+	if code, stdout, stderr := runCommand(t, "export", "chat-1", "--journal", "demo.db", "--file", "rows.ndjson"); code != exitOK || stdout != "" || !strings.Contains(stderr, "rows.ndjson: 2 rows of 1 session") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 	if text, err := os.ReadFile("rows.ndjson"); err != nil || strings.Count(string(text), "\n") != 2 {
 		t.Errorf("%s, %v", text, err)
 	}
-	if code, _, _ := ask(t, "export", "nope", "--journal", "demo.db", "--file", "rows.ndjson"); code != exitNotFound {
+	if code, _, _ := runCommand(t, "export", "nope", "--journal", "demo.db", "--file", "rows.ndjson"); code != exitNotFound {
 		t.Errorf("%d", code)
 	}
 	err := writeAtomically("rows.ndjson", func(w io.Writer) error {
@@ -138,7 +138,7 @@ func TestExportFile(t *testing.T) {
 			t.Errorf("%s is left", f.Name())
 		}
 	}
-	if code, stdout, stderr := ask(t, "export", "--all", "--since", "24h", "--journal", "demo.db"); code != exitOK || stdout != "" || !strings.Contains(stderr, "no such sessions") {
+	if code, stdout, stderr := runCommand(t, "export", "--all", "--since", "24h", "--journal", "demo.db"); code != exitOK || stdout != "" || !strings.Contains(stderr, "no such sessions") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 }
@@ -152,7 +152,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	if err := os.WriteFile("mixed.ndjson", append(good, "{\"timestamp\":\"never\"}\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := ask(t, "import", "mixed.ndjson", "--journal", "new.db")
+	code, stdout, stderr := runCommand(t, "import", "mixed.ndjson", "--journal", "new.db")
 	if code != exitError || stdout != "" || !strings.Contains(stderr, "mixed.ndjson:85: column") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
@@ -160,7 +160,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		t.Errorf("a journal was made: %v", err)
 	}
 	for _, want := range []imported{{Rows: 84, Stored: 84, Skipped: 1}, {Rows: 84, Duplicates: 84, Skipped: 1}} {
-		code, stdout, stderr := ask(t, "import", "mixed.ndjson", "--journal", "new.db", "--skip-bad", "--output", "json")
+		code, stdout, stderr := runCommand(t, "import", "mixed.ndjson", "--journal", "new.db", "--skip-bad", "--output", "json")
 		var got imported
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK || !strings.Contains(stderr, "left out: mixed.ndjson:85: column") {
 			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
@@ -197,15 +197,15 @@ func TestImportFromPython(t *testing.T) {
 	if err := os.WriteFile("python.ndjson", python, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := ask(t, "import", "python.ndjson", "--journal", "python.db"); code != exitError || !strings.Contains(stderr, "--app") {
+	if code, _, stderr := runCommand(t, "import", "python.ndjson", "--journal", "python.db"); code != exitError || !strings.Contains(stderr, "--app") {
 		t.Errorf("without an application: %d: %s", code, stderr)
 	}
-	code, stdout, stderr := ask(t, "import", "python.ndjson", "--journal", "python.db", "--app", "helpdesk")
+	code, stdout, stderr := runCommand(t, "import", "python.ndjson", "--journal", "python.db", "--app", "helpdesk")
 	if code != exitOK {
 		t.Fatalf("%d: %s", code, stderr)
 	}
 	golden(t, dir, "import-python.txt", stdout+"-- stderr --\n"+stderr)
-	code, stdout, stderr = ask(t, "trace", "py-1", "--journal", "python.db")
+	code, stdout, stderr = runCommand(t, "trace", "py-1", "--journal", "python.db")
 	if code != exitOK {
 		t.Fatalf("%d: %s", code, stderr)
 	}
@@ -220,7 +220,7 @@ func TestPythonGraphIsSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	code, stdout, stderr := ask(t, "import", rows, "--output", "json")
+	code, stdout, stderr := runCommand(t, "import", rows, "--output", "json")
 	var got imported
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
 		t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
@@ -242,7 +242,7 @@ func TestPythonGraphIsSynced(t *testing.T) {
 	if code != exitOK || !strings.Contains(stdout, "py-campaign of ann in adcp: 13 steps, ") || !strings.Contains(stdout, "py-bare of  in adcp: 7 steps, ") || !strings.Contains(stdout, "2 sessions, ") {
 		t.Errorf("sync: %d: %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr := ask(t, "view", "--all"); code != exitOK {
+	if code, _, stderr := runCommand(t, "view", "--all"); code != exitOK {
 		t.Errorf("view: %d: %s", code, stderr)
 	}
 	if page, err := os.ReadFile(defaultPage); err != nil || !strings.Contains(string(page), `"kind":"missing_parent"`) || !strings.Contains(string(page), "py-bare") {
@@ -255,7 +255,7 @@ func TestImportFindsEntities(t *testing.T) {
 	rows := rowsFile(t)
 	t.Chdir(t.TempDir())
 	entities := func(args ...string) int {
-		code, stdout, stderr := ask(t, append([]string{"import", rows, "--output", "json"}, args...)...)
+		code, stdout, stderr := runCommand(t, append([]string{"import", rows, "--output", "json"}, args...)...)
 		var got imported
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
 			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
@@ -278,7 +278,7 @@ func TestImportFindsEntities(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	demo(t)
-	code, stdout, stderr := ask(t, "stats", "--journal", "demo.db", "--output", "json")
+	code, stdout, stderr := runCommand(t, "stats", "--journal", "demo.db", "--output", "json")
 	var got recordStats
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK {
 		t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
@@ -290,7 +290,7 @@ func TestStats(t *testing.T) {
 	if err := os.WriteFile("warehouse.yaml", []byte("journal:\n  path: demo.db\nbigquery:\n  project: my-project\n  dataset: agents\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr = ask(t, "stats", "--config", "warehouse.yaml")
+	code, stdout, stderr = runCommand(t, "stats", "--config", "warehouse.yaml")
 	if code != exitOK {
 		t.Fatalf("%d: %s", code, stderr)
 	}
@@ -299,7 +299,7 @@ func TestStats(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}
 	}
-	if code, stdout, stderr := ask(t, "stats", "--from", rowsFileFrom(t, "demo.db"), "--since", "1h"); code != exitOK || !strings.Contains(stdout, "sessions") || strings.Contains(stdout, "file demo.db") {
+	if code, stdout, stderr := runCommand(t, "stats", "--from", rowsFileFrom(t, "demo.db"), "--since", "1h"); code != exitOK || !strings.Contains(stdout, "sessions") || strings.Contains(stdout, "file demo.db") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 }

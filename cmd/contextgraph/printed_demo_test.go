@@ -37,8 +37,8 @@ func rowsFile(t *testing.T) string {
 	return name
 }
 
-// ask runs a command at demoNow.
-func ask(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// runCommand runs a command at demoNow.
+func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return askWith(t, &app{}, args...)
 }
@@ -67,7 +67,7 @@ func demo(t *testing.T) {
 	t.Helper()
 	rows := rowsFile(t)
 	t.Chdir(t.TempDir())
-	if code, _, stderr := ask(t, "import", rows, "--journal", "demo.db"); code != exitOK {
+	if code, _, stderr := runCommand(t, "import", rows, "--journal", "demo.db"); code != exitOK {
 		t.Fatalf("import: %d: %s", code, stderr)
 	}
 	j, err := journal.Open(t.Context(), journal.Config{Path: "demo.db"})
@@ -137,7 +137,7 @@ func TestGolden(t *testing.T) {
 		"approvals-card-other": "approvals sess-tesla-q1 --approval 855a0b19a1c48f184c668b725e7a905d",
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, stdout, stderr := ask(t, append(strings.Fields(args), "--journal", "demo.db")...)
+			code, stdout, stderr := runCommand(t, append(strings.Fields(args), "--journal", "demo.db")...)
 			if code != exitOK {
 				t.Fatalf("%d: %s", code, stderr)
 			}
@@ -153,7 +153,7 @@ func TestGolden(t *testing.T) {
 func TestColors(t *testing.T) {
 	demo(t)
 	terminal := func(io.Writer) bool { return true }
-	_, plainText, _ := ask(t, "sessions", "--journal", "demo.db")
+	_, plainText, _ := runCommand(t, "sessions", "--journal", "demo.db")
 	for _, test := range []struct {
 		name, env string
 		args      []string
@@ -202,12 +202,12 @@ func TestApprovalsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range []string{"approvals", "approvals sess-nike-summer", "approvals --status drift,expired"} {
-		code, stdout, stderr := ask(t, append(strings.Fields(args), "--journal", "demo.db")...)
+		code, stdout, stderr := runCommand(t, append(strings.Fields(args), "--journal", "demo.db")...)
 		if later, first := strings.Index(stdout, "cancel_campaign"), strings.Index(stdout, nikeApproval); code != exitOK || later < 0 || first < later {
 			t.Errorf("%s: %d: %s%s", args, code, stdout, stderr)
 		}
 	}
-	if _, stdout, stderr := ask(t, "approvals", "sess-nike-summer", "--limit", "1", "--journal", "demo.db"); strings.Contains(stdout, nikeApproval) || !strings.Contains(stderr, "1 more are not listed") {
+	if _, stdout, stderr := runCommand(t, "approvals", "sess-nike-summer", "--limit", "1", "--journal", "demo.db"); strings.Contains(stdout, nikeApproval) || !strings.Contains(stderr, "1 more are not listed") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 }

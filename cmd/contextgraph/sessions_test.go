@@ -107,7 +107,7 @@ func TestExitCodes(t *testing.T) {
 		{"import bad.ndjson", exitError, "bad.ndjson:1: column event_type: it is missing"},
 		{"sync --output json --all", exitUsage, "prints text only"},
 	} {
-		code, stdout, stderr := ask(t, append(strings.Fields(test.args), "--journal", "demo.db")...)
+		code, stdout, stderr := runCommand(t, append(strings.Fields(test.args), "--journal", "demo.db")...)
 		if code != test.code || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "goroutine") {
 			t.Errorf("contextgraph %s = %d, want %d and %q\n%s%s", test.args, code, test.code, test.want, stdout, stderr)
 		}
@@ -134,7 +134,7 @@ func TestSources(t *testing.T) {
 		{"sessions --from " + rows, exitOK, ""},
 		{"sessions --journal demo.db", exitOK, ""},
 	} {
-		code, stdout, stderr := ask(t, strings.Fields(test.args)...)
+		code, stdout, stderr := runCommand(t, strings.Fields(test.args)...)
 		if code != test.code || !strings.Contains(stderr, test.want) {
 			t.Errorf("contextgraph %s = %d, want %d and %q\n%s%s", test.args, code, test.code, test.want, stdout, stderr)
 		}
@@ -153,7 +153,7 @@ func TestSources(t *testing.T) {
 func rowsFileFrom(t *testing.T, db string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "rows.ndjson")
-	if code, _, stderr := ask(t, "export", "--all", "--journal", db, "--file", name); code != exitOK {
+	if code, _, stderr := runCommand(t, "export", "--all", "--journal", db, "--file", name); code != exitOK {
 		t.Fatal(stderr)
 	}
 	return name
@@ -162,10 +162,10 @@ func rowsFileFrom(t *testing.T, db string) string {
 func TestSeveralSessionsWithOneID(t *testing.T) {
 	t.Chdir(t.TempDir())
 	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"}, record.Session{App: "shop", User: "bob", ID: "s1"})
-	if code, _, stderr := ask(t, "trace", "s1"); code != exitUsage || !strings.Contains(stderr, `--app "shop" --user "bob"`) {
+	if code, _, stderr := runCommand(t, "trace", "s1"); code != exitUsage || !strings.Contains(stderr, `--app "shop" --user "bob"`) {
 		t.Errorf("%d: %s", code, stderr)
 	}
-	if code, stdout, stderr := ask(t, "trace", "s1", "--user", "bob"); code != exitOK || !strings.Contains(stdout, "s1 of bob in shop") {
+	if code, stdout, stderr := runCommand(t, "trace", "s1", "--user", "bob"); code != exitOK || !strings.Contains(stdout, "s1 of bob in shop") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 }
@@ -175,7 +175,7 @@ func TestPagesOfSessions(t *testing.T) {
 	var got []string
 	args := []string{"sessions", "--journal", "demo.db", "--limit", "1", "--output", "json"}
 	for after := ""; ; {
-		code, stdout, stderr := ask(t, append(slices.Clone(args), "--after", after)...)
+		code, stdout, stderr := runCommand(t, append(slices.Clone(args), "--after", after)...)
 		var page inspect.Page
 		if err := json.Unmarshal([]byte(stdout), &page); err != nil || code != exitOK || len(page.Sessions) != 1 {
 			t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
@@ -248,7 +248,7 @@ func TestJSONContract(t *testing.T) {
 		"import":         "import " + rowsFileFrom(t, "demo.db"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, stdout, stderr := ask(t, append(strings.Fields(args), "--journal", "demo.db", "--output", "json")...)
+			code, stdout, stderr := runCommand(t, append(strings.Fields(args), "--journal", "demo.db", "--output", "json")...)
 			if code != exitOK {
 				t.Fatalf("%d: %s", code, stderr)
 			}
@@ -258,7 +258,7 @@ func TestJSONContract(t *testing.T) {
 	for args, lines := range map[string]int{
 		"sessions": 3, "approvals": 2, "why sess-nike-summer": 1, "trace sess-nike-summer": 22, "stats": 1, "sessions --app nobody": 0, "why chat-1": 0,
 	} {
-		_, stdout, _ := ask(t, append(strings.Fields(args), "--journal", "demo.db", "--output", "ndjson")...)
+		_, stdout, _ := runCommand(t, append(strings.Fields(args), "--journal", "demo.db", "--output", "ndjson")...)
 		if got := strings.Count(stdout, "\n"); got != lines {
 			t.Errorf("%s has %d lines of NDJSON, want %d", args, got, lines)
 		}
@@ -269,14 +269,14 @@ func TestJSONContract(t *testing.T) {
 		}
 	}
 	for _, args := range []string{"sessions --app nobody", "approvals --app nobody", "why chat-1"} {
-		if code, stdout, _ := ask(t, append(strings.Fields(args), "--journal", "demo.db", "--output", "json")...); code != exitOK || !json.Valid([]byte(stdout)) || strings.Contains(stdout, "null") {
+		if code, stdout, _ := runCommand(t, append(strings.Fields(args), "--journal", "demo.db", "--output", "json")...); code != exitOK || !json.Valid([]byte(stdout)) || strings.Contains(stdout, "null") {
 			t.Errorf("%s: nothing is %q", args, stdout)
 		}
 	}
 }
 
 func TestVersion(t *testing.T) {
-	code, stdout, stderr := ask(t, "--version")
+	code, stdout, stderr := runCommand(t, "--version")
 	if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "contextgraph ") || !strings.Contains(stdout, "go1.") {
 		t.Errorf("%d: %q%s", code, stdout, stderr)
 	}
@@ -284,7 +284,7 @@ func TestVersion(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if code, stdout, stderr := ask(t, "completion", shell); code != exitOK || !strings.Contains(stdout, "contextgraph") {
+		if code, stdout, stderr := runCommand(t, "completion", shell); code != exitOK || !strings.Contains(stdout, "contextgraph") {
 			t.Errorf("%s: %d: %.100s%s", shell, code, stdout, stderr)
 		}
 	}
@@ -336,11 +336,11 @@ func TestDeepTrace(t *testing.T) {
 	if err := os.WriteFile("deep.ndjson", []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := ask(t, "trace", "deep", "--from", "deep.ndjson")
+	code, stdout, stderr := runCommand(t, "trace", "deep", "--from", "deep.ndjson")
 	if code != exitOK || strings.Count(stdout, "agent a") != deep || len(stdout) > deep*1000 {
 		t.Errorf("%d: %d bytes, %d spans: %.200s", code, len(stdout), strings.Count(stdout, "agent a"), stderr)
 	}
-	if code, stdout, _ := ask(t, "trace", "deep", "--from", "deep.ndjson", "--depth", "2"); code != exitOK || !strings.Contains(stdout, "2998 spans are below") {
+	if code, stdout, _ := runCommand(t, "trace", "deep", "--from", "deep.ndjson", "--depth", "2"); code != exitOK || !strings.Contains(stdout, "2998 spans are below") {
 		t.Errorf("%d: %s", code, stdout)
 	}
 }

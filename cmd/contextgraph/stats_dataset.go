@@ -8,7 +8,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 )
 
 // datasetStatsJSON is what BigQuery counts, as programs read it.
@@ -76,7 +76,7 @@ func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
 	}
 	defer d.Close()
 	to := a.now().UTC()
-	w := bigquery.Window{App: f.app, From: to.Add(-time.Duration(cmp.Or(f.since, defaultWindow))), To: to}
+	w := ask.Window{App: f.app, From: to.Add(-time.Duration(cmp.Or(f.since, defaultWindow))), To: to}
 	drift, err := d.DriftStatistics(ctx, w)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
 	return nil
 }
 
-func newDatasetStats(w bigquery.Window, drift bigquery.Drift, times bigquery.WaitingTimes) *datasetStatsJSON {
+func newDatasetStats(w ask.Window, drift ask.Drift, times ask.WaitingTimes) *datasetStatsJSON {
 	s := &datasetStatsJSON{
 		From: w.From, To: w.To, Verdicts: []dayVerdictsJSON{}, Changes: []changeJSON{}, Waiting: []waitingJSON{},
 		Truncated: drift.Truncated || times.Truncated,

@@ -83,7 +83,7 @@ func TestDatasetStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	if code, _, stderr := ask(t, "stats", "--from", "dataset"); code != exitUsage || !strings.Contains(stderr, "no dataset is named") {
+	if code, _, stderr := runCommand(t, "stats", "--from", "dataset"); code != exitUsage || !strings.Contains(stderr, "no dataset is named") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	server := counting(t)

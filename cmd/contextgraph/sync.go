@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
@@ -233,7 +234,7 @@ func (d *datasetSource) back(ctx context.Context, s record.Session) (int, error)
 	if !d.has[s] {
 		return 0, nil
 	}
-	es, err := d.dataset.ModelEntities(ctx, bigquery.Scope{Session: s, Limit: maxModelEntities})
+	es, err := d.dataset.ModelEntities(ctx, ask.Scope{Session: s, Limit: maxModelEntities})
 	if err != nil || len(es) == 0 {
 		return 0, err
 	}

@@ -30,17 +30,17 @@ func TestWhyOfWhatAnActionNames(t *testing.T) {
 	if err := os.WriteFile("contextgraph.yaml", []byte(actionRules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := ask(t, "import", rows); code != exitOK {
+	if code, _, stderr := runCommand(t, "import", rows); code != exitOK {
 		t.Fatalf("import: %d: %s", code, stderr)
 	}
 	for _, from := range []string{"journal", rows} {
-		code, stdout, stderr := ask(t, "why", "sess-nike-summer", "--from", from)
+		code, stdout, stderr := runCommand(t, "why", "sess-nike-summer", "--from", from)
 		if code != exitOK {
 			t.Fatalf("%s: %d: %s", from, code, stderr)
 		}
 		golden(t, dir, "why-action.txt", stdout)
 	}
-	_, stdout, _ := ask(t, "why", "sess-nike-summer", "--entity", "nike-running", "--output", "json")
+	_, stdout, _ := runCommand(t, "why", "sess-nike-summer", "--entity", "nike-running", "--output", "json")
 	for _, want := range []string{`"origin": "action"`, `"note": "named by the action; no result in the 20 steps before the request shows it"`} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the JSON lacks %s:\n%s", want, stdout)

@@ -10,44 +10,9 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
-
-// CausalQuestion asks what a step led to, or what led to it.
-type CausalQuestion struct {
-	Scope
-	// Node is the key of the step. Defaults to the first one with a message of the user.
-	Node string
-	// Backwards asks what led to the step.
-	Backwards bool
-	// Hops is how many edges of any kind lead at most from the step to another one.
-	// Defaults to [graphsync.DefaultHops], and is at most [MaxHops].
-	Hops int
-}
-
-// Causal is a causal chain.
-type Causal struct {
-	// Origin is the key of the step it begins at.
-	Origin string
-	// Steps are the steps that were reached, each once, near ones first, in the order of
-	// [graphsync.Graph.Effects] and [graphsync.Graph.Causes].
-	Steps []CausalStep
-	// Truncated is true when there were more steps than the limit, Beyond when there
-	// are steps farther away than the limit of hops.
-	Truncated, Beyond bool
-	Form              Form
-}
-
-// CausalStep is one step of a causal chain.
-type CausalStep struct {
-	Node graphsync.TechNode
-	// Hops is the number of edges to the origin.
-	Hops int
-	// Via is the key of the step before it on the way from the origin, Edge the kind of
-	// the edge between them.
-	Via  string
-	Edge graphsync.EdgeKind
-}
 
 // CausalChain returns what a step led to, over edges of all kinds: by default what the
 // user's first message of a session led to. With Backwards it returns what led to the
@@ -59,42 +24,42 @@ type CausalStep struct {
 //
 // The error wraps [ErrNoSessionID], [ErrUnknownSession] or [graphsync.ErrUnknownNode]
 // where there is nothing to ask about.
-func (d *Dataset) CausalChain(ctx context.Context, q CausalQuestion) (Causal, error) {
+func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Causal, error) {
 	hops, err := hopLimit(q.Hops)
 	if err != nil {
-		return Causal{}, err
+		return ask.Causal{}, err
 	}
 	q.Hops = hops
 	s, found, err := d.session(ctx, q.Scope, askJob("ask_origin", nil, nil), param("node", q.Node))
 	if err != nil {
-		return Causal{}, err
+		return ask.Causal{}, err
 	}
 	if !found.NodeKey.Valid {
 		if q.Node == "" {
-			return Causal{}, fmt.Errorf("session %s has no message of the user: name a node: %w", s.Session.ID, graphsync.ErrUnknownNode)
+			return ask.Causal{}, fmt.Errorf("session %s has no message of the user: name a node: %w", s.Session.ID, graphsync.ErrUnknownNode)
 		}
-		return Causal{}, fmt.Errorf("session %s: node %q: %w", s.Session.ID, q.Node, graphsync.ErrUnknownNode)
+		return ask.Causal{}, fmt.Errorf("session %s: node %q: %w", s.Session.ID, q.Node, graphsync.ErrUnknownNode)
 	}
 	q.Scope, q.Node = s, found.NodeKey.StringVal
 	rows, form, err := answer(ctx, d, d.causalQuestion(q))
 	if err != nil {
-		return Causal{}, err
+		return ask.Causal{}, err
 	}
-	out := Causal{Origin: q.Node, Form: form}
+	out := ask.Causal{Origin: q.Node, Form: form}
 	rows, out.Truncated = cut(rows, s.Limit)
 	// One hop more than asked for was looked at, to know whether anything is there.
 	tooFar := func(r causalRow) bool { return r.Hops > int64(q.Hops) }
 	out.Beyond = slices.ContainsFunc(rows, tooFar)
 	for _, r := range slices.DeleteFunc(rows, tooFar) {
-		out.Steps = append(out.Steps, CausalStep{
+		out.Steps = append(out.Steps, ask.CausalStep{
 			Node: r.node(s.Session), Hops: int(r.Hops), Via: r.Via.StringVal, Edge: graphsync.EdgeKind(r.Edge.StringVal),
 		})
 	}
 	return out, nil
 }
 
-func (d *Dataset) causalQuestion(q CausalQuestion) asked[causalRow] {
-	params := q.params(param("node", q.Node), q.limit())
+func (d *Dataset) causalQuestion(q ask.CausalQuestion) asked[causalRow] {
+	params := sessionParams(q.Scope, param("node", q.Node), limitParam(q.Scope))
 	return both[causalRow](d, "ask_causal_chain", bounds{Hops: q.Hops + 1, Backwards: q.Backwards}, params,
 		param("hops", int64(q.Hops)+1), param("backwards", q.Backwards))
 }

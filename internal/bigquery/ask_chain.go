@@ -7,46 +7,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
-
-// ReasoningQuestion asks what a decision rests on.
-type ReasoningQuestion struct {
-	Scope
-	// Decision is the key of a node. Defaults to the session's latest request for a
-	// confirmation.
-	Decision string
-	// Entity is the [entity.Entity.CanonicalKey] of the one entity that is asked about.
-	// Defaults to all.
-	Entity string
-	// Hops limits paths to that many edges of kind informs and resumes. Defaults to
-	// [graphsync.DefaultHops], and is at most [MaxHops]. Edges of kind contains do not
-	// count.
-	Hops int
-}
-
-// Reasoning is what a decision rests on.
-type Reasoning struct {
-	// Decision is the node, DecidedAt the time that nothing later counts for.
-	Decision  graphsync.TechNode
-	DecidedAt time.Time
-	// Reasons are in the order of [graphsync.Graph.Why].
-	Reasons []graphsync.Reason
-	// Truncated is true when there were more rows than the limit, or paths of more edges
-	// than recursive SQL follows: the entities that are farthest away are missing, or
-	// sightings of them, such as the result that showed them. In the second case a path may
-	// not be the shortest.
-	Truncated bool
-	// Beyond is true when a step one hop farther away than the limit saw an entity, which
-	// may be among the Reasons as well.
-	Beyond bool
-	Form   Form
-}
 
 // farEdges is how many edges a path may have in GQL beyond its hops. Edges of kind
 // contains do not count as hops, but a pattern needs a bound: this one is three for
@@ -79,31 +46,31 @@ type bounds struct {
 //
 // The error wraps [ErrNoSessionID], [ErrUnknownSession], [ErrNoDecision] or
 // [graphsync.ErrUnknownNode] where there is nothing to ask about.
-func (d *Dataset) ReasoningChain(ctx context.Context, q ReasoningQuestion) (Reasoning, error) {
+func (d *Dataset) ReasoningChain(ctx context.Context, q ask.ReasoningQuestion) (ask.Reasoning, error) {
 	hops, err := hopLimit(q.Hops)
 	if err != nil {
-		return Reasoning{}, err
+		return ask.Reasoning{}, err
 	}
 	q.Hops = hops
 	at, err := d.decision(ctx, q.Scope, q.Decision)
 	if err != nil {
-		return Reasoning{}, err
+		return ask.Reasoning{}, err
 	}
 	return d.reasoning(ctx, at, q)
 }
 
-func (d *Dataset) reasoning(ctx context.Context, at decision, q ReasoningQuestion) (Reasoning, error) {
-	out := Reasoning{DecidedAt: at.decidedAt}
+func (d *Dataset) reasoning(ctx context.Context, at decision, q ask.ReasoningQuestion) (ask.Reasoning, error) {
+	out := ask.Reasoning{DecidedAt: at.decidedAt}
 	question := d.reasoningQuestion(at, q, &out.Truncated)
 	rows, form, err := answer(ctx, d, question)
 	if err != nil {
-		return Reasoning{}, err
+		return ask.Reasoning{}, err
 	}
 	tooFar := func(r reasonRow) bool { return r.Hops > int64(q.Hops) }
-	if form == FormGQL && slices.ContainsFunc(rows, tooFar) {
-		form = FormRecursive
+	if form == ask.FormGQL && slices.ContainsFunc(rows, tooFar) {
+		form = ask.FormRecursive
 		if rows, err = question.recursive(ctx); err != nil {
-			return Reasoning{}, err
+			return ask.Reasoning{}, err
 		}
 	}
 	out.Form = form
@@ -119,7 +86,7 @@ func (d *Dataset) reasoning(ctx context.Context, at decision, q ReasoningQuestio
 	}
 	nodes, err := d.nodes(ctx, at.Scope, keys)
 	if err != nil {
-		return Reasoning{}, err
+		return ask.Reasoning{}, err
 	}
 	out.Decision = nodes[at.node]
 	out.Reasons, err = reasons(rows, at, nodes)
@@ -130,9 +97,9 @@ func (d *Dataset) reasoning(ctx context.Context, at decision, q ReasoningQuestio
 // out: it had more rows than the limit, which are entities in GQL and steps with what they
 // saw in recursive SQL, where far ones are cut and no path is; or the search in recursive
 // SQL ended before it was through.
-func (d *Dataset) reasoningQuestion(at decision, q ReasoningQuestion, truncated *bool) asked[reasonRow] {
-	params := at.params(
-		param("decision", at.node), param("decided", at.decidedAt), param("entity", q.Entity), at.limit())
+func (d *Dataset) reasoningQuestion(at decision, q ask.ReasoningQuestion, truncated *bool) asked[reasonRow] {
+	params := sessionParams(at.Scope,
+		param("decision", at.node), param("decided", at.decidedAt), param("entity", q.Entity), limitParam(at.Scope))
 	gql := askJob("ask_reasoning_chain_gql", bounds{Edges: (1 + farEdges) * (q.Hops + 1)}, params)
 	recursive := askJob("ask_reasoning_chain", nil,
 		append(params[:len(params):len(params)], param("hops", int64(q.Hops)+1), param("rounds", int64(maxRounds))))

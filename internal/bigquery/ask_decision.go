@@ -8,81 +8,35 @@ import (
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 )
-
-// Explanation says how a decision came about and what came of it.
-type Explanation struct {
-	Reasoning
-	// Checks are the checks of the world for the decision, in order; Answers what humans
-	// said, in order. A decision that is no request for a confirmation has neither.
-	Checks  []Check
-	Answers []Answer
-}
-
-// Check is one check of the world.
-type Check struct {
-	// ID is the event id of its row.
-	ID        string
-	CheckedAt time.Time
-	// Verdict is safe, drift or check_failed; Stage is answer, execution or check.
-	Verdict, Stage             string
-	ApprovalID, ConfirmationID string
-	CallID, Tool               string
-	// Checked, Stale and Failed count entities.
-	Checked, Stale, Failed int
-	Alerts                 []Alert
-}
-
-// Alert is one change that a check found.
-type Alert struct {
-	EntityType, Value, Attribute string
-	// DriftType is inventory_depleted, price_changed, audience_shifted, campaign_paused
-	// or changed.
-	DriftType     string
-	Before, After string
-	// Severity is 0 to 1.
-	Severity float64
-}
-
-// Answer is what a human answered to a request for a confirmation.
-type Answer struct {
-	// ID is the event id of its row.
-	ID                         string
-	AnsweredAt                 time.Time
-	ConfirmationID, ApprovalID string
-	// Confirmed is what the human said, Accepted and Reason are what the guard made of
-	// it. Approver is who said it.
-	Confirmed, Accepted bool
-	Reason, Approver    string
-	// Waited is how long the answer took; zero when the row does not say.
-	Waited time.Duration
-}
 
 // ExplainDecision returns what [Dataset.ReasoningChain] does, with the checks of the world that
 // were made for the decision, what they found, and what humans answered. Checks and
 // answers are of the whole time since the decision, whatever q.To says. Truncated is also
 // true when there are more of them than the limit.
-func (d *Dataset) ExplainDecision(ctx context.Context, q ReasoningQuestion) (Explanation, error) {
+func (d *Dataset) ExplainDecision(ctx context.Context, q ask.ReasoningQuestion) (ask.Explanation, error) {
 	hops, err := hopLimit(q.Hops)
 	if err != nil {
-		return Explanation{}, err
+		return ask.Explanation{}, err
 	}
 	q.Hops = hops
 	at, err := d.decision(ctx, q.Scope, q.Decision)
 	if err != nil {
-		return Explanation{}, err
+		return ask.Explanation{}, err
 	}
-	var out Explanation
+	var out ask.Explanation
 	if out.Reasoning, err = d.reasoning(ctx, at, q); err != nil {
-		return Explanation{}, err
+		return ask.Explanation{}, err
 	}
 	checks, err := all[checkRow](ctx, d, verdictsJob(at))
 	if err != nil {
-		return Explanation{}, err
+		return ask.Explanation{}, err
 	}
 	answers, err := all[humanRow](ctx, d, answersJob(at))
 	if err != nil {
-		return Explanation{}, err
+		return ask.Explanation{}, err
 	}
 	var more bool
 	checks, more = cut(checks, at.Limit)
@@ -99,11 +53,11 @@ func (d *Dataset) ExplainDecision(ctx context.Context, q ReasoningQuestion) (Exp
 }
 
 func verdictsJob(at decision) job {
-	return askJob("ask_verdicts", nil, at.params(param("events", at.events), at.limit()))
+	return askJob("ask_verdicts", nil, sessionParams(at.Scope, param("events", at.events), limitParam(at.Scope)))
 }
 
 func answersJob(at decision) job {
-	return askJob("ask_answers", nil, at.params(param("events", at.events), at.limit()))
+	return askJob("ask_answers", nil, sessionParams(at.Scope, param("events", at.events), limitParam(at.Scope)))
 }
 
 type checkRow struct {
@@ -131,15 +85,15 @@ type alertRow struct {
 	Severity   bq.NullFloat64 `bigquery:"severity"`
 }
 
-func (r checkRow) check() Check {
-	c := Check{
+func (r checkRow) check() ask.Check {
+	c := ask.Check{
 		ID: r.CheckID, CheckedAt: r.CheckedAt.UTC(), Verdict: r.Verdict.StringVal, Stage: r.Stage.StringVal,
 		ApprovalID: r.ApprovalID.StringVal, ConfirmationID: r.ConfirmationID.StringVal,
 		CallID: r.CallID.StringVal, Tool: r.Tool.StringVal,
 		Checked: int(r.Checked.Int64), Stale: int(r.Stale.Int64), Failed: int(r.Failed.Int64),
 	}
 	for _, a := range r.Alerts {
-		c.Alerts = append(c.Alerts, Alert{
+		c.Alerts = append(c.Alerts, ask.Alert{
 			EntityType: a.EntityType.StringVal, Value: a.Value.StringVal, Attribute: a.Attribute.StringVal,
 			DriftType: a.DriftType.StringVal, Before: a.Before.StringVal, After: a.After.StringVal, Severity: a.Severity.Float64,
 		})
@@ -159,8 +113,8 @@ type humanRow struct {
 	WaitedMS       bq.NullFloat64 `bigquery:"waited_ms"`
 }
 
-func (r humanRow) answer() Answer {
-	return Answer{
+func (r humanRow) answer() ask.Answer {
+	return ask.Answer{
 		ID: r.EventID, AnsweredAt: r.AnsweredAt.UTC(),
 		ConfirmationID: r.ConfirmationID.StringVal, ApprovalID: r.ApprovalID.StringVal,
 		Confirmed: r.Confirmed.Bool, Accepted: r.Accepted.Bool, Reason: r.Reason.StringVal, Approver: r.Approver.StringVal,

@@ -7,53 +7,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	bq "cloud.google.com/go/bigquery"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// EntityQuestion asks which approvals rest on an entity.
-type EntityQuestion struct {
-	Window
-	// Entity is what is asked about: its type and value are required. What was seen is
-	// the same when it has the same [entity.Entity.CanonicalKey], or the same type and
-	// value as written. A typed value is found however it was written when Norm is set.
-	Entity entity.Entity
-	// Hops limits paths to that many edges of kind informs and resumes, as in a
-	// [ReasoningQuestion].
-	Hops int
-}
-
-// EntityUses are the approvals that rest on an entity.
-type EntityUses struct {
-	// Approvals are by time, latest first.
-	Approvals []EntityUse
-	// Truncated is true when there were more approvals than the limit in the sessions
-	// that saw the entity, of which only the latest were looked at, or paths of more edges
-	// than recursive SQL follows.
-	Truncated bool
-	Form      Form
-}
-
-// EntityUse is one approval that rests on an entity.
-type EntityUse struct {
-	Session record.Session
-	// Node is the key of the request for the confirmation, Name, Agent and CallID are
-	// its own.
-	Node, Name, Agent, CallID string
-	DecidedAt                 time.Time
-	// Hops is the number of edges of kind informs and resumes from the nearest step
-	// that saw the entity.
-	Hops int
-	// Sightings is the number of steps that saw it and led to the approval, Value how
-	// the last of them had it, and EvaluatedAt when.
-	Sightings   int
-	Value       string
-	EvaluatedAt time.Time
-}
 
 // EntityAcrossSessions returns the approvals that rest on an entity, in all sessions of
 // the time asked about: the requests for a confirmation to which it led, as
@@ -64,24 +23,24 @@ type EntityUse struct {
 // only just within the limit can be missing.
 //
 // The error wraps [ErrNoWindow] without a time.
-func (d *Dataset) EntityAcrossSessions(ctx context.Context, q EntityQuestion) (EntityUses, error) {
+func (d *Dataset) EntityAcrossSessions(ctx context.Context, q ask.EntityQuestion) (ask.EntityUses, error) {
 	hops, err := hopLimit(q.Hops)
 	if err != nil {
-		return EntityUses{}, err
+		return ask.EntityUses{}, err
 	}
 	w, err := d.window(q.Window)
 	switch {
 	case err != nil:
-		return EntityUses{}, fmt.Errorf("bigquery: %w", err)
+		return ask.EntityUses{}, fmt.Errorf("bigquery: %w", err)
 	case q.Entity.Type == "" || q.Entity.Value == "":
-		return EntityUses{}, fmt.Errorf("bigquery: entity %s %q: type and value are required", q.Entity.Type, q.Entity.Value)
+		return ask.EntityUses{}, fmt.Errorf("bigquery: entity %s %q: type and value are required", q.Entity.Type, q.Entity.Value)
 	}
 	q.Window, q.Hops = w, hops
 	rows, form, err := answer(ctx, d, d.entityUseQuestion(q))
 	if err != nil {
-		return EntityUses{}, err
+		return ask.EntityUses{}, err
 	}
-	out := EntityUses{Form: form}
+	out := ask.EntityUses{Form: form}
 	for _, r := range rows {
 		out.Truncated = out.Truncated || r.Incomplete || r.Searched > int64(w.Limit)
 	}
@@ -90,7 +49,7 @@ func (d *Dataset) EntityAcrossSessions(ctx context.Context, q EntityQuestion) (E
 	rows, more := cut(rows, w.Limit)
 	out.Truncated = out.Truncated || more
 	for _, r := range rows {
-		out.Approvals = append(out.Approvals, EntityUse{
+		out.Approvals = append(out.Approvals, ask.EntityUse{
 			Session: record.Session{App: r.App.StringVal, User: r.User.StringVal, ID: r.Session.StringVal},
 			Node:    r.NodeKey.StringVal, Name: r.Name.StringVal, Agent: r.Agent.StringVal, CallID: r.CallID.StringVal,
 			DecidedAt: r.DecidedAt.Timestamp.UTC(), Hops: int(r.Hops.Int64), Sightings: int(r.Sightings),
@@ -100,8 +59,8 @@ func (d *Dataset) EntityAcrossSessions(ctx context.Context, q EntityQuestion) (E
 	return out, nil
 }
 
-func (d *Dataset) entityUseQuestion(q EntityQuestion) asked[entityUseRow] {
-	params := q.params(
+func (d *Dataset) entityUseQuestion(q ask.EntityQuestion) asked[entityUseRow] {
+	params := windowParams(q.Window,
 		param("entity", q.Entity.CanonicalKey()), param("type", q.Entity.Type), param("value", q.Entity.Value),
 		param("hops", int64(q.Hops)))
 	return both[entityUseRow](d, "ask_entity_approvals", bounds{Edges: (1 + farEdges) * q.Hops}, params,

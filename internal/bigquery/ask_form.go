@@ -14,18 +14,8 @@ import (
 	bq "cloud.google.com/go/bigquery"
 	"google.golang.org/api/googleapi"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
-)
-
-// Form is the language that a question was asked in.
-type Form string
-
-// The forms.
-const (
-	// FormGQL asks the property graph.
-	FormGQL Form = "gql"
-	// FormRecursive asks the tables in SQL, which recurses where a path is looked for.
-	FormRecursive Form = "recursive"
 )
 
 // graphState is what is known of the property graph of a dataset. The zero value is
@@ -57,29 +47,29 @@ func both[T any](d *Dataset, name string, bounds any, params []bq.QueryParameter
 // again in recursive SQL, and so is every later one of the Dataset. One that needs too
 // much as GQL is asked again too, and later ones are not. All other errors are returned: a
 // graph that somebody may not read is not a graph that is not there.
-func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, error) {
+func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, ask.Form, error) {
 	mode := d.cfg.Graph.Queries
 	if mode == config.QueriesRecursive || mode == config.QueriesAuto && d.graph.missing.Load() {
 		rows, err := q.recursive(ctx)
-		return rows, FormRecursive, err
+		return rows, ask.FormRecursive, err
 	}
 	rows, err := q.gql(ctx)
 	switch {
 	case tooCostly(err) && mode == config.QueriesGQL:
-		return nil, FormGQL, fmt.Errorf("%w (graph.queries is gql: ask about a shorter time or fewer hops; with auto the question is asked again in recursive SQL, which follows each edge once)", err)
+		return nil, ask.FormGQL, fmt.Errorf("%w (graph.queries is gql: ask about a shorter time or fewer hops; with auto the question is asked again in recursive SQL, which follows each edge once)", err)
 	case err != nil && mode == config.QueriesGQL:
-		return nil, FormGQL, fmt.Errorf("%w (graph.queries is gql: the dataset needs the property graph %s, and the project on-demand pricing or a reservation of an edition that has graphs; with auto or recursive none is needed)", err, d.names.Graph())
+		return nil, ask.FormGQL, fmt.Errorf("%w (graph.queries is gql: the dataset needs the property graph %s, and the project on-demand pricing or a reservation of an edition that has graphs; with auto or recursive none is needed)", err, d.names.Graph())
 	case err != nil && !noGraph(err) && !tooCostly(err):
-		return nil, FormGQL, err
+		return nil, ask.FormGQL, err
 	case err == nil && len(rows) > 0:
-		return rows, FormGQL, nil
+		return rows, ask.FormGQL, nil
 	}
 	again, recursiveErr := q.recursive(ctx)
 	switch {
 	case recursiveErr != nil && err != nil:
-		return nil, FormRecursive, fmt.Errorf("%w; before that, in GQL: %w", recursiveErr, err)
+		return nil, ask.FormRecursive, fmt.Errorf("%w; before that, in GQL: %w", recursiveErr, err)
 	case recursiveErr != nil:
-		return nil, FormRecursive, recursiveErr
+		return nil, ask.FormRecursive, recursiveErr
 	case tooCostly(err):
 		d.log.InfoContext(ctx, "contextgraph: a graph query needed too much and was asked again in recursive SQL",
 			"dataset", d.names.Dataset(), "graph", d.names.Graph(), "error", err)
@@ -87,18 +77,18 @@ func answer[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, erro
 		d.log.InfoContext(ctx, "contextgraph: the dataset answers no graph queries; questions are asked in recursive SQL",
 			"dataset", d.names.Dataset(), "graph", d.names.Graph(), "error", err)
 	}
-	return again, FormRecursive, nil
+	return again, ask.FormRecursive, nil
 }
 
 // counted asks a question that follows no path. The graph has nothing there that the
 // tables have not, and only the sessions that were brought to it: it is asked where the
 // configuration insists on GQL, and where it has no rows then, SQL is.
-func counted[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, Form, error) {
+func counted[T any](ctx context.Context, d *Dataset, q asked[T]) ([]T, ask.Form, error) {
 	if d.cfg.Graph.Queries == config.QueriesGQL {
 		return answer(ctx, d, q)
 	}
 	rows, err := q.recursive(ctx)
-	return rows, FormRecursive, err
+	return rows, ask.FormRecursive, err
 }
 
 // noGraph reports whether BigQuery could not read a statement, or did not find what it

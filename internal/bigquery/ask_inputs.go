@@ -8,29 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
-
-// InputsQuestion asks what a check of the world before a decision has to look at.
-type InputsQuestion struct {
-	Scope
-	// Decision is the key of a node. Defaults to the session's latest request for a
-	// confirmation.
-	Decision string
-}
-
-// Inputs are the entities of a session before a decision.
-type Inputs struct {
-	// Decision is the key of the node, DecidedAt the time that nothing later counts for.
-	Decision  string
-	DecidedAt time.Time
-	// Entities are by type, then key, with the latest values seen and when each was.
-	Entities []entity.Canonical
-	// Truncated is true when there were more entities and steps that saw them than the
-	// limit: those last seen are missing.
-	Truncated bool
-	Form      Form
-}
 
 // WorldChangeInputs returns everything that any step of a session saw before a decision,
 // each entity once with its latest values, by [entity.Canonicalize]. Unlike
@@ -42,28 +22,28 @@ type Inputs struct {
 //
 // The error wraps [ErrNoSessionID], [ErrUnknownSession], [ErrNoDecision] or
 // [graphsync.ErrUnknownNode] where there is nothing to ask about.
-func (d *Dataset) WorldChangeInputs(ctx context.Context, q InputsQuestion) (Inputs, error) {
+func (d *Dataset) WorldChangeInputs(ctx context.Context, q ask.InputsQuestion) (ask.Inputs, error) {
 	at, err := d.decision(ctx, q.Scope, q.Decision)
 	if err != nil {
-		return Inputs{}, err
+		return ask.Inputs{}, err
 	}
 	rows, form, err := answer(ctx, d, d.entityQuestion(at.Scope, at.decidedAt))
 	if err != nil {
-		return Inputs{}, err
+		return ask.Inputs{}, err
 	}
-	out := Inputs{Decision: at.node, DecidedAt: at.decidedAt, Form: form}
+	out := ask.Inputs{Decision: at.node, DecidedAt: at.decidedAt, Form: form}
 	rows, out.Truncated = cut(rows, at.Limit)
 	es, err := entities(rows, at.decidedAt)
 	if err != nil {
-		return Inputs{}, err
+		return ask.Inputs{}, err
 	}
 	slices.SortStableFunc(es, inTime)
 	out.Entities = entity.Canonicalize(es)
 	return out, nil
 }
 
-func (d *Dataset) entityQuestion(s Scope, decided time.Time) asked[entityRow] {
-	return both[entityRow](d, "ask_entities", nil, s.params(param("decided", decided), s.limit()))
+func (d *Dataset) entityQuestion(s ask.Scope, decided time.Time) asked[entityRow] {
+	return both[entityRow](d, "ask_entities", nil, sessionParams(s, param("decided", decided), limitParam(s)))
 }
 
 // ReadEntities returns the entities that the dataset has of a session, from all sources
@@ -71,8 +51,8 @@ func (d *Dataset) entityQuestion(s Scope, decided time.Time) asked[entityRow] {
 // found, see [Dataset.ModelEntities]; what rules and tools found comes to it with its
 // rows. A session of which the dataset has none gives none. More than the limit is an
 // error, which wraps [ErrTooMany]: what is written back must not be a part.
-func (d *Dataset) ReadEntities(ctx context.Context, s Scope) ([]entity.Entity, error) {
-	s, err := s.checked()
+func (d *Dataset) ReadEntities(ctx context.Context, s ask.Scope) ([]entity.Entity, error) {
+	s, err := checked(s)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -56,7 +57,7 @@ func (r nodeRow) node(s record.Session) graphsync.TechNode {
 
 // nodes reads steps of a session by key. One that the dataset does not have gets its key
 // alone: an edge can come to the dataset before its node.
-func (d *Dataset) nodes(ctx context.Context, s Scope, keys []string) (map[string]graphsync.TechNode, error) {
+func (d *Dataset) nodes(ctx context.Context, s ask.Scope, keys []string) (map[string]graphsync.TechNode, error) {
 	out := make(map[string]graphsync.TechNode)
 	var distinct []string
 	for _, k := range keys {
@@ -65,7 +66,7 @@ func (d *Dataset) nodes(ctx context.Context, s Scope, keys []string) (map[string
 			distinct = append(distinct, k)
 		}
 	}
-	rows, err := all[nodeRow](ctx, d, askJob("ask_nodes", nil, s.params(param("nodes", distinct))))
+	rows, err := all[nodeRow](ctx, d, askJob("ask_nodes", nil, sessionParams(s, param("nodes", distinct))))
 	for _, r := range rows {
 		out[r.NodeKey] = r.node(s.Session)
 	}

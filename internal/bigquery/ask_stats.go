@@ -9,35 +9,9 @@ import (
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 )
-
-// WaitingTimes says how long humans were waited for.
-type WaitingTimes struct {
-	// Groups are by kind, agent and tool, those with the most requests first.
-	Groups []Waiting
-	// Truncated is true when there were more groups than the limit.
-	Truncated bool
-	Form      Form
-}
-
-// Waiting is the waiting for humans in one group of requests.
-type Waiting struct {
-	// Kind is CONFIRMATION, INPUT or CREDENTIAL.
-	Kind string
-	// Agent is the one that asked, Tool the tool that is to be confirmed or, for the
-	// other kinds, the function that asks.
-	Agent, Tool string
-	// Requests counts the requests, also those of which only the answer lies in the time
-	// asked about; Answered those with an answer.
-	Requests, Answered int
-	// Confirmed and Rejected count what humans said, Accepted what the guard took. They
-	// are about confirmations alone.
-	Confirmed, Rejected, Accepted int
-	// Waited counts the answers whose waiting time is known; the others are zero when
-	// there is none. P50 and P95 are interpolated.
-	Waited                 int
-	Average, P50, P95, Max time.Duration
-}
 
 // WaitingTimes returns how long humans were waited for, from requests and their first
 // answers, paired by confirmation, interrupt or call, by kind, agent and tool. The time
@@ -49,19 +23,19 @@ type Waiting struct {
 // GQL ([config.QueriesGQL]) is the graph asked. Its steps have their requests with
 // them; those of the steps that began in the time asked about count, so an answer to a
 // request from before that does not.
-func (d *Dataset) WaitingTimes(ctx context.Context, w Window) (WaitingTimes, error) {
+func (d *Dataset) WaitingTimes(ctx context.Context, w ask.Window) (ask.WaitingTimes, error) {
 	w, err := d.window(w)
 	if err != nil {
-		return WaitingTimes{}, fmt.Errorf("bigquery: %w", err)
+		return ask.WaitingTimes{}, fmt.Errorf("bigquery: %w", err)
 	}
 	rows, form, err := counted(ctx, d, d.waitingQuestion(w))
 	if err != nil {
-		return WaitingTimes{}, err
+		return ask.WaitingTimes{}, err
 	}
-	out := WaitingTimes{Form: form}
+	out := ask.WaitingTimes{Form: form}
 	rows, out.Truncated = cut(rows, w.Limit)
 	for _, r := range rows {
-		out.Groups = append(out.Groups, Waiting{
+		out.Groups = append(out.Groups, ask.Waiting{
 			Kind: r.Kind.StringVal, Agent: r.Agent.StringVal, Tool: r.Tool.StringVal,
 			Requests: int(r.Requests), Answered: int(r.Answered),
 			Confirmed: int(r.Confirmed), Rejected: int(r.Rejected), Accepted: int(r.Accepted), Waited: int(r.Waited),
@@ -72,8 +46,8 @@ func (d *Dataset) WaitingTimes(ctx context.Context, w Window) (WaitingTimes, err
 	return out, nil
 }
 
-func (d *Dataset) waitingQuestion(w Window) asked[waitingRow] {
-	return both[waitingRow](d, "ask_waiting", nil, w.params())
+func (d *Dataset) waitingQuestion(w ask.Window) asked[waitingRow] {
+	return both[waitingRow](d, "ask_waiting", nil, windowParams(w))
 }
 
 type waitingRow struct {
@@ -92,39 +66,6 @@ type waitingRow struct {
 	MaxMS     bq.NullFloat64 `bigquery:"max_ms"`
 }
 
-// Drift says what checks of the world found.
-type Drift struct {
-	// Verdicts are by day, tool and stage; Changes by how often they were found.
-	Verdicts []DriftVerdicts
-	Changes  []DriftChange
-	// Truncated is true when one of the two has more rows than the limit.
-	Truncated bool
-	Form      Form
-}
-
-// DriftVerdicts are the verdicts of one day, tool and stage.
-type DriftVerdicts struct {
-	// Day is its beginning, UTC.
-	Day time.Time
-	// Tool is empty where the row of the check names no call. Stage is answer, execution
-	// or check.
-	Tool, Stage string
-	// Checks is the sum of the three others. A verdict that is missing counts as failed.
-	Checks, Safe, Drift, Failed int
-	// Entities counts the entities checked, Stale those that had changed.
-	Entities, Stale int
-}
-
-// DriftChange is one way in which one entity had changed.
-type DriftChange struct {
-	EntityType, Value, DriftType string
-	// Alerts counts the checks that found it, Sessions the sessions they were made in.
-	Alerts, Sessions int
-	// Severity is the average, 0 to 1.
-	Severity float64
-	Last     time.Time
-}
-
 // DriftStatistics returns what checks of the world found: verdicts by day, tool and
 // stage, and which entities had changed how often and in which way. The error wraps
 // [ErrNoWindow] without a time.
@@ -132,38 +73,38 @@ type DriftChange struct {
 // Both are counted in SQL, as [Dataset.WaitingTimes] is, and in GQL only where the
 // configuration insists on it. The checks are those of the sessions that were brought to
 // the graph, in both forms.
-func (d *Dataset) DriftStatistics(ctx context.Context, w Window) (Drift, error) {
+func (d *Dataset) DriftStatistics(ctx context.Context, w ask.Window) (ask.Drift, error) {
 	w, err := d.window(w)
 	if err != nil {
-		return Drift{}, fmt.Errorf("bigquery: %w", err)
+		return ask.Drift{}, fmt.Errorf("bigquery: %w", err)
 	}
-	verdicts, form, err := counted(ctx, d, both[verdictsRow](d, "ask_drift_verdicts", nil, w.params()))
+	verdicts, form, err := counted(ctx, d, both[verdictsRow](d, "ask_drift_verdicts", nil, windowParams(w)))
 	if err != nil {
-		return Drift{}, err
+		return ask.Drift{}, err
 	}
 	// Checks that found nothing have no changes: where the graph has the verdicts, that it
 	// has no changes is an answer.
-	alerts := both[changeRow](d, "ask_drift_alerts", nil, w.params())
-	ask := alerts.recursive
-	if form == FormGQL {
-		ask = alerts.gql
+	alerts := both[changeRow](d, "ask_drift_alerts", nil, windowParams(w))
+	which := alerts.recursive
+	if form == ask.FormGQL {
+		which = alerts.gql
 	}
-	changes, err := ask(ctx)
+	changes, err := which(ctx)
 	if err != nil {
-		return Drift{}, err
+		return ask.Drift{}, err
 	}
-	out := Drift{Form: form}
+	out := ask.Drift{Form: form}
 	verdicts, cutVerdicts := cut(verdicts, w.Limit)
 	changes, cutChanges := cut(changes, w.Limit)
 	out.Truncated = cutVerdicts || cutChanges
 	for _, r := range verdicts {
-		out.Verdicts = append(out.Verdicts, DriftVerdicts{
+		out.Verdicts = append(out.Verdicts, ask.DriftVerdicts{
 			Day: r.Day.UTC(), Tool: r.Tool, Stage: r.Stage, Checks: int(r.Checks), Safe: int(r.Safe), Drift: int(r.Drift),
 			Failed: int(r.Failed), Entities: int(r.Entities), Stale: int(r.Stale),
 		})
 	}
 	for _, r := range changes {
-		out.Changes = append(out.Changes, DriftChange{
+		out.Changes = append(out.Changes, ask.DriftChange{
 			EntityType: r.EntityType.StringVal, Value: r.Value.StringVal, DriftType: r.DriftType.StringVal,
 			Alerts: int(r.Alerts), Sessions: int(r.Sessions), Severity: r.Severity.Float64, Last: r.Last.UTC(),
 		})

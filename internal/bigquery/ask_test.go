@@ -20,6 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
@@ -142,39 +143,39 @@ func asker(t *testing.T, q *questions, queries config.Queries) *bigquery.Dataset
 // askEverything asks every question once.
 func askEverything(t *testing.T, d *bigquery.Dataset) {
 	t.Helper()
-	scope := bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s1"}, From: time.Unix(1, 0)}
-	window := bigquery.Window{From: time.Unix(1, 0)}
+	scope := ask.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s1"}, From: time.Unix(1, 0)}
+	window := ask.Window{From: time.Unix(1, 0)}
 	for name, ask := range map[string]func() error{
 		"reasoning": func() error {
-			_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope})
+			_, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope})
 			return err
 		},
 		"effects": func() error {
-			_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope})
+			_, err := d.CausalChain(t.Context(), ask.CausalQuestion{Scope: scope})
 			return err
 		},
 		"causes": func() error {
-			_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Backwards: true})
+			_, err := d.CausalChain(t.Context(), ask.CausalQuestion{Scope: scope, Backwards: true})
 			return err
 		},
 		"inputs": func() error {
-			_, err := d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: scope})
+			_, err := d.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: scope})
 			return err
 		},
 		"explanation": func() error {
-			_, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope})
+			_, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: scope})
 			return err
 		},
 		"entities": func() error { _, err := d.ReadEntities(t.Context(), scope); return err },
 		"approvals": func() error {
-			_, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: entity.Entity{Type: "Product", Value: "Reels"}})
+			_, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{Window: window, Entity: entity.Entity{Type: "Product", Value: "Reels"}})
 			return err
 		},
 		"waiting": func() error { _, err := d.WaitingTimes(t.Context(), window); return err },
 		"drift":   func() error { _, err := d.DriftStatistics(t.Context(), window); return err },
 		"trace": func() error {
 			_, err := d.Trace(t.Context(), scope)
-			if errors.Is(err, bigquery.ErrUnknownSession) {
+			if errors.Is(err, ask.ErrUnknownSession) {
 				return nil // the server has no rows
 			}
 			return err
@@ -243,8 +244,8 @@ func TestQuestionsSendTheirParameters(t *testing.T) {
 
 // Which form is asked, what is remembered, and which errors are errors.
 func TestForms(t *testing.T) {
-	ask := func(d *bigquery.Dataset) (bigquery.Inputs, error) {
-		return d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: bigquery.Scope{Session: record.Session{ID: "s1"}}})
+	inputs := func(d *bigquery.Dataset) (ask.Inputs, error) {
+		return d.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: ask.Scope{Session: record.Session{ID: "s1"}}})
 	}
 	count := func(q *questions, part string) (n int) {
 		for _, j := range q.jobs {
@@ -280,11 +281,11 @@ func TestForms(t *testing.T) {
 			}
 			d := asker(t, q, test.queries)
 			for range 2 {
-				got, err := ask(d)
+				got, err := inputs(d)
 				if (err != nil) != (test.wantErr != "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
 					t.Errorf("error %v, want one with %q", err, test.wantErr)
 				}
-				if err == nil && got.Form != bigquery.FormRecursive {
+				if err == nil && got.Form != ask.FormRecursive {
 					t.Errorf("form %s", got.Form)
 				}
 			}
@@ -302,16 +303,16 @@ func TestForms(t *testing.T) {
 func TestCountsAskTheTables(t *testing.T) {
 	for queries, want := range map[config.Queries]struct {
 		gql            int // statements
-		waiting, drift bigquery.Form
+		waiting, drift ask.Form
 	}{
-		config.QueriesAuto:      {0, bigquery.FormRecursive, bigquery.FormRecursive},
-		config.QueriesRecursive: {0, bigquery.FormRecursive, bigquery.FormRecursive},
+		config.QueriesAuto:      {0, ask.FormRecursive, ask.FormRecursive},
+		config.QueriesRecursive: {0, ask.FormRecursive, ask.FormRecursive},
 		// The server has a row for the verdicts alone.
-		config.QueriesGQL: {3, bigquery.FormRecursive, bigquery.FormGQL},
+		config.QueriesGQL: {3, ask.FormRecursive, ask.FormGQL},
 	} {
 		q := &questions{}
 		d := asker(t, q, queries)
-		window := bigquery.Window{From: time.Unix(1, 0)}
+		window := ask.Window{From: time.Unix(1, 0)}
 		waiting, err := d.WaitingTimes(t.Context(), window)
 		if err != nil {
 			t.Fatal(err)
@@ -335,31 +336,31 @@ func TestCountsAskTheTables(t *testing.T) {
 // What BigQuery would end with an error is refused before it is asked, and what a search
 // had to leave out is said.
 func TestSearchesAreBounded(t *testing.T) {
-	scope := bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s1"}}
-	window := bigquery.Window{From: time.Unix(1, 0)}
+	scope := ask.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s1"}}
+	window := ask.Window{From: time.Unix(1, 0)}
 	product := entity.Entity{Type: "Product", Value: "Reels"}
 	q := &questions{}
 	d := asker(t, q, config.QueriesRecursive)
-	for _, hops := range []int{-1, bigquery.MaxHops + 1} {
-		for name, ask := range map[string]func() error{
+	for _, hops := range []int{-1, ask.MaxHops + 1} {
+		for name, question := range map[string]func() error{
 			"ReasoningChain": func() error {
-				_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: hops})
+				_, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope, Hops: hops})
 				return err
 			},
 			"ExplainDecision": func() error {
-				_, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: hops})
+				_, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: scope, Hops: hops})
 				return err
 			},
 			"CausalChain": func() error {
-				_, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Hops: hops})
+				_, err := d.CausalChain(t.Context(), ask.CausalQuestion{Scope: scope, Hops: hops})
 				return err
 			},
 			"EntityAcrossSessions": func() error {
-				_, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: product, Hops: hops})
+				_, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{Window: window, Entity: product, Hops: hops})
 				return err
 			},
 		} {
-			if err := ask(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("Hops is %d: use 1 to %d", hops, bigquery.MaxHops)) {
+			if err := question(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("Hops is %d: use 1 to %d", hops, ask.MaxHops)) {
 				t.Errorf("%s of %d hops: %v", name, hops, err)
 			}
 		}
@@ -369,11 +370,11 @@ func TestSearchesAreBounded(t *testing.T) {
 	}
 
 	q.rows["AS incomplete"] = [][2]string{{"incomplete", "true"}}
-	why, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Hops: bigquery.MaxHops})
+	why, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope, Hops: ask.MaxHops})
 	if err != nil || !why.Truncated {
 		t.Errorf("a search that was not through: truncated %t, %v", why.Truncated, err)
 	}
-	uses, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{Window: window, Entity: product})
+	uses, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{Window: window, Entity: product})
 	if err != nil || !uses.Truncated || len(uses.Approvals) > 0 {
 		t.Errorf("a search that was not through: %+v, %v", uses, err)
 	}
@@ -385,7 +386,7 @@ func TestBytesBilledRemedy(t *testing.T) {
 	for _, code := range []int{http.StatusOK, http.StatusBadRequest} {
 		q := &questions{fail: map[string]int{"FROM bounds": code}, reason: "bytesBilledLimitExceeded"}
 		_, err := asker(t, q, config.QueriesAuto).ReasoningChain(t.Context(),
-			bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: record.Session{ID: "s1"}}})
+			ask.ReasoningQuestion{Scope: ask.Scope{Session: record.Session{ID: "s1"}}})
 		for _, want := range []string{"bigquery.max_bytes_billed is 10737418240", "shorter time", "upper bound"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("status %d: %v, want %q in it", code, err, want)

@@ -10,24 +10,9 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
-
-// Trace is a session as the dataset has it.
-type Trace struct {
-	// Trace is the session as a tree of spans and as a list of events, each event once.
-	graphsync.Trace
-	// Edges are the edges between the spans that the graph in the dataset has, in the
-	// order of the spans they lead to.
-	Edges []graphsync.Edge
-	// Isolated are the ids of the events whose span has no edge there: those that came
-	// after the graph of the session did, and spans on their own.
-	Isolated []string
-	// Truncated is true when there were more edges than the limit. Events are never
-	// left out.
-	Truncated bool
-	Form      Form
-}
 
 // Trace returns all events of a session between two times as a tree of spans and as a
 // timeline, and what caused what among them. The tree is made of the rows, each event
@@ -41,15 +26,15 @@ type Trace struct {
 //
 // The error wraps [ErrNoSessionID] or [ErrUnknownSession] where there is nothing to ask
 // about.
-func (d *Dataset) Trace(ctx context.Context, s Scope) (Trace, error) {
+func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 	asked, _, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", ""))
 	switch {
-	case errors.Is(err, ErrUnknownSession) && !s.From.IsZero():
-		if asked, err = s.checked(); err != nil {
-			return Trace{}, fmt.Errorf("bigquery: %w", err)
+	case errors.Is(err, ask.ErrUnknownSession) && !s.From.IsZero():
+		if asked, err = checked(s); err != nil {
+			return ask.Trace{}, fmt.Errorf("bigquery: %w", err)
 		}
 	case err != nil:
-		return Trace{}, err
+		return ask.Trace{}, err
 	}
 	if !s.From.IsZero() {
 		asked.From = s.From
@@ -59,17 +44,17 @@ func (d *Dataset) Trace(ctx context.Context, s Scope) (Trace, error) {
 	}
 	rows, err := d.ReadSession(ctx, asked.Session, asked.From, asked.To)
 	if err != nil {
-		return Trace{}, err
+		return ask.Trace{}, err
 	}
 	if len(rows) == 0 {
-		return Trace{}, fmt.Errorf("session %s: no rows from %s to %s: %w", s.Session.ID, asked.From, asked.To, ErrUnknownSession)
+		return ask.Trace{}, fmt.Errorf("session %s: no rows from %s to %s: %w", s.Session.ID, asked.From, asked.To, ask.ErrUnknownSession)
 	}
 	found, form, err := answer(ctx, d, d.traceQuestion(asked))
 	if err != nil {
-		return Trace{}, err
+		return ask.Trace{}, err
 	}
 	g := graphsync.Build(rows, nil)
-	out := Trace{Trace: g.Trace(), Form: form}
+	out := ask.Trace{Trace: g.Trace(), Form: form}
 	found, out.Truncated = cut(found, asked.Limit)
 	linked := make(map[string]bool)
 	for _, r := range found {
@@ -84,8 +69,8 @@ func (d *Dataset) Trace(ctx context.Context, s Scope) (Trace, error) {
 	return out, nil
 }
 
-func (d *Dataset) traceQuestion(s Scope) asked[edgeRow] {
-	return both[edgeRow](d, "ask_trace", nil, s.params(s.limit()))
+func (d *Dataset) traceQuestion(s ask.Scope) asked[edgeRow] {
+	return both[edgeRow](d, "ask_trace", nil, sessionParams(s, limitParam(s)))
 }
 
 type edgeRow struct {

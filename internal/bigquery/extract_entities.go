@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
@@ -17,7 +18,7 @@ const maxStoreEntities = 100_000
 
 // ModelEntities returns what models found in a session, by time: what a journal takes
 // with AddEntities. Its bounds and errors are those of [Dataset.ReadEntities].
-func (d *Dataset) ModelEntities(ctx context.Context, s Scope) ([]entity.Entity, error) {
+func (d *Dataset) ModelEntities(ctx context.Context, s ask.Scope) ([]entity.Entity, error) {
 	es, err := d.ReadEntities(ctx, s)
 	return slices.DeleteFunc(es, func(e entity.Entity) bool { return e.Source != entity.SourceModel }), err
 }
@@ -32,7 +33,7 @@ func (x *extraction) store(ctx context.Context) error {
 		x.touched[x.request.Session] = true
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(x.touched), bySession) {
-		es, err := x.ModelEntities(ctx, Scope{
+		es, err := x.ModelEntities(ctx, ask.Scope{
 			Session: s, From: x.request.From.Add(-matchMargin), To: x.request.To.Add(matchMargin), Limit: maxStoreEntities,
 		})
 		if err == nil && len(es) > 0 {

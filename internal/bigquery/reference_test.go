@@ -16,6 +16,7 @@ import (
 	api "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -142,20 +143,20 @@ func TestReference(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-	scope := bigquery.Scope{Session: named("s1")}
+	scope := ask.Scope{Session: named("s1")}
 	t.Run("31_an_explanation_that_failed_is_an_error", func(t *testing.T) {
 		// The reference returns an empty answer.
 		d := datasetOf(t, refusing, config.BigQuery{})
-		if _, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope}); err == nil {
+		if _, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: scope}); err == nil {
 			t.Error("no error of ExplainDecision")
 		}
-		if _, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope}); err == nil {
+		if _, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope}); err == nil {
 			t.Error("no error of ReasoningChain")
 		}
 	})
 	t.Run("32_a_causal_chain_that_failed_is_an_error", func(t *testing.T) {
 		// The reference returns an empty answer.
-		if _, err := datasetOf(t, refusing, config.BigQuery{}).CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope}); err == nil {
+		if _, err := datasetOf(t, refusing, config.BigQuery{}).CausalChain(t.Context(), ask.CausalQuestion{Scope: scope}); err == nil {
 			t.Error("no error")
 		}
 	})

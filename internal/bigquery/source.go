@@ -11,6 +11,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -97,7 +98,7 @@ func (s *source) Record(ctx context.Context, key record.Session) (inspect.Record
 		return inspect.Record{}, fmt.Errorf("session %q of user %q in application %q within %v: %w", key.ID, key.User, key.App, s.Since, inspect.ErrNotFound)
 	}
 	found := s.Extractor.Extract(rows)
-	models, err := s.d.ModelEntities(ctx, Scope{Session: key, Limit: maxModelEntities})
+	models, err := s.d.ModelEntities(ctx, ask.Scope{Session: key, Limit: maxModelEntities})
 	if err != nil {
 		return inspect.Record{}, err
 	}

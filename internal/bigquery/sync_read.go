@@ -14,6 +14,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -138,8 +139,8 @@ func dropNulls(m map[string]any) {
 // be made of the rows since then: one of later rows would lack the edges from earlier
 // steps, and take them for out of date.
 func (d *Dataset) GraphStart(ctx context.Context, s record.Session) (time.Time, error) {
-	scope, _, err := d.session(ctx, Scope{Session: s}, askJob("ask_session", nil, nil), param("decision", ""))
-	if errors.Is(err, ErrUnknownSession) {
+	scope, _, err := d.session(ctx, ask.Scope{Session: s}, askJob("ask_session", nil, nil), param("decision", ""))
+	if errors.Is(err, ask.ErrUnknownSession) {
 		return time.Time{}, nil
 	}
 	return scope.From, err

@@ -97,14 +97,14 @@ for _, step := range history {
 // datasetStep asks the same of the dataset.
 func datasetStep(s *inspect.Session, n CodeNames) CodeStep {
 	q := strconv.Quote
-	return CodeStep{"Ask the dataset the same", fmt.Sprintf(`dataset, err := bigquery.NewDataset(ctx, config.BigQuery{
+	return CodeStep{"Ask the dataset the same", fmt.Sprintf(`dataset, err := bqstream.NewDataset(ctx, config.BigQuery{
 	Project: %s, Dataset: %s, Location: %s,
-}, bigquery.DatasetOptions{})
+}, bqstream.Clients{})
 if err != nil {
 	return err
 }
 defer dataset.Close()
-chain, err := dataset.ReasoningChain(ctx, bigquery.ReasoningQuestion{Scope: bigquery.Scope{
+chain, err := dataset.ReasoningChain(ctx, ask.ReasoningQuestion{Scope: ask.Scope{
 	Session: session,
 	From:    time.UnixMicro(%d), To: time.UnixMicro(%d),
 }})

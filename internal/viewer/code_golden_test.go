@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/bqstream"
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -73,14 +74,14 @@ func showSession(ctx context.Context) error {
 	}
 
 	// Ask the dataset the same.
-	dataset, err := bigquery.NewDataset(ctx, config.BigQuery{
+	dataset, err := bqstream.NewDataset(ctx, config.BigQuery{
 		Project: "my-project-123", Dataset: "agents", Location: "EU",
-	}, bigquery.DatasetOptions{})
+	}, bqstream.Clients{})
 	if err != nil {
 		return err
 	}
 	defer dataset.Close()
-	chain, err := dataset.ReasoningChain(ctx, bigquery.ReasoningQuestion{Scope: bigquery.Scope{
+	chain, err := dataset.ReasoningChain(ctx, ask.ReasoningQuestion{Scope: ask.Scope{
 		Session: session,
 		From:    time.UnixMicro(1772712000000001), To: time.UnixMicro(1772712000000003),
 	}})

@@ -32,8 +32,10 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
-	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/bqstream"
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // showSession is what a page shows for the session of TestCode; that test compares the two.

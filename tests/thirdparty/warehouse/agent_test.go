@@ -24,6 +24,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -232,7 +233,7 @@ func (a *shopAgent) compare() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := a.dataset().ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: shopSession}})
+	chain, err := a.dataset().ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: shopSession}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
@@ -55,7 +55,7 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 	s := between(t, "between")
 	g := s.graph()
 	s.loadGraph(client, server, g)
-	scope := bigquery.Scope{Session: s.session}
+	scope := ask.Scope{Session: s.session}
 	decided := slices.IndexFunc(s.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest })
 	before := &story{t: t, session: s.session, rows: s.rows[:decided+1]}
 
@@ -63,7 +63,7 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasoning, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope})
+	reasoning, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +72,14 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 		t.Errorf("the journal says %+v", why)
 	}
 
-	inputs, err := d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: scope})
+	inputs, err := d.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: scope})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "inputs", entity.Canonicalize(before.graph().Entities()), inputs.Entities)
 
-	uses, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{
-		Window: bigquery.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)},
+	uses, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{
+		Window: ask.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)},
 		Entity: entity.Entity{Type: "Product", Value: "Instagram Reels"},
 	})
 	if err != nil {
@@ -88,8 +88,8 @@ func TestSeenBeforeAndAfterTheDecision(t *testing.T) {
 	if len(uses.Approvals) != 1 || !uses.Approvals[0].EvaluatedAt.Equal(why[0].Entity.LastSeen) || uses.Approvals[0].Sightings != 1 {
 		t.Errorf("uses %+v, want one that was last seen at %s", uses.Approvals, why[0].Entity.LastSeen)
 	}
-	late, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{
-		Window: bigquery.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)},
+	late, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{
+		Window: ask.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)},
 		Entity: entity.Entity{Type: "Product", Value: "Too Late"},
 	})
 	if err != nil || len(late.Approvals) != 0 || late.Truncated {
@@ -104,7 +104,7 @@ func TestSeenInTheMicrosecondOfTheDecision(t *testing.T) {
 	decided := slices.IndexFunc(s.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest })
 	s.rows[decided+1].Timestamp = s.rows[decided].Timestamp
 	s.loadGraph(client, server, s.graph())
-	got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}})
+	got, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: s.session}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestCountsOfTheGraph(t *testing.T) {
 	}
 	tables["ask_drift_alerts_gql"] = tables["ask_drift_verdicts_gql"]
 	start := time.UnixMicro(baseTime)
-	for name, w := range map[string]bigquery.Window{
+	for name, w := range map[string]ask.Window{
 		"all":             {From: start, To: start.Add(time.Hour)},
 		"one application": {App: "shop", From: start, To: start.Add(time.Hour)},
 		"none":            {From: start.Add(time.Hour), To: start.Add(2 * time.Hour)},
@@ -214,11 +214,11 @@ func TestCountsOfTheGraph(t *testing.T) {
 			}
 		}
 	}
-	times, err := d.WaitingTimes(t.Context(), bigquery.Window{From: start, To: start.Add(time.Hour)})
-	if err != nil || times.Form != bigquery.FormRecursive {
+	times, err := d.WaitingTimes(t.Context(), ask.Window{From: start, To: start.Add(time.Hour)})
+	if err != nil || times.Form != ask.FormRecursive {
 		t.Fatalf("%+v, %v", times, err)
 	}
-	pending := slices.IndexFunc(times.Groups, func(g bigquery.Waiting) bool { return g.Tool == "book_placement" && g.Answered == 0 })
+	pending := slices.IndexFunc(times.Groups, func(g ask.Waiting) bool { return g.Tool == "book_placement" && g.Answered == 0 })
 	if len(times.Groups) != 3 || pending < 0 {
 		t.Errorf("groups %+v", times.Groups)
 	}

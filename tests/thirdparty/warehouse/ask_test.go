@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -75,7 +76,7 @@ func TestReasoningChainEqualsTheJournal(t *testing.T) {
 			g := test.graph()
 			test.loadGraph(client, server, g)
 			for _, span := range test.decisions {
-				q := bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: test.session}, Hops: test.hops}
+				q := ask.ReasoningQuestion{Scope: ask.Scope{Session: test.session}, Hops: test.hops}
 				key, _ := g.Decision()
 				if span != "" {
 					key = test.key(span)
@@ -100,7 +101,7 @@ func TestReasoningChainEqualsTheJournal(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.Form != bigquery.FormRecursive || got.Truncated || !got.Beyond && len(farther) > len(want) {
+				if got.Form != ask.FormRecursive || got.Truncated || !got.Beyond && len(farther) > len(want) {
 					t.Errorf("form %s, truncated %t, beyond %t", got.Form, got.Truncated, got.Beyond)
 				}
 			}
@@ -117,7 +118,7 @@ func TestReasonsLeadToWhatWasLearned(t *testing.T) {
 	server, d, client := askServer(t, config.QueriesRecursive)
 	s := named(t, "learned")
 	s.loadGraph(client, server, s.graph())
-	got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}})
+	got, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: s.session}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +148,8 @@ func TestCausalChainEqualsTheJournal(t *testing.T) {
 			for i := 0; i < len(nodes); i += len(nodes) - 1 {
 				for _, backwards := range []bool{false, true} {
 					for _, hops := range []int{2 * (i % 2)} {
-						got, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{
-							Scope: bigquery.Scope{Session: s.session}, Node: nodes[i].Key, Backwards: backwards, Hops: hops,
+						got, err := d.CausalChain(t.Context(), ask.CausalQuestion{
+							Scope: ask.Scope{Session: s.session}, Node: nodes[i].Key, Backwards: backwards, Hops: hops,
 						})
 						if err != nil {
 							t.Fatal(err)
@@ -186,7 +187,7 @@ func TestCausalChainEqualsTheJournal(t *testing.T) {
 			}
 		})
 	}
-	got, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: bigquery.Scope{Session: stories[0].session}})
+	got, err := d.CausalChain(t.Context(), ask.CausalQuestion{Scope: ask.Scope{Session: stories[0].session}})
 	if err != nil || got.Origin != stories[0].key("R") || len(got.Steps) == 0 {
 		t.Errorf("from the user's message: %+v, %v", got, err)
 	}
@@ -204,7 +205,7 @@ func TestTraceEqualsTheJournal(t *testing.T) {
 	early := &story{t: t, session: s.session, rows: s.rows[:len(s.rows)-20]}
 	s.loadGraph(client, server, early.graph())
 
-	got, err := d.Trace(t.Context(), bigquery.Scope{Session: s.session})
+	got, err := d.Trace(t.Context(), ask.Scope{Session: s.session})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,8 +241,8 @@ func TestTraceEqualsTheJournal(t *testing.T) {
 	if last := s.rows[len(s.rows)-1].EventID; !slices.Contains(got.Isolated, last) {
 		t.Errorf("isolated events %v, want %s among them", got.Isolated, last)
 	}
-	_, err = d.Trace(t.Context(), bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "other"}, From: time.UnixMicro(baseTime)})
-	if !errors.Is(err, bigquery.ErrUnknownSession) {
+	_, err = d.Trace(t.Context(), ask.Scope{Session: record.Session{App: "ads", User: "u1", ID: "other"}, From: time.UnixMicro(baseTime)})
+	if !errors.Is(err, ask.ErrUnknownSession) {
 		t.Errorf("the trace of no session: %v", err)
 	}
 }
@@ -265,11 +266,11 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		s.loadEvents(client, server, append(slices.Clone(s.rows), s.rows...))
 		s.loadGraph(client, server, s.graph())
 	}
-	window := bigquery.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)}
+	window := ask.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)}
 
 	t.Run("inputs", func(t *testing.T) {
 		g := approved.graph()
-		got, err := d.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: bigquery.Scope{Session: approved.session}, Decision: approved.key("H")})
+		got, err := d.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: ask.Scope{Session: approved.session}, Decision: approved.key("H")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +290,7 @@ func TestQuestionsAboutSessions(t *testing.T) {
 				t.Errorf("the inputs lack %s, which led to the decision", r.Entity.Key)
 			}
 		}
-		read, err := d.ReadEntities(t.Context(), bigquery.Scope{Session: approved.session})
+		read, err := d.ReadEntities(t.Context(), ask.Scope{Session: approved.session})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,12 +298,12 @@ func TestQuestionsAboutSessions(t *testing.T) {
 			return strings.Compare(a.TechNode+a.Type+a.Value, b.TechNode+b.Type+b.Value)
 		}
 		same(t, "entities", slices.SortedFunc(slices.Values(g.Entities()), byKey), slices.SortedFunc(slices.Values(read), byKey))
-		if _, err := d.ReadEntities(t.Context(), bigquery.Scope{Session: approved.session, Limit: 1}); !errors.Is(err, bigquery.ErrTooMany) {
+		if _, err := d.ReadEntities(t.Context(), ask.Scope{Session: approved.session, Limit: 1}); !errors.Is(err, ask.ErrTooMany) {
 			t.Errorf("a part of the entities: %v", err)
 		}
 	})
 	t.Run("explanation", func(t *testing.T) {
-		got, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: rejected.session}})
+		got, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: rejected.session}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +321,7 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		}
 	})
 	t.Run("entity across sessions", func(t *testing.T) {
-		got, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{
+		got, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{
 			Window: window, Entity: entity.Entity{Type: "Product", Value: "INSTAGRAM  reels"},
 		})
 		if err != nil {
@@ -335,8 +336,8 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		}
 		slices.Sort(sessions)
 		same(t, "sessions", []string{"approved", "rejected"}, sessions)
-		cut, err := d.EntityAcrossSessions(t.Context(), bigquery.EntityQuestion{
-			Window: bigquery.Window{From: window.From, To: window.To, Limit: 1}, Entity: entity.Entity{Type: "Product", Value: "Instagram Reels"},
+		cut, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{
+			Window: ask.Window{From: window.From, To: window.To, Limit: 1}, Entity: entity.Entity{Type: "Product", Value: "Instagram Reels"},
 		})
 		if err != nil || len(cut.Approvals) != 1 || !cut.Truncated {
 			t.Errorf("with a limit: %+v, %v", cut, err)
@@ -347,7 +348,7 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "waiting", []bigquery.Waiting{{
+		same(t, "waiting", []ask.Waiting{{
 			Kind: "CONFIRMATION", Agent: "planner", Tool: "provision_campaign", Requests: 3, Answered: 2, Confirmed: 1, Rejected: 1, Accepted: 1,
 			Waited: 2, Average: 60 * time.Second, P50: 60 * time.Second, P95: 87 * time.Second, Max: 90 * time.Second,
 		}}, got.Groups)
@@ -357,7 +358,7 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "verdicts", []bigquery.DriftVerdicts{{
+		same(t, "verdicts", []ask.DriftVerdicts{{
 			Day: time.UnixMicro(baseTime).UTC().Truncate(24 * time.Hour), Tool: "provision_campaign", Stage: "answer",
 			Checks: 2, Safe: 1, Drift: 1, Entities: 6, Stale: 1,
 		}}, got.Verdicts)
@@ -366,7 +367,7 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		}
 	})
 	t.Run("limit", func(t *testing.T) {
-		got, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: approved.session, Limit: 3}, Decision: approved.key("H")})
+		got, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: approved.session, Limit: 3}, Decision: approved.key("H")})
 		if err != nil || !got.Truncated || len(got.Reasons) == 0 {
 			t.Errorf("a limit of 3 steps: %+v, %v", got, err)
 		}
@@ -377,18 +378,18 @@ func TestQuestionsAboutSessions(t *testing.T) {
 		}
 	})
 	t.Run("errors", func(t *testing.T) {
-		ask := func(s record.Session, decision string) error {
-			_, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s}, Decision: decision})
+		asked := func(s record.Session, decision string) error {
+			_, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: s}, Decision: decision})
 			return err
 		}
 		other := approved.session
 		other.User = "somebody else"
 		for name, test := range map[string]struct{ got, want error }{
-			"no id":          {ask(record.Session{App: "ads", User: "u1"}, ""), bigquery.ErrNoSessionID},
-			"other user":     {ask(other, ""), bigquery.ErrUnknownSession},
-			"unknown node":   {ask(approved.session, "nothing"), graphsync.ErrUnknownNode},
-			"no time":        {func() error { _, err := d.WaitingTimes(t.Context(), bigquery.Window{}); return err }(), bigquery.ErrNoWindow},
-			"no id of trace": {func() error { _, err := d.Trace(t.Context(), bigquery.Scope{}); return err }(), bigquery.ErrNoSessionID},
+			"no id":          {asked(record.Session{App: "ads", User: "u1"}, ""), ask.ErrNoSessionID},
+			"other user":     {asked(other, ""), ask.ErrUnknownSession},
+			"unknown node":   {asked(approved.session, "nothing"), graphsync.ErrUnknownNode},
+			"no time":        {func() error { _, err := d.WaitingTimes(t.Context(), ask.Window{}); return err }(), ask.ErrNoWindow},
+			"no id of trace": {func() error { _, err := d.Trace(t.Context(), ask.Scope{}); return err }(), ask.ErrNoSessionID},
 		} {
 			if !errors.Is(test.got, test.want) {
 				t.Errorf("%s: %v, want %v", name, test.got, test.want)
@@ -403,11 +404,11 @@ func TestFailuresAreErrors(t *testing.T) {
 	s := emulator.Start(t) // without any table
 	cfg := s.Config()
 	d := dataset(t, s, cfg)
-	scope := bigquery.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s"}}
-	if _, err := d.ExplainDecision(t.Context(), bigquery.ReasoningQuestion{Scope: scope}); err == nil {
+	scope := ask.Scope{Session: record.Session{App: "ads", User: "u1", ID: "s"}}
+	if _, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: scope}); err == nil {
 		t.Error("an explanation from nowhere")
 	}
-	if _, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope}); err == nil {
+	if _, err := d.CausalChain(t.Context(), ask.CausalQuestion{Scope: scope}); err == nil {
 		t.Error("a causal chain from nowhere")
 	}
 	if _, err := d.Trace(t.Context(), scope); err == nil {
@@ -421,7 +422,7 @@ func TestDatasetWithoutGraph(t *testing.T) {
 	server, d, client := askServer(t, config.QueriesAuto)
 	s := delegate(t, "delegate")
 	s.loadGraph(client, server, s.graph())
-	q := bigquery.ReasoningQuestion{Scope: bigquery.Scope{Session: s.session}}
+	q := ask.ReasoningQuestion{Scope: ask.Scope{Session: s.session}}
 	got, err := d.ReasoningChain(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
@@ -431,7 +432,7 @@ func TestDatasetWithoutGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "reasons", want, got.Reasons)
-	if got.Form != bigquery.FormRecursive {
+	if got.Form != ask.FormRecursive {
 		t.Errorf("form %s", got.Form)
 	}
 	cfg := server.Config()

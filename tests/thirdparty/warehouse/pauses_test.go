@@ -27,9 +27,9 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
@@ -92,23 +92,23 @@ func TestWaitingTimesOfPython(t *testing.T) {
 		e := s.add(typ, "root", "R", "", content, nil)
 		e.Timestamp = baseTime + int64(second)*time.Second.Microseconds()
 	}
-	ask := func(tool string) m { return m{"tool": tool, "args": m{}} }
+	asks := func(tool string) m { return m{"tool": tool, "args": m{}} }
 	answer := func(tool string) m { return m{"tool": tool, "result": m{}} }
 	const confirm, input = "adk_request_confirmation", "adk_request_input"
 	at(record.HITLConfirmationRequestCompleted, 1, answer(confirm)) // its request was before the rows
-	at(record.HITLConfirmationRequest, 2, ask(confirm))
-	at(record.HITLInputRequest, 3, ask(input))
-	at(record.HITLConfirmationRequest, 4, ask(confirm))
+	at(record.HITLConfirmationRequest, 2, asks(confirm))
+	at(record.HITLInputRequest, 3, asks(input))
+	at(record.HITLConfirmationRequest, 4, asks(confirm))
 	at(record.HITLConfirmationRequestCompleted, 12, answer(confirm)) // 10 s after the first
 	at(record.HITLConfirmationRequestCompleted, 24, answer(confirm)) // 20 s after the second
 	at(record.HITLConfirmationRequestCompleted, 25, answer(confirm))
-	at(record.HITLConfirmationRequest, 26, ask(confirm))
+	at(record.HITLConfirmationRequest, 26, asks(confirm))
 	s.loadEvents(client, server, s.rows)
-	got, err := d.WaitingTimes(t.Context(), bigquery.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)})
+	got, err := d.WaitingTimes(t.Context(), ask.Window{From: time.UnixMicro(baseTime), To: time.UnixMicro(baseTime).Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "waiting", []bigquery.Waiting{
+	same(t, "waiting", []ask.Waiting{
 		{Kind: "CONFIRMATION", Agent: "root", Tool: confirm, Requests: 5, Answered: 4, Waited: 2,
 			Average: 15 * time.Second, P50: 15 * time.Second, P95: 19500 * time.Millisecond, Max: 20 * time.Second},
 		{Kind: "INPUT", Agent: "root", Tool: input, Requests: 1},

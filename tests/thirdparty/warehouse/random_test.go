@@ -15,6 +15,7 @@ import (
 	bq "cloud.google.com/go/bigquery"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -306,7 +307,7 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 
 	for i, w := range wanders {
 		g := journals[w.session.ID]
-		scope := bigquery.Scope{Session: w.session}
+		scope := ask.Scope{Session: w.session}
 		nodes := g.Nodes()
 		key, ok := g.Decision()
 		if !ok {
@@ -317,18 +318,18 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reasoning, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Decision: key, Hops: hops})
+		reasoning, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope, Decision: key, Hops: hops})
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "reasons", why, reasoning.Reasons)
 		reasons += len(why)
 		if i%4 == 0 {
-			all, err := d.ReasoningChain(t.Context(), bigquery.ReasoningQuestion{Scope: scope, Decision: key, Hops: bigquery.MaxHops})
+			all, err := d.ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: scope, Decision: key, Hops: ask.MaxHops})
 			if err != nil {
 				t.Fatal(err)
 			}
-			far, err := g.Why(key, graphsync.WithHops(bigquery.MaxHops))
+			far, err := g.Why(key, graphsync.WithHops(ask.MaxHops))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -341,7 +342,7 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 			if backwards {
 				want = g.Causes(origin, hops)
 			}
-			causal, err := d.CausalChain(t.Context(), bigquery.CausalQuestion{Scope: scope, Node: origin, Backwards: backwards, Hops: hops})
+			causal, err := d.CausalChain(t.Context(), ask.CausalQuestion{Scope: scope, Node: origin, Backwards: backwards, Hops: hops})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
@@ -67,7 +68,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s rows, then %s", before, after)
 		}
 	})
-	scope := func(s record.Session) bigquery.Scope { return bigquery.Scope{Session: s, From: from, To: to} }
+	scope := func(s record.Session) ask.Scope { return ask.Scope{Session: s, From: from, To: to} }
 	t.Run("36_a_trace_has_the_edge_between_two_steps", func(t *testing.T) {
 		tr, err := x.dataset.Trace(t.Context(), scope(extractSession))
 		if err != nil {
@@ -88,7 +89,7 @@ func TestReference(t *testing.T) {
 		if err != nil || len(es) != 1 {
 			t.Fatalf("%+v, %v", es, err)
 		}
-		in, err := x.dataset.WorldChangeInputs(t.Context(), bigquery.InputsQuestion{Scope: scope(extractSession), Decision: es[0].TechNode})
+		in, err := x.dataset.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: scope(extractSession), Decision: es[0].TechNode})
 		if err != nil || len(in.Entities) != 1 || in.Entities[0].ArtifactURI != "gs://plans/summer.json" || in.Entities[0].LastSeen.IsZero() {
 			t.Errorf("%+v, %v", in, err)
 		}

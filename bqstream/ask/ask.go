@@ -1,0 +1,61 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ask has the questions that a dataset of package bqstream answers, and the answers. What
+// did an approval rest on, what did a step lead to, which approvals rest on a product, how long
+// were people waited for, what did checks find?
+package ask
+
+import (
+	"errors"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// What the methods that ask questions return for a question that has no answer. An
+// answer is never empty because of an error.
+var (
+	// ErrNoSessionID is returned for a question about a session without an id: it would
+	// be one about all sessions.
+	ErrNoSessionID = errors.New("the session has no id: give the id, and the application and the user it belongs to")
+	// ErrUnknownSession is returned for a session of which the dataset has no graph.
+	ErrUnknownSession = errors.New("the dataset has no graph of the session: check application, user, id and the time asked about, or bring it there with contextgraph sync")
+	// ErrNoDecision is returned where a session asked for no confirmation.
+	ErrNoDecision = errors.New("no confirmation was asked for in the session: name a node as the decision")
+	// ErrNoWindow is returned for a question about many sessions without a time.
+	ErrNoWindow = errors.New("a question about all sessions needs the time it is about: set From")
+	// ErrTooMany is returned where a part of an answer is worse than none.
+	ErrTooMany = errors.New("there is more than the limit")
+)
+
+// MaxHops is how many hops a question can ask for: BigQuery ends a recursive query with an
+// error after 500 rounds, and a hop is one round or more.
+const MaxHops = 400
+
+// DefaultLimit bounds the rows of an answer where no limit is given.
+const DefaultLimit = 10_000
+
+// Scope says which session a question is about, and how much of it is looked at.
+type Scope struct {
+	// Session is the session. Its id is required; application and user are compared as
+	// they are, also when they are empty.
+	Session record.Session
+	// From and To bound the time of the steps that are looked at. With both only the
+	// partitions of those days are read; without them the session is first looked for
+	// in all partitions of tech_nodes, which its clustering bounds. Default to the time
+	// of the session.
+	From, To time.Time
+	// Limit bounds the rows of the answer. Defaults to [DefaultLimit].
+	Limit int
+}
+
+// Window bounds a question about many sessions.
+type Window struct {
+	// App is the application; empty for all.
+	App string
+	// From and To are the time it is about. From is required; To defaults to now.
+	From, To time.Time
+	// Limit bounds the rows of the answer. Defaults to [DefaultLimit].
+	Limit int
+}

@@ -1,0 +1,54 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import "time"
+
+// Explanation says how a decision came about and what came of it.
+type Explanation struct {
+	Reasoning
+	// Checks are the checks of the world for the decision, in order; Answers what humans
+	// said, in order. A decision that is no request for a confirmation has neither.
+	Checks  []Check
+	Answers []Answer
+}
+
+// Check is one check of the world.
+type Check struct {
+	// ID is the event id of its row.
+	ID        string
+	CheckedAt time.Time
+	// Verdict is safe, drift or check_failed; Stage is answer, execution or check.
+	Verdict, Stage             string
+	ApprovalID, ConfirmationID string
+	CallID, Tool               string
+	// Checked, Stale and Failed count entities.
+	Checked, Stale, Failed int
+	Alerts                 []Alert
+}
+
+// Alert is one change that a check found.
+type Alert struct {
+	EntityType, Value, Attribute string
+	// DriftType is inventory_depleted, price_changed, audience_shifted, campaign_paused
+	// or changed.
+	DriftType     string
+	Before, After string
+	// Severity is 0 to 1.
+	Severity float64
+}
+
+// Answer is what a human answered to a request for a confirmation.
+type Answer struct {
+	// ID is the event id of its row.
+	ID                         string
+	AnsweredAt                 time.Time
+	ConfirmationID, ApprovalID string
+	// Confirmed is what the human said, Accepted and Reason are what the guard made of
+	// it. Approver is who said it.
+	Confirmed, Accepted bool
+	Reason, Approver    string
+	// Waited is how long the answer took; zero when the row does not say.
+	Waited time.Duration
+}

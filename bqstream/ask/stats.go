@@ -1,0 +1,67 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import "time"
+
+// WaitingTimes says how long humans were waited for.
+type WaitingTimes struct {
+	// Groups are by kind, agent and tool, those with the most requests first.
+	Groups []Waiting
+	// Truncated is true when there were more groups than the limit.
+	Truncated bool
+	Form      Form
+}
+
+// Waiting is the waiting for humans in one group of requests.
+type Waiting struct {
+	// Kind is CONFIRMATION, INPUT or CREDENTIAL.
+	Kind string
+	// Agent is the one that asked, Tool the tool that is to be confirmed or, for the
+	// other kinds, the function that asks.
+	Agent, Tool string
+	// Requests counts the requests, also those of which only the answer lies in the time
+	// asked about; Answered those with an answer.
+	Requests, Answered int
+	// Confirmed and Rejected count what humans said, Accepted what the guard took. They
+	// are about confirmations alone.
+	Confirmed, Rejected, Accepted int
+	// Waited counts the answers whose waiting time is known; the others are zero when
+	// there is none. P50 and P95 are interpolated.
+	Waited                 int
+	Average, P50, P95, Max time.Duration
+}
+
+// Drift says what checks of the world found.
+type Drift struct {
+	// Verdicts are by day, tool and stage; Changes by how often they were found.
+	Verdicts []DriftVerdicts
+	Changes  []DriftChange
+	// Truncated is true when one of the two has more rows than the limit.
+	Truncated bool
+	Form      Form
+}
+
+// DriftVerdicts are the verdicts of one day, tool and stage.
+type DriftVerdicts struct {
+	// Day is its beginning, UTC.
+	Day time.Time
+	// Tool is empty where the row of the check names no call. Stage is answer, execution
+	// or check.
+	Tool, Stage string
+	// Checks is the sum of the three others. A verdict that is missing counts as failed.
+	Checks, Safe, Drift, Failed int
+	// Entities counts the entities checked, Stale those that had changed.
+	Entities, Stale int
+}
+
+// DriftChange is one way in which one entity had changed.
+type DriftChange struct {
+	EntityType, Value, DriftType string
+	// Alerts counts the checks that found it, Sessions the sessions they were made in.
+	Alerts, Sessions int
+	// Severity is the average, 0 to 1.
+	Severity float64
+	Last     time.Time
+}
