@@ -17,7 +17,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -138,15 +137,6 @@ func noSuchDatabase(name string, given map[string]source.Querier) error {
 		remedy = fmt.Sprintf("did you mean %q? Else %s", near, remedy)
 	}
 	return fmt.Errorf("sql.database: no database %q was given by code; %s", name, remedy)
-}
-
-// Journal returns the configuration of the journal.
-func Journal(c config.Config) journal.Config {
-	j := c.WithDefaults().Journal
-	return journal.Config{
-		Path: j.Path, Durability: j.Durability, CommitInterval: j.CommitInterval, QueueBytes: int64(j.QueueBytes), OnFull: j.OnFull,
-		Retention: journal.Retention{MaxAge: j.Retention.MaxAge, MaxBytes: int64(j.Retention.MaxSize)},
-	}
 }
 
 // Covered returns the tools whose arguments a rule says the meaning of.
