@@ -11,7 +11,6 @@ import (
 	"net/http"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -29,12 +28,7 @@ type Querier interface {
 // cfg are reported at once, as [config.Error]s that name the fields. The checker is safe for
 // concurrent use.
 func HTTPChecker(client *http.Client, cfg config.HTTP) (safety.Checker, error) {
-	if err := cfg.Check(); err != nil {
-		return nil, fmt.Errorf("contextgraph: http checker:\n%w", err)
-	}
-	hc := setup.HTTP(cfg, nil)
-	hc.Client = client
-	checker, err := source.NewHTTPChecker(hc)
+	checker, err := source.HTTP(cfg, client, nil)
 	if err != nil {
 		return nil, fmt.Errorf("contextgraph: %w", err)
 	}
@@ -48,10 +42,7 @@ func HTTPChecker(client *http.Client, cfg config.HTTP) (safety.Checker, error) {
 // concurrent use and never closes db.
 func SQLChecker(db Querier, cfg config.SQL) (safety.Checker, error) {
 	cfg.Database = cmp.Or(cfg.Database, "database")
-	if err := cfg.Check(); err != nil {
-		return nil, fmt.Errorf("contextgraph: sql checker:\n%w", err)
-	}
-	checker, err := source.SQL(setup.SQL(cfg, db, nil))
+	checker, err := source.SQL(cfg, db, safety.OriginSQL, nil)
 	if err != nil {
 		return nil, fmt.Errorf("contextgraph: %w", err)
 	}

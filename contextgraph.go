@@ -146,8 +146,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	if err != nil {
 		return err
 	}
-	jc := setup.Journal(in.cfg)
-	jc.Logger, jc.Now = in.log, in.code.Now
+	jc := journal.Config{Journal: in.cfg.Journal, Logger: in.log, Now: in.code.Now}
 	if jc.Destinations, err = in.destinations(); err != nil {
 		return err
 	}

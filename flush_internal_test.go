@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/offload"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -31,13 +32,13 @@ func (behind) Close() error           { return nil }
 
 // A store of parts that hangs keeps no row from the disk.
 func TestFlushBringsRowsToDiskBesideAStoreThatHangs(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := make(chan struct{}, 1)
 	defer j.Outbox("test").Changed(rows)()
-	parts, err := offload.New(offload.Config{Store: behind{rows}})
+	parts, err := offload.New(offload.Config{Store: behind{rows}, QueueBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

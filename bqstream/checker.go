@@ -20,7 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
-	cgsource "github.com/adk-contextgraph/contextgraph/internal/source"
+	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -96,14 +96,10 @@ func NewChecker(ctx context.Context, cfg CheckerConfig) (*Checker, error) {
 	q.labels = map[string]string{"sdk": "contextgraph", "sdk_version": bigquery.Version(), "sdk_surface": "go", "sdk_feature": featureChecker}
 	maps.Copy(q.labels, cfg.Labels)
 	db := sql.OpenDB(q)
-	attributes := make(map[string]cgsource.SQLAttribute, len(cfg.Attributes))
-	for name, a := range cfg.Attributes {
-		attributes[name] = cgsource.SQLAttribute{Column: a.Column, Kind: a.Type, Currency: a.Currency}
-	}
-	checker, err := cgsource.SQL(cgsource.SQLConfig{
-		Database: db, Name: cfg.Project, Kind: safety.OriginBigQuery, Query: cfg.Query, Args: cfg.Args,
-		Attributes: attributes, AsOf: cfg.AsOf, Version: cfg.Version, Now: cfg.Now,
-	})
+	checker, err := source.SQL(config.SQL{
+		Database: cmp.Or(cfg.Project, "bigquery"), Query: cfg.Query, Args: cfg.Args,
+		Attributes: cfg.Attributes, AsOf: cfg.AsOf, Version: cfg.Version,
+	}, db, safety.OriginBigQuery, cfg.Now)
 	if err = errors.Join(append(errs, err)...); err == nil {
 		// A client keeps the context it is made with.
 		q.client, err = bq.NewClient(context.WithoutCancel(ctx), cfg.Project, cfg.Client...)

@@ -165,7 +165,7 @@ func TestCheckerEndsInTime(t *testing.T) {
 
 func TestCheckerConfiguration(t *testing.T) {
 	_, err := bqstream.NewChecker(t.Context(), bqstream.CheckerConfig{MaxBytesBilled: -1, Timeout: -1, Labels: map[string]string{"team": "ads", "sdk_feature": "x"}})
-	for _, want := range []string{`label "sdk_feature"`, "Project is missing", "MaxBytesBilled is -1", "Timeout is -1", "Query is missing", "Attributes is empty"} {
+	for _, want := range []string{`label "sdk_feature"`, "Project is missing", "MaxBytesBilled is -1", "Timeout is -1", "SQL.Query: missing", "SQL.Attributes: no attribute is given"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

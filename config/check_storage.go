@@ -35,7 +35,6 @@ const (
 	maxTags     = 64
 	maxTagName  = 64
 	maxTagValue = 1024
-	maxPart     = 256 << 20
 )
 
 // checkStorage reports what is wrong with the journal and the record. The bounds of
@@ -202,7 +201,7 @@ func (c *Artifacts) check(k Key, journalPath string) {
 			at.Wrong(Quote(c.Connection)+" is not a BigQuery connection", "write its region and its name, for example us.my-connection")
 		}
 	}
-	checkSize(k.Of(&c.MaxBytes), c.MaxBytes, 1, maxPart)
+	checkSize(k.Of(&c.MaxBytes), c.MaxBytes, 1, MaxPart)
 }
 
 // checkStore says what is wrong with the store.

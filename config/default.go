@@ -210,6 +210,9 @@ func (s SQL) WithDefaults() SQL {
 	return s
 }
 
+// WithDefaults returns j with every default written out.
+func (j Journal) WithDefaults() Journal { return Config{Journal: j}.WithDefaults().Journal }
+
 // Enabled reports whether the configuration names a dataset.
 func (b BigQuery) Enabled() bool { return b.Project != "" || b.Dataset != "" }
 

@@ -94,6 +94,10 @@ type Artifacts struct {
 	MaxBytes Size `yaml:"max_bytes"`
 }
 
+// MaxPart is the most that [Artifacts.MaxBytes] may be, and the room for the parts that wait to
+// be stored.
+const MaxPart Size = 256 << 20
+
 // StoreOff is the [Artifacts.Store] that keeps no part.
 const StoreOff = "off"
 

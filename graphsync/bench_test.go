@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -93,7 +94,7 @@ func BenchmarkSync(b *testing.B) {
 }
 
 func benchmarkSync(b *testing.B, r *recorder) {
-	j, err := journal.Open(b.Context(), journal.Config{Path: filepath.Join(b.TempDir(), "j.db"), CommitInterval: time.Millisecond})
+	j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(b.TempDir(), "j.db"), CommitInterval: time.Millisecond}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func BenchmarkSelectAlternatives(b *testing.B) {
 	for _, alternatives := range []bool{false, true} {
 		for _, steps := range []int{10, 3_000} {
 			b.Run(fmt.Sprintf("alternatives=%t/steps=%d", alternatives, steps), func(b *testing.B) {
-				j, err := journal.Open(b.Context(), journal.Config{Path: filepath.Join(b.TempDir(), "j.db"), CommitInterval: time.Millisecond})
+				j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(b.TempDir(), "j.db"), CommitInterval: time.Millisecond}})
 				if err != nil {
 					b.Fatal(err)
 				}

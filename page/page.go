@@ -42,7 +42,7 @@ func write(ctx context.Context, journalPath string, w io.Writer) (err error) {
 	if err := journal.Missing(journalPath); err != nil {
 		return fmt.Errorf("page: %w: give the file that the agent records into, journal.path of its configuration", err)
 	}
-	j, err := journal.Open(ctx, journal.Config{Path: journalPath})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: journalPath}})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/page"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func recorded(t *testing.T, sessions ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "agent.db")
-	j, err := journal.Open(t.Context(), journal.Config{Path: path})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		t.Fatal(err)
 	}

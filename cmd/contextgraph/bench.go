@@ -66,7 +66,7 @@ func (a *app) bench(ctx context.Context, dir string, d time.Duration) (err error
 		return fmt.Errorf("no folder for the journal: %w; name one with --dir", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	j, err := journal.Open(ctx, journal.Config{Path: filepath.Join(dir, journal.DefaultPath), OnFull: config.Block, BlockTimeout: time.Minute})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: filepath.Join(dir, config.Default().Journal.Path), OnFull: config.Block}, BlockTimeout: time.Minute})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -101,7 +102,7 @@ func TestSyncOpensTheJournalOfTheConfiguration(t *testing.T) {
 	t.Chdir(t.TempDir())
 	session := record.Session{App: "shop", User: "alice", ID: "s1"}
 	recorded(t, session)
-	if err := os.Rename(journal.DefaultPath, "kept.db"); err != nil {
+	if err := os.Rename(config.Default().Journal.Path, "kept.db"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile("not.db", bytes.Repeat([]byte("this is no database\n"), 500), 0o600); err != nil {
@@ -113,7 +114,7 @@ func TestSyncOpensTheJournalOfTheConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	open, err := journal.Open(t.Context(), journal.Config{Path: "kept.db"}) // an agent that runs
+	open, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: "kept.db"}}) // an agent that runs
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func rowID(n int) string { return fmt.Sprintf("%032x", n) }
 // first dead are dead letters. The lease is held until the function returned is called.
 func refusedRows(t *testing.T, count, dead int) (release func()) {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: journal.DefaultPath})
+	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

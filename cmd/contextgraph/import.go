@@ -91,7 +91,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 		return err
 	}
 	a.tell(read)
-	j, err := journal.Open(ctx, journal.Config{Path: journalPath(cfg), OnFull: config.Block})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: journalPath(cfg), OnFull: config.Block}})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -43,7 +44,7 @@ func TestExportIsWhatWasImported(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	events := func(db string) []record.Event {
-		j, err := journal.Open(t.Context(), journal.Config{Path: db})
+		j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: db}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -19,7 +18,7 @@ import (
 
 // journalPath returns where the journal of the configuration is.
 func journalPath(cfg config.Config) string {
-	return cmp.Or(cfg.Journal.Path, journal.DefaultPath)
+	return cfg.Journal.WithDefaults().Path
 }
 
 // hasJournal reports whether there is a journal where the configuration says.
@@ -35,7 +34,7 @@ func openJournal(ctx context.Context, cfg config.Config, instead string) (*journ
 	if err := journal.Missing(path); err != nil {
 		return nil, fmt.Errorf("%w; name it with journal.path in the configuration%s", err, instead)
 	}
-	return journal.Open(ctx, journal.Config{Path: path})
+	return journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}})
 }
 
 // journalSource reads graphs from a journal.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -63,7 +63,7 @@ func TestInterrupted(t *testing.T) {
 // TestEmptyFileIsNoJournal: looking at one does not make it one.
 func TestEmptyFileIsNoJournal(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile(journal.DefaultPath, nil, 0o600); err != nil {
+	if err := os.WriteFile(config.Default().Journal.Path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range []string{"sessions", "trace s1", "check s1", "stats", "export --all", "view", "serve --addr 127.0.0.1:0"} {
@@ -74,7 +74,7 @@ func TestEmptyFileIsNoJournal(t *testing.T) {
 	if code, stdout, _ := in(t, nil, "doctor"); code != exitOK || !strings.Contains(stdout, "nothing was recorded in it yet") {
 		t.Errorf("doctor = %d: %s", code, stdout)
 	}
-	if info, err := os.Stat(journal.DefaultPath); err != nil || info.Size() != 0 {
+	if info, err := os.Stat(config.Default().Journal.Path); err != nil || info.Size() != 0 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
 }

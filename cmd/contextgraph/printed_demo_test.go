@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -70,7 +71,7 @@ func demo(t *testing.T) {
 	if code, _, stderr := runCommand(t, "import", rows, "--journal", "demo.db"); code != exitOK {
 		t.Fatalf("import: %d: %s", code, stderr)
 	}
-	j, err := journal.Open(t.Context(), journal.Config{Path: "demo.db"})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: "demo.db"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestColors(t *testing.T) {
 // TestApprovalsOrder: the newest is first.
 func TestApprovalsOrder(t *testing.T) {
 	demo(t)
-	j, err := journal.Open(t.Context(), journal.Config{Path: "demo.db"})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: "demo.db"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestApprovalThatReplacesAnother(t *testing.T) {
 	second.Difference.Entities = append(second.Difference.Entities, safety.EntityDifference{Type: "Product", Value: "Yahoo", Change: "removed"})
 	third.Replaces, third.Difference = second.ID, safety.Difference{Since: second.RequestedAt}
 	recorded(t, first.Session)
-	j, err := journal.Open(t.Context(), journal.Config{Path: journal.DefaultPath})
+	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -189,7 +188,7 @@ The command ends with
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default "+defaultConfig+" where there is one)")
-	f.StringVar(&a.journalPath, "journal", "", "journal (default that of the configuration, else "+journal.DefaultPath+")")
+	f.StringVar(&a.journalPath, "journal", "", "journal (default that of the configuration, else "+config.Default().Journal.Path+")")
 	f.StringVarP(&a.output, "output", "o", outputTable, "how data is printed: table, json or ndjson")
 	f.BoolVar(&a.noColor, "no-color", false, "print no colours, also on a terminal")
 	f.StringVar(&a.flags.Project, "project", "", "project of the dataset")

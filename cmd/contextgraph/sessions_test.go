@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -142,7 +142,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("contextgraph %s: %s", test.args, stdout)
 		}
 	}
-	for _, name := range []string{"missing.db", journal.DefaultPath} {
+	for _, name := range []string{"missing.db", config.Default().Journal.Path} {
 		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("reading made %s: %v", name, err)
 		}

@@ -210,7 +210,7 @@ func (s *recordStats) backlog(ctx context.Context, cfg config.Config) (err error
 	if err != nil {
 		return err
 	}
-	j, err := journal.Open(ctx, journal.Config{Path: journalPath(cfg)})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: journalPath(cfg)}})
 	if err != nil {
 		return err
 	}

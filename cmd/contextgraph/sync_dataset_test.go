@@ -134,7 +134,7 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	if read != 2 {
 		t.Errorf("%d sessions were read", read)
 	}
-	j, err := journal.Open(t.Context(), journal.Config{Path: journal.DefaultPath})
+	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

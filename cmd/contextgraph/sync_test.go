@@ -18,7 +18,7 @@ import (
 // recorded makes a journal with sessions in the current directory.
 func recorded(t *testing.T, sessions ...record.Session) {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: journal.DefaultPath})
+	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ const (
 func newJournal(t testing.TB, count, payload int) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{
-		Path: filepath.Join(t.TempDir(), "journal.db"), Logger: slog.New(slog.DiscardHandler), OnFull: config.Block, BlockTimeout: time.Minute,
+		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "journal.db"), OnFull: config.Block}, Logger: slog.New(slog.DiscardHandler), BlockTimeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)

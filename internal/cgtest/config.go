@@ -13,6 +13,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -58,7 +59,7 @@ func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
 // does not give it away. What the instance has recorded has to be flushed.
 func JournalOf(t testing.TB, cg *contextgraph.Instance) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(context.Background(), journal.Config{Path: cg.JournalPath(), Logger: Quiet()})
+	j, err := journal.Open(context.Background(), journal.Config{Journal: config.Journal{Path: cg.JournalPath()}, Logger: Quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func rules() []rule {
 		{pkg: "internal/strictjson", link: outside + " " + storage},
 		{pkg: "graphsync", imports: "config entity internal/jsonenc internal/schema record", link: outside + " " + storage},
 		{pkg: "safety", imports: "config entity internal/clip internal/namepattern internal/strictjson record", link: outside + " " + storage},
-		{pkg: "internal/source", imports: "entity internal/clip internal/strictjson safety", link: adk + " " + cloud + " " + storage},
+		{pkg: "internal/source", imports: "config entity internal/clip internal/strictjson safety", link: adk + " " + cloud + " " + storage},
 
 		// What reads ADK, records it, and is the gate on top of that.
 		{pkg: "internal/adkreflect", link: dataset + " " + storage, itself: cloud + " " + network},

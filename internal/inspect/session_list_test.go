@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -25,7 +26,7 @@ import (
 
 func openJournal(tb testing.TB) *journal.Journal {
 	tb.Helper()
-	j, err := journal.Open(tb.Context(), journal.Config{Path: filepath.Join(tb.TempDir(), "contextgraph.db")})
+	j, err := journal.Open(tb.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(tb.TempDir(), "contextgraph.db")}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -392,7 +393,7 @@ func BenchmarkSessions(b *testing.B) {
 	} else if _, err := os.Stat(path); err != nil {
 		fresh = true
 	}
-	j, err := journal.Open(b.Context(), journal.Config{Path: path, QueueBytes: 1 << 30, QueueRows: 1 << 20})
+	j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: path, QueueBytes: 1 << 30}, QueueRows: 1 << 20})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
 func TestCloseStoresWhatWaits(t *testing.T) {
-	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}
+	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}}
 	j := reopen(t, cfg)
 	for n := range int64(100) {
 		appendAll(t, j, event(testSession, "r", n+1, "X"))
@@ -56,7 +57,7 @@ func TestCallsAfterClose(t *testing.T) {
 func TestCloseTellsWhatIsLost(t *testing.T) {
 	// Without the end of its context Close would wait for the lock as long as this.
 	j, err := journal.OpenImpatient(t.Context(), journal.Config{
-		Path: filepath.Join(t.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler),
+		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Logger: slog.New(slog.DiscardHandler),
 	}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 
 // A program that is told to stop often has nothing but a context that has ended.
 func TestCloseWithEndedContext(t *testing.T) {
-	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}
+	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Hour}}
 	j := reopen(t, cfg)
 	j.SetCloseGrace(patience)
 	appendAll(t, j, event(testSession, "r", 1, "X"))
@@ -102,7 +103,7 @@ func TestCloseWithEndedContext(t *testing.T) {
 // several goroutines: what was accepted must be stored, nothing may block.
 func TestCloseConcurrentSafe(t *testing.T) {
 	for round := range rounds(20, 4) {
-		cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Millisecond}
+		cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db"), CommitInterval: time.Millisecond}}
 		j, err := journal.Open(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)

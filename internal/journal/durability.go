@@ -5,45 +5,25 @@ package journal
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 )
 
-// Defaults that depend on Durability and OnFull.
-const (
-	DefaultMemoryInterval = time.Second
-	DefaultBlockTimeout   = 100 * time.Millisecond
-)
-
-// setDelivery sets the defaults of the fields that say how rows get to the disk.
-func (c *Config) setDelivery() error {
+// checkDelivery refuses a c with its defaults that does not say how rows get to the disk.
+func (c *Config) checkDelivery() error {
 	switch c.Durability {
-	case "":
-		c.Durability = config.DurabilityJournal
 	case config.DurabilityMemory, config.DurabilityJournal, config.DurabilitySync:
 	default:
 		return fmt.Errorf("durability %q is not known: use %q, %q or %q", c.Durability, config.DurabilityMemory, config.DurabilityJournal, config.DurabilitySync)
 	}
 	switch c.OnFull {
-	case "":
-		c.OnFull = config.DropOldest
 	case config.DropOldest, config.Block:
 	default:
 		return fmt.Errorf("what to do when the queue is full, %q, is not known: use %q or %q", c.OnFull, config.DropOldest, config.Block)
 	}
-	if c.CommitInterval == 0 {
-		c.CommitInterval = DefaultCommitInterval
-		if c.Durability == config.DurabilityMemory {
-			c.CommitInterval = DefaultMemoryInterval
-		}
-	}
-	if c.BlockTimeout == 0 {
-		c.BlockTimeout = DefaultBlockTimeout
-	}
 	switch {
 	case c.CommitInterval < 0:
-		return fmt.Errorf("commit interval %v is negative: leave it out for %v", c.CommitInterval, DefaultCommitInterval)
+		return fmt.Errorf("commit interval %v is negative: leave it out for the default", c.CommitInterval)
 	case c.BlockTimeout < 0:
 		return fmt.Errorf("block timeout %v is negative: leave it out for %v", c.BlockTimeout, DefaultBlockTimeout)
 	}

@@ -122,11 +122,11 @@ func TestDefaultIntervals(t *testing.T) {
 		config.DurabilityJournal: 20 * time.Millisecond,
 		config.DurabilitySync:    20 * time.Millisecond,
 	} {
-		if got := journal.IntervalOf(journal.Config{Durability: level}); got != want {
+		if got := journal.IntervalOf(journal.Config{Journal: config.Journal{Durability: level}}); got != want {
 			t.Errorf("level %q commits every %v, want %v", level, got, want)
 		}
 	}
-	if got := journal.IntervalOf(journal.Config{Durability: config.DurabilityMemory, CommitInterval: 7}); got != 7 {
+	if got := journal.IntervalOf(journal.Config{Journal: config.Journal{Durability: config.DurabilityMemory, CommitInterval: 7}}); got != 7 {
 		t.Errorf("a given interval became %v", got)
 	}
 }

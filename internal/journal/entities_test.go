@@ -150,7 +150,7 @@ func TestAddEntitiesNotRecorded(t *testing.T) {
 	}
 	none("for another session")
 	addEntities(t, j, modelEntities("A")...)
-	sweep(t, j, journal.Retention{MaxAge: day})
+	sweep(t, j, config.Retention{MaxAge: day})
 	none("after retention")
 	addEntities(t, j, modelEntities("A")...)
 	none("of a row that retention removed")

@@ -32,7 +32,7 @@ func TestEverythingAtOnce(t *testing.T) {
 func everythingAtOnce(t *testing.T, onFull config.OnFull, locked bool) {
 	rows := int64(rounds(2000, 400))
 	j := openImpatientUnclosed(t, journal.Config{
-		QueueRows: 50, OnFull: onFull, BlockTimeout: time.Millisecond, CommitInterval: time.Millisecond,
+		QueueRows: 50, Journal: config.Journal{OnFull: onFull, CommitInterval: time.Millisecond}, BlockTimeout: time.Millisecond,
 	})
 	stop := make(chan struct{})
 	var offered atomic.Uint64

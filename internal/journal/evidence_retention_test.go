@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -36,7 +36,7 @@ func TestRetentionRemovesEvidence(t *testing.T) {
 	appendAll(t, j, aged(named("old"), "r", 3, 2*day)...)
 	flush(t, j)
 	extracted(t, j, of(named("old"), filled(0, 300)))
-	sweep(t, j, journal.Retention{MaxAge: day})
+	sweep(t, j, config.Retention{MaxAge: day})
 	if d := cmp.Diff(want, sizes(t, j)); d != "" {
 		t.Errorf("what is left differs (-want +got):\n%s", d)
 	}
@@ -51,7 +51,7 @@ func TestAdvanceOfARemovedSession(t *testing.T) {
 	j := openJournal(t, nil)
 	appendAll(t, j, aged(testSession, "r", 3, 2*day)...)
 	flush(t, j)
-	sweep(t, j, journal.Retention{MaxAge: day})
+	sweep(t, j, config.Retention{MaxAge: day})
 	for _, a := range []graphsync.Advance{filled(0, 2), filled(0, 3)} {
 		if err := j.Evidence().Advance(t.Context(), a); !errors.Is(err, graphsync.ErrMoved) {
 			t.Errorf("up to row %d: %v, want ErrMoved", a.To.Watermark, err)
@@ -78,38 +78,38 @@ func TestRetentionKeepsWhatAParentRestsOn(t *testing.T) {
 		age     time.Duration // of the parent
 		open    bool          // it has an open approval
 		parents map[record.Session]record.Session
-		cfg     journal.Retention
+		cfg     config.Retention
 		kept    []record.Session
 	}{
 		"the parent is active": {
-			time.Hour, false, map[record.Session]record.Session{child: parent}, journal.Retention{MaxAge: day}, []record.Session{parent, child},
+			time.Hour, false, map[record.Session]record.Session{child: parent}, config.Retention{MaxAge: day}, []record.Session{parent, child},
 		},
 		"the parent is active, and so is a child of the child": {
-			time.Hour, false, map[record.Session]record.Session{child: parent, grandchild: child}, journal.Retention{MaxAge: day},
+			time.Hour, false, map[record.Session]record.Session{child: parent, grandchild: child}, config.Retention{MaxAge: day},
 			[]record.Session{parent, child, grandchild},
 		},
 		"the parent has an open approval": {
-			8 * day, true, map[record.Session]record.Session{child: parent, grandchild: child}, journal.Retention{MaxAge: day},
+			8 * day, true, map[record.Session]record.Session{child: parent, grandchild: child}, config.Retention{MaxAge: day},
 			[]record.Session{parent, child, grandchild},
 		},
 		"the parent has an open approval, the file is large": {
-			8 * day, true, map[record.Session]record.Session{child: parent}, journal.Retention{MaxBytes: 1}, []record.Session{parent, child},
+			8 * day, true, map[record.Session]record.Session{child: parent}, config.Retention{MaxSize: 1}, []record.Session{parent, child},
 		},
 		"the parent is old": {
-			8 * day, false, map[record.Session]record.Session{child: parent, grandchild: child}, journal.Retention{MaxAge: day}, nil,
+			8 * day, false, map[record.Session]record.Session{child: parent, grandchild: child}, config.Retention{MaxAge: day}, nil,
 		},
 		"nobody is named": {
-			time.Hour, true, nil, journal.Retention{MaxAge: day}, []record.Session{parent},
+			time.Hour, true, nil, config.Retention{MaxAge: day}, []record.Session{parent},
 		},
 		"the parent is of another user": {
-			time.Hour, false, map[record.Session]record.Session{{App: child.App, User: "bob", ID: child.ID}: parent}, journal.Retention{MaxAge: day},
+			time.Hour, false, map[record.Session]record.Session{{App: child.App, User: "bob", ID: child.ID}: parent}, config.Retention{MaxAge: day},
 			[]record.Session{parent},
 		},
 		"the parent was never recorded": {
-			time.Hour, false, map[record.Session]record.Session{child: named("unknown")}, journal.Retention{MaxAge: day}, []record.Session{parent},
+			time.Hour, false, map[record.Session]record.Session{child: named("unknown")}, config.Retention{MaxAge: day}, []record.Session{parent},
 		},
 		"a session names itself": {
-			8 * day, false, map[record.Session]record.Session{parent: parent, child: child}, journal.Retention{MaxAge: day}, nil,
+			8 * day, false, map[record.Session]record.Session{parent: parent, child: child}, config.Retention{MaxAge: day}, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestRetentionFailsMidwayInEvidence(t *testing.T) {
 	flush(t, j)
 	extracted(t, j, filled(0, 300))
 	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON evidence_sightings WHEN OLD.seq = 280 BEGIN SELECT raise(ABORT, 'broken'); END")
-	if err := j.Sweep(t.Context(), journal.Retention{MaxAge: day}, sweepTime); err == nil || !strings.Contains(err.Error(), "broken") {
+	if err := j.Sweep(t.Context(), config.Retention{MaxAge: day}, sweepTime); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Fatalf("the sweep ended with %v", err)
 	}
 	losses, err := j.Losses(t.Context(), testSession)
@@ -163,7 +163,7 @@ func TestRetentionFailsMidwayInEvidence(t *testing.T) {
 	flush(t, j)
 	extracted(t, j, filled(300, 1))
 	alter(t, j, "DROP TRIGGER broken")
-	if err := j.Sweep(t.Context(), journal.Retention{MaxAge: day}, sweepTime.Add(time.Hour)); err != nil {
+	if err := j.Sweep(t.Context(), config.Retention{MaxAge: day}, sweepTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got := sizes(t, j); len(got) != 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -500,7 +501,7 @@ func TestAdvanceFailsAsAWhole(t *testing.T) {
 func TestAdvanceOfTwoProcesses(t *testing.T) {
 	const batches = 40
 	j := openJournal(t, nil)
-	other := reopen(t, journal.Config{Path: j.Path()})
+	other := reopen(t, journal.Config{Journal: config.Journal{Path: j.Path()}})
 	var wg sync.WaitGroup
 	moved := make([]int, 2)
 	for i, j := range []*journal.Journal{j, other} {

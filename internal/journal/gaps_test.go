@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -87,7 +88,7 @@ func TestGapsTellOfDrops(t *testing.T) {
 // losses tells of them.
 func TestLossesOutliveTheProcess(t *testing.T) {
 	const sessions, rows = 3000, 3 // more sessions than one transaction saves losses of
-	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), QueueRows: 3}
+	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, QueueRows: 3}
 	check := func(when string, j *journal.Journal, s record.Session, want ...string) {
 		t.Helper()
 		got, err := j.Gaps(t.Context(), s, nil)

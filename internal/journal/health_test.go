@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestExamine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	j, err := journal.Open(t.Context(), journal.Config{Path: path})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +18,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Defaults of Config.
+// Defaults of what no file sets.
 const (
-	DefaultPath           = "contextgraph.db"
-	DefaultCommitInterval = 20 * time.Millisecond
-	DefaultQueueBytes     = 64 << 20
-	DefaultQueueRows      = 100_000
-	DefaultReaders        = 4
+	DefaultQueueRows     = 100_000
+	DefaultReaders       = 4
+	DefaultBlockTimeout  = 100 * time.Millisecond
+	DefaultSweepInterval = time.Minute
 )
 
 // busyTimeout is how long a connection waits for a lock that another one holds.
@@ -41,34 +41,24 @@ var (
 	ErrUnwritten = errors.New("rows were not written")
 )
 
-// Config says where a journal is and how it trades latency for throughput. The zero
-// value is usable.
+// Config is what a file says of a journal, and what only code sets. The zero value is usable.
 type Config struct {
-	// Path is the file. Its directory is created when it does not exist; a new file
-	// is readable by its owner only, because it holds payloads. Default
-	// DefaultPath.
-	Path string
-	// Durability says which rows survive what. Default config.DurabilityJournal.
-	Durability config.Durability
-	// CommitInterval is how long the first row of a group waits for others before the
-	// group is committed. Longer means less work and more rows at risk when the
-	// process is killed. Default DefaultCommitInterval, with config.DurabilityMemory
-	// DefaultMemoryInterval.
-	CommitInterval time.Duration
-	// QueueBytes and QueueRows bound what waits to be committed. Defaults
-	// DefaultQueueBytes and DefaultQueueRows.
-	QueueBytes int64
-	QueueRows  int
-	// OnFull says what becomes of a row beyond these bounds. Default config.DropOldest.
-	OnFull config.OnFull
+	// Journal has the defaults that package config states. The directory of its Path is
+	// created when it does not exist; a new file is readable by its owner only, because it
+	// holds payloads.
+	config.Journal
+	// QueueRows bounds the rows that wait to be committed, beside QueueBytes. Default
+	// DefaultQueueRows.
+	QueueRows int
 	// BlockTimeout is how long Append waits for room at most, with config.Block. Default
 	// DefaultBlockTimeout.
 	BlockTimeout time.Duration
 	// Readers is the number of reading connections, which is the number of reads
 	// that run at the same time. Default DefaultReaders.
 	Readers int
-	// Retention says which sessions are removed. The zero value keeps everything.
-	Retention Retention
+	// SweepInterval is the time between two looks of retention. Default
+	// DefaultSweepInterval.
+	SweepInterval time.Duration
 	// Destinations are the names of outboxes that are to exist from the first look of
 	// retention on, which is at once: it then keeps what they have not acknowledged, also
 	// before anybody has leased them. See [Outbox].
@@ -82,25 +72,18 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() error {
-	if c.Path == "" {
-		c.Path = DefaultPath
-	}
-	if c.QueueBytes == 0 {
-		c.QueueBytes = DefaultQueueBytes
-	}
-	if c.QueueRows == 0 {
-		c.QueueRows = DefaultQueueRows
-	}
-	if c.Readers == 0 {
-		c.Readers = DefaultReaders
-	}
+	c.Journal = c.Journal.WithDefaults()
+	c.QueueRows = cmp.Or(c.QueueRows, DefaultQueueRows)
+	c.BlockTimeout = cmp.Or(c.BlockTimeout, DefaultBlockTimeout)
+	c.Readers = cmp.Or(c.Readers, DefaultReaders)
+	c.SweepInterval = cmp.Or(c.SweepInterval, DefaultSweepInterval)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if err := c.setDelivery(); err != nil {
+	if err := c.checkDelivery(); err != nil {
 		return err
 	}
 	switch {
@@ -109,7 +92,7 @@ func (c *Config) setDefaults() error {
 	case c.Readers < 0:
 		return fmt.Errorf("%d readers: use at least 1", c.Readers)
 	}
-	return c.Retention.setDefaults()
+	return c.checkRetention()
 }
 
 // Journal is an open journal file. All methods may be called concurrently.
@@ -163,7 +146,7 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 	w := newWriter(conn, files, queue, cfg, busy)
 	j := &Journal{path: path, id: id, queue: queue, w: w, readers: readers, grace: closeGrace}
 	go w.run(readers)
-	j.retention = startRetention(j, cfg.Retention)
+	j.retention = startRetention(j, cfg)
 	return j, nil
 }
 

@@ -48,7 +48,7 @@ func crashChild(path string) {
 		os.Exit(1)
 	}
 	level, run := config.Durability(os.Getenv(crashChildEnv+"_LEVEL")), os.Getenv(crashChildEnv+"_RUN")
-	j, err := journal.Open(ctx, journal.Config{Path: path, Durability: level, CommitInterval: 2 * time.Millisecond})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path, Durability: level, CommitInterval: 2 * time.Millisecond}})
 	if err != nil {
 		fail(err)
 	}
@@ -123,7 +123,7 @@ type acknowledged struct {
 
 func checkRecovered(t *testing.T, path string, level config.Durability, run string, acked acknowledged) {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: path, Durability: level})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path, Durability: level}})
 	if err != nil {
 		t.Fatalf("%s: the journal of a killed process does not open: %v", run, err)
 	}

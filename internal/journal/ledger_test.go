@@ -20,6 +20,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -55,8 +56,8 @@ func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 func TestOnePermit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
 	ledgers := []safety.Ledger{
-		reopen(t, journal.Config{Path: path}).Ledger(),
-		reopen(t, journal.Config{Path: path}).Ledger(),
+		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
+		reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger(),
 	}
 	for n := range 20 {
 		a := approve(t, ledgers[n%2], n)
@@ -101,7 +102,7 @@ func TestOnePermit(t *testing.T) {
 
 func TestLedgerSurvivesReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	want := approve(t, j.Ledger(), 1)
 	steps, err := j.Ledger().History(t.Context(), want.ID)
 	if err != nil {
@@ -109,7 +110,7 @@ func TestLedgerSurvivesReopening(t *testing.T) {
 	}
 	closeJournal(t, j)
 
-	l := reopen(t, journal.Config{Path: path}).Ledger()
+	l := reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Ledger()
 	got, err := l.Get(t.Context(), want.ID)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -67,7 +68,7 @@ var testSession = record.Session{App: "shop", User: "ann", ID: "s-1"}
 // openJournal opens a journal in a new directory and closes it at the end.
 func openJournal(tb testing.TB, mod func(*journal.Config)) *journal.Journal {
 	tb.Helper()
-	cfg := journal.Config{Path: newFile(tb), Logger: slog.New(slog.DiscardHandler)}
+	cfg := journal.Config{Journal: config.Journal{Path: newFile(tb)}, Logger: slog.New(slog.DiscardHandler)}
 	if mod != nil {
 		mod(&cfg)
 	}
@@ -83,7 +84,7 @@ var emptyJournal = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "j.db")
-	j, err := journal.Open(context.Background(), journal.Config{Path: path})
+	j, err := journal.Open(context.Background(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		return nil, err
 	}

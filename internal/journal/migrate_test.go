@@ -16,6 +16,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -121,7 +122,7 @@ func goldenRow(n int64) record.Event {
 
 func openAndClose(t *testing.T, path string, use func(*Journal)) {
 	t.Helper()
-	j, err := Open(t.Context(), Config{Path: path, Logger: quiet})
+	j, err := Open(t.Context(), Config{Journal: config.Journal{Path: path}, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	if err := execAll(conn, "PRAGMA user_version = 99"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(t.Context(), Config{Path: path, Logger: quiet})
+	_, err := Open(t.Context(), Config{Journal: config.Journal{Path: path}, Logger: quiet})
 	if err == nil {
 		t.Fatal("a newer file was opened")
 	}
@@ -189,7 +190,7 @@ func TestOpenConcurrentSafe(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				j, err := Open(t.Context(), Config{Path: path, Logger: quiet})
+				j, err := Open(t.Context(), Config{Journal: config.Journal{Path: path}, Logger: quiet})
 				if err != nil {
 					t.Error(err)
 					return
@@ -226,7 +227,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := open(ctx, Config{Path: path, Logger: quiet}, 200*time.Millisecond); err == nil {
+	if _, err := open(ctx, Config{Journal: config.Journal{Path: path}, Logger: quiet}, 200*time.Millisecond); err == nil {
 		t.Error("a locked file that needs an upgrade was opened")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
@@ -142,7 +143,7 @@ func onceChild(path string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	j, err := journal.Open(ctx, journal.Config{Path: path})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		fail(err)
 	}
@@ -162,7 +163,7 @@ func onceChild(path string) {
 // answer and carry out one approval at the same time: the effect runs once.
 func TestOneExecution(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	a, err := onceApproval()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // minSQLite is the first version without the bug by which resetting the WAL under
@@ -39,7 +41,7 @@ func prepareFile(path string) (string, error) {
 	}
 	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
 		if info.IsDir() {
-			return "", fmt.Errorf("path %q is a directory: name a file in it, such as %q", path, filepath.Join(path, DefaultPath))
+			return "", fmt.Errorf("path %q is a directory: name a file in it, such as %q", path, filepath.Join(path, config.Default().Journal.Path))
 		}
 		return "", fmt.Errorf("path %q is not a regular file", path)
 	}

@@ -14,13 +14,14 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestOpenCreatesPrivateFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "er", "j.db")
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	appendAll(t, j, event(testSession, "r", 1, record.UserMessageReceived))
 	flush(t, j)
 	if j.Path() != path {
@@ -40,7 +41,7 @@ func TestOpenCreatesPrivateFiles(t *testing.T) {
 func TestDefaultPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	j := reopen(t, journal.Config{})
-	if filepath.Base(j.Path()) != journal.DefaultPath {
+	if filepath.Base(j.Path()) != config.Default().Journal.Path {
 		t.Errorf("Path() = %q", j.Path())
 	}
 }
@@ -48,7 +49,7 @@ func TestDefaultPath(t *testing.T) {
 // A file that is up to date and only read is the same afterwards, byte for byte.
 func TestOpenWritesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	appendAll(t, j, event(testSession, "r", 1, record.UserMessageReceived))
 	if err := j.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestOpenWritesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j = reopen(t, journal.Config{Path: path})
+	j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	if list, err := j.Sessions(t.Context(), journal.SessionsQuery{Limit: 1}); err != nil || len(list) != 1 {
 		t.Fatalf("%d sessions, %v", len(list), err)
 	}
@@ -88,18 +89,18 @@ func TestOpenErrors(t *testing.T) {
 		cfg  journal.Config
 		want string
 	}{
-		{"directory", journal.Config{Path: dir}, "is a directory: name a file in it"},
-		{"device", journal.Config{Path: os.DevNull}, "not a regular file"},
-		{"memory", journal.Config{Path: ":memory:"}, "plain file"},
-		{"URI", journal.Config{Path: "file:x.db?mode=memory"}, "plain file"},
-		{"parent is a file", journal.Config{Path: filepath.Join(write("file", ""), "j.db")}, "create its directory"},
-		{"not a database", journal.Config{Path: write("text", strings.Repeat("hello ", 200))}, "not a SQLite database"},
-		{"another program's database", journal.Config{Path: foreign}, "of another program"},
-		{"negative interval", journal.Config{CommitInterval: -1}, "commit interval"},
+		{"directory", journal.Config{Journal: config.Journal{Path: dir}}, "is a directory: name a file in it"},
+		{"device", journal.Config{Journal: config.Journal{Path: os.DevNull}}, "not a regular file"},
+		{"memory", journal.Config{Journal: config.Journal{Path: ":memory:"}}, "plain file"},
+		{"URI", journal.Config{Journal: config.Journal{Path: "file:x.db?mode=memory"}}, "plain file"},
+		{"parent is a file", journal.Config{Journal: config.Journal{Path: filepath.Join(write("file", ""), "j.db")}}, "create its directory"},
+		{"not a database", journal.Config{Journal: config.Journal{Path: write("text", strings.Repeat("hello ", 200))}}, "not a SQLite database"},
+		{"another program's database", journal.Config{Journal: config.Journal{Path: foreign}}, "of another program"},
+		{"negative interval", journal.Config{Journal: config.Journal{CommitInterval: -1}}, "commit interval"},
 		{"block timeout", journal.Config{BlockTimeout: -1}, "block timeout"},
-		{"durability", journal.Config{Durability: "tape"}, `durability "tape" is not known: use "memory", "journal" or "sync"`},
-		{"on full", journal.Config{OnFull: "panic"}, `use "drop_oldest" or "block"`},
-		{"negative bytes", journal.Config{QueueBytes: -1}, "negative"},
+		{"durability", journal.Config{Journal: config.Journal{Durability: "tape"}}, `durability "tape" is not known: use "memory", "journal" or "sync"`},
+		{"on full", journal.Config{Journal: config.Journal{OnFull: "panic"}}, `use "drop_oldest" or "block"`},
+		{"negative bytes", journal.Config{Journal: config.Journal{QueueBytes: -1}}, "negative"},
 		{"negative rows", journal.Config{QueueRows: -1}, "negative"},
 		{"negative readers", journal.Config{Readers: -1}, "readers"},
 	}

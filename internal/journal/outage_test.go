@@ -17,6 +17,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -147,7 +148,7 @@ func TestReadOnlyConnection(t *testing.T) {
 // damaged returns the path of a journal with 300 rows that damage has changed.
 func damaged(t *testing.T, damage func(t *testing.T, path string)) string {
 	t.Helper()
-	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db")}
+	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}}
 	j := reopen(t, cfg)
 	for n := range int64(300) {
 		appendAll(t, j, sized(n+1, "X", 3000))
@@ -187,7 +188,7 @@ func TestOpenDamagedFile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := damaged(t, tt.damage)
-			j, err := journal.Open(t.Context(), journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+			j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {
 				closeJournal(t, j)
 				t.Fatal("it opened")
@@ -210,7 +211,7 @@ func TestDamagedInside(t *testing.T) {
 		conn.Close()
 		overwrite(t, path, (root-1)*size, int(size))
 	})
-	j, err := journal.Open(t.Context(), journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestDamagedLog(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			j := reopen(t, journal.Config{Path: path})
+			j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 			got, err := j.Events(t.Context(), testSession)
 			if err != nil {
 				t.Fatal(err)
@@ -304,7 +305,7 @@ func TestOpenLockedFile(t *testing.T) {
 	if err := sqlitex.ExecuteTransient(conn, "BEGIN EXCLUSIVE", nil); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.OpenImpatient(t.Context(), journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)}, 10*time.Millisecond)
+	j, err := journal.OpenImpatient(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)}, 10*time.Millisecond)
 	if err == nil {
 		closeJournal(t, j)
 		t.Fatal("it opened")

@@ -88,7 +88,7 @@ func BenchmarkRetentionNothingReplicated(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		sweep(b, j, journal.Retention{MaxAge: day})
+		sweep(b, j, config.Retention{MaxAge: day})
 	}
 	if n := j.Stats().HeldSessions; n != 1000 {
 		b.Errorf("%d sessions are held, want 1000 counted", n)

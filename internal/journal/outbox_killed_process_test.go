@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
@@ -35,7 +36,7 @@ func sendingChild(path string) {
 		}
 	}
 	run := os.Getenv(sendingChildEnv + "_RUN")
-	j, err := journal.Open(ctx, journal.Config{Path: path, CommitInterval: time.Millisecond})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Millisecond}})
 	fail(err)
 	o := j.Outbox(dataset)
 	p, err := o.Acquire(ctx, run, time.Millisecond)
@@ -74,7 +75,7 @@ func TestKilledSender(t *testing.T) {
 	for n := range rounds(30, 5) {
 		run := fmt.Sprint("run-", n)
 		sent, advanced := sendAndKill(t, path, run)
-		j := reopen(t, journal.Config{Path: path})
+		j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 		o := j.Outbox(dataset)
 		conn := connect(t, path)
 		p := journal.Position{Seq: selectInt(t, conn, "SELECT coalesce(max(cursor), 0) FROM destinations")}

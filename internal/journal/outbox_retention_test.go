@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
@@ -35,7 +36,7 @@ func wantListed(tb testing.TB, j *journal.Journal, heldWant int, want ...string)
 // old it is.
 func TestRetentionWaitsForReplication(t *testing.T) {
 	j := openJournal(t, nil)
-	cfg := journal.Retention{MaxAge: day}
+	cfg := config.Retention{MaxAge: day}
 	recordRows(t, j, named("a"), 3) // rows 1 to 3
 	recordRows(t, j, named("b"), 3) // rows 4 to 6
 	recordRows(t, j, named("c"), 3) // rows 7 to 9
@@ -89,7 +90,7 @@ func TestReplicationStopsRemoval(t *testing.T) {
 	j := openJournal(t, nil)
 	recordRows(t, j, testSession, rows)
 	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON agent_events WHEN OLD.run_seq = 300 BEGIN SELECT raise(ABORT, 'broken'); END")
-	cfg := journal.Retention{MaxAge: day}
+	cfg := config.Retention{MaxAge: day}
 	if err := j.Sweep(t.Context(), cfg, sweepTime); err == nil {
 		t.Fatal("the sweep did not fail")
 	}
@@ -121,7 +122,7 @@ func TestRetentionBySizeSaysWhatItWaitsFor(t *testing.T) {
 	clock := newTestClock()
 	const limit = 1 << 20
 	j := openJournal(t, func(c *journal.Config) {
-		c.Retention = journal.Retention{MaxBytes: limit, Interval: time.Millisecond}
+		c.Retention.MaxSize, c.SweepInterval = limit, time.Millisecond
 		c.Now = clock.now
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
@@ -162,9 +163,9 @@ func TestRetentionWithEnoughRoom(t *testing.T) {
 	j := openJournal(t, nil)
 	recordRows(t, j, testSession, 3)
 	acquire(t, j.Outbox(dataset), "a")
-	sweep(t, j, journal.Retention{MaxAge: day, MaxBytes: 1 << 30})
+	sweep(t, j, config.Retention{MaxAge: day, MaxSize: 1 << 30})
 	wantListed(t, j, 1, testSession.ID)
-	if err := j.Sweep(t.Context(), journal.Retention{MaxBytes: 1}, sweepTime); !errors.Is(err, journal.ErrNotReplicated) {
+	if err := j.Sweep(t.Context(), config.Retention{MaxSize: 1}, sweepTime); !errors.Is(err, journal.ErrNotReplicated) {
 		t.Errorf("Sweep() = %v", err)
 	}
 	// Nor is it one when the file could become no smaller than it should, but is small
@@ -178,7 +179,7 @@ func TestRetentionWithEnoughRoom(t *testing.T) {
 	advance(t, k.Outbox(dataset), "a", 100)
 	conn := connect(t, k.Path())
 	limit := used(t, conn) - 50_000
-	sweep(t, k, journal.Retention{MaxBytes: limit})
+	sweep(t, k, config.Retention{MaxSize: config.Size(limit)})
 	if n := used(t, conn); n >= limit || n <= limit*9/10 || k.Stats().HeldSessions != 20 {
 		t.Errorf("%d bytes of %d are in use, %d sessions held: this shows nothing", n, limit, k.Stats().HeldSessions)
 	}
@@ -187,7 +188,7 @@ func TestRetentionWithEnoughRoom(t *testing.T) {
 	appendAll(t, active, aged(testSession, "r", 3, 0)...)
 	flush(t, active)
 	acquire(t, active.Outbox(dataset), "a")
-	sweep(t, active, journal.Retention{MaxBytes: 1})
+	sweep(t, active, config.Retention{MaxSize: 1})
 	wantListed(t, active, 0, testSession.ID)
 }
 
@@ -195,8 +196,8 @@ func TestRetentionWithEnoughRoom(t *testing.T) {
 // a destination lacks stays although nobody has leased it yet.
 func TestDestinationsOfTheConfiguration(t *testing.T) {
 	path := newFile(t)
-	cfg := journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)}
-	retention := journal.Retention{MaxAge: day}
+	cfg := journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)}
+	retention := config.Retention{MaxAge: day}
 	j := reopen(t, cfg)
 	recordRows(t, j, named("a"), 3) // rows 1 to 3
 	recordRows(t, j, named("b"), 3) // rows 4 to 6

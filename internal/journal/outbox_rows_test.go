@@ -18,6 +18,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -101,7 +102,7 @@ var recordingRows = int64(rounds(3000, 600))
 
 func recordingChild(path string) {
 	ctx := context.Background()
-	j, err := journal.Open(ctx, journal.Config{Path: path, CommitInterval: time.Millisecond})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Millisecond}})
 	if err == nil {
 		err = recordAlong(ctx, j, "child")
 	}
@@ -136,10 +137,10 @@ func recordAlong(ctx context.Context, j *journal.Journal, run string) error {
 // process and one of another record into the same file: every row is seen.
 func TestRowsSkipNothing(t *testing.T) {
 	path := newFile(t)
-	reader := reopen(t, journal.Config{Path: path})
+	reader := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	var recorders sync.WaitGroup
 	for _, run := range []string{"a", "b"} {
-		j := reopen(t, journal.Config{Path: path, CommitInterval: time.Millisecond})
+		j := reopen(t, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Millisecond}})
 		recorders.Go(func() {
 			if err := recordAlong(t.Context(), j, run); err != nil {
 				t.Error(err)

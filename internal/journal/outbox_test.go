@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -65,21 +66,21 @@ func recordRows(tb testing.TB, j *journal.Journal, s record.Session, n int) {
 
 func TestJournalID(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	id := j.ID()
 	if !regexp.MustCompile("^[0-9a-f]{32}$").MatchString(id) {
 		t.Errorf("ID() = %q", id)
 	}
 	closeJournal(t, j)
-	if got := reopen(t, journal.Config{Path: path}).ID(); got != id {
+	if got := reopen(t, journal.Config{Journal: config.Journal{Path: path}}).ID(); got != id {
 		t.Errorf("after it was opened again the id is %q, it was %q", got, id)
 	}
-	other := reopen(t, journal.Config{Path: filepath.Join(t.TempDir(), "j.db")})
+	other := reopen(t, journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}})
 	if other.ID() == id {
 		t.Error("two journals have the same id")
 	}
 	alter(t, other, "DELETE FROM journal")
-	_, err := journal.Open(t.Context(), journal.Config{Path: other.Path()})
+	_, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: other.Path()}})
 	if err == nil || !strings.Contains(err.Error(), "no id") {
 		t.Errorf("a file without an id: %v", err)
 	}
@@ -107,7 +108,7 @@ func TestLastSeq(t *testing.T) {
 
 func TestPosition(t *testing.T) {
 	path := newFile(t)
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	recordRows(t, j, testSession, 5)
 	o := j.Outbox(dataset)
 	if o.Destination() != dataset {
@@ -133,7 +134,7 @@ func TestPosition(t *testing.T) {
 		t.Errorf("another destination is at %+v", p)
 	}
 	closeJournal(t, j)
-	if p := acquire(t, reopen(t, journal.Config{Path: path}).Outbox(dataset), "a"); p.Seq != 5 {
+	if p := acquire(t, reopen(t, journal.Config{Journal: config.Journal{Path: path}}).Outbox(dataset), "a"); p.Seq != 5 {
 		t.Errorf("in the file it is at %+v", p)
 	}
 }
@@ -194,7 +195,7 @@ func TestLeaseOfOneAmongMany(t *testing.T) {
 	clock := newTestClock()
 	path := newFile(t)
 	js := [2]*journal.Journal{
-		reopen(t, journal.Config{Path: path, Now: clock.now}), reopen(t, journal.Config{Path: path, Now: clock.now}),
+		reopen(t, journal.Config{Journal: config.Journal{Path: path}, Now: clock.now}), reopen(t, journal.Config{Journal: config.Journal{Path: path}, Now: clock.now}),
 	}
 	recordRows(t, js[0], testSession, rounds(50, 10))
 	for round := range int64(rounds(50, 10)) {
@@ -334,7 +335,7 @@ func TestOutboxEndsWithItsContext(t *testing.T) {
 // TestOutboxWhileCommitsFail locks the file and breaks it: nothing is acknowledged, and
 // what waits in the queue is not lost.
 func TestOutboxWhileCommitsFail(t *testing.T) {
-	j := openImpatient(t, journal.Config{CommitInterval: time.Hour})
+	j := openImpatient(t, journal.Config{Journal: config.Journal{CommitInterval: time.Hour}})
 	recordRows(t, j, testSession, 3)
 	o := j.Outbox(dataset)
 	acquire(t, o, "a")
@@ -359,8 +360,8 @@ func TestOutboxWhileCommitsFail(t *testing.T) {
 
 func TestChanged(t *testing.T) {
 	path := newFile(t)
-	j := reopen(t, journal.Config{Path: path, CommitInterval: time.Hour})
-	other := reopen(t, journal.Config{Path: path, CommitInterval: time.Hour})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Hour}})
+	other := reopen(t, journal.Config{Journal: config.Journal{Path: path, CommitInterval: time.Hour}})
 	news := make(chan struct{}, 1)
 	deaf := make(chan struct{}) // nobody receives
 	stop := j.Outbox(dataset).Changed(news)

@@ -63,11 +63,11 @@ func newQueue(cfg Config) *queue {
 		group = tally{txRows, txBytes}
 	}
 	return &queue{
-		max:     tally{cfg.QueueRows, cfg.QueueBytes},
+		max:     tally{cfg.QueueRows, int64(cfg.QueueBytes)},
 		onFull:  cfg.OnFull,
 		timeout: cfg.BlockTimeout,
 		// Half of a small queue: the other half fills while the group is stored.
-		group:     tally{max(1, min(group.rows, cfg.QueueRows/2)), max(1, min(group.bytes, cfg.QueueBytes/2))},
+		group:     tally{max(1, min(group.rows, cfg.QueueRows/2)), max(1, min(group.bytes, int64(cfg.QueueBytes)/2))},
 		wake:      make(chan struct{}, 1),
 		lost:      make(map[LossReason]uint64),
 		bySession: make(map[record.Session]int),

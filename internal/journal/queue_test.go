@@ -50,18 +50,18 @@ func TestQueueBounds(t *testing.T) {
 	}{
 		{"rows, oldest dropped", journal.Config{QueueRows: 3}, small(tool, tool, tool, tool, tool),
 			[]int64{3, 4, 5}, lost{journal.LostDroppedOldest: 2}},
-		{"rows, newest dropped", journal.Config{QueueRows: 3, OnFull: config.Block, BlockTimeout: 1}, small(tool, tool, tool, tool, tool),
+		{"rows, newest dropped", journal.Config{QueueRows: 3, Journal: config.Journal{OnFull: config.Block}, BlockTimeout: 1}, small(tool, tool, tool, tool, tool),
 			[]int64{1, 2, 3}, lost{journal.LostQueueFull: 2}},
-		{"bytes, oldest dropped", journal.Config{QueueBytes: 12 << 10},
+		{"bytes, oldest dropped", journal.Config{Journal: config.Journal{QueueBytes: 12 << 10}},
 			[]record.Event{sized(1, tool, 5000), sized(2, tool, 5000), sized(3, tool, 5000), sized(4, tool, 5000)},
 			[]int64{3, 4}, lost{journal.LostDroppedOldest: 2}},
-		{"one large row for several small ones", journal.Config{QueueBytes: 12 << 10},
+		{"one large row for several small ones", journal.Config{Journal: config.Journal{QueueBytes: 12 << 10}},
 			[]record.Event{sized(1, tool, 2000), sized(2, tool, 2000), sized(3, tool, 2000), sized(4, tool, 8000)},
 			[]int64{3, 4}, lost{journal.LostDroppedOldest: 2}},
-		{"a row larger than the queue drops no other", journal.Config{QueueBytes: 4 << 10},
+		{"a row larger than the queue drops no other", journal.Config{Journal: config.Journal{QueueBytes: 4 << 10}},
 			[]record.Event{sized(1, tool, 100), sized(2, tool, 5000), sized(3, tool, 100)},
 			[]int64{1, 3}, lost{journal.LostQueueFull: 1}},
-		{"a row larger than the queue does not wait", journal.Config{QueueBytes: 4 << 10, OnFull: config.Block, BlockTimeout: time.Hour},
+		{"a row larger than the queue does not wait", journal.Config{Journal: config.Journal{QueueBytes: 4 << 10, OnFull: config.Block}, BlockTimeout: time.Hour},
 			[]record.Event{sized(1, tool, 100), sized(2, tool, 5000), sized(3, tool, 100)},
 			[]int64{1, 3}, lost{journal.LostQueueFull: 1}},
 		{"approval rows stay, in order", journal.Config{QueueRows: 4}, small(hitl, tool, tool, done, tool, tool, wcc, tool),
@@ -70,10 +70,10 @@ func TestQueueBounds(t *testing.T) {
 			[]int64{1, 2, 3, 4, 6}, lost{journal.LostQueueFull: 1}},
 		{"but not for ever", journal.Config{QueueRows: 2}, small(hitl, hitl, hitl, hitl, hitl, tool),
 			[]int64{1, 2, 3, 4}, lost{journal.LostApprovalsFull: 1, journal.LostQueueFull: 1}},
-		{"nor in bytes", journal.Config{QueueBytes: 4 << 10},
+		{"nor in bytes", journal.Config{Journal: config.Journal{QueueBytes: 4 << 10}},
 			[]record.Event{sized(1, hitl, 3000), sized(2, wcc, 3000), sized(3, done, 3000)},
 			[]int64{1, 2}, lost{journal.LostApprovalsFull: 1}},
-		{"an approval row does not wait", journal.Config{QueueRows: 2, OnFull: config.Block, BlockTimeout: time.Hour},
+		{"an approval row does not wait", journal.Config{QueueRows: 2, Journal: config.Journal{OnFull: config.Block}, BlockTimeout: time.Hour},
 			small(tool, tool, hitl, wcc), []int64{1, 2, 3, 4}, nil},
 		{"telemetry makes room for an approval row", journal.Config{QueueRows: 2}, small(tool, tool, hitl),
 			[]int64{2, 3}, lost{journal.LostDroppedOldest: 1}},
@@ -120,7 +120,7 @@ func TestTheWriterTakesLittle(t *testing.T) {
 	for name, row := range map[string]record.Event{
 		"rows": event(testSession, "r", 1, "X"), "bytes": sized(1, "X", 30<<10), "large rows": sized(1, "X", 3<<20),
 	} {
-		j := journal.NewWithoutWriter(journal.Config{QueueRows: 1 << 20, QueueBytes: 1 << 30})
+		j := journal.NewWithoutWriter(journal.Config{QueueRows: 1 << 20, Journal: config.Journal{QueueBytes: 1 << 30}})
 		for range 20_000 {
 			j.Append(row)
 		}
@@ -134,7 +134,7 @@ func TestTheWriterTakesLittle(t *testing.T) {
 // TestTheOldestAreDropped fills the queue while commits fail.
 func TestTheOldestAreDropped(t *testing.T) {
 	const bound = 8_000
-	cfg := journal.Config{QueueRows: bound, QueueBytes: 1 << 30}
+	cfg := journal.Config{QueueRows: bound, Journal: config.Journal{QueueBytes: 1 << 30}}
 	j := openImpatient(t, cfg)
 	unlock := lockFile(t, j.Path())
 	n := int64(0)
@@ -220,7 +220,7 @@ func TestBlockedRowHurriesTheWriter(t *testing.T) {
 // TestBlockTimeout runs on the clock of a bubble: nothing takes from the queue.
 func TestBlockTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := journal.NewWithoutWriter(journal.Config{QueueRows: 1, QueueBytes: 1 << 20, OnFull: config.Block, BlockTimeout: 250 * time.Millisecond})
+		j := journal.NewWithoutWriter(journal.Config{QueueRows: 1, Journal: config.Journal{QueueBytes: 1 << 20, OnFull: config.Block}, BlockTimeout: 250 * time.Millisecond})
 		if !j.Append(event(testSession, "r", 1, "X")) {
 			t.Fatal("an empty queue refused a row")
 		}
@@ -276,7 +276,7 @@ func TestCloseFreesBlockedAppends(t *testing.T) {
 // Losses are remembered for a bounded number of sessions; the others must not look
 // complete.
 func TestLossesOfManySessions(t *testing.T) {
-	j := journal.NewWithoutWriter(journal.Config{QueueRows: 1, QueueBytes: 1 << 10})
+	j := journal.NewWithoutWriter(journal.Config{QueueRows: 1, Journal: config.Journal{QueueBytes: 1 << 10}})
 	e := sized(1, "X", 2<<10)
 	for n := range 1<<16 + 10 {
 		e.SessionID = fmt.Sprint("s-", n)

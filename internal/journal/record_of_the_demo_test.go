@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -28,7 +29,7 @@ func TestJournalOfTheDemo(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	for id, want := range map[string]struct {
 		rows     int
 		state    safety.ApprovalState

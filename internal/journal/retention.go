@@ -10,17 +10,16 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-)
 
-// DefaultRetentionInterval is the default of Retention.Interval.
-const DefaultRetentionInterval = time.Minute
+	"github.com/adk-contextgraph/contextgraph/config"
+)
 
 // MinIdle is how long nothing must have been recorded for a session before retention
 // removes it, whatever the age and the size say: a run may be under way.
 const MinIdle = 10 * time.Minute
 
 const (
-	// lowWater is the percentage of MaxBytes down to which a file that has grown
+	// lowWater is the percentage of MaxSize down to which a file that has grown
 	// beyond it is brought, so that not every sweep has work to do.
 	lowWater = 90
 	// spare is the percentage of the pages of the file that may be free: the next
@@ -32,8 +31,21 @@ const (
 	maxRest = 100 * time.Millisecond
 )
 
-// Retention says which sessions are removed from a journal. The zero value keeps
-// everything.
+// checkRetention refuses a c with its defaults that does not say what to keep.
+func (c *Config) checkRetention() error {
+	switch {
+	case c.Retention.MaxAge < 0:
+		return fmt.Errorf("retention: age %v is negative: leave it out to keep sessions of any age", c.Retention.MaxAge)
+	case c.Retention.MaxSize < 0:
+		return fmt.Errorf("retention: size of %d bytes is negative: leave it out for a file of any size", c.Retention.MaxSize)
+	case c.SweepInterval < 0:
+		return fmt.Errorf("retention: interval %v is negative: leave it out for %v", c.SweepInterval, DefaultSweepInterval)
+	}
+	return nil
+}
+
+// retention removes sessions in the background. It owns one goroutine and writes
+// through the writer only, in steps of some milliseconds.
 //
 // A session is removed as a whole, with its graph and its evidence; only its approvals stay. One with
 // an approval that is pending, approved or permitted is not touched until the approval
@@ -43,51 +55,25 @@ const (
 // that is a dead letter. The session of an agent that ran as a tool of another session
 // stays as long as that one, see [Journal.Evidence]. When a removed session goes on, [Journal.Gaps] tells that its
 // beginning is gone, and no approval can rest on it.
-type Retention struct {
-	// MaxAge is how old the newest row of a session may become. Default 0: any age.
-	MaxAge time.Duration
-	// MaxBytes bounds the part of the file that is in use. Beyond it, the sessions
-	// idle for longest are removed until nine tenths are in use. What may not be
-	// removed counts too, so a file can stay larger; when that is for want of
-	// replication, Stats.RetentionError is an [ErrNotReplicated]. The WAL file is not
-	// counted.
-	// Default 0: any size.
-	MaxBytes int64
-	// Interval is the time between two looks. Default DefaultRetentionInterval.
-	Interval time.Duration
-}
-
-func (c *Retention) setDefaults() error {
-	if c.Interval == 0 {
-		c.Interval = DefaultRetentionInterval
-	}
-	switch {
-	case c.MaxAge < 0:
-		return fmt.Errorf("retention: age %v is negative: leave it out to keep sessions of any age", c.MaxAge)
-	case c.MaxBytes < 0:
-		return fmt.Errorf("retention: size of %d bytes is negative: leave it out for a file of any size", c.MaxBytes)
-	case c.Interval < 0:
-		return fmt.Errorf("retention: interval %v is negative: leave it out for %v", c.Interval, DefaultRetentionInterval)
-	}
-	return nil
-}
-
-// retention removes sessions in the background. It owns one goroutine and writes
-// through the writer only, in steps of some milliseconds.
+//
+// Beyond MaxSize, the sessions idle for longest are removed until nine tenths are in use.
+// When the file stays larger for want of replication, Stats.RetentionError is an
+// [ErrNotReplicated]. The WAL file is not counted.
 type retention struct {
-	Retention
-	journal *Journal
-	cancel  context.CancelFunc
-	done    chan struct{}
+	config.Retention
+	interval time.Duration // between two looks
+	journal  *Journal
+	cancel   context.CancelFunc
+	done     chan struct{}
 }
 
 // startRetention returns nil when everything is to be kept.
-func startRetention(j *Journal, cfg Retention) *retention {
-	if cfg.MaxAge == 0 && cfg.MaxBytes == 0 {
+func startRetention(j *Journal, cfg Config) *retention {
+	if cfg.Retention == (config.Retention{}) {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &retention{Retention: cfg, journal: j, cancel: cancel, done: make(chan struct{})}
+	r := &retention{Retention: cfg.Retention, interval: cfg.SweepInterval, journal: j, cancel: cancel, done: make(chan struct{})}
 	go r.run(ctx)
 	return r
 }
@@ -104,7 +90,7 @@ func (r *retention) stop() {
 func (r *retention) run(ctx context.Context) {
 	defer close(r.done)
 	// The first look is at once: some processes live shorter than an interval.
-	for wait := time.Duration(0); pause(ctx, wait); wait = r.Interval {
+	for wait := time.Duration(0); pause(ctx, wait); wait = r.interval {
 		r.tell(ctx, r.guard(ctx))
 	}
 }
@@ -169,7 +155,7 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 			if err := r.giveBack(ctx); err != nil || !r.exceeded(u, false) {
 				return err
 			}
-			return h.explain(u.used(), r.MaxBytes)
+			return h.explain(u.used(), int64(r.MaxSize))
 		}
 		var step removalStep
 		err = r.work(ctx, func(conn *sqlite.Conn) (err error) {
@@ -190,11 +176,11 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 // exceeded reports whether the file is to become smaller; shrink is whether the
 // sweep has been at that already.
 func (r *retention) exceeded(u usage, shrink bool) bool {
-	limit := r.MaxBytes
+	limit := int64(r.MaxSize)
 	if shrink {
 		limit -= limit / 100 * (100 - lowWater)
 	}
-	return r.MaxBytes > 0 && u.used() > limit
+	return r.MaxSize > 0 && u.used() > limit
 }
 
 // cutoff returns the time before which the last row of a session has to be for the

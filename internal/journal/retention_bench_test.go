@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // BenchmarkRetentionNothingDue measures a look at a journal of 10,000 sessions of
@@ -20,7 +20,7 @@ func BenchmarkRetentionNothingDue(b *testing.B) {
 		appendAll(b, j, aged(named(fmt.Sprint("s-", n)), "r", 2, time.Duration(n)*time.Second)...)
 	}
 	flush(b, j)
-	cfg := journal.Retention{MaxAge: 30 * day, MaxBytes: 1 << 30}
+	cfg := config.Retention{MaxAge: 30 * day, MaxSize: 1 << 30}
 	b.ReportAllocs()
 	for b.Loop() {
 		sweep(b, j, cfg)
@@ -63,7 +63,7 @@ func BenchmarkRetentionSession(b *testing.B) {
 			}
 		}()
 		b.StartTimer()
-		sweep(b, j, journal.Retention{MaxAge: day})
+		sweep(b, j, config.Retention{MaxAge: day})
 		b.StopTimer()
 		close(done)
 		waits = append(waits, <-waited...)

@@ -6,10 +6,12 @@ package journal
 import (
 	"context"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // Sweep does once, at the time now, what retention does in the background.
-func (j *Journal) Sweep(ctx context.Context, cfg Retention, now time.Time) error {
+func (j *Journal) Sweep(ctx context.Context, cfg config.Retention, now time.Time) error {
 	return (&retention{Retention: cfg, journal: j}).sweep(ctx, now)
 }
 

@@ -22,6 +22,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
@@ -45,7 +46,7 @@ func aged(s record.Session, run string, n int, age time.Duration) []record.Event
 	return rows
 }
 
-func sweep(tb testing.TB, j *journal.Journal, cfg journal.Retention) {
+func sweep(tb testing.TB, j *journal.Journal, cfg config.Retention) {
 	tb.Helper()
 	if err := j.Sweep(tb.Context(), cfg, sweepTime); err != nil {
 		tb.Fatal(err)
@@ -71,13 +72,13 @@ const day = 24 * time.Hour
 func TestRetentionByAge(t *testing.T) {
 	tests := []struct {
 		name string
-		cfg  journal.Retention
+		cfg  config.Retention
 		want []string // newest first, as listed
 	}{
-		{"everything is kept", journal.Retention{}, []string{"new", "idle", "day", "grown", "old", "older"}},
-		{"a day", journal.Retention{MaxAge: day}, []string{"new", "idle", "day", "grown"}},
-		{"a week", journal.Retention{MaxAge: 7 * day}, []string{"new", "idle", "day", "grown", "old"}},
-		{"no session is active that short", journal.Retention{MaxAge: time.Nanosecond}, []string{"new"}},
+		{"everything is kept", config.Retention{}, []string{"new", "idle", "day", "grown", "old", "older"}},
+		{"a day", config.Retention{MaxAge: day}, []string{"new", "idle", "day", "grown"}},
+		{"a week", config.Retention{MaxAge: 7 * day}, []string{"new", "idle", "day", "grown", "old"}},
+		{"no session is active that short", config.Retention{MaxAge: time.Nanosecond}, []string{"new"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,11 +128,11 @@ func TestRetentionBySize(t *testing.T) {
 	flush(t, j)
 	conn := connect(t, j.Path())
 	whole := used(t, conn)
-	sweep(t, j, journal.Retention{MaxBytes: 10 << 20})
+	sweep(t, j, config.Retention{MaxSize: 10 << 20})
 	if n := len(listed(t, j)); n != sessions {
 		t.Fatalf("%d sessions of %d bytes kept in 10 MiB, want %d", n, whole, sessions)
 	}
-	sweep(t, j, journal.Retention{MaxBytes: limit})
+	sweep(t, j, config.Retention{MaxSize: limit})
 	if n := used(t, conn); n > limit*9/10 || n < limit*7/10 {
 		t.Errorf("%d bytes in use, want a little less than nine tenths of %d", n, limit)
 	}
@@ -144,12 +145,12 @@ func TestRetentionBySize(t *testing.T) {
 	// Below the limit it waits until the file has grown again.
 	appendAll(t, j, padded(aged(named("next"), "r", 20, 0), 1000)...)
 	flush(t, j)
-	sweep(t, j, journal.Retention{MaxBytes: limit})
+	sweep(t, j, config.Retention{MaxSize: limit})
 	if n := len(listed(t, j)); n != len(kept)+1 {
 		t.Errorf("%d sessions are left, want %d", n, len(kept)+1)
 	}
 	// What is active stays, whatever the size.
-	sweep(t, j, journal.Retention{MaxBytes: 1})
+	sweep(t, j, config.Retention{MaxSize: 1})
 	if d := cmp.Diff([]string{"next", "s-00"}, listed(t, j)); d != "" {
 		t.Errorf("sessions differ (-want +got):\n%s", d)
 	}
@@ -206,8 +207,8 @@ func leadFrom(tb testing.TB, l safety.Ledger, a safety.Approval, path []safety.A
 
 func TestRetentionKeepsOpenApprovals(t *testing.T) {
 	for state, path := range paths {
-		for _, cfg := range []journal.Retention{{MaxAge: day}, {MaxBytes: 1}} {
-			t.Run(fmt.Sprintf("%s/%d", state, cfg.MaxBytes), func(t *testing.T) {
+		for _, cfg := range []config.Retention{{MaxAge: day}, {MaxSize: 1}} {
+			t.Run(fmt.Sprintf("%s/%d", state, cfg.MaxSize), func(t *testing.T) {
 				j := openJournal(t, nil)
 				a := lead(t, j.Ledger(), 1, path)
 				lead(t, j.Ledger(), 2, paths[safety.StateExecuted])
@@ -247,18 +248,18 @@ func TestRetentionAfterApprovalsExpire(t *testing.T) {
 	tests := []struct {
 		state   safety.ApprovalState
 		expired time.Duration // at the time of the sweep
-		cfg     journal.Retention
+		cfg     config.Retention
 		kept    bool
 	}{
-		{safety.StatePending, -time.Hour, journal.Retention{MaxAge: day}, true},
-		{safety.StatePending, day, journal.Retention{MaxAge: day}, true},
-		{safety.StatePending, day + time.Microsecond, journal.Retention{MaxAge: day}, false},
-		{safety.StateApproved, day + time.Microsecond, journal.Retention{MaxAge: day}, false},
-		{safety.StatePermitted, day + time.Microsecond, journal.Retention{MaxAge: day}, false},
-		{safety.StatePending, journal.MinIdle, journal.Retention{MaxBytes: 1}, true},
-		{safety.StatePending, journal.MinIdle + time.Microsecond, journal.Retention{MaxBytes: 1}, false},
+		{safety.StatePending, -time.Hour, config.Retention{MaxAge: day}, true},
+		{safety.StatePending, day, config.Retention{MaxAge: day}, true},
+		{safety.StatePending, day + time.Microsecond, config.Retention{MaxAge: day}, false},
+		{safety.StateApproved, day + time.Microsecond, config.Retention{MaxAge: day}, false},
+		{safety.StatePermitted, day + time.Microsecond, config.Retention{MaxAge: day}, false},
+		{safety.StatePending, journal.MinIdle, config.Retention{MaxSize: 1}, true},
+		{safety.StatePending, journal.MinIdle + time.Microsecond, config.Retention{MaxSize: 1}, false},
 		// What has begun and not ended is in doubt, however long ago.
-		{safety.StateExecuting, 365 * day, journal.Retention{MaxAge: day}, true},
+		{safety.StateExecuting, 365 * day, config.Retention{MaxAge: day}, true},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.state, tt.expired), func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestRemovedSessionGoesOn(t *testing.T) {
 	appendAll(t, j, rows...)
 	flush(t, j)
 	publish(t, j, publication(5, found("Product", "A", "a", "e1", entity.SourceRule)))
-	sweep(t, j, journal.Retention{MaxAge: day})
+	sweep(t, j, config.Retention{MaxAge: day})
 	conn := connect(t, j.Path())
 	for _, table := range []string{"agent_events", "session_agents", "tech_nodes", "caused_edges", "extracted_biz_nodes", "context_cross_links", "extractions"} {
 		if n := selectInt(t, conn, "SELECT count(*) FROM "+table); n != 0 {
@@ -327,7 +328,7 @@ func TestRemovedSessionGoesOn(t *testing.T) {
 	if g := graphOf(t, j); len(g.Nodes) != 2 {
 		t.Errorf("the graph of new rows has %d nodes, want 2", len(g.Nodes))
 	}
-	sweep(t, j, journal.Retention{MaxAge: time.Minute})
+	sweep(t, j, config.Retention{MaxAge: time.Minute})
 	check("7 rows of this session were removed by retention")
 	if got := listed(t, j); len(got) != 0 {
 		t.Errorf("%q are listed, want none", got)
@@ -342,7 +343,7 @@ func TestRetentionFailsMidway(t *testing.T) {
 	appendAll(t, j, aged(named("other"), "r", 10, 2*day-time.Hour)...)
 	flush(t, j)
 	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON agent_events WHEN OLD.run_seq = 1000 BEGIN SELECT raise(ABORT, 'broken'); END")
-	cfg := journal.Retention{MaxAge: day}
+	cfg := config.Retention{MaxAge: day}
 	if err := j.Sweep(t.Context(), cfg, sweepTime); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Fatalf("the sweep ended with %v", err)
 	}
@@ -371,7 +372,7 @@ func TestRetentionFailsMidway(t *testing.T) {
 	if got, err := j.Events(t.Context(), testSession); err != nil || len(got) != len(left)+3 {
 		t.Errorf("%d rows are left, %v, want %d: the session is active", len(got), err, len(left)+3)
 	}
-	if err := j.Sweep(t.Context(), journal.Retention{MaxBytes: 1 << 40}, sweepTime.Add(time.Hour)); err != nil {
+	if err := j.Sweep(t.Context(), config.Retention{MaxSize: 1 << 40}, sweepTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	list, err := j.Sessions(t.Context(), journal.SessionsQuery{})
@@ -396,7 +397,7 @@ func TestRetentionAfterRowsWereDeletedByHand(t *testing.T) {
 	alter(t, j, "UPDATE sessions SET last_seq = last_seq - 2 WHERE session_id = 'whole'")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := j.Sweep(ctx, journal.Retention{MaxAge: day}, sweepTime); err != nil {
+	if err := j.Sweep(ctx, config.Retention{MaxAge: day}, sweepTime); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := j.Count(t.Context()); err != nil || n != 0 || len(listed(t, j)) != 0 {
@@ -412,7 +413,7 @@ func TestRetentionBoundsItsSteps(t *testing.T) {
 	appendAll(t, j, padded(aged(testSession, "r", 12, 2*day), 1_000_000)...)
 	flush(t, j)
 	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON agent_events WHEN OLD.run_seq = 12 BEGIN SELECT raise(ABORT, 'broken'); END")
-	if err := j.Sweep(t.Context(), journal.Retention{MaxAge: day}, sweepTime); err == nil {
+	if err := j.Sweep(t.Context(), config.Retention{MaxAge: day}, sweepTime); err == nil {
 		t.Fatal("the sweep did not fail")
 	}
 	if n, err := j.Count(t.Context()); err != nil || n == 0 || n == 12 {
@@ -420,7 +421,7 @@ func TestRetentionBoundsItsSteps(t *testing.T) {
 	}
 	alter(t, j, "DROP TRIGGER broken")
 	// What was begun is finished, also when nothing else is due.
-	sweep(t, j, journal.Retention{MaxBytes: 1 << 40})
+	sweep(t, j, config.Retention{MaxSize: 1 << 40})
 	if s := j.Stats(); s.RemovedRows != 12 || s.RemovedSessions != 1 {
 		t.Errorf("stats %+v: want 12 rows of one session removed", s)
 	}
@@ -438,7 +439,7 @@ func TestRetentionOfALargeGraph(t *testing.T) {
 		p.Entities = append(p.Entities, found("Product", name, name, "e1", entity.SourceRule))
 	}
 	publish(t, j, p)
-	sweep(t, j, journal.Retention{MaxAge: day})
+	sweep(t, j, config.Retention{MaxAge: day})
 	if g := graphOf(t, j); len(g.Nodes)+len(g.Edges)+len(g.Entities) > 0 || g.Receipt.Watermark != 0 {
 		t.Errorf("%d nodes, %d edges, %d entities are left", len(g.Nodes), len(g.Edges), len(g.Entities))
 	}
@@ -456,7 +457,7 @@ func TestApprovalStopsRemoval(t *testing.T) {
 	appendAll(t, j, aged(s, "r", 1000, 2*day)...)
 	flush(t, j)
 	alter(t, j, "CREATE TRIGGER broken BEFORE DELETE ON agent_events WHEN OLD.run_seq = 300 BEGIN SELECT raise(ABORT, 'broken'); END")
-	cfg := journal.Retention{MaxAge: day}
+	cfg := config.Retention{MaxAge: day}
 	if err := j.Sweep(t.Context(), cfg, sweepTime); err == nil {
 		t.Fatal("the sweep did not fail")
 	}
@@ -517,7 +518,7 @@ func TestRetentionBesideAppends(t *testing.T) {
 			}
 		}
 	}()
-	sweep(t, j, journal.Retention{MaxAge: day})
+	sweep(t, j, config.Retention{MaxAge: day})
 	close(stop)
 	want := <-appended
 	got, err := j.Events(t.Context(), testSession)
@@ -560,7 +561,7 @@ func wellFormed(tb testing.TB, j *journal.Journal) {
 func TestRetentionOfTwoProcesses(t *testing.T) {
 	const sessions, rows = 30, 300
 	path := filepath.Join(t.TempDir(), "j.db")
-	js := []*journal.Journal{reopen(t, journal.Config{Path: path}), reopen(t, journal.Config{Path: path})}
+	js := []*journal.Journal{reopen(t, journal.Config{Journal: config.Journal{Path: path}}), reopen(t, journal.Config{Journal: config.Journal{Path: path}})}
 	for n := range sessions {
 		appendAll(t, js[0], aged(named(fmt.Sprint("old-", n)), "r", rows, 2*day)...)
 	}
@@ -569,7 +570,7 @@ func TestRetentionOfTwoProcesses(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, j := range js {
 		wg.Go(func() {
-			if err := j.Sweep(t.Context(), journal.Retention{MaxAge: day}, sweepTime); err != nil {
+			if err := j.Sweep(t.Context(), config.Retention{MaxAge: day}, sweepTime); err != nil {
 				t.Error(err)
 			}
 		})
@@ -616,7 +617,7 @@ func TestRetentionShrinksTheFile(t *testing.T) {
 			if err := os.WriteFile(path, tt.data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			j, err := journal.Open(t.Context(), journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+			j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -626,9 +627,9 @@ func TestRetentionShrinksTheFile(t *testing.T) {
 			if full < 10<<20 {
 				t.Fatalf("the file has %d bytes", full)
 			}
-			j = reopen(t, journal.Config{Path: path})
+			j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 			conn := connect(t, path)
-			sweep(t, j, journal.Retention{MaxAge: day})
+			sweep(t, j, config.Retention{MaxAge: day})
 			if n := used(t, conn); n > full/20 {
 				t.Errorf("%d of %d bytes are in use", n, full)
 			}
@@ -658,7 +659,7 @@ const removingChildEnv = "JOURNAL_REMOVING_CHILD"
 // removingChild prints a line when it has begun to remove.
 func removingChild(path string) {
 	j, err := journal.Open(context.Background(), journal.Config{
-		Path: path, Retention: journal.Retention{MaxAge: day}, Now: func() time.Time { return sweepTime },
+		Journal: config.Journal{Path: path, Retention: config.Retention{MaxAge: day}}, Now: func() time.Time { return sweepTime },
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -674,7 +675,7 @@ func removingChild(path string) {
 func TestKilledInTheMiddleOfRemoval(t *testing.T) {
 	const sessions, rows = 4, 1000
 	path := filepath.Join(t.TempDir(), "j.db")
-	j := reopen(t, journal.Config{Path: path})
+	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	for n := range sessions {
 		appendAll(t, j, aged(named(fmt.Sprint("s-", n)), "r", rows, 2*day)...)
 	}
@@ -706,7 +707,7 @@ func TestKilledInTheMiddleOfRemoval(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the child ended by itself")
 		}
-		j = reopen(t, journal.Config{Path: path})
+		j = reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 		wellFormed(t, j)
 		for n := range sessions {
 			s := named(fmt.Sprint("s-", n))
@@ -724,7 +725,7 @@ func TestKilledInTheMiddleOfRemoval(t *testing.T) {
 			}
 		}
 	}
-	sweep(t, j, journal.Retention{MaxAge: day})
+	sweep(t, j, config.Retention{MaxAge: day})
 	if n, err := j.Count(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d rows are left, %v, want none", n, err)
 	}
@@ -736,7 +737,7 @@ func TestRetentionInTheBackground(t *testing.T) {
 	var clock atomic.Int64
 	clock.Store(sweepTime.UnixMicro())
 	j := openJournal(t, func(c *journal.Config) {
-		c.Retention = journal.Retention{MaxAge: day, Interval: time.Millisecond}
+		c.Retention.MaxAge, c.SweepInterval = day, time.Millisecond
 		c.CommitInterval = time.Hour // the rows are stored at once, when they are flushed
 		c.Now = func() time.Time { return time.UnixMicro(clock.Load()) }
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -774,9 +775,8 @@ func TestCloseEndsRetention(t *testing.T) {
 		var clock atomic.Int64
 		clock.Store(sweepTime.Add(-2 * day).UnixMicro())
 		j, err := journal.OpenImpatient(t.Context(), journal.Config{
-			Path: newFile(t), Logger: slog.New(slog.DiscardHandler), CommitInterval: time.Hour,
-			Retention: journal.Retention{MaxAge: day, Interval: time.Millisecond},
-			Now:       func() time.Time { return time.UnixMicro(clock.Load()) },
+			Journal: config.Journal{Path: newFile(t), CommitInterval: time.Hour, Retention: config.Retention{MaxAge: day}}, SweepInterval: time.Millisecond,
+			Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.UnixMicro(clock.Load()) },
 		}, time.Hour) // a lock is waited for until Close
 		if err != nil {
 			t.Fatal(err)
@@ -845,14 +845,15 @@ func TestCloseEndsRetention(t *testing.T) {
 }
 
 func TestRetentionConfigErrors(t *testing.T) {
-	for want, cfg := range map[string]journal.Retention{
-		"age":      {MaxAge: -1},
-		"size":     {MaxBytes: -1},
-		"interval": {Interval: -1},
+	for want, cfg := range map[string]journal.Config{
+		"age":      {Journal: config.Journal{Retention: config.Retention{MaxAge: -1}}},
+		"size":     {Journal: config.Journal{Retention: config.Retention{MaxSize: -1}}},
+		"interval": {SweepInterval: -1},
 	} {
-		_, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), Retention: cfg})
+		cfg.Path = filepath.Join(t.TempDir(), "j.db")
+		_, err := journal.Open(t.Context(), cfg)
 		if err == nil || !strings.Contains(err.Error(), "retention: "+want) {
-			t.Errorf("%+v: %v, want it refused for its %s", cfg, err, want)
+			t.Errorf("error %v, want it refused for its %s", err, want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -84,7 +85,7 @@ func BenchmarkSoak(b *testing.B) {
 	}
 	// Twice the queue, because garbage is collected only when the heap has doubled,
 	// and the goroutines of the sessions.
-	if limit := before.HeapInuse + 2*journal.DefaultQueueBytes + 128<<20; heap > limit {
+	if limit := before.HeapInuse + 2*uint64(config.Default().Journal.QueueBytes) + 128<<20; heap > limit {
 		b.Errorf("the heap grew to %d MiB, beyond %d MiB", heap>>20, limit>>20)
 	}
 	b.ReportMetric(float64(rows)/seconds, "rows/s")

@@ -16,6 +16,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -98,7 +99,7 @@ func TestBacklogIsStoredInOrder(t *testing.T) {
 
 // TestCloseOutlivesAnOutage closes a journal while its file is locked.
 func TestCloseOutlivesAnOutage(t *testing.T) {
-	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler)}
+	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Logger: slog.New(slog.DiscardHandler)}
 	j, err := journal.OpenImpatient(t.Context(), cfg, 10*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func TestCloseOutlivesAnOutage(t *testing.T) {
 
 // TestCloseLeavesAStuckWriter closes a journal whose writer does not come back.
 func TestCloseLeavesAStuckWriter(t *testing.T) {
-	cfg := journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler)}
+	cfg := journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Logger: slog.New(slog.DiscardHandler)}
 	j, err := journal.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +236,7 @@ func TestSessionWithoutName(t *testing.T) {
 // it has taken.
 func TestRowsInHandCount(t *testing.T) {
 	// Two rows are no group yet, so both wait for Flush.
-	j := openImpatient(t, journal.Config{QueueRows: 6, CommitInterval: time.Hour})
+	j := openImpatient(t, journal.Config{QueueRows: 6, Journal: config.Journal{CommitInterval: time.Hour}})
 	unlock := lockFile(t, j.Path())
 	appendAll(t, j, event(testSession, "r", 1, "X"), event(testSession, "r", 2, "X"))
 	if err := j.Flush(t.Context()); err == nil {

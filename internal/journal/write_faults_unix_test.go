@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
 )
@@ -43,7 +44,7 @@ func faultChild(path string) {
 func limitedChild(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx := context.Background()
-	j, err := journal.Open(ctx, journal.Config{Path: path, QueueRows: 300, Logger: slog.New(slog.DiscardHandler)})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}, QueueRows: 300, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -113,7 +114,7 @@ func openChild(path string) {
 			return
 		}
 	}
-	j, err := journal.Open(context.Background(), journal.Config{Path: path})
+	j, err := journal.Open(context.Background(), journal.Config{Journal: config.Journal{Path: path}})
 	if err == nil {
 		err = j.Close(context.Background())
 	}
@@ -163,7 +164,7 @@ func TestOpenWithoutPermission(t *testing.T) {
 			top := openFolder(t)
 			directory := filepath.Join(top, "d")
 			path := filepath.Join(directory, "j.db")
-			closeJournal(t, reopen(t, journal.Config{Path: path}))
+			closeJournal(t, reopen(t, journal.Config{Journal: config.Journal{Path: path}}))
 			if tt.file == 0 {
 				if err := os.Remove(path); err != nil {
 					t.Fatal(err)
@@ -189,7 +190,7 @@ func TestOpenWithoutPermission(t *testing.T) {
 // visitChild opens a journal, looks at it and closes it.
 func visitChild(path string) {
 	ctx := context.Background()
-	j, err := journal.Open(ctx, journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -227,7 +228,7 @@ func lockChild(path string) {
 // must not do that to the first.
 func TestSecondJournalOfAProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
-	first := reopen(t, journal.Config{Path: path})
+	first := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	check := func(when string) {
 		t.Helper()
 		out, err := testBinary(t, faultChildEnv+"="+path, faultChildEnv+"_ROLE=lock").CombinedOutput()
@@ -239,7 +240,7 @@ func TestSecondJournalOfAProcess(t *testing.T) {
 		}
 	}
 	check("one journal")
-	second := reopen(t, journal.Config{Path: path})
+	second := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	check("two journals")
 	closeJournal(t, second)
 	check("one journal again")
@@ -264,7 +265,7 @@ func TestFileLosesItsName(t *testing.T) {
 				}
 			}
 			// Another process begins anew, and is still there when the first one closes.
-			j, err := journal.Open(t.Context(), journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+			j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 			if err == nil {
 				appendAll(t, j, event(testSession, "new", 1, "X"))
 				err = j.Flush(t.Context())
@@ -275,7 +276,7 @@ func TestFileLosesItsName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "j.db")
-			j, err := journal.Open(t.Context(), journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+			j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}

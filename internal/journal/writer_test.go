@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -125,8 +126,8 @@ func TestInvalidRowsAreRefused(t *testing.T) {
 func TestFailedCommitKeepsRows(t *testing.T) {
 	var log syncBuffer
 	cfg := journal.Config{
-		Path:   filepath.Join(t.TempDir(), "j.db"),
-		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")},
+		Logger:  slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	j, err := journal.OpenImpatient(t.Context(), cfg, 20*time.Millisecond)
 	if err != nil {

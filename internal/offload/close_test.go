@@ -155,7 +155,7 @@ func TestCloseOfStore(t *testing.T) {
 		{"panics", func() error { panic("bug") }, "the store panicked: bug"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			u, err := offload.New(offload.Config{Store: &memory{close: tt.close}})
+			u, err := offload.New(offload.Config{Store: &memory{close: tt.close}, QueueBytes: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestCloseOfStore(t *testing.T) {
 	t.Run("hangs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
-			u, err := offload.New(offload.Config{Store: &memory{close: func() error { <-release; return nil }}})
+			u, err := offload.New(offload.Config{Store: &memory{close: func() error { <-release; return nil }}, QueueBytes: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

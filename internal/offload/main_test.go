@@ -4,6 +4,7 @@
 package offload_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -82,10 +83,11 @@ func (m *memory) get(name string) string {
 	return m.parts[name]
 }
 
-// start starts an Uploader and, at the end of the test, closes it and checks that
+// start starts an Uploader, with much room unless cfg says otherwise, and, at the end of the test, closes it and checks that
 // its counters add up.
 func start(tb testing.TB, cfg offload.Config) *offload.Uploader {
 	tb.Helper()
+	cfg.QueueBytes = cmp.Or(cfg.QueueBytes, 256<<20)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

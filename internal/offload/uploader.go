@@ -5,6 +5,7 @@ package offload
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,11 +18,9 @@ import (
 
 // Defaults of Config.
 const (
-	DefaultWorkers    = 2
-	DefaultQueueBytes = 256 << 20
-	DefaultMaxBytes   = 64 << 20
-	DefaultTimeout    = 30 * time.Second
-	DefaultBackoff    = 100 * time.Millisecond
+	DefaultWorkers = 2
+	DefaultTimeout = 30 * time.Second
+	DefaultBackoff = 100 * time.Millisecond
 )
 
 // maxBackoff bounds the pause between two attempts.
@@ -30,18 +29,16 @@ const maxBackoff = 5 * time.Second
 // partOverhead is about what a queued part holds beside its strings and its bytes.
 const partOverhead = 128
 
-// Config says where an [Uploader] stores parts and what it may hold. Store is
-// required; zero values mean the defaults.
+// Config says where an [Uploader] stores parts and what it may hold. Store and QueueBytes
+// are required; the zero value of any other field means its default.
 type Config struct {
 	// Store gets the parts. New takes it over: Close of the Uploader closes it.
 	Store Store
 	// Workers is how many parts are stored at once.
 	Workers int
-	// QueueBytes bounds the memory of the parts that wait or are being stored. By
-	// default it is DefaultQueueBytes, or MaxBytes where that is more.
+	// QueueBytes bounds the memory of the parts that wait or are being stored.
 	QueueBytes int64
-	// MaxBytes is the size of the largest part that is taken. By default it is
-	// DefaultMaxBytes, or QueueBytes where that is less.
+	// MaxBytes is the size of the largest part that is taken. The default is QueueBytes.
 	MaxBytes int64
 	// Timeout is how long storing one part may take, with all attempts. Until then
 	// an attempt that failed is repeated, unless its error is [Permanent].
@@ -68,11 +65,13 @@ func (c *Config) setDefaults() error {
 			return fmt.Errorf("%s is %d: use a positive value, or 0 for the default", n.name, n.value)
 		}
 	}
-	setDefault(&c.Workers, DefaultWorkers)
-	setDefault(&c.QueueBytes, max(DefaultQueueBytes, c.MaxBytes))
-	setDefault(&c.MaxBytes, min(DefaultMaxBytes, c.QueueBytes))
-	setDefault(&c.Timeout, DefaultTimeout)
-	setDefault(&c.Backoff, DefaultBackoff)
+	if c.QueueBytes == 0 {
+		return errors.New("no room for parts that wait: set Config.QueueBytes")
+	}
+	c.Workers = cmp.Or(c.Workers, DefaultWorkers)
+	c.MaxBytes = cmp.Or(c.MaxBytes, c.QueueBytes)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Backoff = cmp.Or(c.Backoff, DefaultBackoff)
 	if c.MaxBytes > c.QueueBytes {
 		return fmt.Errorf("MaxBytes %d is more than QueueBytes %d, so the largest parts would never fit: raise QueueBytes or lower MaxBytes", c.MaxBytes, c.QueueBytes)
 	}
@@ -80,13 +79,6 @@ func (c *Config) setDefaults() error {
 		c.Logger = slog.Default()
 	}
 	return nil
-}
-
-func setDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }
 
 // part is what Put accepted.

@@ -366,6 +366,7 @@ func TestConfig(t *testing.T) {
 	}{
 		{offload.Config{}, "no store"},
 		{offload.Config{Store: new(memory), Workers: -1}, "Workers is -1"},
+		{offload.Config{Store: new(memory)}, "set Config.QueueBytes"},
 		{offload.Config{Store: new(memory), QueueBytes: -1}, "QueueBytes is -1"},
 		{offload.Config{Store: new(memory), MaxBytes: -1}, "MaxBytes is -1"},
 		{offload.Config{Store: new(memory), Timeout: -1}, "Timeout is -1"},
@@ -376,8 +377,11 @@ func TestConfig(t *testing.T) {
 			t.Errorf("New(%+v): %v, want %q", tt.cfg, err, tt.want)
 		}
 	}
-	start(t, offload.Config{Store: new(memory), QueueBytes: 10}) // lowers MaxBytes by itself
-	start(t, offload.Config{Store: new(memory), MaxBytes: 1 << 30})
+	u := start(t, offload.Config{Store: new(memory), QueueBytes: 10})
+	put(t, u, "fits", strings.Repeat("x", 10))
+	if _, ok := u.Put("larger", "", make([]byte, 11)); ok || u.Stats().Refused[offload.ReasonTooLarge] != 1 {
+		t.Errorf("a part larger than the queue: %t, %v", ok, u.Stats().Refused)
+	}
 }
 
 func TestStatsCheck(t *testing.T) {

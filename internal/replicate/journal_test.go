@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -21,7 +22,7 @@ const destination = "test:table"
 
 func openJournal(tb testing.TB, path string) *journal.Journal {
 	tb.Helper()
-	j, err := journal.Open(tb.Context(), journal.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+	j, err := journal.Open(tb.Context(), journal.Config{Journal: config.Journal{Path: path}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
 	}

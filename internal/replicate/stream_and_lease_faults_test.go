@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -456,7 +457,7 @@ func TestStatusAfterClose(t *testing.T) {
 func TestCloseAfterTheJournal(t *testing.T) {
 	table := newTable(t)
 	table.respond = func(call) outcome { return outcome{never: true} }
-	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "j.db"), Logger: slog.New(slog.DiscardHandler)})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

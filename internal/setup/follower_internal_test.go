@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -16,7 +17,7 @@ import (
 // A session that cannot be extracted from keeps no other from it, and is not tried again
 // before it has a new row.
 func TestFollowerGoesOnBehindAFailure(t *testing.T) {
-	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "j.db")})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}})
 	if err != nil {
 		t.Fatal(err)
 	}

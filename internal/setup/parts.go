@@ -21,8 +21,9 @@ func OpenParts(ctx context.Context, c config.Config, log *slog.Logger) (*offload
 	if store == nil || err != nil {
 		return nil, err
 	}
-	a := c.Record.Artifacts
-	parts, err := offload.New(offload.Config{Store: store, MaxBytes: int64(a.MaxBytes), Logger: log})
+	parts, err := offload.New(offload.Config{
+		Store: store, QueueBytes: int64(config.MaxPart), MaxBytes: int64(c.Record.Artifacts.MaxBytes), Logger: log,
+	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

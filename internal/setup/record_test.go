@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -207,25 +205,5 @@ func TestUnreadWarnings(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestStorageConversion checks that every value reaches the package that uses it.
-func TestStorageConversion(t *testing.T) {
-	cfg := config.Config{
-		Journal: config.Journal{
-			Path: "j.db", Durability: config.DurabilitySync, CommitInterval: time.Millisecond, QueueBytes: 4 << 20,
-			OnFull: config.Block, Retention: config.Retention{MaxAge: time.Hour, MaxSize: 10 << 20},
-		},
-	}
-	if err := cfg.Check(Checks()...); err != nil {
-		t.Fatal(err)
-	}
-	wantJournal := journal.Config{
-		Path: "j.db", Durability: config.DurabilitySync, CommitInterval: time.Millisecond, QueueBytes: 4 << 20,
-		OnFull: config.Block, Retention: journal.Retention{MaxAge: time.Hour, MaxBytes: 10 << 20},
-	}
-	if diff := cmp.Diff(wantJournal, Journal(cfg)); diff != "" {
-		t.Errorf("journal (-want +got):\n%s", diff)
 	}
 }

@@ -6,18 +6,14 @@
 package setup
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -32,70 +28,29 @@ func Checks() []config.Check {
 // Load reads the configuration file at path with all checks.
 func Load(path string) (config.Config, error) { return config.Load(path, Checks()...) }
 
-// checkSources reports checkers that cannot be made.
+// checkSources reports what only package source refuses.
 func checkSources(k config.Key, c *config.Config) {
 	for i := range c.Checkers {
-		at := k.Of(&c.Checkers).Index(i)
-		if !at.Sound() || c.Checkers[i].Replay != nil {
+		at, cc := k.Of(&c.Checkers).Index(i), &c.Checkers[i]
+		if cc.HTTP == nil || !at.Sound() {
 			continue
 		}
-		if _, err := asks(c.Checkers[i], noDatabase{}, nil); err != nil {
-			way := at.Of(&c.Checkers[i].HTTP)
-			if c.Checkers[i].SQL != nil {
-				way = at.Of(&c.Checkers[i].SQL)
-			}
-			way.Wrong(strings.ReplaceAll(err.Error(), "\n", ", "), "correct this part")
+		if _, err := source.HTTP(*cc.HTTP, nil, nil); err != nil {
+			at.Of(&cc.HTTP).Wrong(err.Error(), "correct this part")
 		}
 	}
-}
-
-// noDatabase stands for the database of a configuration that is only looked at.
-type noDatabase struct{}
-
-func (noDatabase) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
-	return nil, sql.ErrConnDone
 }
 
 // asks returns the checker that asks a service or a database.
 func asks(c config.Checker, db source.Querier, now func() time.Time) (safety.Checker, error) {
-	switch c = c.WithDefaults(); {
+	switch {
 	case c.HTTP != nil:
-		return source.NewHTTPChecker(HTTP(*c.HTTP, now))
+		return source.HTTP(*c.HTTP, nil, now)
 	case c.SQL != nil:
-		return source.SQL(SQL(*c.SQL, db, now))
+		return source.SQL(*c.SQL, db, safety.OriginSQL, now)
 	default:
 		return nil, errors.New("no way to ask is given; set HTTP, SQL or Replay")
 	}
-}
-
-// HTTP returns the configuration of a checker that asks a service.
-func HTTP(h config.HTTP, now func() time.Time) source.HTTPConfig {
-	h = h.WithDefaults()
-	cfg := source.HTTPConfig{
-		URL: h.URL, AsOf: h.AsOf, Version: h.Version, Now: now,
-		Headers:    make(map[string]string, len(h.Headers)),
-		Attributes: make(map[string]source.HTTPAttribute, len(h.Attributes)),
-	}
-	for name, value := range h.Headers {
-		cfg.Headers[name] = string(value)
-	}
-	for name, a := range h.Attributes {
-		cfg.Attributes[name] = source.HTTPAttribute{Path: a.Path, Kind: a.Type, Currency: a.Currency}
-	}
-	return cfg
-}
-
-// SQL returns the configuration of a checker that asks db.
-func SQL(s config.SQL, db source.Querier, now func() time.Time) source.SQLConfig {
-	s = s.WithDefaults()
-	cfg := source.SQLConfig{
-		Database: db, Name: s.Database, Query: s.Query, Args: s.Args, AsOf: s.AsOf, Version: s.Version, Now: now,
-		Attributes: make(map[string]source.SQLAttribute, len(s.Attributes)),
-	}
-	for name, a := range s.Attributes {
-		cfg.Attributes[name] = source.SQLAttribute{Column: a.Column, Kind: a.Type, Currency: a.Currency}
-	}
-	return cfg
 }
 
 // Code is what code gives and no file can.
@@ -138,15 +93,6 @@ func noSuchDatabase(name string, given map[string]source.Querier) error {
 		remedy = fmt.Sprintf("did you mean %q? Else %s", near, remedy)
 	}
 	return fmt.Errorf("sql.database: no database %q was given by code; %s", name, remedy)
-}
-
-// Journal returns the configuration of the journal.
-func Journal(c config.Config) journal.Config {
-	j := c.WithDefaults().Journal
-	return journal.Config{
-		Path: j.Path, Durability: j.Durability, CommitInterval: j.CommitInterval, QueueBytes: int64(j.QueueBytes), OnFull: j.OnFull,
-		Retention: journal.Retention{MaxAge: j.Retention.MaxAge, MaxBytes: int64(j.Retention.MaxSize)},
-	}
 }
 
 // Covered returns the tools whose arguments a rule says the meaning of.

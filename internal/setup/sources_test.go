@@ -103,7 +103,7 @@ func TestSourceWarningsHeedThePolicy(t *testing.T) {
 	}
 }
 
-// What only package safety refuses has the place of the value.
+// What is wrong with a query has the place of the value.
 func TestValidateSQLUse(t *testing.T) {
 	c := config.Config{Checkers: []config.Checker{{Type: "A", SQL: &config.SQL{
 		Database: "d", Query: "SELECT 1", Args: []string{"x"}, Attributes: map[string]config.Column{"a": {Column: "a"}},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
@@ -22,7 +23,7 @@ const maxShown = 500
 
 // decode reads an answer. A part that it does not understand is an error; the state has the
 // parts that it does.
-func (c *HTTPChecker) decode(body []byte, header http.Header, fetched time.Time) (safety.State, error) {
+func (c *httpChecker) decode(body []byte, header http.Header, fetched time.Time) (safety.State, error) {
 	document, err := strictjson.Decode(body)
 	if err != nil {
 		return safety.State{}, fmt.Errorf("the answer is not JSON that can be relied on: %w", err)
@@ -32,7 +33,7 @@ func (c *HTTPChecker) decode(body []byte, header http.Header, fetched time.Time)
 	for _, a := range c.attributes {
 		v, err := strictjson.SelectOne(a.path, document)
 		if err == nil && v != nil {
-			s.Attributes[a.name], err = entity.FromAny(v, a.Kind, a.Currency)
+			s.Attributes[a.name], err = entity.FromAny(v, a.Type, a.Currency)
 		}
 		if err != nil {
 			delete(s.Attributes, a.name)
@@ -48,11 +49,11 @@ func (c *HTTPChecker) decode(body []byte, header http.Header, fetched time.Time)
 	return s, errors.Join(errs...)
 }
 
-func (c *HTTPChecker) answerTime(document any, header http.Header, fetched time.Time) (time.Time, error) {
-	switch c.asOf {
-	case AsOfFetch:
+func (c *httpChecker) answerTime(document any, header http.Header, fetched time.Time) (time.Time, error) {
+	switch c.AsOf {
+	case config.AsOfFetch:
 		return sentBefore(fetched, header.Values("Age"))
-	case AsOfDateHeader:
+	case config.AsOfDateHeader:
 		t, err := http.ParseTime(header.Get("Date"))
 		if err != nil {
 			return time.Time{}, fmt.Errorf("the Date header is missing or malformed: %w", err)
@@ -68,7 +69,7 @@ func (c *HTTPChecker) answerTime(document any, header http.Header, fetched time.
 		value, err = entity.FromAny(v, entity.KindTime, "")
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("as-of at %s: %w", c.asOf, err)
+		return time.Time{}, fmt.Errorf("as-of at %s: %w", c.AsOf, err)
 	}
 	t, _ := value.AsTime()
 	return t, nil
@@ -87,13 +88,13 @@ func sentBefore(fetched time.Time, age []string) (time.Time, error) {
 	return fetched.Add(-time.Duration(seconds) * time.Second), nil
 }
 
-func (c *HTTPChecker) answerVersion(document any, header http.Header) (string, error) {
+func (c *httpChecker) answerVersion(document any, header http.Header) (string, error) {
 	var version string
 	var err error
-	switch c.version {
+	switch c.Version {
 	case "":
 		return "", nil
-	case VersionETag:
+	case config.VersionETag:
 		version = header.Get("ETag")
 	default:
 		var v any
@@ -107,7 +108,7 @@ func (c *HTTPChecker) answerVersion(document any, header http.Header) (string, e
 		err = errors.New("nothing there")
 	}
 	if err != nil {
-		return "", fmt.Errorf("version at %s: %w", c.version, err)
+		return "", fmt.Errorf("version at %s: %w", c.Version, err)
 	}
 	return version, nil
 }

@@ -14,27 +14,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/google/go-cmp/cmp"
 )
 
 // placement is a configuration for answers like {"price": 40000, "available": true}.
-func placement(base string) source.HTTPConfig {
-	return source.HTTPConfig{
+func placement(base string) config.HTTP {
+	return config.HTTP{
 		URL: base + "/v1/placements/{value}",
-		Attributes: map[string]source.HTTPAttribute{
-			"price":        {Path: "$.price", Kind: entity.KindMoney, Currency: "USD"},
-			"availability": {Path: "$.available", Kind: entity.KindBool},
+		Attributes: map[string]config.Answer{
+			"price":        {Path: "$.price", Type: entity.KindMoney, Currency: "USD"},
+			"availability": {Path: "$.available", Type: entity.KindBool},
 		},
-		Now: func() time.Time { return epoch },
 	}
 }
 
-func httpChecker(t *testing.T, cfg source.HTTPConfig) *source.HTTPChecker {
+func now() time.Time { return epoch }
+
+func httpChecker(t *testing.T, cfg config.HTTP, client *http.Client) safety.Checker {
 	t.Helper()
-	c, err := source.NewHTTPChecker(cfg)
+	c, err := source.HTTP(cfg, client, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,15 +68,15 @@ func TestHTTPChecker(t *testing.T) {
 		wantVersion   string
 	}{
 		{"", "", epoch, ""},
-		{source.AsOfFetch, "", epoch, ""},
-		{source.AsOfDateHeader, source.VersionETag, epoch.Add(-2 * time.Second), `"v7"`},
+		{config.AsOfFetch, "", epoch, ""},
+		{config.AsOfDateHeader, config.VersionETag, epoch.Add(-2 * time.Second), `"v7"`},
 		{"$.as_of", "$.rev", epoch.Add(-time.Second), "8"},
 	} {
 		cfg := placement(url)
-		cfg.Client, cfg.AsOf, cfg.Version, cfg.Headers = client, test.asOf, test.version, map[string]string{"Authorization": "Bearer x"}
-		cfg.Attributes["note"] = source.HTTPAttribute{Path: "$.note", Kind: entity.KindText}
-		cfg.Attributes["gone"] = source.HTTPAttribute{Path: "$.gone", Kind: entity.KindText}
-		got, err := httpChecker(t, cfg).Check(t.Context(), strava)
+		cfg.AsOf, cfg.Version, cfg.Headers = test.asOf, test.version, map[string]config.Secret{"Authorization": "Bearer x"}
+		cfg.Attributes["note"] = config.Answer{Path: "$.note", Type: entity.KindText}
+		cfg.Attributes["gone"] = config.Answer{Path: "$.gone", Type: entity.KindText}
+		got, err := httpChecker(t, cfg, client).Check(t.Context(), strava)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,13 +89,25 @@ func TestHTTPChecker(t *testing.T) {
 	}
 }
 
-// A checker that nobody made denies.
-func TestHTTPCheckerNotMade(t *testing.T) {
-	for _, c := range []*source.HTTPChecker{nil, new(source.HTTPChecker)} {
-		if _, err := c.Check(t.Context(), strava); err == nil || !strings.Contains(err.Error(), "was not made by NewHTTPChecker") {
-			t.Errorf("error %v", err)
+// A checker has a copy of its configuration, and the clock of the machine unless it gets another.
+func TestHTTPAlone(t *testing.T) {
+	cfg := placement("http://ads.example")
+	cfg.Headers = map[string]config.Secret{"Authorization": "Bearer x"}
+	before := time.Now()
+	c, err := source.HTTP(cfg, &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if got := r.Header.Get("Authorization"); got != "Bearer x" {
+			t.Errorf("Authorization %q", got)
 		}
-		wantFailure(t, check(t, c), safety.ReasonError)
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"price": 1, "available": true}`)), Request: r}, nil
+	})}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(cfg.Attributes, "price")
+	delete(cfg.Headers, "Authorization")
+	got, err := c.Check(t.Context(), strava)
+	if err != nil || got.AsOf.Before(before) || len(got.Attributes) != 2 {
+		t.Errorf("%+v, error %v", got, err)
 	}
 }
 
@@ -119,7 +134,7 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		status int
 		header http.Header
 		body   string
-		change func(*source.HTTPConfig)
+		change func(*config.HTTP)
 		want   string // in the error
 	}{
 		"created":             {status: 201, body: good, want: "201"},
@@ -131,7 +146,7 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		"server error":        {status: 500, body: good, want: "500"},
 		"unavailable":         {status: 503, body: good, want: "503"},
 		"too long":            {status: 200, body: good + strings.Repeat(" ", 1<<20), want: "longer than 1048576"},
-		"too long by one":     {status: 200, body: good + " ", change: func(c *source.HTTPConfig) { c.MaxBody = int64(len(good)) }, want: "longer than"},
+		"too long by one":     {status: 200, body: good + strings.Repeat(" ", 1<<20-len(good)+1), want: "longer than"},
 		"nothing":             {status: 200, want: "EOF"},
 		"no JSON":             {status: 200, body: `<html>`, want: "invalid character"},
 		"half JSON":           {status: 200, body: `{"price": 40000`, want: "unexpected EOF"},
@@ -151,9 +166,9 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 		"number for a time":   {status: 200, body: `{"as_of": 1768820413}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
 		"time without zone":   {status: 200, body: `{"as_of": "2026-01-19T11:00:12"}`, change: asOf("$.as_of"), want: "as-of at $.as_of"},
 		"two times":           {status: 200, body: `{"as_of": ["2026-01-19T11:00:12Z", "2026-01-19T11:00:12Z"]}`, change: asOf("$.as_of[*]"), want: "2 values"},
-		"no date":             {status: 200, body: good, change: asOf(source.AsOfDateHeader), want: "Date header"},
-		"bad date":            {status: 200, header: http.Header{"Date": {"today"}}, body: good, change: asOf(source.AsOfDateHeader), want: "Date header"},
-		"no etag":             {status: 200, body: good, change: version(source.VersionETag), want: "version at etag: nothing there"},
+		"no date":             {status: 200, body: good, change: asOf(config.AsOfDateHeader), want: "Date header"},
+		"bad date":            {status: 200, header: http.Header{"Date": {"today"}}, body: good, change: asOf(config.AsOfDateHeader), want: "Date header"},
+		"no etag":             {status: 200, body: good, change: version(config.VersionETag), want: "version at etag: nothing there"},
 		"no version":          {status: 200, body: good, change: version("$.rev"), want: "version at $.rev"},
 		"object for version":  {status: 200, body: `{"rev": {}}`, change: version("$.rev"), want: "version at $.rev"},
 		"empty version":       {status: 200, body: `{"rev": ""}`, change: version("$.rev"), want: "nothing there"},
@@ -164,17 +179,17 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := placement("http://ads.example")
-			cfg.Client = replying(test.status, test.header, strings.NewReader(test.body))
+			client := replying(test.status, test.header, strings.NewReader(test.body))
 			switch name {
 			case "a transport error":
-				cfg.Client.Transport = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })
+				client.Transport = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })
 			case "a connection broken":
-				cfg.Client = replying(200, nil, brokenBody{})
+				client = replying(200, nil, brokenBody{})
 			}
 			if test.change != nil {
 				test.change(&cfg)
 			}
-			r := check(t, httpChecker(t, cfg))
+			r := check(t, httpChecker(t, cfg, client))
 			if r.IsSafeToApprove() || !r.CheckFailed() || !strings.Contains(r.Summary(), test.want) {
 				t.Errorf("want a failure about %q\n%s", test.want, r.Summary())
 			}
@@ -182,19 +197,19 @@ func TestHTTPCheckerRefusesAnswers(t *testing.T) {
 	}
 }
 
-func path(p string) func(*source.HTTPConfig) {
-	return func(c *source.HTTPConfig) {
-		c.Attributes["price"] = source.HTTPAttribute{Path: p, Kind: entity.KindMoney, Currency: "USD"}
+func path(p string) func(*config.HTTP) {
+	return func(c *config.HTTP) {
+		c.Attributes["price"] = config.Answer{Path: p, Type: entity.KindMoney, Currency: "USD"}
 	}
 }
-func asOf(s string) func(*source.HTTPConfig)    { return func(c *source.HTTPConfig) { c.AsOf = s } }
-func version(s string) func(*source.HTTPConfig) { return func(c *source.HTTPConfig) { c.Version = s } }
+func asOf(s string) func(*config.HTTP)    { return func(c *config.HTTP) { c.AsOf = s } }
+func version(s string) func(*config.HTTP) { return func(c *config.HTTP) { c.Version = s } }
 
 // What is wrong with one attribute does not hide what is known of the other.
 func TestHTTPCheckerKeepsDrift(t *testing.T) {
 	cfg := placement("http://ads.example")
-	cfg.Client = replying(200, nil, strings.NewReader(`{"price": "??", "available": false}`))
-	r := check(t, httpChecker(t, cfg))
+	client := replying(200, nil, strings.NewReader(`{"price": "??", "available": false}`))
+	r := check(t, httpChecker(t, cfg, client))
 	if a := r.Alerts(); r.Verdict() != safety.Drift || len(a) != 1 || a[0].Drift != safety.InventoryDepleted {
 		t.Errorf("alerts %v, want that it is not available\n%s", a, r.Summary())
 	}
@@ -205,7 +220,7 @@ func TestHTTPCheckerKeepsDrift(t *testing.T) {
 func TestHTTPCheckerReasons(t *testing.T) {
 	for name, test := range map[string]struct {
 		body   string
-		change func(*source.HTTPConfig)
+		change func(*config.HTTP)
 		want   string
 	}{
 		"another type":   {`{"price": 40000, "available": "true"}`, nil, safety.ReasonTypeMismatch},
@@ -213,16 +228,16 @@ func TestHTTPCheckerReasons(t *testing.T) {
 		"null":           {`{"price": null, "available": true}`, nil, safety.ReasonMissingAttribute},
 		"no time":        {`{"price": 40000, "available": true}`, asOf("$.at"), safety.ReasonNoAsOf},
 		"no version":     {`{"price": 40000, "available": true}`, version("$.rev"), safety.ReasonMissingAttribute},
-		"no ETag":        {`{"price": 40000, "available": true}`, version(source.VersionETag), safety.ReasonMissingAttribute},
+		"no ETag":        {`{"price": 40000, "available": true}`, version(config.VersionETag), safety.ReasonMissingAttribute},
 		"no JSON":        {`price`, nil, safety.ReasonError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := placement("http://ads.example")
-			cfg.Client = replying(200, nil, strings.NewReader(test.body))
+			client := replying(200, nil, strings.NewReader(test.body))
 			if test.change != nil {
 				test.change(&cfg)
 			}
-			r := check(t, httpChecker(t, cfg))
+			r := check(t, httpChecker(t, cfg, client))
 			if r.Verdict() != safety.CheckFailed {
 				t.Error(r.Summary())
 			}
@@ -234,10 +249,8 @@ func TestHTTPCheckerReasons(t *testing.T) {
 // An answer of the greatest size is an answer.
 func TestHTTPCheckerMaxBody(t *testing.T) {
 	const body = `{"price": 40000, "available": true}`
-	cfg := placement("http://ads.example")
-	cfg.MaxBody = int64(len(body))
-	cfg.Client = replying(200, nil, strings.NewReader(body))
-	if _, err := httpChecker(t, cfg).Check(t.Context(), strava); err != nil {
+	client := replying(200, nil, strings.NewReader(body+strings.Repeat(" ", 1<<20-len(body))))
+	if _, err := httpChecker(t, placement("http://ads.example"), client).Check(t.Context(), strava); err != nil {
 		t.Error(err)
 	}
 }
@@ -253,8 +266,7 @@ func TestHTTPCheckerDoesNotFollow(t *testing.T) {
 	})
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
 	cfg := placement(url)
-	cfg.Client = client
-	if _, err := httpChecker(t, cfg).Check(t.Context(), strava); err == nil || followed || !strings.Contains(err.Error(), "302") {
+	if _, err := httpChecker(t, cfg, client).Check(t.Context(), strava); err == nil || followed || !strings.Contains(err.Error(), "302") {
 		t.Errorf("followed %t, error %v", followed, err)
 	}
 	if client.CheckRedirect(nil, nil) != nil {
@@ -267,10 +279,9 @@ func TestHTTPCheckerEndsWithItsContext(t *testing.T) {
 	url, client := serve(t, func(http.ResponseWriter, *http.Request) { <-release })
 	defer close(release)
 	cfg := placement(url)
-	cfg.Client = client
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(0, cancel)
-	if _, err := httpChecker(t, cfg).Check(ctx, strava); !errors.Is(err, context.Canceled) {
+	if _, err := httpChecker(t, cfg, client).Check(ctx, strava); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }
@@ -284,8 +295,7 @@ func TestHTTPCheckerHidesTheQuery(t *testing.T) {
 		"body":      replying(200, nil, strings.NewReader(`{"s3cret"`)),
 		"transport": {Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })},
 	} {
-		cfg.Client = client
-		if _, err := httpChecker(t, cfg).Check(t.Context(), strava); err == nil || strings.Contains(err.Error(), "s3cret") {
+		if _, err := httpChecker(t, cfg, client).Check(t.Context(), strava); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -311,8 +321,8 @@ func TestHTTPCheckerAge(t *testing.T) {
 		header := http.Header{"Age": test.age}
 		cfg := placement("http://world.test")
 		cfg.AsOf = test.asOf
-		cfg.Client = replying(http.StatusOK, header, strings.NewReader(`{"price": 40000, "available": true, "as_of": "2026-01-19T11:00:13Z"}`))
-		r := check(t, httpChecker(t, cfg))
+		client := replying(http.StatusOK, header, strings.NewReader(`{"price": 40000, "available": true, "as_of": "2026-01-19T11:00:13Z"}`))
+		r := check(t, httpChecker(t, cfg, client))
 		if test.want == "" {
 			if !r.IsSafeToApprove() {
 				t.Errorf("%s: %s", name, r.Summary())

@@ -9,52 +9,53 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 )
 
-func TestNewHTTPCheckerRefuses(t *testing.T) {
+// What package config refuses never becomes a checker, whoever calls, nor does what only this
+// package knows of.
+func TestHTTPRefuses(t *testing.T) {
 	for _, test := range []struct {
 		want  string
-		spoil func(*source.HTTPConfig)
+		spoil func(*config.HTTP)
 	}{
-		{"host", func(c *source.HTTPConfig) { c.URL = "" }},
-		{"host", func(c *source.HTTPConfig) { c.URL = "ftp://ads.example/x" }},
-		{"host", func(c *source.HTTPConfig) { c.URL = "http:///x" }},
-		{"host", func(c *source.HTTPConfig) { c.URL = "/v1/{value}" }},
-		{"URL", func(c *source.HTTPConfig) { c.URL = "http://ads.example/%zz" }},
-		{"URL", func(c *source.HTTPConfig) { c.URL = "http://u:p@ads.example/%zz" }},
-		{"credentials", func(c *source.HTTPConfig) { c.URL = "http://u:p@ads.example/x" }},
-		{"fragment", func(c *source.HTTPConfig) { c.URL = "http://ads.example/x#{value}" }},
-		{"fragment", func(c *source.HTTPConfig) { c.URL = "http://ads.example/x#" }},
-		{"braces", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{value" }},
-		{"braces", func(c *source.HTTPConfig) { c.URL = "http://ads.example/value}" }},
-		{"segments", func(c *source.HTTPConfig) { c.URL = "http://ads.example/a/../{value}" }},
-		{"host must not", func(c *source.HTTPConfig) { c.URL = "http://{value}.example/x" }},
-		{"host must not", func(c *source.HTTPConfig) { c.URL = "http://{value}" }},
-		{"host must not", func(c *source.HTTPConfig) { c.URL = "http://a{value}?x" }},
-		{"{name}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{name}" }},
-		{"{}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{}" }},
-		{"{attributes.}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{attributes.}" }},
-		{"{attributes.A b}", func(c *source.HTTPConfig) { c.URL = "http://ads.example/{attributes.A b}" }},
-		{`header "A b"`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"A b": "x"} }},
-		{`header ""`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"": "x"} }},
-		{`header "A"`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"A": "x\r\nB: y"} }},
-		{`header "host": the client sets it`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"host": "x"} }},
-		{`header "Accept-Encoding"`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"Accept-Encoding": "br"} }},
-		{`headers "X-Key" and "x-key" are one`, func(c *source.HTTPConfig) { c.Headers = map[string]string{"x-key": "1", "X-Key": "2"} }},
-		{"Attributes is empty", func(c *source.HTTPConfig) { c.Attributes = nil }},
-		{`attribute "price": Kind`, func(c *source.HTTPConfig) { c.Attributes["price"] = source.HTTPAttribute{Path: "$.x"} }},
-		{`attribute "price"`, func(c *source.HTTPConfig) {
-			c.Attributes["price"] = source.HTTPAttribute{Path: "x", Kind: entity.KindText}
-		}},
-		{"AsOf", func(c *source.HTTPConfig) { c.AsOf = "now" }},
-		{"Version", func(c *source.HTTPConfig) { c.Version = "ETag" }},
-		{"MaxBody", func(c *source.HTTPConfig) { c.MaxBody = -1 }},
+		{"URL: missing", func(c *config.HTTP) { c.URL = "" }},
+		{"http or https", func(c *config.HTTP) { c.URL = "ftp://ads.example/x" }},
+		{"no host", func(c *config.HTTP) { c.URL = "http:///x" }},
+		{"http or https", func(c *config.HTTP) { c.URL = "/v1/{value}" }},
+		{"is not a URL", func(c *config.HTTP) { c.URL = "http://ads.example/%zz" }},
+		{"a password", func(c *config.HTTP) { c.URL = "http://u:p@ads.example/%zz" }},
+		{"a password", func(c *config.HTTP) { c.URL = "http://u:p@ads.example/x" }},
+		{"fragment", func(c *config.HTTP) { c.URL = "http://ads.example/x#{value}" }},
+		{"fragment", func(c *config.HTTP) { c.URL = "http://ads.example/x#" }},
+		{"brace", func(c *config.HTTP) { c.URL = "http://ads.example/{value" }},
+		{"brace", func(c *config.HTTP) { c.URL = "http://ads.example/value}" }},
+		{"segments", func(c *config.HTTP) { c.URL = "http://ads.example/a/../{value}" }},
+		{"placeholder in its host", func(c *config.HTTP) { c.URL = "http://{value}.example/x" }},
+		{"placeholder in its host", func(c *config.HTTP) { c.URL = "http://{value}" }},
+		{"placeholder in its host", func(c *config.HTTP) { c.URL = "http://a{value}?x" }},
+		{"{name}", func(c *config.HTTP) { c.URL = "http://ads.example/{name}" }},
+		{"{}", func(c *config.HTTP) { c.URL = "http://ads.example/{}" }},
+		{"{attributes.}", func(c *config.HTTP) { c.URL = "http://ads.example/{attributes.}" }},
+		{"{attributes.A b}", func(c *config.HTTP) { c.URL = "http://ads.example/{attributes.A b}" }},
+		{`"A b" is not the name of a header`, func(c *config.HTTP) { c.Headers = map[string]config.Secret{"A b": "x"} }},
+		{`"" is not the name of a header`, func(c *config.HTTP) { c.Headers = map[string]config.Secret{"": "x"} }},
+		{"control character", func(c *config.HTTP) { c.Headers = map[string]config.Secret{"A": "x\r\nB: y"} }},
+		{"Host is set by the client", func(c *config.HTTP) { c.Headers = map[string]config.Secret{"host": "x"} }},
+		{"Accept-Encoding is set by the client", func(c *config.HTTP) { c.Headers = map[string]config.Secret{"Accept-Encoding": "br"} }},
+		{"are one header", func(c *config.HTTP) { c.Headers = map[string]config.Secret{"x-key": "1", "X-Key": "2"} }},
+		{"no attribute is given", func(c *config.HTTP) { c.Attributes = nil }},
+		{`Attributes["price"].Path`, func(c *config.HTTP) { c.Attributes["price"] = config.Answer{Path: "x"} }},
+		{"AsOf", func(c *config.HTTP) { c.AsOf = "now" }},
+		{"AsOf", func(c *config.HTTP) { c.AsOf = "$[" }},
+		{"Version", func(c *config.HTTP) { c.Version = "ETag" }},
+		{"Version", func(c *config.HTTP) { c.Version = "$[" }},
 	} {
 		cfg := placement("http://ads.example")
 		test.spoil(&cfg)
-		c, err := source.NewHTTPChecker(cfg)
+		c, err := source.HTTP(cfg, nil, nil)
 		if c != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want an error about %s", cfg.URL, err, test.want)
 		}
@@ -62,7 +63,7 @@ func TestNewHTTPCheckerRefuses(t *testing.T) {
 			t.Errorf("the error shows the password: %v", err)
 		}
 	}
-	if _, err := source.NewHTTPChecker(source.HTTPConfig{URL: "x", AsOf: "y"}); err == nil || strings.Count(err.Error(), "\n") != 2 {
+	if _, err := source.HTTP(config.HTTP{URL: "x", AsOf: "y"}, nil, nil); err == nil || strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("not every error is named: %v", err)
 	}
 }
@@ -90,17 +91,16 @@ func TestHTTPCheckerURL(t *testing.T) {
 		var got string
 		cfg := placement("")
 		cfg.URL = "http://ads.example" + test.url
-		cfg.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			got = strings.TrimPrefix(r.URL.String(), "http://ads.example")
 			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"price": 1}`)), Request: r}, nil
 		})}
-		_, err := httpChecker(t, cfg).Check(t.Context(), test.thing)
+		_, err := httpChecker(t, cfg, client).Check(t.Context(), test.thing)
 		if got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%s with %s %q: %q, %v; want %q", test.url, test.thing.Type, test.thing.Value, got, err, test.want)
 		}
 	}
-	cfg := placement("http://ads.example")
-	if _, err := httpChecker(t, cfg).Check(nil, strava); err == nil { //nolint:staticcheck // a nil context is the test
+	if _, err := httpChecker(t, placement("http://ads.example"), nil).Check(nil, strava); err == nil { //nolint:staticcheck // a nil context is the test
 		t.Error("asked without a context")
 	}
 }
@@ -116,19 +116,18 @@ func FuzzHTTPAnswer(f *testing.F) {
 		f.Add([]byte(seed), "Mon, 19 Jan 2026 11:00:11 GMT", `"v"`)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, date, etag string) {
-		for _, asOf := range []string{"$.as_of", source.AsOfDateHeader} {
+		for _, asOf := range []string{"$.as_of", config.AsOfDateHeader} {
 			cfg := placement("http://ads.example")
 			cfg.AsOf, cfg.Version = asOf, "$..rev"
-			cfg.Client = replying(200, http.Header{"Date": {date}, "Etag": {etag}}, strings.NewReader(string(body)))
-			c := httpChecker(t, cfg)
-			s, err := c.Check(t.Context(), strava)
+			client := replying(200, http.Header{"Date": {date}, "Etag": {etag}}, strings.NewReader(string(body)))
+			s, err := httpChecker(t, cfg, client).Check(t.Context(), strava)
 			for name, v := range s.Attributes {
-				if want := cfg.Attributes[name].Kind; v.Kind() != want {
+				if want := cfg.Attributes[name].Type; v.Kind() != want {
 					t.Fatalf("%s is a %s, want %s", name, v.Kind(), want)
 				}
 			}
-			cfg.Client = replying(200, http.Header{"Date": {date}, "Etag": {etag}}, strings.NewReader(string(body)))
-			r := check(t, httpChecker(t, cfg))
+			client = replying(200, http.Header{"Date": {date}, "Etag": {etag}}, strings.NewReader(string(body)))
+			r := check(t, httpChecker(t, cfg, client))
 			complete := err == nil && s.Version != "" && s.Attributes["price"].Equal(usd("$40,000")) && s.Attributes["availability"].Equal(entity.Bool(true))
 			if r.IsSafeToApprove() && !complete {
 				t.Fatalf("safe with %v, %v", s, err)

@@ -122,7 +122,7 @@ func FuzzSQLAnswer(f *testing.F) {
 		case 6:
 			db.beginErr = errors.New(text) // asked without a transaction
 		}
-		checker := sqlChecker(t, placementQuery(db.open(t)))
+		checker := sqlChecker(t, placementQuery(), db.open(t))
 		s, err := checker.Check(t.Context(), strava)
 		for name, v := range s.Attributes {
 			if want := map[string]entity.Kind{"price": entity.KindMoney, "availability": entity.KindBool}[name]; v.Kind() != want {

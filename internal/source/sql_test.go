@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/source"
 	"github.com/adk-contextgraph/contextgraph/safety"
-	"github.com/google/go-cmp/cmp"
 )
 
 // placementTable is a database with the row of strava as it was seen.
@@ -25,20 +27,19 @@ func placementTable() *fakeDB {
 }
 
 // placementQuery is a configuration for it.
-func placementQuery(db source.Querier) source.SQLConfig {
-	return source.SQLConfig{
-		Database: db, Name: "ads", Query: "SELECT price, available FROM placements WHERE name = ?", Args: []string{"{value}"},
-		Attributes: map[string]source.SQLAttribute{
-			"price":        {Column: "price", Kind: entity.KindMoney, Currency: "USD"},
-			"availability": {Column: "available", Kind: entity.KindBool},
+func placementQuery() config.SQL {
+	return config.SQL{
+		Database: "ads", Query: "SELECT price, available FROM placements WHERE name = ?", Args: []string{"{value}"},
+		Attributes: map[string]config.Column{
+			"price":        {Column: "price", Type: entity.KindMoney, Currency: "USD"},
+			"availability": {Column: "available", Type: entity.KindBool},
 		},
-		Now: func() time.Time { return epoch },
 	}
 }
 
-func sqlChecker(t testing.TB, cfg source.SQLConfig) safety.Checker {
+func sqlChecker(t testing.TB, cfg config.SQL, db source.Querier) safety.Checker {
 	t.Helper()
-	c, err := source.SQL(cfg)
+	c, err := source.SQL(cfg, db, safety.OriginSQL, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestSQL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := placementTable()
 			f.plain = plain
-			got, err := sqlChecker(t, placementQuery(f.open(t))).Check(t.Context(), strava)
+			got, err := sqlChecker(t, placementQuery(), f.open(t)).Check(t.Context(), strava)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,13 +80,13 @@ func TestSQLArguments(t *testing.T) {
 		"price": usd("$40,000.10"), "huge": usd("$123456789012345678901234.56"),
 	})
 	f := placementTable()
-	cfg := placementQuery(f.open(t))
+	cfg := placementQuery()
 	cfg.Args = []string{
 		"{value}", "{type}", "{attributes.text}", "{attributes.yes}", "{attributes.at}", "{attributes.count}", "{attributes.ratio}",
 		"{attributes.price}", "{attributes.huge}", "eu", "{type}/{attributes.count}", "<{attributes.price}>", "",
 		"id-{attributes.count}", "{attributes.count}{attributes.yes}",
 	}
-	sqlChecker(t, cfg).Check(t.Context(), e)
+	sqlChecker(t, cfg, f.open(t)).Check(t.Context(), e)
 	want := []any{
 		"x'; DROP TABLE placements; --", "Product", "t", true, at, int64(7), "0.1",
 		"40000.1", "123456789012345678901234.56", "eu", "Product/7", "<$40,000.10>", "",
@@ -99,7 +100,7 @@ func TestSQLArguments(t *testing.T) {
 	}
 
 	cfg.Args = []string{"{attributes.gone}"}
-	if _, err := sqlChecker(t, cfg).Check(t.Context(), e); err == nil || !strings.Contains(err.Error(), "no attribute gone") {
+	if _, err := sqlChecker(t, cfg, f.open(t)).Check(t.Context(), e); err == nil || !strings.Contains(err.Error(), "no attribute gone") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -118,9 +119,9 @@ func TestSQLTimeAndVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakeDB{columns: []string{"price", "available", "at", "rev"}, rows: [][]driver.Value{{int64(40000), int64(1), test.asOf, test.version}}}
-			cfg := placementQuery(f.open(t))
+			cfg := placementQuery()
 			cfg.AsOf, cfg.Version = "at", "rev"
-			got, err := sqlChecker(t, cfg).Check(t.Context(), strava)
+			got, err := sqlChecker(t, cfg, f.open(t)).Check(t.Context(), strava)
 			if err != nil || !got.AsOf.Equal(at) || got.Version != test.wantVersion {
 				t.Errorf("as of %s, version %q, error %v", got.AsOf, got.Version, err)
 			}
@@ -175,9 +176,9 @@ func TestSQLReadsValues(t *testing.T) {
 		{in: strings.Repeat("x", 64<<10+1), kind: entity.KindText, err: "more than 65536 bytes"},
 	} {
 		f := &fakeDB{columns: []string{"v"}, rows: [][]driver.Value{{test.in}}}
-		cfg := placementQuery(f.open(t))
-		cfg.Attributes = map[string]source.SQLAttribute{"a": {Column: "v", Kind: test.kind, Currency: test.currency}}
-		got, err := sqlChecker(t, cfg).Check(t.Context(), strava)
+		cfg := placementQuery()
+		cfg.Attributes = map[string]config.Column{"a": {Column: "v", Type: test.kind, Currency: test.currency}}
+		got, err := sqlChecker(t, cfg, f.open(t)).Check(t.Context(), strava)
 		var named *safety.AnswerError
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) || !errors.As(err, &named) || named.Reason != safety.ReasonTypeMismatch || len(got.Attributes) > 0 {
@@ -195,9 +196,9 @@ func TestSQLReadsValues(t *testing.T) {
 func TestSQLTextOfMaximalLength(t *testing.T) {
 	for n, ok := range map[int]bool{64 << 10: true, 64<<10 + 1: false} {
 		f := &fakeDB{columns: []string{"name"}, rows: [][]driver.Value{{strings.Repeat("x", n)}}}
-		cfg := placementQuery(f.open(t))
-		cfg.Attributes = map[string]source.SQLAttribute{"name": {Column: "name", Kind: entity.KindText}}
-		_, err := sqlChecker(t, cfg).Check(t.Context(), strava)
+		cfg := placementQuery()
+		cfg.Attributes = map[string]config.Column{"name": {Column: "name", Type: entity.KindText}}
+		_, err := sqlChecker(t, cfg, f.open(t)).Check(t.Context(), strava)
 		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "a text of more than") {
 			t.Errorf("%d bytes: %v", n, err)
 		}
@@ -209,7 +210,7 @@ func TestSQLRefusesAnswers(t *testing.T) {
 	good := []driver.Value{"40000", true}
 	for name, test := range map[string]struct {
 		change func(*fakeDB)
-		cfg    func(*source.SQLConfig)
+		cfg    func(*config.SQL)
 		reason string
 		want   string // in the summary
 	}{
@@ -222,29 +223,29 @@ func TestSQLRefusesAnswers(t *testing.T) {
 		"NULL":               {func(f *fakeDB) { f.rows[0][0] = nil }, nil, safety.ReasonMissingAttribute, "price was seen as $40,000 and is not in the answer"},
 		"wrong type":         {func(f *fakeDB) { f.rows[0][1] = "yes" }, nil, safety.ReasonTypeMismatch, "availability in column available"},
 		"NaN":                {func(f *fakeDB) { f.rows[0][0] = math.NaN() }, nil, safety.ReasonTypeMismatch, "NaN"},
-		"no such column":     {nil, func(c *source.SQLConfig) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives no column of that name, spelt the same; it gives available, price"},
+		"no such column":     {nil, func(c *config.SQL) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives no column of that name, spelt the same; it gives available, price"},
 		"a column twice":     {func(f *fakeDB) { f.columns[1] = "price" }, nil, safety.ReasonTypeMismatch, "2 columns of that name"},
-		"NULL for a time":    {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *source.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "it is NULL"},
-		"text for a time":    {nil, func(c *source.SQLConfig) { c.AsOf = "price" }, safety.ReasonNoAsOf, "RFC 3339"},
-		"NULL for a version": {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *source.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "version in column price"},
-		"an empty version":   {func(f *fakeDB) { f.rows[0][0] = "" }, func(c *source.SQLConfig) { c.Version = "price" }, safety.ReasonMissingAttribute, "the text is empty"},
-		"no such version":    {nil, func(c *source.SQLConfig) { c.Version = "rev" }, safety.ReasonMissingAttribute, "version in column rev"},
-		"an argument":        {nil, func(c *source.SQLConfig) { c.Args = []string{"{attributes.id}"} }, safety.ReasonError, "ads: argument 1"},
+		"NULL for a time":    {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *config.SQL) { c.AsOf = "price" }, safety.ReasonNoAsOf, "it is NULL"},
+		"text for a time":    {nil, func(c *config.SQL) { c.AsOf = "price" }, safety.ReasonNoAsOf, "RFC 3339"},
+		"NULL for a version": {func(f *fakeDB) { f.rows[0][0] = nil }, func(c *config.SQL) { c.Version = "price" }, safety.ReasonMissingAttribute, "version in column price"},
+		"an empty version":   {func(f *fakeDB) { f.rows[0][0] = "" }, func(c *config.SQL) { c.Version = "price" }, safety.ReasonMissingAttribute, "the text is empty"},
+		"no such version":    {nil, func(c *config.SQL) { c.Version = "rev" }, safety.ReasonMissingAttribute, "version in column rev"},
+		"an argument":        {nil, func(c *config.SQL) { c.Args = []string{"{attributes.id}"} }, safety.ReasonError, "ads: argument 1"},
 		"a stale answer": {func(f *fakeDB) {
 			f.columns, f.rows[0] = append(f.columns, "at"), append(f.rows[0], epoch.Add(-time.Hour))
 		},
-			func(c *source.SQLConfig) { c.AsOf = "at" }, safety.ReasonStaleAnswer, "more than 30s before"},
+			func(c *config.SQL) { c.AsOf = "at" }, safety.ReasonStaleAnswer, "more than 30s before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := placementTable()
 			if test.change != nil {
 				test.change(f)
 			}
-			cfg := placementQuery(f.open(t))
+			cfg := placementQuery()
 			if test.cfg != nil {
 				test.cfg(&cfg)
 			}
-			r := check(t, sqlChecker(t, cfg))
+			r := check(t, sqlChecker(t, cfg, f.open(t)))
 			if r.IsSafeToApprove() || !r.CheckFailed() || !strings.Contains(r.Summary(), test.want) {
 				t.Errorf("want a failure about %q\n%s", test.want, r.Summary())
 			}
@@ -261,11 +262,11 @@ func TestSQLRefusesAnswers(t *testing.T) {
 func TestSQLTransactionFails(t *testing.T) {
 	f := placementTable()
 	f.beginErr = errors.New("no read-only transactions here")
-	if _, err := sqlChecker(t, placementQuery(f.open(t))).Check(t.Context(), strava); err != nil {
+	if _, err := sqlChecker(t, placementQuery(), f.open(t)).Check(t.Context(), strava); err != nil {
 		t.Error(err)
 	}
 	f.queryErr = errors.New("no route")
-	if _, err := sqlChecker(t, placementQuery(f.open(t))).Check(t.Context(), strava); err == nil || !strings.Contains(err.Error(), "no route") {
+	if _, err := sqlChecker(t, placementQuery(), f.open(t)).Check(t.Context(), strava); err == nil || !strings.Contains(err.Error(), "no route") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -283,39 +284,50 @@ func (c closedRows) QueryContext(ctx context.Context, query string, args ...any)
 
 // A database needs no transactions.
 func TestSQLQuerierAlone(t *testing.T) {
-	_, err := sqlChecker(t, placementQuery(closedRows{placementTable().open(t)})).Check(t.Context(), strava)
+	_, err := sqlChecker(t, placementQuery(), closedRows{placementTable().open(t)}).Check(t.Context(), strava)
 	if err == nil || !strings.Contains(err.Error(), "reading the columns") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestSQLConfiguration(t *testing.T) {
-	_, err := source.SQL(source.SQLConfig{
+// What package config refuses never becomes a checker, whoever calls, nor does one without a
+// database.
+func TestSQLRefuses(t *testing.T) {
+	db := placementTable().open(t)
+	_, err := source.SQL(config.SQL{
 		Args:       []string{"{valeu}", "{value", "{attributes.}"},
-		Attributes: map[string]source.SQLAttribute{"price": {Column: "p"}, "reach": {Kind: entity.KindNumber}},
-	})
+		Attributes: map[string]config.Column{"reach": {Type: entity.KindNumber}},
+	}, db, safety.OriginSQL, nil)
 	for _, want := range []string{
-		"Database is nil", "Query is missing", "argument 1: \"{valeu}\": {valeu} is not known", "argument 2: \"{value\": the braces do not match",
-		"argument 3", `"price": Kind is missing`, `"reach": Column is missing`,
+		"Database: missing", "Query: missing", `Args[0]: "{valeu}" has the unknown placeholder`, `Args[1]: "{value" has a brace without`,
+		"Args[2]", `Attributes["reach"].Column: missing`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := source.SQL(source.SQLConfig{}); err == nil || !strings.Contains(err.Error(), "Attributes is empty") {
+	if _, err := source.SQL(config.SQL{}, db, safety.OriginSQL, nil); err == nil || !strings.Contains(err.Error(), "no attribute is given") {
 		t.Errorf("error %v", err)
 	}
-	// What sql.Open returns beside an error that nobody looked at.
-	if _, err := source.SQL(placementQuery((*sql.DB)(nil))); err == nil || !strings.Contains(err.Error(), "Database is nil") {
-		t.Errorf("error %v", err)
+	// The second is what sql.Open returns beside an error that nobody looked at.
+	for _, db := range []source.Querier{nil, (*sql.DB)(nil)} {
+		if _, err := source.SQL(placementQuery(), db, safety.OriginSQL, nil); err == nil || !strings.Contains(err.Error(), "Database is nil") {
+			t.Errorf("error %v", err)
+		}
 	}
-	cfg := placementQuery(placementTable().open(t))
-	cfg.Now, cfg.Name = nil, ""
+}
+
+// A checker has a copy of its configuration, and the clock of the machine unless it gets another.
+func TestSQLAlone(t *testing.T) {
+	cfg := placementQuery()
 	before := time.Now()
-	c := sqlChecker(t, cfg)
+	c, err := source.SQL(cfg, placementTable().open(t), safety.OriginBigQuery, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	delete(cfg.Attributes, "price")
 	got, err := c.Check(t.Context(), strava)
-	if err != nil || got.AsOf.Before(before) || len(got.Attributes) != 2 || got.Origins[0].Name != "database" {
+	if err != nil || got.AsOf.Before(before) || len(got.Attributes) != 2 || got.Origins[0].Kind != safety.OriginBigQuery {
 		t.Errorf("%+v, error %v", got, err)
 	}
 }

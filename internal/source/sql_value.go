@@ -104,23 +104,16 @@ type sqlArg struct {
 	names    []string
 }
 
-func parseSQLArg(text string) (sqlArg, error) {
+// parseSQLArg returns the template of an argument that [config.SQL.Check] accepts.
+func parseSQLArg(text string) sqlArg {
 	var a sqlArg
 	end := 0
 	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
-		name := text[m[2]:m[3]]
-		attribute, ok := strings.CutPrefix(name, "attributes.")
-		if name != "value" && name != "type" && !(ok && entity.IsAttributeName(attribute)) {
-			return a, fmt.Errorf("%q: {%s} is not known: use {value}, {type} or {attributes.NAME}", text, name)
-		}
-		a.literals, a.names = append(a.literals, text[end:m[0]]), append(a.names, name)
+		a.literals, a.names = append(a.literals, text[end:m[0]]), append(a.names, text[m[2]:m[3]])
 		end = m[1]
 	}
 	a.literals = append(a.literals, text[end:])
-	if strings.ContainsAny(strings.Join(a.literals, ""), "{}") {
-		return a, fmt.Errorf("%q: the braces do not match", text)
-	}
-	return a, nil
+	return a
 }
 
 // of returns the argument for e.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -110,7 +111,7 @@ func TestContractOfPython(t *testing.T) {
 // graphOf returns the graph of the rows of one session, made from a journal.
 func graphOf(t *testing.T, rows []record.Event) *graphsync.Graph {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "python.db"), Logger: cgtest.Quiet()})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "python.db")}, Logger: cgtest.Quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func reader(t *testing.T, h *cgtest.Harness) *journal.Journal {
 	if err := h.CG.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(t.Context(), journal.Config{Path: h.Path, Logger: cgtest.Quiet()})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: h.Path}, Logger: cgtest.Quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestCheckRecordedStoresNoGraph(t *testing.T) {
 	if err := h.CG.Close(t.Context()); err != nil { // it stores graphs too
 		t.Fatal(err)
 	}
-	j, err := journal.Open(t.Context(), journal.Config{Path: h.Path, Logger: cgtest.Quiet()})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: h.Path}, Logger: cgtest.Quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func TestBothStoresSelectTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "j.db")})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func replayAndCheck(t *testing.T, s scenario, transport *replay.Transport) {
 // readRows opens a journal file and returns the rows of the recorded session.
 func readRows(t *testing.T, path string) []row {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: path})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,7 @@ func (r *recorder) doubt(ctx context.Context, id string) error {
 		return fmt.Errorf("session %s: %d approvals, %w", id, len(list), err)
 	}
 	a := list[0]
-	j, err := journal.Open(ctx, journal.Config{Path: r.cg.JournalPath()})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: r.cg.JournalPath()}})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ type live struct {
 
 func serve(t *testing.T, decide viewer.Decider) *live {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "live.db")})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "live.db")}})
 	if err != nil {
 		t.Fatal(err)
 	}

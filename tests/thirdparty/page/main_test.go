@@ -113,7 +113,7 @@ func demoPage(dir string) (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the demo: %w\n%s", err, out)
 	}
-	j, err := journal.Open(ctx, journal.Config{Path: filepath.Join(folder, "contextgraph.db")})
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: filepath.Join(folder, "contextgraph.db")}})
 	if err != nil {
 		return "", err
 	}

@@ -140,7 +140,7 @@ func demoRows(t *testing.T) []record.Event {
 
 func journalRows(t *testing.T, path string) (rows []record.Event) {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: path})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -234,7 +234,7 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	j, err := journal.Open(t.Context(), journal.Config{Path: t.TempDir() + "/journal.db"})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: t.TempDir() + "/journal.db"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -24,7 +25,7 @@ func TestSyncOfOneHostAfterThatOfAll(t *testing.T) {
 	rows := conversation()
 	var journals []*journal.Journal
 	for _, part := range [][]record.Event{rows[:10], rows[10:]} {
-		j, err := journal.Open(t.Context(), journal.Config{Path: t.TempDir() + "/journal.db"})
+		j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: t.TempDir() + "/journal.db"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change f
 
 func openJournal(t *testing.T) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Path: filepath.Join(t.TempDir(), "journal.db")})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
@@ -601,7 +602,7 @@ func (d *synced) stream(rows []record.Event) {
 
 func TestReadSessionGivesTheGraphOfTheJournal(t *testing.T) {
 	d := newSynced(t)
-	j, err := journal.Open(t.Context(), journal.Config{Path: t.TempDir() + "/journal.db"})
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: t.TempDir() + "/journal.db"}})
 	if err != nil {
 		t.Fatal(err)
 	}
