@@ -290,13 +290,16 @@ func TestRowsGoWhileTheTablesHang(t *testing.T) {
 // the words of the runtime. A mutex of the queue of graphs is none: nobody waits with it.
 var waits = regexp.MustCompile(`^goroutine \d+ \[(select|chan receive|chan send|sleep|IO wait|semacquire|sync\.WaitGroup\.Wait|sync\.Cond\.Wait)`)
 
+// toDataset finds functions of the packages that bring rows and graphs to a dataset.
+var toDataset = regexp.MustCompile(`/contextgraph/internal/(bigquery|replicate|warehouse)\.`)
+
 // waiting returns the stacks of goroutines that wait for the dataset inside of a callback
 // of a run.
 func waiting() (stacks []string) {
 	buf := make([]byte, 8<<20)
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
 		inside, _, callback := strings.Cut(stack, "/plugin.(*Recorder)")
-		if callback && waits.MatchString(stack) && strings.Contains(inside, "/contextgraph/warehouse/") {
+		if callback && waits.MatchString(stack) && toDataset.MatchString(inside) {
 			stacks = append(stacks, stack)
 		}
 	}
