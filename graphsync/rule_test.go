@@ -88,10 +88,19 @@ func TestVersion(t *testing.T) {
 	if v := (*graphsync.Extractor)(nil).Version(); v != compile(t, nil).Version() || v == x.Version() {
 		t.Error("no rules and a nil extractor differ, or equal some rules")
 	}
+	// Progress is stored with the version: an upgrade that changes it reads every session anew.
+	for want, rules := range map[string][]config.Extract{
+		"5ff9e8a35c251156bc082325fa8ce867": adRules(), "25af8dcacaa1d2a02c5b816b1b9b1117": nil,
+	} {
+		if v := compile(t, rules).Version(); v != want {
+			t.Errorf("%d rules have the version %s, want %s", len(rules), v, want)
+		}
+	}
 	explicit := adRules()
 	explicit[1].Each, explicit[1].ValueType, explicit[1].Confidence = "$", entity.KindText, 1
+	explicit[0].Place = "contextgraph.yaml:12"
 	if compile(t, explicit).Version() != x.Version() {
-		t.Error("writing the defaults changes the version")
+		t.Error("the defaults, or the place of a rule, change the version")
 	}
 	for i, change := range []func(r []config.Extract){
 		func(r []config.Extract) { r[0].Tool = "other" },

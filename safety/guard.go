@@ -66,7 +66,7 @@ type GuardConfig struct {
 	// Checkers has the checker of each entity type. An entity of a type without
 	// one fails its check.
 	Checkers map[string]Checker
-	// Policy is required; see [DefaultPolicy].
+	// Policy is required; see [NewPolicy].
 	Policy Policy
 	// Authorizer is optional. Without one, the user of the session is the
 	// approver and may approve, although the same user asked and nothing shows who

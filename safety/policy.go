@@ -11,20 +11,19 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/config"
 )
 
 // An attribute with a meaning of its own, as [Exists] has one: an answer that it is false
 // is an alert whether or not it was seen.
 const availability = "availability"
 
-// Other is the key in [Policy.Rules] of the rule for attributes without one.
-const Other = "*"
-
 // TypePolicy is what a policy says of the entities of one type. The zero value says
 // nothing: they are as all others.
 type TypePolicy struct {
 	// Rules holds rules per attribute, as [Policy.Rules]. A rule that names an
-	// attribute wins over one under [Other], wherever either stands; of two with
+	// attribute wins over one under [config.Other], wherever either stands; of two with
 	// the same key, the one here wins.
 	Rules map[string]Rule
 	// Optional lets a check pass although entities of this type have no checker or
@@ -61,22 +60,12 @@ var unseenNames = []string{UnseenDeny: "deny", UnseenAllow: "allow"}
 // String returns "allow" or, for every other value, "deny".
 func (u Unseen) String() string { return nameOf(unseenNames, u) }
 
-// MarshalText encodes it as its String.
-func (u Unseen) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
-
-// UnmarshalText reads what String writes. Anything else is an error.
-func (u *Unseen) UnmarshalText(text []byte) error {
-	return readName(u, "rule for the unseen", unseenNames, text)
-}
-
 // Policy says what counts as a change, what has to be unchanged, and how long things
-// may take or stay valid. Start from [DefaultPolicy]; the zero Policy is not valid.
+// may take or stay valid. [NewPolicy] makes that of a configuration; the zero Policy is not
+// valid.
 type Policy struct {
-	// Rules holds one rule per attribute, and under [Other] the rule of all other
-	// attributes. What is not named keeps its default: availability is
-	// inventory_depleted 0.95, price is price_changed 0.72, reach is
-	// audience_shifted 0.60, status is campaign_paused 0.90 and any other
-	// attribute is changed 0.50.
+	// Rules holds one rule per attribute, and under [config.Other] the rule of all other
+	// attributes. What is not named keeps its default, see [config.Guard.Drift].
 	Rules map[string]Rule
 	// Types holds what is different for the entities of a type.
 	Types map[string]TypePolicy
@@ -89,22 +78,21 @@ type Policy struct {
 	// Budgets are the rules that what a plan costs now has to keep to.
 	Budgets []BudgetRule
 	// MaxAge is how old an answer may be when a check starts, and how long after
-	// its start a check permits. Default 30 s.
+	// its start a check permits.
 	MaxAge time.Duration
 	// ClockSkew is how far ahead of ours a clock that names a time may be.
-	// Default 2 s.
 	ClockSkew time.Duration
-	// Timeout is for the check of one entity. Default 5 s.
+	// Timeout is for the check of one entity.
 	Timeout time.Duration
-	// Deadline is for the whole check. Default 15 s.
+	// Deadline is for the whole check.
 	Deadline time.Duration
-	// Parallel is how many entities are checked at a time. Default 8.
+	// Parallel is how many entities are checked at a time.
 	Parallel int
 	// MinConfidence is the floor below which an entity fails its check, between
-	// 0 and 1. Default 0.5.
+	// 0 and 1.
 	MinConfidence float64
 	// RequestLifetime is how long a request may wait for its answer and its
-	// execution. Default 7 days.
+	// execution.
 	RequestLifetime time.Duration
 }
 
@@ -117,7 +105,7 @@ func (p Policy) Validate() error {
 	var errs []error
 	positive := func(name string, d time.Duration) {
 		if d <= 0 {
-			errs = append(errs, fmt.Errorf("%s is %v: it must be positive (start from DefaultPolicy)", name, d))
+			errs = append(errs, fmt.Errorf("%s is %v: it must be positive (start from NewPolicy)", name, d))
 		}
 	}
 	positive("MaxAge", p.MaxAge)
@@ -138,7 +126,7 @@ func (p Policy) Validate() error {
 			if err := rules[name].validate(); err != nil {
 				errs = append(errs, fmt.Errorf("%srule %q: %w", of, name, err))
 			}
-			if rules[name].Condition != (Condition{}) && (of == "" || name == Other) {
+			if rules[name].Condition != (Condition{}) && (of == "" || name == config.Other) {
 				errs = append(errs, fmt.Errorf("%srule %q: a condition is for one attribute of one type: put it into the Rules of a TypePolicy, under the name of the attribute", of, name))
 			}
 		}
@@ -198,17 +186,17 @@ func (p Policy) ruleFields() []string {
 	}
 	sorted := slices.Sorted(maps.Keys(names))
 
-	other := b.base[Other]
-	fields := append([]string{"rule", "", Other}, other.fields()...)
+	other := b.base[config.Other]
+	fields := append([]string{"rule", "", config.Other}, other.fields()...)
 	for _, name := range sorted {
 		if r := b.rule("", name); r != other {
 			fields = append(append(fields, "rule", "", name), r.fields()...)
 		}
 	}
 	for _, typ := range slices.Sorted(maps.Keys(p.Types)) {
-		ofOther := b.rule(typ, Other)
+		ofOther := b.rule(typ, config.Other)
 		if ofOther != other {
-			fields = append(append(fields, "rule", typ, Other), ofOther.fields()...)
+			fields = append(append(fields, "rule", typ, config.Other), ofOther.fields()...)
 		}
 		for _, name := range sorted {
 			// What a reader of the fields written so far would take for its rule.

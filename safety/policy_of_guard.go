@@ -30,6 +30,7 @@ func policyOf(g config.Guard) Policy {
 	g = config.Config{Guard: g}.WithDefaults().Guard
 	p := Policy{
 		Rules:           rulesOf(g.Drift),
+		Require:         valueOf[Requirement](requirementNames, g.Require),
 		Listed:          g.Listed,
 		MaxAge:          g.CheckAge,
 		ClockSkew:       2 * time.Second,
@@ -39,14 +40,14 @@ func policyOf(g config.Guard) Policy {
 		MinConfidence:   *g.MinConfidence,
 		RequestLifetime: g.RequestLifetime,
 	}
-	setNamed(&p.Require, g.Require)
 	for name, t := range g.Types {
 		if p.Types == nil {
 			p.Types = make(map[string]TypePolicy, len(g.Types))
 		}
-		of := TypePolicy{Optional: t.Optional, MaxAge: t.MaxAge, MinConfidence: t.MinConfidence, Rules: rulesOf(t.Drift)}
-		setNamed(&of.Unseen, t.Unseen)
-		p.Types[name] = of
+		p.Types[name] = TypePolicy{
+			Rules: rulesOf(t.Drift), Optional: t.Optional, MaxAge: t.MaxAge, MinConfidence: t.MinConfidence,
+			Unseen: valueOf[Unseen](unseenNames, t.Unseen),
+		}
 	}
 	for _, b := range g.Budgets {
 		p.Budgets = append(p.Budgets, BudgetRule{
@@ -65,11 +66,14 @@ func rulesOf(drift map[string]config.Drift) map[string]Rule {
 		r := Rule{
 			Drift: DriftType(d.Type), Severity: *d.Severity, Optional: d.Optional,
 			Tolerance: Tolerance{Absolute: d.Tolerance.Absolute, Percent: d.Tolerance.Percent},
+			Direction: valueOf[Direction](directionNames, d.Direction), Effect: valueOf[Effect](effectNames, d.Effect),
 		}
-		setNamed(&r.Direction, d.Direction)
-		setNamed(&r.Effect, d.Effect)
-		for _, o := range d.Operands() {
-			r.Condition, _ = conditionOf(o) // which Validate refuses
+		switch given := d.Operands(); len(given) {
+		case 0:
+		case 1:
+			r.Condition, _ = conditionOf(given[0]) // which Validate refuses
+		default: // none of them alone is what was meant
+			r.Condition = Condition{Operator: unknown}
 		}
 		rules[attribute] = r
 	}
@@ -79,16 +83,16 @@ func rulesOf(drift map[string]config.Drift) map[string]Rule {
 // unknown is a value that no name stands for: a policy with one is not valid.
 const unknown = 255
 
-// setNamed sets what the name stands for, or what no name does. No name stands for the zero value.
-func setNamed[T interface {
-	~uint8
-}, S ~string](dst *T, name S) {
+// valueOf returns what a name stands for. Without a name it is the first value, which is the
+// strictest.
+func valueOf[T ~uint8, S ~string](names []string, name S) T {
 	if name == "" {
-		return
+		return 0
 	}
-	if any(dst).(interface{ UnmarshalText([]byte) error }).UnmarshalText([]byte(name)) != nil {
-		*dst = unknown
+	if i := slices.Index(names, string(name)); i >= 0 {
+		return T(i)
 	}
+	return unknown
 }
 
 // conditionOf returns a condition as a policy has it. One that JSON cannot hold has neither a
@@ -132,7 +136,7 @@ func checkConditions(k config.Key, typ string, drift map[string]config.Drift, c 
 		first := at.Of(given[0].Field)
 		const remedy = "keep one of them: with a condition the present value is not compared with what was read"
 		switch {
-		case typ == "" || attribute == Other:
+		case typ == "" || attribute == config.Other:
 			first.Wrong("a condition is for one attribute of one type", "write it under guard.types, as in Cluster: {drift: {free: {at_least: 8}}}")
 			continue
 		case len(given) > 1:

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -222,14 +223,14 @@ func TestPolicyVersionIsOfTheMeaning(t *testing.T) {
 		{"a type that spells out", func(p *safety.Policy) {
 			p.Types = map[string]safety.TypePolicy{"T": {
 				MaxAge: p.MaxAge, MinConfidence: new(p.MinConfidence),
-				Rules: map[string]safety.Rule{"price": price, "cpm": rule(0.5), safety.Other: rule(0.5)},
+				Rules: map[string]safety.Rule{"price": price, "cpm": rule(0.5), config.Other: rule(0.5)},
 			}}
 		}, func(*safety.Policy) {}},
 		{"an exception, in two places", func(p *safety.Policy) {
 			p.Rules["cpm"] = rule(0.5)
-			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{safety.Other: rule(0.6)}}}
+			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{config.Other: rule(0.6)}}}
 		}, func(p *safety.Policy) {
-			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{safety.Other: rule(0.6), "cpm": rule(0.5)}}}
+			p.Types = map[string]safety.TypePolicy{"T": {Rules: map[string]safety.Rule{config.Other: rule(0.6), "cpm": rule(0.5)}}}
 		}},
 		{"a list in another order", func(p *safety.Policy) {
 			p.Require, p.Listed = safety.RequireListed, []string{"U", "T", "U"}
@@ -268,7 +269,7 @@ func TestRules(t *testing.T) {
 			"availability": {safety.InventoryDepleted, 0.95}, "price": {safety.PriceChanged, 0.72},
 			"reach": {safety.AudienceShifted, 0.60}, "status": {safety.CampaignPaused, 0.90}, "cpm": {safety.Changed, 0.50},
 		}},
-		{"some", map[string]safety.Rule{"price": {Drift: "fare", Severity: 0.1}, safety.Other: {Drift: "moved", Severity: 0.2}}, map[string]got{
+		{"some", map[string]safety.Rule{"price": {Drift: "fare", Severity: 0.1}, config.Other: {Drift: "moved", Severity: 0.2}}, map[string]got{
 			"availability": {safety.InventoryDepleted, 0.95}, "price": {"fare", 0.1},
 			"reach": {safety.AudienceShifted, 0.60}, "status": {safety.CampaignPaused, 0.90}, "cpm": {"moved", 0.2},
 		}},

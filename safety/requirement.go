@@ -29,22 +29,8 @@ const (
 
 var requirementNames = []string{RequireEverything: "everything", RequireNamed: "named", RequireListed: "listed"}
 
-// formerRequirements are words of earlier versions, with those that took their place.
-var formerRequirements = map[string]Requirement{"evaluated": RequireEverything, "arguments": RequireNamed}
-
 // String returns "named", "listed" or, for every other value, "everything".
 func (r Requirement) String() string { return nameOf(requirementNames, r) }
-
-// MarshalText encodes the requirement as its String.
-func (r Requirement) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads what String writes. Anything else is an error.
-func (r *Requirement) UnmarshalText(text []byte) error {
-	if now, former := formerRequirements[string(text)]; former {
-		return fmt.Errorf("safety: the requirement %q is called %q now", text, now)
-	}
-	return readName(r, "requirement", requirementNames, text)
-}
 
 func (p Policy) validateRequirement() error {
 	switch {

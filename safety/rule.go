@@ -46,14 +46,6 @@ var directionNames = []string{Either: "either", Rise: "rise", Fall: "fall"}
 // String returns "either", "rise" or "fall".
 func (d Direction) String() string { return nameOf(directionNames, d) }
 
-// MarshalText encodes the direction as its String.
-func (d Direction) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads what String writes. Anything else is an error.
-func (d *Direction) UnmarshalText(text []byte) error {
-	return readName(d, "direction", directionNames, text)
-}
-
 // Effect says what a change leads to.
 type Effect uint8
 
@@ -73,7 +65,14 @@ func (e Effect) String() string { return nameOf(effectNames, e) }
 func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText reads what String writes. Anything else is an error.
-func (e *Effect) UnmarshalText(text []byte) error { return readName(e, "effect", effectNames, text) }
+func (e *Effect) UnmarshalText(text []byte) error {
+	i := slices.Index(effectNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("safety: %q is no effect: use one of %q", oneLine(string(text)), effectNames)
+	}
+	*e = Effect(i)
+	return nil
+}
 
 // nameOf returns the name of v; a value without one has that of the zero value,
 // which is the strictest of every type here.
@@ -82,15 +81,6 @@ func nameOf[T ~uint8](names []string, v T) string {
 		v = 0
 	}
 	return names[v]
-}
-
-func readName[T ~uint8](dst *T, what string, names []string, text []byte) error {
-	i := slices.Index(names, string(text))
-	if i < 0 {
-		return fmt.Errorf("safety: %q is no %s: use one of %q", oneLine(string(text)), what, names)
-	}
-	*dst = T(i)
-	return nil
 }
 
 // Rule says what a change of an attribute means.
@@ -233,7 +223,7 @@ func (p Policy) rulebook() rulebook {
 // that of the policy.
 func (b rulebook) rule(typ, attribute string) Rule {
 	of := b.Types[typ].Rules
-	for _, name := range [...]string{attribute, Other} {
+	for _, name := range [...]string{attribute, config.Other} {
 		if r, ok := of[name]; ok {
 			return r
 		}
@@ -241,7 +231,7 @@ func (b rulebook) rule(typ, attribute string) Rule {
 			return r
 		}
 	}
-	return Rule{} // not reached: the defaults have Other
+	return Rule{} // not reached: the defaults have config.Other
 }
 
 // maxAge returns how old an answer about entities of a type may be.
