@@ -90,30 +90,27 @@ func rules() []rule {
 		},
 		{pkg: "internal/replicate", imports: "internal/clip internal/journal internal/ratelog internal/schema/wire record", link: outside},
 		{
-			pkg: "internal/bigquery",
-			imports: "config entity graphsync internal/clip internal/inspect internal/journal internal/ratelog internal/replicate " +
-				"internal/schema/wire internal/warehouse record",
-			link: adk,
+			pkg:     "internal/bigquery",
+			imports: "bqstream/ask config entity graphsync internal/clip internal/inspect internal/journal internal/ratelog internal/replicate internal/schema/wire internal/warehouse record",
+			link:    adk,
 		},
 
 		// What people call.
 		{
-			pkg: "internal/setup",
-			imports: "config entity graphsync internal/journal internal/jsonenc internal/nearest internal/offload " +
-				"internal/offload/gcs internal/ratelog internal/schema internal/source internal/underway internal/warehouse " +
-				"plugin record safety",
-			link: dataset, itself: cloud + " " + storage,
+			pkg:     "internal/setup",
+			imports: "config entity graphsync internal/journal internal/jsonenc internal/nearest internal/offload internal/offload/gcs internal/ratelog internal/schema internal/source internal/underway internal/warehouse plugin record safety",
+			link:    dataset, itself: cloud + " " + storage,
 		},
 		{
-			pkg: ".",
-			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup " +
-				"internal/source internal/underway internal/warehouse plugin plugin/gate record safety",
-			link: dataset, itself: cloud + " " + storage,
+			pkg:     ".",
+			imports: "config entity graphsync internal/journal internal/offload internal/ratelog internal/schema internal/setup internal/source internal/underway internal/warehouse plugin plugin/gate record safety",
+			link:    dataset, itself: cloud + " " + storage,
 		},
-		{pkg: "bqstream", imports: ". config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
+		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
+		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "config entity graphsync internal/bigquery internal/inspect internal/journal internal/nearest internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/nearest internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},
