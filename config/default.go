@@ -40,11 +40,11 @@ func Default() Config {
 			CheckDeadline:   15 * time.Second,
 			MinConfidence:   new(0.5),
 			Drift: map[string]Drift{
-				"availability": {Type: "inventory_depleted", Severity: new(0.95)},
-				"price":        {Type: "price_changed", Severity: new(0.72)},
-				"reach":        {Type: "audience_shifted", Severity: new(0.60)},
-				"status":       {Type: "campaign_paused", Severity: new(0.90)},
-				Other:          {Type: "changed", Severity: new(0.50)},
+				"availability": change("inventory_depleted", 0.95),
+				"price":        change("price_changed", 0.72),
+				"reach":        change("audience_shifted", 0.60),
+				"status":       change("campaign_paused", 0.90),
+				Other:          change("changed", 0.50),
 			},
 			Require: RequireEverything,
 		},
@@ -62,6 +62,11 @@ func Default() Config {
 			},
 		},
 	}
+}
+
+// change returns what any change of a value leads to by default.
+func change(alert string, severity float64) Drift {
+	return Drift{Type: alert, Severity: &severity, Direction: Either, Effect: EffectBlock}
 }
 
 // Other is the name in [Guard.Drift] that stands for every attribute without an entry.
