@@ -83,12 +83,8 @@ func rulesOf(drift map[string]config.Drift) map[string]Rule {
 // unknown is a value that no name stands for: a policy with one is not valid.
 const unknown = 255
 
-// valueOf returns what a name stands for. Without a name it is the first value, which is the
-// strictest.
+// valueOf returns what a name stands for.
 func valueOf[T ~uint8, S ~string](names []string, name S) T {
-	if name == "" {
-		return 0
-	}
 	if i := slices.Index(names, string(name)); i >= 0 {
 		return T(i)
 	}

@@ -126,7 +126,6 @@ func rules() []rule {
 		{pkg: "internal/cgtest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "internal/ledgertest", tests: true},
-		{pkg: "plugin/spantest", tests: true},
 		{pkg: "tests/...", tests: true},
 	}
 }

@@ -17,8 +17,8 @@
 //
 // Names are created, never overwritten: whoever calls Put makes them unique, and a
 // store answers [ErrExists] to a name that is taken. By convention a name begins
-// with the date in UTC and the trace, "2026-07-31/<trace>/<part>.png"; [Dir.Prune]
-// needs the date.
+// with the date in UTC and the trace, "2026-07-31/<trace>/<part>.png", so that parts of
+// old days can be found and deleted.
 //
 // # The folder
 //
@@ -40,7 +40,7 @@
 //
 // Nothing deletes parts by itself. The retention of the journal deletes rows, not
 // the parts they name, and a bucket keeps its objects until a lifecycle rule of its
-// own deletes them. [Dir.Prune] deletes the parts of whole days; it looks at dates
-// only, so rows that were kept longer, such as those of a session with an open
-// approval, may then name parts that are gone.
+// own deletes them. Who keeps parts in a folder deletes the folders of old days. Rows that
+// were kept longer, such as those of a session with an open approval, then name parts that
+// are gone.
 package offload

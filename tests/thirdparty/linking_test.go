@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,7 +37,7 @@ func runProgram(t *testing.T, name string) globals.Registered {
 // TestRegistersNothing compares programs that use contextgraph with ones that link what
 // it stands on only.
 func TestRegistersNothing(t *testing.T) {
-	for _, program := range []struct{ without, with string }{{"adkonly", "alone"}, {"clientonly", "streaming"}} {
+	for _, program := range []struct{ without, with string }{{"adkonly", "alone"}, {"adkonly", "paged"}, {"clientonly", "streaming"}} {
 		t.Run(program.with, func(t *testing.T) {
 			without, with := runProgram(t, program.without), runProgram(t, program.with)
 			if len(with.SQLDrivers) != 0 {
@@ -43,6 +45,45 @@ func TestRegistersNothing(t *testing.T) {
 			}
 			if d := cmp.Diff(without, with); d != "" {
 				t.Errorf("registered (-without +with contextgraph):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestPartsLinkNothingOfEachOther lists what a program links that uses no optional part, or one of
+// them.
+func TestPartsLinkNothingOfEachOther(t *testing.T) {
+	const module = "github.com/adk-contextgraph/contextgraph/"
+	ofBigQuery := []string{
+		module + "bqstream", module + "bqstream/ask", module + "internal/bigquery", module + "internal/replicate",
+		"cloud.google.com/go/bigquery", "cloud.google.com/go/bigquery/storage/managedwriter", "github.com/apache/arrow/go/v15/arrow",
+	}
+	ofPage := []string{module + "page", module + "internal/viewer", module + "internal/inspect"}
+	// Package inspect reads both a journal and a dataset.
+	ofPageOnly := ofPage[:2]
+	for _, program := range []struct {
+		name      string
+		has, lack []string
+	}{
+		{"alone", nil, slices.Concat(ofBigQuery, ofPage)},
+		{"streaming", ofBigQuery, ofPageOnly},
+		{"paged", ofPage, ofBigQuery},
+	} {
+		t.Run(program.name, func(t *testing.T) {
+			out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./internal/programs/"+program.name).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			linked := strings.Fields(string(out))
+			for _, path := range program.has {
+				if !slices.Contains(linked, path) {
+					t.Errorf("%s is not linked: is the list of the part out of date?", path)
+				}
+			}
+			for _, path := range program.lack {
+				if slices.Contains(linked, path) {
+					t.Errorf("%s is linked", path)
+				}
 			}
 		})
 	}

@@ -1,9 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spantest tests how the recorder's rows and ADK's spans lead to each other.
+// Package spans_test tests how the recorder's rows and ADK's spans lead to each other.
 // It stands apart because a tracer provider, once set, is that of the whole process.
-package spantest
+package spans_test
 
 import (
 	"context"
