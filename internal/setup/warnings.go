@@ -83,16 +83,8 @@ func (c advice) answers() (map[string]func(attribute string) (entity.Kind, bool)
 	replays := make(map[string]*config.Replay)
 	for _, k := range c.Checkers {
 		switch {
-		case k.HTTP != nil:
-			answers[k.Type] = func(attribute string) (entity.Kind, bool) {
-				a, ok := k.HTTP.Attributes[attribute]
-				return cmp.Or(a.Type, entity.KindText), ok
-			}
-		case k.SQL != nil:
-			answers[k.Type] = func(attribute string) (entity.Kind, bool) {
-				a, ok := k.SQL.Attributes[attribute]
-				return cmp.Or(a.Type, entity.KindText), ok
-			}
+		case k.HTTP != nil || k.SQL != nil:
+			answers[k.Type] = k.Answers
 		case k.Replay != nil:
 			answers[k.Type], replays[k.Type] = nil, k.Replay
 		}
