@@ -325,8 +325,9 @@ func wrap(text, indent string, width int) string {
 const exampleHead = `# Configuration of contextgraph: every key with its default.
 # go test ./config -run Generated -update writes this file from the structs of package config.
 #
-# Leave out what you do not change. A line that begins with # and a key, or with # and two spaces, is
-# a sample: remove the # and write your own value. docs/configuration.md says all about each key.
+# Leave out what you do not change: some defaults depend on other keys. A line that begins with # and
+# a key, or with # and two spaces, is a sample: remove the # and write your own value.
+# docs/configuration.md says all about each key.
 # CONTEXTGRAPH_GUARD_MODE takes the place of guard.mode, and so on for each single value.
 `
 
@@ -485,8 +486,11 @@ func (e *example) write(b *strings.Builder, of reflect.Type, def reflect.Value, 
 		if len(words) > 0 {
 			about += " One of: " + strings.Join(words, ", ") + "."
 		}
-		if required := strings.HasPrefix(said, "required"); required {
+		if strings.HasPrefix(said, "required") {
 			about += " Required."
+		}
+		if strings.Contains(said, ", or to ") { // a file that has the value has it in any case
+			about += " Left out: " + strings.Replace(said, ", or to ", ", or ", 1) + "."
 		}
 		if indent == "" {
 			b.WriteByte('\n')
