@@ -171,6 +171,14 @@ func TestLiveSessionDenies(t *testing.T) {
 					return
 				}
 			}
+			// The log tells of the refusal before its row is written.
+			for t.Context().Err() == nil {
+				_ = h.CG.Flush(t.Context())
+				rows, err := h.Journal().Events(t.Context(), cgtest.Key(cgtest.SessionID))
+				if err != nil || len(cgtest.RowsOf(rows, record.ToolError)) > 0 {
+					return
+				}
+			}
 		}()
 		for ev, err := range events {
 			if err != nil {
