@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -194,7 +195,7 @@ func (b *batch) row(e *record.Event) error {
 	p := &b.out.To
 	p.Watermark, p.Rows = e.Seq, p.Rows+1
 	b.run(e)
-	attrs := evidenceAttributes(e.Attributes)
+	attrs := attributesOf(e)
 	var result *Result
 	switch e.EventType {
 	case record.ToolStarting:
@@ -287,7 +288,7 @@ func (b *batch) run(e *record.Event) {
 }
 
 // result adds the result that a row brings.
-func (b *batch) result(e *record.Event, attrs rowEvidence, start *record.Event) *Result {
+func (b *batch) result(e *record.Event, attrs *schema.Attributes, start *record.Event) *Result {
 	b.out.To.Results++
 	r := Result{
 		Number: b.out.To.Results, Row: e.Seq, EventID: e.EventID, RunID: e.RunID,
@@ -318,7 +319,7 @@ func (b *batch) firstOf(e *record.Event) int64 {
 
 // started returns the row that began the call which e ends; nil where the record does not
 // say it.
-func (b *batch) started(e *record.Event, attrs rowEvidence) (*record.Event, error) {
+func (b *batch) started(e *record.Event, attrs *schema.Attributes) (*record.Event, error) {
 	if e.EventType != record.ToolCompleted && e.EventType != record.ToolError {
 		return nil, nil
 	}

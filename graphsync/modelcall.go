@@ -8,11 +8,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // modelCall adds a model call with everything that it had read.
-func (b *batch) modelCall(e *record.Event, attrs rowEvidence) error {
+func (b *batch) modelCall(e *record.Event, attrs *schema.Attributes) error {
 	c := ModelCall{EventID: e.EventID, Row: e.Seq, Names: []string{"r:" + e.EventID}}
 	for _, f := range attrs.FunctionCalls {
 		if f.ID != "" {
