@@ -29,14 +29,19 @@ func (s *Scalar) UnmarshalJSON(b []byte) error {
 		return nil
 	case '"':
 		s.Valid = true
-		if plain := b[1 : len(b)-1]; utf8.Valid(plain) && bytes.IndexByte(plain, '\\') < 0 {
-			s.Text = string(plain)
-			return nil
-		}
-		return json.Unmarshal(b, &s.Text)
+		return unquote(b, &s.Text)
 	}
 	*s = Scalar{string(b), true}
 	return nil
+}
+
+// unquote reads a JSON string.
+func unquote(b []byte, text *string) error {
+	if plain := b[1 : len(b)-1]; utf8.Valid(plain) && bytes.IndexByte(plain, '\\') < 0 {
+		*text = string(plain)
+		return nil
+	}
+	return json.Unmarshal(b, text)
 }
 
 // Bool returns the truth value as SAFE_CAST gives it, nil if the text is none.
