@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -184,7 +185,7 @@ func (b *batch) build(r EvidenceReader) error {
 			return err
 		}
 	}
-	for _, id := range sortedKeys(b.runs) {
+	for _, id := range slices.Sorted(maps.Keys(b.runs)) {
 		b.out.Runs = append(b.out.Runs, *b.runs[id])
 	}
 	return nil
@@ -278,7 +279,7 @@ func (b *batch) run(e *record.Event) {
 	}
 	r := b.runs[e.RunID]
 	if r == nil {
-		r = &Run{ID: e.RunID, Started: eventTime(e), First: e.Seq}
+		r = &Run{ID: e.RunID, Started: e.Time(), First: e.Seq}
 		b.runs[e.RunID] = r
 	}
 	r.add(e)
@@ -389,7 +390,7 @@ func placed(e *record.Event, found []entity.Entity) []entity.Entity {
 	node := RowNodeKey(e)
 	for i := range found {
 		en := &found[i]
-		en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, eventTime(e)
+		en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, e.Time()
 	}
 	return found
 }

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -42,7 +44,7 @@ type Source struct {
 func (ev *Evidence) Sources(ctx context.Context, s record.Session, e entity.Canonical) (out []Source, err error) {
 	err = ev.store.View(ctx, s, func(r EvidenceReader) error {
 		given := make(map[string]*Source) // by event
-		for _, name := range sortedKeys(e.Attributes) {
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 			id := latestReading(e, name)
 			if id == "" {
 				continue
@@ -62,7 +64,7 @@ func (ev *Evidence) Sources(ctx context.Context, s record.Session, e entity.Cano
 			}
 			from.Attributes = append(from.Attributes, name)
 		}
-		for _, id := range sortedKeys(given) {
+		for _, id := range slices.Sorted(maps.Keys(given)) {
 			out = append(out, *given[id])
 		}
 		return nil

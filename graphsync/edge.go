@@ -5,6 +5,7 @@ package graphsync
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -232,7 +233,7 @@ func newBranches(spans []*span, llms []int) *branches {
 	for _, i := range llms {
 		b.llms[spans[i].Branch] = append(b.llms[spans[i].Branch], i)
 	}
-	b.names = sortedKeys(b.llms)
+	b.names = slices.Sorted(maps.Keys(b.llms))
 	slices.SortStableFunc(b.names, func(x, y string) int { return cmp.Compare(len(x), len(y)) })
 	return b
 }

@@ -6,6 +6,7 @@ package graphsync
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -35,7 +36,7 @@ func (b *batch) modelCall(e *record.Event, attrs *schema.Attributes) error {
 		}
 		c.Read = union(c.Read, before.Read)
 	}
-	for _, callID := range sortedKeys(attrs.ADK.Read.Results) {
+	for _, callID := range slices.Sorted(maps.Keys(attrs.ADK.Read.Results)) {
 		n, err := b.resultOf(callID, attrs.ADK.Read.Results[callID])
 		if err != nil {
 			return err

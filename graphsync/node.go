@@ -126,7 +126,7 @@ func (g *Graph) fold() {
 			i = len(g.spans)
 			g.index[key] = i
 			g.spans = append(g.spans, &span{
-				TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: eventTime(e), Kind: KindOther, Name: e.EventType},
+				TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: e.Time(), Kind: KindOther, Name: e.EventType},
 				first:    pos, ended: -1, lastRequest: -1,
 			})
 		}
@@ -146,7 +146,7 @@ func (g *Graph) fold() {
 }
 
 func (s *span) add(e *record.Event, pos int, attrs *schema.Attributes) {
-	at := eventTime(e)
+	at := e.Time()
 	s.last = pos
 	if at.Before(s.Start) {
 		s.Start = at

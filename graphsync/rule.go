@@ -4,6 +4,7 @@
 package graphsync
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -81,7 +82,7 @@ func compileRule(r config.Extract) *compiled {
 	if r.ArtifactURI != "" {
 		c.artifact = jsonpath.MustParse(r.ArtifactURI)
 	}
-	for _, name := range sortedKeys(r.Attributes) {
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		a := r.Attributes[name]
 		c.attributes = append(c.attributes, compiledAttribute{Attribute: a, name: name, path: jsonpath.MustParse(a.Path)})
 	}
@@ -117,19 +118,10 @@ func rulesVersion(rules []config.Extract) string {
 	for _, r := range rules {
 		fields = append(fields, r.Name, string(r.In), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueArgs, r.ValueType.String(),
 			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.Itoa(len(r.Attributes)))
-		for _, name := range sortedKeys(r.Attributes) {
+		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 			a := r.Attributes[name]
 			fields = append(fields, name, a.Path, a.Type.String(), a.Currency, strconv.FormatBool(a.Optional), strconv.FormatBool(a.LookedUp))
 		}
 	}
 	return hashKey(fields...)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

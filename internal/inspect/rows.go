@@ -59,7 +59,7 @@ func (r *row) endsRun() bool {
 	return r.EventType == record.InvocationCompleted || r.EventType == record.InvocationError
 }
 
-func (r *row) at() time.Time { return clock(time.UnixMicro(r.Timestamp)) }
+func (r *row) at() time.Time { return clock(r.Time()) }
 
 // clock returns t in UTC, and the zero time for what JSON has no form for.
 func clock(t time.Time) time.Time {

@@ -100,13 +100,13 @@ func requestRow(request, answer *asking) RequestRow {
 	says := cmp.Or(request, answer)
 	r := RequestRow{Kind: says.kind, Pair: says.pair, Agent: says.Agent, Tool: says.tool}
 	if request != nil {
-		at := eventTime(request.Event)
+		at := request.Event.Time()
 		r.AskedAt = &at
 	}
 	if answer == nil {
 		return r
 	}
-	at := eventTime(answer.Event)
+	at := answer.Event.Time()
 	r.AnsweredAt, r.Confirmed, r.Accepted, r.WaitedMS = &at, answer.confirmed, answer.accepted, answer.waited
 	if r.WaitedMS == nil && request != nil {
 		ms := float64(answer.Timestamp-request.Timestamp) / 1000

@@ -290,7 +290,7 @@ func worldChangeCheckRow(e *record.Event, tools map[string]string, recorder stri
 	var attrs schema.Attributes
 	_ = attrs.Read(e.Attributes)
 	r := WorldChangeCheckRow{
-		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: eventTime(e),
+		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: e.Time(),
 		Verdict: attrs.ADK.Verdict, Stage: attrs.ADK.Stage, ApprovalID: attrs.ADK.ApprovalID,
 		ConfirmationID: attrs.ADK.ConfirmationID.Text, CallID: attrs.ADK.CallID(), Tool: tools[attrs.ADK.CallID()],
 		Alerts: []AlertRow{}, Recorder: recorder, CreatedAt: at, NodeKey: graphsync.RowNodeKey(e),
