@@ -64,7 +64,7 @@ type Instance struct {
 	follower *setup.Follower
 	// parts stores large and binary parts; nil when they are not kept.
 	parts *offload.Uploader
-	// warehouse is the dataset; nil without one.
+	// warehouse is the connection to the dataset; nil without one.
 	warehouse    warehouse.Connection
 	registration metric.Registration
 	// first and last are the plugins of each runner; first is nil when recording is off.
@@ -85,8 +85,8 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*Instance, error) {
 	return open(ctx, cfg, opts)
 }
 
-// FromFile reads the configuration from a file, as [config.Load] does, puts the environment
-// over it, and opens it as [Open] does.
+// FromFile reads the configuration file at path and puts the environment over it, as [config.Load]
+// does. It then opens it as [Open] does, with the same checks: a mistake shows with its line.
 func FromFile(path string, opts ...Option) (*Instance, error) {
 	cfg, err := setup.Load(path)
 	if err != nil {
@@ -247,8 +247,9 @@ func (in *Instance) Run(ctx context.Context, r *runner.Runner, userID, sessionID
 
 // AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg):
 // the same tool, but the steps of the agent are recorded, below the tool call and in a
-// session of its own. Guarded tools inside are denied: nobody can be asked there. The results that the agent read count as read by its caller.
-// Where a tool of the host runs the agent several times in one call, the last run counts.
+// session of its own. Guarded tools inside are denied: nobody can be asked there. The results
+// that the agent read count as read by its caller. Where a tool of the host runs the agent several
+// times in one call, the last run counts.
 func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 	return in.rec.AgentTool(a, cfg, in.PluginConfig())
 }
@@ -336,8 +337,8 @@ func (in *Instance) Flush(ctx context.Context) error {
 
 // Close writes what is queued, sends to BigQuery what it lacks, and closes the journal,
 // within ctx. What does not get to BigQuery in three quarters of that time, or within
-// stream.flush_timeout when ctx has no deadline, is sent after the next start. From then
-// on guarded tools deny. Further calls wait for the first and return its result.
+// bigquery.stream.flush_timeout when ctx has no deadline, is sent after the next start. Guarded
+// tools deny from the call on. Further calls wait for the first and return its result.
 func (in *Instance) Close(ctx context.Context) error {
 	in.closeOnce.Do(func() {
 		defer close(in.closed)

@@ -15,7 +15,7 @@
 //	wire   PluginConfig, Run, AgentTool, SpanProcessor
 //	guard  Protect, ProtectToolset, CheckTools, Replayable, RecordEntity
 //	look   Approvals, History, Check, Why, Graph, Resolve, Stats, JournalPath
-//	end    Flush, FlushWarehouse, Close
+//	end    Flush, FlushBigQuery, Close
 //
 // Everything is kept in a local journal, a SQLite file. Nothing uses the network unless the
 // configuration asks for it. Package config has every key, package bqstream is for BigQuery.

@@ -43,10 +43,10 @@ type settings struct {
 // WithLogger sends what an operator should know to l. Defaults to [slog.Default].
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
-// WithAuthorizer lets a say who answers a request for an approval, and whether they may. What a
-// knows of them it takes from the context of the run: the host's authentication, or for a peer
-// agent the call context of A2A. A nil a refuses everybody: who names an authorizer does not
-// mean to do without.
+// WithAuthorizer lets a say who answers a request for an approval, and whether they may. a finds
+// that out from the context of the run, which has the host's authentication, or for a peer agent
+// the call context of A2A. A nil a refuses everybody: a host that gives this option does not mean
+// to do without an authorizer.
 //
 // Without this option whoever can send a message as the user of a session approves what that
 // session asks for, which is logged at the start and recorded with each approval, and no peer
@@ -83,9 +83,9 @@ func WithDatabase(name string, db Querier) Option {
 
 // WithFormatter puts the content of every row through f before it is written. f gets the type of
 // the event and the content as JSON, which it must not keep, and returns the JSON that is
-// written instead, within the same limits and redaction. Where it fails, the content is left
-// out and a mark says so. What else repeats the content as text is left out where there is a
-// formatter; docs/row-contract.md lists it. It is called by several goroutines at once.
+// written instead, within the same limits and redaction. If f fails, the content is left out and
+// a mark says so. The other places of a row that repeat the content as text are left out in any
+// case; docs/row-contract.md lists them. f is called by several goroutines at once.
 func WithFormatter(f func(eventType string, content []byte) ([]byte, error)) Option {
 	return func(s *settings) { s.format = f }
 }
@@ -97,8 +97,8 @@ func WithClassifier(f func(t tool.Tool, args, result map[string]any) error) Opti
 	return func(s *settings) { s.classify = f }
 }
 
-// WithMeterProvider makes the instruments that count what is recorded, dropped and lost with p.
-// Defaults to the global one of OpenTelemetry.
+// WithMeterProvider makes the instruments with p: they count the rows that are recorded, dropped
+// and lost. Defaults to the global provider of OpenTelemetry.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(s *settings) { s.meters = p } }
 
 // WithClock takes the time from now, for tests of a host. Defaults to [time.Now].

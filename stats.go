@@ -63,7 +63,7 @@ type PartStats struct {
 
 // BigQueryStats says how far the dataset is behind the journal.
 type BigQueryStats struct {
-	// Enabled is false without a warehouse.
+	// Enabled is false without a dataset.
 	Enabled bool
 	// Active is true while this process streams, Standby while another one does. Of
 	// several processes with one journal one does; the others wait to take over.

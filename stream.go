@@ -122,10 +122,10 @@ func (in *Instance) flush(ctx context.Context, send func(context.Context) error)
 	return rows, parts
 }
 
-// FlushWarehouse waits until BigQuery has acknowledged every event recorded before the
+// FlushBigQuery waits until BigQuery has acknowledged every event recorded before the
 // call. It returns early with the reason when that cannot be expected or ctx ends;
 // nothing is lost then. Without a dataset it is [Instance.Flush].
-func (in *Instance) FlushWarehouse(ctx context.Context) error {
+func (in *Instance) FlushBigQuery(ctx context.Context) error {
 	if in.warehouse == nil {
 		return in.Flush(ctx)
 	}

@@ -31,13 +31,12 @@ func (d *Dataset) Close() error { return d.dataset.Close() }
 
 // ReasoningChain returns the entities that were seen before a decision and led to it,
 // across agents and turns, each with one shortest path from where it was learned, as
-// [graphsync.Graph.Why] does from a journal.
+// Graph.Why of package graphsync does from a journal.
 //
 // In recursive SQL the answer is the same: of several paths from results that showed the
 // entity it is the one with the fewest hops, then the fewest edges, then over the later steps.
-// It follows paths of up to 480
-// edges of any kind, since BigQuery ends a recursion after 500 rounds; what is farther
-// away is left out and Truncated set. GQL finds paths with the fewest edges of any kind, of
+// It follows paths of up to 480 edges of any kind, since BigQuery ends a recursion after 500
+// rounds; what is farther away is left out and Truncated set. GQL finds paths with the fewest edges of any kind, of
 // at most four for every hop that is allowed; Hops are those on that path. Where one of
 // them has more hops than allowed, the question is asked again in recursive SQL, because
 // another path may have fewer.
@@ -48,7 +47,7 @@ func (d *Dataset) Close() error { return d.dataset.Close() }
 // narrower only where a clock went back before the request.
 //
 // The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession], [ask.ErrNoDecision] or
-// [graphsync.ErrUnknownNode] where there is nothing to ask about.
+// ErrUnknownNode of package graphsync where there is nothing to ask about.
 func (d *Dataset) ReasoningChain(ctx context.Context, q ask.ReasoningQuestion) (ask.Reasoning, error) {
 	return d.dataset.ReasoningChain(ctx, q)
 }
@@ -65,11 +64,11 @@ func (d *Dataset) ExplainDecision(ctx context.Context, q ask.ReasoningQuestion) 
 // user's first message of a session led to. With Backwards it returns what led to the
 // step.
 //
-// The steps and their hops are those of [graphsync.Graph.Effects] and
-// [graphsync.Graph.Causes] in both forms. Of several steps that one was reached from,
+// The steps and their hops are those of Graph.Effects and Graph.Causes of package
+// graphsync in both forms. Of several steps that one was reached from,
 // Via is the earliest in recursive SQL and any of them in GQL.
 //
-// The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession] or [graphsync.ErrUnknownNode]
+// The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession] or ErrUnknownNode of package graphsync
 // where there is nothing to ask about.
 func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Causal, error) {
 	return d.dataset.CausalChain(ctx, q)
@@ -77,7 +76,7 @@ func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Ca
 
 // Trace returns all events of a session between two times as a tree of spans and as a
 // timeline, and what caused what among them. The tree is made of the rows, each event
-// once however often it was delivered, as [graphsync.Graph.Trace] makes it: a row that
+// once however often it was delivered, as Graph.Trace of package graphsync makes it: a row that
 // came late stands below its parent as soon as both are there, and one whose parent never
 // came is a root. The edges are those of the graph in the dataset, which can be behind
 // the rows.
@@ -100,7 +99,7 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 // What it returns is for people and for reports. The gate decides from the journal.
 //
 // The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession], [ask.ErrNoDecision] or
-// [graphsync.ErrUnknownNode] where there is nothing to ask about.
+// ErrUnknownNode of package graphsync where there is nothing to ask about.
 func (d *Dataset) WorldChangeInputs(ctx context.Context, q ask.InputsQuestion) (ask.Inputs, error) {
 	return d.dataset.WorldChangeInputs(ctx, q)
 }

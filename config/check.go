@@ -83,7 +83,7 @@ var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func checkKind(kindKey, currencyKey Key, kind entity.Kind, currency string) {
 	if kind > entity.KindTime {
-		kindKey.Wrong(kind.String()+" is not a type of value", OneOf(kindNames()...))
+		kindKey.Wrong(kind.String()+" is not a type of value", oneOf(kindNames()...))
 	}
 	switch {
 	case currency == "":

@@ -36,7 +36,7 @@ func (e *Extract) check(k Key) {
 	case e.Tool != "":
 		name(k.Of(&e.Tool), e.Tool, "the name of a tool")
 		if e.In == InContent {
-			in.Wrong(string(e.In)+" is not a part of a tool's events", OneOf(InResult, InArgs, InAction))
+			in.Wrong(string(e.In)+" is not a part of a tool's events", oneOf(InResult, InArgs, InAction))
 		}
 	default:
 		if !eventName.MatchString(e.Event) {

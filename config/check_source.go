@@ -40,7 +40,7 @@ func (h *HTTP) check(k Key) {
 	switch {
 	case h.AsOf == "" || h.AsOf == AsOfFetch || h.AsOf == AsOfDateHeader:
 	case !strings.HasPrefix(h.AsOf, "$"):
-		asOf.Wrong(Quote(h.AsOf)+" does not say how old an answer is", OneOf(AsOfFetch, AsOfDateHeader)+", or a JSONPath such as $.as_of")
+		asOf.Wrong(Quote(h.AsOf)+" does not say how old an answer is", oneOf(AsOfFetch, AsOfDateHeader)+", or a JSONPath such as $.as_of")
 	default:
 		CheckPath(asOf, h.AsOf)
 	}

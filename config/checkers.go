@@ -13,8 +13,8 @@ import (
 type Checker struct {
 	// Type is the type of the entities, such as Product. Required.
 	Type string `yaml:"type"`
-	// HTTP asks a JSON service. One of it, [Checker.SQL] and
-	// [Checker.Replay] is required.
+	// HTTP asks a JSON service. Exactly one of [Checker.HTTP], [Checker.SQL] and [Checker.Replay]
+	// is required.
 	HTTP *HTTP `yaml:"http"`
 	// SQL asks a database.
 	SQL *SQL `yaml:"sql"`
@@ -22,8 +22,8 @@ type Checker struct {
 	Replay *Replay `yaml:"replay"`
 }
 
-// Answers returns the type as which the checker gives an attribute, and false if it does not
-// give it or nobody knows.
+// Answers returns the type of an attribute in the answers of the checker. ok is false if they do
+// not have the attribute, or if the configuration does not say what they have.
 func (c *Checker) Answers(attribute string) (kind entity.Kind, ok bool) {
 	switch {
 	case c.HTTP != nil:
@@ -61,8 +61,8 @@ type HTTP struct {
 // SQL asks a database with one query for each entity. The answer is
 // exactly one row.
 type SQL struct {
-	// Database names a database that code gives with [WithDatabase]. Required, but for
-	// [SQLChecker], which gets the database itself.
+	// Database names a database that code gives with contextgraph.WithDatabase. Required, but
+	// for contextgraph.SQLChecker, which gets the database itself.
 	Database string `yaml:"database"`
 	// Query has parameters as the driver of the database writes them, such as "?", "$1" or
 	// "@p1". Required.
@@ -93,7 +93,7 @@ type Column struct {
 
 // Replay calls the tool again that an entity was seen with, with the same
 // arguments, and compares what the rules find in its result. Code registers the tools
-// that may be called, with [Instance.Replayable].
+// that may be called, with Instance.Replayable of package contextgraph.
 type Replay struct {
 	// Tool is the only tool that is called. Defaults to any that is registered.
 	Tool string `yaml:"tool"`

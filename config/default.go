@@ -79,8 +79,8 @@ const (
 )
 
 // WithDefaults returns c with every default written out: those of Default, unless they depend
-// on what c has. A default gives way to a bound that was set. The result shares no map and no
-// slice with c that it changes.
+// on what c has. A default gives way to a bound that was set. No map and no slice of c is
+// changed.
 func (c Config) WithDefaults() Config {
 	d := Default()
 	if c.Journal.Durability == DurabilityMemory {
@@ -218,7 +218,8 @@ func (s SQL) WithDefaults() SQL {
 // WithDefaults returns j with every default written out.
 func (j Journal) WithDefaults() Journal { return Config{Journal: j}.WithDefaults().Journal }
 
-// Enabled reports whether the configuration names a dataset.
+// Enabled reports whether b names a project or a dataset. It needs both: a check reports the one
+// that is missing.
 func (b BigQuery) Enabled() bool { return b.Project != "" || b.Dataset != "" }
 
 // WithDefaults returns b with every default written out.

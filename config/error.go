@@ -83,9 +83,9 @@ func shorten(s string) string {
 	return s
 }
 
-// Choose is the remedy for a word that is none of those that a key takes. It names the one
+// choose is the remedy for a word that is none of those that a key takes. It names the one
 // that was probably meant first.
-func Choose[S, W ~string](word S, words ...W) string {
+func choose[S, W ~string](word S, words ...W) string {
 	plain := make([]string, len(words))
 	for i, w := range words {
 		plain[i] = string(w)
@@ -93,11 +93,11 @@ func Choose[S, W ~string](word S, words ...W) string {
 	if meant := nearest.Word(strings.ToLower(string(word)), plain); meant != "" {
 		return "did you mean " + Quote(meant) + "? Write one of: " + strings.Join(plain, ", ")
 	}
-	return OneOf(words...)
+	return oneOf(words...)
 }
 
-// OneOf is the remedy that lists the words that a key takes.
-func OneOf[S ~string](words ...S) string {
+// oneOf is the remedy that lists the words that a key takes.
+func oneOf[S ~string](words ...S) string {
 	plain := make([]string, len(words))
 	for i, w := range words {
 		plain[i] = string(w)

@@ -13,8 +13,8 @@ type Extract struct {
 	// Tool is the tool whose events are read. Either Tool or Event is required.
 	Tool string `yaml:"tool"`
 	// In is the part of the tool's events to read: its result, its arguments, or
-	// the arguments of the call being approved. Defaults to [InResult], or to [InContent]
-	// with Event, which is all that is possible there.
+	// the arguments of the call being approved. Beside Event only [InContent] is possible.
+	// Defaults to [InResult], or to [InContent] beside Event.
 	In In `yaml:"in"`
 	// Event is the type of event whose content is read, such as
 	// USER_MESSAGE_RECEIVED, instead of a tool's.
@@ -82,12 +82,12 @@ type Attribute struct {
 type In string
 
 const (
-	// InResult is the result of the tool.
+	// InResult reads the result of the tool.
 	InResult In = "result"
-	// InArgs is the arguments of the call.
+	// InArgs reads the arguments of the call.
 	InArgs In = "args"
-	// InAction is the arguments of the call that is being approved.
+	// InAction reads the arguments of the call that is being approved.
 	InAction In = "action"
-	// InContent is the content of the event.
+	// InContent reads the content of the event.
 	InContent In = "content"
 )

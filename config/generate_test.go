@@ -147,7 +147,12 @@ func (k key) variable() string {
 }
 
 // kind returns the type of the key in words.
-func (k key) kind(s *source) string { return kindOf(k.field.Type, s) }
+func (k key) kind(s *source) string {
+	if k.field.Tag.Get("lists") != "" {
+		return "list of texts, numbers or booleans, or a JSONPath"
+	}
+	return kindOf(k.field.Type, s)
+}
 
 func kindOf(t reflect.Type, s *source) string {
 	if words := s.named[t.Name()]; len(words) > 0 {
@@ -223,8 +228,8 @@ The configuration is one YAML file, which ` + "`contextgraph.FromFile`" + ` read
 - Leave out the keys that you do not change. A key that is not known, stands twice or has a value of another type is an error
   with line, column and remedy, before any agent runs.
 - An environment variable takes the place of a single value outside of lists and of mappings with names of your own. Its name
-  is ` + "`CONTEXTGRAPH_`" + ` and the path of the key in capitals, with underscores. Two lists have one, with commas: it may add
-  names, it may not leave one out.
+  is ` + "`CONTEXTGRAPH_`" + ` and the path of the key in capitals, with underscores. The lists ` + "`guard.tools` and `guard.inputs`" + ` have
+  one too, with commas between the names: it may add names to those of the file, and may leave none out.
 - A duration is a number with a unit: ` + "`20ms`, `30s`, `5m`, `36h`, `7d`" + `. A size is a number of bytes, or has a unit:
   ` + "`KB`, `MB`, `GB`" + ` (powers of 1000), ` + "`KiB`, `MiB`, `GiB`" + ` (powers of 1024).
 - ` + "`[]`" + ` stands for each element of a list, ` + "`NAME`" + ` for a name of your own.
@@ -320,8 +325,9 @@ func wrap(text, indent string, width int) string {
 const exampleHead = `# Configuration of contextgraph: every key with its default.
 # go test ./config -run Generated -update writes this file from the structs of package config.
 #
-# Leave out what you do not change. A line that begins with # and a key, or with # and two spaces, is
-# a sample of a key that has no default. docs/configuration.md says all about each key.
+# Leave out what you do not change: some defaults depend on other keys. A line that begins with # and
+# a key, or with # and two spaces, is a sample: remove the # and write your own value.
+# docs/configuration.md says all about each key.
 # CONTEXTGRAPH_GUARD_MODE takes the place of guard.mode, and so on for each single value.
 `
 
@@ -480,8 +486,11 @@ func (e *example) write(b *strings.Builder, of reflect.Type, def reflect.Value, 
 		if len(words) > 0 {
 			about += " One of: " + strings.Join(words, ", ") + "."
 		}
-		if required := strings.HasPrefix(said, "required"); required {
+		if strings.HasPrefix(said, "required") {
 			about += " Required."
+		}
+		if strings.Contains(said, ", or to ") { // a file that has the value has it in any case
+			about += " Left out: " + strings.Replace(said, ", or to ", ", or ", 1) + "."
 		}
 		if indent == "" {
 			b.WriteByte('\n')

@@ -225,8 +225,8 @@ type Cost struct {
 
 // Limit says what a plan may cost.
 type Limit struct {
-	// Type is the type of the budget: the one that the arguments of the action name,
-	// or else the only one. Required.
+	// Type is the type of the budget. The budget that counts is the one that the arguments of
+	// the action name, or else the only one that is required. Required.
 	Type string `yaml:"type"`
 	// Attribute is the attribute with the amount. Defaults to the value of the
 	// budget itself, which has to be of the type money or number.
@@ -239,7 +239,7 @@ type Requirement string
 const (
 	// RequireEverything requires everything that the session recorded.
 	RequireEverything Requirement = "everything"
-	// RequireNamed requires nothing else.
+	// RequireNamed requires only what the arguments of the action name.
 	RequireNamed Requirement = "named"
 	// RequireListed requires what the session recorded of the types in [Guard.Listed]. A type
 	// of which it has nothing fails the check.
@@ -262,7 +262,7 @@ type Effect string
 const (
 	// EffectBlock blocks the action.
 	EffectBlock Effect = "block"
-	// EffectWarn is recorded and shown, and blocks nothing.
+	// EffectWarn records and shows the change, and blocks nothing.
 	EffectWarn Effect = "warn"
 )
 

@@ -61,8 +61,8 @@ const (
 	// kernel may take those that were committed since the last step of an approval or
 	// checkpoint: the newest ones, without a hole, and never the file.
 	DurabilityJournal Durability = "journal"
-	// DurabilitySync is as DurabilityJournal, and the disk has confirmed each group
-	// when it is committed: committed events survive a power loss.
+	// DurabilitySync commits as DurabilityJournal does, and a group counts as committed only
+	// when the disk has confirmed it: committed events survive a power loss.
 	DurabilitySync Durability = "sync"
 )
 

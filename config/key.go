@@ -15,8 +15,8 @@ import (
 )
 
 // A Check reports to k what is wrong with c. A package that uses a part of a Config has one for
-// what only it knows, such as which texts are paths. c is not complete if something else
-// is wrong with it.
+// what only it knows, such as the conditions that suit a type. Where the file has a mistake, c
+// lacks the value.
 type Check func(k Key, c *Config)
 
 // Key names a value of a Config, in the spelling of the file and in that of Go, and takes

@@ -37,10 +37,10 @@ func Load(path string, checks ...Check) (Config, error) {
 //
 // The variables of environ, in the form of [os.Environ], take the place of keys. Each single
 // value that stands outside of lists and of maps has one: CONTEXTGRAPH_GUARD_MODE is
-// guard.mode. Two lists have one, with commas: guard.tools and guard.inputs. It may add names
-// to those of the file, it may not leave one out. Any other variable whose name begins with
-// CONTEXTGRAPH_ is an error, unless a header of the file names it, but for
-// CONTEXTGRAPH_TOKEN, which is for the command "contextgraph serve".
+// guard.mode. The lists guard.tools and guard.inputs have one too, with commas between the names:
+// it may add names to those of the file, and may leave none out. Any other variable is an error if
+// its name begins with CONTEXTGRAPH_. There are two exceptions: one that a header of the file
+// names, and CONTEXTGRAPH_TOKEN, which is for the command "contextgraph serve".
 //
 // What neither says is left zero and means the default. The checks of this package come
 // before the given ones; see [Config.Check]. The error joins one [*Error] for everything that
@@ -65,9 +65,9 @@ func Parse(name string, data []byte, environ []string, checks ...Check) (Config,
 	return c, nil
 }
 
-// Check reports everything that is wrong with c, joined as one [*Error] each: what this package
-// knows, and what the given checks know. Open of package contextgraph gives those of all that
-// use a part of c.
+// Check reports everything that is wrong with c, joined as one [*Error] each. It makes the checks
+// of this package, and then the given ones. Open of package contextgraph gives those of all
+// packages that use c.
 func (c Config) Check(checks ...Check) error {
 	p := newProblems("")
 	c.check(p.root(&c), checks)

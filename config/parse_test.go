@@ -82,7 +82,7 @@ func parse(name string, data []byte, environ []string) (config.Config, error) {
 
 func load(path string) (config.Config, error) { return config.Load(path, setup.Checks()...) }
 
-// checkErrors tests what holds for every error of ParseConfig: it joins
+// checkErrors tests what holds for every error of config.Parse: it joins
 // Errors that say where and what, in the order of the file.
 func checkErrors(t *testing.T, err error) {
 	t.Helper()

@@ -221,7 +221,7 @@ func setKind(v reflect.Value, s string) (problem, remedy string) {
 	}
 	kind, err := entity.ParseKind(s)
 	if err != nil || kind == entity.KindNone {
-		return Quote(s) + " is not a type of value", OneOf(kindNames()...)
+		return Quote(s) + " is not a type of value", oneOf(kindNames()...)
 	}
 	v.Set(reflect.ValueOf(kind))
 	return "", ""

@@ -88,7 +88,7 @@ func checkWords(k Key) {
 		case slices.Contains(known, now):
 			k.Wrong(Quote(v.String())+" is now called "+Quote(now), "write "+now)
 		default:
-			k.Wrong(Quote(v.String())+" "+problem, Choose(v.String(), known...))
+			k.Wrong(Quote(v.String())+" "+problem, choose(v.String(), known...))
 		}
 	}
 }

@@ -22,7 +22,7 @@ type NotChosen struct {
 }
 
 // Counted says why a thing counts although the action does not name it and rules with
-// [Rule.Alternatives] find its type.
+// [config.Extract.Alternatives] find its type.
 type Counted struct {
 	// Row is the number of a row that shows or names it.
 	Row int64

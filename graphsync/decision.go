@@ -81,7 +81,7 @@ type Sighting struct {
 	Result int64
 }
 
-// Choice is a sighting of a thing by one rule, if any rule with [Rule.Alternatives] finds its
+// Choice is a sighting of a thing by one rule, if any rule with [config.Extract.Alternatives] finds its
 // type. Two sightings are no Choice: the arguments of an action, by rules with [config.InAction], and
 // the values in a refusal for drift.
 type Choice struct {

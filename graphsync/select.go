@@ -30,7 +30,7 @@ type Selection struct {
 	Entities []entity.Canonical
 	// NotChosen are things that do not count because the decision chose others. Counted has, by
 	// Key, the things that count although the action does not name them and a rule with
-	// [Rule.Alternatives] finds their type, and says why.
+	// [config.Extract.Alternatives] finds their type, and says why.
 	NotChosen NotChosen
 	Counted   map[string]Counted
 	// Places has, by Key, the normalized paths of the nodes in which the action names things.
@@ -60,7 +60,7 @@ var errBehind = errors.New("rows were recorded in between, or other rules extrac
 //
 // Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent, with
 // one exception. A thing was not chosen, and does not count, if the action does not name it,
-// every sighting of it comes from rules with [Rule.Alternatives], and each of those rows also
+// every sighting of it comes from rules with [config.Extract.Alternatives], and each of those rows also
 // shows, by the same rule and as a reading, an entry that the action names. Two kinds of
 // sightings are left aside here: the arguments of other actions, and the values in a refusal
 // for drift, which only repeat things that counted by other sightings. For an agent that ran as

@@ -32,7 +32,7 @@ var (
 // Report. Attach and Transition never decide by them, so an implementation need not read them
 // there.
 //
-// Package ledgertest has the tests every implementation must pass.
+// Package internal/ledgertest has the tests of an implementation.
 type Ledger interface {
 	// Create stores a new approval. ErrConflict if it is not pending or has no
 	// id, if the id exists, or if there is one of the same session, call and run, or one

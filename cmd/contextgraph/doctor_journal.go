@@ -77,7 +77,7 @@ func (a *app) examineJournal(ctx context.Context, cfg config.Config, found *find
 		a.examineDestination(d, found)
 	}
 	if len(h.Destinations) == 0 && cfg.BigQuery.Enabled() {
-		found.add("replication", levelNote, "the program of the agent has to give WithWarehouse(bigquery.Open)", "a dataset is configured, and nobody has sent anything to it from this journal")
+		found.add("replication", levelNote, "the program of the agent has to give bqstream.Option()", "a dataset is configured, and nobody has sent anything to it from this journal")
 	}
 	return h.Last
 }

@@ -22,7 +22,7 @@ import (
 // [graphsync.Graph.Causes] in both forms. Of several steps that one was reached from,
 // Via is the earliest in recursive SQL and any of them in GQL.
 //
-// The error wraps [ErrNoSessionID], [ErrUnknownSession] or [graphsync.ErrUnknownNode]
+// The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession] or [graphsync.ErrUnknownNode]
 // where there is nothing to ask about.
 func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Causal, error) {
 	hops, err := hopLimit(q.Hops)

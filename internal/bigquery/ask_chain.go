@@ -32,9 +32,8 @@ type bounds struct {
 //
 // In recursive SQL the answer is the same: of several paths from results that showed the
 // entity it is the one with the fewest hops, then the fewest edges, then over the later steps.
-// It follows paths of up to 480
-// edges of any kind, since BigQuery ends a recursion after 500 rounds; what is farther
-// away is left out and Truncated set. GQL finds paths with the fewest edges of any kind, of
+// It follows paths of up to 480 edges of any kind, since BigQuery ends a recursion after 500
+// rounds; what is farther away is left out and Truncated set. GQL finds paths with the fewest edges of any kind, of
 // at most four for every hop that is allowed; Hops are those on that path. Where one of
 // them has more hops than allowed, the question is asked again in recursive SQL, because
 // another path may have fewer.
@@ -44,7 +43,7 @@ type bounds struct {
 // counts as before it, so that the answer may be wider than that of the journal. It is
 // narrower only where a clock went back before the request.
 //
-// The error wraps [ErrNoSessionID], [ErrUnknownSession], [ErrNoDecision] or
+// The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession], [ask.ErrNoDecision] or
 // [graphsync.ErrUnknownNode] where there is nothing to ask about.
 func (d *Dataset) ReasoningChain(ctx context.Context, q ask.ReasoningQuestion) (ask.Reasoning, error) {
 	hops, err := hopLimit(q.Hops)

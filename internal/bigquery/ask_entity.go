@@ -22,7 +22,7 @@ import (
 // GQL counts hops on paths with the fewest edges of any kind, so that an approval that is
 // only just within the limit can be missing.
 //
-// The error wraps [ErrNoWindow] without a time.
+// The error wraps [ask.ErrNoWindow] without a time.
 func (d *Dataset) EntityAcrossSessions(ctx context.Context, q ask.EntityQuestion) (ask.EntityUses, error) {
 	hops, err := hopLimit(q.Hops)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 //
 // What it returns is for people and for reports. The gate decides from the journal.
 //
-// The error wraps [ErrNoSessionID], [ErrUnknownSession], [ErrNoDecision] or
+// The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession], [ask.ErrNoDecision] or
 // [graphsync.ErrUnknownNode] where there is nothing to ask about.
 func (d *Dataset) WorldChangeInputs(ctx context.Context, q ask.InputsQuestion) (ask.Inputs, error) {
 	at, err := d.decision(ctx, q.Scope, q.Decision)
@@ -50,7 +50,7 @@ func (d *Dataset) entityQuestion(s ask.Scope, decided time.Time) asked[entityRow
 // and recorders, one per step and value, by time. A journal takes those that a model
 // found, see [Dataset.ModelEntities]; what rules and tools found comes to it with its
 // rows. A session of which the dataset has none gives none. More than the limit is an
-// error, which wraps [ErrTooMany]: what is written back must not be a part.
+// error, which wraps [ask.ErrTooMany]: what is written back must not be a part.
 func (d *Dataset) ReadEntities(ctx context.Context, s ask.Scope) ([]entity.Entity, error) {
 	s, err := checked(s)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // WaitingTimes returns how long humans were waited for, from requests and their first
 // answers, paired by confirmation, interrupt or call, by kind, agent and tool. The time
 // is the one that the row of the answer has, or else that between the two rows. The
-// error wraps [ErrNoWindow] without a time.
+// error wraps [ask.ErrNoWindow] without a time.
 //
 // It counts the rows of events, in SQL: no path is followed, and the graph has the
 // sessions that were brought to it and no others. Only where the configuration insists on
@@ -68,7 +68,7 @@ type waitingRow struct {
 
 // DriftStatistics returns what checks of the world found: verdicts by day, tool and
 // stage, and which entities had changed how often and in which way. The error wraps
-// [ErrNoWindow] without a time.
+// [ask.ErrNoWindow] without a time.
 //
 // Both are counted in SQL, as [Dataset.WaitingTimes] is, and in GQL only where the
 // configuration insists on it. The checks are those of the sessions that were brought to

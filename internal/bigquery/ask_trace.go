@@ -24,7 +24,7 @@ import (
 // Without From the time begins with the session's first step in tech_nodes; a session
 // that has rows and no graph yet needs From. Without To it has no end.
 //
-// The error wraps [ErrNoSessionID] or [ErrUnknownSession] where there is nothing to ask
+// The error wraps [ask.ErrNoSessionID] or [ask.ErrUnknownSession] where there is nothing to ask
 // about.
 func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 	asked, _, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", ""))

@@ -3,24 +3,22 @@
 
 // Package bigquery is the BigQuery client of contextgraph: it creates what a dataset
 // holds, streams the rows of a journal to it, keeps the graph of each session there and
-// asks questions about one session or all of them. Package warehouse has the names, the
-// configuration and the statements; docs/bigquery.md is the guide.
+// asks questions about one session or all of them. Package warehouse has the names and
+// the statements, package config the section of the configuration; docs/bigquery.md is the
+// guide.
 //
-// A program streams when it gives [Open] to the instance:
-//
-//	cg, err := contextgraph.FromFile("contextgraph.yaml", contextgraph.WithWarehouse(bigquery.Open))
-//
-// Rows are delivered at least once: SQL of your own reads the view agent_events_unique or
-// a typed view, which show each event once.
+// A program streams with an option of package bqstream, which gives what [With] returns to the
+// instance.
 //
 // Everything else is a method of [Dataset]: [Dataset.Init] creates and upgrades,
 // [Dataset.SyncSession] brings a graph, [Dataset.Extract] lets a model find entities,
 // [Dataset.Resend] sends rows again that were refused, and the questions are
 // [Dataset.ReasoningChain], [Dataset.ExplainDecision], [Dataset.CausalChain],
 // [Dataset.Trace], [Dataset.WorldChangeInputs], [Dataset.EntityAcrossSessions],
-// [Dataset.WaitingTimes] and [Dataset.DriftStatistics]. Those about the graph are asked in GQL or in recursive SQL, see [config.Queries].
-// MaxBytesBilled of the configuration bounds what each query may cost.
+// [Dataset.WaitingTimes] and [Dataset.DriftStatistics]. Those about the graph are asked in
+// GQL or in recursive SQL, see [config.Queries]. MaxBytesBilled of the configuration bounds what
+// each query may cost.
 //
-// Credentials are those that Google's libraries find in the environment; [With] takes
-// others.
+// Credentials are those that Google's libraries find in the environment; [DatasetOptions] can
+// give others.
 package bigquery

@@ -21,7 +21,7 @@ import (
 // statements are nil when the dataset cannot be looked at; with an error that says what
 // conflicts they are complete but for that.
 //
-// Without a dataset, or for somebody who only wants to read, [config.BigQuery.Definitions]
+// Without a dataset, or for somebody who only wants to read, [warehouse.Definitions]
 // gives all statements and needs no connection.
 func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, notes []string, err error) {
 	all, err := warehouse.Definitions(d.cfg)

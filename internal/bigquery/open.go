@@ -21,11 +21,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Open is a [warehouse.Opener] with the credentials of the environment.
-func Open(ctx context.Context, cfg config.BigQuery, host warehouse.Host) (warehouse.Connection, error) {
-	return With(DatasetOptions{})(ctx, cfg, host)
-}
-
 // With returns a [warehouse.Opener] that makes its clients with o. The logger and the
 // clock are those of the host where o has none.
 func With(o DatasetOptions) warehouse.Opener { return with(o, pauses{}) }

@@ -198,7 +198,7 @@ func TestStatsOfTheConnection(t *testing.T) {
 		Write:    server.ClientOptions(),
 	}, 0, 20*time.Millisecond), nil)
 	n := c.run(t)
-	if err := c.cg.FlushWarehouse(t.Context()); err != nil {
+	if err := c.cg.FlushBigQuery(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s := c.until(t, "well", func(s contextgraph.BigQueryStats) bool {
@@ -212,9 +212,9 @@ func TestStatsOfTheConnection(t *testing.T) {
 		return writefake.EndBefore(status.Error(codes.PermissionDenied, "Permission 'TABLES_UPDATE_DATA' denied"))
 	})
 	more := c.run(t) - n
-	err := c.cg.FlushWarehouse(t.Context()) // returns although nothing is sent
+	err := c.cg.FlushBigQuery(t.Context()) // returns although nothing is sent
 	if !errors.Is(err, replicate.ErrStopped) || !strings.Contains(err.Error(), "roles/bigquery.dataEditor") {
-		t.Errorf("FlushWarehouse() = %v", err)
+		t.Errorf("FlushBigQuery() = %v", err)
 	}
 	s = c.until(t, "stopped", func(s contextgraph.BigQueryStats) bool { return s.Stopped && s.LagRows == more })
 	if s.LastError == nil || !strings.Contains(s.LastError.Error(), "TABLES_UPDATE_DATA") || s.FailingSince.IsZero() || s.LagSeconds <= 0 {
@@ -236,7 +236,7 @@ func TestStatsOfTheConnection(t *testing.T) {
 		return ""
 	})
 	c.run(t)
-	if err := c.cg.FlushWarehouse(t.Context()); err != nil {
+	if err := c.cg.FlushBigQuery(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if s := c.until(t, "one refused", func(s contextgraph.BigQueryStats) bool { return s.DeadLetters > 0 && s.LagRows == 0 }); s.LastError != nil {

@@ -13,12 +13,12 @@
 // returns nil when every row accepted before the call is committed. A failed commit
 // keeps its rows, first in line, until a later one succeeds: a full disk, a lock or
 // an I/O error costs nothing until the queue is full. Then the oldest rows that wait
-// are dropped ([DropOldest]), or Append waits for a moment ([Block]); an approval row
+// are dropped ([config.DropOldest]), or Append waits for a moment ([config.Block]); an approval row
 // is never dropped for another.
 //
 // # Durability
 //
-// What a committed row survives is the [Durability] of the journal:
+// What a committed row survives is the [config.Durability] of the journal:
 //
 //	level    commits                kill -9 may take  a power loss may take
 //	memory   every second           the last second   rows since the last fsync
@@ -52,7 +52,7 @@
 //
 // # Retention
 //
-// A journal keeps everything unless [Config.Retention] bounds its age or its size.
+// A journal keeps everything unless [config.Journal.Retention] bounds its age or its size.
 // Then whole sessions are removed in the background, in steps of some milliseconds.
 // A session with an open approval that has not expired, with a row of the last
 // [MinIdle], or that is not replicated, stays, and so does the session of an agent that ran

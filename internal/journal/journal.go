@@ -154,7 +154,7 @@ func open(ctx context.Context, cfg Config, busy time.Duration) (*Journal, error)
 func (j *Journal) Path() string { return j.path }
 
 // Append queues e to be stored. It never waits for the disk, except for room in a
-// queue with [Block]. It takes e over: the caller must not change the slices of e any
+// queue with [config.Block]. It takes e over: the caller must not change the slices of e any
 // more. It returns false when it does not take the row: the queue has no room, the
 // journal is closed, or the row has no event id, type or status. That is counted with
 // its reason, as is a row that was taken and is dropped later for a newer one.

@@ -65,7 +65,7 @@ type Position struct {
 // has the lease, and until when, while another has one that has not expired. owner names
 // one sender, so two in one process have two names.
 //
-// The lease survives what a row survives; see [Durability].
+// The lease survives what a row survives; see [config.Durability].
 func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (Position, error) {
 	what := fmt.Sprintf("lease %s to %q", o.name, owner)
 	switch {
@@ -118,7 +118,7 @@ func (o *Outbox) Release(ctx context.Context, owner string) error {
 // still that of owner alone. A position never moves backwards, nor beyond the last row
 // that is stored.
 //
-// What it did survives what a row survives, see [Durability]: it never survives a row
+// What it did survives what a row survives, see [config.Durability]: it never survives a row
 // that it is about. If it is lost, the rows are sent again.
 func (o *Outbox) Advance(ctx context.Context, owner string, to Position, dead []DeadLetter) error {
 	// Copies, because the writer may still use them when ctx has ended.

@@ -32,11 +32,10 @@ type RecordedCheck struct {
 }
 
 // CheckRecorded checks the world now for a session in j, in a process that need not be that
-// of its agent: with the checkers over HTTP that cfg declares, and with those and the
-// databases that code gave cfg. Tools that are called again, databases that are not given and
-// checkers in Go are in the process of the agent; an entity that needs one of them fails its
-// check, so that the report is never safe unless it is complete, also where cfg calls the type
-// optional.
+// of its agent, with the checkers over HTTP that cfg declares. Tools that are called again,
+// databases and checkers in Go are in the process of the agent. An entity that needs one of them
+// fails its check, also where cfg calls the type optional: the report is never safe unless it is
+// complete.
 //
 // approvalID names the request to check. Without one it is the latest open request of the
 // session, else the latest, else everything that the session rests on. An approval that the

@@ -59,8 +59,8 @@ type Caller interface {
 	Replay(ctx context.Context, s record.Session, c graphsync.Call) (record.Event, error)
 }
 
-// AddReplays adds a checker for each type that the configuration has checked by a repeated
-// call, unless checkers has one. The caller is known once the first check is made.
+// AddReplays adds a checker for each type with replay in the configuration, unless checkers has
+// one. It does not call caller; the first check does.
 func AddReplays(checkers map[string]safety.Checker, c config.Config, x *graphsync.Extractor, of *graphsync.Evidence, now func() time.Time, caller func() Caller) {
 	c = c.WithDefaults()
 	for _, cc := range c.Checkers {

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package setup makes the parts of an instance of its configuration: what stands between the
+// Package setup makes the parts of an instance from its configuration. It stands between the
 // root package, or the command line, and the packages that do the work.
 package setup
 
@@ -53,7 +53,7 @@ func asks(c config.Checker, db source.Querier, now func() time.Time) (safety.Che
 	}
 }
 
-// Code is what code gives and no file can.
+// Code is what code gives to an instance, because no file can.
 type Code struct {
 	// Checkers wins over an entry of the configuration for the same type.
 	Checkers map[string]safety.Checker
@@ -95,7 +95,7 @@ func noSuchDatabase(name string, given map[string]source.Querier) error {
 	return fmt.Errorf("sql.database: no database %q was given by code; %s", name, remedy)
 }
 
-// Covered returns the tools whose arguments a rule says the meaning of.
+// Covered returns the tools with a rule over the arguments of their calls, "in: action".
 func Covered(c config.Config) []string {
 	var names []string
 	for _, e := range c.Extract {

@@ -16,11 +16,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Warnings says, in sentences, what of the configuration is no error, because code may still
-// make up for it, but makes rules find nothing, or every approval that rests on what they
-// find fail: events that are not recorded, types that nothing checks, what no result shows,
-// and attributes that a checker does not answer, or as a value of another type. Code gives the
-// checkers of the types in coded.
+// Warnings returns, in sentences, what is no error because code may still make up for it. With
+// it rules find nothing, or each approval fails that rests on what they find. There are warnings
+// of events that are not recorded, of types that nothing checks, of values that no result shows,
+// and of attributes that a checker does not answer, or answers as another type. Code gives
+// checkers for the types in coded.
 func Warnings(c config.Config, coded []string) []string {
 	return advice{c.WithDefaults(), coded}.warnings()
 }
@@ -83,16 +83,8 @@ func (c advice) answers() (map[string]func(attribute string) (entity.Kind, bool)
 	replays := make(map[string]*config.Replay)
 	for _, k := range c.Checkers {
 		switch {
-		case k.HTTP != nil:
-			answers[k.Type] = func(attribute string) (entity.Kind, bool) {
-				a, ok := k.HTTP.Attributes[attribute]
-				return cmp.Or(a.Type, entity.KindText), ok
-			}
-		case k.SQL != nil:
-			answers[k.Type] = func(attribute string) (entity.Kind, bool) {
-				a, ok := k.SQL.Attributes[attribute]
-				return cmp.Or(a.Type, entity.KindText), ok
-			}
+		case k.HTTP != nil || k.SQL != nil:
+			answers[k.Type] = k.Answers
 		case k.Replay != nil:
 			answers[k.Type], replays[k.Type] = nil, k.Replay
 		}

@@ -3,9 +3,8 @@
 
 // Package warehouse says what stands in BigQuery: which tables, views and property
 // graph a dataset of contextgraph has, what they are called, and every statement that
-// is run against them. [Config] is the section bigquery of the configuration,
-// [Config.Definitions] everything that "contextgraph init" makes, [Status] how far a
-// dataset is behind its journal.
+// is run against them. [Definitions] returns everything that "contextgraph init" makes,
+// [Status] says how far a dataset is behind its journal.
 //
 // It holds texts and types alone. Package
 // [github.com/adk-contextgraph/contextgraph/internal/bigquery] is the client that

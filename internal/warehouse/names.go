@@ -74,7 +74,7 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("%s: %q cannot be used in a statement: %s", e.What, e.Name, e.Remedy)
 }
 
-// The tables beside the table of events, as [Names.Table] takes them.
+// The tables beside the table of events, as [Names.Quote] takes them.
 const (
 	TechNodes         = "tech_nodes"
 	CausedEdges       = "caused_edges"

@@ -255,15 +255,15 @@ func TestCloseDrains(t *testing.T) {
 	}
 }
 
-func TestFlushWarehouse(t *testing.T) {
+func TestFlushBigQuery(t *testing.T) {
 	gone := errors.New("gone")
 	d := &dataset{flush: func(context.Context) error { return gone }}
 	h := cgtest.New(t, into(d, nil))
-	if err := h.CG.FlushWarehouse(t.Context()); !errors.Is(err, gone) {
+	if err := h.CG.FlushBigQuery(t.Context()); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 	h = cgtest.New(t)
-	if err := h.CG.FlushWarehouse(t.Context()); err != nil {
+	if err := h.CG.FlushBigQuery(t.Context()); err != nil {
 		t.Errorf("without a dataset: %v", err)
 	}
 	if h.CG.Stats().BigQuery.Enabled {
@@ -295,7 +295,7 @@ func TestDatasetWithoutClient(t *testing.T) {
 	if err != nil {
 		t.Fatalf("with recording off: %v", err)
 	}
-	if err := cg.FlushWarehouse(t.Context()); err != nil {
+	if err := cg.FlushBigQuery(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := cg.Close(t.Context()); err != nil {

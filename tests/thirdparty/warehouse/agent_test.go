@@ -153,7 +153,7 @@ func (a *shopAgent) arrive() {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := a.cg.FlushWarehouse(ctx); err != nil {
+	if err := a.cg.FlushBigQuery(ctx); err != nil {
 		a.t.Fatalf("%v; %+v", err, a.cg.Stats().BigQuery)
 	}
 	for {

@@ -38,5 +38,5 @@ func stream(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(in.FlushWarehouse(ctx), in.Close(ctx))
+	return errors.Join(in.FlushBigQuery(ctx), in.Close(ctx))
 }
