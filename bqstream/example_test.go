@@ -5,6 +5,7 @@ package bqstream_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/bqstream"
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // An agent streams to the dataset of its configuration with one more argument. Close
@@ -47,4 +51,82 @@ func ExampleWith() {
 		log.Fatal(err)
 	}
 	defer cg.Close(context.Background())
+}
+
+// Why did the session ask for an approval?
+func ExampleDataset_ReasoningChain() {
+	ctx := context.Background()
+	var ds *bqstream.Dataset // see NewDataset
+
+	why, err := ds.ReasoningChain(ctx, ask.ReasoningQuestion{Scope: ask.Scope{
+		Session: record.Session{App: "shop", User: "alice", ID: "sess-1"},
+		From:    time.Now().AddDate(0, 0, -7), // reads the partitions of these days alone
+		To:      time.Now(),
+	}})
+	switch {
+	case errors.Is(err, ask.ErrUnknownSession):
+		log.Fatal(err) // not there yet, or another application, user or time
+	case errors.Is(err, ask.ErrNoDecision):
+		log.Fatal(err) // it asked for no approval
+	case err != nil:
+		log.Fatal(err)
+	}
+	for _, r := range why.Reasons {
+		fmt.Printf("%s %q, %d hops before the request of %s:\n", r.Entity.Type, r.Entity.Value, r.Hops, why.DecidedAt)
+		for _, step := range r.Path {
+			fmt.Printf("  %s %s -%s->\n", step.Node.Agent, step.Node.Name, step.Edge)
+		}
+	}
+}
+
+// Which approvals rest on this product?
+func ExampleDataset_EntityAcrossSessions() {
+	ctx := context.Background()
+	var ds *bqstream.Dataset // see NewDataset
+
+	uses, err := ds.EntityAcrossSessions(ctx, ask.EntityQuestion{
+		Window: ask.Window{App: "shop", From: time.Now().AddDate(0, 0, -30)},
+		Entity: entity.Entity{Type: "Product", Value: "Instagram Reels"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, u := range uses.Approvals {
+		fmt.Println(u.DecidedAt, u.Session.User, u.Session.ID, u.Name, u.Value)
+	}
+	if uses.Truncated {
+		fmt.Println("there are more: ask about a shorter time, or raise the limit")
+	}
+}
+
+// How often had the world changed before an action ran, and what?
+func ExampleDataset_DriftStatistics() {
+	ctx := context.Background()
+	var ds *bqstream.Dataset // see NewDataset
+
+	drift, err := ds.DriftStatistics(ctx, ask.Window{App: "shop", From: time.Now().AddDate(0, 0, -30)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, v := range drift.Verdicts {
+		fmt.Println(v.Day.Format(time.DateOnly), v.Tool, v.Stage, v.Safe, v.Drift, v.Failed)
+	}
+	for _, c := range drift.Changes {
+		fmt.Println(c.EntityType, c.Value, c.DriftType, c.Alerts, "times, last", c.Last)
+	}
+}
+
+// How long did people take to answer?
+func ExampleDataset_WaitingTimes() {
+	ctx := context.Background()
+	var ds *bqstream.Dataset // see NewDataset
+
+	times, err := ds.WaitingTimes(ctx, ask.Window{From: time.Now().AddDate(0, 0, -30)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, w := range times.Groups {
+		fmt.Printf("%s of %s for %s: %d of %d answered, median %s, 95 of 100 within %s\n",
+			w.Kind, w.Agent, w.Tool, w.Answered, w.Requests, w.P50, w.P95)
+	}
 }
