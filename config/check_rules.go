@@ -77,7 +77,7 @@ func (e *Extract) check(k Key) {
 		if attribute == entity.Exists && a.Type != entity.KindBool {
 			at.Of(&a.Type).Wrong("exists is what a rule without attributes gives, a boolean", "write type: boolean, or another name")
 		}
-		if a.LookedUp && !e.ReadsResult() {
+		if a.LookedUp && !e.ReadsResult() && !in.Failed() {
 			at.Of(&a.LookedUp).Wrong("the rule does not read a result, where a tool looks things up", "remove it, or write in: result")
 		}
 	}
@@ -90,7 +90,7 @@ func (e *Extract) check(k Key) {
 	default:
 		unit(confidence, &e.Confidence)
 	}
-	if e.Alternatives && !e.ReadsResult() {
+	if e.Alternatives && !e.ReadsResult() && !in.Failed() {
 		k.Of(&e.Alternatives).Wrong("the rule does not read a result, which shows what there is to choose from", "remove it, or write in: result")
 	}
 }

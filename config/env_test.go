@@ -4,6 +4,8 @@
 package config_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,5 +179,20 @@ CONTEXTGRAPH_GUARD_CHECK_AGE: guard.check_age: 200h is longer than request_lifet
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A number of the environment is a number: what YAML takes for none of its values is no 0.
+func TestNumberOfTheEnvironment(t *testing.T) {
+	for _, text := range []string{"null", "~", "NULL", "!!null 0", "[0.5]", "{a: 0.5}", "#", "0.5 0.5", ".inf", "high"} {
+		_, err := config.Parse("c.yaml", nil, []string{"CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=" + text})
+		if err == nil || !strings.Contains(err.Error(), "guard.min_confidence: "+strconv.Quote(text)+" is not a number") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"0.5", "5e-1", "0", "1"} {
+		if _, err := config.Parse("c.yaml", nil, []string{"CONTEXTGRAPH_GUARD_MIN_CONFIDENCE=" + text}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

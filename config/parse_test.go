@@ -366,3 +366,11 @@ func knownFields(t *testing.T, data []byte) {
 		}
 	}
 }
+
+// A word that is none is one error: what depends on the place that was meant is not reported.
+func TestOneErrorForAnUnknownPlace(t *testing.T) {
+	_, err := config.Parse("c.yaml", []byte(`extract: [{name: a, tool: t, in: output, type: T, value: $.x, alternatives: true, attributes: {p: {path: $.p, looked_up: true}}}]`), nil)
+	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), `extract[0].in: "output"`) {
+		t.Errorf("%v", err)
+	}
+}

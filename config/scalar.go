@@ -129,7 +129,8 @@ func setBool(v reflect.Value, s string) (problem, remedy string) {
 func setNumber(v reflect.Value, s string) (problem, remedy string) {
 	var n yaml.Node
 	var f float64
-	if err := yaml.Unmarshal([]byte(s), &n); err != nil || len(n.Content) != 1 || n.Content[0].Decode(&f) != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+	if err := yaml.Unmarshal([]byte(s), &n); err != nil || len(n.Content) != 1 || n.Content[0].ShortTag() == "!!null" ||
+		n.Content[0].Decode(&f) != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return otherType, "write a number, without quotes or a unit"
 	}
 	settle(v, reflect.ValueOf(f))
