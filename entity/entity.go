@@ -9,6 +9,7 @@ package entity
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -218,7 +219,7 @@ func (e Entity) Validate() error {
 	if math.IsNaN(e.Confidence) || e.Confidence < 0 || e.Confidence > 1 {
 		return fmt.Errorf("entity %s %q: confidence %v is outside 0..1", e.Type, clip(e.Value), e.Confidence)
 	}
-	for _, name := range sortedKeys(e.Attributes) {
+	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		v := e.Attributes[name]
 		switch {
 		case !IsAttributeName(name):
@@ -259,13 +260,4 @@ func checkText(what, s string, limit int) error {
 // approver must see the value that is acted on.
 func misleading(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

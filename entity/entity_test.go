@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 func TestCanonicalKey(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 func must(t testing.TB) func(entity.Value, error) entity.Value {

@@ -8,11 +8,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -183,7 +185,7 @@ func (b *batch) build(r EvidenceReader) error {
 			return err
 		}
 	}
-	for _, id := range sortedKeys(b.runs) {
+	for _, id := range slices.Sorted(maps.Keys(b.runs)) {
 		b.out.Runs = append(b.out.Runs, *b.runs[id])
 	}
 	return nil
@@ -194,7 +196,7 @@ func (b *batch) row(e *record.Event) error {
 	p := &b.out.To
 	p.Watermark, p.Rows = e.Seq, p.Rows+1
 	b.run(e)
-	attrs := evidenceAttributes(e.Attributes)
+	attrs := attributesOf(e)
 	var result *Result
 	switch e.EventType {
 	case record.ToolStarting:
@@ -277,7 +279,7 @@ func (b *batch) run(e *record.Event) {
 	}
 	r := b.runs[e.RunID]
 	if r == nil {
-		r = &Run{ID: e.RunID, Started: eventTime(e), First: e.Seq}
+		r = &Run{ID: e.RunID, Started: e.Time(), First: e.Seq}
 		b.runs[e.RunID] = r
 	}
 	r.add(e)
@@ -287,7 +289,7 @@ func (b *batch) run(e *record.Event) {
 }
 
 // result adds the result that a row brings.
-func (b *batch) result(e *record.Event, attrs rowEvidence, start *record.Event) *Result {
+func (b *batch) result(e *record.Event, attrs *schema.Attributes, start *record.Event) *Result {
 	b.out.To.Results++
 	r := Result{
 		Number: b.out.To.Results, Row: e.Seq, EventID: e.EventID, RunID: e.RunID,
@@ -318,7 +320,7 @@ func (b *batch) firstOf(e *record.Event) int64 {
 
 // started returns the row that began the call which e ends; nil where the record does not
 // say it.
-func (b *batch) started(e *record.Event, attrs rowEvidence) (*record.Event, error) {
+func (b *batch) started(e *record.Event, attrs *schema.Attributes) (*record.Event, error) {
 	if e.EventType != record.ToolCompleted && e.EventType != record.ToolError {
 		return nil, nil
 	}
@@ -388,7 +390,7 @@ func placed(e *record.Event, found []entity.Entity) []entity.Entity {
 	node := RowNodeKey(e)
 	for i := range found {
 		en := &found[i]
-		en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, eventTime(e)
+		en.EventID, en.TechNode, en.SpanID, en.SeenAt = e.EventID, node, e.SpanID, e.Time()
 	}
 	return found
 }

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
@@ -42,7 +44,7 @@ type Source struct {
 func (ev *Evidence) Sources(ctx context.Context, s record.Session, e entity.Canonical) (out []Source, err error) {
 	err = ev.store.View(ctx, s, func(r EvidenceReader) error {
 		given := make(map[string]*Source) // by event
-		for _, name := range sortedKeys(e.Attributes) {
+		for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 			id := latestReading(e, name)
 			if id == "" {
 				continue
@@ -62,7 +64,7 @@ func (ev *Evidence) Sources(ctx context.Context, s record.Session, e entity.Cano
 			}
 			from.Attributes = append(from.Attributes, name)
 		}
-		for _, id := range sortedKeys(given) {
+		for _, id := range slices.Sorted(maps.Keys(given)) {
 			out = append(out, *given[id])
 		}
 		return nil
@@ -126,7 +128,7 @@ func callOf(r EvidenceReader, s record.Session, eventID string) (Call, error) {
 	case ended.EventType != record.ToolCompleted && ended.EventType != record.ToolError:
 		return Call{}, fmt.Errorf("was seen in a row of type %s, not in the result of a tool", ended.EventType)
 	}
-	started, ok, err := r.Row(evidenceAttributes(ended.Attributes).ADK.Started)
+	started, ok, err := r.Row(attributesOf(&ended).ADK.Started)
 	if err != nil {
 		return Call{}, err
 	}
@@ -144,8 +146,9 @@ func readCall(started, ended *record.Event) Call {
 		Args map[string]any `json:"args"`
 	}
 	contentErr := json.Unmarshal(started.Content, &content)
-	begun, startErr := replayOf(started)
-	over, endErr := replayOf(ended)
+	var atStart, atEnd schema.Attributes
+	startErr, endErr := atStart.Read(started.Attributes), atEnd.Read(ended.Attributes)
+	begun, over := atStart.ADK, atEnd.ADK
 	out.Tool, out.ID, out.State = content.Tool, begun.CallID(), over.State
 	switch err := cmp.Or(contentErr, startErr, endErr); {
 	case err != nil:
@@ -162,24 +165,6 @@ func readCall(started, ended *record.Event) Call {
 		out.Args = content.Args
 	}
 	return out
-}
-
-// replayAttributes are what the rows of a call say of its repetition.
-type replayAttributes struct {
-	schema.CallIDs
-	Replay string                     `json:"replay"`
-	State  map[string]json.RawMessage `json:"state"`
-}
-
-func replayOf(row *record.Event) (replayAttributes, error) {
-	var attributes struct {
-		ADK replayAttributes `json:"adk"`
-	}
-	if len(row.Attributes) == 0 {
-		return replayAttributes{}, nil
-	}
-	err := json.Unmarshal(row.Attributes, &attributes)
-	return attributes.ADK, err
 }
 
 // Found returns what the rules and the declarations find in one row, by the

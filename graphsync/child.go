@@ -6,27 +6,19 @@ package graphsync
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // childSession returns the session of the agent that ran as the tool of a row.
 func childSession(e *record.Event) (record.Session, bool) {
-	var a struct {
-		ADK struct {
-			Child struct {
-				App  string `json:"app_name"`
-				User string `json:"user_id"`
-				ID   string `json:"session_id"`
-			} `json:"child_session"`
-		} `json:"adk"`
-	}
-	if len(e.Attributes) == 0 || json.Unmarshal(e.Attributes, &a) != nil {
+	var a schema.Attributes
+	if a.Read(e.Attributes) != nil {
 		return record.Session{}, false
 	}
 	c := a.ADK.Child

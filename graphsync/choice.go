@@ -4,7 +4,9 @@
 package graphsync
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -74,7 +76,7 @@ func (x *Extractor) choosing() bool { return x != nil && len(x.choices) > 0 }
 // chosen finds where rules show what the action names.
 func (sel *selector) chosen() error {
 	sel.shows = make(map[entry]bool)
-	for _, key := range sortedKeys(sel.named) {
+	for _, key := range slices.Sorted(maps.Keys(sel.named)) {
 		err := sel.choices(key, func(c Choice) bool {
 			if c.Reading {
 				sel.shows[c.entry()] = true

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -28,18 +29,9 @@ type declaration struct {
 // was declared before the tool failed, or before its call was refused, is no reading. It need
 // not agree with the present.
 func declaredEntities(e *record.Event) (declared, told []entity.Entity, err error) {
-	if e.Attributes == nil {
-		return nil, nil, nil
-	}
-	var row struct {
-		Entities json.RawMessage `json:"entities"`
-		ADK      struct {
-			Drift    bool `json:"drift"`
-			Declared int  `json:"declared"`
-		} `json:"adk"`
-	}
-	if err := json.Unmarshal(e.Attributes, &row); err != nil {
-		return nil, nil, fmt.Errorf("attributes are not a JSON object: %w", err)
+	var row schema.Attributes
+	if err := row.Read(e.Attributes); err != nil {
+		return nil, nil, err
 	}
 	if row.Entities == nil {
 		return nil, nil, nil

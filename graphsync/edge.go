@@ -5,11 +5,12 @@ package graphsync
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
 // EdgeKind says how one span caused another.
@@ -232,7 +233,7 @@ func newBranches(spans []*span, llms []int) *branches {
 	for _, i := range llms {
 		b.llms[spans[i].Branch] = append(b.llms[spans[i].Branch], i)
 	}
-	b.names = sortedKeys(b.llms)
+	b.names = slices.Sorted(maps.Keys(b.llms))
 	slices.SortStableFunc(b.names, func(x, y string) int { return cmp.Compare(len(x), len(y)) })
 	return b
 }
@@ -260,17 +261,21 @@ func (b *branches) readers(branch string, after, before int) []int {
 		}
 		return before
 	}
-	before = take(branch, before)
-	for a := branch; a != ""; {
-		a = parentBranch(a)
+	for a := range schema.Branches(branch) {
 		before = take(a, before)
 	}
 	for _, name := range b.names {
-		if !isBelow(name, branch) {
+		if !schema.BranchIn(name, branch) {
 			continue
 		}
 		limit := before
-		for a := parentBranch(name); isBelow(a, branch); a = parentBranch(a) {
+		for a := range schema.Branches(name) {
+			if a == name {
+				continue
+			}
+			if !schema.BranchIn(a, branch) {
+				break
+			}
 			if n := b.next(a, after, limit); n >= 0 {
 				limit = b.spans[n].first
 			}
@@ -278,17 +283,4 @@ func (b *branches) readers(branch string, after, before int) []int {
 		take(name, limit)
 	}
 	return out
-}
-
-// parentBranch cuts the last part off a branch; "" is the main branch.
-func parentBranch(branch string) string {
-	return branch[:max(strings.LastIndexByte(branch, '.'), 0)]
-}
-
-// isBelow reports whether branch was split off from above, directly or not.
-func isBelow(branch, above string) bool {
-	if above == "" {
-		return branch != ""
-	}
-	return strings.HasPrefix(branch, above) && len(branch) > len(above) && branch[len(above)] == '.'
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/theory/jsonpath"
 
@@ -98,8 +97,6 @@ func (x *Extractor) Extract(rows []record.Event) Extraction {
 	}
 	return out
 }
-
-func eventTime(e *record.Event) time.Time { return time.UnixMicro(e.Timestamp).UTC() }
 
 // rowRead is what one row gave.
 type rowRead struct {

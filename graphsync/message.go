@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -16,11 +17,8 @@ func bringsResults(e *record.Event) bool {
 	if e.EventType != record.UserMessageReceived || len(e.ContentParts) == 0 {
 		return false
 	}
-	var parts []struct {
-		Text       string `json:"text"`
-		Attributes string `json:"part_attributes"`
-	}
-	if json.Unmarshal(e.ContentParts, &parts) != nil {
+	parts, err := schema.ReadParts(e.ContentParts)
+	if err != nil {
 		return false
 	}
 	for _, p := range parts {
@@ -29,10 +27,10 @@ func bringsResults(e *record.Event) bool {
 			// Rows of earlier versions name calls and answers alike.
 			Name *string `json:"function_name"`
 		}
-		if json.Unmarshal([]byte(p.Attributes), &of) != nil {
+		if json.Unmarshal([]byte(p.Attributes.String), &of) != nil {
 			return false
 		}
-		if of.Response == nil && (of.Name == nil || !strings.HasPrefix(p.Text, "Function response: ")) {
+		if of.Response == nil && (of.Name == nil || !strings.HasPrefix(p.Text.String, "Function response: ")) {
 			return false
 		}
 	}

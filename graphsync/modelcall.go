@@ -6,13 +6,15 @@ package graphsync
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // modelCall adds a model call with everything that it had read.
-func (b *batch) modelCall(e *record.Event, attrs rowEvidence) error {
+func (b *batch) modelCall(e *record.Event, attrs *schema.Attributes) error {
 	c := ModelCall{EventID: e.EventID, Row: e.Seq, Names: []string{"r:" + e.EventID}}
 	for _, f := range attrs.FunctionCalls {
 		if f.ID != "" {
@@ -34,7 +36,7 @@ func (b *batch) modelCall(e *record.Event, attrs rowEvidence) error {
 		}
 		c.Read = union(c.Read, before.Read)
 	}
-	for _, callID := range sortedKeys(attrs.ADK.Read.Results) {
+	for _, callID := range slices.Sorted(maps.Keys(attrs.ADK.Read.Results)) {
 		n, err := b.resultOf(callID, attrs.ADK.Read.Results[callID])
 		if err != nil {
 			return err

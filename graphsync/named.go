@@ -56,7 +56,7 @@ func (x *Extractor) named(d Decision) ([]entity.Entity, map[string][]string, err
 	}
 	places := make(map[string][]string, len(nodes))
 	for key, of := range nodes {
-		places[key] = sortedKeys(of)
+		places[key] = slices.Sorted(maps.Keys(of))
 	}
 	return mergeRow(found), places, nil
 }

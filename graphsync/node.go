@@ -116,25 +116,9 @@ type ask struct {
 	pos    int
 }
 
-// rowAttributes are the attributes the graph is made from.
-type rowAttributes struct {
-	ADK struct {
-		schema.CallIDs
-		Branch         string `json:"branch"`
-		ConfirmationID string `json:"confirmation_id"`
-		PauseKind      string `json:"pause_kind"`
-		Node           struct {
-			Path string `json:"path"`
-		} `json:"node"`
-	} `json:"adk"`
-	FunctionCalls []struct {
-		ID string `json:"id"`
-	} `json:"function_calls"`
-	Model string `json:"model"`
-}
-
 // fold makes the spans of the rows, in the order of their first rows.
 func (g *Graph) fold() {
+	var attrs schema.Attributes
 	for pos, e := range g.rows {
 		key := RowNodeKey(e)
 		i, known := g.index[key]
@@ -142,12 +126,14 @@ func (g *Graph) fold() {
 			i = len(g.spans)
 			g.index[key] = i
 			g.spans = append(g.spans, &span{
-				TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: eventTime(e), Kind: KindOther, Name: e.EventType},
+				TechNode: TechNode{Key: key, Session: e.Session(), TraceID: e.TraceID, SpanID: e.SpanID, Start: e.Time(), Kind: KindOther, Name: e.EventType},
 				first:    pos, ended: -1, lastRequest: -1,
 			})
 		}
 		g.spanOf = append(g.spanOf, i)
-		g.spans[i].add(e, pos)
+		attrs = schema.Attributes{}
+		_ = attrs.Read(e.Attributes) // as in attributesOf
+		g.spans[i].add(e, pos, &attrs)
 	}
 	for _, s := range g.spans {
 		if s.ParentSpanID != "" {
@@ -159,14 +145,8 @@ func (g *Graph) fold() {
 	}
 }
 
-func (s *span) add(e *record.Event, pos int) {
-	// What cannot be decoded stays empty: the graph shows what there is. It is
-	// extraction that must not overlook a bad row, and it does not.
-	var attrs rowAttributes
-	if len(e.Attributes) > 0 {
-		_ = json.Unmarshal(e.Attributes, &attrs)
-	}
-	at := eventTime(e)
+func (s *span) add(e *record.Event, pos int, attrs *schema.Attributes) {
+	at := e.Time()
 	s.last = pos
 	if at.Before(s.Start) {
 		s.Start = at
@@ -208,9 +188,9 @@ func (s *span) add(e *record.Event, pos int) {
 		s.ended = pos
 	case record.HITLConfirmationRequest:
 		s.lastRequest = pos
-		s.requests = appendNew(s.requests, attrs.ADK.ConfirmationID)
+		s.requests = appendNew(s.requests, attrs.ADK.ConfirmationID.Text)
 	case record.HITLConfirmationRequestCompleted:
-		s.answers = appendNew(s.answers, attrs.ADK.ConfirmationID)
+		s.answers = appendNew(s.answers, attrs.ADK.ConfirmationID.Text)
 	case record.HITLCredentialRequest, record.HITLInputRequest:
 		s.requests = appendNew(s.requests, attrs.ADK.CallID())
 	case record.HITLCredentialRequestCompleted, record.HITLInputRequestCompleted:
@@ -220,7 +200,7 @@ func (s *span) add(e *record.Event, pos int) {
 
 // classify sets kind and name from the row that says most about the span: other
 // recorders put requests and state changes on the span of an agent.
-func (s *span) classify(e *record.Event, attrs rowAttributes) {
+func (s *span) classify(e *record.Event, attrs *schema.Attributes) {
 	if e.SpanID == "" {
 		return
 	}

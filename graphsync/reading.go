@@ -15,6 +15,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -57,11 +58,11 @@ func (d *documents) shows(e *record.Event, c *compiled) bool {
 	case record.ToolCompleted:
 		return c.In != config.InArgs && e.Status != record.StatusError && d.origin(e) != originSubAgent && d.origin(e) != originA2A
 	case record.NodeOutput:
-		a := evidenceAttributes(e.Attributes).ADK
+		a := attributesOf(e).ADK
 		node := workflowNode(a.Node.Path)
 		return node != "" && node != e.Agent && !a.Joins
 	case record.HITLInputRequestCompleted:
-		return evidenceAttributes(e.Attributes).ADK.Accepted
+		return accepted(attributesOf(e))
 	}
 	return false
 }
@@ -186,18 +187,9 @@ func (x *Extractor) asked(e *record.Event) ([]entity.Entity, error) {
 
 // argsOf returns the arguments in the row that ended a call, nil if it has none.
 func argsOf(e *record.Event) (json.RawMessage, error) {
-	var a struct {
-		ADK struct {
-			Args json.RawMessage `json:"args"`
-		} `json:"adk"`
-	}
-	if len(e.Attributes) == 0 {
-		return nil, nil
-	}
-	if err := json.Unmarshal(e.Attributes, &a); err != nil {
-		return nil, fmt.Errorf("attributes are not a JSON object: %w", err)
-	}
-	return a.ADK.Args, nil
+	var a schema.Attributes
+	err := a.Read(e.Attributes)
+	return a.ADK.Args, err
 }
 
 // argsAtEnd returns the arguments that a call had when it ended.

@@ -290,7 +290,7 @@ func (r *recorded) FirstOfRun(run string) (int64, error) {
 // Keys implements [EvidenceReader].
 func (r *recorded) Keys(after string, upTo int64, limit int) ([]string, error) {
 	var out []string
-	for _, key := range sortedKeys(r.sightings) {
+	for _, key := range slices.Sorted(maps.Keys(r.sightings)) {
 		seen := false
 		for _, list := range r.sightings[key] {
 			seen = seen || list[0].Row <= upTo
@@ -303,7 +303,9 @@ func (r *recorded) Keys(after string, upTo int64, limit int) ([]string, error) {
 }
 
 // Attributes implements [EvidenceReader].
-func (r *recorded) Attributes(key string) ([]string, error) { return sortedKeys(r.sightings[key]), nil }
+func (r *recorded) Attributes(key string) ([]string, error) {
+	return slices.Sorted(maps.Keys(r.sightings[key])), nil
+}
 
 // Sightings implements [EvidenceReader].
 func (r *recorded) Sightings(key, attribute string, readings bool, upTo int64, skip, limit int) ([]Sighting, error) {
@@ -344,7 +346,7 @@ func (r *recorded) Found() ([]Sighting, error) { return slices.Clone(r.found), n
 // OpenRuns implements [EvidenceReader].
 func (r *recorded) OpenRuns() ([]Run, error) {
 	var out []Run
-	for _, id := range sortedKeys(r.runs) {
+	for _, id := range slices.Sorted(maps.Keys(r.runs)) {
 		if run := r.runs[id]; !run.Completed || run.Stored < run.Expected {
 			out = append(out, *run)
 		}
@@ -355,7 +357,7 @@ func (r *recorded) OpenRuns() ([]Run, error) {
 // RunsOfTurn implements [EvidenceReader].
 func (r *recorded) RunsOfTurn(turn string) ([]string, error) {
 	var out []string
-	for _, id := range sortedKeys(r.runs) {
+	for _, id := range slices.Sorted(maps.Keys(r.runs)) {
 		if slices.Contains(r.runs[id].Turns, turn) {
 			out = append(out, id)
 		}

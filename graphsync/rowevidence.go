@@ -4,56 +4,33 @@
 package graphsync
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// rowEvidence is what the attributes of a row say for the evidence.
-type rowEvidence struct {
-	ADK struct {
-		schema.CallIDs
-		Started       string `json:"started"`
-		Result        string `json:"result"`
-		Of            string `json:"of"`
-		Partial       bool   `json:"partial"`
-		Accepted      bool   `json:"accepted"`
-		Joins         bool   `json:"joins"`
-		AnswerOf      string `json:"answer_of"`
-		SourceEventID string `json:"source_event_id"`
-		Read          struct {
-			Base      string            `json:"base"`
-			Results   map[string]string `json:"results"`
-			Answers   []string          `json:"answers"`
-			Unmatched int               `json:"unmatched"`
-		} `json:"read"`
-		Node struct {
-			Path string `json:"path"`
-		} `json:"node"`
-	} `json:"adk"`
-	FunctionCalls []struct {
-		ID string `json:"id"`
-	} `json:"function_calls"`
-}
-
-// evidenceAttributes reads attributes. What cannot be read is empty: then nothing was
-// read and nothing supersedes.
-func evidenceAttributes(attributes []byte) (a rowEvidence) {
-	if len(attributes) > 0 {
-		_ = json.Unmarshal(attributes, &a)
-	}
+// attributesOf reads attributes. What cannot be read is empty: then nothing was read and
+// nothing supersedes. It is extraction that must not overlook a bad row, and it does not.
+func attributesOf(e *record.Event) *schema.Attributes {
+	a := new(schema.Attributes)
+	_ = a.Read(e.Attributes)
 	return a
 }
 
+// accepted reports whether the row of an answer says that it was taken.
+func accepted(attrs *schema.Attributes) bool {
+	taken := attrs.ADK.Accepted.Bool()
+	return taken != nil && *taken
+}
+
 // endsReading reports whether a row brings a result that a step can read.
-func endsReading(e *record.Event, attrs rowEvidence) bool {
+func endsReading(e *record.Event, attrs *schema.Attributes) bool {
 	switch e.EventType {
 	case record.ToolCompleted, record.ToolError, record.NodeOutput:
 		return true
 	case record.HITLInputRequestCompleted:
-		return attrs.ADK.Accepted
+		return accepted(attrs)
 	}
 	return false
 }

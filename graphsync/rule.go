@@ -4,9 +4,7 @@
 package graphsync
 
 import (
-	"errors"
-	"fmt"
-	"math"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -44,27 +42,16 @@ type compiledAttribute struct {
 	path *jsonpath.Path
 }
 
-// Compile checks rules and makes an Extractor of them. Its error joins everything
-// that is wrong, each named by rule and field.
+// Compile makes an Extractor of rules. Its error joins everything that is wrong with them, as
+// [config.Config.Check] says it.
 func Compile(rules []config.Extract) (*Extractor, error) {
+	if err := (config.Config{Extract: rules}).Check(); err != nil {
+		return nil, err
+	}
 	x := &Extractor{byEvent: make(map[string][]*compiled), choices: make(map[string]bool)}
-	names := make(map[string]bool)
-	var errs []error
 	normal := make([]config.Extract, len(rules))
 	for i, r := range rules {
-		label := fmt.Sprintf("rule %q", r.Name)
-		fail := func(field string, err error) {
-			errs = append(errs, fmt.Errorf("%s: %s: %w", label, field, err))
-		}
-		switch {
-		case r.Name == "":
-			label = fmt.Sprintf("rule %d", i+1)
-			fail("name", errors.New("give the rule a name"))
-		case names[r.Name]:
-			fail("name", errors.New("another rule has this name"))
-		}
-		names[r.Name] = true
-		c := compileRule(r, fail)
+		c := compileRule(r.WithDefaults())
 		normal[i], c.number = c.Extract, i+1
 		x.rules = append(x.rules, c)
 		if c.Alternatives {
@@ -73,108 +60,33 @@ func Compile(rules []config.Extract) (*Extractor, error) {
 		event := c.event()
 		x.byEvent[event] = append(x.byEvent[event], c)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
 	x.version = rulesVersion(normal)
 	return x, nil
 }
 
-func compileRule(r config.Extract, fail func(field string, err error)) *compiled {
-	path := func(field, s string) *jsonpath.Path {
-		p, err := jsonpath.Parse(s)
-		if err != nil {
-			fail(field, fmt.Errorf("path %q: %w", s, err))
-		}
-		return p
-	}
-	r = r.WithDefaults()
-	c := &compiled{source: entity.SourceRule}
-
-	switch {
-	case !slices.Contains([]config.In{config.InResult, config.InArgs, config.InAction, config.InContent}, r.In):
-		fail("in", fmt.Errorf("unknown place %s: use result, args, action or content", r.In))
-	case r.In == config.InContent && r.Event == "":
-		fail("event", errors.New("name the event type whose content is read"))
-	case r.In == config.InContent && r.Tool != "":
-		fail("tool", errors.New("a rule over the content of an event has no tool"))
-	case r.In != config.InContent && r.Tool == "":
-		fail("tool", errors.New("name the tool whose rows are read"))
-	case r.In != config.InContent && r.Event != "":
-		fail("event", fmt.Errorf("a rule over the %s of a tool has no event", r.In))
-	}
-	if r.Alternatives && r.In != config.InResult {
-		fail("alternatives", fmt.Errorf("a rule over the %s shows nothing to choose from: leave it out, or read the result", r.In))
-	}
+// compileRule compiles a rule that was checked: its paths can be parsed.
+func compileRule(r config.Extract) *compiled {
+	c := &compiled{Extract: r, source: entity.SourceRule, each: jsonpath.MustParse(r.Each)}
 	switch r.In {
 	case config.InAction:
 		c.source = entity.SourceAction
 	case config.InArgs:
 		c.source = entity.SourceClaim
 	}
-	if err := (entity.Entity{Type: r.Type, Value: "x"}).Validate(); err != nil {
-		fail("type", err)
+	c.eachOne = c.each.Query().Singular() != nil
+	if r.ValueArgs != "" {
+		c.valueArgs = jsonpath.MustParse(r.ValueArgs)
+	} else {
+		c.value = jsonpath.MustParse(r.Value)
 	}
-	if math.IsNaN(r.Confidence) || r.Confidence < 0 || r.Confidence > 1 {
-		fail("confidence", fmt.Errorf("%v is outside 0..1", r.Confidence))
-	}
-	c.each = path("each", r.Each)
-	c.eachOne = c.each != nil && c.each.Query().Singular() != nil
-	switch {
-	case r.Value == "" && r.ValueArgs == "":
-		fail("value", errors.New("give the path of the value"))
-	case r.Value != "" && r.ValueArgs != "":
-		fail("value", errors.New("it is taken from the object or from the arguments: give one path"))
-	case r.Value != "":
-		c.value = path("value", r.Value)
-	default:
-		c.valueArgs = path("value.args", r.ValueArgs)
-		if r.In != config.InResult {
-			fail("value.args", fmt.Errorf("the %s is read anyhow: give the path of the value there", r.In))
-		}
-		if r.Each != "$" {
-			fail("value.args", fmt.Errorf("the arguments have one value, and each %s selects several objects: use each $, or take the value from the object", r.Each))
-		}
-	}
-	checkKind("value_type", "currency", r.ValueType, r.Currency, fail)
 	if r.ArtifactURI != "" {
-		c.artifact = path("artifact_uri", r.ArtifactURI)
+		c.artifact = jsonpath.MustParse(r.ArtifactURI)
 	}
-	for _, name := range sortedKeys(r.Attributes) {
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		a := r.Attributes[name]
-		field := "attributes." + name
-		if !entity.IsAttributeName(name) {
-			fail(field, errors.New("use lower-case letters, digits and '_', a letter first"))
-		}
-		checkKind(field+".type", field+".currency", a.Type, a.Currency, fail)
-		if name == entity.Exists && a.Type != entity.KindBool {
-			fail(field+".type", errors.New("it is what a sighting without attributes has, true: use boolean, or another name"))
-		}
-		if a.LookedUp && r.In != config.InResult {
-			fail(field+".looked_up", fmt.Errorf("a rule over the %s looks nothing up: leave it out, or read the result", r.In))
-		}
-		if a.Path == "" {
-			fail(field+".path", errors.New("give the path of the attribute"))
-		} else {
-			c.attributes = append(c.attributes, compiledAttribute{Attribute: a, name: name, path: path(field+".path", a.Path)})
-		}
+		c.attributes = append(c.attributes, compiledAttribute{Attribute: a, name: name, path: jsonpath.MustParse(a.Path)})
 	}
-	c.Extract = r
 	return c
-}
-
-func checkKind(kindField, currencyField string, k entity.Kind, currency string, fail func(string, error)) {
-	if k > entity.KindTime {
-		fail(kindField, fmt.Errorf("unknown type %s: use text, number, money, boolean or time", k))
-	}
-	if currency == "" {
-		return
-	}
-	if k != entity.KindMoney {
-		fail(currencyField, fmt.Errorf("a %s has no currency", k))
-	} else if _, err := entity.Money("0", currency); err != nil {
-		fail(currencyField, err)
-	}
 }
 
 // event returns the event type of the rows that c reads.
@@ -206,19 +118,10 @@ func rulesVersion(rules []config.Extract) string {
 	for _, r := range rules {
 		fields = append(fields, r.Name, string(r.In), r.Tool, r.Event, r.Each, r.Type, r.Value, r.ValueArgs, r.ValueType.String(),
 			r.Currency, r.ArtifactURI, strconv.FormatFloat(r.Confidence, 'g', -1, 64), strconv.FormatBool(r.Alternatives), strconv.Itoa(len(r.Attributes)))
-		for _, name := range sortedKeys(r.Attributes) {
+		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 			a := r.Attributes[name]
 			fields = append(fields, name, a.Path, a.Type.String(), a.Currency, strconv.FormatBool(a.Optional), strconv.FormatBool(a.LookedUp))
 		}
 	}
 	return hashKey(fields...)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -28,53 +28,53 @@ func TestCompileErrors(t *testing.T) {
 		change func(*config.Extract)
 		want   string
 	}{
-		{"no name", func(r *config.Extract) { r.Name = "" }, "rule 1: name: "},
-		{"no tool", func(r *config.Extract) { r.Tool = "" }, `rule "r": tool: `},
-		{"tool and event", func(r *config.Extract) { r.Event = "AGENT_RESPONSE" }, `rule "r": tool: `},
-		{"content without event", func(r *config.Extract) { r.In, r.Tool = config.InContent, "" }, `rule "r": event: `},
-		{"content with tool", func(r *config.Extract) { r.In, r.Event = config.InContent, "X" }, `rule "r": tool: `},
-		{"unknown place", func(r *config.Extract) { r.In = "output" }, `rule "r": in: unknown place output`},
-		{"no type", func(r *config.Extract) { r.Type = "" }, `rule "r": type: `},
-		{"no value", func(r *config.Extract) { r.Value = "" }, `rule "r": value: `},
-		{"two values", func(r *config.Extract) { r.ValueArgs = "$.id" }, `rule "r": value: `},
-		{"arguments path", byArgs("id"), `rule "r": value.args: path "id"`},
-		{"value of arguments in arguments", func(r *config.Extract) { byArgs("$.id")(r); r.In = config.InArgs }, `rule "r": value.args: the args`},
-		{"value of arguments for several", func(r *config.Extract) { byArgs("$.id")(r); r.Each = "$.items[*]" }, `rule "r": value.args: the arguments have one value`},
-		{"value path", func(r *config.Extract) { r.Value = "name" }, `rule "r": value: path "name"`},
-		{"each path", func(r *config.Extract) { r.Each = "$[" }, `rule "r": each: path "$["`},
-		{"artifact path", func(r *config.Extract) { r.ArtifactURI = "x" }, `rule "r": artifact_uri: path "x"`},
-		{"value kind", func(r *config.Extract) { r.ValueType = 77 }, `rule "r": value_type: `},
-		{"currency of a text", func(r *config.Extract) { r.Currency = "USD" }, `rule "r": currency: a text`},
-		{"bad currency", func(r *config.Extract) { r.ValueType, r.Currency = entity.KindMoney, "usd" }, `rule "r": currency: "usd"`},
-		{"confidence", func(r *config.Extract) { r.Confidence = 1.5 }, `rule "r": confidence: 1.5`},
-		{"confidence NaN", func(r *config.Extract) { r.Confidence = math.NaN() }, `rule "r": confidence: NaN`},
-		{"attribute name", attribute("Price", config.Attribute{Path: "$.p"}), `rule "r": attributes.Price: `},
-		{"attribute without path", attribute("price", config.Attribute{}), `rule "r": attributes.price.path: `},
-		{"attribute path", attribute("price", config.Attribute{Path: "$$"}), `rule "r": attributes.price.path: path "$$"`},
-		{"attribute kind", attribute("price", config.Attribute{Path: "$.p", Type: 50}), `rule "r": attributes.price.type: `},
-		{"exists as a text", attribute("exists", config.Attribute{Path: "$.p"}), `rule "r": attributes.exists.type: `},
+		{"no name", func(r *config.Extract) { r.Name = "" }, `Name: missing`},
+		{"no tool", func(r *config.Extract) { r.Tool = "" }, `Tool: neither tool nor event is given`},
+		{"tool and event", func(r *config.Extract) { r.Event = "AGENT_RESPONSE" }, `Event: given beside tool`},
+		{"content without event", func(r *config.Extract) { r.In, r.Tool = config.InContent, "" }, `Tool: neither tool nor event is given`},
+		{"content with tool", func(r *config.Extract) { r.In, r.Event = config.InContent, "X" }, `Event: given beside tool`},
+		{"unknown place", func(r *config.Extract) { r.In = "output" }, `In: "output" is not a part of an event`},
+		{"no type", func(r *config.Extract) { r.Type = "" }, `Type: missing`},
+		{"no value", func(r *config.Extract) { r.Value = "" }, `Value: no path is given`},
+		{"two values", func(r *config.Extract) { r.ValueArgs = "$.id" }, `ValueArgs: given beside a path in the node`},
+		{"arguments path", byArgs("id"), `ValueArgs: "id" is not a JSONPath (RFC 9535): unexpected identifier at position 1`},
+		{"value of arguments in arguments", func(r *config.Extract) { byArgs("$.id")(r); r.In = config.InArgs }, `ValueArgs: the value is taken from the arguments, and the rule does not read a result`},
+		{"value of arguments for several", func(r *config.Extract) { byArgs("$.id")(r); r.Each = "$.items[*]" }, `ValueArgs: the arguments have one value for all that each selects`},
+		{"value path", func(r *config.Extract) { r.Value = "name" }, `Value: "name" is not a JSONPath (RFC 9535): unexpected identifier at position 1`},
+		{"each path", func(r *config.Extract) { r.Each = "$[" }, `Each: "$[" is not a JSONPath (RFC 9535): unexpected eof at position 3`},
+		{"artifact path", func(r *config.Extract) { r.ArtifactURI = "x" }, `ArtifactURI: "x" is not a JSONPath (RFC 9535): unexpected identifier at position 1`},
+		{"value kind", func(r *config.Extract) { r.ValueType = 77 }, `ValueType: Kind(77) is not a type of value`},
+		{"currency of a text", func(r *config.Extract) { r.Currency = "USD" }, `Currency: given for a value that is not money`},
+		{"bad currency", func(r *config.Extract) { r.ValueType, r.Currency = entity.KindMoney, "usd" }, `Currency: "usd" is not a currency code`},
+		{"confidence", func(r *config.Extract) { r.Confidence = 1.5 }, `Confidence: 1.5 is out of range`},
+		{"confidence NaN", func(r *config.Extract) { r.Confidence = math.NaN() }, `Confidence: NaN is out of range`},
+		{"attribute name", attribute("Price", config.Attribute{Path: "$.p"}), `Attributes["Price"]: "Price" is not the name of an attribute`},
+		{"attribute without path", attribute("price", config.Attribute{}), `Attributes["price"].Path: no path is given`},
+		{"attribute path", attribute("price", config.Attribute{Path: "$$"}), `Attributes["price"].Path: "$$" is not a JSONPath (RFC 9535): unexpected '$' at position 2`},
+		{"attribute kind", attribute("price", config.Attribute{Path: "$.p", Type: 50}), `Attributes["price"].Type: Kind(50) is not a type of value`},
+		{"exists as a text", attribute("exists", config.Attribute{Path: "$.p"}), `Attributes["exists"].Type: exists is what a rule without attributes gives, a boolean`},
 		{"looked up in an action", func(r *config.Extract) {
 			attribute("price", config.Attribute{Path: "$.p", LookedUp: true})(r)
 			r.In = config.InAction
-		}, `rule "r": attributes.price.looked_up: `},
-		{"alternatives in an action", func(r *config.Extract) { r.In, r.Alternatives = config.InAction, true }, `rule "r": alternatives: a rule over the action shows nothing`},
+		}, `Attributes["price"].LookedUp: the rule does not read a result, where a tool looks things up`},
+		{"alternatives in an action", func(r *config.Extract) { r.In, r.Alternatives = config.InAction, true }, `Alternatives: the rule does not read a result, which shows what there is to choose from`},
 		{"alternatives in a content", func(r *config.Extract) {
 			r.In, r.Tool, r.Event, r.Alternatives = config.InContent, "", "X", true
-		}, `rule "r": alternatives: a rule over the content shows nothing`},
-		{"attribute currency", attribute("price", config.Attribute{Path: "$.p", Type: entity.KindMoney, Currency: "US"}), `rule "r": attributes.price.currency: `},
+		}, `Alternatives: the rule does not read a result, which shows what there is to choose from`},
+		{"attribute currency", attribute("price", config.Attribute{Path: "$.p", Type: entity.KindMoney, Currency: "US"}), `Attributes["price"].Currency: "US" is not a currency code`},
 	}
 	for _, tt := range tests {
 		r := good
 		tt.change(&r)
 		x, err := graphsync.Compile([]config.Extract{r})
-		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || x != nil {
-			t.Errorf("%s: error %v, want %s...", tt.name, err, tt.want)
+		if err == nil || !strings.Contains(err.Error(), "\nConfig.Extract[0]."+tt.want+"; ") || x != nil {
+			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
 		}
 	}
 	bad := good
 	bad.Type = ""
 	_, err := graphsync.Compile([]config.Extract{good, good, bad})
-	if err == nil || strings.Count(err.Error(), "name: another rule has this name") != 2 || !strings.Contains(err.Error(), "type: ") {
+	if err == nil || strings.Count(err.Error(), `Name: "r" is also that of entry [0]`) != 2 || !strings.Contains(err.Error(), "[2].Type: missing") {
 		t.Errorf("not every error is reported: %v", err)
 	}
 }

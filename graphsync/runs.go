@@ -41,7 +41,7 @@ func (g *Graph) Runs() []Run {
 		if !known {
 			i = len(runs)
 			index[e.RunID] = i
-			runs, places = append(runs, Run{ID: e.RunID, Started: eventTime(e), First: e.Seq}), append(places, nil)
+			runs, places = append(runs, Run{ID: e.RunID, Started: e.Time(), First: e.Seq}), append(places, nil)
 		}
 		runs[i].add(e)
 		if e.RunSeq > 0 {
@@ -57,7 +57,7 @@ func (g *Graph) Runs() []Run {
 
 // add adds what a row says of the run, but for the number of rows.
 func (r *Run) add(e *record.Event) {
-	if at := eventTime(e); at.Before(r.Started) {
+	if at := e.Time(); at.Before(r.Started) {
 		r.Started = at
 	}
 	r.Turn, r.Turns = max(r.Turn, e.InvocationID), appendNew(r.Turns, e.InvocationID)

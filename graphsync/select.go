@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -120,12 +121,12 @@ func (sel *selector) all(s record.Session, turns []string) error {
 		return err
 	}
 	// What is left was found by a model, or is named by the action alone.
-	for _, key := range sortedKeys(sel.found) {
+	for _, key := range slices.Sorted(maps.Keys(sel.found)) {
 		if err := sel.thing(key); err != nil {
 			return err
 		}
 	}
-	for _, key := range sortedKeys(sel.named) {
+	for _, key := range slices.Sorted(maps.Keys(sel.named)) {
 		if err := sel.thing(key); err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func (sel *selector) begin() error {
 	if rows, err := sel.r.Rows(min(sel.upTo, last)-1, 1); err != nil {
 		return err
 	} else if len(rows) > 0 {
-		sel.now = eventTime(&rows[0])
+		sel.now = rows[0].Time()
 	}
 	if err := sel.reads(); err != nil {
 		return err

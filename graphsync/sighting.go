@@ -56,7 +56,7 @@ func (g *Graph) place(es []entity.Entity) []sighting {
 func (g *Graph) latest() []time.Time {
 	out := make([]time.Time, len(g.rows))
 	for i, e := range g.rows {
-		out[i] = eventTime(e)
+		out[i] = e.Time()
 		if i > 0 && out[i].Before(out[i-1]) {
 			out[i] = out[i-1]
 		}
@@ -185,7 +185,7 @@ func (g *Graph) Sightings() [][]Known {
 			}
 			known.Since = s.SeenAt
 			if s.pos < len(g.rows) {
-				if at := eventTime(g.rows[s.pos]); at.Before(known.Since) {
+				if at := g.rows[s.pos].Time(); at.Before(known.Since) {
 					known.Since = at
 				}
 			}
@@ -235,7 +235,7 @@ func agree(first map[thing]entity.Entity, e entity.Entity) error {
 		return nil
 	}
 	first[thingOf(e)] = merged(other, e)
-	for _, name := range sortedKeys(e.Attributes) {
+	for _, name := range slices.Sorted(maps.Keys(e.Attributes)) {
 		v := other.Attributes[name]
 		if !v.IsZero() && !v.Equal(e.Attributes[name]) && (e.Source != entity.SourceAction || v.Kind() != entity.KindNumber) {
 			return fmt.Errorf("%s %s has the %s %s here and %s before: the value has to name one thing",

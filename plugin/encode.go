@@ -6,19 +6,17 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"log/slog"
 	"math"
 	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
 // encoder writes values as rows hold them: bounded, redacted, and as the options say. It is
@@ -28,7 +26,7 @@ type encoder struct {
 	options Options
 	// policies holds what the configuration says about single event types.
 	policies map[string]policy
-	redactor *jsonenc.Redactor
+	secrets  *redact.Rules
 	writers  sync.Pool
 	counters counters
 	// often logs what may happen with every row: one line per kind and minute.
@@ -40,7 +38,7 @@ type encoder struct {
 func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unrecorded []string, err error) {
 	c = config.Config{Record: c}.WithDefaults().Record
 	enc.record, enc.options, enc.often, enc.seed = c, o, often, maphash.MakeSeed()
-	secrets := jsonenc.Redaction{Keys: c.Redact.Keys}
+	secrets := redact.Config{Keys: c.Redact.Keys}
 	for i, pattern := range c.Redact.Patterns {
 		re, err := regexp.Compile(pattern)
 		if err != nil {
@@ -48,9 +46,9 @@ func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unreco
 		}
 		secrets.Patterns = append(secrets.Patterns, re)
 	}
-	enc.redactor = jsonenc.NewRedactor(secrets)
+	enc.secrets = redact.NewRules(secrets)
 	limits := jsonenc.Limits{String: int(c.MaxString), Total: int(c.MaxRow)}
-	enc.writers.New = func() any { return enc.redactor.NewWriter(limits) }
+	enc.writers.New = func() any { return jsonenc.NewWriter(limits, enc.secrets) }
 	enc.policies, unrecorded, err = o.policies(c)
 	return unrecorded, err
 }
@@ -150,10 +148,10 @@ type digestOf struct {
 
 // noResult is the digest of a response without members: stored as JSON it is the same as
 // none.
-var noResult = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any{})
+var noResult = jsonenc.NewWriter(jsonenc.Limits{}, nil).Digest(map[string]any{})
 
 // nilDigest is the digest of no map at all.
-var nilDigest = jsonenc.NewWriter(jsonenc.Limits{}).Digest(map[string]any(nil))
+var nilDigest = jsonenc.NewWriter(jsonenc.Limits{}, nil).Digest(map[string]any(nil))
 
 // Shares of a row's size, in percent, that its columns may take.
 const (
@@ -169,15 +167,4 @@ type counters struct {
 	truncated, redacted, repaired     atomic.Uint64
 	formatterFailed, classifierFailed atomic.Uint64
 	notOffloaded, panics              atomic.Uint64
-}
-
-// decodeJSON decodes one value of JSON, with numbers as they are written.
-func decodeJSON(text string) (v any, ok bool) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return nil, false
-	}
-	_, err := d.Token()
-	return v, errors.Is(err, io.EOF)
 }

@@ -36,7 +36,7 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 		return fmt.Errorf("contextgraph: record entity: %w", err)
 	}
 	names := slices.Sorted(maps.Keys(e.Attributes))
-	if i := slices.IndexFunc(names, rec.redactor.Secret); i >= 0 {
+	if i := slices.IndexFunc(names, rec.secrets.Secret); i >= 0 {
 		return fmt.Errorf("contextgraph: record entity: attribute %q names a secret, which is never recorded: leave it out, or name it otherwise if it is none", names[i])
 	}
 	a := apart(ctx)
@@ -109,7 +109,7 @@ func (rec *Recorder) told(declared []byte, told []entity.Entity) (entities []byt
 	w := rec.writers.Get().(*jsonenc.Writer)
 	defer rec.writers.Put(w)
 	for _, e := range told {
-		names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Attributes)), rec.redactor.Secret)
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Attributes)), rec.secrets.Secret)
 		if len(names) == 0 {
 			continue
 		}

@@ -294,7 +294,7 @@ func valueOf(text string) (v any, ok bool) {
 	if text == "" || text[0] != '{' && text[0] != '[' {
 		return nil, false
 	}
-	return decodeJSON(text)
+	return jsonenc.Decode([]byte(text))
 }
 
 // answerText returns the text of an answer as nodes and delegates hand it on.

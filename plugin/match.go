@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"google.golang.org/genai"
+
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
 // held is what of a history the contents of a request hold.
@@ -104,7 +106,7 @@ func (m *matcher) text(text string) {
 			return
 		}
 		if tool, args, ok := cutTool(rest, "called tool `", "` with parameters: "); ok {
-			if v, ok := decodeJSON(args); ok {
+			if v, ok := jsonenc.Decode([]byte(args)); ok {
 				key := valueKey{tool, m.h.enc.digest(v)}
 				m.called[key]++
 				m.said[hashOf("called", author, tool, key.digest.String())]++
@@ -112,7 +114,7 @@ func (m *matcher) text(text string) {
 			}
 		}
 		if tool, result, ok := cutTool(rest, "`", "` tool returned result: "); ok {
-			if v, ok := decodeJSON(result); ok {
+			if v, ok := jsonenc.Decode([]byte(result)); ok {
 				m.shown = append(m.shown, shown{valueKey: valueKey{tool, m.h.enc.digest(v)}, author: author})
 				return
 			}

@@ -167,7 +167,7 @@ func TestRewrittenResults(t *testing.T) {
 			}
 			ends := byID(sink.of(record.ToolCompleted))
 			seen := make(map[string]bool)
-			want := jsonenc.NewWriter(jsonenc.Limits{}).Digest(m{"price": "hidden"}).String()
+			want := jsonenc.NewWriter(jsonenc.Limits{}, nil).Digest(m{"price": "hidden"}).String()
 			for _, e := range rows {
 				of, _ := attribute(t, e, "adk", "of").(string)
 				if ends[of].EventID == "" || seen[of] || ends[of].SpanID != e.SpanID {

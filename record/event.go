@@ -6,6 +6,8 @@
 // of the BigQuery Agent Analytics plugin for Python, so that rows of both can stand in one table.
 package record
 
+import "time"
+
 // Session names one conversation. A session id is unique only within an
 // application and a user, so the three always travel together.
 type Session struct {
@@ -65,6 +67,9 @@ type Event struct {
 func (e *Event) Session() Session {
 	return Session{App: e.AppName, User: e.UserID, ID: e.SessionID}
 }
+
+// Time returns the Timestamp in UTC.
+func (e *Event) Time() time.Time { return time.UnixMicro(e.Timestamp).UTC() }
 
 // Values of the status column.
 const (

@@ -63,7 +63,7 @@ type rowJSON struct {
 
 func newRowJSON(e *record.Event) rowJSON {
 	return rowJSON{
-		Seq: e.Seq, Timestamp: time.UnixMicro(e.Timestamp).UTC(), EventID: e.EventID, EventType: e.EventType, Agent: e.Agent,
+		Seq: e.Seq, Timestamp: e.Time(), EventID: e.EventID, EventType: e.EventType, Agent: e.Agent,
 		AppName: e.AppName, UserID: e.UserID, SessionID: e.SessionID, InvocationID: e.InvocationID, RunID: e.RunID, RunSeq: e.RunSeq,
 		TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID,
 		Content: rowfile.Document(e.Content), ContentParts: rowfile.Document(e.ContentParts), Attributes: rowfile.Document(e.Attributes), LatencyMS: rowfile.Document(e.LatencyMS),

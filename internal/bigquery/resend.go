@@ -191,7 +191,8 @@ func encode(e *record.Event) (b []byte, err error) {
 			err = fmt.Errorf("the row cannot be encoded and was not sent: %v", p)
 		}
 	}()
-	return wire.Append(make([]byte, 0, wire.Size(e)), e), nil
+	row := wire.RowOf(e)
+	return row.Append(make([]byte, 0, row.Size())), nil
 }
 
 // refuse counts a row that stays a dead letter.

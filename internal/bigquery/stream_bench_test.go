@@ -80,7 +80,7 @@ func (m *memory) Rows(_ context.Context, after int64, maxRows int, maxBytes int6
 	rows := m.events[after:]
 	var size int64
 	for i := range rows {
-		size += int64(wire.Size(&rows[i]))
+		size += int64(wire.RowOf(&rows[i]).Size())
 		if i == maxRows || i > 0 && size > maxBytes {
 			rows = rows[:i]
 			break
@@ -128,7 +128,7 @@ func BenchmarkStream(b *testing.B) {
 			for i := range events {
 				events[i] = newEvent(i, payload)
 				events[i].Seq = int64(i + 1)
-				bytes += len(wire.Append(nil, &events[i]))
+				bytes += len(wire.RowOf(&events[i]).Append(nil))
 			}
 			if bench.journal {
 				j = newJournal(b, bench.rows, payload)

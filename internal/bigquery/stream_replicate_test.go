@@ -128,7 +128,7 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 		held := 0
 		for i := o.cursor; i < o.handed; i++ {
 			if e := &o.events[i]; o.refuse(e.EventID) == "" && o.server.Applied(e.EventID) == 0 {
-				held += wire.Size(e)
+				held += wire.RowOf(e).Size()
 			}
 		}
 		o.peak = max(o.peak, held)

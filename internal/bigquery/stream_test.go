@@ -78,10 +78,10 @@ func open(t testing.TB, target replicate.Target) replicate.Stream {
 func rows(n, count int) [][]byte {
 	out := make([][]byte, count)
 	for i := range out {
-		out[i] = wire.Append(nil, &record.Event{
+		out[i] = wire.RowOf(&record.Event{
 			Timestamp: int64(n + i), EventID: eventID(n + i), EventType: "TOOL_COMPLETED", UserID: "u", SessionID: "s",
 			Content: []byte(`{"a":1}`), ContentParts: []byte(`[{"mime_type":"text/plain","text":"hi","part_index":0}]`), Status: record.StatusOK,
-		})
+		}).Append(nil)
 	}
 	return out
 }
@@ -89,7 +89,7 @@ func rows(n, count int) [][]byte {
 // kilobyte returns row n, of about 1 KB.
 func kilobyte(n int) []byte {
 	e := newEvent(n, payload)
-	return wire.Append(nil, &e)
+	return wire.RowOf(&e).Append(nil)
 }
 
 // payload makes rows of 1,024 bytes, encoded.
@@ -435,7 +435,7 @@ func TestStreamTooLarge(t *testing.T) {
 	stream := open(t, newTarget(t, server))
 	big := func(size int) [][]byte {
 		e := &record.Event{EventID: eventID(1), Status: record.StatusOK, Content: bytes.Repeat([]byte("x"), size)}
-		return [][]byte{wire.Append(nil, e)}
+		return [][]byte{wire.RowOf(e).Append(nil)}
 	}
 	held := make(chan struct{})
 	server.Script(writefake.Answer{Hold: held})
@@ -552,7 +552,7 @@ func TestStreamDeaf(t *testing.T) {
 			stream := open(t, newTarget(t, server))
 			server.Script(writefake.Answer{Deaf: true})
 			// Larger than what lies in the buffers of HTTP/2 and TCP.
-			rows := [][]byte{wire.Append(nil, &record.Event{Status: record.StatusOK, Content: bytes.Repeat([]byte("x"), 8<<20)})}
+			rows := [][]byte{wire.RowOf(&record.Event{Status: record.StatusOK, Content: bytes.Repeat([]byte("x"), 8<<20)}).Append(nil)}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			began, stuck := make(chan struct{}), make(chan error, 1)

@@ -38,9 +38,10 @@ func rules() []rule {
 		{pkg: "entity", link: "modules " + network},
 		{pkg: "record", link: "modules " + network},
 		{pkg: "internal/clip", link: "modules " + network},
-		{pkg: "internal/jsonenc", link: "modules " + network},
+		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
 		{pkg: "internal/namepattern", link: "modules " + network},
 		{pkg: "internal/nearest", link: "modules " + network},
+		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},
 		{pkg: "internal/mutate", link: "modules " + network},
@@ -62,12 +63,12 @@ func rules() []rule {
 		{pkg: "internal/underway", imports: "record", link: "modules " + network},
 		{
 			pkg:     "plugin",
-			imports: "config entity internal/adkreflect internal/jsonenc internal/ratelog internal/schema internal/underway record",
+			imports: "config entity internal/adkreflect internal/jsonenc internal/ratelog internal/redact internal/schema internal/underway record",
 			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 		{
 			pkg:     "plugin/gate",
-			imports: "config entity graphsync internal/adkreflect internal/clip internal/namepattern internal/nearest internal/ratelog internal/schema plugin record safety",
+			imports: "config entity graphsync internal/adkreflect internal/clip internal/jsonenc internal/namepattern internal/nearest internal/ratelog internal/schema plugin record safety",
 			link:    dataset + " " + storage, itself: cloud + " " + network,
 		},
 

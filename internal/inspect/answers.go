@@ -27,8 +27,8 @@ func (c *collector) answer(r *row, at int, kind string) {
 	}
 	a := Answer{At: r.at(), Row: at, Approver: r.ADK.Approver, Authenticated: r.ADK.Authenticated, Reason: r.ADK.Reason}
 	switch {
-	case r.ADK.Confirmed != nil:
-		a.Confirmed = *r.ADK.Confirmed
+	case r.ADK.Confirmed.Bool() != nil:
+		a.Confirmed = *r.ADK.Confirmed.Bool()
 	case kind == kindConfirmation:
 		a.Confirmed = confirmed(r.Content)
 	default:
@@ -36,8 +36,8 @@ func (c *collector) answer(r *row, at int, kind string) {
 	}
 	// A guard says what it made of an answer: that it does not is no yes.
 	a.Accepted = a.Confirmed && !q.guarded
-	if r.ADK.Accepted != nil {
-		a.Accepted = *r.ADK.Accepted
+	if accepted := r.ADK.Accepted.Bool(); accepted != nil {
+		a.Accepted = *accepted
 	}
 	if a.Reason == "" && !a.Accepted && r.ErrorMessage != "" {
 		a.Reason = r.ErrorMessage

@@ -5,10 +5,10 @@ package inspect
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -93,24 +93,6 @@ type collector struct {
 	byConfirmation map[[2]string]*request
 }
 
-// asked is the content of a request to a human.
-type asked struct {
-	Tool string `json:"tool"`
-	Args struct {
-		Call struct {
-			ID   string          `json:"id"`
-			Name string          `json:"name"`
-			Args json.RawMessage `json:"args"`
-		} `json:"originalFunctionCall"`
-		Confirmation struct {
-			Hint    string  `json:"hint"`
-			Payload payload `json:"payload"`
-		} `json:"toolConfirmation"`
-		Message string  `json:"message"`
-		Payload payload `json:"payload"`
-	} `json:"args"`
-}
-
 // payload is what a request shows to a human, see [safety.Approval.Shown].
 type payload struct {
 	Shown struct {
@@ -145,13 +127,15 @@ type payload struct {
 
 // request adds the request that a row is.
 func (c *collector) request(r *row, at int, kind string) {
-	var content asked
-	unmarshal(r.Content, &content)
+	content := schema.ReadRequest(r.Content)
 	args := content.Args
-	seen := args.Confirmation.Payload.Shown
-	if kind != kindConfirmation {
-		seen = args.Payload.Shown
+	var shown payload
+	if kind == kindConfirmation {
+		unmarshal(args.Confirmation.Payload, &shown)
+	} else {
+		unmarshal(args.Payload, &shown)
 	}
+	seen := shown.Shown
 	q := &request{row: at}
 	q.ID = cmp.Or(r.ADK.ApprovalID, seen.ApprovalID)
 	q.ConfirmationID = confirmationOf(r)
@@ -203,7 +187,7 @@ func (c *collector) add(q *request) {
 }
 
 // confirmationOf returns the id that the answer to a request names.
-func confirmationOf(r *row) string { return cmp.Or(r.ADK.ConfirmationID, r.ADK.InterruptID) }
+func confirmationOf(r *row) string { return cmp.Or(r.ADK.ConfirmationID.Text, r.ADK.InterruptID.Text) }
 
 // find returns the request that a row is about, nil for none.
 func (c *collector) find(r *row, kind string) *request {

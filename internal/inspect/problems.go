@@ -114,7 +114,7 @@ func (x *builder) unanswered(s *Session) map[int]int {
 	answered := make(map[string]bool)
 	for i := range x.rows {
 		r := &x.rows[i]
-		for _, id := range []string{r.ADK.CallID(), r.ADK.InterruptID, r.ADK.ConfirmationID, r.ADK.Scope.ID} {
+		for _, id := range []string{r.ADK.CallID(), r.ADK.InterruptID.Text, r.ADK.ConfirmationID.Text, r.ADK.Scope.ID} {
 			answered[id] = true
 		}
 	}

@@ -19,59 +19,10 @@ import (
 // row is a row with what its attributes say.
 type row struct {
 	*record.Event
-	attributes
+	schema.Attributes
 	// span is the key of its node, run that of its run; "" outside of any.
 	span string
 	run  string
-}
-
-// attributes are those that are looked at. What has another type than it should is
-// left out.
-type attributes struct {
-	ADK struct {
-		schema.CallIDs
-		Branch         string `json:"branch"`
-		ConfirmationID string `json:"confirmation_id"`
-		ApprovalID     string `json:"approval_id"`
-		Replaces       string `json:"replaces"`
-		InterruptID    string `json:"interrupt_id"`
-		Enforced       *bool  `json:"enforced"`
-		Confirmed      *bool  `json:"confirmed"`
-		Accepted       *bool  `json:"accepted"`
-		Authenticated  bool   `json:"authenticated"`
-		Approver       string `json:"approver"`
-		Reason         string `json:"reason"`
-		Verdict        string `json:"verdict"`
-		Stage          string `json:"stage"`
-		Scope          struct {
-			ID string `json:"id"`
-		} `json:"scope"`
-	} `json:"adk"`
-	Model         string `json:"model"`
-	ModelVersion  string `json:"model_version"`
-	ResponseText  string `json:"response_text"`
-	FunctionCalls []struct {
-		ID   string          `json:"id"`
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"args"`
-	} `json:"function_calls"`
-	Usage struct {
-		Prompt     count `json:"prompt_token_count"`
-		Completion count `json:"candidates_token_count"`
-		Total      count `json:"total_token_count"`
-	} `json:"usage_metadata"`
-}
-
-// count is a number of tokens, however it was written.
-type count int64
-
-// UnmarshalJSON reads any number; what is no count of anything is 0.
-func (c *count) UnmarshalJSON(data []byte) error {
-	var f float64
-	if json.Unmarshal(data, &f) == nil && f > 0 && f < 1<<53 {
-		*c = count(math.Round(f))
-	}
-	return nil
 }
 
 // decode makes rows of events, which must be in order and must not change.
@@ -80,7 +31,7 @@ func decode(events []record.Event) []row {
 	for i := range events {
 		e := &events[i]
 		rows[i] = row{Event: e, span: graphsync.RowNodeKey(e), run: runOf(e)}
-		unmarshal(e.Attributes, &rows[i].attributes)
+		_ = rows[i].Attributes.Read(e.Attributes) // what cannot be read stays empty
 	}
 	return rows
 }
@@ -108,7 +59,7 @@ func (r *row) endsRun() bool {
 	return r.EventType == record.InvocationCompleted || r.EventType == record.InvocationError
 }
 
-func (r *row) at() time.Time { return clock(time.UnixMicro(r.Timestamp)) }
+func (r *row) at() time.Time { return clock(r.Time()) }
 
 // clock returns t in UTC, and the zero time for what JSON has no form for.
 func clock(t time.Time) time.Time {
@@ -163,9 +114,9 @@ func raw(data []byte) json.RawMessage {
 func (r *row) usage() Tokens {
 	var c struct {
 		Usage struct {
-			Prompt     count `json:"prompt"`
-			Completion count `json:"completion"`
-			Total      count `json:"total"`
+			Prompt     schema.Count `json:"prompt"`
+			Completion schema.Count `json:"completion"`
+			Total      schema.Count `json:"total"`
 		} `json:"usage"`
 	}
 	unmarshal(r.Content, &c)

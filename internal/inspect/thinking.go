@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -334,14 +335,12 @@ func (x *builder) sameRun(a, b int) bool {
 // before returns the last thought before a span: that of its agent and branch, else of a
 // branch around it, else the incident.
 func (m *mind) before(s *Span) string {
-	for branch := s.Branch; ; branch = branch[:max(strings.LastIndexByte(branch, '.'), 0)] {
+	for branch := range schema.Branches(s.Branch) {
 		for i := len(m.latest) - 1; i >= 0; i-- {
 			if l := m.latest[i]; l.row < s.Rows[0] && l.branch == branch && l.node != m.began[s.Key] {
 				return l.node
 			}
 		}
-		if branch == "" {
-			return m.first
-		}
 	}
+	return m.first
 }

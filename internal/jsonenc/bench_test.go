@@ -76,7 +76,7 @@ var values = []struct {
 func BenchmarkEncode(b *testing.B) {
 	for _, v := range values {
 		b.Run(v.name, func(b *testing.B) {
-			w := jsonenc.NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20})
+			w := jsonenc.NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20}, nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				w.Reset()

@@ -48,7 +48,7 @@ func (w *Writer) Digest(v any) Digest {
 	d.Value(v)
 	if w.odd {
 		if data, err := contain(func() ([]byte, error) { return json.Marshal(v) }); err == nil && len(data) <= 4*w.limits.Total {
-			if tree, err := decode(data); err == nil {
+			if tree, ok := Decode(data); ok {
 				w.Reset()
 				d = w.Doc(100)
 				d.Value(tree)
@@ -216,3 +216,5 @@ func appendNormal(dst, n []byte) []byte {
 
 // maxWhole is how many digits a whole number has at most: a float64 has no more.
 const maxWhole = 400
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -16,7 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-func digest(v any) jsonenc.Digest { return jsonenc.NewWriter(jsonenc.Limits{}).Digest(v) }
+func digest(v any) jsonenc.Digest { return jsonenc.NewWriter(jsonenc.Limits{}, nil).Digest(v) }
 
 // One number has one digest, however it is spelled and whatever holds it.
 func TestDigestOfNumbers(t *testing.T) {
@@ -104,7 +104,7 @@ func TestDigestWhileWriting(t *testing.T) {
 		"cut":     {map[string]any{"o": strings.Repeat("x", 2_000_000)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := jsonenc.NewWriter(jsonenc.Limits{})
+			w := jsonenc.NewWriter(jsonenc.Limits{}, nil)
 			d := w.Doc(50)
 			d.Open('{')
 			d.Str("before", "1.0")

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
 // Once a Writer has its memory, plain values cost no more of it.
 func TestNoAllocationsInSteadyState(t *testing.T) {
-	w := jsonenc.NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20})
+	w := jsonenc.NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20}, nil)
 	// Without patterns: the pool of regexp gives up what it holds under the race
 	// detector.
-	configured := jsonenc.NewRedactor(jsonenc.Redaction{Keys: []string{"patient_id"}}).
-		NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20})
+	configured := jsonenc.NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20}, redact.NewRules(redact.Config{Keys: []string{"patient_id"}}))
 	for _, v := range values {
 		if v.name == "Content" {
 			continue // reflection allocates
@@ -86,7 +86,7 @@ func hostile(n int) map[string]string {
 func BenchmarkHostile(b *testing.B) {
 	for name, s := range hostile(1 << 20) {
 		b.Run(name, func(b *testing.B) {
-			w := jsonenc.NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20})
+			w := jsonenc.NewWriter(jsonenc.Limits{String: 4 << 20, Total: 8 << 20}, nil)
 			b.SetBytes(int64(len(s)))
 			for b.Loop() {
 				w.Reset()

@@ -6,11 +6,9 @@ package jsonenc
 import (
 	"strings"
 	"unicode/utf8"
-)
 
-// isPlain reports whether c stands in a JSON string as it is: ASCII that needs no
-// escape.
-func isPlain(c byte) bool { return at[c]&escape == 0 }
+	"github.com/adk-contextgraph/contextgraph/internal/redact"
+)
 
 // escapes holds what stands for each ASCII byte that is not plain.
 var escapes = func() (t [utf8.RuneSelf]string) {
@@ -28,7 +26,7 @@ var escapes = func() (t [utf8.RuneSelf]string) {
 // parts a secret from what tells it.
 func (w *Writer) string(s string) {
 	limit := w.room()
-	dirty, escaped := w.cleaner.inspect(s, limit)
+	dirty, escaped := w.secrets.Inspect(s, limit)
 	if dirty {
 		s, escaped = w.clean(s), 0
 	}
@@ -43,13 +41,13 @@ func (w *Writer) room() int {
 // clean returns s without the secrets in it. A text that is replaced as a whole counts
 // as truncation: more is gone than the secret.
 func (w *Writer) clean(s string) string {
-	if len(s) > maxInspect {
-		s = s[:boundary(s, maxInspect)]
+	if len(s) > redact.MaxText {
+		s = s[:boundary(s, redact.MaxText)]
 		w.truncated = true
 	}
-	lost := w.cleaner.lost
-	s = w.cleaner.clean(s, 0)
-	if w.cleaner.lost > lost {
+	lost := w.secrets.Lost
+	s = w.secrets.Clean(s)
+	if w.secrets.Lost > lost {
 		w.truncated = true
 	}
 	return s
@@ -59,7 +57,7 @@ func (w *Writer) clean(s string) string {
 // to limit bytes at a rune boundary, and repaired if it is not UTF-8. What was done
 // counts for the Writer as if the text had been written.
 func (w *Writer) Clean(s string, limit int) string {
-	if dirty, _ := w.cleaner.inspect(s, limit); dirty {
+	if dirty, _ := w.secrets.Inspect(s, limit); dirty {
 		s = w.clean(s)
 	}
 	if len(s) > limit {
@@ -97,7 +95,7 @@ func (w *Writer) escaped(s string, i, limit int) {
 	start := 0
 	for i < len(s) {
 		b := s[i]
-		if isPlain(b) {
+		if redact.Plain(b) {
 			i++
 			continue
 		}

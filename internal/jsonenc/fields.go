@@ -7,10 +7,13 @@ import (
 	"cmp"
 	"encoding"
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
 // typeInfo is what the encoding of a type depends on.
@@ -41,7 +44,7 @@ func (w *Writer) info(t reflect.Type) *typeInfo {
 		p := reflect.PointerTo(e)
 		i.binary = e.Kind() == reflect.Uint8 && !p.Implements(marshaler) && !p.Implements(text)
 	case reflect.Struct:
-		i.fields = fieldsOf(t, w.cleaner.rules)
+		i.fields = fieldsOf(t, w.secrets.Rules)
 	}
 	if i.json || i.addrJSON {
 		i.bytes = mayHoldBytes(t, map[reflect.Type]bool{}) && !i.binary
@@ -62,7 +65,7 @@ type field struct {
 
 	omitEmpty, omitZero, quoted bool
 	secret                      bool
-	role                        role
+	role                        redact.Role
 }
 
 // of returns the field of v, or false when a nil embedded pointer leads to it.
@@ -82,11 +85,11 @@ func (f *field) of(v reflect.Value) (reflect.Value, bool) {
 // fieldsOf returns the fields of a struct type that encoding/json writes, in the
 // order of their names. Of fields with one name the shallowest counts, of those
 // the one named by its tag; when that leaves more than one, none does.
-func fieldsOf(t reflect.Type, rules *Redactor) []field {
+func fieldsOf(t reflect.Type, rules *redact.Rules) []field {
 	all := appendFields(nil, t, nil, nil)
 	for i := range all {
-		all[i].secret, all[i].role = rules.secret(all[i].name), roleOf(all[i].name)
-		all[i].key = append(appendQuoted(nil, all[i].name), ':')
+		all[i].secret, all[i].role = rules.Secret(all[i].name), redact.RoleOf(all[i].name)
+		all[i].key = quotedKey(all[i].name)
 	}
 	slices.SortFunc(all, func(a, b field) int {
 		switch {
@@ -113,6 +116,13 @@ func fieldsOf(t reflect.Type, rules *Redactor) []field {
 		i = n
 	}
 	return slices.Clip(kept)
+}
+
+// quotedKey returns a name as the key of a member, with the colon.
+func quotedKey(name string) []byte {
+	var w Writer
+	w.quote(name, 0, math.MaxInt)
+	return append(w.buf, ':')
 }
 
 // appendFields appends the fields of t and of the structs embedded in it. outer

@@ -23,7 +23,7 @@ func FuzzString(f *testing.F) {
 		if limit < 1 || limit > 1<<16 {
 			limit = 64
 		}
-		w := jsonenc.NewWriter(jsonenc.Limits{String: limit})
+		w := jsonenc.NewWriter(jsonenc.Limits{String: limit}, nil)
 		w.Doc(100).Value(s)
 		var back string
 		if err := json.Unmarshal(w.Bytes(), &back); err != nil {
@@ -42,7 +42,7 @@ func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2,{"token":"x"}],"b":1e400}`))
 	f.Add([]byte(`[[[[[[[[]]]]]]]]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w := jsonenc.NewWriter(jsonenc.Limits{Depth: 6, Nodes: 50, Total: 2000})
+		w := jsonenc.NewWriter(jsonenc.Limits{Depth: 6, Nodes: 50, Total: 2000}, nil)
 		w.Doc(100).Value(json.RawMessage(data))
 		if !json.Valid(w.Bytes()) {
 			t.Fatalf("%q gave %q", data, w.Bytes())
@@ -122,7 +122,7 @@ func FuzzNested(f *testing.F) {
 		total -= total % 100
 		l := jsonenc.Limits{Total: total, Depth: 12, Nodes: 200}
 		v := grow(&plan, &text, 20)
-		w := jsonenc.NewWriter(l)
+		w := jsonenc.NewWriter(l, nil)
 		w.Doc(100).Value(v)
 		if !json.Valid(w.Bytes()) {
 			t.Fatalf("not JSON: %q", w.Bytes())
@@ -223,7 +223,7 @@ func FuzzEncode(f *testing.F) {
 		limits := jsonenc.Limits{Total: total, Depth: 12, Nodes: 200}
 		around := grow(&plan, &text, 8)
 		for name, v := range plants(t, before, after, marker) {
-			w := jsonenc.NewWriter(limits)
+			w := jsonenc.NewWriter(limits, nil)
 			w.Doc(100).Value([]any{v, around})
 			if !json.Valid(w.Bytes()) {
 				t.Fatalf("%s: not JSON: %q", name, w.Bytes())

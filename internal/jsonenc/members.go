@@ -4,10 +4,13 @@
 package jsonenc
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
 // member is a key of a map and its value.
@@ -124,7 +127,7 @@ func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V
 			w.renamed(name, taken, func(k string) bool { _, ok := m[k]; return ok })
 		}
 		w.buf = append(w.buf, ':')
-		if w.cleaner.rules.secret(k) || roleOf(k) == valued && nameSecret(w.cleaner.rules, members) {
+		if w.secrets.Secret(k) || redact.RoleOf(k) == redact.Valued && nameSecret(w.secrets.Rules, members) {
 			w.redact()
 		} else {
 			write(w, member.value)
@@ -141,12 +144,12 @@ func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V
 
 // nameSecret reports whether one of the members names a secret that another one is the
 // value of.
-func nameSecret[V any](rules *Redactor, members []member[V]) bool {
+func nameSecret[V any](rules *redact.Rules, members []member[V]) bool {
 	for i := range members {
-		if roleOf(members[i].key) != naming {
+		if redact.RoleOf(members[i].key) != redact.Naming {
 			continue
 		}
-		if text, ok := any(members[i].value).(string); ok && rules.secret(text) {
+		if text, ok := any(members[i].value).(string); ok && rules.Secret(text) {
 			return true
 		}
 	}
@@ -157,7 +160,7 @@ func nameSecret[V any](rules *Redactor, members []member[V]) bool {
 // what remains of it when it is cleaned, cut and repaired.
 func (w *Writer) name(k string) (string, bool) {
 	limit := w.room()
-	dirty, escaped := w.cleaner.inspect(k, limit)
+	dirty, escaped := w.secrets.Inspect(k, limit)
 	if dirty {
 		if c := w.clean(k); c != k {
 			return c, true
@@ -178,7 +181,7 @@ func (w *Writer) renamed(k string, taken map[string]int, has func(string) bool) 
 	w.quote(k, 0, w.room())
 	written := string(w.buf[from+1 : len(w.buf)-1])
 	n := taken[written]
-	if n == 0 && !has(unescape(written)) {
+	if n == 0 && !has(unquoted(written)) {
 		taken[written] = 1
 		return
 	}
@@ -191,25 +194,15 @@ func (w *Writer) renamed(k string, taken map[string]int, has func(string) bool) 
 	w.buf = append(w.buf, '"')
 }
 
+// unquoted returns the text that stands for written in quotes.
+func unquoted(written string) (text string) {
+	_ = json.Unmarshal([]byte(`"`+written+`"`), &text)
+	return text
+}
+
 func (w *Writer) redact() {
-	w.cleaner.redacted++
+	w.secrets.Redacted++
 	w.buf = append(w.buf, `"`+MarkRedacted+`"`...)
-}
-
-// sequence tells which elements of a list are secrets: the one behind a flag of a
-// command that names one and, in a pair, the second.
-type sequence struct {
-	rules *Redactor
-	pair  bool // the list is one of a list of pairs
-	next  bool // the next element is a secret
-}
-
-// hides reports whether the next element is a secret. text is what it holds, "" if it
-// is no text.
-func (q *sequence) hides(text string) bool {
-	secret := q.next && (q.pair || !strings.HasPrefix(text, "-"))
-	q.next = q.rules.isFlag(text) || q.pair && q.rules.secret(text)
-	return secret
 }
 
 // array writes a slice. write writes one of its elements.
@@ -218,7 +211,7 @@ func array[V any](w *Writer, a []V, write func(*Writer, V)) {
 		w.null()
 		return
 	}
-	q := sequence{rules: w.cleaner.rules, pair: len(a) == 2 && w.inList()}
+	q := redact.List{Rules: w.secrets.Rules, Pair: len(a) == 2 && w.inList()}
 	if !w.enter() {
 		return
 	}
@@ -227,7 +220,7 @@ func array[V any](w *Writer, a []V, write func(*Writer, V)) {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		if text, _ := any(v).(string); q.hides(text) {
+		if text, _ := any(v).(string); q.Hides(text) {
 			w.redact()
 		} else {
 			write(w, v)

@@ -4,15 +4,15 @@
 package jsonenc
 
 import (
-	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
-	"io"
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
 var errPanic = errors.New("panic")
@@ -87,8 +87,8 @@ func (w *Writer) marshaled(v reflect.Value, info *typeInfo) {
 		w.mark(MarkTruncated)
 		return
 	}
-	tree, err := decode(data)
-	if err != nil {
+	tree, ok := Decode(data)
+	if !ok {
 		w.unserializable()
 		return
 	}
@@ -102,20 +102,6 @@ func (w *Writer) marshaled(v reflect.Value, info *typeInfo) {
 		defer func() { w.binary = nil }()
 	}
 	w.value(tree)
-}
-
-// decode reads one JSON document, keeping numbers as they are written.
-func decode(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON document")
-	}
-	return v, nil
 }
 
 func (w *Writer) text(v reflect.Value) {
@@ -200,7 +186,7 @@ func (w *Writer) pointer(v reflect.Value) {
 }
 
 func (w *Writer) elements(v reflect.Value, info *typeInfo) {
-	q := sequence{rules: w.cleaner.rules, pair: v.Len() == 2 && w.inList()}
+	q := redact.List{Rules: w.secrets.Rules, Pair: v.Len() == 2 && w.inList()}
 	switch {
 	case v.Kind() == reflect.Slice && v.IsNil():
 		w.null()
@@ -220,7 +206,7 @@ func (w *Writer) elements(v reflect.Value, info *typeInfo) {
 			}
 			w.buf = append(w.buf, ',')
 		}
-		if e := v.Index(i); q.hides(textIn(e)) {
+		if e := v.Index(i); q.Hides(textIn(e)) {
 			w.redact()
 		} else {
 			w.nested(e)
@@ -258,7 +244,7 @@ func (w *Writer) mapping(v reflect.Value) {
 		_, ok := slices.BinarySearchFunc(entries, k, func(e entry, k string) int { return cmp.Compare(e.key, k) })
 		return ok
 	}
-	names := func(e entry) bool { return roleOf(e.key) == naming && w.cleaner.rules.secret(textIn(e.value)) }
+	names := func(e entry) bool { return redact.RoleOf(e.key) == redact.Naming && w.secrets.Secret(textIn(e.value)) }
 	w.buf = append(w.buf, '{')
 	for i, e := range entries {
 		if i > 0 {
@@ -274,7 +260,7 @@ func (w *Writer) mapping(v reflect.Value) {
 			w.renamed(name, taken, has)
 		}
 		w.buf = append(w.buf, ':')
-		if w.cleaner.rules.secret(e.key) || roleOf(e.key) == valued && slices.ContainsFunc(entries, names) {
+		if w.secrets.Secret(e.key) || redact.RoleOf(e.key) == redact.Valued && slices.ContainsFunc(entries, names) {
 			w.redact()
 		} else {
 			w.nested(e.value)
@@ -308,11 +294,11 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 	}
 	w.buf = append(w.buf, '{')
 	names := func(f field) bool {
-		if f.role != naming {
+		if f.role != redact.Naming {
 			return false
 		}
 		fv, ok := f.of(v)
-		return ok && w.cleaner.rules.secret(textIn(fv))
+		return ok && w.secrets.Secret(textIn(fv))
 	}
 	first := true
 	for i := range info.fields {
@@ -331,7 +317,7 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 		first = false
 		w.buf = append(w.buf, f.key...)
 		switch {
-		case f.secret, f.role == valued && slices.ContainsFunc(info.fields, names):
+		case f.secret, f.role == redact.Valued && slices.ContainsFunc(info.fields, names):
 			w.redact()
 		case f.quoted:
 			w.quoted(fv)

@@ -5,16 +5,7 @@
 // same pass redacts secrets, cuts what is too long, and repairs what JSON cannot
 // hold. It is how payloads of a run become columns of a row: nothing that a
 // tool, a model or a user hands over can make it fail, panic or grow without
-// bound.
-//
-// Secrets are told by the name of their key, in objects as in strings: in JSON
-// that is the content of a string, however often it was wrapped, in YAML, and in
-// text, as it stands or escaped or percent-encoded. A name may also be the value of
-// a member beside it ({"name": "DB_PASSWORD", "value": ...}), the first of a pair,
-// or a flag of a command. Told by their form are credentials of authorization
-// headers, cookies, the user of a URI, private keys, JSON web tokens and tokens
-// with the prefix of a well-known vendor. What has no name and no such form, like a
-// password in a sentence, is found by configured patterns only; see [Redaction].
+// bound. Package redact tells what is a secret.
 package jsonenc
 
 import (
@@ -24,14 +15,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
 // Marks that stand in the place of something that was left out. They are the
 // ones the Python plugin writes, so that queries for them work on both.
 const (
 	MarkTruncated      = "...[TRUNCATED]"
-	MarkRedacted       = "[REDACTED]"
-	MarkSensitive      = "[REDACTED_SENSITIVE_TEXT]"
+	MarkRedacted       = redact.Mark
+	MarkSensitive      = redact.MarkSensitive
 	MarkBinary         = "[BINARY DATA]"
 	MarkDepth          = "[MAX_DEPTH_EXCEEDED]"
 	MarkBudget         = "[SANITIZE_BUDGET_EXCEEDED]"
@@ -97,7 +90,7 @@ type Writer struct {
 	// may have put into its own JSON.
 	binary map[string]bool
 
-	cleaner   cleaner
+	secrets   redact.Cleaner
 	truncated bool
 	repaired  int
 	// odd says that a value was written that encoding/json may write otherwise.
@@ -108,9 +101,11 @@ type Writer struct {
 	normal []byte
 }
 
-// NewWriter returns a Writer with the given limits and the built-in rules of what
-// is a secret. For further rules see [Redactor.NewWriter].
-func NewWriter(l Limits) *Writer { return (*Redactor)(nil).NewWriter(l) }
+// NewWriter returns a Writer with the given limits that redacts by rules; nil are the
+// built-in ones.
+func NewWriter(l Limits, rules *redact.Rules) *Writer {
+	return &Writer{limits: l.withDefaults(), secrets: redact.Cleaner{Rules: rules}}
+}
 
 // Reset forgets everything written and counted.
 func (w *Writer) Reset() {
@@ -118,7 +113,7 @@ func (w *Writer) Reset() {
 	w.values.reset() // they hold on to the payload
 	w.texts.reset()
 	w.nodes, w.depth, w.end, w.binary = 0, 0, 0, nil
-	w.cleaner.reset()
+	w.secrets.Reset()
 	w.truncated, w.repaired, w.odd, w.spelled = false, 0, false, false
 }
 
@@ -133,7 +128,7 @@ func (w *Writer) Truncated() bool { return w.truncated }
 
 // Redacted returns how many secrets were replaced: values whose key names a
 // secret, and places in strings.
-func (w *Writer) Redacted() int { return w.cleaner.redacted }
+func (w *Writer) Redacted() int { return w.secrets.Redacted }
 
 // Repaired returns how many values JSON cannot hold (invalid UTF-8, NaN, an
 // infinite number) were replaced.

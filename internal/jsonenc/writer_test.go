@@ -26,7 +26,7 @@ func (custom) MarshalJSON() ([]byte, error) { return []byte(`{"password":"p","sh
 
 func encode(t testing.TB, l jsonenc.Limits, v any) (string, *jsonenc.Writer) {
 	t.Helper()
-	w := jsonenc.NewWriter(l)
+	w := jsonenc.NewWriter(l, nil)
 	w.Doc(100).Value(v)
 	if !json.Valid(w.Bytes()) {
 		t.Fatalf("not JSON: %s", w.Bytes())
@@ -114,7 +114,7 @@ func TestLimits(t *testing.T) {
 
 // A large document must not starve the one behind it.
 func TestSharesOfTheTotal(t *testing.T) {
-	w := jsonenc.NewWriter(jsonenc.Limits{Total: 1000})
+	w := jsonenc.NewWriter(jsonenc.Limits{Total: 1000}, nil)
 	w.Doc(50).Value(strings.Repeat("x", 5000))
 	d := w.Doc(40)
 	d.Open('{')
@@ -127,7 +127,7 @@ func TestSharesOfTheTotal(t *testing.T) {
 }
 
 func TestResetForgets(t *testing.T) {
-	w := jsonenc.NewWriter(jsonenc.Limits{String: 1})
+	w := jsonenc.NewWriter(jsonenc.Limits{String: 1}, nil)
 	w.Doc(100).Value(map[string]any{"token": "x", "a": "long", "b": math.NaN()})
 	if !w.Truncated() || w.Redacted() != 1 || w.Repaired() != 1 {
 		t.Fatalf("truncated %v, redacted %d, repaired %d", w.Truncated(), w.Redacted(), w.Repaired())
@@ -169,7 +169,7 @@ func TestLimitsCountWhatIsWritten(t *testing.T) {
 }
 
 func TestFull(t *testing.T) {
-	w := jsonenc.NewWriter(jsonenc.Limits{Total: 200})
+	w := jsonenc.NewWriter(jsonenc.Limits{Total: 200}, nil)
 	d := w.Doc(50)
 	d.Open('[')
 	if d.Full() || w.Truncated() {
@@ -220,7 +220,7 @@ func TestCounters(t *testing.T) {
 }
 
 func TestCleanCutsAndRepairs(t *testing.T) {
-	w := jsonenc.NewWriter(jsonenc.Limits{})
+	w := jsonenc.NewWriter(jsonenc.Limits{}, nil)
 	if got := w.Clean("a\xffb", 10); got != "a\ufffdb" || w.Repaired() != 1 || w.Truncated() {
 		t.Errorf("got %q, repaired %d, truncated %v", got, w.Repaired(), w.Truncated())
 	}

@@ -149,7 +149,7 @@ type outgoing struct {
 // is no memory for another batch.
 func (o *outgoing) add(now time.Time) bool {
 	e := &o.chunk[0]
-	size, err := sizeOf(e)
+	row, size, err := message(e)
 	oversize := size+rowOverhead > MaxRequestBytes
 	if o.open != nil && !oversize && len(o.open.buf.ends) > 0 && len(o.open.buf.data)+size > o.batchBytes {
 		o.seal()
@@ -169,7 +169,7 @@ func (o *outgoing) add(now time.Time) bool {
 			Reason: fmt.Sprintf("the row has %d bytes and was not sent: a request may hold at most %d", size, MaxRequestBytes),
 		})
 	case err == nil:
-		err = o.encode(b.buf, e, size)
+		err = o.encode(b.buf, row, size)
 	}
 	if err != nil {
 		b.dead = append(b.dead, journal.DeadLetter{Seq: e.Seq, Bytes: size, Code: ClassRows.String(), Reason: clip.Text(err.Error(), maxReason), At: now})
@@ -182,11 +182,12 @@ func (o *outgoing) add(now time.Time) bool {
 	return true
 }
 
-// sizeOf returns the size of the message of e. A row that the encoder panics at must
+// message returns the message of e and its size. A row that the encoder panics at must
 // not end the program, nor hold up the rows behind it.
-func sizeOf(e *record.Event) (size int, err error) {
+func message(e *record.Event) (row wire.Row, size int, err error) {
 	defer unencodable(&err)
-	return wire.Size(e), nil
+	row = wire.RowOf(e)
+	return row, row.Size(), nil
 }
 
 // unencodable makes an error of a panic of the encoder.
@@ -197,7 +198,7 @@ func unencodable(err *error) {
 }
 
 // encode appends the message of e to buf.
-func (o *outgoing) encode(buf *buffer, e *record.Event, size int) (err error) {
+func (o *outgoing) encode(buf *buffer, e wire.Row, size int) (err error) {
 	before := len(buf.data)
 	defer func() {
 		if err != nil {
@@ -207,10 +208,10 @@ func (o *outgoing) encode(buf *buffer, e *record.Event, size int) (err error) {
 	}()
 	defer unencodable(&err)
 	buf.room(size, o.batchBytes)
-	buf.data = wire.Append(buf.data, e)
+	buf.data = e.Append(buf.data)
 	if e.Seq > o.encoded {
 		o.encoded = e.Seq
-		if !wire.ValidParts(e.ContentParts) {
+		if e.PartsLost {
 			o.partsLost++
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -72,7 +71,7 @@ func newRow(e *record.Event) row {
 		parts = []any{}
 	}
 	return row{
-		Timestamp: time.UnixMicro(e.Timestamp).UTC().Format(rowTime),
+		Timestamp: e.Time().Format(rowTime),
 		EventID:   orNull(e.EventID), EventType: orNull(e.EventType), Agent: orNull(e.Agent), SessionID: orNull(e.SessionID),
 		InvocationID: orNull(e.InvocationID), UserID: orNull(e.UserID),
 		TraceID: orNull(e.TraceID), SpanID: orNull(e.SpanID), ParentSpanID: orNull(e.ParentSpanID),

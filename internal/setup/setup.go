@@ -22,7 +22,7 @@ import (
 
 // Checks returns the checks of all packages that use a part of a configuration.
 func Checks() []config.Check {
-	return []config.Check{checkRecord, warehouse.Check, safety.Check, graphsync.Check, checkSources}
+	return []config.Check{checkRecord, warehouse.Check, safety.Check, checkSources}
 }
 
 // Load reads the configuration file at path with all checks.

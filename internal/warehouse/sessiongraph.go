@@ -117,7 +117,7 @@ func NewSessionGraph(s record.Session, g *graphsync.Graph, o GraphOptions) (Sess
 		e := &timeline[i]
 		if e.EventType == record.WorldChangeCheck {
 			out.Checks = append(out.Checks, worldChangeCheckRow(e, tools, o.Recorder, at))
-			out.cover(eventTime(e))
+			out.cover(e.Time())
 		}
 	}
 	return out, nil
@@ -186,13 +186,11 @@ func decisions(rows []record.Event) map[string]time.Time {
 	out := make(map[string]time.Time)
 	for i := range rows {
 		if rows[i].EventType == record.HITLConfirmationRequest {
-			out[rows[i].EventID] = eventTime(&rows[i])
+			out[rows[i].EventID] = rows[i].Time()
 		}
 	}
 	return out
 }
-
-func eventTime(e *record.Event) time.Time { return time.UnixMicro(e.Timestamp).UTC() }
 
 // micros returns t as a TIMESTAMP column holds it.
 func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

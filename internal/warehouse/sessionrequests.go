@@ -5,14 +5,12 @@ package warehouse
 
 import (
 	"cmp"
-	"encoding/json"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -102,13 +100,13 @@ func requestRow(request, answer *asking) RequestRow {
 	says := cmp.Or(request, answer)
 	r := RequestRow{Kind: says.kind, Pair: says.pair, Agent: says.Agent, Tool: says.tool}
 	if request != nil {
-		at := eventTime(request.Event)
+		at := request.Event.Time()
 		r.AskedAt = &at
 	}
 	if answer == nil {
 		return r
 	}
-	at := eventTime(answer.Event)
+	at := answer.Event.Time()
 	r.AnsweredAt, r.Confirmed, r.Accepted, r.WaitedMS = &at, answer.confirmed, answer.accepted, answer.waited
 	if r.WaitedMS == nil && request != nil {
 		ms := float64(answer.Timestamp-request.Timestamp) / 1000
@@ -131,82 +129,11 @@ func readAsking(e *record.Event) (asking, bool) {
 		return a, false
 	}
 	a.answer = strings.HasSuffix(e.EventType, "_COMPLETED")
-	var attrs struct {
-		ADK struct {
-			ConfirmationID scalar `json:"confirmation_id"`
-			InterruptID    scalar `json:"interrupt_id"`
-			CallID         scalar `json:"call_id"`
-			FunctionCallID scalar `json:"function_call_id"`
-			Confirmed      scalar `json:"confirmed"`
-			Accepted       scalar `json:"accepted"`
-			WaitedMS       scalar `json:"waited_ms"`
-		} `json:"adk"`
-	}
-	var content struct {
-		Tool scalar `json:"tool"`
-		Args struct {
-			Call struct {
-				Name scalar `json:"name"`
-			} `json:"originalFunctionCall"`
-		} `json:"args"`
-	}
-	// What cannot be read stays empty; the row itself is in the table of events.
-	_ = json.Unmarshal(e.Attributes, &attrs)
-	_ = json.Unmarshal(e.Content, &content)
-	a.pair = firstOf(attrs.ADK.ConfirmationID, attrs.ADK.InterruptID, attrs.ADK.CallID, attrs.ADK.FunctionCallID)
-	a.tool = firstOf(content.Args.Call.Name, content.Tool)
-	a.confirmed, a.accepted = attrs.ADK.Confirmed.bool(), attrs.ADK.Accepted.bool()
-	a.waited = attrs.ADK.WaitedMS.float()
+	var attrs schema.Attributes
+	_ = attrs.Read(e.Attributes) // what cannot be read stays empty; the row itself is in the table of events
+	a.pair = schema.First(attrs.ADK.ConfirmationID, attrs.ADK.InterruptID, attrs.ADK.Call, attrs.ADK.FunctionCall)
+	a.tool = schema.ReadRequest(e.Content).ToolName()
+	a.confirmed, a.accepted = attrs.ADK.Confirmed.Bool(), attrs.ADK.Accepted.Bool()
+	a.waited = attrs.ADK.WaitedMS.Float()
 	return a, true
-}
-
-// scalar is a member of a JSON object as JSON_VALUE gives it: the text of a string, a
-// number or a truth value, else nil.
-type scalar struct{ text *string }
-
-// UnmarshalJSON keeps the text. It does not fail, so that one member that is something
-// else does not hide the others.
-func (s *scalar) UnmarshalJSON(b []byte) error {
-	text := string(b)
-	switch b[0] {
-	case '{', '[', 'n':
-		return nil
-	case '"':
-		if err := json.Unmarshal(b, &text); err != nil {
-			return err
-		}
-	}
-	s.text = &text
-	return nil
-}
-
-// bool returns the truth value as SAFE_CAST gives it.
-func (s scalar) bool() *bool {
-	if s.text == nil || !strings.EqualFold(*s.text, "true") && !strings.EqualFold(*s.text, "false") {
-		return nil
-	}
-	b := strings.EqualFold(*s.text, "true")
-	return &b
-}
-
-// float returns the number as SAFE_CAST gives it, and nil for those JSON does not have.
-func (s scalar) float() *float64 {
-	if s.text == nil {
-		return nil
-	}
-	f, err := strconv.ParseFloat(*s.text, 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
-	}
-	return &f
-}
-
-// firstOf returns the first text that is there, else an empty one.
-func firstOf(list ...scalar) string {
-	for _, s := range list {
-		if s.text != nil {
-			return *s.text
-		}
-	}
-	return ""
 }

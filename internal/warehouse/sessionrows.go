@@ -286,23 +286,13 @@ type checkReport struct {
 // worldChangeCheckRow reads a row WORLD_CHANGE_CHECK; tools are the names of the tools by
 // call id. A row that lacks its content still says its verdict and what it was about.
 func worldChangeCheckRow(e *record.Event, tools map[string]string, recorder string, at time.Time) WorldChangeCheckRow {
-	var attrs struct {
-		ADK struct {
-			schema.CallIDs
-			Verdict        string `json:"verdict"`
-			Stage          string `json:"stage"`
-			ApprovalID     string `json:"approval_id"`
-			ConfirmationID string `json:"confirmation_id"`
-		} `json:"adk"`
-	}
-	if len(e.Attributes) > 0 {
-		// What cannot be read stays empty; the row itself is in the table of events.
-		_ = json.Unmarshal(e.Attributes, &attrs)
-	}
+	// What cannot be read stays empty; the row itself is in the table of events.
+	var attrs schema.Attributes
+	_ = attrs.Read(e.Attributes)
 	r := WorldChangeCheckRow{
-		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: eventTime(e),
+		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: e.Time(),
 		Verdict: attrs.ADK.Verdict, Stage: attrs.ADK.Stage, ApprovalID: attrs.ADK.ApprovalID,
-		ConfirmationID: attrs.ADK.ConfirmationID, CallID: attrs.ADK.CallID(), Tool: tools[attrs.ADK.CallID()],
+		ConfirmationID: attrs.ADK.ConfirmationID.Text, CallID: attrs.ADK.CallID(), Tool: tools[attrs.ADK.CallID()],
 		Alerts: []AlertRow{}, Recorder: recorder, CreatedAt: at, NodeKey: graphsync.RowNodeKey(e),
 	}
 	var report checkReport

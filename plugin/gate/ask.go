@@ -18,6 +18,7 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -173,7 +174,7 @@ func asObject(v any) (object map[string]any, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	decoded, _ := decode(data)
+	decoded, _ := jsonenc.Decode(data)
 	object, ok = decoded.(map[string]any)
 	return object, ok && object != nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
 // approvalHint is the hint of ADK's own requests for a confirmation.
@@ -35,7 +36,7 @@ func (g *Gate) ownHint(hint, name string, args map[string]any) string {
 	if err != nil {
 		return name
 	}
-	redacted, _ := decode(g.redact(data))
+	redacted, _ := jsonenc.Decode(g.redact(data))
 	shown, _ := redacted.(map[string]any)
 	if len(shown) == 0 {
 		return name
@@ -79,7 +80,7 @@ func inQuotes(s string) string {
 
 // redact returns one value of JSON as a row would have it; nil if doc is anything else.
 func (g *Gate) redact(doc []byte) []byte {
-	v, ok := decode(doc)
+	v, ok := jsonenc.Decode(doc)
 	if !ok {
 		return nil
 	}

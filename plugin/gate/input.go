@@ -18,6 +18,7 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -134,7 +135,7 @@ func plain(v any) (out any) {
 	if err != nil {
 		return nil
 	}
-	out, _ = decode(data)
+	out, _ = jsonenc.Decode(data)
 	return out
 }
 

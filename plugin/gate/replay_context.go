@@ -21,6 +21,7 @@ import (
 	"google.golang.org/adk/v2/memory"
 	"google.golang.org/adk/v2/session"
 
+	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -350,7 +351,7 @@ func (p *replay) reads(key string, v any) error {
 	recorded, known := p.state[key]
 	problem := "was not recorded when the tool was called first"
 	if known {
-		was, ok := decode(recorded)
+		was, ok := jsonenc.Decode(recorded)
 		if ok && p.same(was, v) {
 			return nil
 		}

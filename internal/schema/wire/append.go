@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -34,80 +35,82 @@ const (
 	fieldIsTruncated
 )
 
-// Append appends the message of one row to dst and returns it. It allocates nothing
-// when dst has room for [Size] bytes. e is only read, and must not change meanwhile.
-//
-// What is empty is left out and so NULL in the table, except for the timestamp, the
-// status and is_truncated, which every row has. BigQuery refuses a row with a text that
-// is not UTF-8: each byte that is not a part of a character becomes U+FFFD, as in a
+// Row is a row that becomes a message. What is empty is left out and so NULL in the table, except
+// for the timestamp, the status and is_truncated, which every row has. BigQuery refuses a row with
+// a text that is not UTF-8: each byte that is not a part of a character becomes U+FFFD, as in a
 // conversion of the text to runes.
 //
-// content_parts, a JSON text in an event, becomes the repeated record. Members it does
-// not know, and values that are not of the type of their column, are left out; of a
-// member that stands twice the last one counts, and the members of two object_ref are
-// taken together. A text that is not a list of JSON objects makes an empty list, so
-// that the message always is one that can be read: [ValidParts] tells.
-//
-// RunID and RunSeq, which the table has no columns for, are put at the beginning of
+// content_parts, a JSON text in an event, becomes the repeated record, as [schema.ReadParts] reads
+// it. RunID and RunSeq, which the table has no columns for, are put at the beginning of
 // attributes.adk as run_id and run_seq, where attributes are as the recorder writes them.
 //
-// The texts of the columns of type JSON are not looked at: BigQuery refuses a row where
-// one is not valid.
-func Append(dst []byte, e *record.Event) []byte {
+// The texts of the columns of type JSON are not looked at: BigQuery refuses a row where one is not
+// valid.
+type Row struct {
+	*record.Event
+	// Parts are those of ContentParts. A text that is not a list of JSON objects has none, so
+	// that the message always is one that can be read; then PartsLost is set, and whoever sends
+	// the row counts that as a loss.
+	Parts     []*schema.Part
+	PartsLost bool
+}
+
+// RowOf returns the row of e, which must not change while the row is in use.
+func RowOf(e *record.Event) Row {
+	parts, err := schema.ReadParts(e.ContentParts)
+	return Row{e, parts, err != nil}
+}
+
+// Append appends the message of the row to dst and returns it. It allocates nothing when dst has
+// room for [Row.Size] bytes.
+func (r Row) Append(dst []byte) []byte {
 	dst = protowire.AppendTag(dst, fieldTimestamp, protowire.VarintType)
-	dst = protowire.AppendVarint(dst, uint64(e.Timestamp))
-	dst = appendOptional(dst, fieldEventID, e.EventID)
-	dst = appendOptional(dst, fieldEventType, e.EventType)
-	dst = appendOptional(dst, fieldAgent, e.Agent)
-	dst = appendOptional(dst, fieldSessionID, e.SessionID)
-	dst = appendOptional(dst, fieldInvocationID, e.InvocationID)
-	dst = appendOptional(dst, fieldUserID, e.UserID)
-	dst = appendOptional(dst, fieldTraceID, e.TraceID)
-	dst = appendOptional(dst, fieldSpanID, e.SpanID)
-	dst = appendOptional(dst, fieldParentSpanID, e.ParentSpanID)
-	dst = appendOptional(dst, fieldContent, view(e.Content))
-	dst = appendParts(dst, view(e.ContentParts))
-	dst = appendAttributes(dst, e)
-	dst = appendOptional(dst, fieldLatencyMS, view(e.LatencyMS))
-	dst = appendText(dst, fieldStatus, e.Status)
-	dst = appendOptional(dst, fieldErrorMessage, e.ErrorMessage)
+	dst = protowire.AppendVarint(dst, uint64(r.Timestamp))
+	dst = appendOptional(dst, fieldEventID, r.EventID)
+	dst = appendOptional(dst, fieldEventType, r.EventType)
+	dst = appendOptional(dst, fieldAgent, r.Agent)
+	dst = appendOptional(dst, fieldSessionID, r.SessionID)
+	dst = appendOptional(dst, fieldInvocationID, r.InvocationID)
+	dst = appendOptional(dst, fieldUserID, r.UserID)
+	dst = appendOptional(dst, fieldTraceID, r.TraceID)
+	dst = appendOptional(dst, fieldSpanID, r.SpanID)
+	dst = appendOptional(dst, fieldParentSpanID, r.ParentSpanID)
+	dst = appendOptional(dst, fieldContent, view(r.Content))
+	for _, p := range r.Parts {
+		dst = protowire.AppendTag(dst, fieldContentParts, protowire.BytesType)
+		dst = protowire.AppendVarint(dst, uint64(sizePart(p)))
+		dst = appendPart(dst, p)
+	}
+	dst = appendAttributes(dst, r.Event)
+	dst = appendOptional(dst, fieldLatencyMS, view(r.LatencyMS))
+	dst = appendText(dst, fieldStatus, r.Status)
+	dst = appendOptional(dst, fieldErrorMessage, r.ErrorMessage)
 	dst = protowire.AppendTag(dst, fieldIsTruncated, protowire.VarintType)
-	return protowire.AppendVarint(dst, protowire.EncodeBool(e.IsTruncated))
+	return protowire.AppendVarint(dst, protowire.EncodeBool(r.IsTruncated))
 }
 
-// Size returns the number of bytes that [Append] appends. It reads the texts once, to
+// Size returns the number of bytes that [Row.Append] appends. It reads the texts once, to
 // see what of them is repaired, and allocates nothing.
-func Size(e *record.Event) int {
-	n := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(e.Timestamp))
-	n += sizeOptional(fieldEventID, e.EventID)
-	n += sizeOptional(fieldEventType, e.EventType)
-	n += sizeOptional(fieldAgent, e.Agent)
-	n += sizeOptional(fieldSessionID, e.SessionID)
-	n += sizeOptional(fieldInvocationID, e.InvocationID)
-	n += sizeOptional(fieldUserID, e.UserID)
-	n += sizeOptional(fieldTraceID, e.TraceID)
-	n += sizeOptional(fieldSpanID, e.SpanID)
-	n += sizeOptional(fieldParentSpanID, e.ParentSpanID)
-	n += sizeOptional(fieldContent, view(e.Content))
-	n += sizeParts(view(e.ContentParts))
-	n += sizeAttributes(e)
-	n += sizeOptional(fieldLatencyMS, view(e.LatencyMS))
-	n += sizeText(fieldStatus, e.Status)
-	n += sizeOptional(fieldErrorMessage, e.ErrorMessage)
+func (r Row) Size() int {
+	n := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(r.Timestamp))
+	n += sizeOptional(fieldEventID, r.EventID)
+	n += sizeOptional(fieldEventType, r.EventType)
+	n += sizeOptional(fieldAgent, r.Agent)
+	n += sizeOptional(fieldSessionID, r.SessionID)
+	n += sizeOptional(fieldInvocationID, r.InvocationID)
+	n += sizeOptional(fieldUserID, r.UserID)
+	n += sizeOptional(fieldTraceID, r.TraceID)
+	n += sizeOptional(fieldSpanID, r.SpanID)
+	n += sizeOptional(fieldParentSpanID, r.ParentSpanID)
+	n += sizeOptional(fieldContent, view(r.Content))
+	for _, p := range r.Parts {
+		n += protowire.SizeTag(fieldContentParts) + protowire.SizeBytes(sizePart(p))
+	}
+	n += sizeAttributes(r.Event)
+	n += sizeOptional(fieldLatencyMS, view(r.LatencyMS))
+	n += sizeText(fieldStatus, r.Status)
+	n += sizeOptional(fieldErrorMessage, r.ErrorMessage)
 	return n + protowire.SizeTag(fieldIsTruncated) + 1
-}
-
-// ValidParts reports whether text, the content_parts of an event, is what [Append]
-// makes a list from: a JSON list of objects, null, or nothing. Append writes the empty
-// list for any other text, and whoever sends the row counts that as a loss.
-func ValidParts(text []byte) bool {
-	if len(text) == 0 {
-		return true
-	}
-	r, p := newReader(view(text)), part{}
-	for r.next(&p) {
-	}
-	return !r.bad
 }
 
 // view returns b as a string without a copy. It is used no longer than the call, while

@@ -98,7 +98,7 @@ func TestAppend(t *testing.T) {
 					delete(wanted, name)
 				}
 			}
-			data := wire.Append([]byte("before"), &tc.e)
+			data := wire.RowOf(&tc.e).Append([]byte("before"))
 			data, ok := bytes.CutPrefix(data, []byte("before"))
 			if !ok {
 				t.Fatal("what stood before the message is gone")
@@ -106,11 +106,11 @@ func TestAppend(t *testing.T) {
 			if diff := cmp.Diff(wanted, decode(t, d, data)); diff != "" {
 				t.Errorf("row (-want +got):\n%s", diff)
 			}
-			if size := wire.Size(&tc.e); size != len(data) {
+			if size := wire.RowOf(&tc.e).Size(); size != len(data) {
 				t.Errorf("Size = %d, Append appended %d bytes", size, len(data))
 			}
-			if got := wire.ValidParts(tc.e.ContentParts); got == tc.lost {
-				t.Errorf("ValidParts = %t", got)
+			if got := wire.RowOf(&tc.e).PartsLost; got != tc.lost {
+				t.Errorf("PartsLost = %t", got)
 			}
 		})
 	}
@@ -134,7 +134,8 @@ func TestParts(t *testing.T) {
 		{text: "[{\"text\":\"a\xffb\"}]", want: []row{{"text": "a\ufffdb"}}},
 		{text: `[{"te\u0078t":"a"}]`, want: []row{{"text": "a"}}},
 		{text: `[{"text":"a","text":"b","text":null}]`, want: []row{{"text": "b"}}},
-		{text: `[{"TEXT":"a","more":{"text":["b",{"text":1e9}]},"text":{"a":1},"part_index":1.0}]`, want: []row{{}}},
+		{text: `[{"texts":"a","more":{"text":["b",{"text":1e9}]},"text":{"a":1},"part_index":1.0}]`, want: []row{{}}},
+		{text: `[{"TEXT":"a"}]`, want: []row{{"text": "a"}}}, // as encoding/json has it
 		{text: `[{"part_index":9223372036854775807},{"part_index":9223372036854775808}]`, want: []row{{"part_index": int64(math.MaxInt64)}, {}}},
 		{text: `[{"object_ref":{}}]`, want: []row{{"object_ref": row{}}}},
 		{text: `[{"object_ref":null},{"object_ref":"gs://b/o"}]`, want: []row{{}, {}}},
@@ -181,16 +182,16 @@ func TestParts(t *testing.T) {
 func checkParts(t *testing.T, text []byte) {
 	t.Helper()
 	e := record.Event{ContentParts: text}
-	data := wire.Append(nil, &e)
+	data := wire.RowOf(&e).Append(nil)
 	got := decode(t, descriptor(t), data)
 	parts, ok := wantParts(t, text)
 	if found, _ := got["content_parts"].([]row); !cmp.Equal(parts, found) {
 		t.Errorf("%.200q (-want +got):\n%s", text, cmp.Diff(parts, found))
 	}
-	if valid := wire.ValidParts(text); valid != ok {
-		t.Errorf("ValidParts(%.200q) = %t, want %t", text, valid, ok)
+	if lost := wire.RowOf(&e).PartsLost; lost == ok {
+		t.Errorf("%.200q: PartsLost = %t, want %t", text, lost, !ok)
 	}
-	if size := wire.Size(&e); size != len(data) {
+	if size := wire.RowOf(&e).Size(); size != len(data) {
 		t.Errorf("%.200q: Size = %d, Append appended %d bytes", text, size, len(data))
 	}
 }
@@ -202,15 +203,15 @@ func TestGoldenRows(t *testing.T) {
 	rows := goldenRows(t)
 	for _, e := range rows {
 		wanted, ok := want(t, &e)
-		if !ok || !wire.ValidParts(e.ContentParts) {
+		if !ok || wire.RowOf(&e).PartsLost {
 			t.Errorf("%s: content_parts %s cannot be read", e.EventID, e.ContentParts)
 		}
-		data := wire.Append(nil, &e)
+		data := wire.RowOf(&e).Append(nil)
 		got := decode(t, d, data)
 		if diff := cmp.Diff(wanted, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", e.EventID, diff)
 		}
-		if size := wire.Size(&e); size != len(data) {
+		if size := wire.RowOf(&e).Size(); size != len(data) {
 			t.Errorf("%s: Size = %d, Append appended %d bytes", e.EventID, size, len(data))
 		}
 		list, _ := got["content_parts"].([]row)

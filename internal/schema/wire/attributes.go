@@ -13,7 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// How the recorder begins the attributes of every row, and what [Append] puts there: a
+// How the recorder begins the attributes of every row, and what [Row.Append] puts there: a
 // journal has columns of its own for the run and the place of a row in it, the table has
 // attributes.adk.
 const (

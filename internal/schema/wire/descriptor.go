@@ -9,7 +9,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// Descriptor returns the descriptor of the messages that [Append] writes, as the
+// Descriptor returns the descriptor of the messages that [Row.Append] writes, as the
 // Storage Write API takes it: a proto2 message that stands alone, with one field for
 // each column, named after it and numbered by its place from 1. The numbers never
 // change, so that rows encoded by an older or a newer version can be read.

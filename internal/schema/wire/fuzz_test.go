@@ -33,12 +33,12 @@ func FuzzAppend(f *testing.F) {
 			Content: content, ContentParts: parts, Attributes: attributes, LatencyMS: latency,
 			Status: status, ErrorMessage: message, IsTruncated: truncated, RunID: run, RunSeq: seq,
 		}
-		data := wire.Append(nil, &e)
+		data := wire.RowOf(&e).Append(nil)
 		wanted, _ := want(t, &e)
 		if diff := cmp.Diff(wanted, decode(t, d, data)); diff != "" {
 			t.Errorf("row (-want +got):\n%s", diff)
 		}
-		if size := wire.Size(&e); size != len(data) {
+		if size := wire.RowOf(&e).Size(); size != len(data) {
 			t.Errorf("Size = %d, Append appended %d bytes", size, len(data))
 		}
 	})

@@ -149,6 +149,7 @@ func wantParts(t testing.TB, text []byte) (parts []row, ok bool) {
 		}
 		p, ref := row{}, row{}
 		eachMember(t, element, func(key string, v json.RawMessage) {
+			key = named(key, "mime_type", "uri", "object_ref", "text", "part_index", "part_attributes", "storage_mode")
 			switch key {
 			case "mime_type", "uri", "text", "part_attributes", "storage_mode":
 				setString(t, p, key, v)
@@ -162,6 +163,7 @@ func wantParts(t testing.TB, text []byte) (parts []row, ok bool) {
 				}
 				p[key] = ref
 				eachMember(t, v, func(key string, v json.RawMessage) {
+					key = named(key, "uri", "version", "authorizer", "details")
 					switch key {
 					case "uri", "version", "authorizer":
 						setString(t, ref, key, v)
@@ -213,6 +215,16 @@ func eachMember(t testing.TB, object []byte, f func(key string, v json.RawMessag
 	if next(); d.InputOffset() != int64(len(object)) {
 		t.Fatalf("%s: %v", object, io.ErrUnexpectedEOF)
 	}
+}
+
+// named returns the name that key is, in upper or lower case as encoding/json has it, else key.
+func named(key string, names ...string) string {
+	for _, name := range names {
+		if strings.EqualFold(key, name) {
+			return name
+		}
+	}
+	return key
 }
 
 // nested returns a JSON value of depth lists in each other.

@@ -589,7 +589,7 @@ func (d *synced) stream(rows []record.Event) {
 	defer s.Close()
 	messages := make([][]byte, len(rows))
 	for i := range rows {
-		messages[i] = wire.Append(nil, &rows[i])
+		messages[i] = wire.RowOf(&rows[i]).Append(nil)
 	}
 	p, err := s.Append(d.t.Context(), messages)
 	if err == nil {

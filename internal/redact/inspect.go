@@ -1,17 +1,17 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import "strings"
 
-// inspect looks at a string before it is written. It reports whether the string
+// Inspect looks at a string before it is written as JSON. It reports whether the string
 // may hold a secret, and where the first byte stands that needs an escape; both
 // are told by one pass over most strings. head is how much of s will be written: a
 // secret has its signal before it, so one that begins there shows there; only in JSON
 // the name of a variable may stand behind its value.
-func (c *cleaner) inspect(s string, head int) (dirty bool, escaped int) {
-	if c.rules != nil && len(c.rules.patterns) > 0 {
+func (c *Cleaner) Inspect(s string, head int) (dirty bool, escaped int) {
+	if c.Rules != nil && len(c.Rules.patterns) > 0 {
 		return true, 0
 	}
 	classes, escaped := uint8(everything), len(s)
@@ -20,10 +20,10 @@ func (c *cleaner) inspect(s string, head int) (dirty bool, escaped int) {
 		shown = s[:max(head, 0)]
 	}
 	for i := scan(shown, 0, classes); i < len(shown); i = scan(shown, i+1, classes) {
-		if !isPlain(s[i]) && escaped == len(s) {
+		if !Plain(s[i]) && escaped == len(s) {
 			escaped, classes = i, signals
 		}
-		if c.rules.promising(s, i) {
+		if c.Rules.promising(s, i) {
 			return true, escaped
 		}
 	}
@@ -31,9 +31,9 @@ func (c *cleaner) inspect(s string, head int) (dirty bool, escaped int) {
 }
 
 // suspicious reports whether s may hold a secret. Most strings do not.
-func (c *cleaner) suspicious(s string) bool {
+func (c *Cleaner) suspicious(s string) bool {
 	for i := signal(s, 0); i < len(s); i = signal(s, i+1) {
-		if c.rules.promising(s, i) {
+		if c.Rules.promising(s, i) {
 			return true
 		}
 	}
@@ -43,7 +43,7 @@ func (c *cleaner) suspicious(s string) bool {
 // promising reports whether a secret may show at the signal at i, or an encoding
 // that hides one. It says so of all that are found by reading s as a text and as
 // JSON, and of few others.
-func (r *Redactor) promising(s string, i int) bool {
+func (r *Rules) promising(s string, i int) bool {
 	switch s[i] {
 	case ':':
 		if strings.HasPrefix(s[i+1:], "//") {
@@ -114,7 +114,7 @@ func hasUser(s string, i int) bool {
 
 // keyed reports whether what stands before the separator at i may be the key of
 // a secret, in a text or in JSON.
-func (r *Redactor) keyed(s string, i int) bool {
+func (r *Rules) keyed(s string, i int) bool {
 	if dsn(s, i) > 0 || i >= 4 && s[i-4:i] == "temp" {
 		return true
 	}
@@ -132,7 +132,7 @@ func (r *Redactor) keyed(s string, i int) bool {
 	case '"':
 		from := max(0, j-1-maxKey)
 		n := strings.LastIndexByte(s[from:j-1], '"')
-		if n < 0 && from > 0 || n >= 0 && roleOf(s[from+n+1:j-1]) == naming && r.beginsWithName(s[i+1:]) {
+		if n < 0 && from > 0 || n >= 0 && RoleOf(s[from+n+1:j-1]) == Naming && r.beginsWithName(s[i+1:]) {
 			return true
 		}
 	case '\'', '`':
@@ -151,18 +151,18 @@ func (r *Redactor) keyed(s string, i int) bool {
 }
 
 // beginsWithName reports whether s begins with a string of JSON that names a secret.
-func (r *Redactor) beginsWithName(s string) bool {
+func (r *Rules) beginsWithName(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	if s == "" || s[0] != '"' {
 		return false
 	}
 	name, _, _ := strings.Cut(s[1:min(len(s), maxKey)], `"`)
-	return r.secret(name)
+	return r.Secret(name)
 }
 
 // mayEnd reports whether the word that ends before j may be the name of a secret
 // by its last letters.
-func (r *Redactor) mayEnd(s string, j int) bool {
+func (r *Rules) mayEnd(s string, j int) bool {
 	if r != nil && len(r.keys) > 0 {
 		return true
 	}

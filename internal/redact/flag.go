@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import "strings"
 
@@ -9,7 +9,7 @@ import "strings"
 // secret, or -1. The second byte of the flag is at i: "--password x", "-token x",
 // as text or as a list of strings, and "-p x" of the commands that take a password
 // so.
-func (r *Redactor) flag(s string, i int) int {
+func (r *Rules) flag(s string, i int) int {
 	from := i
 	switch {
 	case i > 1 && s[i-2] == '-':
@@ -23,7 +23,7 @@ func (r *Redactor) flag(s string, i int) int {
 	for end < len(s) && end-from < maxKey && (isLetter(s[end]) || isDigit(s[end]) || s[end] == '-' || s[end] == '_') {
 		end++
 	}
-	if end == from || !r.secret(s[from:end]) {
+	if end == from || !r.Secret(s[from:end]) {
 		switch {
 		case s[i] != 'p' || !takesPassword(s, i):
 			return -1
@@ -75,7 +75,7 @@ func isProse(s string) bool {
 
 // isFlag reports whether s is a flag of a command that names a secret, and the
 // argument behind it its value.
-func (r *Redactor) isFlag(s string) bool {
+func (r *Rules) isFlag(s string) bool {
 	if len(s) < 4 || s[0] != '-' {
 		return false
 	}
@@ -85,7 +85,23 @@ func (r *Redactor) isFlag(s string) bool {
 			return false
 		}
 	}
-	return r.secret(name)
+	return r.Secret(name)
+}
+
+// List tells which elements of a list are secrets: the one behind a flag of a command that
+// names one and, in a pair, the second.
+type List struct {
+	Rules *Rules
+	Pair  bool // the list is one of a list of pairs
+	next  bool // the next element is a secret
+}
+
+// Hides reports whether the next element is a secret. text is what it holds, "" if it is no
+// text.
+func (l *List) Hides(text string) bool {
+	secret := l.next && (l.Pair || !strings.HasPrefix(text, "-"))
+	l.next = l.Rules.isFlag(text) || l.Pair && l.Rules.Secret(text)
+	return secret
 }
 
 // takesUser reports whether the flag whose second byte is at i is one that takes a

@@ -1,9 +1,10 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -13,7 +14,7 @@ import (
 // embedded cleans JSON that is the content of a string: what it holds is copied
 // as it stands, but for secrets.
 type embedded struct {
-	*cleaner
+	*Cleaner
 	s     string
 	i     int
 	depth int
@@ -28,18 +29,18 @@ type embedded struct {
 
 // json cleans s if it is JSON: one value, or several with white space in between.
 // Secrets inside of strings in it are found as in s itself.
-func (c *cleaner) json(s string, layer int) (string, bool) {
+func (c *Cleaner) json(s string, layer int) (string, bool) {
 	if !startsJSON(s) {
 		return s, false
 	}
 	trimmed := strings.TrimLeftFunc(s, isSpace)
 	from := len(s) - len(trimmed)
 	to := from + len(strings.TrimRightFunc(trimmed, isSpace))
-	redacted, lost := c.redacted, c.lost
-	e := embedded{cleaner: c, s: s[:to], i: from, layer: layer}
+	redacted, lost := c.Redacted, c.Lost
+	e := embedded{Cleaner: c, s: s[:to], i: from, layer: layer}
 	for e.i < to {
 		if !e.value() {
-			c.redacted, c.lost = redacted, lost
+			c.Redacted, c.Lost = redacted, lost
 			return s, false
 		}
 		e.space()
@@ -151,16 +152,16 @@ func (e *embedded) member() bool {
 		return e.value()
 	}
 	e.space()
-	switch roleOf(name) {
-	case naming:
+	switch RoleOf(name) {
+	case Naming:
 		e.named(from)
-	case valued:
+	case Valued:
 		if !e.object.secret {
 			return e.unnamed()
 		}
 		return e.hidden()
 	}
-	if e.rules.secret(name) {
+	if e.Rules.Secret(name) {
 		return e.hidden()
 	}
 	return e.value()
@@ -172,9 +173,9 @@ func (e *embedded) hidden() bool {
 	e.muted++
 	ok := e.value()
 	e.muted--
-	if ok && e.s[from:e.i] != `"`+MarkRedacted+`"` {
-		e.redacted++
-		e.replace(from, MarkRedacted)
+	if ok && e.s[from:e.i] != `"`+Mark+`"` {
+		e.Redacted++
+		e.replace(from, Mark)
 	}
 	return ok
 }
@@ -187,7 +188,7 @@ func (e *embedded) str() bool {
 	}
 	raw := text
 	if escaped {
-		if !e.rules.hides(text) && (e.rules == nil || len(e.rules.patterns) == 0) {
+		if !e.Rules.hides(text) && (e.Rules == nil || len(e.Rules.patterns) == 0) {
 			return true
 		}
 		text = unescape(text)
@@ -200,20 +201,20 @@ func (e *embedded) str() bool {
 // is the text with its escapes: what looks like one may be none, when the whole is
 // JSON by chance only, as "dir\token=x" is.
 func (e *embedded) clean(from int, text, raw string) {
-	cleaned := e.cleaner.clean(text, e.layer+1)
+	cleaned := e.Cleaner.clean(text, e.layer+1)
 	if len(raw) != len(text) {
 		if cleaned != text {
 			raw = string(appendQuoted(nil, cleaned))
 		}
-		redacted, lost := e.redacted, e.lost
+		redacted, lost := e.Redacted, e.Lost
 		if e.depth == 0 {
 			e.text(raw)
 		} else {
-			_, n := find(e.rules, raw, view{s: raw})
-			e.redacted += n
+			_, n := find(e.Rules, raw, view{s: raw})
+			e.Redacted += n
 		}
-		if e.redacted > redacted {
-			e.redacted, e.lost = redacted, lost
+		if e.Redacted > redacted {
+			e.Redacted, e.Lost = redacted, lost
 			cleaned = e.sensitive()
 		}
 	}
@@ -269,8 +270,8 @@ func (e *embedded) scalar() bool {
 	if !isNumber(word) {
 		return false
 	}
-	if e.muted == 0 && e.cleaner.patterns(word) != word {
-		e.replace(from, MarkRedacted)
+	if e.muted == 0 && e.matches(word) != word {
+		e.replace(from, Mark)
 	}
 	return true
 }
@@ -305,7 +306,7 @@ func isNumber(s string) bool {
 
 // hides reports whether a string with escapes may hold a secret. The escapes alone
 // are no sign of one, unless they stand for what needs none.
-func (r *Redactor) hides(s string) bool {
+func (r *Rules) hides(s string) bool {
 	for i := signal(s, 0); i < len(s); i = signal(s, i) {
 		switch s[i] {
 		case '\\':
@@ -386,10 +387,18 @@ func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i, r := range s {
 		switch {
-		case r < utf8.RuneSelf && isPlain(byte(r)):
+		case r < utf8.RuneSelf && Plain(byte(r)):
 			b = append(b, byte(r))
+		case r == '"', r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
 		case r < utf8.RuneSelf:
-			b = append(b, escapes[r]...)
+			b = fmt.Appendf(b, `\u%04x`, r)
 		default:
 			_, n := utf8.DecodeRuneInString(s[i:])
 			b = append(b, s[i:i+n]...)

@@ -1,11 +1,11 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import "strings"
 
-// secret reports whether a key names a secret. Keys are compared without case
+// Secret reports whether a key names a secret, by which its value is one. Keys are compared without case
 // and without what is neither a letter nor a digit, so that "access_token",
 // "Access-Token" and "accessToken" are one; digits at the end do not count.
 //
@@ -22,7 +22,7 @@ import "strings"
 // Not secret: tokens that say where a list goes on (page, next, sync, cursor,
 // continuation, ...), those of a vocabulary (eos, pad, ...) and of prices (per
 // token), and counts of tokens, whose last word is another.
-func (r *Redactor) secret(k string) bool {
+func (r *Rules) Secret(k string) bool {
 	if strings.HasPrefix(k, "temp:") || r.custom(k) {
 		return true
 	}
@@ -42,7 +42,7 @@ func (r *Redactor) secret(k string) bool {
 }
 
 // custom reports whether the key is one of those that were configured.
-func (r *Redactor) custom(k string) bool {
+func (r *Rules) custom(k string) bool {
 	if r == nil || len(r.keys) == 0 {
 		return false
 	}

@@ -1,50 +1,50 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import "strings"
 
-// A role is what a member of an object is for where the object stands for a
+// A Role is what a member of an object is for where the object stands for a
 // variable, a header or a field of a form: its name or its value.
-type role int
+type Role int
 
 const (
-	noRole role = iota
-	naming
-	valued
+	NoRole Role = iota
+	Naming
+	Valued // a secret if the name beside it names one
 )
 
-// roleOf returns the role of a member by its key.
-func roleOf(k string) role {
+// RoleOf returns the role of a member by its key.
+func RoleOf(k string) Role {
 	switch len(k) {
 	case len("key"):
 		if strings.EqualFold(k, "key") {
-			return naming
+			return Naming
 		}
 	case len("name"):
 		if strings.EqualFold(k, "name") {
-			return naming
+			return Naming
 		}
 	case len("value"):
 		if strings.EqualFold(k, "value") {
-			return valued
+			return Valued
 		}
 	case len("parameterKey"):
 		if strings.EqualFold(k, "parameterKey") {
-			return naming
+			return Naming
 		}
 	case len("parameterValue"):
 		if strings.EqualFold(k, "parameterValue") {
-			return valued
+			return Valued
 		}
 	}
-	return noRole
+	return NoRole
 }
 
 // sibling reports whether the member before the one whose key begins at b is a
 // name that names a secret: {"name": "DB_PASSWORD", "value": ...}.
-func (r *Redactor) sibling(s string, b int) bool {
+func (r *Rules) sibling(s string, b int) bool {
 	back := func(j int, of string) int {
 		for n := 0; j > 0 && n < maxKey && strings.IndexByte(of, s[j-1]) >= 0; n++ {
 			j--
@@ -68,5 +68,5 @@ func (r *Redactor) sibling(s string, b int) bool {
 		return false
 	}
 	keyEnd := back(sep-1, "\"'` \t")
-	return roleOf(s[word(keyEnd):keyEnd]) == naming && r.secret(s[from:end])
+	return RoleOf(s[word(keyEnd):keyEnd]) == Naming && r.Secret(s[from:end])
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gate
+package jsonenc
 
 import (
 	"bytes"
@@ -10,8 +10,9 @@ import (
 	"io"
 )
 
-// decode decodes one value of JSON, with numbers as they are written.
-func decode(data []byte) (v any, ok bool) {
+// Decode decodes one value of JSON, with numbers as they are written. It is not ok if data is
+// anything else, or has more behind the value.
+func Decode(data []byte) (v any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if d.Decode(&v) != nil {

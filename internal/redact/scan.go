@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import (
 	"strings"
@@ -44,10 +44,20 @@ var before, at = func() (before, at [256]uint8) {
 	pairs(separator, "", `:=>%\`)
 	pairs(space, "rRcC", " ")
 	pairs(second, "-&", "-pPtTsSau#q")
-	pairs(prefix, "xX", "-_")           // X-Amz- X-Goog-
-	pairs(prefix1, "yI", "Jz")          // eyJ AIza
-	pairs(prefix2, "KSa", "I2")         // AKIA ASIA ya29.
-	pairs(prefix3, "bptousrakme", "_-") // ghp_ github_pat_ xoxb- sk- sk_live_ npm_ glpat-
+	pairs(prefix, "xX", "-_") // X-Amz- X-Goog-
+	for _, prefixes := range tokenPrefixes {
+		for _, p := range prefixes {
+			// Signals that have much before them in common share a class.
+			class := prefix1
+			switch p.form.signal {
+			case 'I', '2':
+				class = prefix2
+			case '_', '-':
+				class = prefix3
+			}
+			pairs(class, p.text[p.at-1:p.at], p.text[p.at:p.at+1])
+		}
+	}
 	return before, at
 }()
 
@@ -76,6 +86,10 @@ func scan(s string, i int, classes uint8) int {
 	}
 	return len(s)
 }
+
+// Plain reports whether c stands in a JSON string as it is: ASCII that needs no
+// escape.
+func Plain(c byte) bool { return at[c]&escape == 0 }
 
 // signal returns the first place in s, not before i, where a secret may show.
 func signal(s string, i int) int { return scan(s, i, signals) }

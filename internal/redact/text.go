@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import "strings"
 
@@ -9,7 +9,7 @@ import "strings"
 // goes from signal to signal and never back behind what it replaced, so that the
 // time it takes grows with the length of the text only.
 type finder struct {
-	rules *Redactor
+	rules *Rules
 	text  string
 	view
 	out  []byte // the text without secrets, up to last
@@ -22,7 +22,7 @@ type finder struct {
 }
 
 // find returns text without the secrets that show in its view, and their number.
-func find(rules *Redactor, text string, v view) (string, int) {
+func find(rules *Rules, text string, v view) (string, int) {
 	f := finder{rules: rules, text: text, view: v, closing: -1}
 	// Neither place is looked for again before it is reached.
 	pem, next := f.pemAfter(0), signal(f.s, 0)
@@ -59,7 +59,7 @@ func (f *finder) replace(start, end, quote int) {
 	}
 	f.done = end
 	from, to := f.offset(start), f.offset(end)
-	if f.text[from:to] == MarkRedacted {
+	if f.text[from:to] == Mark {
 		return
 	}
 	f.found++
@@ -69,7 +69,7 @@ func (f *finder) replace(start, end, quote int) {
 		q = f.text[f.offset(quote):f.offset(quote+1)]
 	}
 	f.out = append(f.out, q...)
-	f.out = append(f.out, MarkRedacted...)
+	f.out = append(f.out, Mark...)
 	f.out = append(f.out, q...)
 	f.last = to
 }
@@ -187,7 +187,7 @@ const (
 
 // keyBefore finds the key that ends before the separator at i and says what it
 // is.
-func (r *Redactor) keyBefore(s string, i int) key {
+func (r *Rules) keyBefore(s string, i int) key {
 	none := key{quote: -1}
 	j := i
 	for j > 0 && i-j < maxSpaces && (s[j-1] == ' ' || s[j-1] == '\t') {
@@ -207,7 +207,7 @@ func (r *Redactor) keyBefore(s string, i int) key {
 		from := max(0, end-maxKey)
 		if n := strings.LastIndexByte(s[from:end], q); n >= 0 {
 			name := s[from+n+1 : end]
-			if r.secret(name) || roleOf(name) == valued && r.sibling(s, from+n) {
+			if r.Secret(name) || RoleOf(name) == Valued && r.sibling(s, from+n) {
 				return key{kindOf(name), j - 1}
 			}
 			return none
@@ -225,13 +225,13 @@ func (r *Redactor) keyBefore(s string, i int) key {
 	switch {
 	case name == "" || !mayEndSecret(name) && name[0]|0x20 != 'x' && (b == 0 || s[b-1] == ' ') && (r == nil || len(r.keys) == 0):
 		return none
-	case r.secret(name), strings.HasSuffix(s[:b], "temp:"):
+	case r.Secret(name), strings.HasSuffix(s[:b], "temp:"):
 		// The words before it may make a token a page token.
 		if !listToken(s[phrase(s, b):j]) {
 			return key{kindOf(name), -1}
 		}
 	case b > 0 && (s[b-1] == '?' || s[b-1] == '&') && isParameter(name, s[i+1:]),
-		roleOf(name) == valued && r.sibling(s, b):
+		RoleOf(name) == Valued && r.sibling(s, b):
 		return key{oneWord, -1}
 	case mayEndSecret(name) && b > 0 && s[b-1] == ' ':
 		var f folded
@@ -267,7 +267,7 @@ func (f *finder) element(i int) int {
 		b--
 	}
 	name := f.s[b:i]
-	if b == 0 || f.s[b-1] != '<' || !f.rules.secret(name) {
+	if b == 0 || f.s[b-1] != '<' || !f.rules.Secret(name) {
 		return i + 1
 	}
 	if f.closing <= i {

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 // variable is what is known of an object, in JSON in a string, that may stand for
 // a variable with a name and a value. They come in any order.
@@ -26,26 +26,26 @@ func (e *embedded) ahead() (string, bool) {
 // named looks at the name of a variable, the member at from, before it is read.
 func (e *embedded) named(from int) {
 	name, ok := e.ahead()
-	if !ok || !e.rules.secret(name) {
+	if !ok || !e.Rules.Secret(name) {
 		return
 	}
 	e.object.secret = true
 	v := e.object
-	if v.to == 0 || e.s[v.from:v.to] == `"`+MarkRedacted+`"` {
+	if v.to == 0 || e.s[v.from:v.to] == `"`+Mark+`"` {
 		return
 	}
 	// The value came before its name: it is replaced now.
 	between := e.last > v.to
 	e.out = append(e.out[:v.out], e.s[v.last:v.from]...)
-	e.out = appendQuoted(e.out, MarkRedacted)
+	e.out = appendQuoted(e.out, Mark)
 	e.last = v.to
 	if between {
 		// With it goes what was replaced in between.
 		e.out = append(e.out, ',')
 		e.last = from
-		e.lost++
+		e.Lost++
 	}
-	e.redacted++
+	e.Redacted++
 }
 
 // unnamed reads a value whose name, if it has one, is yet to come.
@@ -74,7 +74,7 @@ func (e *embedded) element() bool {
 	if secret {
 		return e.hidden()
 	}
-	flag := ok && e.rules.isFlag(text)
+	flag := ok && e.Rules.isFlag(text)
 	if !e.value() {
 		return false
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package jsonenc
+package redact
 
 import "strings"
 
@@ -48,7 +48,7 @@ func (f *finder) value(i int, k key) (start, end int, wrap bool) {
 
 // marked reports whether the value at the start of s was replaced already.
 func marked(s string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(s, "\\\"'`"), MarkRedacted)
+	rest, ok := strings.CutPrefix(strings.TrimLeft(s, "\\\"'`"), Mark)
 	return ok && (rest == "" || !isWord(rest[0]))
 }
 

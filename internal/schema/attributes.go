@@ -1,0 +1,128 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Attributes are the members of the column attributes that are read back. docs/row-contract.md
+// says what each of them means.
+type Attributes struct {
+	ADK           ADK             `json:"adk"`
+	Entities      json.RawMessage `json:"entities"` // that the tool declared
+	FunctionCalls []FunctionCall  `json:"function_calls"`
+	Model         string          `json:"model"`
+	ModelVersion  string          `json:"model_version"`
+	ResponseText  string          `json:"response_text"`
+	Usage         Usage           `json:"usage_metadata"`
+}
+
+// ADK are the members of attributes.adk.
+type ADK struct {
+	CallIDs
+	Branch         string `json:"branch"`
+	ConfirmationID Scalar `json:"confirmation_id"`
+	InterruptID    Scalar `json:"interrupt_id"`
+	PauseKind      string `json:"pause_kind"`
+	Node           struct {
+		Path string `json:"path"`
+	} `json:"node"`
+	Scope struct {
+		ID string `json:"id"`
+	} `json:"scope"`
+	Child struct {
+		App  string `json:"app_name"`
+		User string `json:"user_id"`
+		ID   string `json:"session_id"`
+	} `json:"child_session"`
+
+	// What models had read, and what an approval rests on.
+	Started       string `json:"started"`
+	Result        string `json:"result"`
+	Of            string `json:"of"`
+	Partial       bool   `json:"partial"`
+	Joins         bool   `json:"joins"`
+	AnswerOf      string `json:"answer_of"`
+	SourceEventID string `json:"source_event_id"`
+	Read          struct {
+		Base      string            `json:"base"`
+		Results   map[string]string `json:"results"`
+		Answers   []string          `json:"answers"`
+		Unmatched int               `json:"unmatched"`
+	} `json:"read"`
+
+	// Calls: how they ended, and whether they can be repeated.
+	Args     json.RawMessage            `json:"args"`
+	State    map[string]json.RawMessage `json:"state"`
+	Replay   string                     `json:"replay"` // [ReplayReady], or why not
+	Drift    bool                       `json:"drift"`
+	Declared int                        `json:"declared"`
+
+	// Approvals.
+	ApprovalID    string `json:"approval_id"`
+	Replaces      string `json:"replaces"`
+	Enforced      *bool  `json:"enforced"`
+	Confirmed     Scalar `json:"confirmed"`
+	Accepted      Scalar `json:"accepted"`
+	WaitedMS      Scalar `json:"waited_ms"`
+	Authenticated bool   `json:"authenticated"`
+	Approver      string `json:"approver"`
+	Reason        string `json:"reason"`
+	Verdict       string `json:"verdict"`
+	Stage         string `json:"stage"`
+}
+
+// FunctionCall is a call that a model asked for.
+type FunctionCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// Usage is the number of tokens of a model call.
+type Usage struct {
+	Prompt     Count `json:"prompt_token_count"`
+	Completion Count `json:"candidates_token_count"`
+	Total      Count `json:"total_token_count"`
+}
+
+// Read reads the column attributes into a, which is empty. A member of another type than its
+// field is left out, and so is everything if text is no JSON object: the error says so. Without
+// text there are no attributes and no error.
+func (a *Attributes) Read(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(text, a); err != nil {
+		return fmt.Errorf("attributes are not a JSON object as rows have it: %w", err)
+	}
+	return nil
+}
+
+// CallIDs are the members of attributes.adk that tell which call a row is about. A row has
+// its call in call_id. Rows of earlier versions have it in function_call_id, as rows of the
+// Python plugin do where a tool pauses and where the result comes that ends the pause.
+type CallIDs struct {
+	Call         Scalar `json:"call_id"`
+	FunctionCall Scalar `json:"function_call_id"`
+}
+
+// CallID returns the id of the call, "" where the row has none.
+func (c CallIDs) CallID() string { return cmp.Or(c.Call.Text, c.FunctionCall.Text) }
+
+// Count is a number of tokens, however it was written. What is no such number is 0.
+type Count int64
+
+// UnmarshalJSON implements [json.Unmarshaler]. It does not fail.
+func (c *Count) UnmarshalJSON(data []byte) error {
+	var f float64
+	if json.Unmarshal(data, &f) == nil && f > 0 && f < 1<<53 {
+		*c = Count(math.Round(f))
+	}
+	return nil
+}
