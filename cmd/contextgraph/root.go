@@ -197,7 +197,7 @@ The command ends with
 	f.StringVar(&a.flags.Location, "location", "", "where a new dataset is created, such as EU or europe-west3 (default US)")
 	f.StringVar(&a.flags.Table, "table", "", "table of events (default agent_events)")
 	root.AddCommand(
-		a.checkCommand(), a.viewCommand(), a.serveCommand(), a.doctorCommand(), a.benchCommand(),
+		a.checkCommand(), a.viewCommand(), a.serveCommand(), a.doctorCommand(),
 		a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.statsCommand(), a.exportCommand(), a.importCommand(),
 		textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()),
 	)
