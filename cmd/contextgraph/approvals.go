@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,20 +194,8 @@ func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, e
 
 // listApprovals prints some of all.
 func (a *app) listApprovals(list []inspect.Approval, all int, where string) error {
-	if len(list) > 0 || a.output != outputTable {
-		err := a.print(list, func(t *table) {
-			t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
-			for _, p := range list {
-				name := p.ID
-				if name == "" {
-					name = p.ConfirmationID
-				}
-				t.row(clock(p.RequestedAt), name, p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), chip(p.Status))
-			}
-		})
-		if err != nil {
-			return err
-		}
+	if err := a.print(list, func(t *table) { approvalsTable(t, list) }); err != nil {
+		return err
 	}
 	switch {
 	case all == 0:
@@ -215,4 +204,14 @@ func (a *app) listApprovals(list []inspect.Approval, all int, where string) erro
 		a.note("%d more are not listed: use --limit, --since or --status", all-len(list))
 	}
 	return nil
+}
+
+func approvalsTable(t *table, list []inspect.Approval) {
+	if len(list) == 0 {
+		return
+	}
+	t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
+	for _, p := range list {
+		t.row(clock(p.RequestedAt), cmp.Or(p.ID, p.ConfirmationID), p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), chip(p.Status))
+	}
 }

@@ -92,7 +92,7 @@ func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
 	if err := writeAtomically(f.file, write); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%s: %s of %s\n", f.file, count(rows, "row", "rows"), count(len(sessions), "session", "sessions"))
+	a.say("%s: %s of %s", f.file, count(rows, "row", "rows"), count(len(sessions), "session", "sessions"))
 	return nil
 }
 

@@ -113,7 +113,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 		}
 		if err := a.graphOf(ctx, j, graphs, &s); err != nil {
 			failed++
-			fmt.Fprintf(a.stderr, "%s\n", printable(err.Error()))
+			a.say("%v", err)
 		}
 		report.Sessions = append(report.Sessions, s)
 		a.progress("graphs", i+1, len(sessions))

@@ -56,17 +56,16 @@ func (a *app) checkOutput(c *cobra.Command) error {
 // people, JSON is v as it is, and NDJSON one line for each element of v when it is a
 // slice, else one for v.
 func (a *app) print(v any, fill func(*table)) error {
-	switch a.output {
-	case outputJSON:
-		e := encoder(a.stdout)
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false) // people read it too, and characters of HTML are nothing special here
+	list := reflect.ValueOf(v)
+	switch {
+	case a.output == outputJSON:
 		e.SetIndent("", "  ")
 		return e.Encode(v)
-	case outputNDJSON:
-		e := encoder(a.stdout)
-		list := reflect.ValueOf(v)
-		if list.Kind() != reflect.Slice {
-			return e.Encode(v)
-		}
+	case a.output == outputNDJSON && list.Kind() != reflect.Slice:
+		return e.Encode(v)
+	case a.output == outputNDJSON:
 		for i := range list.Len() {
 			if err := e.Encode(list.Index(i).Interface()); err != nil {
 				return err
@@ -80,17 +79,16 @@ func (a *app) print(v any, fill func(*table)) error {
 	return err
 }
 
-// encoder writes JSON for people too: characters of HTML are nothing special here.
-func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e
+// note tells people something about what is printed.
+func (a *app) note(format string, args ...any) { a.say("note: "+format, args...) }
+
+// say writes a line to stderr.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.stderr, printable(fmt.Sprintf(format, args...)))
 }
 
-// note tells people something about what is printed.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "note: %s\n", printable(fmt.Sprintf(format, args...)))
-}
+// statement writes a statement that can be run as it stands.
+func (a *app) statement(sql string) { fmt.Fprintf(a.stdout, "%s;\n\n", strings.TrimSpace(sql)) }
 
 // progress tells people who wait at a terminal how far something is.
 func (a *app) progress(what string, at, all int) {

@@ -118,10 +118,8 @@ func (a *app) sessions(ctx context.Context, f listFlags) error {
 	if a.output == outputNDJSON {
 		v = page.Sessions
 	}
-	if len(page.Sessions) > 0 || a.output != outputTable {
-		if err := a.print(v, func(t *table) { sessionsTable(t, page.Sessions) }); err != nil {
-			return err
-		}
+	if err := a.print(v, func(t *table) { sessionsTable(t, page.Sessions) }); err != nil {
+		return err
 	}
 	switch {
 	case len(page.Sessions) == 0:
@@ -133,6 +131,9 @@ func (a *app) sessions(ctx context.Context, f listFlags) error {
 }
 
 func sessionsTable(t *table, list []inspect.Summary) {
+	if len(list) == 0 {
+		return
+	}
 	t.columns([]string{"TIME (UTC)", "SESSION", "AGENT", "USER", "TURNS", "TOKENS", "WAITED", "STATUS"}, 1)
 	for _, s := range list {
 		t.row(clock(s.End), s.Session.ID, strings.Join(s.Agents, ", "), s.Session.User, s.Turns, s.Tokens.Total,

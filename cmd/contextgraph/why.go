@@ -95,9 +95,6 @@ func (a *app) why(ctx context.Context, id string, f whyFlags) error {
 	}
 	if len(asked) == 0 {
 		a.note("in session %q nobody was asked for anything", id)
-		if a.output == outputTable {
-			return nil
-		}
 	}
 	return a.print(list, func(t *table) { whyList(t, s, list) })
 }
