@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/doctor"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -235,7 +236,7 @@ func (s *recordStats) table(t *table) {
 	fact("tokens", fmt.Sprintf("%d prompt, %d completion, %d total", s.Tokens.Prompt, s.Tokens.Completion, s.Tokens.Total))
 	fact("waited", fmt.Sprintf("%s for humans, longest %s", waited(s.WaitedMS), waited(s.LongestMS)))
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
-		fact("file "+name, bytesText(s.Files[name]))
+		fact("file "+name, doctor.Bytes(s.Files[name]))
 	}
 	if d := s.Destination; d != nil {
 		fact("to send", fmt.Sprintf("%d rows to %s", d.Waiting, d.Name))

@@ -6,9 +6,9 @@
 // asks questions about one session or all of them. Package warehouse has the names, the
 // configuration and the statements; docs/bigquery.md is the guide.
 //
-// A program streams when it gives [Open] to the instance:
+// A program streams when it gives the option of package bqstream to the instance:
 //
-//	cg, err := contextgraph.FromFile("contextgraph.yaml", contextgraph.WithWarehouse(bigquery.Open))
+//	cg, err := contextgraph.FromFile("contextgraph.yaml", bqstream.Option())
 //
 // Rows are delivered at least once: SQL of your own reads the view agent_events_unique or
 // a typed view, which show each event once.
