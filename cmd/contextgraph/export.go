@@ -69,11 +69,11 @@ and are written as they are.
 }
 
 func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer src.close()
 	sessions, err := a.exported(ctx, src, ids, f)
 	if err != nil {
 		return err
@@ -114,12 +114,11 @@ func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f 
 		if f.since > 0 {
 			q.From = a.now().Add(-time.Duration(f.since))
 		}
-		err := everySession(ctx, src, q, func(s inspect.Summary) error {
+		for s, err := range inspect.All(ctx, src, q) {
+			if err != nil {
+				return nil, err
+			}
 			out = append(out, s.Session)
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 		slices.Reverse(out)
 	}

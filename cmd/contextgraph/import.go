@@ -180,7 +180,7 @@ func (a *app) graphOf(ctx context.Context, j *journal.Journal, graphs *graphsync
 	if _, _, err := graphs.Sync(ctx, record.Session(s.Session)); err != nil {
 		return err
 	}
-	full, err := a.see(ctx, inspect.NewJournal(j), s.Session)
+	full, err := inspect.Look(ctx, inspect.NewJournal(j), s.Session, a.now())
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 )
 
@@ -151,11 +149,15 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if options.Queries, err = viewer.Queries(cfg.BigQuery); err != nil {
 		return err
 	}
-	closeSource, err := a.live(ctx, cfg, &options)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer src.close()
+	options.Source = src
+	if src.journal != nil {
+		options.Changes = src.journal.LastSeq
+	}
 	if f.decisions {
 		agent, err := a.decider(f.agent, header)
 		if err != nil {
@@ -175,21 +177,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	return a.listen(ctx, f, handler, hosts[0])
-}
-
-// live sets what is shown. The function closes it.
-func (a *app) live(ctx context.Context, cfg config.Config, o *viewer.Options) (func(), error) {
-	if a.from != fromJournal {
-		src, closeSource, err := a.source(ctx)
-		o.Source = src
-		return closeSource, err
-	}
-	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
-	if err != nil {
-		return nil, err
-	}
-	o.Source, o.Changes = inspect.NewJournal(j), j.LastSeq
-	return func() { _ = j.Close(context.WithoutCancel(ctx)) }, nil // it wrote nothing
 }
 
 // decider returns the way to the agent, and prints the token unless the user gave it.

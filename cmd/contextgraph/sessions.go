@@ -14,7 +14,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // listFlags select sessions or approvals.
@@ -105,11 +104,11 @@ func (a *app) sessions(ctx context.Context, f listFlags) error {
 	if err != nil {
 		return err
 	}
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer src.close()
 	page, err := src.Sessions(ctx, q)
 	if err != nil {
 		return err
@@ -175,29 +174,4 @@ func human(d time.Duration) string {
 		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 	}
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
-}
-
-// everySession calls use for each session that q selects, page by page, each once.
-func everySession(ctx context.Context, src inspect.Source, q inspect.Query, use func(inspect.Summary) error) error {
-	q.Limit = inspect.MaxLimit
-	seen := make(map[record.Session]bool)
-	for {
-		page, err := src.Sessions(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, s := range page.Sessions {
-			if seen[s.Session] { // it went on meanwhile
-				continue
-			}
-			seen[s.Session] = true
-			if err := use(s); err != nil {
-				return err
-			}
-		}
-		if page.Next == "" {
-			return nil
-		}
-		q.After = page.Next
-	}
 }

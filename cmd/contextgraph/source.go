@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -29,21 +30,29 @@ func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().Var(&a.within, "within", "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 }
 
-// source opens what --from names. The function closes it, and is nil with an error.
-func (a *app) source(ctx context.Context) (inspect.Source, func(), error) {
+// opened is where sessions are read from.
+type opened struct {
+	inspect.Source
+	// journal is nil where it is another source.
+	journal *journal.Journal
+	close   func()
+}
+
+// source opens what --from names. The caller closes it.
+func (a *app) source(ctx context.Context) (opened, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	switch {
-	case a.from == "" || a.from == fromJournal:
+	case a.from == fromJournal:
 		return a.recorded(ctx, cfg)
 	case a.journalPath != "":
-		return nil, nil, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
+		return opened{}, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
 	case a.from == fromDataset:
 		return a.streamed(ctx)
 	case !isRowsFile(a.from):
-		return nil, nil, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
+		return opened{}, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
 	}
 	return a.rowsOf(ctx, cfg, a.from)
 }
@@ -59,44 +68,44 @@ func isRowsFile(name string) bool {
 }
 
 // recorded opens the journal for reading. It is not created.
-func (a *app) recorded(ctx context.Context, cfg config.Config) (inspect.Source, func(), error) {
+func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
 	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
-	return inspect.NewJournal(j), func() { _ = j.Close(context.WithoutCancel(ctx)) }, nil // it wrote nothing
+	return opened{inspect.NewJournal(j), j, func() { _ = j.Close(context.WithoutCancel(ctx)) }}, nil // it wrote nothing
 }
 
 // streamed connects to the dataset.
-func (a *app) streamed(ctx context.Context) (inspect.Source, func(), error) {
+func (a *app) streamed(ctx context.Context) (opened, error) {
 	cfg, err := a.config()
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	x, err := setup.Extractor(cfg)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	d, err := a.dataset(ctx, cfg.BigQuery)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
-	return d.Source(bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}), func() { d.Close() }, nil
+	return opened{Source: d.Source(bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}), close: func() { d.Close() }}, nil
 }
 
 // rowsOf reads a file of rows. Entities are found in them by the rules of the
 // configuration.
-func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (inspect.Source, func(), error) {
+func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (opened, error) {
 	x, err := setup.Extractor(cfg)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	read, err := a.readRows(ctx, name, rowfile.Options{})
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	a.tell(read)
-	return inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), func() {}, nil
+	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), close: func() {}}, nil
 }
 
 // sessionFlagsValues say which session is meant where several have one id.
@@ -138,14 +147,5 @@ func (a *app) read(ctx context.Context, src inspect.Source, id string, f session
 	if err != nil {
 		return nil, err
 	}
-	return a.see(ctx, src, key)
-}
-
-// see returns all there is to see of a session.
-func (a *app) see(ctx context.Context, src inspect.Source, key record.Session) (*inspect.Session, error) {
-	r, err := src.Record(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return inspect.New(r, a.now())
+	return inspect.Look(ctx, src, key, a.now())
 }

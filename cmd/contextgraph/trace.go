@@ -59,11 +59,11 @@ func (a *app) trace(ctx context.Context, id string, f traceFlags) error {
 	if f.turn < 0 || f.depth < 0 {
 		return usageError{errors.New("--turn and --depth count from 1")}
 	}
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer src.close()
 	s, err := a.read(ctx, src, id, f.sessionFlagsValues)
 	if err != nil {
 		return err

@@ -94,11 +94,11 @@ func (a *app) view(ctx context.Context, ids []string, f viewFlags) error {
 	if err := replaceable(f.file); err != nil {
 		return err
 	}
-	src, closeSource, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer src.close()
 	doc, err := a.document(cfg)
 	if err != nil {
 		return err

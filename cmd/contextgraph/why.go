@@ -59,11 +59,11 @@ to what ran after its answer.`,
 }
 
 func (a *app) why(ctx context.Context, id string, f whyFlags) error {
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer src.close()
 	s, err := a.read(ctx, src, id, f.sessionFlagsValues)
 	if err != nil {
 		return err
