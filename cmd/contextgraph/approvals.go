@@ -58,10 +58,10 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 		return err
 	}
 	defer src.close()
-	of := sessionFlagsValues{f.app, f.user}
+	of := record.Session{App: f.app, User: f.user}
 	var found []record.Session
 	if arg != "" {
-		if found, err = src.Find(ctx, record.Session{App: of.App, User: of.User, ID: arg}); err != nil && !errors.Is(err, inspect.ErrNotFound) {
+		if found, err = src.Find(ctx, named(of, arg)); err != nil && !errors.Is(err, inspect.ErrNotFound) {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 		}
 		return a.card(one)
 	}
-	s, err := a.read(ctx, src, arg, of)
+	s, err := a.read(ctx, src, named(of, arg))
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 
 // findApproval looks for a request in all sessions. session says that the id may have been
 // meant as that of a session.
-func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of sessionFlagsValues, session bool) (inspect.Approval, error) {
+func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of record.Session, session bool) (inspect.Approval, error) {
 	what := "approval"
 	if session {
 		what = "session or approval"
@@ -125,7 +125,7 @@ func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, o
 		}
 		known = append(known, approvalIDs(list)...)
 	}
-	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or look elsewhere with --journal or --from.`)
+	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or `+elsewhere)
 }
 
 // oneApproval returns the request with an id.

@@ -18,11 +18,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var f sessionFlagsValues
+	var s record.Session
 	var approval string
 	c := &cobra.Command{
 		Use:   "check SESSION",
@@ -45,10 +46,11 @@ case; with 3 when something changed, 4 when it could not be shown that nothing d
   contextgraph check s-123 --config agents/contextgraph.yaml --output json`,
 		Args: argCount(1, 1, "the id of a session"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.check(c.Context(), args[0], approval, f)
+			s.ID = args[0]
+			return a.check(c.Context(), s, approval)
 		},
 	}
-	f.add(c)
+	ownerFlags(c, &s)
 	c.Flags().StringVar(&approval, "approval", "", "id of the approval (default the latest open one of the session)")
 	return c
 }
@@ -61,7 +63,7 @@ type checked struct {
 	code    int
 }
 
-func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValues) (err error) {
+func (a *app) check(ctx context.Context, s record.Session, approval string) (err error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
@@ -72,7 +74,7 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 	}
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
 	src := inspect.NewJournal(j)
-	key, err := a.session(ctx, src, id, f)
+	key, err := a.session(ctx, src, s)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 		for _, r := range record.Approvals {
 			known = append(known, r.ID)
 		}
-		return notFound("approval", approval, fmt.Sprintf("session %q", id), known, `List them with "contextgraph approvals".`)
+		return notFound("approval", approval, fmt.Sprintf("session %q", s.ID), known, `List them with "contextgraph approvals".`)
 	}
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 	if result.Approval != nil {
 		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
 		if i < 0 {
-			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", id, result.Approval.ID)
+			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", s.ID, result.Approval.ID)
 		}
 		result.request = &seen.Approvals[i]
 	}

@@ -57,7 +57,7 @@ bounds the rows of one extraction (bigquery.extract.max_rows).`,
 		},
 	}
 	flags := c.Flags()
-	sessionFlags(c, &f.session, "id of the session (default all sessions)")
+	sessionFlag(c, &f.session, "id of the session (default all sessions)")
 	flags.Var(&f.since, "since", "how far back rows are read, such as 7d or 36h")
 	flags.StringVar(&f.answers, "answers", "", "go on with the answers of an extraction that failed: the table it named")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the statements and what choosing the rows would read; ask nothing")
@@ -77,7 +77,7 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 	}
 	defer d.Close()
 	now := time.Now()
-	r := bigquery.ExtractRequest{From: now.Add(-time.Duration(f.since)), To: now, Answers: f.answers, DryRun: f.dryRun}
+	r := bigquery.ExtractRequest{From: f.since.before(now), To: now, Answers: f.answers, DryRun: f.dryRun}
 	if f.session.ID != "" {
 		sessions, err := (&datasetSource{dataset: d, to: now}).find(ctx, f.session, r.From)
 		switch {

@@ -41,11 +41,7 @@ func (a *app) checkOutput(c *cobra.Command) error {
 	forms := []string{outputTable, outputJSON, outputNDJSON}
 	switch {
 	case !slices.Contains(forms, a.output):
-		err := fmt.Errorf("--output is table, json or ndjson, not %q", a.output)
-		if meant := nearest.Word(a.output, forms); meant != "" {
-			err = fmt.Errorf("%w; did you mean %q?", err, meant)
-		}
-		return usageError{err}
+		return meant(fmt.Errorf("--output is table, json or ndjson, not %q", a.output), a.output, forms)
 	case a.output != outputTable && c.Annotations[textOnlyKey] != "":
 		return usageError{fmt.Errorf("%s prints text only: leave --output out", c.CommandPath())}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 )
 
 // listFlags select sessions or approvals.
@@ -63,8 +62,7 @@ func (f *listFlags) add(c *cobra.Command, what string) {
 	flags.StringVar(&f.app, "app", "", "those of one application")
 	flags.StringVar(&f.user, "user", "", "those of one user")
 	flags.StringSliceVar(&f.status, "status", nil, "those with one of these: "+statusNames())
-	flags.Var(&f.since, "since", "those with rows in this time, such as 7d or 36h")
-	flags.Lookup("since").DefValue = "" // no bound
+	sinceFlag(c, &f.since, "those with rows")
 	flags.IntVar(&f.limit, "limit", f.limit, fmt.Sprintf("how many %s are listed, at most %d", what, inspect.MaxLimit))
 }
 
@@ -81,20 +79,13 @@ func (f *listFlags) query(now time.Time) (inspect.Query, error) {
 	if f.limit < 1 || f.limit > inspect.MaxLimit {
 		return inspect.Query{}, usageError{fmt.Errorf("--limit %d: use 1 to %d", f.limit, inspect.MaxLimit)}
 	}
-	q := inspect.Query{App: f.app, User: f.user, Search: f.search, Limit: f.limit, After: f.after}
+	q := inspect.Query{App: f.app, User: f.user, Search: f.search, From: f.since.before(now), Limit: f.limit, After: f.after}
 	for _, name := range f.status {
 		s := inspect.Status(strings.ReplaceAll(name, "-", "_"))
 		if !slices.Contains(inspect.Statuses(), s) {
-			err := fmt.Errorf("--status %q: use %s", name, statusNames())
-			if meant := nearest.Word(string(s), strings.Split(statusNames(), ", ")); meant != "" {
-				err = fmt.Errorf("%w; did you mean %q?", err, meant)
-			}
-			return inspect.Query{}, usageError{err}
+			return inspect.Query{}, meant(fmt.Errorf("--status %q: use %s", name, statusNames()), string(s), strings.Split(statusNames(), ", "))
 		}
 		q.Status = append(q.Status, s)
-	}
-	if f.since > 0 {
-		q.From = now.Add(-time.Duration(f.since))
 	}
 	return q, nil
 }

@@ -23,6 +23,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+// elsewhere is what to do where a source lacks what is asked for.
+const elsewhere = "look elsewhere with --journal or --from."
+
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, dataset, or a file of rows such as rows.ndjson")
@@ -108,18 +111,12 @@ func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (opene
 	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), close: func() {}}, nil
 }
 
-// sessionFlagsValues say which session is meant where several have one id.
-type sessionFlagsValues struct{ App, User string }
-
-func (f *sessionFlagsValues) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.App, "app", "", "application of the session (default the only one with such a session)")
-	c.Flags().StringVar(&f.User, "user", "", "user of the session (default the only one with such a session)")
-}
-
-// session finds the one session with an id. One that is not there ends the command with
-// exitNotFound, and names an id that was probably meant.
-func (a *app) session(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (record.Session, error) {
-	found, err := src.Find(ctx, record.Session{App: f.App, User: f.User, ID: id})
+// session finds the one session that key names: its id and, where they are given, application and
+// user. One that is not there ends the command with exitNotFound, and the error names an id that was
+// probably meant.
+func (a *app) session(ctx context.Context, src inspect.Source, key record.Session) (record.Session, error) {
+	id := key.ID
+	found, err := src.Find(ctx, key)
 	switch {
 	case err != nil && !errors.Is(err, inspect.ErrNotFound):
 		return record.Session{}, err
@@ -128,9 +125,11 @@ func (a *app) session(ctx context.Context, src inspect.Source, id string, f sess
 	case len(found) > 1:
 		return record.Session{}, usageError{several(id, found)}
 	}
-	if elsewhere, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(elsewhere) > 0 && f != (sessionFlagsValues{}) {
-		s := elsewhere[0]
-		return record.Session{}, exit{exitNotFound, fmt.Errorf("%s has no session %q for these --app and --user; there is one with --app %q --user %q", src.Name(), id, s.App, s.User)}
+	if key.App+key.User != "" {
+		if others, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(others) > 0 {
+			s := others[0]
+			return record.Session{}, exit{exitNotFound, fmt.Errorf("%s has no session %q for these --app and --user; there is one with --app %q --user %q", src.Name(), id, s.App, s.User)}
+		}
 	}
 	var known []string
 	if page, err := src.Sessions(ctx, inspect.Query{Limit: inspect.MaxLimit}); err == nil {
@@ -138,12 +137,12 @@ func (a *app) session(ctx context.Context, src inspect.Source, id string, f sess
 			known = append(known, s.Session.ID)
 		}
 	}
-	return record.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or look elsewhere with --journal or --from.`)
+	return record.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or `+elsewhere)
 }
 
-// read returns all there is to see of the session with an id.
-func (a *app) read(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (*inspect.Session, error) {
-	key, err := a.session(ctx, src, id, f)
+// read returns all there is to see of the session that key names.
+func (a *app) read(ctx context.Context, src inspect.Source, key record.Session) (*inspect.Session, error) {
+	key, err := a.session(ctx, src, key)
 	if err != nil {
 		return nil, err
 	}

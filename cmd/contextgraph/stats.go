@@ -66,24 +66,19 @@ were waited for, of the last 30 days unless --since says otherwise. BigQuery bil
 		},
 	}
 	c.Flags().StringVar(&f.app, "app", "", "one application")
-	c.Flags().Var(&f.since, "since", "sessions with rows in this time, such as 7d or 36h")
-	c.Flags().Lookup("since").DefValue = "" // no bound
+	sinceFlag(c, &f.since, "sessions with rows")
 	a.fromFlag(c)
 	return c
 }
 
 func (a *app) stats(ctx context.Context, f statsFlags) error {
-	q := inspect.Query{App: f.app}
-	if f.since > 0 {
-		q.From = a.now().Add(-time.Duration(f.since))
-	}
 	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
 	defer src.close()
 	var s recordStats
-	if s.Totals, err = inspect.Count(ctx, src, q, a.now()); err != nil {
+	if s.Totals, err = inspect.Count(ctx, src, inspect.Query{App: f.app, From: f.since.before(a.now())}, a.now()); err != nil {
 		return err
 	}
 	if src.journal != nil {

@@ -76,7 +76,7 @@ func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
 	}
 	defer d.Close()
 	to := a.now().UTC()
-	w := ask.Window{App: f.app, From: to.Add(-time.Duration(cmp.Or(f.since, defaultWindow))), To: to}
+	w := ask.Window{App: f.app, From: cmp.Or(f.since, defaultWindow).before(to), To: to}
 	drift, err := d.DriftStatistics(ctx, w)
 	if err != nil {
 		return err

@@ -74,19 +74,11 @@ one, for the sessions that it has.`,
 		},
 	}
 	flags := c.Flags()
-	sessionFlags(c, &f.session, "id of the session")
+	sessionFlag(c, &f.session, "id of the session")
 	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")
 	flags.StringVar(&f.from, "from", f.from, "where the rows are read: journal or dataset")
 	flags.Var(&f.since, "since", "how far back sessions are looked for, and with --from dataset rows that have no graph yet, such as 7d or 36h")
 	return c
-}
-
-// sessionFlags adds the flags that name a session; usage is what --session is.
-func sessionFlags(c *cobra.Command, s *record.Session, usage string) {
-	flags := c.Flags()
-	flags.StringVar(&s.ID, "session", "", usage)
-	flags.StringVar(&s.App, "app", "", "application of the session (default the only one with such a session)")
-	flags.StringVar(&s.User, "user", "", "user of the session (default the only one with such a session)")
 }
 
 // source gives the graphs that sync brings to the dataset.
@@ -111,7 +103,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 	}
 	defer d.Close()
 	now := time.Now()
-	after := now.Add(-time.Duration(f.since))
+	after := f.since.before(now)
 	rows := &datasetSource{dataset: d, extractor: x, from: after, to: now}
 	var from source = rows
 	if f.from == fromJournal || hasJournal(cfg) {

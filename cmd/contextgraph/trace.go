@@ -21,7 +21,7 @@ import (
 
 // traceFlags are the flags of trace.
 type traceFlags struct {
-	sessionFlagsValues
+	session       record.Session
 	turn, depth   int
 	errors, ascii bool
 }
@@ -43,10 +43,13 @@ stays as it is. NDJSON has one span a line.`,
   contextgraph trace s-123 --errors --ascii
   contextgraph trace s-123 --app shop --user alice --output json`,
 		Args: argCount(1, 1, "the id of one session"),
-		RunE: func(c *cobra.Command, args []string) error { return a.trace(c.Context(), args[0], f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.session.ID = args[0]
+			return a.trace(c.Context(), f)
+		},
 	}
 	flags := c.Flags()
-	f.add(c)
+	ownerFlags(c, &f.session)
 	flags.IntVar(&f.turn, "turn", 0, "one turn, from 1 (default all)")
 	flags.IntVar(&f.depth, "depth", 0, "how many levels are drawn (default all)")
 	flags.BoolVar(&f.errors, "errors", false, "only spans with errors and those around them")
@@ -55,7 +58,7 @@ stays as it is. NDJSON has one span a line.`,
 	return c
 }
 
-func (a *app) trace(ctx context.Context, id string, f traceFlags) error {
+func (a *app) trace(ctx context.Context, f traceFlags) error {
 	if f.turn < 0 || f.depth < 0 {
 		return usageError{errors.New("--turn and --depth count from 1")}
 	}
@@ -64,12 +67,12 @@ func (a *app) trace(ctx context.Context, id string, f traceFlags) error {
 		return err
 	}
 	defer src.close()
-	s, err := a.read(ctx, src, id, f.sessionFlagsValues)
+	s, err := a.read(ctx, src, f.session)
 	if err != nil {
 		return err
 	}
 	if f.turn > s.Turns {
-		return exit{exitNotFound, fmt.Errorf("session %q has %d turns: there is no turn %d", id, s.Turns, f.turn)}
+		return exit{exitNotFound, fmt.Errorf("session %q has %d turns: there is no turn %d", f.session.ID, s.Turns, f.turn)}
 	}
 	tree := newSpanTree(s, f)
 	s.Spans = tree.selected()
