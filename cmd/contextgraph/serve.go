@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +28,6 @@ const (
 	tokenVariable = "CONTEXTGRAPH_TOKEN"
 	// minToken is how long a token is at least, in characters.
 	minToken = 16
-	// stopTime bounds how long requests under way are waited for.
-	stopTime = 5 * time.Second
 )
 
 // serveFlags are the flags of serve.
@@ -164,7 +161,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 			return err
 		}
 		defer func() {
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
 			defer cancel()
 			if agent.Close(ending) != nil {
 				a.note("a turn of the agent was still under way; it may go on there")
@@ -207,16 +204,6 @@ func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, ho
 	if err != nil {
 		return fmt.Errorf("%w; name a free address with --addr", err)
 	}
-	// What pages wait for ends with the server.
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		// Long enough for a query of the dataset; the stream of changes has a time of its own.
-		WriteTimeout: 5 * time.Minute,
-		BaseContext:  func(net.Listener) context.Context { return serving },
-		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo),
-	}
 	if !f.remote {
 		host, _, _ = net.SplitHostPort(f.addr) // it was read before
 	}
@@ -234,23 +221,7 @@ func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, ho
 			a.note("the browser did not start: %v; open %s yourself", err, url)
 		}
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	stop()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	if server.Shutdown(closing) != nil {
-		_ = server.Close() // its connections are those that were waited for
-	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return viewer.Serve(ctx, listener, handler)
 }
 
 // openBrowser starts what shows pages on this system.
