@@ -267,15 +267,8 @@ func (c *approvalCard) checks() {
 }
 
 func (c *approvalCard) alert(effect string, s style, l safety.Alert) {
-	change := ""
-	if l.Condition != "" {
-		change = ", " + l.Condition + " needed"
-	}
-	if l.ChangePercent != nil {
-		change += fmt.Sprintf(" (%+.1f%%)", *l.ChangePercent)
-	}
 	c.line("  ", c.paint(fmt.Sprintf("%-6s %.2f", effect, l.Severity), s), "  ",
-		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, change, l.Drift)})
+		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, needed(l, "%+.1f"), l.Drift)})
 	c.line("               ", c.paint(printable(l.Recommendation), dim)) // its end says what to do
 }
 

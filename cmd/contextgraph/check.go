@@ -176,14 +176,7 @@ func (r *checked) table(t *table, now time.Time) {
 	}
 	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
 		for _, al := range list {
-			change := ""
-			if al.Condition != "" {
-				change = ", " + al.Condition + " needed"
-			}
-			if al.ChangePercent != nil {
-				change += fmt.Sprintf(" (%+.4g%%)", *al.ChangePercent)
-			}
-			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, change, al.Severity)})
+			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, needed(al, "%+.4g"), al.Severity)})
 			t.line("  ", t.paint(printable(al.Recommendation), dim)) // its end says what to do
 		}
 	}
@@ -233,6 +226,18 @@ func alertChip(al safety.Alert) cell {
 	return cell{"≠ " + string(al.Drift), red}
 }
 
+// needed says what the value of an alert has to meet, and how much it changed, in percent.
+func needed(al safety.Alert, percent string) string {
+	text := ""
+	if al.Condition != "" {
+		text = ", " + al.Condition + " needed"
+	}
+	if al.ChangePercent != nil {
+		text += fmt.Sprintf(" ("+percent+"%%)", *al.ChangePercent)
+	}
+	return text
+}
+
 // attributes puts values into a line, each with what it has to meet.
 func attributes(values map[string]entity.Value, conditions map[string]string) string {
 	var words []string
@@ -244,11 +249,4 @@ func attributes(values map[string]entity.Value, conditions map[string]string) st
 		words = append(words, word)
 	}
 	return strings.Join(words, ", ")
-}
-
-func moment(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format("15:04:05Z")
 }

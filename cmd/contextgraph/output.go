@@ -12,8 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -128,48 +126,6 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// cut returns at most n characters of s.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
-
-// printable returns s in one line, without what a terminal would obey: rows hold what
-// users, tools and servers wrote.
-func printable(s string) string {
-	return strings.Join(strings.Fields(shown(s, unicode.IsPrint)), " ")
-}
-
-// printableLines is printable with the lines and the indents of s.
-func printableLines(s string) string {
-	return shown(s, func(r rune) bool { return unicode.IsPrint(r) || r == '\n' })
-}
-
-// shown returns s without the sequences by which terminals are told colours and places, and
-// with a space for every other character that keep does not want. What stands in longer
-// sequences, such as a title of the window, stays: nothing that was said is hidden.
-func shown(s string, keep func(rune) bool) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == 0x1b && strings.HasPrefix(s[n:], "[") || r == 0x9b {
-			s = strings.TrimPrefix(s[n:], "[")
-			s = strings.TrimLeft(s, "0123456789:;<=>?!\"#$%&'()*+,-./ ")
-			if s != "" && s[0] >= '@' && s[0] <= '~' {
-				s = s[1:]
-			}
-			continue
-		}
-		if s = s[n:]; !keep(r) {
-			r = ' '
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // near returns what a misspelt id was probably meant to be: an id that it is the beginning

@@ -130,39 +130,3 @@ func sessionsTable(t *table, list []inspect.Summary) {
 			waited(s.WaitedMS), chip(s.Status))
 	}
 }
-
-// clock writes a time for people.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.DateTime)
-}
-
-// waited writes how long was waited, "-" for not at all.
-func waited(ms int64) string {
-	if ms <= 0 {
-		return "-"
-	}
-	return human(time.Duration(ms) * time.Millisecond)
-}
-
-// human writes a duration with two units at most.
-func human(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < 0:
-		return "-" + human(-d)
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	case d < day:
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
-}

@@ -239,10 +239,3 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 	}
 	return line
 }
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
