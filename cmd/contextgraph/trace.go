@@ -211,15 +211,24 @@ func classStyle(class string) style {
 	return plain
 }
 
-// describe returns a span as pieces of a line.
-func (t *spanTree) describe(s *inspect.Span) []any {
-	kind := s.Class
+// kindAndName says what a span is, and its name where that says more.
+func kindAndName(s *inspect.Span) (kind, name string) {
+	kind = s.Class
 	if kind == "other" || kind == "" {
 		kind = strings.ToLower(s.Kind)
 	}
+	if !strings.EqualFold(s.Name, kind) {
+		name = s.Name
+	}
+	return kind, name
+}
+
+// describe returns a span as pieces of a line.
+func (t *spanTree) describe(s *inspect.Span) []any {
+	kind, name := kindAndName(s)
 	line := []any{cell{kind, classStyle(s.Class)}}
-	if s.Name != "" && !strings.EqualFold(s.Name, kind) {
-		line = append(line, " ", cell{s.Name, bold})
+	if name != "" {
+		line = append(line, " ", cell{name, bold})
 	}
 	line = append(line, "  ", human(time.Duration(s.DurationMS*float64(time.Millisecond))))
 	if s.Tokens.Total > 0 {

@@ -158,15 +158,12 @@ func spanName(s *inspect.Span) string {
 	if s == nil {
 		return "a span that was not recorded"
 	}
-	name := s.Class
-	if name == "other" || name == "" {
-		name = strings.ToLower(s.Kind)
-	}
-	if s.Name != "" && !strings.EqualFold(s.Name, name) {
-		name += " " + s.Name
+	text, name := kindAndName(s)
+	if name != "" {
+		text += " " + name
 	}
 	if s.Turn > 0 {
-		name += fmt.Sprintf(" (turn %d)", s.Turn)
+		text += fmt.Sprintf(" (turn %d)", s.Turn)
 	}
-	return name
+	return text
 }

@@ -52,14 +52,7 @@ func (r *Recheck) Finding() Finding {
 // Over reports whether the request can lead to nothing any more. The ledger has one open that
 // expired, or that was only observed and has run.
 func (r *Recheck) Over() bool {
-	if r.Request == nil {
-		return false
-	}
-	switch r.Request.Status {
-	case StatusPending, StatusSafe, StatusCheckFailed:
-		return !r.Approval.State.Open()
-	}
-	return true
+	return r.Request != nil && (!r.Request.Status.Open() || !r.Approval.State.Open())
 }
 
 // Status is the finding in one word: that of the request where it is over.
