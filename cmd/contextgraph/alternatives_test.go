@@ -12,7 +12,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
-	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -46,7 +45,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab := new(table)
-	(&checked{RecordedCheck: setup.RecordedCheck{Report: report}, code: exitChanged}).table(tab, demoNow)
+	(&checked{inspect.Recheck{Report: report}}).table(tab, demoNow)
 	for _, want := range []string{"not chosen Product Hulu, Product Vimeo, and 1 more, which do not count\n", "Replace Product Strava with one that is available"} {
 		if !strings.Contains(tab.String(), want) {
 			t.Errorf("the check does not print %q:\n%s", want, tab)

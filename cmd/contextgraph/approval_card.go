@@ -252,11 +252,7 @@ func outcomeCell(e *inspect.Rested) cell {
 func (c *approvalCard) checks() {
 	for _, k := range c.p.Checks {
 		c.section("Check " + cmp.Or(k.ID, "without an id"))
-		verdict := map[string]cell{"safe": {"✓ safe", green}, "drift": {"≠ drift", red}, "check_failed": {"! check failed", red}}[k.Verdict]
-		if verdict.text == "" {
-			verdict.text = cmp.Or(k.Verdict, "no verdict is on record")
-		}
-		c.line("  ", verdict, "  ", cell{fmt.Sprintf("at %s, %s UTC, in %s: %d entities, %d changed", cmp.Or(k.Stage, "no known stage"), clock(k.At),
+		c.line("  ", chip(inspect.Status(cmp.Or(k.Verdict, "no verdict is on record"))), "  ", cell{fmt.Sprintf("at %s, %s UTC, in %s: %d entities, %d changed", cmp.Or(k.Stage, "no known stage"), clock(k.At),
 			human(time.Duration(k.DurationMS*float64(time.Millisecond))), k.Total, k.Stale), dim})
 		for _, l := range k.Alerts {
 			c.alert("blocks", red, l)
@@ -271,15 +267,8 @@ func (c *approvalCard) checks() {
 }
 
 func (c *approvalCard) alert(effect string, s style, l safety.Alert) {
-	change := ""
-	if l.Condition != "" {
-		change = ", " + l.Condition + " needed"
-	}
-	if l.ChangePercent != nil {
-		change += fmt.Sprintf(" (%+.1f%%)", *l.ChangePercent)
-	}
 	c.line("  ", c.paint(fmt.Sprintf("%-6s %.2f", effect, l.Severity), s), "  ",
-		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, change, l.Drift)})
+		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, needed(l, "%+.1f"), l.Drift)})
 	c.line("               ", c.paint(printable(l.Recommendation), dim)) // its end says what to do
 }
 

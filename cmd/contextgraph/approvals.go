@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,161 +53,107 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 	if err != nil {
 		return err
 	}
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	of := sessionFlagsValues{f.app, f.user}
+	defer src.close()
+	of := record.Session{App: f.app, User: f.user}
 	var found []record.Session
 	if arg != "" {
-		if found, err = src.Find(ctx, record.Session{App: of.App, User: of.User, ID: arg}); err != nil && !errors.Is(err, inspect.ErrNotFound) {
+		if found, err = src.Find(ctx, named(of, arg)); err != nil && !errors.Is(err, inspect.ErrNotFound) {
 			return err
 		}
 	}
 	switch {
-	case arg != "" && len(found) == 0 && id == "":
-		one, err := a.findApproval(ctx, src, arg, of, true)
-		if err != nil {
-			return err
+	case arg == "" && id == "":
+		list := []inspect.Approval{}
+		all := 0
+		for p, err := range inspect.AllRequests(ctx, src, q, a.now()) {
+			if err != nil {
+				return err
+			}
+			if all++; len(list) < f.limit {
+				list = append(list, p)
+			}
 		}
-		return a.card(one)
-	case arg != "":
-		s, err := a.read(ctx, src, arg, of)
-		if err != nil {
-			return err
-		}
-		if id == "" {
-			list := slices.DeleteFunc(s.Approvals, func(p inspect.Approval) bool { return !selected(&p, q) })
-			slices.Reverse(list)
-			return a.listApprovals(list[:min(len(list), f.limit)], len(list), src.Name())
-		}
-		one, err := oneApproval(s.Approvals, id, fmt.Sprintf("session %q", arg))
-		if err != nil {
-			return err
-		}
-		return a.card(one)
-	case id != "":
-		one, err := a.findApproval(ctx, src, id, of, false)
+		return a.listApprovals(list, all, src.Name())
+	case arg == "" || len(found) == 0 && id == "":
+		one, err := a.findApproval(ctx, src, cmp.Or(id, arg), of, arg != "")
 		if err != nil {
 			return err
 		}
 		return a.card(one)
 	}
-	list := []inspect.Approval{}
-	all := 0
-	err = a.everyApproval(ctx, src, q, func(p inspect.Approval) {
-		if all++; len(list) < f.limit {
-			list = append(list, p)
-		}
-	})
+	s, err := a.read(ctx, src, named(of, arg))
 	if err != nil {
 		return err
 	}
-	return a.listApprovals(list, all, src.Name())
+	if id == "" {
+		list := slices.DeleteFunc(s.Approvals, func(p inspect.Approval) bool { return !q.SelectsRequest(&p) })
+		slices.Reverse(list)
+		return a.listApprovals(list[:min(len(list), f.limit)], len(list), src.Name())
+	}
+	one, err := oneApproval(s.Approvals, id, fmt.Sprintf("session %q", arg))
+	if err != nil {
+		return err
+	}
+	return a.card(one)
 }
-
-// everyApproval calls use for each request that q selects, those of the session with the
-// newest row first.
-func (a *app) everyApproval(ctx context.Context, src inspect.Source, q inspect.Query, use func(inspect.Approval)) error {
-	sessions := q
-	sessions.Status = nil // that of a session is of its last request alone
-	return everySession(ctx, src, sessions, func(s inspect.Summary) error {
-		if s.Approvals == 0 {
-			return nil
-		}
-		full, err := a.see(ctx, src, s.Session)
-		if errors.Is(err, inspect.ErrNotFound) {
-			return nil // removed meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		for _, p := range slices.Backward(full.Approvals) {
-			if selected(&p, q) {
-				use(p)
-			}
-		}
-		return nil
-	})
-}
-
-func selected(p *inspect.Approval, q inspect.Query) bool {
-	return (len(q.Status) == 0 || slices.Contains(q.Status, p.Status)) && (q.From.IsZero() || p.RequestedAt.IsZero() || !p.RequestedAt.Before(q.From))
-}
-
-// errFound ends a search.
-var errFound = errors.New("found")
 
 // findApproval looks for a request in all sessions. session says that the id may have been
 // meant as that of a session.
-func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of sessionFlagsValues, session bool) (inspect.Approval, error) {
-	var known []string
-	var one inspect.Approval
-	err := everySession(ctx, src, inspect.Query{App: of.App, User: of.User}, func(s inspect.Summary) error {
-		if session {
-			known = append(known, s.Session.ID)
-		}
-		if s.Approvals == 0 {
-			return nil
-		}
-		full, err := a.see(ctx, src, s.Session)
-		if errors.Is(err, inspect.ErrNotFound) {
-			return nil // removed meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		for _, p := range full.Approvals {
-			if p.ID == id || p.ConfirmationID == id {
-				one = p
-				return errFound
-			}
-			known = append(known, p.ID, p.ConfirmationID)
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, errFound):
-		return one, nil
-	case err != nil:
-		return inspect.Approval{}, err
-	}
+func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of record.Session, session bool) (inspect.Approval, error) {
 	what := "approval"
 	if session {
 		what = "session or approval"
 	}
-	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or look elsewhere with --journal or --from.`)
+	var known []string
+	for s, err := range inspect.All(ctx, src, inspect.Query{App: of.App, User: of.User}) {
+		if err != nil {
+			return inspect.Approval{}, err
+		}
+		if session {
+			known = append(known, s.Session.ID)
+		}
+		list, err := inspect.Requests(ctx, src, s, a.now())
+		if err != nil {
+			return inspect.Approval{}, err
+		}
+		if i := withID(list, id); i >= 0 {
+			return list[i], nil
+		}
+		known = append(known, approvalIDs(list)...)
+	}
+	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or `+elsewhere)
 }
 
 // oneApproval returns the request with an id.
 func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
-	var known []string
-	for _, p := range list {
-		if id != "" && (p.ID == id || p.ConfirmationID == id) {
-			return p, nil
-		}
-		known = append(known, p.ID, p.ConfirmationID)
+	if i := withID(list, id); i >= 0 {
+		return list[i], nil
 	}
-	return inspect.Approval{}, notFound("approval", id, where, known, `List them with "contextgraph approvals".`)
+	return inspect.Approval{}, notFound("approval", id, where, approvalIDs(list), `List them with "contextgraph approvals".`)
+}
+
+// withID returns the place of the request with an id, of the approval or of the confirmation; -1
+// for none.
+func withID(list []inspect.Approval, id string) int {
+	return slices.IndexFunc(list, func(p inspect.Approval) bool { return id != "" && (p.ID == id || p.ConfirmationID == id) })
+}
+
+func approvalIDs(list []inspect.Approval) []string {
+	var ids []string
+	for _, p := range list {
+		ids = append(ids, p.ID, p.ConfirmationID)
+	}
+	return ids
 }
 
 // listApprovals prints some of all.
 func (a *app) listApprovals(list []inspect.Approval, all int, where string) error {
-	if len(list) > 0 || a.output != outputTable {
-		err := a.print(list, func(t *table) {
-			t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
-			for _, p := range list {
-				name := p.ID
-				if name == "" {
-					name = p.ConfirmationID
-				}
-				t.row(clock(p.RequestedAt), name, p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), chip(p.Status))
-			}
-		})
-		if err != nil {
-			return err
-		}
+	if err := a.print(list, func(t *table) { approvalsTable(t, list) }); err != nil {
+		return err
 	}
 	switch {
 	case all == 0:
@@ -215,4 +162,14 @@ func (a *app) listApprovals(list []inspect.Approval, all int, where string) erro
 		a.note("%d more are not listed: use --limit, --since or --status", all-len(list))
 	}
 	return nil
+}
+
+func approvalsTable(t *table, list []inspect.Approval) {
+	if len(list) == 0 {
+		return
+	}
+	t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
+	for _, p := range list {
+		t.row(clock(p.RequestedAt), cmp.Or(p.ID, p.ConfirmationID), p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), chip(p.Status))
+	}
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var f sessionFlagsValues
+	var s record.Session
 	var approval string
 	c := &cobra.Command{
 		Use:   "check SESSION",
@@ -45,23 +46,19 @@ case; with 3 when something changed, 4 when it could not be shown that nothing d
   contextgraph check s-123 --config agents/contextgraph.yaml --output json`,
 		Args: argCount(1, 1, "the id of a session"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.check(c.Context(), args[0], approval, f)
+			s.ID = args[0]
+			return a.check(c.Context(), s, approval)
 		},
 	}
-	f.add(c)
+	ownerFlags(c, &s)
 	c.Flags().StringVar(&approval, "approval", "", "id of the approval (default the latest open one of the session)")
 	return c
 }
 
 // checked is what check prints.
-type checked struct {
-	setup.RecordedCheck
-	// request is the approval as people see it; nil without one.
-	request *inspect.Approval
-	code    int
-}
+type checked struct{ inspect.Recheck }
 
-func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValues) (err error) {
+func (a *app) check(ctx context.Context, s record.Session, approval string) (err error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
@@ -72,12 +69,11 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 	}
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
 	src := inspect.NewJournal(j)
-	key, err := a.session(ctx, src, id, f)
+	key, err := a.session(ctx, src, s)
 	if err != nil {
 		return err
 	}
-	result := checked{}
-	result.RecordedCheck, err = setup.CheckRecorded(ctx, cfg, j, key, approval)
+	found, err := setup.CheckRecorded(ctx, cfg, j, key, approval)
 	record, readErr := src.Record(ctx, key)
 	if err == nil {
 		err = readErr
@@ -87,7 +83,7 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 		for _, r := range record.Approvals {
 			known = append(known, r.ID)
 		}
-		return notFound("approval", approval, fmt.Sprintf("session %q", id), known, `List them with "contextgraph approvals".`)
+		return notFound("approval", approval, fmt.Sprintf("session %q", s.ID), known, `List them with "contextgraph approvals".`)
 	}
 	if err != nil {
 		return err
@@ -96,62 +92,36 @@ func (a *app) check(ctx context.Context, id, approval string, f sessionFlagsValu
 	if err != nil {
 		return err
 	}
+	result := checked{inspect.Recheck{Report: found.Report, Approval: found.Approval, NeedsAgent: found.NeedsAgent}}
 	if result.Approval != nil {
 		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
 		if i < 0 {
-			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", id, result.Approval.ID)
+			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", s.ID, result.Approval.ID)
 		}
-		result.request = &seen.Approvals[i]
+		result.Request = &seen.Approvals[i]
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	result.code = result.exitCode()
 	if err := a.print(result, func(t *table) { result.table(t, a.now()) }); err != nil {
 		return err
 	}
-	if result.code != exitOK {
-		return exit{code: result.code}
+	if code := result.exitCode(); code != exitOK {
+		return exit{code: code}
 	}
 	return nil
 }
 
-// over reports whether the request can lead to nothing any more. The ledger has one open that
-// expired, or that was only observed and has run.
-func (r *checked) over() bool {
-	if r.request == nil {
-		return false
-	}
-	switch r.request.Status {
-	case inspect.StatusPending, inspect.StatusSafe, inspect.StatusCheckFailed:
-		return !r.Approval.State.Open()
-	}
-	return true
-}
-
 func (r *checked) exitCode() int {
-	switch verdict := r.Report.Verdict(); {
-	case r.over() && r.Approval.State != safety.StateBlocked:
-		return exitOver
-	case r.over() || verdict == safety.Drift:
-		return exitChanged
-	case verdict == safety.Safe:
+	switch r.Finding() {
+	case inspect.Unchanged:
 		return exitOK
+	case inspect.Changed:
+		return exitChanged
+	case inspect.Over:
+		return exitOver
 	}
 	return exitCheckFailed
-}
-
-// status is the end of the command in one word: that of the request where it is over.
-func (r *checked) status() inspect.Status {
-	switch r.code {
-	case exitOK:
-		return inspect.StatusSafe
-	case exitChanged:
-		return inspect.StatusDrift
-	case exitOver:
-		return r.request.Status
-	}
-	return inspect.StatusCheckFailed
 }
 
 // MarshalJSON encodes the report with what the command says beside it.
@@ -169,9 +139,9 @@ func (r checked) MarshalJSON() ([]byte, error) {
 		NeedsAgent   map[string]string `json:"needs_agent"`
 		ExitCode     int               `json:"exit_code"`
 		Confirmation string            `json:"confirmation_id,omitempty"`
-	}{Status: r.status(), Approvable: r.request != nil && !r.over(), Explanation: r.explanation(), NeedsAgent: r.NeedsAgent, ExitCode: r.code}
-	if r.request != nil {
-		more.State, more.ExpiresAt, more.Confirmation = string(r.Approval.State), r.request.ExpiresAt, r.request.ConfirmationID
+	}{Status: r.Status(), Approvable: r.Request != nil && !r.Over(), Explanation: r.Explanation(), NeedsAgent: r.NeedsAgent, ExitCode: r.exitCode()}
+	if r.Request != nil {
+		more.State, more.ExpiresAt, more.Confirmation = string(r.Approval.State), r.Request.ExpiresAt, r.Request.ConfirmationID
 	}
 	rest, err := json.Marshal(more)
 	if err != nil {
@@ -180,49 +150,12 @@ func (r checked) MarshalJSON() ([]byte, error) {
 	return slices.Concat(report[:len(report)-1], []byte{','}, rest[1:]), nil
 }
 
-// explanation says what the end of the command means.
-func (r *checked) explanation() string {
-	switch r.code {
-	case exitOK:
-		if n := r.skipped(); n > 0 {
-			return fmt.Sprintf("Everything that the policy requires was checked, and nothing changed; %d optional ones could not be checked. The gate checks once more before anything runs.", n)
-		}
-		return "Everything that was to be checked was checked, and nothing changed. The gate checks once more before anything runs."
-	case exitChanged:
-		if r.over() {
-			return r.request.Explanation
-		}
-		return "The world changed since it was seen. An approval now would be blocked for good: ask for a new plan."
-	case exitOver:
-		if r.Approval.State == safety.StatePermitted && r.request.Status == inspect.StatusSafe {
-			return "It was approved, and a permit for one run was handed out: nothing is left to approve."
-		}
-		return r.request.Explanation
-	}
-	text := "It could not be shown that nothing changed, and without proof nothing is safe."
-	if len(r.NeedsAgent) > 0 {
-		text += " What needs the agent is checked when the request is answered, or by Instance.Check in its process."
-	}
-	return text
-}
-
-// skipped is how many entities the policy lets go unchecked that were not checked.
-func (r *checked) skipped() int {
-	n := 0
-	for _, e := range r.Report.Entities() {
-		if e.Outcome == safety.EntitySkipped {
-			n++
-		}
-	}
-	return n
-}
-
 func (r *checked) table(t *table, now time.Time) {
 	s := r.Report.Session()
 	t.line("session   ", cell{s.ID + " · " + s.App + " / " + s.User, bold})
-	if q := r.request; q != nil {
+	if q := r.Request; q != nil {
 		said := []any{"request   ", cell{text: q.Tool}, " · ", cell{text: q.ID}, " · ", chip(q.Status)}
-		if !r.over() && !q.ExpiresAt.IsZero() {
+		if !r.Over() && !q.ExpiresAt.IsZero() {
 			said = append(said, ", expires in "+human(q.ExpiresAt.Sub(now)))
 		}
 		t.line(said...)
@@ -230,7 +163,7 @@ func (r *checked) table(t *table, now time.Time) {
 		t.line("request   none: all that the session rests on is checked")
 	}
 	t.line("world     ", verdictChip(r.Report.Verdict()), fmt.Sprintf(", %d of %d entities changed", r.Report.StaleEntities(), r.Report.TotalEntities()))
-	t.line("result    ", chip(r.status()), ": ", printable(r.explanation()))
+	t.line("result    ", chip(r.Status()), ": ", printable(r.Explanation()))
 	if entities := r.Report.Entities(); len(entities) > 0 {
 		t.line()
 		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", "AS OF"})
@@ -243,14 +176,7 @@ func (r *checked) table(t *table, now time.Time) {
 	}
 	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
 		for _, al := range list {
-			change := ""
-			if al.Condition != "" {
-				change = ", " + al.Condition + " needed"
-			}
-			if al.ChangePercent != nil {
-				change += fmt.Sprintf(" (%+.4g%%)", *al.ChangePercent)
-			}
-			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, change, al.Severity)})
+			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, needed(al, "%+.4g"), al.Severity)})
 			t.line("  ", t.paint(printable(al.Recommendation), dim)) // its end says what to do
 		}
 	}
@@ -300,6 +226,18 @@ func alertChip(al safety.Alert) cell {
 	return cell{"≠ " + string(al.Drift), red}
 }
 
+// needed says what the value of an alert has to meet, and how much it changed, in percent.
+func needed(al safety.Alert, percent string) string {
+	text := ""
+	if al.Condition != "" {
+		text = ", " + al.Condition + " needed"
+	}
+	if al.ChangePercent != nil {
+		text += fmt.Sprintf(" ("+percent+"%%)", *al.ChangePercent)
+	}
+	return text
+}
+
 // attributes puts values into a line, each with what it has to meet.
 func attributes(values map[string]entity.Value, conditions map[string]string) string {
 	var words []string
@@ -311,11 +249,4 @@ func attributes(values map[string]entity.Value, conditions map[string]string) st
 		words = append(words, word)
 	}
 	return strings.Join(words, ", ")
-}
-
-func moment(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format("15:04:05Z")
 }

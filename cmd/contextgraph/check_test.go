@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -38,13 +37,12 @@ func TestCheckEnds(t *testing.T) {
 		// Only observed: the ledger was never told that it ran.
 		{safety.StatePending, inspect.StatusExecuted, exitOver, inspect.StatusExecuted},
 	} {
-		r := checked{
-			RecordedCheck: setup.RecordedCheck{Approval: &safety.Approval{State: test.state}}, // and the zero report, which denies
-			request:       &inspect.Approval{Status: test.status, Explanation: "explained"},
-		}
-		r.code = r.exitCode()
-		if r.code != test.code {
-			t.Errorf("%s, %s: ends with %d, want %d", test.state, test.status, r.code, test.code)
+		r := checked{inspect.Recheck{
+			Approval: &safety.Approval{State: test.state}, // and the zero report, which denies
+			Request:  &inspect.Approval{Status: test.status, Explanation: "explained"},
+		}}
+		if code := r.exitCode(); code != test.code {
+			t.Errorf("%s, %s: ends with %d, want %d", test.state, test.status, code, test.code)
 		}
 		text, err := json.Marshal(r)
 		if err != nil {

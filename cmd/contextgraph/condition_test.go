@@ -12,7 +12,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
-	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -63,7 +62,7 @@ func TestConditionsShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		tab := new(table)
-		(&checked{RecordedCheck: setup.RecordedCheck{Report: report}}).table(tab, demoNow)
+		(&checked{inspect.Recheck{Report: report}}).table(tab, demoNow)
 		holds(t, tab.String(), test.check)
 
 		r := report.Entities()[0]

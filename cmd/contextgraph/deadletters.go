@@ -64,6 +64,12 @@ What cannot be undone needs --yes.`,
 			if err != nil {
 				return err
 			}
+			switch {
+			case f.show != "":
+				a.output = outputJSON
+			case f.json:
+				a.output = outputNDJSON
+			}
 			return a.deadLetters(c.Context(), cfg, f)
 		},
 	}
@@ -143,11 +149,11 @@ func (a *app) resend(ctx context.Context, cfg config.Config, j *journal.Journal,
 	}
 	defer d.Close()
 	report, err := d.Resend(ctx, j, bigquery.ResendOptions{EventIDs: events, Refused: func(l journal.DeadLetter) {
-		fmt.Fprintf(a.stderr, "%s: refused again: %s\n", printable(l.EventID), printable(l.Code+": "+l.Reason))
+		a.say("%s: refused again: %s: %s", l.EventID, l.Code, l.Reason)
 	}})
 	fmt.Fprintf(a.stdout, "%d rows sent, %d refused again, %d bytes\n", report.Acknowledged, report.Refused, report.Bytes)
 	for _, id := range report.Missing {
-		fmt.Fprintf(a.stderr, "%s: there is no dead letter with this event id\n", printable(id))
+		a.say("%s: there is no dead letter with this event id", id)
 	}
 	switch {
 	case err != nil:

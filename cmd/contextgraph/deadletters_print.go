@@ -6,10 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
@@ -77,18 +74,15 @@ func (a *app) listDeadLetters(ctx context.Context, o *journal.Outbox, f deadLett
 	if err != nil {
 		return err
 	}
-	if f.json {
-		e := encoder(a.stdout)
-		for _, l := range letters {
-			if err := e.Encode(newLetterJSON(l)); err != nil {
-				return err
-			}
-		}
-	} else if len(letters) > 0 {
-		letterTable(a.stdout, letters, f.width)
+	list := make([]letterJSON, len(letters))
+	for i, l := range letters {
+		list[i] = newLetterJSON(l)
+	}
+	if err := a.print(list, func(t *table) { letterTable(t, list, f.width) }); err != nil {
+		return err
 	}
 	if len(letters) == 0 {
-		fmt.Fprintf(a.stderr, "%s has no dead letters in this journal\n", o.Destination())
+		a.say("%s has no dead letters in this journal", o.Destination())
 		return nil
 	}
 	all, err := o.Backlog(ctx)
@@ -96,39 +90,21 @@ func (a *app) listDeadLetters(ctx context.Context, o *journal.Outbox, f deadLett
 		return err
 	}
 	if more := all.DeadLetters - int64(len(letters)); more > 0 {
-		fmt.Fprintf(a.stderr, "note: %d more are not listed; use --limit\n", more)
+		a.note("%d more are not listed; use --limit", more)
 	}
 	return nil
 }
 
-// minReason is how much of the words of a server a table shows at least.
-const minReason = 20
-
-// letterTable prints letters in columns. The last one, the words of the server, is cut where a
-// line would be longer than width.
-func letterTable(w io.Writer, letters []journal.DeadLetter, width int) {
-	lines := [][]string{{"SEQ", "TIME", "SESSION", "TYPE", "BYTES", "CODE", "EVENT", "REASON"}}
+// letterTable prints letters. The last column, the words of the server, is cut where a line would
+// be longer than lineWidth.
+func letterTable(t *table, letters []letterJSON, lineWidth int) {
+	if len(letters) == 0 {
+		return
+	}
+	t.lineWidth = lineWidth
+	t.columns([]string{"SEQ", "TIME", "SESSION", "TYPE", "BYTES", "CODE", "EVENT", "REASON"}, 0, 1, 2, 3, 4, 5, 6, 7)
 	for _, l := range letters {
-		lines = append(lines, []string{
-			strconv.FormatInt(l.Seq, 10), l.At.UTC().Format(time.DateTime), printable(l.Session.ID), printable(l.EventType),
-			strconv.Itoa(l.Bytes), printable(l.Code), printable(l.EventID), printable(l.Reason),
-		})
-	}
-	last := len(lines[0]) - 1
-	widths := make([]int, last)
-	rest := width
-	for i := range widths {
-		for _, line := range lines {
-			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
-		}
-		rest -= widths[i] + 2
-	}
-	rest = max(rest, minReason)
-	for _, line := range lines {
-		for i, n := range widths {
-			fmt.Fprintf(w, "%-*s  ", n, line[i])
-		}
-		fmt.Fprintln(w, cut(line[last], rest))
+		t.row(l.Seq, clock(l.At), l.Session.ID, l.EventType, l.Bytes, l.Code, l.EventID, l.Reason)
 	}
 }
 
@@ -151,12 +127,10 @@ func (a *app) showDeadLetter(ctx context.Context, o *journal.Outbox, id string) 
 		if l.EventID != id {
 			continue
 		}
-		e := encoder(a.stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return a.print(struct {
 			DeadLetter letterJSON `json:"dead_letter"`
 			Row        rowJSON    `json:"row"`
-		}{newLetterJSON(l), newRowJSON(row)})
+		}{newLetterJSON(l), newRowJSON(row)}, nil)
 	}
 	return noDeadLetter(o, id)
 }

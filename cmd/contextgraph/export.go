@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,10 +21,10 @@ import (
 
 // exportFlags are the flags of export.
 type exportFlags struct {
-	sessionFlagsValues
-	all   bool
-	since duration
-	file  string
+	session record.Session
+	all     bool
+	since   duration
+	file    string
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -59,21 +58,20 @@ and are written as they are.
 			return a.export(c.Context(), args, f)
 		},
 	}
-	f.add(c)
+	ownerFlags(c, &f.session)
 	c.Flags().BoolVar(&f.all, "all", false, "all sessions, or those of --app, --user and --since")
-	c.Flags().Var(&f.since, "since", "with --all: sessions with rows in this time, such as 7d or 36h")
-	c.Flags().Lookup("since").DefValue = "" // no bound
+	sinceFlag(c, &f.since, "with --all: sessions with rows")
 	c.Flags().StringVar(&f.file, "file", "", "file to write (default stdout, as -)")
 	a.fromFlag(c)
 	return c
 }
 
 func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer src.close()
 	sessions, err := a.exported(ctx, src, ids, f)
 	if err != nil {
 		return err
@@ -92,7 +90,7 @@ func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
 	if err := writeAtomically(f.file, write); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%s: %s of %s\n", f.file, count(rows, "row", "rows"), count(len(sessions), "session", "sessions"))
+	a.say("%s: %s of %s", f.file, count(rows, "row", "rows"), count(len(sessions), "session", "sessions"))
 	return nil
 }
 
@@ -101,7 +99,7 @@ func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
 func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f exportFlags) ([]record.Session, error) {
 	var out []record.Session
 	for _, id := range ids {
-		s, err := a.session(ctx, src, id, f.sessionFlagsValues)
+		s, err := a.session(ctx, src, named(f.session, id))
 		if err != nil {
 			return nil, err
 		}
@@ -110,16 +108,12 @@ func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f 
 		}
 	}
 	if f.all {
-		q := inspect.Query{App: f.App, User: f.User}
-		if f.since > 0 {
-			q.From = a.now().Add(-time.Duration(f.since))
-		}
-		err := everySession(ctx, src, q, func(s inspect.Summary) error {
+		q := inspect.Query{App: f.session.App, User: f.session.User, From: f.since.before(a.now())}
+		for s, err := range inspect.All(ctx, src, q) {
+			if err != nil {
+				return nil, err
+			}
 			out = append(out, s.Session)
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 		slices.Reverse(out)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ bounds the rows of one extraction (bigquery.extract.max_rows).`,
 		},
 	}
 	flags := c.Flags()
-	sessionFlags(c, &f.session, "id of the session (default all sessions)")
+	sessionFlag(c, &f.session, "id of the session (default all sessions)")
 	flags.Var(&f.since, "since", "how far back rows are read, such as 7d or 36h")
 	flags.StringVar(&f.answers, "answers", "", "go on with the answers of an extraction that failed: the table it named")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the statements and what choosing the rows would read; ask nothing")
@@ -78,7 +77,7 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 	}
 	defer d.Close()
 	now := time.Now()
-	r := bigquery.ExtractRequest{From: now.Add(-time.Duration(f.since)), To: now, Answers: f.answers, DryRun: f.dryRun}
+	r := bigquery.ExtractRequest{From: f.since.before(now), To: now, Answers: f.answers, DryRun: f.dryRun}
 	if f.session.ID != "" {
 		sessions, err := (&datasetSource{dataset: d, to: now}).find(ctx, f.session, r.From)
 		switch {
@@ -102,9 +101,9 @@ func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (e
 	report, err := d.Extract(ctx, r)
 	if f.dryRun && err == nil {
 		for _, text := range report.Statements {
-			fmt.Fprintf(a.stdout, "%s;\n\n", strings.TrimSpace(text))
+			a.statement(text)
 		}
-		fmt.Fprintf(a.stderr, "choosing the rows would read %d bytes; the model would be %s\n", report.BytesBilled, report.Endpoint)
+		a.say("choosing the rows would read %d bytes; the model would be %s", report.BytesBilled, report.Endpoint)
 		return nil
 	}
 	if err == nil || report.Sent > 0 {
@@ -123,16 +122,16 @@ func (a *app) printExtraction(r *bigquery.ExtractReport) {
 		fmt.Fprintf(a.stdout, "  %s: %d\n", t, r.Entities[t])
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
-		fmt.Fprintf(a.stderr, "note: %d rows: %s\n", r.Reasons[reason], printable(reason))
+		a.note("%d rows: %s", r.Reasons[reason], reason)
 	}
 	if r.Dropped > 0 {
-		fmt.Fprintf(a.stderr, "note: %d answers were no entities of the configured types\n", r.Dropped)
+		a.note("%d answers were no entities of the configured types", r.Dropped)
 	}
 	if r.Truncated > 0 {
-		fmt.Fprintf(a.stderr, "note: of %d rows only the beginning was read\n", r.Truncated)
+		a.note("of %d rows only the beginning was read", r.Truncated)
 	}
 	if r.Left > 0 {
-		fmt.Fprintf(a.stderr, "note: %d rows are left for the next extraction\n", r.Left)
+		a.note("%d rows are left for the next extraction", r.Left)
 	}
 	fmt.Fprintf(a.stdout, "%d bytes billed in %d jobs\n", r.BytesBilled, len(r.Jobs))
 }

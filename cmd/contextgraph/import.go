@@ -96,7 +96,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-	if err := a.store(ctx, j, read.Rows); err != nil {
+	if err := j.Import(ctx, read.Rows); err != nil {
 		return err
 	}
 	stats := j.Stats()
@@ -113,7 +113,7 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 		}
 		if err := a.graphOf(ctx, j, graphs, &s); err != nil {
 			failed++
-			fmt.Fprintf(a.stderr, "%s\n", printable(err.Error()))
+			a.say("%v", err)
 		}
 		report.Sessions = append(report.Sessions, s)
 		a.progress("graphs", i+1, len(sessions))
@@ -123,37 +123,6 @@ func (a *app) importRows(ctx context.Context, name string, o rowfile.Options) (e
 	}
 	if failed > 0 {
 		return fmt.Errorf("the rows are stored, but %d of %d graphs are not: import again", failed, len(report.Sessions))
-	}
-	return nil
-}
-
-// Bounds of what waits to be stored at a time.
-const (
-	storeRows  = 1000
-	storeBytes = 16 << 20
-)
-
-// store writes rows in their order. When it fails, those before are stored.
-func (a *app) store(ctx context.Context, j *journal.Journal, rows []record.Event) error {
-	waiting, size := 0, 0
-	for i := range rows {
-		e := &rows[i]
-		if !j.Append(*e) {
-			return fmt.Errorf("the journal did not take row %s: import again when it has room", e.EventID)
-		}
-		waiting, size = waiting+1, size+len(e.Content)+len(e.ContentParts)+len(e.Attributes)
-		if waiting < storeRows && size < storeBytes && i < len(rows)-1 {
-			continue
-		}
-		if err := j.Flush(ctx); err != nil {
-			return fmt.Errorf("after %d of %d rows: %w", i+1, len(rows), err)
-		}
-		waiting, size = 0, 0
-	}
-	for reason, n := range j.Stats().Lost {
-		if n > 0 {
-			return fmt.Errorf("%d rows were not stored: %s", n, reason)
-		}
 	}
 	return nil
 }
@@ -180,7 +149,7 @@ func (a *app) graphOf(ctx context.Context, j *journal.Journal, graphs *graphsync
 	if _, _, err := graphs.Sync(ctx, record.Session(s.Session)); err != nil {
 		return err
 	}
-	full, err := a.see(ctx, inspect.NewJournal(j), s.Session)
+	full, err := inspect.Look(ctx, inspect.NewJournal(j), s.Session, a.now())
 	if err != nil {
 		return err
 	}

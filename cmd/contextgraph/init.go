@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -103,7 +102,7 @@ func (a *app) plan(ctx context.Context, cfg config.BigQuery, offline bool) error
 			if len(statements) == 0 && err == nil {
 				fmt.Fprintln(a.stdout, "-- Nothing is to be done.")
 			}
-			printStatements(a.stdout, statements)
+			a.printStatements(statements)
 			return err
 		}
 		a.note("the dataset could not be looked at, so these are the statements for a new one: %v", err)
@@ -112,7 +111,7 @@ func (a *app) plan(ctx context.Context, cfg config.BigQuery, offline bool) error
 	if err != nil {
 		return err
 	}
-	printStatements(a.stdout, statements)
+	a.printStatements(statements)
 	return nil
 }
 
@@ -127,8 +126,8 @@ func (a *app) look(ctx context.Context, cfg config.BigQuery) ([]warehouse.Defini
 	return d.Plan(ctx)
 }
 
-func printStatements(w io.Writer, statements []warehouse.Definition) {
+func (a *app) printStatements(statements []warehouse.Definition) {
 	for _, s := range statements {
-		fmt.Fprintf(w, "%s;\n\n", s.SQL)
+		a.statement(s.SQL)
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -41,11 +39,7 @@ func (a *app) checkOutput(c *cobra.Command) error {
 	forms := []string{outputTable, outputJSON, outputNDJSON}
 	switch {
 	case !slices.Contains(forms, a.output):
-		err := fmt.Errorf("--output is table, json or ndjson, not %q", a.output)
-		if meant := nearest.Word(a.output, forms); meant != "" {
-			err = fmt.Errorf("%w; did you mean %q?", err, meant)
-		}
-		return usageError{err}
+		return meant(fmt.Errorf("--output is table, json or ndjson, not %q", a.output), a.output, forms)
 	case a.output != outputTable && c.Annotations[textOnlyKey] != "":
 		return usageError{fmt.Errorf("%s prints text only: leave --output out", c.CommandPath())}
 	}
@@ -56,17 +50,16 @@ func (a *app) checkOutput(c *cobra.Command) error {
 // people, JSON is v as it is, and NDJSON one line for each element of v when it is a
 // slice, else one for v.
 func (a *app) print(v any, fill func(*table)) error {
-	switch a.output {
-	case outputJSON:
-		e := encoder(a.stdout)
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false) // people read it too, and characters of HTML are nothing special here
+	list := reflect.ValueOf(v)
+	switch {
+	case a.output == outputJSON:
 		e.SetIndent("", "  ")
 		return e.Encode(v)
-	case outputNDJSON:
-		e := encoder(a.stdout)
-		list := reflect.ValueOf(v)
-		if list.Kind() != reflect.Slice {
-			return e.Encode(v)
-		}
+	case a.output == outputNDJSON && list.Kind() != reflect.Slice:
+		return e.Encode(v)
+	case a.output == outputNDJSON:
 		for i := range list.Len() {
 			if err := e.Encode(list.Index(i).Interface()); err != nil {
 				return err
@@ -80,17 +73,16 @@ func (a *app) print(v any, fill func(*table)) error {
 	return err
 }
 
-// encoder writes JSON for people too: characters of HTML are nothing special here.
-func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e
+// note tells people something about what is printed.
+func (a *app) note(format string, args ...any) { a.say("note: "+format, args...) }
+
+// say writes a line to stderr.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.stderr, printable(fmt.Sprintf(format, args...)))
 }
 
-// note tells people something about what is printed.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "note: %s\n", printable(fmt.Sprintf(format, args...)))
-}
+// statement writes a statement that can be run as it stands.
+func (a *app) statement(sql string) { fmt.Fprintf(a.stdout, "%s;\n\n", strings.TrimSpace(sql)) }
 
 // progress tells people who wait at a terminal how far something is.
 func (a *app) progress(what string, at, all int) {
@@ -134,48 +126,6 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// cut returns at most n characters of s.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
-
-// printable returns s in one line, without what a terminal would obey: rows hold what
-// users, tools and servers wrote.
-func printable(s string) string {
-	return strings.Join(strings.Fields(shown(s, unicode.IsPrint)), " ")
-}
-
-// printableLines is printable with the lines and the indents of s.
-func printableLines(s string) string {
-	return shown(s, func(r rune) bool { return unicode.IsPrint(r) || r == '\n' })
-}
-
-// shown returns s without the sequences by which terminals are told colours and places, and
-// with a space for every other character that keep does not want. What stands in longer
-// sequences, such as a title of the window, stays: nothing that was said is hidden.
-func shown(s string, keep func(rune) bool) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == 0x1b && strings.HasPrefix(s[n:], "[") || r == 0x9b {
-			s = strings.TrimPrefix(s[n:], "[")
-			s = strings.TrimLeft(s, "0123456789:;<=>?!\"#$%&'()*+,-./ ")
-			if s != "" && s[0] >= '@' && s[0] <= '~' {
-				s = s[1:]
-			}
-			continue
-		}
-		if s = s[n:]; !keep(r) {
-			r = ' '
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // near returns what a misspelt id was probably meant to be: an id that it is the beginning

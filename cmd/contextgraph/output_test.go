@@ -42,7 +42,7 @@ func TestUnwritten(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	recorded(t, record.Session{App: "shop", User: "alice", ID: "s1"})
-	for _, args := range []string{"doctor", "bench", "sessions", "check s1", "sessions --from -", "import - --journal new.db"} {
+	for _, args := range []string{"doctor", "sessions", "check s1", "sessions --from -", "import - --journal new.db"} {
 		silent, end := io.Pipe()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errors.New("it was stopped"))

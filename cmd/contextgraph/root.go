@@ -21,7 +21,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -197,7 +196,7 @@ The command ends with
 	f.StringVar(&a.flags.Location, "location", "", "where a new dataset is created, such as EU or europe-west3 (default US)")
 	f.StringVar(&a.flags.Table, "table", "", "table of events (default agent_events)")
 	root.AddCommand(
-		a.checkCommand(), a.viewCommand(), a.serveCommand(), a.doctorCommand(), a.benchCommand(),
+		a.checkCommand(), a.viewCommand(), a.serveCommand(), a.doctorCommand(),
 		a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.statsCommand(), a.exportCommand(), a.importCommand(),
 		textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()),
 	)
@@ -238,15 +237,11 @@ func noArgs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if c.HasSubCommands() {
-		err := fmt.Errorf("there is no command %q", args[0])
 		var names []string
 		for _, sub := range c.Commands() {
 			names = append(names, sub.Name())
 		}
-		if meant := nearest.Word(args[0], names); meant != "" {
-			err = fmt.Errorf("%w; did you mean %q?", err, meant)
-		}
-		return usageError{err}
+		return meant(fmt.Errorf("there is no command %q", args[0]), args[0], names)
 	}
 	return usageError{fmt.Errorf("%s takes no argument, got %q", c.CommandPath(), args[0])}
 }

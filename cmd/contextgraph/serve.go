@@ -15,12 +15,9 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 )
 
@@ -31,8 +28,6 @@ const (
 	tokenVariable = "CONTEXTGRAPH_TOKEN"
 	// minToken is how long a token is at least, in characters.
 	minToken = 16
-	// stopTime bounds how long requests under way are waited for.
-	stopTime = 5 * time.Second
 )
 
 // serveFlags are the flags of serve.
@@ -151,18 +146,22 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if options.Queries, err = viewer.Queries(cfg.BigQuery); err != nil {
 		return err
 	}
-	closeSource, err := a.live(ctx, cfg, &options)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer src.close()
+	options.Source = src
+	if src.journal != nil {
+		options.Changes = src.journal.LastSeq
+	}
 	if f.decisions {
 		agent, err := a.decider(f.agent, header)
 		if err != nil {
 			return err
 		}
 		defer func() {
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
 			defer cancel()
 			if agent.Close(ending) != nil {
 				a.note("a turn of the agent was still under way; it may go on there")
@@ -175,21 +174,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	return a.listen(ctx, f, handler, hosts[0])
-}
-
-// live sets what is shown. The function closes it.
-func (a *app) live(ctx context.Context, cfg config.Config, o *viewer.Options) (func(), error) {
-	if a.from != fromJournal {
-		src, closeSource, err := a.source(ctx)
-		o.Source = src
-		return closeSource, err
-	}
-	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
-	if err != nil {
-		return nil, err
-	}
-	o.Source, o.Changes = inspect.NewJournal(j), j.LastSeq
-	return func() { _ = j.Close(context.WithoutCancel(ctx)) }, nil // it wrote nothing
 }
 
 // decider returns the way to the agent, and prints the token unless the user gave it.
@@ -220,16 +204,6 @@ func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, ho
 	if err != nil {
 		return fmt.Errorf("%w; name a free address with --addr", err)
 	}
-	// What pages wait for ends with the server.
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		// Long enough for a query of the dataset; the stream of changes has a time of its own.
-		WriteTimeout: 5 * time.Minute,
-		BaseContext:  func(net.Listener) context.Context { return serving },
-		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo),
-	}
 	if !f.remote {
 		host, _, _ = net.SplitHostPort(f.addr) // it was read before
 	}
@@ -247,23 +221,7 @@ func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, ho
 			a.note("the browser did not start: %v; open %s yourself", err, url)
 		}
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	stop()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	if server.Shutdown(closing) != nil {
-		_ = server.Close() // its connections are those that were waited for
-	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return viewer.Serve(ctx, listener, handler)
 }
 
 // openBrowser starts what shows pages on this system.

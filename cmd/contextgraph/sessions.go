@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // listFlags select sessions or approvals.
@@ -64,8 +62,7 @@ func (f *listFlags) add(c *cobra.Command, what string) {
 	flags.StringVar(&f.app, "app", "", "those of one application")
 	flags.StringVar(&f.user, "user", "", "those of one user")
 	flags.StringSliceVar(&f.status, "status", nil, "those with one of these: "+statusNames())
-	flags.Var(&f.since, "since", "those with rows in this time, such as 7d or 36h")
-	flags.Lookup("since").DefValue = "" // no bound
+	sinceFlag(c, &f.since, "those with rows")
 	flags.IntVar(&f.limit, "limit", f.limit, fmt.Sprintf("how many %s are listed, at most %d", what, inspect.MaxLimit))
 }
 
@@ -82,20 +79,13 @@ func (f *listFlags) query(now time.Time) (inspect.Query, error) {
 	if f.limit < 1 || f.limit > inspect.MaxLimit {
 		return inspect.Query{}, usageError{fmt.Errorf("--limit %d: use 1 to %d", f.limit, inspect.MaxLimit)}
 	}
-	q := inspect.Query{App: f.app, User: f.user, Search: f.search, Limit: f.limit, After: f.after}
+	q := inspect.Query{App: f.app, User: f.user, Search: f.search, From: f.since.before(now), Limit: f.limit, After: f.after}
 	for _, name := range f.status {
 		s := inspect.Status(strings.ReplaceAll(name, "-", "_"))
 		if !slices.Contains(inspect.Statuses(), s) {
-			err := fmt.Errorf("--status %q: use %s", name, statusNames())
-			if meant := nearest.Word(string(s), strings.Split(statusNames(), ", ")); meant != "" {
-				err = fmt.Errorf("%w; did you mean %q?", err, meant)
-			}
-			return inspect.Query{}, usageError{err}
+			return inspect.Query{}, meant(fmt.Errorf("--status %q: use %s", name, statusNames()), string(s), strings.Split(statusNames(), ", "))
 		}
 		q.Status = append(q.Status, s)
-	}
-	if f.since > 0 {
-		q.From = now.Add(-time.Duration(f.since))
 	}
 	return q, nil
 }
@@ -105,11 +95,11 @@ func (a *app) sessions(ctx context.Context, f listFlags) error {
 	if err != nil {
 		return err
 	}
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer src.close()
 	page, err := src.Sessions(ctx, q)
 	if err != nil {
 		return err
@@ -118,10 +108,8 @@ func (a *app) sessions(ctx context.Context, f listFlags) error {
 	if a.output == outputNDJSON {
 		v = page.Sessions
 	}
-	if len(page.Sessions) > 0 || a.output != outputTable {
-		if err := a.print(v, func(t *table) { sessionsTable(t, page.Sessions) }); err != nil {
-			return err
-		}
+	if err := a.print(v, func(t *table) { sessionsTable(t, page.Sessions) }); err != nil {
+		return err
 	}
 	switch {
 	case len(page.Sessions) == 0:
@@ -133,70 +121,12 @@ func (a *app) sessions(ctx context.Context, f listFlags) error {
 }
 
 func sessionsTable(t *table, list []inspect.Summary) {
+	if len(list) == 0 {
+		return
+	}
 	t.columns([]string{"TIME (UTC)", "SESSION", "AGENT", "USER", "TURNS", "TOKENS", "WAITED", "STATUS"}, 1)
 	for _, s := range list {
 		t.row(clock(s.End), s.Session.ID, strings.Join(s.Agents, ", "), s.Session.User, s.Turns, s.Tokens.Total,
 			waited(s.WaitedMS), chip(s.Status))
-	}
-}
-
-// clock writes a time for people.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.DateTime)
-}
-
-// waited writes how long was waited, "-" for not at all.
-func waited(ms int64) string {
-	if ms <= 0 {
-		return "-"
-	}
-	return human(time.Duration(ms) * time.Millisecond)
-}
-
-// human writes a duration with two units at most.
-func human(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < 0:
-		return "-" + human(-d)
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	case d < day:
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
-}
-
-// everySession calls use for each session that q selects, page by page, each once.
-func everySession(ctx context.Context, src inspect.Source, q inspect.Query, use func(inspect.Summary) error) error {
-	q.Limit = inspect.MaxLimit
-	seen := make(map[record.Session]bool)
-	for {
-		page, err := src.Sessions(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, s := range page.Sessions {
-			if seen[s.Session] { // it went on meanwhile
-				continue
-			}
-			seen[s.Session] = true
-			if err := use(s); err != nil {
-				return err
-			}
-		}
-		if page.Next == "" {
-			return nil
-		}
-		q.After = page.Next
 	}
 }

@@ -17,10 +17,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
+
+// elsewhere is what to do where a source lacks what is asked for.
+const elsewhere = "look elsewhere with --journal or --from."
 
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
@@ -29,21 +33,29 @@ func (a *app) fromFlag(c *cobra.Command) {
 	c.Flags().Var(&a.within, "within", "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 }
 
-// source opens what --from names. The function closes it, and is nil with an error.
-func (a *app) source(ctx context.Context) (inspect.Source, func(), error) {
+// opened is where sessions are read from.
+type opened struct {
+	inspect.Source
+	// journal is nil where it is another source.
+	journal *journal.Journal
+	close   func()
+}
+
+// source opens what --from names. The caller closes it.
+func (a *app) source(ctx context.Context) (opened, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	switch {
-	case a.from == "" || a.from == fromJournal:
+	case a.from == fromJournal:
 		return a.recorded(ctx, cfg)
 	case a.journalPath != "":
-		return nil, nil, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
+		return opened{}, usageError{fmt.Errorf("--journal does not go with --from %s: leave one of them out", a.from)}
 	case a.from == fromDataset:
 		return a.streamed(ctx)
 	case !isRowsFile(a.from):
-		return nil, nil, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
+		return opened{}, usageError{fmt.Errorf("--from is journal, dataset or a file of rows, and there is no file %q", a.from)}
 	}
 	return a.rowsOf(ctx, cfg, a.from)
 }
@@ -59,58 +71,52 @@ func isRowsFile(name string) bool {
 }
 
 // recorded opens the journal for reading. It is not created.
-func (a *app) recorded(ctx context.Context, cfg config.Config) (inspect.Source, func(), error) {
+func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
 	j, err := openJournal(ctx, cfg, " or with --journal, or read elsewhere with --from")
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
-	return inspect.NewJournal(j), func() { _ = j.Close(context.WithoutCancel(ctx)) }, nil // it wrote nothing
+	return opened{inspect.NewJournal(j), j, func() { _ = j.Close(context.WithoutCancel(ctx)) }}, nil // it wrote nothing
 }
 
 // streamed connects to the dataset.
-func (a *app) streamed(ctx context.Context) (inspect.Source, func(), error) {
+func (a *app) streamed(ctx context.Context) (opened, error) {
 	cfg, err := a.config()
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	x, err := setup.Extractor(cfg)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	d, err := a.dataset(ctx, cfg.BigQuery)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
-	return d.Source(bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}), func() { d.Close() }, nil
+	return opened{Source: d.Source(bigquery.SourceOptions{Extractor: x, Since: time.Duration(a.within), Now: a.now}), close: func() { d.Close() }}, nil
 }
 
 // rowsOf reads a file of rows. Entities are found in them by the rules of the
 // configuration.
-func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (inspect.Source, func(), error) {
+func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (opened, error) {
 	x, err := setup.Extractor(cfg)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	read, err := a.readRows(ctx, name, rowfile.Options{})
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	a.tell(read)
-	return inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), func() {}, nil
+	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), close: func() {}}, nil
 }
 
-// sessionFlagsValues say which session is meant where several have one id.
-type sessionFlagsValues struct{ App, User string }
-
-func (f *sessionFlagsValues) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.App, "app", "", "application of the session (default the only one with such a session)")
-	c.Flags().StringVar(&f.User, "user", "", "user of the session (default the only one with such a session)")
-}
-
-// session finds the one session with an id. One that is not there ends the command with
-// exitNotFound, and names an id that was probably meant.
-func (a *app) session(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (record.Session, error) {
-	found, err := src.Find(ctx, record.Session{App: f.App, User: f.User, ID: id})
+// session finds the one session that key names: its id and, where they are given, application and
+// user. One that is not there ends the command with exitNotFound, and the error names an id that was
+// probably meant.
+func (a *app) session(ctx context.Context, src inspect.Source, key record.Session) (record.Session, error) {
+	id := key.ID
+	found, err := src.Find(ctx, key)
 	switch {
 	case err != nil && !errors.Is(err, inspect.ErrNotFound):
 		return record.Session{}, err
@@ -119,9 +125,11 @@ func (a *app) session(ctx context.Context, src inspect.Source, id string, f sess
 	case len(found) > 1:
 		return record.Session{}, usageError{several(id, found)}
 	}
-	if elsewhere, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(elsewhere) > 0 && f != (sessionFlagsValues{}) {
-		s := elsewhere[0]
-		return record.Session{}, exit{exitNotFound, fmt.Errorf("%s has no session %q for these --app and --user; there is one with --app %q --user %q", src.Name(), id, s.App, s.User)}
+	if key.App+key.User != "" {
+		if others, err := src.Find(ctx, record.Session{ID: id}); err == nil && len(others) > 0 {
+			s := others[0]
+			return record.Session{}, exit{exitNotFound, fmt.Errorf("%s has no session %q for these --app and --user; there is one with --app %q --user %q", src.Name(), id, s.App, s.User)}
+		}
 	}
 	var known []string
 	if page, err := src.Sessions(ctx, inspect.Query{Limit: inspect.MaxLimit}); err == nil {
@@ -129,23 +137,14 @@ func (a *app) session(ctx context.Context, src inspect.Source, id string, f sess
 			known = append(known, s.Session.ID)
 		}
 	}
-	return record.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or look elsewhere with --journal or --from.`)
+	return record.Session{}, notFound("session", id, src.Name(), known, `List them with "contextgraph sessions", or `+elsewhere)
 }
 
-// read returns all there is to see of the session with an id.
-func (a *app) read(ctx context.Context, src inspect.Source, id string, f sessionFlagsValues) (*inspect.Session, error) {
-	key, err := a.session(ctx, src, id, f)
+// read returns all there is to see of the session that key names.
+func (a *app) read(ctx context.Context, src inspect.Source, key record.Session) (*inspect.Session, error) {
+	key, err := a.session(ctx, src, key)
 	if err != nil {
 		return nil, err
 	}
-	return a.see(ctx, src, key)
-}
-
-// see returns all there is to see of a session.
-func (a *app) see(ctx context.Context, src inspect.Source, key record.Session) (*inspect.Session, error) {
-	r, err := src.Record(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return inspect.New(r, a.now())
+	return inspect.Look(ctx, src, key, a.now())
 }

@@ -37,13 +37,13 @@ type dayVerdictsJSON struct {
 
 // changeJSON is one way in which one entity had changed.
 type changeJSON struct {
-	Type     string    `json:"entity_type"`
-	Value    string    `json:"value"`
-	Drift    string    `json:"drift_type"`
-	Alerts   int       `json:"alerts"`
-	Sessions int       `json:"sessions"`
-	Severity float64   `json:"severity"`
-	Last     time.Time `json:"last"`
+	EntityType string    `json:"entity_type"`
+	Value      string    `json:"value"`
+	DriftType  string    `json:"drift_type"`
+	Alerts     int       `json:"alerts"`
+	Sessions   int       `json:"sessions"`
+	Severity   float64   `json:"severity"`
+	Last       time.Time `json:"last"`
 }
 
 // waitingJSON is the waiting for humans in one group of requests.
@@ -76,7 +76,7 @@ func (a *app) datasetStats(ctx context.Context, f statsFlags) error {
 	}
 	defer d.Close()
 	to := a.now().UTC()
-	w := ask.Window{App: f.app, From: to.Add(-time.Duration(cmp.Or(f.since, defaultWindow))), To: to}
+	w := ask.Window{App: f.app, From: cmp.Or(f.since, defaultWindow).before(to), To: to}
 	drift, err := d.DriftStatistics(ctx, w)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func newDatasetStats(w ask.Window, drift ask.Drift, times ask.WaitingTimes) *dat
 		s.Verdicts = append(s.Verdicts, dayVerdictsJSON(v))
 	}
 	for _, v := range drift.Changes {
-		s.Changes = append(s.Changes, changeJSON{v.EntityType, v.Value, v.DriftType, v.Alerts, v.Sessions, v.Severity, v.Last})
+		s.Changes = append(s.Changes, changeJSON(v))
 	}
 	for _, v := range times.Groups {
 		s.Waiting = append(s.Waiting, waitingJSON{
@@ -125,7 +125,7 @@ func (s *datasetStatsJSON) table(t *table) {
 	t.line()
 	t.columns([]string{"CHANGED", "VALUE", "HOW", "ALERTS", "SESSIONS", "SEVERITY", "LAST (UTC)"})
 	for _, v := range s.Changes {
-		t.row(v.Type, v.Value, v.Drift, v.Alerts, v.Sessions, v.Severity, clock(v.Last))
+		t.row(v.EntityType, v.Value, v.DriftType, v.Alerts, v.Sessions, v.Severity, clock(v.Last))
 	}
 	t.line()
 	t.columns([]string{"ASKED FOR", "AGENT", "TOOL", "REQUESTS", "ANSWERED", "APPROVED", "REJECTED", "P50", "P95", "MAX"})

@@ -74,19 +74,11 @@ one, for the sessions that it has.`,
 		},
 	}
 	flags := c.Flags()
-	sessionFlags(c, &f.session, "id of the session")
+	sessionFlag(c, &f.session, "id of the session")
 	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")
 	flags.StringVar(&f.from, "from", f.from, "where the rows are read: journal or dataset")
 	flags.Var(&f.since, "since", "how far back sessions are looked for, and with --from dataset rows that have no graph yet, such as 7d or 36h")
 	return c
-}
-
-// sessionFlags adds the flags that name a session; usage is what --session is.
-func sessionFlags(c *cobra.Command, s *record.Session, usage string) {
-	flags := c.Flags()
-	flags.StringVar(&s.ID, "session", "", usage)
-	flags.StringVar(&s.App, "app", "", "application of the session (default the only one with such a session)")
-	flags.StringVar(&s.User, "user", "", "user of the session (default the only one with such a session)")
 }
 
 // source gives the graphs that sync brings to the dataset.
@@ -111,7 +103,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 	}
 	defer d.Close()
 	now := time.Now()
-	after := now.Add(-time.Duration(f.since))
+	after := f.since.before(now)
 	rows := &datasetSource{dataset: d, extractor: x, from: after, to: now}
 	var from source = rows
 	if f.from == fromJournal || hasJournal(cfg) {
@@ -135,7 +127,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 	case err != nil:
 		return err
 	case len(sessions) == 0 && f.all:
-		fmt.Fprintf(a.stderr, "no session has rows within %s in the %s\n", f.since.String(), f.from)
+		a.say("no session has rows within %s in the %s", f.since.String(), f.from)
 		return nil
 	case len(sessions) == 0:
 		return fmt.Errorf("the %s has no rows of session %q%s", f.from, f.session.ID, hint(f))
@@ -179,7 +171,7 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 		}
 		if err != nil {
 			failed++
-			fmt.Fprintf(a.stderr, "%s: %s\n", which, printable(err.Error()))
+			a.say("%s: %v", which, err)
 			continue
 		}
 		billed += r.BytesBilled
@@ -187,16 +179,16 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 		switch n, err := from.back(ctx, s); {
 		case err != nil:
 			failed++
-			fmt.Fprintf(a.stderr, "%s: what models found did not get to the journal: %s\n", which, printable(err.Error()))
+			a.say("%s: what models found did not get to the journal: %v", which, err)
 			continue
 		case n > 0:
 			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i+1, len(sessions), printable(s.ID), n)
 		}
 		if n := r.DuplicatesRemoved; n > 0 {
-			fmt.Fprintf(a.stderr, "note: %s stood in the dataset twice, in %d rows, which were removed: another sync brought it at the same time\n", printable(s.ID), n)
+			a.note("%s stood in the dataset twice, in %d rows, which were removed: another sync brought it at the same time", s.ID, n)
 		}
 		if n := len(g.Failed); n > 0 {
-			fmt.Fprintf(a.stderr, "note: %d steps of %s have rows that could not be read by the rules; their entities were kept\n", n, printable(s.ID))
+			a.note("%d steps of %s have rows that could not be read by the rules; their entities were kept", n, s.ID)
 		}
 	}
 	fmt.Fprintf(a.stdout, "%d sessions, %d bytes billed\n", len(sessions)-failed, billed)

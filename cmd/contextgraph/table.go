@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -33,16 +34,25 @@ type cell struct {
 // maxCell bounds a column that is not the last one.
 const maxCell = 48
 
-// maxLine bounds a text that stands alone.
-const maxLine = 240
+// maxLine bounds a text that stands alone, maxWide a column that is not cut at maxCell.
+const (
+	maxLine = 240
+	maxWide = 1 << 10
+)
+
+// minLast is how much a last column has at least in a line of bounded width.
+const minLast = 20
 
 // table collects what is printed for people: aligned rows, and lines between them. All
 // texts pass printable.
 type table struct {
 	color bool
-	out   strings.Builder
-	rows  [][]cell // not written yet
-	wide  []int    // columns that are not cut at maxCell
+	// lineWidth bounds the lines of rows: the last column has what is left of it, and
+	// minLast at least. Zero is no bound.
+	lineWidth int
+	out       strings.Builder
+	rows      [][]cell // not written yet
+	wide      []int    // columns that are not cut at maxCell
 }
 
 // columns begins a block of rows, with a heading; whole names the columns that are never
@@ -66,10 +76,8 @@ func (t *table) row(values ...any) {
 			c = cell{text: fmt.Sprint(v)}
 		}
 		most := maxCell
-		for _, w := range t.wide {
-			if w == i {
-				most = 1 << 10
-			}
+		if slices.Contains(t.wide, i) {
+			most = maxWide
 		}
 		if i == len(values)-1 {
 			most = max(most, maxLine)
@@ -103,6 +111,16 @@ func (t *table) flush() {
 				widths = append(widths, 0)
 			}
 			widths[i] = max(widths[i], width(c.text))
+		}
+	}
+	if t.lineWidth > 0 && len(widths) > 0 {
+		last := len(widths) - 1
+		left := t.lineWidth
+		for _, w := range widths[:last] {
+			left -= w + 2
+		}
+		for _, row := range t.rows {
+			row[last].text = cut(row[last].text, max(left, minLast))
 		}
 	}
 	for _, row := range t.rows {

@@ -4,12 +4,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +18,7 @@ import (
 
 // traceFlags are the flags of trace.
 type traceFlags struct {
-	sessionFlagsValues
+	session       record.Session
 	turn, depth   int
 	errors, ascii bool
 }
@@ -43,10 +40,13 @@ stays as it is. NDJSON has one span a line.`,
   contextgraph trace s-123 --errors --ascii
   contextgraph trace s-123 --app shop --user alice --output json`,
 		Args: argCount(1, 1, "the id of one session"),
-		RunE: func(c *cobra.Command, args []string) error { return a.trace(c.Context(), args[0], f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.session.ID = args[0]
+			return a.trace(c.Context(), f)
+		},
 	}
 	flags := c.Flags()
-	f.add(c)
+	ownerFlags(c, &f.session)
 	flags.IntVar(&f.turn, "turn", 0, "one turn, from 1 (default all)")
 	flags.IntVar(&f.depth, "depth", 0, "how many levels are drawn (default all)")
 	flags.BoolVar(&f.errors, "errors", false, "only spans with errors and those around them")
@@ -55,21 +55,21 @@ stays as it is. NDJSON has one span a line.`,
 	return c
 }
 
-func (a *app) trace(ctx context.Context, id string, f traceFlags) error {
+func (a *app) trace(ctx context.Context, f traceFlags) error {
 	if f.turn < 0 || f.depth < 0 {
 		return usageError{errors.New("--turn and --depth count from 1")}
 	}
-	src, done, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	s, err := a.read(ctx, src, id, f.sessionFlagsValues)
+	defer src.close()
+	s, err := a.read(ctx, src, f.session)
 	if err != nil {
 		return err
 	}
 	if f.turn > s.Turns {
-		return exit{exitNotFound, fmt.Errorf("session %q has %d turns: there is no turn %d", id, s.Turns, f.turn)}
+		return exit{exitNotFound, fmt.Errorf("session %q has %d turns: there is no turn %d", f.session.ID, s.Turns, f.turn)}
 	}
 	tree := newSpanTree(s, f)
 	s.Spans = tree.selected()
@@ -88,42 +88,19 @@ func (a *app) trace(ctx context.Context, id string, f traceFlags) error {
 
 // spanTree is the spans of a session as trace draws them.
 type spanTree struct {
-	session  *inspect.Session
-	flags    traceFlags
-	spans    []inspect.Span
-	children [][]int
-	roots    []int
-	shown    []bool
+	*inspect.Tree
+	session *inspect.Session
+	flags   traceFlags
+	shown   []bool
 	// entities counts those that each span evaluated.
 	entities map[string]int
 }
 
 func newSpanTree(s *inspect.Session, f traceFlags) *spanTree {
-	t := &spanTree{
-		session: s, flags: f, spans: s.Spans, children: make([][]int, len(s.Spans)), shown: make([]bool, len(s.Spans)),
-		entities: make(map[string]int),
-	}
-	at := make(map[string]int, len(s.Spans))
-	level := make([]int, len(s.Spans))
-	parent := make([]int, len(s.Spans))
-	for i, span := range s.Spans {
-		parent[i] = -1
-		if p, ok := at[span.Parent]; ok && span.Parent != "" {
-			parent[i], level[i] = p, level[p]+1
-			t.children[p] = append(t.children[p], i)
-		} else {
-			t.roots = append(t.roots, i)
-		}
-		at[span.Key] = i
-		if f.turn > 0 && span.Turn != f.turn || f.depth > 0 && level[i] >= f.depth || f.errors && span.Status != record.StatusError {
-			continue
-		}
-		for p := i; p >= 0 && !t.shown[p]; p = parent[p] {
-			t.shown[p] = true
-		}
-	}
-	// A trace that lacks its root is a root beside the next turn.
-	slices.SortStableFunc(t.roots, func(a, b int) int { return cmp.Compare(turnPlace(t.spans[a].Turn), turnPlace(t.spans[b].Turn)) })
+	t := &spanTree{Tree: inspect.NewTree(s.Spans), session: s, flags: f, entities: make(map[string]int)}
+	t.shown = t.Around(func(s *inspect.Span) bool {
+		return (f.turn == 0 || s.Turn == f.turn) && (f.depth == 0 || s.Depth < f.depth) && (!f.errors || s.Status == record.StatusError)
+	})
 	for _, e := range s.Entities {
 		seen := make(map[string]bool)
 		for _, sighting := range e.Evaluated {
@@ -136,17 +113,9 @@ func newSpanTree(s *inspect.Session, f traceFlags) *spanTree {
 	return t
 }
 
-// turnPlace puts what is outside of any turn last.
-func turnPlace(turn int) int {
-	if turn == 0 {
-		return math.MaxInt
-	}
-	return turn
-}
-
 func (t *spanTree) selected() []inspect.Span {
 	out := []inspect.Span{}
-	for i, s := range t.spans {
+	for i, s := range t.Spans {
 		if t.shown[i] {
 			out = append(out, s)
 		}
@@ -166,11 +135,11 @@ func (t *spanTree) draw(out *table) {
 		count(len(s.Entities), "entity", "entities"), human(s.End.Sub(s.Start)) + " long", "waited " + waited(s.WaitedMS),
 	}, ", "))
 	turn := -1
-	for n, root := range t.roots {
+	for n, root := range t.Roots {
 		if !t.shown[root] {
 			continue
 		}
-		span := t.spans[root]
+		span := t.Spans[root]
 		if span.Turn != turn {
 			turn = span.Turn
 			out.line()
@@ -181,9 +150,9 @@ func (t *spanTree) draw(out *table) {
 			out.line(cell{heading, bold}, "  ", cell{clock(span.Start) + " UTC", dim})
 		}
 		last := true
-		for _, next := range t.roots[n+1:] {
+		for _, next := range t.Roots[n+1:] {
 			if t.shown[next] {
-				last = t.spans[next].Turn != turn
+				last = t.Spans[next].Turn != turn
 				break
 			}
 		}
@@ -207,14 +176,14 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	if last {
 		mark, below = marks[2], "   "
 	}
-	out.line(append([]any{indent, mark}, t.describe(&t.spans[i])...)...)
+	out.line(append([]any{indent, mark}, t.describe(&t.Spans[i])...)...)
 	var shown []int
-	for _, c := range t.children[i] {
+	for _, c := range t.Children[i] {
 		if t.shown[c] {
 			shown = append(shown, c)
 		}
 	}
-	hidden := len(t.children[i]) - len(shown)
+	hidden := len(t.Children[i]) - len(shown)
 	inner := indent + below
 	if width(inner) > 3*maxIndent {
 		inner = indent
@@ -223,17 +192,8 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 		t.branch(out, c, inner, n == len(shown)-1)
 	}
 	if hidden > 0 && len(shown) == 0 && t.flags.depth > 0 && !t.flags.errors {
-		out.line(indent, below, marks[2], cell{count(t.below(i), "span is below", "spans are below"), dim})
+		out.line(indent, below, marks[2], cell{count(t.Below(i), "span is below", "spans are below"), dim})
 	}
-}
-
-// below counts the spans in a span.
-func (t *spanTree) below(i int) int {
-	n := len(t.children[i])
-	for _, c := range t.children[i] {
-		n += t.below(c)
-	}
-	return n
 }
 
 // classStyle is the colour of what a span is shown as.
@@ -251,15 +211,24 @@ func classStyle(class string) style {
 	return plain
 }
 
-// describe returns a span as pieces of a line.
-func (t *spanTree) describe(s *inspect.Span) []any {
-	kind := s.Class
+// kindAndName says what a span is, and its name where that says more.
+func kindAndName(s *inspect.Span) (kind, name string) {
+	kind = s.Class
 	if kind == "other" || kind == "" {
 		kind = strings.ToLower(s.Kind)
 	}
+	if !strings.EqualFold(s.Name, kind) {
+		name = s.Name
+	}
+	return kind, name
+}
+
+// describe returns a span as pieces of a line.
+func (t *spanTree) describe(s *inspect.Span) []any {
+	kind, name := kindAndName(s)
 	line := []any{cell{kind, classStyle(s.Class)}}
-	if s.Name != "" && !strings.EqualFold(s.Name, kind) {
-		line = append(line, " ", cell{s.Name, bold})
+	if name != "" {
+		line = append(line, " ", cell{name, bold})
 	}
 	line = append(line, "  ", human(time.Duration(s.DurationMS*float64(time.Millisecond))))
 	if s.Tokens.Total > 0 {
@@ -278,11 +247,4 @@ func (t *spanTree) describe(s *inspect.Span) []any {
 		line = append(line, "  ", cell{s.Error, yellow})
 	}
 	return line
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

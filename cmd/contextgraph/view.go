@@ -30,7 +30,7 @@ const (
 
 // viewFlags are the flags of view.
 type viewFlags struct {
-	session sessionFlagsValues
+	session record.Session
 	all     bool
 	last    int
 	file    string
@@ -69,7 +69,7 @@ A file that is there is replaced when it is such a page.`, viewNewest, viewer.Ma
 			return a.view(c.Context(), args, f)
 		},
 	}
-	f.session.add(c)
+	ownerFlags(c, &f.session)
 	a.fromFlag(c)
 	flags := c.Flags()
 	flags.BoolVar(&f.all, "all", false, "all sessions")
@@ -94,17 +94,17 @@ func (a *app) view(ctx context.Context, ids []string, f viewFlags) error {
 	if err := replaceable(f.file); err != nil {
 		return err
 	}
-	src, closeSource, err := a.source(ctx)
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer src.close()
 	doc, err := a.document(cfg)
 	if err != nil {
 		return err
 	}
 	if len(ids) > 0 {
-		err = a.named(ctx, &doc, src, ids, f.session)
+		err = a.chosen(ctx, &doc, src, ids, f.session)
 	} else {
 		choice := viewer.Choice{App: f.session.App, User: f.session.User, Last: f.last}
 		if f.all {
@@ -147,12 +147,12 @@ func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
 	return names
 }
 
-// named puts the sessions with the ids on the page, each once.
-func (a *app) named(ctx context.Context, doc *viewer.Document, src inspect.Source, ids []string, f sessionFlagsValues) error {
+// chosen puts the sessions with the ids on the page, each once.
+func (a *app) chosen(ctx context.Context, doc *viewer.Document, src inspect.Source, ids []string, of record.Session) error {
 	var out []*inspect.Session
 	known := make(map[record.Session]bool)
 	for _, id := range ids {
-		s, err := a.read(ctx, src, id, f)
+		s, err := a.read(ctx, src, named(of, id))
 		if err != nil {
 			return err
 		}

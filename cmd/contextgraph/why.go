@@ -13,11 +13,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // whyFlags are the flags of why.
 type whyFlags struct {
-	sessionFlagsValues
+	session          record.Session
 	approval, entity string
 }
 
@@ -49,28 +50,31 @@ to what ran after its answer.`,
   contextgraph why s-123 --entity budget
   contextgraph why s-123 --approval 0123456789abcdef0123456789abcdef --output json`,
 		Args: argCount(1, 1, "the id of one session"),
-		RunE: func(c *cobra.Command, args []string) error { return a.why(c.Context(), args[0], f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.session.ID = args[0]
+			return a.why(c.Context(), f)
+		},
 	}
-	f.add(c)
+	ownerFlags(c, &f.session)
 	c.Flags().StringVar(&f.approval, "approval", "", "one request: the id of the approval or of the confirmation")
 	c.Flags().StringVar(&f.entity, "entity", "", "entities whose type or value contains this")
 	a.fromFlag(c)
 	return c
 }
 
-func (a *app) why(ctx context.Context, id string, f whyFlags) error {
-	src, done, err := a.source(ctx)
+func (a *app) why(ctx context.Context, f whyFlags) error {
+	src, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	s, err := a.read(ctx, src, id, f.sessionFlagsValues)
+	defer src.close()
+	s, err := a.read(ctx, src, f.session)
 	if err != nil {
 		return err
 	}
 	asked := s.Approvals
 	if f.approval != "" {
-		one, err := oneApproval(s.Approvals, f.approval, fmt.Sprintf("session %q", id))
+		one, err := oneApproval(s.Approvals, f.approval, fmt.Sprintf("session %q", f.session.ID))
 		if err != nil {
 			return err
 		}
@@ -91,13 +95,10 @@ func (a *app) why(ctx context.Context, id string, f whyFlags) error {
 		list = append(list, r)
 	}
 	if f.entity != "" && found == 0 && len(asked) > 0 {
-		return notFound("entity with", f.entity, fmt.Sprintf("what session %q asked for", id), known, fmt.Sprintf(`See what it rests on with "contextgraph why %s".`, id))
+		return notFound("entity with", f.entity, fmt.Sprintf("what session %q asked for", f.session.ID), known, fmt.Sprintf(`See what it rests on with "contextgraph why %s".`, f.session.ID))
 	}
 	if len(asked) == 0 {
-		a.note("in session %q nobody was asked for anything", id)
-		if a.output == outputTable {
-			return nil
-		}
+		a.note("in session %q nobody was asked for anything", f.session.ID)
 	}
 	return a.print(list, func(t *table) { whyList(t, s, list) })
 }
@@ -157,15 +158,12 @@ func spanName(s *inspect.Span) string {
 	if s == nil {
 		return "a span that was not recorded"
 	}
-	name := s.Class
-	if name == "other" || name == "" {
-		name = strings.ToLower(s.Kind)
-	}
-	if s.Name != "" && !strings.EqualFold(s.Name, name) {
-		name += " " + s.Name
+	text, name := kindAndName(s)
+	if name != "" {
+		text += " " + name
 	}
 	if s.Turn > 0 {
-		name += fmt.Sprintf(" (turn %d)", s.Turn)
+		text += fmt.Sprintf(" (turn %d)", s.Turn)
 	}
-	return name
+	return text
 }

@@ -8,7 +8,8 @@
 // guide.
 //
 // A program streams with an option of package bqstream, which gives what [With] returns to the
-// instance.
+// instance. Rows are delivered at least once: SQL of your own reads the view agent_events_unique or
+// a typed view, which show each event once.
 //
 // Everything else is a method of [Dataset]: [Dataset.Init] creates and upgrades,
 // [Dataset.SyncSession] brings a graph, [Dataset.Extract] lets a model find entities,

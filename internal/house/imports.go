@@ -110,8 +110,13 @@ func rules() []rule {
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
 		{
+			pkg:     "internal/doctor",
+			imports: "config internal/bigquery internal/journal internal/setup",
+			itself:  adk + " " + cloud + " database/sql " + storage,
+		},
+		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/nearest internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/doctor internal/inspect internal/journal internal/nearest internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},

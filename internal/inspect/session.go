@@ -40,6 +40,11 @@ const (
 	StatusInDoubt Status = "in_doubt"
 )
 
+// Open reports whether something can still come of what was asked for, as far as rows say it.
+func (s Status) Open() bool {
+	return s == StatusPending || s == StatusSafe || s == StatusCheckFailed
+}
+
 // Summary is a session in the list of sessions.
 type Summary struct {
 	Session record.Session `json:"session"`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // files knows the database file and its log as they were opened. What is written to
@@ -64,4 +65,19 @@ func (o *openFile) stat() (size int64, err error) {
 		return 0, nil // it may be there, and SQLite has it open
 	}
 	return info.Size(), nil
+}
+
+// Sizes returns the bytes of each file of the journal at path, by the name of the file.
+func Sizes(path string) (map[string]int64, error) {
+	sizes := make(map[string]int64)
+	for _, end := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + end)
+		switch {
+		case err == nil:
+			sizes[filepath.Base(path)+end] = info.Size()
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	return sizes, nil
 }

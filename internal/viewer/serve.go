@@ -126,16 +126,11 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
 	s := record.Session{App: v.Get("app"), User: v.Get("user"), ID: v.Get("id")}
-	record, err := h.Source.Record(r.Context(), s)
+	seen, err := inspect.Look(r.Context(), h.Source, s, h.Now())
 	if errors.Is(err, inspect.ErrNotFound) {
 		fail(w, http.StatusNotFound, "there is no session "+strconv.Quote(s.ID)+" of this application and user")
 		return
 	}
-	if err != nil {
-		h.failed(w, r, err)
-		return
-	}
-	seen, err := inspect.New(record, h.Now())
 	if err != nil {
 		h.failed(w, r, err)
 		return

@@ -216,24 +216,23 @@ func TestInterrupted(t *testing.T) {
 		t.Skip("no signals")
 	}
 	dir := t.TempDir()
-	c := exec.CommandContext(t.Context(), filepath.Join(made.dir, "bin", "contextgraph"), "bench", "--duration", "10m", "--dir", dir)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
+	c := exec.CommandContext(t.Context(), filepath.Join(made.dir, "bin", "contextgraph"), "import", "-", "--journal", "new.db")
+	c.Dir = dir
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
 	}
-	// It is at work when there is a folder.
-	for {
-		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-			break
-		}
-		if t.Context().Err() != nil {
-			t.Fatal("it does not begin")
-		}
-		runtime.Gosched()
+	// It is at work when it has read more than a pipe holds.
+	if err == nil {
+		_, err = io.WriteString(in, strings.Repeat("\n", 1<<20))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	err := c.Wait()
+	err = c.Wait()
 	if exited := new(exec.ExitError); !errors.As(err, &exited) || exited.ExitCode() != 130 {
 		t.Errorf("it ended with %v, want 130", err)
 	}

@@ -3,7 +3,7 @@
 
 //go:build !linux && !darwin
 
-package main
+package doctor
 
 // freeDisk does not know.
 func freeDisk(string) (int64, bool) { return 0, false }

@@ -1,7 +1,7 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package doctor
 
 import (
 	"context"
@@ -27,6 +27,9 @@ const (
 	soon = 14 * 24 * time.Hour
 )
 
+// connectTimeout bounds each connection to a server.
+const connectTimeout = 5 * time.Second
+
 // server is one that checkers ask.
 type server struct {
 	scheme, host string
@@ -41,8 +44,8 @@ type server struct {
 // placeholder is what stands in a URL for a part of an entity.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-// examineServers connects to the servers of all checkers over HTTP, each once.
-func examineServers(ctx context.Context, checkers []config.Checker) []*server {
+// connect connects to the servers of all checkers over HTTP, each once.
+func connect(ctx context.Context, checkers []config.Checker) []*server {
 	var servers []*server
 	byName := make(map[string]*server)
 	for _, c := range checkers {
@@ -117,21 +120,22 @@ func (s *server) connect(ctx context.Context) {
 	}
 }
 
-func (s *server) report(now time.Time, found *findings) {
+// server says how it stands with one server.
+func (x *examination) server(s *server) {
 	const area = "checkers"
 	name := s.scheme + "://" + s.host + " (" + strings.Join(s.types, ", ") + ")"
 	switch {
 	case s.err != nil:
-		found.add(area, levelError, "start it, or correct the URL: until it answers, every approval that rests on these types fails its check", "%s cannot be reached: %v", name, s.err)
-	case !s.ends.IsZero() && s.ends.Sub(now) < soon:
-		found.add(area, levelWarning, "renew the certificate", "%s is there, and its certificate ends at %s", name, s.ends.UTC().Format(time.RFC3339))
+		x.add(area, Error, "start it, or correct the URL: until it answers, every approval that rests on these types fails its check", "%s cannot be reached: %v", name, s.err)
+	case !s.ends.IsZero() && s.ends.Sub(x.Now()) < soon:
+		x.add(area, Warning, "renew the certificate", "%s is there, and its certificate ends at %s", name, s.ends.UTC().Format(time.RFC3339))
 	default:
-		found.add(area, levelOK, "", "%s is there", name)
+		x.ok(area, "%s is there", name)
 	}
 }
 
 // elsewhere names the checkers that only the process of the agent can ask.
-func elsewhere(checkers []config.Checker, found *findings) {
+func (x *examination) elsewhere(checkers []config.Checker) {
 	for _, c := range checkers {
 		how := ""
 		switch {
@@ -142,21 +146,21 @@ func elsewhere(checkers []config.Checker, found *findings) {
 		default:
 			continue
 		}
-		found.add("checkers", levelNote, "look at the log of the agent, and call Instance.Check there", "the checker of %s %s, which only the process of the agent can do", c.Type, how)
+		x.add("checkers", Note, "look at the log of the agent, and call Instance.Check there", "the checker of %s %s, which only the process of the agent can do", c.Type, how)
 	}
 }
 
-// examineClock holds our clock against those of others.
-func (a *app) examineClock(last time.Time, servers []*server, found *findings) {
+// clocks holds our clock against those of others.
+func (x *examination) clocks(last time.Time, servers []*server) {
 	const area = "clock"
 	const remedy = "synchronise the clocks, with NTP for example: a check refuses answers of the future"
-	now := a.now()
+	now := x.Now()
 	switch ahead := last.Sub(now); {
 	case last.IsZero():
 	case ahead > aheadOfUs:
-		found.add(area, levelWarning, remedy, "the newest row is of %s, %s ahead of this clock", last.UTC().Format(time.RFC3339), ahead.Round(time.Second))
+		x.add(area, Warning, remedy, "the newest row is of %s, %s ahead of this clock", last.UTC().Format(time.RFC3339), ahead.Round(time.Second))
 	default:
-		found.add(area, levelOK, "", "the newest row is of %s, %s ago", last.UTC().Format(time.RFC3339), now.Sub(last).Round(time.Second))
+		x.ok(area, "the newest row is of %s, %s ago", last.UTC().Format(time.RFC3339), now.Sub(last).Round(time.Second))
 	}
 	for _, s := range servers {
 		if s.date.IsZero() {
@@ -165,39 +169,9 @@ func (a *app) examineClock(last time.Time, servers []*server, found *findings) {
 		// The header has whole seconds.
 		off := s.read.Sub(s.date).Round(time.Second)
 		if off.Abs() > apart {
-			found.add(area, levelWarning, remedy, "%s is %s away from this clock", s.host, off.Abs())
+			x.add(area, Warning, remedy, "%s is %s away from this clock", s.host, off.Abs())
 		} else {
-			found.add(area, levelOK, "", "%s has the time of this clock", s.host)
+			x.ok(area, "%s has the time of this clock", s.host)
 		}
-	}
-}
-
-// examineDataset looks at the dataset where one is configured.
-func (a *app) examineDataset(ctx context.Context, cfg config.BigQuery, found *findings) {
-	const area = "bigquery"
-	if !cfg.Enabled() {
-		return
-	}
-	d, err := a.dataset(ctx, cfg)
-	if err != nil {
-		found.add(area, levelError, "see docs/bigquery.md for credentials", "%v", err)
-		return
-	}
-	defer d.Close()
-	found.add(area, levelOK, "", "there are credentials")
-	missing, notes, err := d.Plan(ctx)
-	name := d.Names().Project() + "." + d.Names().Dataset()
-	if err != nil {
-		found.add(area, levelError, "give the permission that is named, wait where a quota is used up, or correct what is in the way; the quotas are in the console under IAM & Admin, Quotas", "%s: %v", name, err)
-		return
-	}
-	switch n := len(missing); {
-	case n > 0:
-		found.add(area, levelWarning, `run "contextgraph init"; with --dry-run first to see what it does`, "%s lacks %d of its tables, columns, views or labels, or its graph", name, n)
-	default:
-		found.add(area, levelOK, "", "%s has its tables, views and graph", name)
-	}
-	for _, n := range notes {
-		found.add(area, levelNote, "", "%s", n)
 	}
 }

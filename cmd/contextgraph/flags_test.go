@@ -31,7 +31,7 @@ func TestDuration(t *testing.T) {
 // Each flag with a time takes days, and none takes what is no positive time.
 func TestEveryDurationFlag(t *testing.T) {
 	flags := map[string]string{
-		"init --timeout": "10m", "doctor --timeout": "30s", "bench --duration": "1s", "sync --since": "7d", "extract --since": "1d",
+		"init --timeout": "10m", "doctor --timeout": "30s", "sync --since": "7d", "extract --since": "1d",
 		"sessions --since": "", "stats --since": "", "export --since": "", "sessions --within": "30d",
 	}
 	for flag, def := range flags {

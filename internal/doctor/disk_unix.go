@@ -3,7 +3,7 @@
 
 //go:build linux || darwin
 
-package main
+package doctor
 
 import (
 	"math"
