@@ -25,6 +25,11 @@ function eventName(type) {
   return sentence(type.toLowerCase()).replace(/^(Llm|Hitl|A2a)\b/, (s) => s.toUpperCase());
 }
 
+/** turnName says which turn it is. @param {number} turn */
+function turnName(turn) {
+  return turn > 0 ? "Turn " + turn : "Outside of any turn";
+}
+
 /** @param {Edge} e */
 function edgeKey(e) {
   return e.from + ">" + e.to + ">" + e.kind;

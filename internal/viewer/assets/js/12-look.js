@@ -95,6 +95,11 @@ const CLASSES = {
   other: { label: "Other", icon: "other" },
 };
 
+/** classOf is the look of a kind of span. @param {string} cls */
+function classOf(cls) {
+  return CLASSES[cls] || CLASSES.other;
+}
+
 /** kindClass is the CSS class that sets --k, --k-bg and --k-text by the kind of a span. @param {string} cls */
 function kindClass(cls) {
   return "k-" + (CLASSES[cls] ? cls : "other");

@@ -98,8 +98,12 @@ class App {
     return (key && this.entityIndex.get(key)) || null;
   }
 
-  get rows() {
-    return this.session ? this.session.rows : [];
+  /** spanOf is the key of the span of what ref names; "" for an entity or an edge. @param {Ref|null} ref */
+  spanOf(ref) {
+    if (!ref || !this.session) return "";
+    if (ref.type === "span") return ref.key;
+    const list = ref.type === "row" ? this.session.rows : ref.type === "approval" ? this.session.approvals : [];
+    return list[Number(ref.key)]?.span || "";
   }
 
   /** start builds the shell and shows what the address asks for. */

@@ -163,6 +163,7 @@ function showHelp(app) {
     ["j  k", "Next, previous session"],
     ["1 – " + registered.length, registered.map((v) => v.title).join(", ")],
     ["← →", "In the tabs: next view"],
+    ["↑ ↓", "In Timeline and Trajectory: the step above, the step below"],
     ["Enter", "On a node or a row: its details"],
     ["Esc", "Close the details, then leave “why”"],
     ["?", "This help"],

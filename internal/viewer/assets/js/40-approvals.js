@@ -15,16 +15,13 @@ registerView({
     const timer = window.setInterval(() => tick(root), 1000);
     /** @type {HTMLDetailsElement[]} */
     let opened = [];
-    const before = () => {
+    const off = onPrint(() => {
       for (let b = root.querySelector("button.more"); b instanceof HTMLElement; b = root.querySelector("button.more")) b.click();
       opened = [...root.querySelectorAll("details")].filter((d) => !d.open && !d.closest(".json"));
       for (const d of opened) d.open = true;
-    };
-    const after = () => {
+    }, () => {
       for (const d of opened) d.open = false;
-    };
-    window.addEventListener("beforeprint", before);
-    window.addEventListener("afterprint", after);
+    });
     return {
       /** @param {Session} s */
       show(s) {
@@ -52,8 +49,7 @@ registerView({
       },
       destroy() {
         clearInterval(timer);
-        window.removeEventListener("beforeprint", before);
-        window.removeEventListener("afterprint", after);
+        off();
         root.replaceChildren();
       },
     };
@@ -326,12 +322,7 @@ function execution(app, a) {
 
 /** whyList joins entities that share a path. @param {App} app @param {Approval} a */
 function whyList(app, a) {
-  /** @type {Map<string, Why[]>} */
-  const groups = new Map();
-  for (const w of a.why) {
-    const k = w.origin + w.path.map((p) => p.span).join(">");
-    groups.set(k, [...(groups.get(k) || []), w]);
-  }
+  const groups = groupBy(a.why, (w) => w.origin + w.path.map((p) => p.span).join(">"));
   return h("ul", "whys", [...groups.values()].map((ws) => h("li", {},
     h("div", "why-from", ws.map((w) => entityLink(app, w.entity, w.type, w.value)), h("span", "muted", [ws[0].hops > 0 ? plural(ws[0].hops, "hop") : ws[0].origin === "result" && "shown by the call itself", ws[0].note].filter(Boolean).join("; "))),
     ws[0].origin !== "action" && h("ol", "crumbs", ws[0].path.map((p) => h("li", {}, spanLink(app, p.span), p.edge && h("span", "edge-name", p.edge, icon("arrow"))))))));

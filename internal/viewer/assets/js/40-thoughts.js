@@ -86,7 +86,7 @@ class ThoughtsView {
       this.drawn.set(c.id, { el, card: c });
       list.append(el);
     }
-    const turns = d.turns.map((t) => svg("g", { class: "gband tv-turn", "aria-hidden": "true" }, svg("rect", { x: t.rect.x, y: t.rect.y, width: t.rect.w, height: t.rect.h, rx: 12 }), svg("text", { x: t.rect.x + 16, y: t.rect.y + 24 }, t.turn > 0 ? "Turn " + t.turn : "Outside of any turn")));
+    const turns = d.turns.map((t) => svg("g", { class: "gband tv-turn", "aria-hidden": "true" }, svg("rect", { x: t.rect.x, y: t.rect.y, width: t.rect.w, height: t.rect.h, rx: 12 }), svg("text", { x: t.rect.x + 16, y: t.rect.y + 24 }, turnName(t.turn))));
     this.canvas.world.replaceChildren(...turns, lines, list);
     this.canvas.show(d.bounds, d.cards.map((c) => ({ ...c.rect, cls: THOUGHT_KINDS[c.thought.kind]?.cls || "k-other" })), !!keep);
     /** @type {Map<string, Stop>} */
@@ -205,9 +205,7 @@ class ThoughtsView {
 
   /** @param {Ref|null} ref @param {boolean} [quiet] */
   select(ref, quiet) {
-    const s = this.session;
-    if (!s) return;
-    const span = !ref ? "" : ref.type === "span" ? ref.key : ref.type === "approval" ? s.approvals[Number(ref.key)]?.span : ref.type === "row" ? s.rows[Number(ref.key)]?.span : "";
+    const span = this.app.spanOf(ref);
     const mine = [...this.drawn.values()].filter(({ card }) => span && card.thought.span === span);
     // Of several nodes of one span the one that was just activated stays marked.
     const now = mine.find(({ el }) => el.classList.contains("sel")) || mine[0];
