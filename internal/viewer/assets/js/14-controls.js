@@ -2,7 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 
-// Controls that several parts of the page have: to search, to filter, to choose.
+// Controls that several parts of the page have: to press, to search, to filter, to choose.
+
+/** iconButton is a button that shows no text. @param {IconName} ic @param {string} title @param {() => void} fn @param {string} [name] for a screen reader, if it is another one */
+function iconButton(ic, title, fn, name) {
+  return h("button", { class: "iconbtn", title, onclick: fn }, icon(ic), h("span", "sr-only", name || title));
+}
+
+/** smallButton @param {Child} text @param {() => void} fn @param {string} [title] */
+function smallButton(text, fn, title) {
+  return h("button", { class: "btn small", title, onclick: fn }, text);
+}
+
+/** segments are buttons side by side. @param {string} label @param {Child[]} buttons */
+function segments(label, ...buttons) {
+  return h("div", { class: "seg", role: "group", "aria-label": label }, buttons);
+}
+
+/** barOf stands above a drawing or a time axis. @param {string} label */
+function barOf(label) {
+  return h("div", { class: "gv-bar no-print", role: "toolbar", "aria-label": label });
+}
 
 /**
  * searchBox is a field to search in, with what stands behind it. It calls fn when nobody has typed for a while.
@@ -39,10 +59,10 @@ function toggled(list, value, on) {
 }
 
 /**
- * choice offers values, and calls fn with the chosen one.
+ * selectBox offers values, and calls fn with the chosen one.
  * @param {string} label @param {[value: string, text: string][]} list @param {(value: string) => void} fn
  */
-function choice(label, list, fn) {
+function selectBox(label, list, fn) {
   const el = h("select", { "aria-label": label }, options(list));
   el.addEventListener("change", () => fn(el.value));
   return el;

@@ -66,12 +66,12 @@ class SessionList {
       }
       const values = [...new Set(list.map((s) => s.session[field]))].sort();
       if (values.length < 2) continue;
-      names.append(choice(label, [["", "Every " + field], ...values.slice(0, 500).map((v) => /** @type {[string, string]} */ ([v, v]))], (v) => {
+      names.append(selectBox(label, [["", "Every " + field], ...values.slice(0, 500).map((v) => /** @type {[string, string]} */ ([v, v]))], (v) => {
         this.query[field] = v;
         this.load();
       }));
     }
-    if (live) replace(this.filters, h("details", "filter-box", h("summary", {}, icon("chevron"), "Filter"), chips, names));
+    if (live) replace(this.filters, details("filter-box", "Filter", chips, names));
     else replace(this.filters, chips.childElementCount > 0 && chips, names.childElementCount > 0 && names);
   }
 

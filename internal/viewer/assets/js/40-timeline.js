@@ -16,7 +16,7 @@ class TimelineView {
     this.zoom = 1;
     /** @type {Set<string>} */
     this.critical = new Set();
-    this.bar = h("div", { class: "gv-bar no-print", role: "toolbar", "aria-label": "Timeline" });
+    this.bar = barOf("Timeline");
     this.axis = h("div", "tl-axis");
     this.head = h("div", "tl-head", h("div", "tl-name", "Span"), this.axis);
     this.sheet = h("div", { class: "tl-sheet", role: "treegrid", "aria-label": "Spans over time", tabindex: "-1" });
@@ -70,15 +70,15 @@ class TimelineView {
   /** @param {Session} s */
   renderBar(s) {
     /** @param {string} text @param {string} title @param {(r: TimeRow) => boolean} which the rows to close */
-    const act = (text, title, which) => h("button", { class: "btn small", title, onclick: () => {
+    const act = (text, title, which) => smallButton(text, () => {
       this.folded = new Set(this.list.lines.filter(which).map((r) => r.id));
       this.list.update();
-    } }, text);
+    }, title);
     const idle = this.scale.list.filter((x) => x.idle);
     /** @param {boolean} which */
     const time = (which) => fmtDuration(this.scale.list.reduce((n, x) => n + (x.idle === which ? x.t1 - x.t0 : 0), 0));
     replace(this.bar,
-      h("div", { class: "seg", role: "group", "aria-label": "Zoom" },
+      segments("Zoom",
         h("button", { title: "Zoom out (-)", "aria-label": "Zoom out", onclick: () => this.zoomTo(this.zoom / 1.5) }, "−"),
         h("button", { title: "Zoom in (+); or drag along the time axis", "aria-label": "Zoom in", onclick: () => this.zoomTo(this.zoom * 1.5) }, "+"),
         h("button", { title: "All of it (f)", onclick: () => this.zoomTo(1) }, "Fit")),

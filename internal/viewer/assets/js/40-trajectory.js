@@ -40,7 +40,7 @@ class TrajectoryView {
       this.list.update();
     };
     const search = searchBox({ "aria-label": "Search in all payloads" }, 150, (input) => filter({ q: input.value.trim().toLowerCase() }));
-    this.agents = choice("Agent", [], (agent) => filter({ agent }));
+    this.agents = selectBox("Agent", [], (agent) => filter({ agent }));
     const kinds = Object.entries(GROUPS).map(([g, info]) => filterChip(info.icon, info.label, "", (on) => filter({ groups: toggled(this.want.groups, g, on) })));
     const errors = filterChip("error", "Errors only", "bad", (on) => filter({ errors: on }));
     this.count = h("span", { class: "muted", role: "status" });
@@ -154,46 +154,35 @@ function snippet(text, q) {
   return h("p", "snippet", (from > 0 ? "…" : "") + text.slice(from, at), h("mark", {}, text.slice(at, at + q.length)), text.slice(at + q.length, at + q.length + 80) + "…");
 }
 
-/** @param {string} title @param {() => Child} make @param {boolean} [open] what is closed is made when it is opened */
-function fold(title, make, open) {
+/** fold is closed; what is in it is made when it is opened. @param {string} title @param {() => Child} make */
+function fold(title, make) {
   const body = h("div", "fold-body");
-  const d = h("details", "fold", h("summary", {}, icon("chevron"), title), body);
-  let made = false;
-  const fillBody = () => {
-    if (made) return;
-    made = true;
-    append(body, make());
-  };
-  d.addEventListener("toggle", () => d.open && fillBody());
-  if (open) {
-    fillBody();
-    d.open = true;
-  }
+  const d = details("fold", title, body);
+  d.addEventListener("toggle", () => append(body, make()), { once: true });
   return d;
 }
 
 /** @param {App} app @param {Item} it @param {number} start @param {Repeats} repeats @param {Child} found */
 function stepCard(app, it, start, repeats, found) {
   const { row, index } = it;
-  const c = CLASSES[it.cls] || CLASSES.other;
   const body = stepBody(app, row, index, repeats).filter(Boolean);
-  const ms = row.latency_ms && row.latency_ms.total_ms;
+  const took = tookOf(row);
   const error = row.status === "ERROR";
   const off = millis(row.timestamp) - start;
   return h(
     "article",
     { class: "step " + kindClass(it.cls) + (error ? " error" : "") + (body.length === 0 && !row.error_message ? " thin" : ""), "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
     h("header", {},
-      h("span", "step-icon", icon(c.icon)),
-      h("button", { class: "step-name", data: { row: it.id }, onclick: () => app.select({ type: "row", key: String(index) }) }, eventName(row.event_type)),
+      h("span", "step-icon", icon(classOf(it.cls).icon)),
+      h("button", { class: "step-name", data: { row: it.id }, onclick: () => app.select(refTo("row", index)) }, eventName(row.event_type)),
       stepSubject(row),
       error && badge("Error", "bad", "error"),
       row.is_truncated && badge("cut", "warn", "warning"),
-      h("span", "step-meta", row.agent && h("span", "step-agent", row.agent), ms !== undefined && ms !== null && h("span", {}, fmtDuration(ms)), h("span", { title: fmtTime(row.timestamp, true) + " " + zone() }, "+" + fmtDuration(off)), h("span", "step-no", "#" + (index + 1))),
+      h("span", "step-meta", row.agent && h("span", "step-agent", row.agent), took && h("span", {}, took), h("span", { title: fmtTime(row.timestamp, true) + " " + zone() }, "+" + fmtDuration(off)), h("span", "step-no", "#" + (index + 1))),
     ),
-    row.error_message && h("div", "callout bad", icon("error"), longText(row.error_message, 800)),
+    row.error_message && errorBox(row.error_message, 800),
     found,
-    h("div", "step-body", body, fold("Full payload", () => [payload("Content", row.content, 3), Array.isArray(row.content_parts) && row.content_parts.length > 0 && payload("Content parts", row.content_parts, 2), payload("Attributes", row.attributes, 2), payload("Latency", row.latency_ms, 2)])),
+    h("div", "step-body", body, fold("Full payload", () => payloads(row, 2))),
   );
 }
 
@@ -231,7 +220,7 @@ function stepBody(app, row, index, repeats) {
       return [t && !onlyResponses.test(pretty(t)) ? h("div", "bubble", longText(pretty(t), 2000)) : h("p", "muted", "A message without text: it answers a request.")];
     }
     case "AGENT_STARTING":
-      return [typeof c === "string" && c !== "" && fold(repeats.instruction.has(index) ? "Instruction, as before" : "Instruction", () => longText(c, 4000), false)];
+      return [typeof c === "string" && c !== "" && fold(repeats.instruction.has(index) ? "Instruction, as before" : "Instruction", () => longText(c, 4000))];
     case "LLM_REQUEST":
       return c ? requestBody(c, a, index, repeats) : [];
     case "LLM_RESPONSE": {
@@ -241,7 +230,7 @@ function stepBody(app, row, index, repeats) {
       return [
         said && !(calls.length > 0 && said.startsWith("call: ")) && h("div", "bubble agent", longText(said, 3000)),
         calls.map((/** @type {any} */ f) => h("div", "call", h("div", "call-head", icon("arrow"), "calls ", h("code", {}, String(f.name))), f.args && Object.keys(f.args).length > 0 && jsonTree(f.args, 2))),
-        u.total ? h("p", "muted", fmtInt(u.prompt) + " tokens in, " + fmtInt(u.completion) + " out" + (a.finish_reason ? ", finish reason " + String(a.finish_reason) : "")) : null,
+        u.total ? h("p", "muted", tokensOf(u, " tokens") + (a.finish_reason ? ", finish reason " + String(a.finish_reason) : "")) : null,
       ];
     }
     case "TOOL_STARTING":
@@ -264,7 +253,7 @@ function stepBody(app, row, index, repeats) {
     }
     case "HITL_CONFIRMATION_REQUEST_COMPLETED":
       return [
-        h("p", {}, h("span", { class: "outcome tone-" + (adk.confirmed ? "good" : "stop") }, icon(adk.confirmed ? "check" : "rejected"), adk.confirmed ? "Approved" : "Rejected"), adk.approver && " by " + adk.approver, adk.accepted === false && h("span", "warn-text", " · not taken" + (adk.reason ? ": " + words(adk.reason) : "")), adk.waited_ms !== undefined && h("span", "muted", " · waited " + fmtDuration(adk.waited_ms))),
+        h("p", {}, answerMark(adk.confirmed), adk.approver && " by " + adk.approver, adk.accepted === false && h("span", "warn-text", " · not taken" + (adk.reason ? ": " + words(adk.reason) : "")), adk.waited_ms !== undefined && h("span", "muted", " · waited " + fmtDuration(adk.waited_ms))),
         approvalLink(app, adk),
       ];
     default:
@@ -288,11 +277,10 @@ function requestBody(c, a, index, repeats) {
 
 /** @param {App} app @param {any} report @param {any} adk @returns {Child[]} */
 function checkBody(app, report, adk) {
-  const v = VERDICTS[report.verdict || adk.verdict] || { label: "No verdict", icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
   const alerts = Array.isArray(report.alerts) ? report.alerts : [];
   const failures = Array.isArray(report.failures) ? report.failures : [];
   return [
-    h("p", {}, h("span", { class: "chip tone-" + v.tone }, icon(v.icon), v.label), " ", STAGES[adk.stage] || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
+    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", STAGES[adk.stage] || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
     alerts.length > 0 && alertList(app, alerts, "", false),
     failures.length > 0 && failureList(failures),
     approvalLink(app, adk),
@@ -303,5 +291,5 @@ function checkBody(app, report, adk) {
 function approvalLink(app, adk) {
   const list = app.session ? app.session.approvals : [];
   const i = list.findIndex((x) => (adk.approval_id && x.id === adk.approval_id) || (adk.confirmation_id && x.confirmation_id === adk.confirmation_id));
-  return i >= 0 && h("button", { class: "btn small", onclick: () => app.go("approvals", { type: "approval", key: String(i) }) }, icon("hitl"), "Open the approval");
+  return i >= 0 && smallButton([icon("hitl"), "Open the approval"], () => app.go("approvals", refTo("approval", i)));
 }
