@@ -96,11 +96,7 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request) {
 // refuse most of these answers too, and a human should not have to start a turn of the agent to
 // learn that. What no gate would look at is never approved here: the page promises a check.
 func (h *handler) undecidable(ctx context.Context, d Decision) (why string, err error) {
-	record, err := h.Source.Record(ctx, d.Session)
-	if err != nil {
-		return "", err
-	}
-	s, err := inspect.New(record, h.Now())
+	s, err := h.read(ctx, d.Session)
 	if err != nil {
 		return "", err
 	}
@@ -111,13 +107,9 @@ func (h *handler) undecidable(ctx context.Context, d Decision) (why string, err 
 		return "the session has no such request: reload the page", nil
 	}
 	a := &s.Approvals[i]
-	over := "the request cannot be answered any more: " + a.Explanation
-	switch a.Status {
-	case inspect.StatusPending, inspect.StatusCheckFailed, inspect.StatusSafe:
-	default:
-		return over, nil
-	}
 	switch {
+	case !slices.Contains([]inspect.Status{inspect.StatusPending, inspect.StatusCheckFailed, inspect.StatusSafe}, a.Status):
+		return "the request cannot be answered any more: " + a.Explanation, nil
 	case a.Kind != kindConfirmation:
 		return "the request is for an " + a.Kind + " and not for a yes or no: answer it where the agent is used", nil
 	case a.State != "" && !safety.ApprovalState(a.State).Open():

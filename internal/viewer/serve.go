@@ -68,7 +68,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &handler{Options: o, mux: http.NewServeMux(), changes: newChanges(o.Changes, o.Interval)}
+	h := &handler{Options: o, mux: http.NewServeMux(), changes: &changes{read: o.Changes, interval: o.Interval}}
 	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /api/sessions", h.sessions)
 	h.mux.HandleFunc("GET /api/session", h.session)
@@ -94,13 +94,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) page(w http.ResponseWriter, r *http.Request) {
+	d := dataOf(Document{Source: h.Source.Name(), Generated: h.Now(), Complete: true, Queries: h.Queries, Version: h.Version})
+	d.Live, d.Decisions = true, h.Decide != nil
 	var b bytes.Buffer
-	err := render(&b, "contextgraph", data{
-		Format: Format, Live: true, Generated: h.Now().UTC(), Source: h.Source.Name(), Complete: true,
-		List: []inspect.Summary{}, Sessions: []*inspect.Session{}, Queries: listed(h.Queries), Code: map[string][]CodeStep{},
-		Decisions: h.Decide != nil, Version: h.Version,
-	})
-	if err != nil {
+	if err := render(&b, "contextgraph", d); err != nil {
 		h.failed(w, r, err)
 		return
 	}
@@ -126,7 +123,7 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
 	s := record.Session{App: v.Get("app"), User: v.Get("user"), ID: v.Get("id")}
-	record, err := h.Source.Record(r.Context(), s)
+	seen, err := h.read(r.Context(), s)
 	if errors.Is(err, inspect.ErrNotFound) {
 		fail(w, http.StatusNotFound, "there is no session "+strconv.Quote(s.ID)+" of this application and user")
 		return
@@ -135,15 +132,19 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
-	seen, err := inspect.New(record, h.Now())
-	if err != nil {
-		h.failed(w, r, err)
-		return
-	}
 	answer(w, struct {
 		Session *inspect.Session `json:"session"`
 		Code    []CodeStep       `json:"code"`
 	}{seen, Code(seen, h.Names)})
+}
+
+// read returns a session as it stands now.
+func (h *handler) read(ctx context.Context, s record.Session) (*inspect.Session, error) {
+	record, err := h.Source.Record(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return inspect.New(record, h.Now())
 }
 
 // query reads the query of the list of sessions.
@@ -181,21 +182,18 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // answer writes v as JSON.
-func answer(w http.ResponseWriter, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(b)
-}
+func answer(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {
-	b, err := json.Marshal(map[string]string{"error": text})
+	write(w, status, map[string]string{"error": text})
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings always have a JSON form
+		fail(w, http.StatusInternalServerError, err.Error()) // a text always has a JSON form
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
