@@ -4,7 +4,9 @@
 package adktest
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"sync"
 
 	"google.golang.org/genai"
@@ -40,4 +42,15 @@ func Script(answers ...*model.LLMResponse) *Model {
 		answers = answers[1:]
 		return next, nil
 	}}
+}
+
+// Forgetful is a [model.LLM] that answers as its script does, and keeps no request.
+type Forgetful struct{ Script *Model }
+
+// Name implements [model.LLM].
+func (Forgetful) Name() string { return "forgetful" }
+
+// GenerateContent implements [model.LLM].
+func (f Forgetful) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
+	return func(yield func(*model.LLMResponse, error) bool) { yield(f.Script.Answer(req)) }
 }

@@ -28,6 +28,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -182,7 +183,7 @@ func TestLiveSessionDenies(t *testing.T) {
 			}
 		}
 		h.WantBought(0)
-		failed := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.ToolError)
+		failed := rowtest.Of(h.Rows(cgtest.SessionID), record.ToolError)
 		if len(failed) != 1 || !strings.Contains(failed[0].ErrorMessage, "live session") {
 			t.Errorf("TOOL_ERROR rows = %+v, want one that says why it did not run", failed)
 		}

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -26,30 +25,25 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
-	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// payer is a model that pays as soon as it is spoken to.
-type payer struct{}
-
-func (payer) Name() string { return "payer" }
-
-func (payer) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
-	part := genai.NewPartFromFunctionCall("pay", map[string]any{"to": "ACME", "amount": "$100"})
-	if last := req.Contents[len(req.Contents)-1]; last.Parts[0].FunctionResponse != nil {
-		part = genai.NewPartFromText("done")
-	}
-	return func(yield func(*model.LLMResponse, error) bool) {
-		yield(&model.LLMResponse{Content: genai.NewContentFromParts([]*genai.Part{part}, genai.RoleModel)}, nil)
-	}
+// pays returns a model that pays as soon as it is spoken to.
+func pays() *adktest.Model {
+	return &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
+		if adktest.LastResponse(req) != nil {
+			return adktest.Text("done"), nil
+		}
+		return adktest.Call("pay", map[string]any{"to": "ACME", "amount": "$100"}), nil
+	}}
 }
 
 // bank is an agent behind ADK's REST API that pays what is owed, after a human agreed.
@@ -96,7 +90,7 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: payer{}, Tools: []tool.Tool{b.cg.Protect(pay)}})
+	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: pays(), Tools: []tool.Tool{b.cg.Protect(pay)}})
 	if err != nil {
 		t.Fatal(err)
 	}
