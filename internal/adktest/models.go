@@ -19,13 +19,19 @@ func Says(text string) *Model {
 	return &Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) { return Text(text), nil }}
 }
 
-// CallsOnce returns a model that asks for the calls, and says done once it has a result.
+// CallsOnce returns a model that asks for the calls, and says done once it has a result. Whoever
+// asks it anew gets calls of its own: ADK gives ids to those that have none.
 func CallsOnce(calls ...*genai.FunctionCall) *Model {
 	return &Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
 		if LastResponse(req) != nil {
 			return Text("done"), nil
 		}
-		return Calls(calls...), nil
+		own := make([]*genai.FunctionCall, len(calls))
+		for i, c := range calls {
+			call := *c
+			own[i] = &call
+		}
+		return Calls(own...), nil
 	}}
 }
 

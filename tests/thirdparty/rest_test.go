@@ -20,11 +20,11 @@ import (
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/cmd/launcher"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/server/adkrest"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -33,16 +33,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// pays returns a model that pays as soon as it is spoken to.
-func pays() *adktest.Model {
-	return &adktest.Model{Answer: func(req *model.LLMRequest) (*model.LLMResponse, error) {
-		if adktest.LastResponse(req) != nil {
-			return adktest.Text("done"), nil
-		}
-		return adktest.Call("pay", map[string]any{"to": "ACME", "amount": "$100"}), nil
-	}}
-}
 
 type payArgs struct {
 	To     string `json:"to"`
@@ -93,7 +83,7 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows one
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: pays(), Tools: []tool.Tool{b.cg.Protect(pay)}})
+	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: adktest.CallsOnce(&genai.FunctionCall{Name: "pay", Args: map[string]any{"to": "ACME", "amount": "$100"}}), Tools: []tool.Tool{b.cg.Protect(pay)}})
 	if err != nil {
 		t.Fatal(err)
 	}
