@@ -157,9 +157,12 @@ func TestKeyboardOnly(t *testing.T) {
 	p.tabTo("#panel-trajectory .step-name")
 	const at = `[...document.querySelectorAll("#panel-trajectory .step-name")].indexOf(document.activeElement)`
 	for _, move := range []struct {
-		key  string
-		want int
-	}{{kb.ArrowDown, 1}, {kb.ArrowDown, 2}, {kb.ArrowUp, 1}, {kb.End, 48}, {kb.ArrowDown, 48}, {kb.Home, 0}, {kb.ArrowUp, 0}} {
+		key   string
+		want  int
+		width int64
+	}{{kb.ArrowDown, 1, 1280}, {kb.ArrowDown, 2, 1280}, {kb.ArrowUp, 1, 1280}, {kb.End, 48, 1280}, {kb.ArrowDown, 48, 1280}, {kb.ArrowUp, 47, 500}, {kb.ArrowUp, 46, 500}, {kb.ArrowUp, 45, 500}, {kb.Home, 0, 1280}, {kb.ArrowUp, 0, 1280}} {
+		p.size(move.width, 800)
+		eval[any](p, `__t.frame()`)
 		p.key(move.key)
 		if got := eval[int](p, at); got != move.want {
 			t.Errorf("after %q the focus is on step %d of the trajectory, want %d", move.key, got, move.want)

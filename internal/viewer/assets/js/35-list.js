@@ -179,10 +179,12 @@ class StepList {
       return;
     }
     this.reach(i);
-    const el = this.drawn.get(l), view = scroll.getBoundingClientRect();
+    const el = this.drawn.get(l), view = scroll.getBoundingClientRect(), under = view.top + head.offsetHeight;
     if (!el) return;
     const top = el.getBoundingClientRect().top;
-    if (top < view.top + 60 || top > view.bottom - 60) el.scrollIntoView({ block });
+    if (top >= Math.max(under, view.top + 60) && top <= view.bottom - 60) return;
+    if (block === "center") el.scrollIntoView({ block });
+    else scroll.scrollTop += top - under - 8;
   }
 
   /** to makes a line the current one. @param {number} i its place */
