@@ -35,7 +35,7 @@ func TestA2ARowsOfEvents(t *testing.T) {
 			Attributes: m{"adk": m{"source_event_id": fresh}, "a2a_metadata": metadata},
 		}
 	}
-	rows := sink.of(record.A2AInteraction)
+	rows := sink.Of(record.A2AInteraction)
 	diff(t, "rows", []shape{
 		row(m{"n": 1.0}, m{"a2a:task_id": "t1", "a2a:response": m{"n": 1.0}}),
 		row(m{"n": 1.0}, m{"a2a:task_id": "t2", "a2a:response": m{"n": 1.0}}),

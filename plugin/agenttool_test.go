@@ -26,6 +26,7 @@ import (
 	"google.golang.org/adk/v2/tool/agenttool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -222,56 +223,56 @@ func TestAgentToolIsRecorded(t *testing.T) {
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
-	starts := b.sink.of(record.InvocationStarting)
+	starts := b.sink.Of(record.InvocationStarting)
 	if len(starts) != 3 {
 		t.Fatalf("%d runs are recorded, want 3", len(starts))
 	}
 	spans := make(map[string]bool)
-	for _, e := range b.sink.rows {
+	for _, e := range b.sink.Rows() {
 		if e.TraceID != starts[0].TraceID {
 			t.Errorf("%s of %s is in trace %s, want one for all", e.EventType, e.AppName, e.TraceID)
 		}
 		spans[e.SpanID] = true
 	}
-	for _, e := range b.sink.rows {
+	for _, e := range b.sink.Rows() {
 		if e.ParentSpanID != "" && !spans[e.ParentSpanID] {
 			t.Errorf("%s of %s: parent_span_id %s is no span", e.EventType, e.AppName, e.ParentSpanID)
 		}
 	}
 	for i, e := range starts[1:] {
 		outer := starts[i]
-		ended := slices.IndexFunc(b.sink.rows, func(x record.Event) bool {
+		ended := slices.IndexFunc(b.sink.Rows(), func(x record.Event) bool {
 			return x.EventType == record.ToolCompleted && x.RunID == outer.RunID
 		})
-		call := b.sink.rows[ended]
+		call := b.sink.Rows()[ended]
 		if e.ParentSpanID != call.SpanID {
 			t.Errorf("the root of %s is below span %s, want the tool call's %s", e.AppName, e.ParentSpanID, call.SpanID)
 		}
-		if got := attribute(t, call, "adk", "call_id"); got != []string{"call-2", "call-1"}[i] {
+		if got := rowtest.Attribute(t, call, "adk", "call_id"); got != []string{"call-2", "call-1"}[i] {
 			t.Fatalf("call %d is %v", i, got)
 		}
 		parent := map[string]any{
 			"session_id": outer.SessionID, "app_name": outer.AppName, "user_id": "u", "run_id": outer.RunID,
-			"span_id": call.SpanID, "call_id": attribute(t, call, "adk", "call_id"),
+			"span_id": call.SpanID, "call_id": rowtest.Attribute(t, call, "adk", "call_id"),
 		}
-		for _, x := range b.sink.rows {
+		for _, x := range b.sink.Rows() {
 			if x.RunID != e.RunID {
 				continue
 			}
 			want := x.EventType == record.InvocationStarting || x.EventType == record.UserMessageReceived
-			if got := attribute(t, x, "adk", "parent"); want && cmp.Diff(any(parent), got) != "" || !want && got != nil {
+			if got := rowtest.Attribute(t, x, "adk", "parent"); want && cmp.Diff(any(parent), got) != "" || !want && got != nil {
 				t.Errorf("%s: attributes.adk.parent = %v, want %v", x.EventType, got, parent)
 			}
 		}
 		child := map[string]any{"app_name": e.AppName, "user_id": e.UserID, "session_id": e.SessionID, "run_id": e.RunID}
-		if diff := cmp.Diff(any(child), attribute(t, call, "adk", "child_session")); diff != "" {
+		if diff := cmp.Diff(any(child), rowtest.Attribute(t, call, "adk", "child_session")); diff != "" {
 			t.Errorf("attributes.adk.child_session mismatch (-want +got):\n%s", diff)
 		}
 		if !strings.Contains(string(call.Content), `"tool_origin":"SUB_AGENT"`) {
 			t.Errorf("content = %s, want origin SUB_AGENT", call.Content)
 		}
 	}
-	if attribute(t, starts[0], "adk", "parent") != nil {
+	if rowtest.Attribute(t, starts[0], "adk", "parent") != nil {
 		t.Error("the outermost run has a parent")
 	}
 }
@@ -284,11 +285,11 @@ func TestErrorInsideOfAnAgentTool(t *testing.T) {
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	want := []string{"AGENT_ERROR sub: model offline", "INVOCATION_ERROR sub: model offline", "AGENT_COMPLETED root", "INVOCATION_COMPLETED root"}
-	if diff := cmp.Diff(want, b.sink.ends(t)); diff != "" {
+	if diff := cmp.Diff(want, ends(t, b.sink)); diff != "" {
 		t.Errorf("ends mismatch (-want +got):\n%s", diff)
 	}
-	failed := b.sink.of(record.ToolError)
-	if len(failed) != 1 || attribute(t, failed[0], "adk", "child_session", "app_name") != "sub" {
+	failed := b.sink.Of(record.ToolError)
+	if len(failed) != 1 || rowtest.Attribute(t, failed[0], "adk", "child_session", "app_name") != "sub" {
 		t.Errorf("%d TOOL_ERROR rows, want one with the child session", len(failed))
 	}
 }
@@ -312,7 +313,7 @@ func TestLaunchBelongsToOneRun(t *testing.T) {
 	want := []string{
 		"AGENT_COMPLETED other", "INVOCATION_COMPLETED other", "AGENT_ERROR root: outer failed", "INVOCATION_ERROR root: outer failed",
 	}
-	got := b.sink.ends(t)
+	got := ends(t, b.sink)
 	for i := range got { // the root agent of an application is that of its first run
 		got[i] = strings.Replace(got[i], "INVOCATION_COMPLETED root", "INVOCATION_COMPLETED other", 1)
 	}

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -56,8 +57,8 @@ func TestArgumentsOfARequest(t *testing.T) {
 			_, sink, r := recordedBeside(t, recorder.Config{}, llm(t, cfg), others...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			e := one(t, sink, record.ToolCompleted)
-			diff(t, "arguments", tt.want, attribute(t, e, "adk", "args"))
-			if got := attribute(t, e, "adk", "args_changed"); (got == true) != (tt.want != nil) {
+			diff(t, "arguments", tt.want, rowtest.Attribute(t, e, "adk", "args"))
+			if got := rowtest.Attribute(t, e, "adk", "args_changed"); (got == true) != (tt.want != nil) {
 				t.Errorf("args_changed = %v", got)
 			}
 		})
@@ -77,11 +78,11 @@ func TestArgumentsAtTheEnd(t *testing.T) {
 	})
 	sink, r := recorded(t, recorder.Config{Options: recorder.Options{ArgsAtEnd: func(tool string) bool { return tool == "look" }}}, root)
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	for _, e := range sink.of(record.ToolCompleted) {
+	for _, e := range sink.Of(record.ToolCompleted) {
 		var want any
 		if strings.Contains(string(e.Content), `"look"`) {
 			want = m{"q": "changed"}
 		}
-		diff(t, string(e.Content), want, attribute(t, e, "adk", "args"))
+		diff(t, string(e.Content), want, rowtest.Attribute(t, e, "adk", "args"))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -39,11 +40,11 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 	}
 	sink, r := recorded(t, recorder.Config{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(fcs...), Tools: []tool.Tool{save}}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("save"))
-	rows := sink.of(record.ArtifactDelta)
+	rows := sink.Of(record.ArtifactDelta)
 	slices.SortFunc(rows, func(a, b record.Event) int { return slices.Compare(a.Content, b.Content) })
 	spans := make(map[any]string)
-	for _, e := range sink.of(record.ToolStarting) {
-		spans[attribute(t, e, "adk", "call_id")] = e.SpanID
+	for _, e := range sink.Of(record.ToolStarting) {
+		spans[rowtest.Attribute(t, e, "adk", "call_id")] = e.SpanID
 	}
 	if len(rows) != n {
 		t.Fatalf("%d rows of ARTIFACT_DELTA, want %d", len(rows), n)
@@ -62,7 +63,7 @@ func TestArtifactsOfParallelTools(t *testing.T) {
 			t.Errorf("%s: the row does not stand on the span of its call", id)
 		}
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 }
 
 func TestArtifactsOfEvents(t *testing.T) {
@@ -82,8 +83,8 @@ func TestArtifactsOfEvents(t *testing.T) {
 		row("b", "artifact://apps/app/users/u%2F1/sessions/s/artifacts/b/versions/1", 1),
 		row("user:my prefs.json", "artifact://apps/app/users/u%2F1/artifacts/user:my%20prefs.json/versions/2", 2),
 		row("c", "artifact://apps/app/users/u%2F1/sessions/s/artifacts/c/versions/1", 1),
-	}, shapesOf(t, sink.of(record.ArtifactDelta)))
-	for _, e := range sink.of(record.ArtifactDelta) {
+	}, shapesOf(t, sink.Of(record.ArtifactDelta)))
+	for _, e := range sink.Of(record.ArtifactDelta) {
 		if e.SpanID != one(t, sink, record.AgentStarting).SpanID {
 			t.Error("the row does not stand on the agent's span")
 		}

@@ -18,13 +18,14 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // fullSink is a sink without room for rows of one session until it is released.
 type fullSink struct {
-	memory
+	rowtest.Sink
 	session string
 	waits   chan struct{} // gets a value when a row waits
 	release chan struct{}
@@ -38,7 +39,7 @@ func (f *fullSink) Append(e record.Event) bool {
 		}
 		<-f.release
 	}
-	return f.memory.Append(e)
+	return f.Sink.Append(e)
 }
 
 // A row that waits for room holds up its own run alone.
@@ -50,7 +51,7 @@ func TestFullSinkHoldsUpNoOtherRun(t *testing.T) {
 		wg.Go(func() { adktest.Run(t, r, "u", "slow", adktest.UserText("hi")) })
 		<-sink.waits
 		adktest.Run(t, r, "u", "quick", adktest.UserText("hi"))
-		if got := sink.types(); got[len(got)-1] != record.InvocationCompleted {
+		if got := sink.Types(); got[len(got)-1] != record.InvocationCompleted {
 			t.Errorf("the other run wrote %v", got)
 		}
 		close(sink.release)
@@ -79,7 +80,7 @@ func TestEncodingOfStateHoldsUpNoOtherRun(t *testing.T) {
 		if _, err := svc.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "slow", State: map[string]any{"k": g}}); err != nil {
 			t.Fatal(err)
 		}
-		r := newRunnerOn(t, svc, recorder.Config{Sink: &memory{}}, llmagent.Config{Model: adktest.Says("hi")})
+		r := newRunnerOn(t, svc, recorder.Config{Sink: &rowtest.Sink{}}, llmagent.Config{Model: adktest.Says("hi")})
 		var wg sync.WaitGroup
 		wg.Go(func() { adktest.Run(t, r, "u", "slow", adktest.UserText("hi")) })
 		<-g.entered
@@ -92,7 +93,7 @@ func TestEncodingOfStateHoldsUpNoOtherRun(t *testing.T) {
 // A thousand sessions at once on one recorder, some of which stop early, beside
 // whoever asks for the state of things.
 func TestManySessionsAtOnce(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	work := functionTool(t, functiontool.Config{Name: "work", Description: "works"}, func(ctx agent.Context, _ struct{}) (map[string]any, error) {
 		ctx.Actions().StateDelta["k"] = ctx.FunctionCallID()
 		return map[string]any{"ok": true}, nil
@@ -116,7 +117,7 @@ func TestManySessionsAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	seq, starts, ends := make(map[string]int64), make(map[string]int), make(map[string]int)
-	for _, e := range sink.rows {
+	for _, e := range sink.Rows() {
 		if seq[e.RunID]++; e.RunSeq != seq[e.RunID] {
 			t.Fatalf("%s of run %s has number %d, want %d", e.EventType, e.RunID, e.RunSeq, seq[e.RunID])
 		}

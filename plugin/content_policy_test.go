@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -63,7 +64,7 @@ func TestFormatterIsNotBypassed(t *testing.T) {
 	events, r := recorded(t, cfg, emits(t, "root", remote))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
-	rows := append(sink.rows, events.rows...)
+	rows := append(sink.Rows(), events.Rows()...)
 	for _, e := range rows {
 		for column, data := range map[string][]byte{"content": e.Content, "content_parts": e.ContentParts, "attributes": e.Attributes} {
 			if strings.Contains(string(data), "Alice") {
@@ -71,11 +72,11 @@ func TestFormatterIsNotBypassed(t *testing.T) {
 			}
 		}
 	}
-	if got := attribute(t, sink.of(record.StateDelta)[0], "state_delta", "customer"); got != "someone" {
+	if got := rowtest.Attribute(t, sink.Of(record.StateDelta)[0], "state_delta", "customer"); got != "someone" {
 		t.Errorf("state_delta = %v, want what the formatter makes of it", got)
 	}
-	for _, e := range sink.of(record.LLMRequest) {
-		if base := attribute(t, e, "adk", "prompt_base"); base != nil {
+	for _, e := range sink.Of(record.LLMRequest) {
+		if base := rowtest.Attribute(t, e, "adk", "prompt_base"); base != nil {
 			t.Errorf("a prompt refers to %v, of which nobody knows what the formatter left", base)
 		}
 	}
@@ -85,11 +86,11 @@ func TestFormatterIsNotBypassed(t *testing.T) {
 }
 
 // stateOf returns what a row says of the session's state.
-func stateOf(t *testing.T, sink *memory) (out []any) {
+func stateOf(t *testing.T, sink *rowtest.Sink) (out []any) {
 	t.Helper()
-	for _, e := range sink.rows {
+	for _, e := range sink.Rows() {
 		for _, key := range []string{"state", "state_delta"} {
-			if v := attribute(t, e, "session_metadata", key); v != nil {
+			if v := rowtest.Attribute(t, e, "session_metadata", key); v != nil {
 				out = append(out, m{e.EventType + " " + key: v})
 			}
 		}
@@ -128,11 +129,11 @@ func TestStateFollowsThePolicy(t *testing.T) {
 
 // picky refuses rows of one type.
 type picky struct {
-	memory
+	rowtest.Sink
 	typ string
 }
 
-func (p *picky) Append(e record.Event) bool { return e.EventType != p.typ && p.memory.Append(e) }
+func (p *picky) Append(e record.Event) bool { return e.EventType != p.typ && p.Sink.Append(e) }
 
 // A row that the sink does not take passes on to the next what only it carried.
 func TestStateOfARefusedRow(t *testing.T) {
@@ -144,7 +145,7 @@ func TestStateOfARefusedRow(t *testing.T) {
 	r := newRunnerOn(t, svc, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Says("hi")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	want := []any{m{record.InvocationStarting + " state": m{"k": "v"}}}
-	if diff := cmp.Diff(want, stateOf(t, &sink.memory)); diff != "" {
+	if diff := cmp.Diff(want, stateOf(t, &sink.Sink)); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }

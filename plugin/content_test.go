@@ -12,6 +12,7 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -96,7 +97,7 @@ func TestConfigurationOfARequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sink, r := recorded(t, recorder.Config{}, llm(t, llmagent.Config{Name: "root", Model: adktest.CallsOnce(), GenerateContentConfig: tt.config}))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			diff(t, "llm_config", tt.want, attribute(t, one(t, sink, record.LLMRequest), "llm_config"))
+			diff(t, "llm_config", tt.want, rowtest.Attribute(t, one(t, sink, record.LLMRequest), "llm_config"))
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -28,7 +29,7 @@ func TestEmit(t *testing.T) {
 		"too many values": {slices.Repeat([]any{1}, 200_000), nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sink := &memory{}
+			sink := &rowtest.Sink{}
 			rec, err := recorder.New(recorder.Config{Sink: sink})
 			if err != nil {
 				t.Fatal(err)
@@ -37,9 +38,9 @@ func TestEmit(t *testing.T) {
 				Type: record.WorldChangeCheck, Content: test.content,
 				ADK: recorder.Object{{Key: "verdict", Value: "safe"}, {Key: "accepted", Value: true}, {Key: "waited_ms", Value: int64(7)}},
 			})
-			row := sink.rows[0]
+			row := sink.Rows()[0]
 			want := map[string]any{"schema_version": "1", "app_name": "app", "verdict": "safe", "accepted": true, "waited_ms": 7.0}
-			if diff := cmp.Diff(any(want), attribute(t, row, "adk")); diff != "" {
+			if diff := cmp.Diff(any(want), rowtest.Attribute(t, row, "adk")); diff != "" {
 				t.Errorf("attributes.adk (-want +got):\n%s", diff)
 			}
 			if test.cut != row.IsTruncated {

@@ -18,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -49,7 +50,7 @@ func TestRecordEntityWithinTheLimits(t *testing.T) {
 			if declared != nil && !strings.Contains(declared.Error(), "record.max_string") {
 				t.Errorf("error %q names no remedy", declared)
 			}
-			if got := attribute(t, row, "entities"); tt.fits != (got != nil) {
+			if got := rowtest.Attribute(t, row, "entities"); tt.fits != (got != nil) {
 				t.Errorf("entities %.100v on record, want them: %v", got, tt.fits)
 			}
 		})
@@ -60,7 +61,7 @@ func TestRecordEntityWithinTheLimits(t *testing.T) {
 // that ends the call.
 func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Recorder, record.Event, error) {
 	t.Helper()
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	cfg.Sink = sink
 	var rec *recorder.Recorder
 	declared := errors.New("the tool did not run")
@@ -72,7 +73,7 @@ func declare(t *testing.T, cfg recorder.Config, e entity.Entity) (*recorder.Reco
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "c1", Name: "work"}), Tools: []tool.Tool{tl},
 	})
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	done := sink.of(record.ToolCompleted)
+	done := sink.Of(record.ToolCompleted)
 	if len(done) != 1 {
 		t.Fatalf("%d rows of TOOL_COMPLETED, want 1", len(done))
 	}

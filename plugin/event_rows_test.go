@@ -34,15 +34,15 @@ func TestTransferRow(t *testing.T) {
 		Content:    m{"from_agent": "root", "to_agent": "helper"},
 		Attributes: m{"adk": m{"source_event_id": fresh, "node": m{"path": "root"}}, "source_event_id": fresh},
 	}, shapeOf(t, e))
-	if start := sink.of(record.AgentStarting)[0]; e.SpanID != start.SpanID || e.ParentSpanID != start.ParentSpanID {
+	if start := sink.Of(record.AgentStarting)[0]; e.SpanID != start.SpanID || e.ParentSpanID != start.ParentSpanID {
 		t.Errorf("span %s, want the agent's %s", e.SpanID, start.SpanID)
 	}
 	// The delegate's answer comes through the root agent's node. It is the delegate's.
 	answer := one(t, sink, record.AgentResponse)
-	if start := sink.of(record.AgentStarting)[1]; answer.SpanID != start.SpanID || answer.Agent != "helper" {
+	if start := sink.Of(record.AgentStarting)[1]; answer.SpanID != start.SpanID || answer.Agent != "helper" {
 		t.Errorf("the answer of %s stands on span %s, want the delegate's %s", answer.Agent, answer.SpanID, start.SpanID)
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 }
 
 func TestEventAttributes(t *testing.T) {

@@ -31,55 +31,10 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// memory is a sink that keeps its rows.
-type memory struct {
-	mu   sync.Mutex
-	rows []record.Event
-}
-
-func (m *memory) Append(e record.Event) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rows = append(m.rows, e)
-	return true
-}
-
-func (m *memory) types() (out []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.rows {
-		out = append(out, e.EventType)
-	}
-	return out
-}
-
-func (m *memory) of(typ string) (out []record.Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.rows {
-		if e.EventType == typ {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-func attribute(t testing.TB, e record.Event, path ...string) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(e.Attributes, &v); err != nil {
-		t.Fatalf("attributes of %s: %v", e.EventType, err)
-	}
-	for _, p := range path {
-		m, _ := v.(map[string]any)
-		v = m[p]
-	}
-	return v
-}
 
 func newRunner(t testing.TB, cfg recorder.Config, root llmagent.Config, others ...*plugin.Plugin) *runner.Runner {
 	t.Helper()
@@ -130,16 +85,16 @@ func wired(t testing.TB, svc session.Service, cfg recorder.Config, root llmagent
 }
 
 // recorded returns a runner of the agent whose rows are in the sink.
-func recorded(t testing.TB, cfg recorder.Config, root agent.Agent) (*memory, *runner.Runner) {
+func recorded(t testing.TB, cfg recorder.Config, root agent.Agent) (*rowtest.Sink, *runner.Runner) {
 	t.Helper()
 	_, sink, r := recordedBeside(t, cfg, root)
 	return sink, r
 }
 
 // recordedBeside has other plugins in the runner.
-func recordedBeside(t testing.TB, cfg recorder.Config, root agent.Agent, others ...*plugin.Plugin) (*recorder.Recorder, *memory, *runner.Runner) {
+func recordedBeside(t testing.TB, cfg recorder.Config, root agent.Agent, others ...*plugin.Plugin) (*recorder.Recorder, *rowtest.Sink, *runner.Runner) {
 	t.Helper()
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	cfg.Sink, cfg.Logger = sink, slog.New(slog.NewTextHandler(io.Discard, nil))
 	rec, err := recorder.New(cfg)
 	if err != nil {
@@ -205,12 +160,12 @@ type m = map[string]any
 type bench struct {
 	rec    *recorder.Recorder
 	runner *runner.Runner
-	sink   *memory
+	sink   *rowtest.Sink
 }
 
 func newBench(t *testing.T, root agent.Agent, others ...*plugin.Plugin) *bench {
 	t.Helper()
-	b := &bench{sink: &memory{}}
+	b := &bench{sink: &rowtest.Sink{}}
 	var err error
 	if b.rec, err = recorder.New(recorder.Config{Sink: b.sink, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
@@ -371,9 +326,9 @@ func checkParents(t testing.TB, rows []record.Event) {
 	}
 }
 
-func one(t testing.TB, sink *memory, typ string) record.Event {
+func one(t testing.TB, sink *rowtest.Sink, typ string) record.Event {
 	t.Helper()
-	rows := sink.of(typ)
+	rows := sink.Of(typ)
 	if len(rows) != 1 {
 		t.Fatalf("%d rows of %s, want one", len(rows), typ)
 	}

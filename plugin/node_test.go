@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -51,11 +52,11 @@ func TestWorkflowNodes(t *testing.T) {
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 
 	byPath := make(map[any]record.Event)
-	for _, e := range sink.of(record.NodeOutput) {
-		byPath[attribute(t, e, "adk", "node", "path")] = e
+	for _, e := range sink.Of(record.NodeOutput) {
+		byPath[rowtest.Attribute(t, e, "adk", "node", "path")] = e
 	}
 	if len(byPath) != 4 {
-		t.Fatalf("%d rows of NODE_OUTPUT, want four", len(sink.of(record.NodeOutput)))
+		t.Fatalf("%d rows of NODE_OUTPUT, want four", len(sink.Of(record.NodeOutput)))
 	}
 	start := one(t, sink, record.AgentStarting)
 	for path, want := range map[string]shape{
@@ -74,10 +75,10 @@ func TestWorkflowNodes(t *testing.T) {
 	if delta.SpanID != byPath["wf@1/double@1"].SpanID {
 		t.Error("the change of state does not stand on the span of the node that made it")
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 
 	kinds := make(map[string]graphsync.NodeKind)
-	for _, n := range graph(t, sink.rows).Nodes() {
+	for _, n := range graph(t, sink.Rows()).Nodes() {
 		kinds[n.Name] = n.Kind
 	}
 	for _, name := range []string{"first", "double", "other", "both"} {
@@ -105,7 +106,7 @@ func TestDynamicNodes(t *testing.T) {
 	}, workflow.NodeConfig{})
 	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, root)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rows := sink.of(record.NodeOutput)
+	rows := sink.Of(record.NodeOutput)
 	diff(t, "rows", []shape{
 		nodeShape(record.NodeOutput, "wf@1/root@1/child@1", "1", "1", m{"is": "c"}, nil),
 		nodeShape(record.NodeOutput, "wf@1/root@1/child@2", "2", "1", m{"is": "c"}, nil),
@@ -118,7 +119,7 @@ func TestDynamicNodes(t *testing.T) {
 	if delta.SpanID != rows[2].SpanID {
 		t.Error("what the dynamic node emits does not stand on its span")
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 }
 
 // A loop runs a node again under the same path. Each activation is a span.
@@ -139,7 +140,7 @@ func TestLoopedNode(t *testing.T) {
 	sink, r := recorded(t, recorder.Config{}, workflowOf(t, edges))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	spans := make(map[string]bool)
-	for _, e := range sink.of(record.NodeOutput) {
+	for _, e := range sink.Of(record.NodeOutput) {
 		spans[e.SpanID] = true
 	}
 	if n != 3 || len(spans) != 3 {
@@ -170,14 +171,14 @@ func TestNodeErrors(t *testing.T) {
 			}, workflow.NodeConfig{})
 			sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, fails)))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			rows := sink.of(record.NodeError)
+			rows := sink.Of(record.NodeError)
 			diff(t, "rows", tt.want, shapesOf(t, rows))
 			for _, e := range rows {
 				if start := one(t, sink, record.AgentStarting); e.SpanID == start.SpanID || e.ParentSpanID != start.SpanID {
 					t.Error("the error does not stand on a span of its own below the workflow agent's")
 				}
 			}
-			checkParents(t, sink.rows)
+			checkParents(t, sink.Rows())
 		})
 	}
 }
@@ -198,7 +199,7 @@ func TestOutputOfAnAgentNode(t *testing.T) {
 	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, speaker, worker)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	answer, output := one(t, sink, record.AgentResponse), one(t, sink, record.NodeOutput)
-	for _, e := range sink.of(record.AgentStarting) {
+	for _, e := range sink.Of(record.AgentStarting) {
 		switch e.Agent {
 		case "speaker":
 			if answer.SpanID != e.SpanID {
@@ -210,7 +211,7 @@ func TestOutputOfAnAgentNode(t *testing.T) {
 			}
 		}
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 }
 
 func TestMessageAsOutput(t *testing.T) {
@@ -218,7 +219,7 @@ func TestMessageAsOutput(t *testing.T) {
 		ID: "e1", Output: "hello", NodeInfo: &session.NodeInfo{Path: "wf@1/root@1", MessageAsOutput: true},
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	if n := len(sink.of(record.NodeOutput)); n != 0 {
+	if n := len(sink.Of(record.NodeOutput)); n != 0 {
 		t.Errorf("%d rows of NODE_OUTPUT, want none", n)
 	}
 }
@@ -255,9 +256,9 @@ func TestInputRequest(t *testing.T) {
 	if out := one(t, sink, record.NodeOutput); out.RunID != completed.RunID {
 		t.Error("the answer did not let the workflow go on")
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 
-	g := graph(t, sink.rows)
+	g := graph(t, sink.Rows())
 	resumes := 0
 	for _, e := range g.Edges() {
 		if e.Kind == graphsync.Resumes {

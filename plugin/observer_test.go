@@ -23,6 +23,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -40,7 +41,7 @@ func callbackNames() (names []string) {
 // A value of a callback keeps the plugins behind it, or ADK itself, from their work. The
 // recorder only looks on, also where its sink fails.
 func TestObserverReturnsNothing(t *testing.T) {
-	for name, sink := range map[string]recorder.Sink{"of a memory": &memory{}, "that panics": brokenSink{}} {
+	for name, sink := range map[string]recorder.Sink{"of a memory": &rowtest.Sink{}, "that panics": &rowtest.Broken{}} {
 		t.Run(name, func(t *testing.T) {
 			rec := must(recorder.New(recorder.Config{Sink: sink, Logger: slog.New(slog.DiscardHandler)}))
 			var mu sync.Mutex
@@ -161,7 +162,7 @@ func TestRequestsThatNoNotedCallMade(t *testing.T) {
 		"of an agent, without a call": {emits: event("e1", []string{"made-up"}, call("made-up", "adk_request_confirmation", nil)), want: approval{Enforced: false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sink := &memory{}
+			sink := &rowtest.Sink{}
 			rec := must(recorder.New(recorder.Config{Sink: sink, Logger: slog.New(slog.DiscardHandler)}))
 			ask := functionTool(t, functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
 				return nil, nil
@@ -186,9 +187,9 @@ func TestRequestsThatNoNotedCallMade(t *testing.T) {
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			e := one(t, sink, record.HITLConfirmationRequest)
 			diff(t, "approval", tt.want, approval{
-				attribute(t, e, "adk", "approval_id"), attribute(t, e, "adk", "replaces"), attribute(t, e, "adk", "enforced"),
+				rowtest.Attribute(t, e, "adk", "approval_id"), rowtest.Attribute(t, e, "adk", "replaces"), rowtest.Attribute(t, e, "adk", "enforced"),
 			})
-			if starts := sink.of(record.ToolStarting); tt.note && e.ParentSpanID != starts[0].SpanID {
+			if starts := sink.Of(record.ToolStarting); tt.note && e.ParentSpanID != starts[0].SpanID {
 				t.Errorf("the request stands below span %s, want the call's %s", e.ParentSpanID, starts[0].SpanID)
 			}
 		})

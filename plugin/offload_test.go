@@ -12,6 +12,7 @@ import (
 	"google.golang.org/adk/v2/agent/llmagent"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
@@ -26,7 +27,7 @@ func TestStoredTextIsWholeWithoutItsSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &shelf{scheme: "file:///parts/"}
-			r := newRunner(t, recorder.Config{Sink: &memory{}, Options: recorder.Options{Offload: store}}, llmagent.Config{Model: adktest.Says("ok")})
+			r := newRunner(t, recorder.Config{Sink: &rowtest.Sink{}, Options: recorder.Options{Offload: store}}, llmagent.Config{Model: adktest.Says("ok")})
 			adktest.Run(t, r, "u", "s", &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{part}})
 			if len(store.parts) != 1 {
 				t.Fatalf("%d parts were stored, want 1", len(store.parts))

@@ -27,6 +27,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
@@ -59,13 +60,13 @@ func TestAllowAndDeny(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			sink := &memory{}
+			sink := &rowtest.Sink{}
 			r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Allow: tt.allow, Deny: tt.deny}}, llmagent.Config{Model: adktest.Says("hi")})
 			adktest.Run(t, r, "u", "s", adktest.UserText("hello"))
-			if diff := cmp.Diff(tt.want, sink.types()); diff != "" {
+			if diff := cmp.Diff(tt.want, sink.Types()); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
-			for i, e := range sink.rows {
+			for i, e := range sink.Rows() {
 				if e.RunSeq != int64(i+1) {
 					t.Errorf("row %d has run_seq %d: what is left out on purpose must not look lost", i, e.RunSeq)
 				}
@@ -90,7 +91,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		{"a pattern", config.Record{Redact: config.Redact{Patterns: []string{"a", "("}}}, recorder.Options{}, "record.redact.patterns[1]: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := recorder.New(recorder.Config{Sink: &memory{}, Record: tt.record, Options: tt.options})
+			_, err := recorder.New(recorder.Config{Sink: &rowtest.Sink{}, Record: tt.record, Options: tt.options})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -111,7 +112,7 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var known underway.Register
-			_, err := recorder.New(recorder.Config{Sink: &memory{}, Record: tt.record, Underway: &known})
+			_, err := recorder.New(recorder.Config{Sink: &rowtest.Sink{}, Record: tt.record, Underway: &known})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,22 +124,22 @@ func TestLeavingOutEvidenceIsAGap(t *testing.T) {
 }
 
 func TestContentPolicy(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Content: map[string]config.ContentPolicy{
 		record.UserMessageReceived: config.ContentDigest,
 		record.LLMResponse:         config.ContentNone,
 	}}}, llmagent.Config{Model: adktest.Says("a private answer")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("a private question"))
-	msg := sink.of(record.UserMessageReceived)[0]
+	msg := sink.Of(record.UserMessageReceived)[0]
 	payload := `{"text_summary":"a private question"}`
 	want := map[string]any{"sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(payload))), "bytes": float64(len(payload))}
 	if diff := cmp.Diff(want, object(t, msg.Content)); diff != "" || msg.ContentParts != nil {
 		t.Errorf("parts %s, content (-want +got):\n%s", msg.ContentParts, diff)
 	}
-	if c := sink.of(record.LLMResponse)[0].Content; c != nil {
+	if c := sink.Of(record.LLMResponse)[0].Content; c != nil {
 		t.Errorf("content = %s, want none", c)
 	}
-	for _, e := range sink.rows {
+	for _, e := range sink.Rows() {
 		if e.EventType != record.LLMRequest && e.EventType != record.AgentResponse && strings.Contains(string(e.Content)+string(e.ContentParts)+string(e.Attributes), "private") {
 			t.Errorf("%s holds the content: %s %s", e.EventType, e.Content, e.Attributes)
 		}
@@ -190,10 +191,10 @@ func TestFormatter(t *testing.T) {
 		}, "[FORMATTER_FAILED]", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			sink := &memory{}
+			sink := &rowtest.Sink{}
 			rec, r := recorderAndRunner(t, recorder.Config{Sink: sink, Options: recorder.Options{Format: tt.format}}, llmagent.Config{Model: adktest.Says("hi")})
 			adktest.Run(t, r, "u", "s", adktest.UserText("I am Alice"))
-			if diff := cmp.Diff(tt.want, object(t, sink.of(record.UserMessageReceived)[0].Content)); diff != "" {
+			if diff := cmp.Diff(tt.want, object(t, sink.Of(record.UserMessageReceived)[0].Content)); diff != "" {
 				t.Errorf("content (-want +got):\n%s", diff)
 			}
 			if got := rec.Stats().FormatterFailed; got != tt.failed {
@@ -204,11 +205,11 @@ func TestFormatter(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Tags: map[string]string{"team": "media"}}}, llmagent.Config{Model: adktest.Says("hi")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("hello"))
-	for _, e := range sink.rows {
-		if attribute(t, e, "custom_tags", "team") != "media" {
+	for _, e := range sink.Rows() {
+		if rowtest.Attribute(t, e, "custom_tags", "team") != "media" {
 			t.Errorf("%s has no tag: %s", e.EventType, e.Attributes)
 		}
 	}
@@ -220,7 +221,7 @@ func TestSessionStateIsWrittenOnce(t *testing.T) {
 		Delta any `json:"state_delta"`
 	}
 	for _, off := range []bool{false, true} {
-		sink := &memory{}
+		sink := &rowtest.Sink{}
 		set, err := functiontool.New(functiontool.Config{Name: "set"}, func(ctx agent.Context, _ struct{}) (map[string]any, error) {
 			return map[string]any{}, ctx.State().Set("plan", "gold")
 		})
@@ -257,7 +258,7 @@ func TestSessionStateIsWrittenOnce(t *testing.T) {
 		adktest.Run(t, r, "u", "s", adktest.UserText("three"))
 
 		var seen []metadata
-		for _, e := range sink.rows {
+		for _, e := range sink.Rows() {
 			var a struct {
 				M metadata `json:"session_metadata"`
 			}
@@ -303,7 +304,7 @@ func (streaming) GenerateContent(context.Context, *model.LLMRequest, bool) iter.
 
 func TestChunks(t *testing.T) {
 	for _, chunks := range []bool{false, true} {
-		sink := &memory{}
+		sink := &rowtest.Sink{}
 		r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{Chunks: chunks}}, llmagent.Config{Model: streaming{}})
 		for _, err := range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{StreamingMode: agent.StreamingModeSSE}) {
 			if err != nil {
@@ -312,17 +313,17 @@ func TestChunks(t *testing.T) {
 		}
 		var got []string
 		total := 0.0
-		for _, e := range sink.of(record.LLMResponse) {
+		for _, e := range sink.Of(record.LLMResponse) {
 			c := object(t, e.Content).(map[string]any)
 			text := c["response"].(string)
-			if attribute(t, e, "adk", "partial") == true {
+			if rowtest.Attribute(t, e, "adk", "partial") == true {
 				text = "partial " + text
 			}
 			got = append(got, text)
 			if u, ok := c["usage"].(map[string]any); ok {
 				total += u["total"].(float64)
 			}
-			if attribute(t, e, "usage_metadata") != nil && attribute(t, e, "adk", "partial") == true {
+			if rowtest.Attribute(t, e, "usage_metadata") != nil && rowtest.Attribute(t, e, "adk", "partial") == true {
 				t.Error("a chunk has usage_metadata")
 			}
 		}
@@ -404,14 +405,14 @@ func TestParts(t *testing.T) {
 		{"a store that refuses", &shelf{refuse: true}, "[UPLOAD FAILED]", "INLINE", long, 0, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			sink := &memory{}
+			sink := &rowtest.Sink{}
 			cfg := recorder.Config{Sink: sink, Record: config.Record{Artifacts: config.Artifacts{Connection: "us.conn"}}}
 			if tt.store != nil {
 				cfg.Options.Offload = tt.store
 			}
 			rec, r := recorderAndRunner(t, cfg, llmagent.Config{Model: adktest.Says("ok")})
 			adktest.Run(t, r, "u", "s", msg)
-			got := partsOf(sink.of(record.UserMessageReceived)[0])
+			got := partsOf(sink.Of(record.UserMessageReceived)[0])
 			var uris []string
 			for i := range got {
 				if p := &got[i]; p.URI != "" && p.Index != 2 {
@@ -446,7 +447,7 @@ func TestParts(t *testing.T) {
 				t.Errorf("parts (-want +got):\n%s", diff)
 			}
 			// The request repeats the message: its bytes are stored once.
-			request := partsOf(sink.of(record.LLMRequest)[0])
+			request := partsOf(sink.Of(record.LLMRequest)[0])
 			if len(request) != 4 {
 				t.Errorf("the request's row has %d parts, want the 4 that are not text", len(request))
 			}
@@ -456,7 +457,7 @@ func TestParts(t *testing.T) {
 			if got := rec.Stats().NotOffloaded; got != uint64(tt.fail) {
 				t.Errorf("NotOffloaded = %d, want %d", got, tt.fail)
 			}
-			for _, e := range sink.rows {
+			for _, e := range sink.Rows() {
 				if strings.Contains(string(e.Content)+string(e.ContentParts)+string(e.Attributes), "PNG bytes") {
 					t.Errorf("%s holds the bytes", e.EventType)
 				}

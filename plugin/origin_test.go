@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -41,7 +42,7 @@ func TestOriginOfTransfersAndUnknownTools(t *testing.T) {
 				c.SubAgents = []agent.Agent{modelAgent("near", mdl)}
 			}))
 			_, _ = adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))
-			rows := sink.of(record.ToolStarting)
+			rows := sink.Of(record.ToolStarting)
 			if len(rows) == 0 {
 				t.Fatal("no call is on record")
 			}
@@ -63,7 +64,7 @@ type extras struct{ State, AgentType, Agent, InputSchema string }
 
 // What AgentTool returns runs an agent of this process, whatever kind of agent that is.
 func TestOriginOfAnAgentTool(t *testing.T) {
-	rec := must(recorder.New(recorder.Config{Sink: &memory{}}))
+	rec := must(recorder.New(recorder.Config{Sink: &rowtest.Sink{}}))
 	near := modelAgent("near", adktest.Says("hi"))
 	for name, a := range map[string]agent.Agent{"ADK's": near, "the host's": hosted{Agent: near}} {
 		at := rec.AgentTool(a, nil, recorder.Plugins(rec))

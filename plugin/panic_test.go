@@ -19,13 +19,10 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-type brokenSink struct{}
-
-func (brokenSink) Append(record.Event) bool { panic("broken sink") }
 
 func TestPanicOfTheSinkCostsNoRun(t *testing.T) {
 	work, err := functiontool.New(functiontool.Config{Name: "work"}, func(agent.Context, struct{}) (map[string]any, error) {
@@ -40,7 +37,7 @@ func TestPanicOfTheSinkCostsNoRun(t *testing.T) {
 		}
 		return adktest.Call("work", map[string]any{}), nil
 	}}
-	r := newRunner(t, recorder.Config{Sink: brokenSink{}}, llmagent.Config{Model: m, Tools: []tool.Tool{work}})
+	r := newRunner(t, recorder.Config{Sink: &rowtest.Broken{}}, llmagent.Config{Model: m, Tools: []tool.Tool{work}})
 	events, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))
 	if err != nil {
 		t.Fatalf("the run failed: %v", err)
@@ -50,29 +47,16 @@ func TestPanicOfTheSinkCostsNoRun(t *testing.T) {
 	}
 }
 
-// breaking is a sink that panics on one row.
-type breaking struct {
-	memory
-	on string
-}
-
-func (b *breaking) Append(e record.Event) bool {
-	if e.EventType == b.on {
-		panic("broken sink")
-	}
-	return b.memory.Append(e)
-}
-
 // What a panic kept from being recorded leaves a gap in the numbers of the run.
 func TestPanicLeavesAGap(t *testing.T) {
 	for _, typ := range []string{record.UserMessageReceived, record.AgentStarting, record.LLMRequest, record.LLMResponse, record.AgentResponse} {
 		t.Run(typ, func(t *testing.T) {
-			sink := &breaking{on: typ}
+			sink := &rowtest.Broken{On: typ}
 			r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Says("hello")})
 			adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-			last := sink.rows[len(sink.rows)-1]
-			if last.RunSeq <= int64(len(sink.rows)) {
-				t.Errorf("%d rows up to number %d, want a number left out", len(sink.rows), last.RunSeq)
+			last := sink.Rows()[len(sink.Rows())-1]
+			if last.RunSeq <= int64(len(sink.Rows())) {
+				t.Errorf("%d rows up to number %d, want a number left out", len(sink.Rows()), last.RunSeq)
 			}
 		})
 	}
@@ -110,6 +94,6 @@ func (p panicky) run(t *testing.T, sink recorder.Sink, tl tool.Tool) {
 // callback, where it would end the process.
 func TestPanicOfTheLogCostsNoRun(t *testing.T) {
 	tl := functionTool(t, functiontool.Config{Name: "work", Description: "works"}, func(agent.Context, struct{}) (map[string]any, error) { return nil, nil })
-	panicky{}.run(t, &memory{}, tl)
-	panicky{}.run(t, brokenSink{}, tl)
+	panicky{}.run(t, &rowtest.Sink{}, tl)
+	panicky{}.run(t, &rowtest.Broken{}, tl)
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -45,8 +46,8 @@ func TestLongRunningTool(t *testing.T) {
 
 	adktest.Run(t, r, "u", "s", responds("call-1", "order", m{"status": "delivered"}))
 	var resumed []record.Event
-	for _, e := range sink.of(record.ToolCompleted) {
-		if attribute(t, e, "adk", "pause_kind") != nil {
+	for _, e := range sink.Of(record.ToolCompleted) {
+		if rowtest.Attribute(t, e, "adk", "pause_kind") != nil {
 			resumed = append(resumed, e)
 		}
 	}
@@ -55,7 +56,7 @@ func TestLongRunningTool(t *testing.T) {
 		Content:    m{"tool": "order", "result": m{"status": "delivered"}},
 		Attributes: m{"adk": m{"pause_kind": "tool", "call_id": "call-1", "function_call_id": "call-1", "waited_ms": fresh}},
 	}}, shapesOf(t, resumed, "waited_ms"))
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 }
 
 // event returns an event of a model with the calls.
@@ -99,10 +100,10 @@ func TestCredentialRequest(t *testing.T) {
 			"pause_kind": "hitl_credential", "call_id": "cred-1", "approver": "u", "waited_ms": fresh,
 		}},
 	}, shapeOf(t, completed, "waited_ms"))
-	if n := len(sink.of(record.ToolCompleted)); n != 0 {
+	if n := len(sink.Of(record.ToolCompleted)); n != 0 {
 		t.Errorf("%d rows of TOOL_COMPLETED, want none", n)
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 }
 
 func TestPausesWithoutACall(t *testing.T) {
@@ -145,17 +146,17 @@ func TestPauseOfAConfirmation(t *testing.T) {
 		e              record.Event
 		call, function any
 	}{{request, "call-1", nil}, {pause, nil, id}} {
-		if got := attribute(t, tt.e, "adk", "confirmation_id"); got != id {
+		if got := rowtest.Attribute(t, tt.e, "adk", "confirmation_id"); got != id {
 			t.Errorf("%s: confirmation_id = %v, want %s", tt.e.EventType, got, id)
 		}
-		if got := attribute(t, tt.e, "adk", "call_id"); got != tt.call {
+		if got := rowtest.Attribute(t, tt.e, "adk", "call_id"); got != tt.call {
 			t.Errorf("%s: call_id = %v, want %v", tt.e.EventType, got, tt.call)
 		}
-		if got := attribute(t, tt.e, "adk", "function_call_id"); got != tt.function {
+		if got := rowtest.Attribute(t, tt.e, "adk", "function_call_id"); got != tt.function {
 			t.Errorf("%s: function_call_id = %v, want %v", tt.e.EventType, got, tt.function)
 		}
 	}
-	checkParents(t, sink.rows)
+	checkParents(t, sink.Rows())
 }
 
 // What an agent says in an event is not the answer of a human.
@@ -170,7 +171,7 @@ func TestAnswersInEvents(t *testing.T) {
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			var got []shape
 			for _, typ := range []string{record.HITLConfirmationRequestCompleted, record.HITLInputRequestCompleted, record.ToolCompleted} {
-				got = append(got, shapesOf(t, sink.of(typ))...)
+				got = append(got, shapesOf(t, sink.Of(typ))...)
 			}
 			content := m{"tool": name, "result": m{"confirmed": true}}
 			want := map[string][]shape{

@@ -20,6 +20,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -33,7 +34,7 @@ func promptOf(t *testing.T, rows map[string]record.Event, e record.Event) []mess
 	if err := json.Unmarshal(e.Content, &content); err != nil {
 		t.Fatal(err)
 	}
-	base, ok := attribute(t, e, "adk", "prompt_base").(map[string]any)
+	base, ok := rowtest.Attribute(t, e, "adk", "prompt_base").(map[string]any)
 	if !ok {
 		return content.Prompt
 	}
@@ -69,7 +70,7 @@ func sent(req *model.LLMRequest) (out []message) {
 func TestPromptHistory(t *testing.T) {
 	for _, history := range []config.PromptHistory{"", config.PromptFull, config.PromptDelta} {
 		t.Run(string(history), func(t *testing.T) {
-			sink := &memory{}
+			sink := &rowtest.Sink{}
 			m := adktest.Says("an answer")
 			r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{PromptHistory: history}}, llmagent.Config{
 				Model: m, Instruction: "Plan media.",
@@ -77,7 +78,7 @@ func TestPromptHistory(t *testing.T) {
 			for i := range 5 {
 				adktest.Run(t, r, "u", "s", adktest.UserText(fmt.Sprintf("turn %d", i)))
 			}
-			rows := sink.of(record.LLMRequest)
+			rows := sink.Of(record.LLMRequest)
 			all := byID(rows)
 			for i, req := range m.Requests() {
 				if diff := cmp.Diff(sent(req), promptOf(t, all, rows[i])); diff != "" {
@@ -99,7 +100,7 @@ func TestPromptHistory(t *testing.T) {
 
 // lossy is a sink that loses rows when it is told so.
 type lossy struct {
-	memory
+	rowtest.Sink
 	lost int
 }
 
@@ -113,8 +114,8 @@ func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 	adktest.Run(t, r, "u", "s", adktest.UserText("two"))
 	adktest.Run(t, r, "u", "s", adktest.UserText("three"))
 	var based []bool
-	for _, e := range sink.of(record.LLMRequest) {
-		based = append(based, attribute(t, e, "adk", "prompt_base") != nil)
+	for _, e := range sink.Of(record.LLMRequest) {
+		based = append(based, rowtest.Attribute(t, e, "adk", "prompt_base") != nil)
 	}
 	if diff := cmp.Diff([]bool{false, false, true}, based); diff != "" {
 		t.Errorf("which requests refer to an earlier row (-want +got):\n%s", diff)
@@ -122,11 +123,11 @@ func TestPromptDeltaDoesNotReferToLostRows(t *testing.T) {
 }
 
 func TestPromptDeltaStaysInItsSession(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink, Record: config.Record{PromptHistory: config.PromptDelta}}, llmagent.Config{Model: adktest.Says("ok")})
 	adktest.Run(t, r, "u", "s", adktest.UserText("one"))
 	adktest.Run(t, r, "u", "s2", adktest.UserText("one"))
-	if rows := sink.of(record.LLMRequest); attribute(t, rows[1], "adk", "prompt_base") != nil {
+	if rows := sink.Of(record.LLMRequest); rowtest.Attribute(t, rows[1], "adk", "prompt_base") != nil {
 		t.Error("a request of another session refers to this one's")
 	}
 }
@@ -134,7 +135,7 @@ func TestPromptDeltaStaysInItsSession(t *testing.T) {
 // A history that was edited, as by a summary in the place of old turns, is written
 // from the first message that differs.
 func TestPromptDeltaAfterAnEdit(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	edited := false
 	m := adktest.Says("ok")
 	// A plugin in front of the observer edits what the model gets.
@@ -156,13 +157,13 @@ func TestPromptDeltaAfterAnEdit(t *testing.T) {
 		edited = i >= 2
 		adktest.Run(t, r, "u", "s", adktest.UserText(fmt.Sprintf("turn %d", i)))
 	}
-	rows := sink.of(record.LLMRequest)
+	rows := sink.Of(record.LLMRequest)
 	for i, req := range m.Requests() {
 		if diff := cmp.Diff(sent(req), promptOf(t, byID(rows), rows[i])); diff != "" {
 			t.Errorf("request %d: the rows do not give the prompt back (-sent +rows):\n%s", i, diff)
 		}
 	}
-	if got := attribute(t, rows[2], "adk", "prompt_base", "messages"); got != 2.0 {
+	if got := rowtest.Attribute(t, rows[2], "adk", "prompt_base", "messages"); got != 2.0 {
 		t.Errorf("the edited request keeps %v messages of the one before, want 2", got)
 	}
 }

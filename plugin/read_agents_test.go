@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/workflow"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -33,7 +34,7 @@ func TestReadsOfOtherAgents(t *testing.T) {
 			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			adktest.Run(t, r, "u", "s", adktest.UserText("and?"))
-			rs := readingsOf(t, sink.rows)
+			rs := readingsOf(t, sink.Rows())
 			rs.holdAgainst(t, mdl.Requests())
 			for n := range rs.order {
 				if u := rs.unmatched(t, n); u != 0 {
@@ -55,10 +56,10 @@ func TestReadsOfParallelAgents(t *testing.T) {
 	sink, r := recorded(t, recorder.Config{}, sequential("root", both, asks(t, "last", last)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	for name, mdl := range map[string]*adktest.Model{"one": one, "two": two} {
-		rows := slices.DeleteFunc(slices.Clone(sink.rows), func(e record.Event) bool { return e.Agent != name })
+		rows := slices.DeleteFunc(slices.Clone(sink.Rows()), func(e record.Event) bool { return e.Agent != name })
 		readingsOf(t, rows).holdAgainst(t, mdl.Requests())
 	}
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	diff(t, "what the last agent had read", []string{`{"price":40000}`, `{"price":52000}`}, rs.calls(t, len(rs.order)-1))
 }
 
@@ -73,7 +74,7 @@ func TestReadsWithoutContents(t *testing.T) {
 	for range 4 {
 		adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	}
-	readingsOf(t, sink.rows).holdAgainst(t, mdl.Requests())
+	readingsOf(t, sink.Rows()).holdAgainst(t, mdl.Requests())
 }
 
 // A run holds a copy of its session: what another tab reads meanwhile is not in its prompts.
@@ -95,10 +96,10 @@ func TestReadsOfAnotherTab(t *testing.T) {
 		}
 		return adktest.Calls(call("", "search", nil)), nil
 	}
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	sink, r = recorded(t, recorder.Config{}, asks(t, "root", mdl, search, prices(t, "wait", nil)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	requests := mdl.Requests()
 	// Rows stand in the order of answers, requests in that of prompts: the second call of
 	// the first run ends after the other tab.
@@ -125,7 +126,7 @@ func TestReadsOfDelegates(t *testing.T) {
 			root := llm(t, llmagent.Config{Name: "root", Model: mdl, Tools: []tool.Tool{prices(t, "search", 40000)}, SubAgents: []agent.Agent{sub}})
 			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			rs := readingsOf(t, sink.rows)
+			rs := readingsOf(t, sink.Rows())
 			last := slices.DeleteFunc(rs.calls(t, len(rs.order)-1), func(s string) bool { return !strings.Contains(s, "price") })
 			diff(t, "what the one who delegates had read", []string{`{"price":40000}`, `{"price":61000}`}, last)
 			inner := slices.DeleteFunc(rs.calls(t, 2), func(s string) bool { return !strings.Contains(s, "price") })
@@ -144,7 +145,7 @@ func TestReadsOfNodes(t *testing.T) {
 	b := must(workflow.NewAgentNode(asks(t, "two", two), workflow.NodeConfig{}))
 	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, a, b)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	diff(t, "what the second node had read", []string{`{"price":40000}`}, rs.calls(t, 2))
 }
 
@@ -156,6 +157,6 @@ func TestReadsBehindANodeWithoutAModel(t *testing.T) {
 	quote := workflow.NewFunctionNode("quote", func(_ agent.Context, in any) (m, error) { return m{"quote": in}, nil }, workflow.NodeConfig{})
 	sink, r := recorded(t, recorder.Config{}, workflowOf(t, workflow.Chain(workflow.Start, a, quote, b)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	diff(t, "what the second agent had read", []string{`{"price":40000}`}, rs.calls(t, 2))
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -75,7 +76,7 @@ func TestReadsWhatCallbacksLeave(t *testing.T) {
 			})
 			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			rs := readingsOf(t, sink.rows)
+			rs := readingsOf(t, sink.Rows())
 			diff(t, "what the model had read", tt.want, rs.calls(t, 1))
 			if n := rs.unmatched(t, 1); n != tt.unmatched {
 				t.Errorf("%d results unmatched, want %d", n, tt.unmatched)
@@ -115,14 +116,14 @@ func TestReadsOfEqualResults(t *testing.T) {
 			})
 			sink, r := recorded(t, recorder.Config{}, root)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			rs := readingsOf(t, sink.rows)
-			results, _ := attribute(t, rs.rows[rs.order[1]], "adk", "read", "results").(map[string]any)
+			rs := readingsOf(t, sink.Rows())
+			results, _ := rowtest.Attribute(t, rs.rows[rs.order[1]], "adk", "read", "results").(map[string]any)
 			if len(results) != tt.want || rs.unmatched(t, 1) != tt.unmatched {
 				t.Errorf("read %d results with %d unmatched, want %d and %d", len(results), rs.unmatched(t, 1), tt.want, tt.unmatched)
 			}
 			for id := range results {
-				for _, e := range sink.of(record.ToolStarting) {
-					if attribute(t, e, "adk", "call_id") == id && !strings.Contains(string(e.Content), `"b"`) {
+				for _, e := range sink.Of(record.ToolStarting) {
+					if rowtest.Attribute(t, e, "adk", "call_id") == id && !strings.Contains(string(e.Content), `"b"`) {
 						t.Errorf("read the result of %s", e.Content)
 					}
 				}
@@ -161,20 +162,20 @@ func TestRewrittenResults(t *testing.T) {
 			}
 			_, sink, r := recordedBeside(t, recorder.Config{}, llm(t, cfg), others...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			rows := sink.of(record.ToolResultRewritten)
+			rows := sink.Of(record.ToolResultRewritten)
 			if len(rows) != tt.rows {
 				t.Fatalf("%d rows, want %d", len(rows), tt.rows)
 			}
-			ends := byID(sink.of(record.ToolCompleted))
+			ends := byID(sink.Of(record.ToolCompleted))
 			seen := make(map[string]bool)
 			want := jsonenc.NewWriter(jsonenc.Limits{}, nil).Digest(m{"price": "hidden"}).String()
 			for _, e := range rows {
-				of, _ := attribute(t, e, "adk", "of").(string)
+				of, _ := rowtest.Attribute(t, e, "adk", "of").(string)
 				if ends[of].EventID == "" || seen[of] || ends[of].SpanID != e.SpanID {
 					t.Errorf("the row is of %q", of)
 				}
 				seen[of] = true
-				if got := attribute(t, e, "adk", "result"); got != want || attribute(t, e, "adk", "call_id") != "c1" || string(e.Content) != `{"tool":"search"}` {
+				if got := rowtest.Attribute(t, e, "adk", "result"); got != want || rowtest.Attribute(t, e, "adk", "call_id") != "c1" || string(e.Content) != `{"tool":"search"}` {
 					t.Errorf("digest %v, want %s; content %s", got, want, e.Content)
 				}
 			}
@@ -188,18 +189,18 @@ func TestEndsNameTheirBeginning(t *testing.T) {
 	fail := functionTool(t, functiontool.Config{Name: "fail", Description: "fails"}, func(agent.Context, m) (map[string]any, error) { return nil, fmt.Errorf("no") })
 	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000), fail))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	starts := byID(sink.of(record.ToolStarting))
-	for _, e := range append(sink.of(record.ToolCompleted), sink.of(record.ToolError)...) {
-		started, _ := attribute(t, e, "adk", "started").(string)
+	starts := byID(sink.Of(record.ToolStarting))
+	for _, e := range append(sink.Of(record.ToolCompleted), sink.Of(record.ToolError)...) {
+		started, _ := rowtest.Attribute(t, e, "adk", "started").(string)
 		if starts[started].SpanID != e.SpanID {
 			t.Errorf("%s began with %q", e.Content, started)
 		}
 	}
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	if n := len(rs.read(t, rs.order[1], make(map[string]bool))); n != 3 || rs.unmatched(t, 1) != 0 {
 		t.Errorf("the model had read %d results, want all three", n)
 	}
-	if rows := sink.of(record.ToolResultRewritten); len(rows) != 0 {
+	if rows := sink.Of(record.ToolResultRewritten); len(rows) != 0 {
 		t.Errorf("%d results count as rewritten", len(rows))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 )
 
@@ -84,15 +85,15 @@ func TestReadsOfRandomConversations(t *testing.T) {
 			for i := range 4 {
 				_, _ = adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText(fmt.Sprint("turn ", i)))
 			}
-			rs := readingsOf(t, sink.rows)
+			rs := readingsOf(t, sink.Rows())
 			asked := 0
 			for i, id := range rs.order {
-				if attribute(t, rs.rows[id], "adk", "short_circuited") == true {
+				if rowtest.Attribute(t, rs.rows[id], "adk", "short_circuited") == true {
 					continue
 				}
 				prompt := promptResults(mdl.Requests()[asked])
 				asked++
-				results, _ := attribute(t, rs.rows[id], "adk", "read", "results").(map[string]any)
+				results, _ := rowtest.Attribute(t, rs.rows[id], "adk", "read", "results").(map[string]any)
 				listed += len(results)
 				for call, digest := range results {
 					var v struct{ Result any }

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -51,12 +52,12 @@ func readingsOf(t testing.TB, rows []record.Event) *readings {
 				out.names["c:"+c.ID] = e.EventID
 			}
 		case record.AgentResponse:
-			if id, ok := attribute(t, e, "adk", "source_event_id").(string); ok {
-				out.names["e:"+id], _ = attribute(t, e, "adk", "answer_of").(string)
+			if id, ok := rowtest.Attribute(t, e, "adk", "source_event_id").(string); ok {
+				out.names["e:"+id], _ = rowtest.Attribute(t, e, "adk", "answer_of").(string)
 			}
 		case record.ToolCompleted, record.ToolError:
-			id, _ := attribute(t, e, "adk", "call_id").(string)
-			digest, _ := attribute(t, e, "adk", "result").(string)
+			id, _ := rowtest.Attribute(t, e, "adk", "call_id").(string)
+			digest, _ := rowtest.Attribute(t, e, "adk", "result").(string)
 			out.tools[id+" "+digest] = string(e.Content)
 		}
 	}
@@ -71,7 +72,7 @@ func (rs *readings) read(t testing.TB, row string, seen map[string]bool) map[str
 		return out
 	}
 	seen[row] = true
-	read, _ := attribute(t, rs.rows[row], "adk", "read").(map[string]any)
+	read, _ := rowtest.Attribute(t, rs.rows[row], "adk", "read").(map[string]any)
 	results, _ := read["results"].(map[string]any)
 	for id, digest := range results {
 		out[id+" "+digest.(string)] = true
@@ -118,7 +119,7 @@ func (rs *readings) calls(t testing.TB, n int) (out []string) {
 
 func (rs *readings) unmatched(t testing.TB, n int) int {
 	t.Helper()
-	v, _ := attribute(t, rs.rows[rs.order[n]], "adk", "read", "unmatched").(float64)
+	v, _ := rowtest.Attribute(t, rs.rows[rs.order[n]], "adk", "read", "unmatched").(float64)
 	return int(v)
 }
 
@@ -184,7 +185,7 @@ func TestReadsWhatThePromptHolds(t *testing.T) {
 			sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, search, buy))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			adktest.Run(t, r, "u", "s", adktest.UserText("again"))
-			readingsOf(t, sink.rows).holdAgainst(t, mdl.Requests())
+			readingsOf(t, sink.Rows()).holdAgainst(t, mdl.Requests())
 		})
 	}
 }
@@ -196,7 +197,7 @@ func TestSearchAndBuyAtOnce(t *testing.T) {
 		adktest.Calls(call("c2", "search", nil), call("c3", "buy", nil)), adktest.Text("done"))
 	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000), prices(t, "buy", 1)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	rs.holdAgainst(t, mdl.Requests())
 	diff(t, "what the decision had read", []string{`{"price":40000}`}, rs.calls(t, 1))
 }
@@ -209,9 +210,9 @@ func TestCallIDsUsedAgain(t *testing.T) {
 	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	adktest.Run(t, r, "u", "s", adktest.UserText("again"))
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	diff(t, "what the last call had read", []string{`{"price":40000}`, `{"price":52000}`}, rs.calls(t, 3))
-	if base := attribute(t, rs.rows[rs.order[3]], "adk", "read", "base"); base != "r:"+rs.order[2] {
+	if base := rowtest.Attribute(t, rs.rows[rs.order[3]], "adk", "read", "base"); base != "r:"+rs.order[2] {
 		t.Errorf("base = %v, want the answer of %s", base, rs.order[2])
 	}
 }
@@ -222,9 +223,9 @@ func TestValueReadAgainUnderOneID(t *testing.T) {
 	mdl := adktest.Script(search(), search(), search(), adktest.Text("done"))
 	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", 40000, 52000, 40000)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	for n, id := range rs.order[1:] {
-		read, _ := attribute(t, rs.rows[id], "adk", "read").(map[string]any)
+		read, _ := rowtest.Attribute(t, rs.rows[id], "adk", "read").(map[string]any)
 		if results, _ := read["results"].(map[string]any); len(results) != 1 {
 			t.Errorf("model call %d lists %v, want the result before it", n+1, read)
 		}
@@ -245,10 +246,10 @@ func TestReadsAreDifferences(t *testing.T) {
 	sink, r := recorded(t, recorder.Config{}, asks(t, "root", mdl, prices(t, "search", next...)))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 	adktest.Run(t, r, "u", "s", adktest.UserText("and?"))
-	rs := readingsOf(t, sink.rows)
+	rs := readingsOf(t, sink.Rows())
 	rs.holdAgainst(t, mdl.Requests())
 	for n, id := range rs.order {
-		read, _ := attribute(t, rs.rows[id], "adk", "read").(map[string]any)
+		read, _ := rowtest.Attribute(t, rs.rows[id], "adk", "read").(map[string]any)
 		results, _ := read["results"].(map[string]any)
 		answers := named(read)
 		if len(results) > 1 || len(answers) > 1 || n > 0 && len(answers) != 1 {
@@ -271,8 +272,8 @@ func TestReadsOfAnotherProcess(t *testing.T) {
 	}
 	svc := session.InMemoryService()
 	root := asks(t, "root", adktest.Script(append(answers, adktest.Text("done"))...), prices(t, "search", next...))
-	first, second := &memory{}, &memory{}
-	run := func(sink *memory, a agent.Agent, svc session.Service, text string) {
+	first, second := &rowtest.Sink{}, &rowtest.Sink{}
+	run := func(sink *rowtest.Sink, a agent.Agent, svc session.Service, text string) {
 		rec := must(recorder.New(recorder.Config{Sink: sink}))
 		r := must(runner.New(runner.Config{AppName: "app", Agent: a, SessionService: svc, AutoCreateSession: true, PluginConfig: recorder.Plugins(rec)}))
 		adktest.Run(t, r, "u", "s", adktest.UserText(text))
@@ -281,9 +282,9 @@ func TestReadsOfAnotherProcess(t *testing.T) {
 	// As a database returns it: numbers are floats, events are other values.
 	mdl := adktest.Script(adktest.Text("bye"))
 	run(second, asks(t, "root", mdl), restored(t, svc), "and?")
-	rows := slices.Concat(first.rows, second.rows)
+	rows := slices.Concat(first.Rows(), second.Rows())
 	rs := readingsOf(t, rows)
-	last := attribute(t, second.of(record.LLMResponse)[0], "adk", "read").(map[string]any)
+	last := rowtest.Attribute(t, second.Of(record.LLMResponse)[0], "adk", "read").(map[string]any)
 	if last["cut"] != true || last["unmatched"] != nil {
 		t.Errorf("cut = %v, unmatched = %v", last["cut"], last["unmatched"])
 	}

@@ -22,12 +22,13 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestModelCallAnsweredByACallback(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{
 		Model: adktest.Says("never"),
 		BeforeModelCallbacks: []llmagent.BeforeModelCallback{func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) {
@@ -35,11 +36,11 @@ func TestModelCallAnsweredByACallback(t *testing.T) {
 		}},
 	})
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-	requests, responses := sink.of(record.LLMRequest), sink.of(record.LLMResponse)
+	requests, responses := sink.Of(record.LLMRequest), sink.Of(record.LLMResponse)
 	if len(requests) != 1 || len(responses) != 1 || requests[0].SpanID != responses[0].SpanID {
 		t.Fatalf("%d requests and %d responses, want one of each on one span", len(requests), len(responses))
 	}
-	if attribute(t, responses[0], "adk", "short_circuited") != true {
+	if rowtest.Attribute(t, responses[0], "adk", "short_circuited") != true {
 		t.Errorf("attributes = %s, want short_circuited", responses[0].Attributes)
 	}
 }
@@ -47,7 +48,7 @@ func TestModelCallAnsweredByACallback(t *testing.T) {
 // A user message that another plugin refuses ends the run before AfterRun. The
 // record of that run is closed when the next one starts a while later.
 func TestRefusedUserMessageIsClosedLater(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	now := time.Now()
 	refuse := true
 	guard, err := plugin.New(plugin.Config{Name: "refuses", OnUserMessageCallback: func(agent.InvocationContext, *genai.Content) (*genai.Content, error) {
@@ -63,13 +64,13 @@ func TestRefusedUserMessageIsClosedLater(t *testing.T) {
 	if _, err := adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("hi")); err == nil {
 		t.Fatal("the run did not fail")
 	}
-	if got := len(sink.of(record.InvocationCompleted)) + len(sink.of(record.InvocationError)); got != 0 {
+	if got := len(sink.Of(record.InvocationCompleted)) + len(sink.Of(record.InvocationError)); got != 0 {
 		t.Fatalf("%d rows end a run so far, want none", got)
 	}
 	refuse = false
 	now = now.Add(11 * time.Minute)
 	adktest.Run(t, r, "u", "s", adktest.UserText("hi"))
-	refused, completed := sink.of(record.InvocationError), sink.of(record.InvocationCompleted)
+	refused, completed := sink.Of(record.InvocationError), sink.Of(record.InvocationCompleted)
 	if len(refused) != 1 || len(completed) != 1 {
 		t.Fatalf("%d INVOCATION_ERROR and %d INVOCATION_COMPLETED rows, want one for each run", len(refused), len(completed))
 	}
@@ -79,7 +80,7 @@ func TestRefusedUserMessageIsClosedLater(t *testing.T) {
 }
 
 func TestRunsOfOneInvocationIDStayApart(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	ask, err := functiontool.New(functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
 		return map[string]any{"done": true}, nil
 	})
@@ -99,7 +100,7 @@ func TestRunsOfOneInvocationIDStayApart(t *testing.T) {
 		t.Fatalf("%d confirmations, want 1", len(calls))
 	}
 	adktest.Run(t, r, "u", "s", adktest.Answer(calls[0].ID, true))
-	starts := sink.of(record.ToolStarting)
+	starts := sink.Of(record.ToolStarting)
 	if len(starts) != 2 {
 		t.Fatalf("%d TOOL_STARTING rows, want 2", len(starts))
 	}
@@ -111,7 +112,7 @@ func TestRunsOfOneInvocationIDStayApart(t *testing.T) {
 		t.Errorf("the two runs share a span, a trace or a run id: %+v / %+v", a, b)
 	}
 	for run, want := range map[string]int64{a.RunID: 0, b.RunID: 0} {
-		for _, e := range sink.rows {
+		for _, e := range sink.Rows() {
 			if e.RunID == run {
 				want++
 				if e.RunSeq != want {
@@ -123,17 +124,17 @@ func TestRunsOfOneInvocationIDStayApart(t *testing.T) {
 }
 
 func TestCallerTraceIsKept(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Says("hello")})
 	ctx, traceID := withTrace(context.Background())
 	if _, err := adktest.TryRun(ctx, r, "u", "s", adktest.UserText("hi")); err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range sink.rows {
+	for _, e := range sink.Rows() {
 		if e.TraceID != traceID {
 			t.Errorf("%s: trace %s, want the caller's %s", e.EventType, e.TraceID, traceID)
 		}
-		if got := attribute(t, e, "otel", "trace_id"); got != traceID {
+		if got := rowtest.Attribute(t, e, "otel", "trace_id"); got != traceID {
 			t.Errorf("%s: attributes.otel.trace_id = %v", e.EventType, got)
 		}
 		if e.SpanID == "00f067aa0ba902b7" {
@@ -173,7 +174,7 @@ func TestRowsAreBounded(t *testing.T) {
 		calls[0] = &genai.FunctionCall{Name: "dump"}
 		return adktest.Calls(calls...), nil
 	}}
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: m, Tools: []tool.Tool{dump}})
 	message := &genai.Content{Role: genai.RoleUser}
 	for range 5_000 {
@@ -181,7 +182,7 @@ func TestRowsAreBounded(t *testing.T) {
 	}
 	adktest.Run(t, r, "u", "s", message)
 	truncated := make(map[string]bool)
-	for _, e := range sink.rows {
+	for _, e := range sink.Rows() {
 		size := len(e.Content) + len(e.ContentParts) + len(e.Attributes) + len(e.LatencyMS) + len(e.ErrorMessage)
 		if size > limit {
 			t.Errorf("%s: %d bytes, want at most %d", e.EventType, size, limit)

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -36,7 +37,7 @@ type told struct {
 type endWatch struct {
 	t    *testing.T
 	rec  *recorder.Recorder
-	sink memory
+	sink rowtest.Sink
 	// turnAway is what the message of a run is refused with, nil for none.
 	turnAway error
 
@@ -92,7 +93,7 @@ func (w *endWatch) atEnd(ctx context.Context, err error, unfinished bool) {
 // lastRows counts the rows that end the first run.
 func (w *endWatch) lastRows() (n int) {
 	for _, typ := range []string{record.InvocationCompleted, record.InvocationError} {
-		for _, e := range w.sink.of(typ) {
+		for _, e := range w.sink.Of(typ) {
 			if e.RunID == w.first.ID {
 				n++
 			}
@@ -201,7 +202,7 @@ func TestAtEndOfAnAbandonedRun(t *testing.T) {
 
 // The end of a run is told although its record breaks down.
 func TestAtEndWhereTheSinkPanics(t *testing.T) {
-	sink := &breaking{on: record.AgentCompleted}
+	sink := &rowtest.Broken{On: record.AgentCompleted}
 	rec := must(recorder.New(recorder.Config{Sink: sink, Logger: slog.New(slog.DiscardHandler)}))
 	var ends []bool
 	r := must(runner.New(runner.Config{
@@ -223,7 +224,7 @@ func TestAtEndWhereTheSinkPanics(t *testing.T) {
 func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 	now := time.Now()
 	var known underway.Register
-	sink := &breaking{on: record.InvocationError}
+	sink := &rowtest.Broken{On: record.InvocationError}
 	rec := must(recorder.New(recorder.Config{
 		Sink: sink, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 	}))
@@ -251,10 +252,10 @@ func TestAbandonedRunWhereTheSinkPanics(t *testing.T) {
 			t.Errorf("session %s: %d runs are under way", id, len(runs))
 		}
 	}
-	if n := len(sink.of(record.InvocationCompleted)); n != 1 {
+	if n := len(sink.Of(record.InvocationCompleted)); n != 1 {
 		t.Errorf("%d runs were completed, want that of the other session", n)
 	}
-	for i, e := range slices.DeleteFunc(slices.Clone(sink.rows), func(e record.Event) bool { return e.SessionID != "other" }) {
+	for i, e := range slices.DeleteFunc(slices.Clone(sink.Rows()), func(e record.Event) bool { return e.SessionID != "other" }) {
 		if e.RunSeq != int64(i)+1 {
 			t.Errorf("row %d of the other session, a %s, has number %d", i+1, e.EventType, e.RunSeq)
 		}
@@ -267,7 +268,7 @@ func TestReplacedRunIsNotUnderWay(t *testing.T) {
 	now := time.Now()
 	var known underway.Register
 	rec := must(recorder.New(recorder.Config{
-		Sink: &memory{}, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+		Sink: &rowtest.Sink{}, Underway: &known, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 	}))
 	refuse := true
 	r := must(runner.New(runner.Config{

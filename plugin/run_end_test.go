@@ -29,6 +29,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -74,16 +75,16 @@ func (b *bench) wrapped(ctx context.Context, c consumer) (int, []error) {
 
 // ends lists the rows that end an agent or a run: type, agent, and the error or
 // "unfinished".
-func (m *memory) ends(t *testing.T) (out []string) {
+func ends(t *testing.T, sink *rowtest.Sink) (out []string) {
 	t.Helper()
-	for _, e := range m.rows {
+	for _, e := range sink.Rows() {
 		switch e.EventType {
 		case record.AgentCompleted, record.AgentError, record.InvocationCompleted, record.InvocationError:
 		default:
 			continue
 		}
 		line := e.EventType + " " + e.Agent
-		if attribute(t, e, "adk", "unfinished") == true {
+		if rowtest.Attribute(t, e, "adk", "unfinished") == true {
 			line += " unfinished"
 		}
 		if e.ErrorMessage != "" {
@@ -349,7 +350,7 @@ func TestHowRunsEnd(t *testing.T) {
 			}
 			b := start()
 			events, errs := b.plain(t.Context(), tt.consume)
-			if diff := cmp.Diff(tt.plain, b.sink.ends(t)); diff != "" {
+			if diff := cmp.Diff(tt.plain, ends(t, b.sink)); diff != "" {
 				t.Errorf("without Run, ends mismatch (-want +got):\n%s", diff)
 			}
 			want := tt.wrapped
@@ -358,7 +359,7 @@ func TestHowRunsEnd(t *testing.T) {
 			}
 			b = start()
 			gotEvents, gotErrs := b.wrapped(t.Context(), tt.consume)
-			if diff := cmp.Diff(want, b.sink.ends(t)); diff != "" {
+			if diff := cmp.Diff(want, ends(t, b.sink)); diff != "" {
 				t.Errorf("with Run, ends mismatch (-want +got):\n%s", diff)
 			}
 			if gotEvents != events || len(gotErrs) != len(errs) || len(errs) > 0 && gotErrs[0].Error() != errs[0].Error() {
@@ -380,7 +381,7 @@ func TestFailureOfAParallelBranch(t *testing.T) {
 		}}))
 		b := newBench(t, root)
 		b.wrapped(t.Context(), stopAtError)
-		ends := b.sink.ends(t)
+		ends := ends(t, b.sink)
 		const err = `failed to run sub-agent "fails": model offline`
 		if n := len(ends); n != 4 || ends[3] != "INVOCATION_ERROR root: "+err || ends[2] != "AGENT_ERROR root: "+err {
 			t.Fatalf("ends = %q", ends)
@@ -414,7 +415,7 @@ func TestConsumerStopsParallelBranches(t *testing.T) {
 			} else {
 				b.plain(t.Context(), stopAtEvent)
 			}
-			ends := b.sink.ends(t)
+			ends := ends(t, b.sink)
 			for _, line := range ends {
 				if strings.Contains(line, "_ERROR") {
 					t.Errorf("wrapped %v: %s, want no error", wrapped, line)
@@ -423,7 +424,7 @@ func TestConsumerStopsParallelBranches(t *testing.T) {
 			if !slices.Contains(ends, "AGENT_COMPLETED waits unfinished") || ends[len(ends)-1] != "INVOCATION_COMPLETED root unfinished" {
 				t.Errorf("wrapped %v: ends = %q", wrapped, ends)
 			}
-			if n := len(b.sink.of(record.LLMError)); n != 1 {
+			if n := len(b.sink.Of(record.LLMError)); n != 1 {
 				t.Errorf("%d LLM_ERROR rows, want one", n)
 			}
 		}
@@ -464,7 +465,7 @@ func TestRunWhoseContextEnds(t *testing.T) {
 					if _, errs := run(ctx, readAll); wrapped {
 						want = errs[len(errs)-1].Error() // what the consumer was told
 					}
-					if diff := cmp.Diff([]string{"AGENT_ERROR root: " + want, "INVOCATION_ERROR root: " + want}, b.sink.ends(t)); diff != "" {
+					if diff := cmp.Diff([]string{"AGENT_ERROR root: " + want, "INVOCATION_ERROR root: " + want}, ends(t, b.sink)); diff != "" {
 						t.Errorf("ends mismatch (-want +got):\n%s", diff)
 					}
 				})
@@ -482,7 +483,7 @@ func TestRunWhoseContextIsOver(t *testing.T) {
 		cancel(errors.New("the client hung up"))
 		b := newBench(t, root())
 		b.plain(ctx, stopAtError)
-		ends := b.sink.ends(t)
+		ends := ends(t, b.sink)
 		if got, want := ends[len(ends)-1], "INVOCATION_ERROR root: the client hung up"; got != want {
 			t.Errorf("the run ended with %s, want %s", got, want)
 		}
@@ -495,7 +496,7 @@ func TestRunTwice(t *testing.T) {
 	seq := b.rec.Run(t.Context(), b.runner, "u", "s", adktest.UserText("hi"), agent.RunConfig{})
 	readAll(seq)
 	readAll(seq)
-	if got := len(b.sink.of(record.InvocationCompleted)); got != 2 {
+	if got := len(b.sink.Of(record.InvocationCompleted)); got != 2 {
 		t.Errorf("%d runs are complete, want 2", got)
 	}
 }
@@ -503,29 +504,29 @@ func TestRunTwice(t *testing.T) {
 // The rows that end what was open come before the end of the run, by their times too.
 func TestEndsAreInOrder(t *testing.T) {
 	var clock atomic.Int64
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink, Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }}, llmagent.Config{Model: adktest.Says("hi")})
 	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
 		break
 	}
-	if !slices.IsSortedFunc(sink.rows, func(a, b record.Event) int { return int(a.Timestamp - b.Timestamp) }) {
-		for _, e := range sink.rows {
+	if !slices.IsSortedFunc(sink.Rows(), func(a, b record.Event) int { return int(a.Timestamp - b.Timestamp) }) {
+		for _, e := range sink.Rows() {
 			t.Errorf("%s at %d", e.EventType, e.Timestamp)
 		}
 	}
 }
 
 func TestEarlyStopClosesEverySpan(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	r := newRunner(t, recorder.Config{Sink: sink}, llmagent.Config{Model: adktest.Stalled{}})
 	for range r.Run(t.Context(), "u", "s", adktest.UserText("hi"), agent.RunConfig{}) {
 		break
 	}
-	completed := sink.of(record.AgentCompleted)
-	if len(completed) != 1 || attribute(t, completed[0], "adk", "unfinished") != true {
+	completed := sink.Of(record.AgentCompleted)
+	if len(completed) != 1 || rowtest.Attribute(t, completed[0], "adk", "unfinished") != true {
 		t.Errorf("AGENT_COMPLETED rows = %d, want one that is marked unfinished", len(completed))
 	}
-	rows := sink.types()
+	rows := sink.Types()
 	if rows[len(rows)-1] != record.InvocationCompleted {
 		t.Errorf("the last row is %s, want INVOCATION_COMPLETED", rows[len(rows)-1])
 	}

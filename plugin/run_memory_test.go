@@ -6,7 +6,6 @@ package plugin_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -16,7 +15,6 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
@@ -25,19 +23,11 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// forgetful is a scripted model that does not remember what it was asked.
-type forgetful struct{ script *adktest.Model }
-
-func (forgetful) Name() string { return "forgetful" }
-
-func (m forgetful) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
-	return func(yield func(*model.LLMResponse, error) bool) { yield(m.script.Answer(req)) }
-}
 
 // Nothing of a run may stay behind it. The sessions and the rows go, and what the recorder
 // remembers of sessions is bounded.
@@ -48,10 +38,10 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 		ctx.Actions().StateDelta["k"] = "v"
 		return map[string]any{"ok": true}, nil
 	})
-	sub := llm(t, llmagent.Config{Name: "sub", Description: "answers", Model: forgetful{adktest.Says("answer")}, Mode: llmagent.ModeSingleTurn})
+	sub := llm(t, llmagent.Config{Name: "sub", Description: "answers", Model: adktest.Forgetful{Script: adktest.Says("answer")}, Mode: llmagent.ModeSingleTurn})
 	root := llm(t, llmagent.Config{
 		Name: "root", Tools: []tool.Tool{note}, SubAgents: []agent.Agent{sub},
-		Model: forgetful{adktest.CallsOnce(&genai.FunctionCall{ID: "c1", Name: "note"}, &genai.FunctionCall{ID: "c2", Name: "sub", Args: map[string]any{"request": "go"}})},
+		Model: adktest.Forgetful{Script: adktest.CallsOnce(&genai.FunctionCall{ID: "c1", Name: "note"}, &genai.FunctionCall{ID: "c2", Name: "sub", Args: map[string]any{"request": "go"}})},
 	})
 	refuse, err := plugin.New(plugin.Config{Name: "refuse", OnUserMessageCallback: func(_ agent.InvocationContext, msg *genai.Content) (*genai.Content, error) {
 		if msg.Parts[0].Text == "no" {
@@ -63,7 +53,7 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var known underway.Register
-	rec, err := recorder.New(recorder.Config{Sink: dropped{}, Now: now, Underway: &known, Record: config.Record{PromptHistory: config.PromptDelta}})
+	rec, err := recorder.New(recorder.Config{Sink: rowtest.Dropped{}, Now: now, Underway: &known, Record: config.Record{PromptHistory: config.PromptDelta}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +98,3 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 		t.Errorf("%d runs count as under way", len(n))
 	}
 }
-
-// dropped is a sink that keeps nothing.
-type dropped struct{}
-
-func (dropped) Append(record.Event) bool { return true }

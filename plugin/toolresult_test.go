@@ -84,7 +84,7 @@ func TestResultsThatAreErrors(t *testing.T) {
 				Name: "root", Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "work", Args: m{"q": "x"}}), Tools: []tool.Tool{work},
 			}), tt.plugins...)
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			diff(t, "rows", tt.want, shapesOf(t, append(sink.of(record.ToolCompleted), sink.of(record.ToolError)...)))
+			diff(t, "rows", tt.want, shapesOf(t, append(sink.Of(record.ToolCompleted), sink.Of(record.ToolError)...)))
 			if got := rec.Stats().ClassifierFailed; got != tt.panics {
 				t.Errorf("%d failures of the classifier, want %d", got, tt.panics)
 			}
@@ -108,7 +108,7 @@ func TestFinalResponseTool(t *testing.T) {
 		Model: adktest.CallsOnce(&genai.FunctionCall{ID: "call-1", Name: "answer", Args: m{"text": "42"}}, &genai.FunctionCall{Name: "other"}),
 	}))
 	adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-	rows := sink.of(record.AgentResponse)
+	rows := sink.Of(record.AgentResponse)
 	if len(rows) != 2 {
 		t.Fatalf("%d rows of AGENT_RESPONSE, want one of the tool and one of the text", len(rows))
 	}
@@ -119,12 +119,12 @@ func TestFinalResponseTool(t *testing.T) {
 	if start := one(t, sink, record.AgentStarting); rows[0].SpanID != start.SpanID || rows[0].ParentSpanID != start.ParentSpanID {
 		t.Error("the answer does not stand on the agent's span")
 	}
-	if n := len(sink.of(record.ToolCompleted)); n != 2 {
+	if n := len(sink.Of(record.ToolCompleted)); n != 2 {
 		t.Errorf("%d rows of TOOL_COMPLETED, want both tools'", n)
 	}
 	fail = true
 	adktest.Run(t, r, "u", "s2", adktest.UserText("go"))
-	if n := len(sink.of(record.AgentResponse)); n != 3 {
+	if n := len(sink.Of(record.AgentResponse)); n != 3 {
 		t.Errorf("%d rows of AGENT_RESPONSE, want none of a tool that failed", n)
 	}
 }

@@ -4,7 +4,6 @@
 package cgtest
 
 import (
-	"errors"
 	"sync/atomic"
 	"testing"
 
@@ -26,13 +25,7 @@ import (
 // Serve makes the harness serve the agent, with other plugins behind those of contextgraph.
 func (h *Harness) Serve(root agent.Agent, others ...*plugin.Plugin) {
 	h.T.Helper()
-	r, err := runner.New(runner.Config{
-		AppName: App, Agent: root, SessionService: h.Sessions, PluginConfig: h.CG.PluginConfig(others...), AutoCreateSession: true,
-	})
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	h.Runner = r
+	h.ServeWith(root, func(c *runner.Config) { c.PluginConfig = h.CG.PluginConfig(others...) })
 }
 
 // NewTool returns a tool that the function is.
@@ -55,18 +48,6 @@ func DeclaringPlugin(t testing.TB, h **Harness, e entity.Entity) *plugin.Plugin 
 			}
 			return nil, nil
 		}})
-}
-
-// Answering returns a model that gives the answers one after the other.
-func Answering(answers ...*model.LLMResponse) *adktest.Model {
-	return &adktest.Model{Answer: func(*model.LLMRequest) (*model.LLMResponse, error) {
-		if len(answers) == 0 {
-			return nil, errors.New("the script has no further answer")
-		}
-		next := answers[0]
-		answers = answers[1:]
-		return next, nil
-	}}
 }
 
 // NewAgent returns an agent with a model.

@@ -4,32 +4,12 @@
 package cgtest
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// Field returns the value at a path in a JSON document, or nil.
-func Field(t testing.TB, doc []byte, path ...string) any {
-	t.Helper()
-	if doc == nil {
-		return nil
-	}
-	var v any
-	if err := json.Unmarshal(doc, &v); err != nil {
-		t.Fatalf("column is not JSON: %v\n%s", err, doc)
-	}
-	for _, p := range path {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[p]
-	}
-	return v
-}
 
 // CheckTree checks what holds for the rows of any session: a span tree closed
 // under parents, every span opened and closed, every status set. The parent of a run
@@ -39,7 +19,7 @@ func CheckTree(t testing.TB, rows []record.Event) {
 	outside := func(e record.Event) bool {
 		switch e.EventType {
 		case record.InvocationStarting, record.UserMessageReceived:
-			return Field(t, e.Attributes, "adk", "parent", "span_id") == e.ParentSpanID
+			return rowtest.Field(t, e.Attributes, "adk", "parent", "span_id") == e.ParentSpanID
 		}
 		return slices.ContainsFunc(rows, func(x record.Event) bool {
 			return x.EventType == record.InvocationStarting && x.SpanID == e.SpanID && x.ParentSpanID == e.ParentSpanID
@@ -96,7 +76,7 @@ func CheckTree(t testing.TB, rows []record.Event) {
 		}
 		switch e.EventType {
 		case record.InvocationCompleted, record.InvocationError, record.AgentCompleted, record.AgentError, record.LLMResponse, record.LLMError, record.ToolCompleted, record.ToolError:
-			if _, ok := Field(t, e.LatencyMS, "total_ms").(float64); !ok {
+			if _, ok := rowtest.Field(t, e.LatencyMS, "total_ms").(float64); !ok {
 				t.Errorf("%s: latency_ms = %s, want total_ms", e.EventType, e.LatencyMS)
 			}
 		}
@@ -106,14 +86,4 @@ func CheckTree(t testing.TB, rows []record.Event) {
 			t.Errorf("span %s: %d starts and %d ends, want one of each", k, b.starts, b.ends)
 		}
 	}
-}
-
-// RowsOf returns the rows of a type.
-func RowsOf(rows []record.Event, typ string) (out []record.Event) {
-	for _, e := range rows {
-		if e.EventType == typ {
-			out = append(out, e)
-		}
-	}
-	return out
 }

@@ -130,6 +130,7 @@ func rules() []rule {
 		// What only tests use.
 		{pkg: "internal/adktest", tests: true},
 		{pkg: "internal/cgtest", tests: true},
+		{pkg: "internal/rowtest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "internal/ledgertest", tests: true},
 		{pkg: "tests/...", tests: true},

@@ -157,17 +157,7 @@ func TestRetentionBySize(t *testing.T) {
 }
 
 // paths leads an approval to every state.
-var paths = map[safety.ApprovalState][]safety.ApprovalState{
-	safety.StatePending:   nil,
-	safety.StateApproved:  {safety.StateApproved},
-	safety.StateRejected:  {safety.StateRejected},
-	safety.StateExpired:   {safety.StateExpired},
-	safety.StateBlocked:   {safety.StateBlocked},
-	safety.StatePermitted: {safety.StateApproved, safety.StatePermitted},
-	safety.StateExecuting: {safety.StateApproved, safety.StatePermitted, safety.StateExecuting},
-	safety.StateExecuted:  {safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateExecuted},
-	safety.StateFailed:    {safety.StateApproved, safety.StatePermitted, safety.StateExecuting, safety.StateFailed},
-}
+var paths = ledgertest.Paths()
 
 // openApproval returns a pending approval that has not expired at sweepTime.
 func openApproval(n int) safety.Approval {

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// DefaultTurn bounds the turn of the agent that a decision starts.
-	DefaultTurn = 10 * time.Minute
+	// defaultTurn bounds the turn of the agent that a decision starts.
+	defaultTurn = 10 * time.Minute
 	// answerWithin is how long a page waits for a turn: most refusals come sooner.
 	answerWithin = 3 * time.Second
 	// maxTurns bounds the turns that are under way at the same time.
@@ -42,7 +42,7 @@ type AgentConfig struct {
 	Header http.Header
 	// Client is the HTTP client. Default: one without a timeout of its own and without redirects.
 	Client *http.Client
-	// Turn bounds the turn that a decision starts. Default [DefaultTurn].
+	// Turn bounds the turn that a decision starts. Default: ten minutes.
 	Turn time.Duration
 }
 
@@ -75,7 +75,7 @@ func NewAgent(cfg AgentConfig) (*Agent, error) {
 		return nil, fmt.Errorf("the token for decisions is too short: use %d characters at least, from openssl rand -hex 16 for example", minToken)
 	}
 	if cfg.Turn <= 0 {
-		cfg.Turn = DefaultTurn
+		cfg.Turn = defaultTurn
 	}
 	if cfg.Client == nil {
 		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

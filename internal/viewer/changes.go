@@ -37,10 +37,6 @@ type changes struct {
 	err    error
 }
 
-func newChanges(read func(context.Context) (int64, error), interval time.Duration) *changes {
-	return &changes{read: read, interval: interval}
-}
-
 // enter reports whether one more stream may begin; then leave ends it.
 func (c *changes) enter() bool {
 	if c.read == nil {

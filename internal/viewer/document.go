@@ -9,8 +9,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
-// Format is the version of the data that the page reads.
-const Format = 1
+// format is the version of the data that the page reads.
+const format = 1
 
 // Document is what one page shows.
 type Document struct {
@@ -52,21 +52,17 @@ type CodeStep struct {
 
 // data is the JSON in the page.
 type data struct {
-	Format    int                   `json:"format"`
-	Live      bool                  `json:"live"`
-	Generated time.Time             `json:"generated"`
-	Source    string                `json:"source"`
-	Complete  bool                  `json:"complete"`
-	Note      string                `json:"note"`
-	List      []inspect.Summary     `json:"list"`
-	Sessions  []*inspect.Session    `json:"sessions"`
-	Queries   []Query               `json:"queries"`
+	Format    int                `json:"format"`
+	Live      bool               `json:"live"`
+	Generated time.Time          `json:"generated"`
+	Source    string             `json:"source"`
+	Complete  bool               `json:"complete"`
+	Note      string             `json:"note"`
+	List      []inspect.Summary  `json:"list"`
+	Sessions  []*inspect.Session `json:"sessions"`
+	Queries   []Query            `json:"queries"`
+	// Code has the steps of each session under "app/user/id".
 	Code      map[string][]CodeStep `json:"code"`
 	Decisions bool                  `json:"decisions"`
 	Version   string                `json:"version"`
-}
-
-// key names a session in the code of a page.
-func key(s *inspect.Session) string {
-	return s.Session.App + "/" + s.Session.User + "/" + s.Session.ID
 }

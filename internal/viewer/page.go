@@ -26,19 +26,24 @@ var assets embed.FS
 // Write writes the page of d: one HTML file that works from a disk, without a server and
 // without a network. It holds what d holds, in full; whoever gets the file gets that.
 func Write(w io.Writer, d Document) error {
-	content := data{
-		Format: Format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
-		Sessions: listed(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
-	}
-	for i, s := range d.Sessions {
-		content.List[i] = s.Summary
-		content.Code[key(s)] = Code(s, d.Names)
-	}
 	title := "contextgraph"
 	if len(d.Sessions) == 1 {
 		title = d.Sessions[0].Session.ID + " · contextgraph"
 	}
-	return render(w, title, content)
+	return render(w, title, dataOf(d))
+}
+
+// dataOf returns what the page of d holds.
+func dataOf(d Document) data {
+	content := data{
+		Format: format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
+		Sessions: listed(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
+	}
+	for i, s := range d.Sessions {
+		content.List[i] = s.Summary
+		content.Code[s.Session.App+"/"+s.Session.User+"/"+s.Session.ID] = Code(s, d.Names)
+	}
+	return content
 }
 
 // listed makes a nil slice an empty one: the page expects a list.

@@ -69,7 +69,7 @@ func Queries(c config.BigQuery) ([]Query, error) {
 		{Query{Name: "ask_drift_verdicts", Title: "Verdicts over time", Category: "Statistics", Language: "SQL", Tags: []string{"all sessions"}}, nil},
 		{Query{Name: "ask_waiting", Title: "What waiting for people costs", Category: "Statistics", Language: "SQL", Tags: []string{"all sessions"}}, nil},
 	}
-	out := make([]Query, 0, len(list)+len(localQueries()))
+	var out []Query
 	for _, q := range list {
 		text, err := names.Statement(q.Name, q.data)
 		if err != nil {

@@ -68,7 +68,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &handler{Options: o, mux: http.NewServeMux(), changes: newChanges(o.Changes, o.Interval)}
+	h := &handler{Options: o, mux: http.NewServeMux(), changes: &changes{read: o.Changes, interval: o.Interval}}
 	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /api/sessions", h.sessions)
 	h.mux.HandleFunc("GET /api/session", h.session)
@@ -94,13 +94,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) page(w http.ResponseWriter, r *http.Request) {
+	d := dataOf(Document{Source: h.Source.Name(), Generated: h.Now(), Complete: true, Queries: h.Queries, Version: h.Version})
+	d.Live, d.Decisions = true, h.Decide != nil
 	var b bytes.Buffer
-	err := render(&b, "contextgraph", data{
-		Format: Format, Live: true, Generated: h.Now().UTC(), Source: h.Source.Name(), Complete: true,
-		List: []inspect.Summary{}, Sessions: []*inspect.Session{}, Queries: listed(h.Queries), Code: map[string][]CodeStep{},
-		Decisions: h.Decide != nil, Version: h.Version,
-	})
-	if err != nil {
+	if err := render(&b, "contextgraph", d); err != nil {
 		h.failed(w, r, err)
 		return
 	}
@@ -176,21 +173,18 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // answer writes v as JSON.
-func answer(w http.ResponseWriter, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(b)
-}
+func answer(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {
-	b, err := json.Marshal(map[string]string{"error": text})
+	write(w, status, map[string]string{"error": text})
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings always have a JSON form
+		fail(w, http.StatusInternalServerError, err.Error()) // a text always has a JSON form
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -33,7 +34,7 @@ func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
 	for _, depth := range []int{1, 2} {
 		for _, how := range []string{"listed", "covered", "protected"} {
 			t.Run(fmt.Sprint(how, depth), func(t *testing.T) {
-				sink := &memory{}
+				sink := &rowtest.Sink{}
 				cfg := gate.Config{Guard: unusedGuard()}
 				switch how {
 				case "listed":
@@ -65,7 +66,7 @@ func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
 				if !strings.Contains(got, gate.CodeCannotAsk) || !strings.Contains(got, "runs as a tool") {
 					t.Errorf("the model was told %s", got)
 				}
-				if n := len(sink.of(record.HITLConfirmationRequest)); n != 0 {
+				if n := len(sink.Of(record.HITLConfirmationRequest)); n != 0 {
 					t.Errorf("%d approvals were asked for where nobody can answer", n)
 				}
 			})
@@ -77,7 +78,7 @@ func TestGuardedToolsInsideOfAnAgentTool(t *testing.T) {
 // tool; no approval is opened that nobody could answer.
 func TestConfirmationInsideOfAnAgentTool(t *testing.T) {
 	var log bytes.Buffer
-	rec, g := newGate(recorder.Config{Sink: &memory{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, gate.Config{Guard: unusedGuard()})
+	rec, g := newGate(recorder.Config{Sink: &rowtest.Sink{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, gate.Config{Guard: unusedGuard()})
 	ask := must(functiontool.New(functiontool.Config{Name: "ask", RequireConfirmation: true}, func(agent.Context, struct{}) (map[string]any, error) {
 		return nil, errors.New("must not run")
 	}))
@@ -95,7 +96,7 @@ func TestConfirmationInsideOfAnAgentTool(t *testing.T) {
 // The wiring is missing: that is said once per tool.
 func TestAgentToolOfADKIsNoticed(t *testing.T) {
 	var log bytes.Buffer
-	rec, g := newGate(recorder.Config{Sink: &memory{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, gate.Config{})
+	rec, g := newGate(recorder.Config{Sink: &rowtest.Sink{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, gate.Config{})
 	run := func(at tool.Tool) {
 		adktest.Run(t, newRunner(calling(at, m{"request": "x"}), plugins(g)), "u", "s", adktest.UserText("go"))
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
@@ -18,7 +19,7 @@ import (
 // Where the recorder or the guard panics after a tool has asked, nobody is asked: the
 // request is withdrawn, and the model is told that the call is refused.
 func TestPanicAfterAToolThatAsks(t *testing.T) {
-	for name, sink := range map[string]recorder.Sink{"of the guard": &memory{}, "of the recorder too": brokenSink{}} {
+	for name, sink := range map[string]recorder.Sink{"of the guard": &rowtest.Sink{}, "of the recorder too": &rowtest.Broken{}} {
 		t.Run(name, func(t *testing.T) {
 			// The dependencies of this guard are nil.
 			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard()})

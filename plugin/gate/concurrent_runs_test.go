@@ -14,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
@@ -21,7 +22,7 @@ import (
 // Many sessions at once on one gate, which is closed among them: no guarded tool runs, before
 // or after, and every other one does.
 func TestCloseBesideManySessions(t *testing.T) {
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	rec, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
 	var looked atomic.Int64
 	look := must(functiontool.New(functiontool.Config{Name: "look"}, func(agent.Context, struct{}) (map[string]any, error) {
@@ -60,7 +61,7 @@ func TestCloseBesideManySessions(t *testing.T) {
 		t.Errorf("%d panics of the recorder", got)
 	}
 	seq := make(map[string]int64)
-	for _, e := range sink.rows {
+	for _, e := range sink.Rows() {
 		if seq[e.RunID]++; e.RunSeq != seq[e.RunID] {
 			t.Fatalf("%s of run %s has number %d, want %d", e.EventType, e.RunID, e.RunSeq, seq[e.RunID])
 		}

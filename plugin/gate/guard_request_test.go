@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -66,7 +67,7 @@ func TestGuardIsToldWhichAnswerAsked(t *testing.T) {
 				return must(llmagent.New(cfg))
 			})
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			d, want := mk.decided(t), sink.of(record.LLMResponse)[tt.nth].EventID
+			d, want := mk.decided(t), sink.Of(record.LLMResponse)[tt.nth].EventID
 			if d.Answer != want || d.After != "" {
 				t.Errorf("answer %s, after %q; want answer %s", d.Answer, d.After, want)
 			}
@@ -103,8 +104,8 @@ func TestGuardIsToldWhenANodeBegan(t *testing.T) {
 			})
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
 			want := ""
-			for _, e := range sink.of(record.NodeOutput) {
-				if tt.after != "" && attribute(t, e, "adk", "node", "path") == tt.after {
+			for _, e := range sink.Of(record.NodeOutput) {
+				if tt.after != "" && rowtest.Attribute(t, e, "adk", "node", "path") == tt.after {
 					want = e.EventID
 				}
 			}

@@ -5,7 +5,6 @@ package gate_test
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -26,10 +25,10 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/ledgertest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -74,53 +73,6 @@ func unusedGuard() *safety.Guard {
 	return must(safety.NewGuard(safety.GuardConfig{
 		Ledger: struct{ safety.Ledger }{}, Evidence: struct{ safety.Evidence }{}, Policy: safety.DefaultPolicy(),
 	}))
-}
-
-// memory is a sink that keeps its rows.
-type memory struct {
-	mu   sync.Mutex
-	rows []record.Event
-}
-
-func (s *memory) Append(e record.Event) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rows = append(s.rows, e)
-	return true
-}
-
-func (s *memory) of(typ string) (out []record.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.rows {
-		if e.EventType == typ {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// brokenSink is a sink that panics.
-type brokenSink struct{}
-
-func (brokenSink) Append(record.Event) bool { panic("broken sink") }
-
-// dropped is a sink that keeps nothing.
-type dropped struct{}
-
-func (dropped) Append(record.Event) bool { return true }
-
-func attribute(t testing.TB, e record.Event, path ...string) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(e.Attributes, &v); err != nil {
-		t.Fatalf("attributes of %s: %v", e.EventType, err)
-	}
-	for _, p := range path {
-		in, _ := v.(map[string]any)
-		v = in[p]
-	}
-	return v
 }
 
 func must[T any](v T, err error) T {
@@ -211,8 +163,8 @@ func (mk *market) decided(t testing.TB) safety.Decision {
 }
 
 // guardedBy returns a runner of the agent behind the guard. The sink gets the rows of its runs.
-func guardedBy(mk *market, cfg gate.Config, root func(*gate.Gate) agent.Agent) (*memory, *runner.Runner) {
-	sink := &memory{}
+func guardedBy(mk *market, cfg gate.Config, root func(*gate.Gate) agent.Agent) (*rowtest.Sink, *runner.Runner) {
+	sink := &rowtest.Sink{}
 	cfg.Guard = mk.guard()
 	_, g := newGate(recorder.Config{Sink: sink}, cfg)
 	return sink, newRunner(root(g), plugins(g))

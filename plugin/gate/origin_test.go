@@ -11,13 +11,14 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
 // A protected tool comes from where the tool inside comes from.
 func TestOriginOfProtectedTools(t *testing.T) {
-	rec, g := newGate(recorder.Config{Sink: &memory{}}, gate.Config{})
+	rec, g := newGate(recorder.Config{Sink: &rowtest.Sink{}}, gate.Config{})
 	helper := asks("helper", adktest.Says("hi"))
 	for name, tt := range map[string]struct {
 		tool tool.Tool

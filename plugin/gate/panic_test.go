@@ -18,6 +18,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/underway"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -38,7 +39,7 @@ func (p panicky) WithGroup(string) slog.Handler { return p }
 
 // A log that panics opens no gate and costs no run, also where the recorder breaks down.
 func TestPanicOfTheLogCostsNoRun(t *testing.T) {
-	for name, sink := range map[string]recorder.Sink{"a memory": &memory{}, "a sink that panics": brokenSink{}} {
+	for name, sink := range map[string]recorder.Sink{"a memory": &rowtest.Sink{}, "a sink that panics": &rowtest.Broken{}} {
 		t.Run(name, func(t *testing.T) {
 			_, g := newGate(recorder.Config{Sink: sink, Logger: slog.New(panicky{})}, gate.Config{})
 			work := g.Protect(must(functiontool.New(functiontool.Config{Name: "work"}, func(agent.Context, struct{}) (map[string]any, error) {
@@ -53,19 +54,6 @@ func TestPanicOfTheLogCostsNoRun(t *testing.T) {
 	}
 }
 
-// breaking is a sink that panics on rows of one type.
-type breaking struct {
-	memory
-	on string
-}
-
-func (b *breaking) Append(e record.Event) bool {
-	if e.EventType == b.on {
-		panic("broken sink")
-	}
-	return b.memory.Append(e)
-}
-
 // inputAnswer is a message that answers an input.
 func inputAnswer() *genai.Content {
 	return &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{
@@ -76,11 +64,11 @@ func inputAnswer() *genai.Content {
 // A message that answers a guarded input is refused also where its refusal cannot be recorded.
 func TestPanicWhileAMessageIsRefused(t *testing.T) {
 	for name, sink := range map[string]recorder.Sink{
-		"every row":        brokenSink{},
-		"the message":      &breaking{on: record.UserMessageReceived},
-		"the beginning":    &breaking{on: record.InvocationStarting},
-		"the end":          &breaking{on: record.InvocationError},
-		"no row of a kind": &memory{},
+		"every row":        &rowtest.Broken{},
+		"the message":      &rowtest.Broken{On: record.UserMessageReceived},
+		"the beginning":    &rowtest.Broken{On: record.InvocationStarting},
+		"the end":          &rowtest.Broken{On: record.InvocationError},
+		"no row of a kind": &rowtest.Sink{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Inputs: []string{"review"}}})
@@ -108,7 +96,7 @@ func TestPanicBeforeTheRunIsKnown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var known underway.Register
 			broken := true
-			_, g := newGate(recorder.Config{Sink: &memory{}, Underway: &known, Now: func() time.Time {
+			_, g := newGate(recorder.Config{Sink: &rowtest.Sink{}, Underway: &known, Now: func() time.Time {
 				if broken {
 					broken = false
 					panic("broken clock")

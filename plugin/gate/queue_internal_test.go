@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -65,7 +66,7 @@ func TestLaneOfASession(t *testing.T) {
 // of the run are being written, keeps none.
 func TestTurnWhileTheRunEnds(t *testing.T) {
 	logger := slog.New(slog.DiscardHandler)
-	rec, err := plugin.New(plugin.Config{Sink: dropped{}, Logger: logger})
+	rec, err := plugin.New(plugin.Config{Sink: rowtest.Dropped{}, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -42,8 +43,8 @@ func TestRefusalDeclaresWhatChanged(t *testing.T) {
 			}
 			adktest.Run(t, r, "u", "s", adktest.Answer(asked[0].ID, true))
 			declared := 0
-			for _, e := range sink.of(record.ToolError) {
-				entities, _ := attribute(t, e, "entities").([]any)
+			for _, e := range sink.Of(record.ToolError) {
+				entities, _ := rowtest.Attribute(t, e, "entities").([]any)
 				if len(entities) == 0 {
 					continue
 				}

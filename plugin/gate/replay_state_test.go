@@ -21,6 +21,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -71,7 +72,7 @@ func TestStateOfReplayableCalls(t *testing.T) {
 			probe := must(functiontool.New(functiontool.Config{Name: "probe", Description: "repeats"}, func(ctx agent.Context, _ m) (map[string]any, error) {
 				return m{"ok": true}, again(ctx)
 			}))
-			sink, svc := &memory{}, session.InMemoryService()
+			sink, svc := &rowtest.Sink{}, session.InMemoryService()
 			_, g := newGate(recorder.Config{Sink: sink}, gate.Config{})
 			if same := must(g.Replayable(look)); same != look {
 				t.Error("Replayable gave another tool back")
@@ -89,14 +90,14 @@ func TestStateOfReplayableCalls(t *testing.T) {
 			}
 			must(svc.Create(t.Context(), &session.CreateRequest{AppName: "app", UserID: "u", SessionID: "s", State: state}))
 			adktest.Run(t, r, "u", "s", adktest.UserText("go"))
-			end := sink.of(record.ToolCompleted)[0]
-			diff(t, "attributes.adk.state", tt.want, attribute(t, end, "adk", "state"))
-			if attribute(t, sink.of(record.ToolStarting)[0], "adk", "replay") != schema.ReplayReady || !strings.Contains(string(end.Content), "LOCAL") {
+			end := sink.Of(record.ToolCompleted)[0]
+			diff(t, "attributes.adk.state", tt.want, rowtest.Attribute(t, end, "adk", "state"))
+			if rowtest.Attribute(t, sink.Of(record.ToolStarting)[0], "adk", "replay") != schema.ReplayReady || !strings.Contains(string(end.Content), "LOCAL") {
 				t.Errorf("the call is %s", end.Content)
 			}
 
 			recorded := make(map[string]json.RawMessage)
-			if got, ok := attribute(t, end, "adk", "state").(map[string]any); ok {
+			if got, ok := rowtest.Attribute(t, end, "adk", "state").(map[string]any); ok {
 				for k, v := range got {
 					recorded[k] = must(json.Marshal(v))
 				}
@@ -128,7 +129,7 @@ func missing(err error) error {
 // The agent keeps its tool; the request gets what observes it, with the same face.
 func TestObservedToolsAreTheSame(t *testing.T) {
 	look := gives("look", m{"price": 1})
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	var seen []string
 	_, g := newGate(recorder.Config{Sink: sink, Options: recorder.Options{Classify: func(got tool.Tool, _, _ map[string]any) error {
 		if got != look {

@@ -20,14 +20,10 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin"
-	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-type dropped struct{}
-
-func (dropped) Append(record.Event) bool { return true }
 
 // The gate keeps its part of a call while the call is under way, and of a run with many calls
 // no more than of one with few: it forgets those that it let pass, those that it refused, and
@@ -35,7 +31,7 @@ func (dropped) Append(record.Event) bool { return true }
 func TestCallsAreForgottenWhenTheyEnd(t *testing.T) {
 	const steps, atOnce = 100, 3
 	logger := slog.New(slog.DiscardHandler)
-	rec, err := plugin.New(plugin.Config{Sink: dropped{}, Logger: logger})
+	rec, err := plugin.New(plugin.Config{Sink: rowtest.Dropped{}, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

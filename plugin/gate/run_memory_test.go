@@ -6,16 +6,15 @@ package gate_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"runtime"
 	"testing"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
@@ -23,13 +22,13 @@ import (
 // Nothing of a run may stay behind it in the gate. The sessions and the rows go, and what the
 // gate remembers of tools is bounded.
 func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
-	_, g := newGate(recorder.Config{Sink: dropped{}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
+	_, g := newGate(recorder.Config{Sink: rowtest.Dropped{}}, gate.Config{Guard: unusedGuard(), Settings: config.Guard{Tools: []string{"buy"}}})
 	look := must(g.Replayable(gives("look", m{"price": 1})))
 	tools := []tool.Tool{look, gives("buy", nil), g.Protect(gives("pay", nil))}
 	batch := func(runs int) (heap uint64) {
 		ctx := context.Background() // ADK leaves contexts uncancelled, which one that can be would remember
 		args := m{"q": "x"}
-		r := newRunner(asks("root", forgetful{adktest.CallsOnce(call("c1", "look", args), call("c2", "buy", args), call("c3", "pay", args))}, tools...), plugins(g))
+		r := newRunner(asks("root", adktest.Forgetful{Script: adktest.CallsOnce(call("c1", "look", args), call("c2", "buy", args), call("c3", "pay", args))}, tools...), plugins(g))
 		for i := range runs {
 			for range r.Run(ctx, "u", fmt.Sprint("s", i%200), adktest.UserText("go"), agent.RunConfig{}) {
 				if i%5 == 0 {
@@ -49,13 +48,4 @@ func TestNothingGrowsWithTheNumberOfRuns(t *testing.T) {
 	if after := batch(runs); after > before+bound {
 		t.Errorf("%d runs left %d KiB behind, want at most %d", runs, (after-before)>>10, bound>>10)
 	}
-}
-
-// forgetful is a scripted model that does not remember what it was asked.
-type forgetful struct{ script *adktest.Model }
-
-func (forgetful) Name() string { return "forgetful" }
-
-func (f forgetful) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
-	return func(yield func(*model.LLMResponse, error) bool) { yield(f.script.Answer(req)) }
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -94,7 +95,7 @@ func TestWhyCrossesAgentsAndTurns(t *testing.T) {
 	cgtest.CheckTree(t, rows)
 	// The planner's span lies in that of the agent that transferred to it.
 	spans := make(map[string]record.Event)
-	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
+	for _, e := range rowtest.Of(rows, record.AgentStarting) {
 		spans[e.SpanID] = e
 	}
 	for _, e := range spans {
@@ -135,15 +136,15 @@ func TestParallelAgentsDoNotCross(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	owner := make(map[string]string)
-	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
+	for _, e := range rowtest.Of(rows, record.AgentStarting) {
 		owner[e.SpanID] = e.Agent
 	}
-	tools := cgtest.RowsOf(rows, record.ToolCompleted)
+	tools := rowtest.Of(rows, record.ToolCompleted)
 	if len(tools) != len(agents) {
 		t.Fatalf("%d tools completed, want %d", len(tools), len(agents))
 	}
 	for _, e := range tools {
-		by := cgtest.Field(t, e.Content, "result", "by")
+		by := rowtest.Field(t, e.Content, "result", "by")
 		if e.Agent != by || owner[e.ParentSpanID] != by {
 			t.Errorf("the tool of %v stands under agent %q in the span of %q", by, e.Agent, owner[e.ParentSpanID])
 		}
@@ -225,15 +226,15 @@ func TestRowsOfAnAgentTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	outer := events(t, cg, cgtest.Key(cgtest.SessionID))
-	called := cgtest.RowsOf(outer, record.ToolCompleted)[0]
+	called := rowtest.Of(outer, record.ToolCompleted)[0]
 	child := record.Session{
-		App: cgtest.Field(t, called.Attributes, "adk", "child_session", "app_name").(string), User: cgtest.User,
-		ID: cgtest.Field(t, called.Attributes, "adk", "child_session", "session_id").(string),
+		App: rowtest.Field(t, called.Attributes, "adk", "child_session", "app_name").(string), User: cgtest.User,
+		ID: rowtest.Field(t, called.Attributes, "adk", "child_session", "session_id").(string),
 	}
 	inner := events(t, cg, child)
 	cgtest.CheckTree(t, outer)
 	cgtest.CheckTree(t, inner)
-	if len(cgtest.RowsOf(inner, record.ToolCompleted)) != 1 || inner[0].TraceID != outer[0].TraceID {
+	if len(rowtest.Of(inner, record.ToolCompleted)) != 1 || inner[0].TraceID != outer[0].TraceID {
 		t.Errorf("the rows inside are %v in trace %s, want a tool call in trace %s", types(inner), inner[0].TraceID, outer[0].TraceID)
 	}
 	for _, s := range []record.Session{cgtest.Key(cgtest.SessionID), child} {

@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/contract"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -56,7 +57,7 @@ func TestContract(t *testing.T) {
 			}
 			for i := range rows {
 				ct.check(t, &rows[i], contract.Ours)
-				if !sc.stops && cgtest.Field(t, rows[i].Attributes, "adk", "unfinished") != nil {
+				if !sc.stops && rowtest.Field(t, rows[i].Attributes, "adk", "unfinished") != nil {
 					t.Errorf("%s of %s is marked unfinished in a run that came to its end", rows[i].EventType, rows[i].Agent)
 				}
 			}
@@ -184,7 +185,7 @@ func (ct *contractTest) check(t *testing.T, e *record.Event, by contract.Produce
 			ct.deviating[e.EventType+"."+m.Path] = true
 		}
 	}
-	if origin, ok := cgtest.Field(t, e.Content, "tool_origin").(string); ok {
+	if origin, ok := rowtest.Field(t, e.Content, "tool_origin").(string); ok {
 		ct.origins[origin] = true
 	}
 	for _, v := range ct.views.Views {
@@ -332,13 +333,13 @@ func allRows(h *cgtest.Harness) []record.Event {
 func steps(t testing.TB, rows []record.Event) (out []record.Event) {
 	t.Helper()
 	asked := make(map[string]bool)
-	for _, e := range cgtest.RowsOf(rows, record.LLMRequest) {
+	for _, e := range rowtest.Of(rows, record.LLMRequest) {
 		asked[e.SpanID] = true
 	}
 	for _, e := range rows {
 		further := e.EventType == record.LLMResponse && !asked[e.SpanID]
-		partial := cgtest.Field(t, e.Attributes, "adk", "partial") != nil
-		brought := e.EventType == record.ToolCompleted && cgtest.Field(t, e.Attributes, "adk", "pause_kind") != nil
+		partial := rowtest.Field(t, e.Attributes, "adk", "partial") != nil
+		brought := e.EventType == record.ToolCompleted && rowtest.Field(t, e.Attributes, "adk", "pause_kind") != nil
 		if !partial && !brought && !further {
 			out = append(out, e)
 		}
@@ -595,7 +596,7 @@ func readRows(t testing.TB, file string) []record.Event {
 			Status: r.Status, ErrorMessage: r.ErrorMessage, IsTruncated: r.IsTruncated,
 			RunSeq: int64(i + 1),
 		}
-		e.AppName, _ = cgtest.Field(t, e.Attributes, "adk", "app_name").(string)
+		e.AppName, _ = rowtest.Field(t, e.Attributes, "adk", "app_name").(string)
 		rows = append(rows, e)
 	}
 	return rows

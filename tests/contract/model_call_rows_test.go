@@ -22,6 +22,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -65,17 +66,17 @@ func TestStreamedAnswerIsOneRow(t *testing.T) {
 	}
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
-	answers := cgtest.RowsOf(rows, record.LLMResponse)
+	answers := rowtest.Of(rows, record.LLMResponse)
 	if len(answers) != 1 {
 		t.Fatalf("%d LLM_RESPONSE rows, want 1", len(answers))
 	}
-	if got := cgtest.Field(t, answers[0].Content, "response"); got != "text: 'one two three'" {
+	if got := rowtest.Field(t, answers[0].Content, "response"); got != "text: 'one two three'" {
 		t.Errorf("content.response = %v", got)
 	}
-	if got := cgtest.Field(t, answers[0].Content, "usage", "total"); got != 18.0 {
+	if got := rowtest.Field(t, answers[0].Content, "usage", "total"); got != 18.0 {
 		t.Errorf("content.usage.total = %v, want it counted once", got)
 	}
-	if _, ok := cgtest.Field(t, answers[0].LatencyMS, "time_to_first_token_ms").(float64); !ok {
+	if _, ok := rowtest.Field(t, answers[0].LatencyMS, "time_to_first_token_ms").(float64); !ok {
 		t.Logf("latency_ms = %s: the first chunk came within a millisecond", answers[0].LatencyMS)
 	}
 }
@@ -155,7 +156,7 @@ func TestTwoAnswersToOneRequest(t *testing.T) {
 	}
 	h.Serve(root)
 	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("hi"))
-	answers := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.LLMResponse)
+	answers := rowtest.Of(h.Rows(cgtest.SessionID), record.LLMResponse)
 	if len(answers) != 2 || answers[0].SpanID == answers[1].SpanID || answers[0].ParentSpanID != answers[1].ParentSpanID {
 		t.Errorf("answers = %+v, want two on spans of their own under one agent", answers)
 	}
@@ -188,20 +189,20 @@ func TestSkippedAgentAdoptsNobody(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	spans := make(map[string]string)
-	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
+	for _, e := range rowtest.Of(rows, record.AgentStarting) {
 		spans[e.SpanID] = e.Agent
 	}
-	for _, e := range cgtest.RowsOf(rows, record.AgentStarting) {
+	for _, e := range rowtest.Of(rows, record.AgentStarting) {
 		if e.Agent != "all" && spans[e.ParentSpanID] != "all" {
 			t.Errorf("agent %s lies in %q, want it in all", e.Agent, spans[e.ParentSpanID])
 		}
 	}
-	for _, e := range cgtest.RowsOf(rows, record.AgentCompleted) {
-		if cgtest.Field(t, e.Attributes, "adk", "unfinished") != nil {
+	for _, e := range rowtest.Of(rows, record.AgentCompleted) {
+		if rowtest.Field(t, e.Attributes, "adk", "unfinished") != nil {
 			t.Errorf("agent %s is marked unfinished", e.Agent)
 		}
 	}
-	for _, e := range cgtest.RowsOf(rows, record.AgentResponse) {
+	for _, e := range rowtest.Of(rows, record.AgentResponse) {
 		if spans[e.SpanID] != e.Agent {
 			t.Errorf("the answer of %s stands on the span of %q", e.Agent, spans[e.SpanID])
 		}

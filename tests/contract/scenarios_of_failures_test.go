@@ -113,7 +113,7 @@ func modelWithoutAnswer(t *testing.T, h *cgtest.Harness) {
 
 // modelRefused has an answer that the model ended early.
 func modelRefused(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(&model.LLMResponse{
+	h.Serve(cgtest.RootAgent(t, adktest.Script(&model.LLMResponse{
 		ErrorCode: string(genai.FinishReasonSafety), ErrorMessage: "blocked for safety", FinishReason: genai.FinishReasonSafety, ModelVersion: "scripted-1",
 	})))
 	_, _ = adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("Hello"))
@@ -254,7 +254,7 @@ func workflowNodes(t *testing.T, h *cgtest.Harness) {
 	dynamic := workflow.NewDynamicNode("dynamic", func(ctx agent.Context, _ any, _ func(*session.Event) error) (string, error) {
 		return workflow.RunNode[string](ctx, step, "made")
 	}, workflow.NodeConfig{})
-	writer, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: "writer", Model: cgtest.Answering(adktest.Text("Written."))}), workflow.NodeConfig{})
+	writer, err := workflow.NewAgentNode(cgtest.NewAgent(t, llmagent.Config{Name: "writer", Model: adktest.Script(adktest.Text("Written."))}), workflow.NodeConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func goodRoutes() model.LLM {
 func delegating(t *testing.T, to agent.Agent) agent.Agent {
 	t.Helper()
 	return cgtest.NewAgent(t, llmagent.Config{Name: "root", SubAgents: []agent.Agent{to},
-		Model: cgtest.Answering(adktest.Call("transfer_to_agent", map[string]any{"agent_name": to.Name()}))})
+		Model: adktest.Script(adktest.Call("transfer_to_agent", map[string]any{"agent_name": to.Name()}))})
 }
 
 func remoteAgent(t *testing.T, h *cgtest.Harness, streamed bool) {
@@ -394,7 +394,7 @@ func remoteAgent(t *testing.T, h *cgtest.Harness, streamed bool) {
 }
 
 func remoteAgentAsTool(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("remote", map[string]any{"request": "Are routes good?"}), adktest.Text("They are.")),
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("remote", map[string]any{"request": "Are routes good?"}), adktest.Text("They are.")),
 		h.CG.AgentTool(remote(t, goodRoutes(), true), nil)))
 	h.Say("Are routes good?")
 }

@@ -25,7 +25,7 @@ import (
 // maskedResult has a callback of the agent hide what the tool found.
 func maskedResult(t *testing.T, h *cgtest.Harness) {
 	h.Serve(cgtest.NewAgent(t, llmagent.Config{
-		Name: "root", Tools: []tool.Tool{found(t)}, Model: cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")),
+		Name: "root", Tools: []tool.Tool{found(t)}, Model: adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")),
 		AfterToolCallbacks: []llmagent.AfterToolCallback{
 			func(agent.Context, tool.Tool, map[string]any, map[string]any, error) (map[string]any, error) {
 				return map[string]any{"items": "masked"}, nil
@@ -47,7 +47,7 @@ func oneLook(t *testing.T, h *cgtest.Harness) {
 	look := cgtest.NewTool(t, "look", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 		return map[string]any{"price": "$40,000"}, nil
 	})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("look", map[string]any{"query": cgtest.Item}), adktest.Text("$40,000.")), look))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("look", map[string]any{"query": cgtest.Item}), adktest.Text("$40,000.")), look))
 	h.Say("What does it cost?")
 }
 
@@ -64,7 +64,7 @@ func argsChanged(t *testing.T, h *cgtest.Harness) {
 	}
 	h.Serve(cgtest.NewAgent(t, llmagent.Config{
 		Name: "root", Tools: []tool.Tool{asks("rent", nil), asks("lease", errors.New("no contract"))},
-		Model: cgtest.Answering(call("rent"), call("lease"), adktest.Text("Asked.")),
+		Model: adktest.Script(call("rent"), call("lease"), adktest.Text("Asked.")),
 		BeforeToolCallbacks: []llmagent.BeforeToolCallback{
 			func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
 				args["item"] = cgtest.Item
@@ -93,13 +93,13 @@ func oneSearch(t *testing.T, h *cgtest.Harness) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), h.Tools[0]))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), h.Tools[0]))
 	h.Say("Find routes")
 }
 
 // listCut has a call whose id takes more than a list may.
 func listCut(t *testing.T, h *cgtest.Harness) {
 	long := adktest.Calls(&genai.FunctionCall{ID: strings.Repeat("x", 40_000), Name: "search", Args: map[string]any{"query": "routes"}})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(long, adktest.Text("One route.")), found(t)))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(long, adktest.Text("One route.")), found(t)))
 	h.Say("Find routes")
 }

@@ -126,7 +126,7 @@ func recording(c config.Record) cgtest.Option {
 
 func textAnswer(t *testing.T, h *cgtest.Harness) {
 	h.Serve(cgtest.NewAgent(t, llmagent.Config{
-		Name: "root", Description: "answers", Model: cgtest.Answering(adktest.Text("It is sunny.")), Instruction: "Answer in one sentence.",
+		Name: "root", Description: "answers", Model: adktest.Script(adktest.Text("It is sunny.")), Instruction: "Answer in one sentence.",
 		Tools: []tool.Tool{found(t)},
 		GenerateContentConfig: &genai.GenerateContentConfig{
 			Temperature: genai.Ptr[float32](0.5), TopP: genai.Ptr[float32](0.75), TopK: genai.Ptr[float32](40), CandidateCount: 1,
@@ -147,7 +147,7 @@ func usage(t *testing.T, h *cgtest.Harness) {
 	}
 	none := adktest.Text("No usage.")
 	none.UsageMetadata, none.ModelVersion, none.FinishReason = nil, "", ""
-	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: cgtest.Answering(answer, none), GenerateContentConfig: &genai.GenerateContentConfig{CachedContent: "caches/1"}}))
+	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: adktest.Script(answer, none), GenerateContentConfig: &genai.GenerateContentConfig{CachedContent: "caches/1"}}))
 	h.Say("Hello")
 	h.Say("Again")
 }
@@ -169,12 +169,12 @@ func streamedAnswer(t *testing.T, h *cgtest.Harness) {
 func thoughts(t *testing.T, h *cgtest.Harness) {
 	answer := parts(&genai.Part{Text: "The user wants a number.", Thought: true}, &genai.Part{Text: "42"})
 	answer.UsageMetadata.ThoughtsTokenCount = 9
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(answer)))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(answer)))
 	h.Say("Which number?")
 }
 
 func threeTurns(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Text("one"), adktest.Text("two"), adktest.Text("three"))))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Text("one"), adktest.Text("two"), adktest.Text("three"))))
 	for _, text := range []string{"first", "second", "third"} {
 		h.Say(text)
 	}
@@ -183,7 +183,7 @@ func threeTurns(t *testing.T, h *cgtest.Harness) {
 func tagsMetadataOTel(t *testing.T, h *cgtest.Harness) {
 	answer := adktest.Text("Done.")
 	answer.CustomMetadata = map[string]any{"ticket": "T-1", "trace_id": "x", "private": "y"}
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(answer)))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(answer)))
 	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1, 2, 3}, SpanID: trace.SpanID{4, 5, 6}, TraceFlags: trace.FlagsSampled,
 	}))
@@ -195,14 +195,14 @@ func tagsMetadataOTel(t *testing.T, h *cgtest.Harness) {
 // spansOfADK has a tracer provider with the span processor.
 func spansOfADK(t *testing.T, h *cgtest.Harness) {
 	traceADK(t, h.CG.SpanProcessor())
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), found(t)))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), found(t)))
 	h.Say("Find routes")
 	h.Serve(cgtest.RootAgent(t, offline()))
 	fail(h, "Find routes")
 }
 
 func userMessageParts(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Text("Seen."))))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Text("Seen."))))
 	adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
 		{Text: "Look at this"},
 		{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}},
@@ -212,7 +212,7 @@ func userMessageParts(t *testing.T, h *cgtest.Harness) {
 }
 
 func answerParts(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(parts(
+	h.Serve(cgtest.RootAgent(t, adktest.Script(parts(
 		&genai.Part{Text: "Computed:"},
 		&genai.Part{ExecutableCode: &genai.ExecutableCode{Language: genai.LanguagePython, Code: "print(6*7)"}},
 		&genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Outcome: genai.OutcomeOK, Output: "42"}},
@@ -241,7 +241,7 @@ func oneTool(t *testing.T, h *cgtest.Harness) {
 	search := cgtest.NewTool(t, "search", func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 		return map[string]any{"found": 1}, h.CG.RecordEntity(ctx, product(t))
 	})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), search))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), adktest.Text("One route.")), search))
 	h.Say("Find routes")
 }
 
@@ -249,7 +249,7 @@ func toolFailures(t *testing.T, h *cgtest.Harness) {
 	broken := cgtest.NewTool(t, "broken", func(ctx agent.Context, _ cgtest.SearchArgs) (map[string]any, error) {
 		return nil, errors.Join(h.CG.RecordEntity(ctx, product(t)), errors.New("index offline"))
 	})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(
+	h.Serve(cgtest.RootAgent(t, adktest.Script(
 		adktest.Call("broken", map[string]any{"query": "x"}), adktest.Call("nosuchtool", map[string]any{"a": 1}), adktest.Text("Nothing works."),
 	), broken))
 	h.Say("Find routes")
@@ -267,7 +267,7 @@ func toolResults(t *testing.T, h *cgtest.Harness) {
 		return map[string]any{"isError": true, "content": "no such index"}, nil
 	})
 	empty := cgtest.NewTool(t, "search", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) { return map[string]any{"count": 0}, nil })
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(
+	h.Serve(cgtest.RootAgent(t, adktest.Script(
 		adktest.Call("flagged", map[string]any{"query": "x"}), adktest.Call("search", map[string]any{"query": "x"}), adktest.Text("Nothing."),
 	), flagged, empty))
 	h.Say("Find routes")
@@ -282,7 +282,7 @@ func retryAndReflect(t *testing.T, h *cgtest.Harness) {
 		return map[string]any{"found": 1}, nil
 	})
 	call := func() *model.LLMResponse { return adktest.Call("flaky", map[string]any{"query": "x"}) }
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(call(), call(), adktest.Text("Found.")), flaky), retryandreflect.MustNew())
+	h.Serve(cgtest.RootAgent(t, adktest.Script(call(), call(), adktest.Text("Found.")), flaky), retryandreflect.MustNew())
 	h.Say("Find routes")
 }
 
@@ -293,7 +293,7 @@ func secrets(t *testing.T, h *cgtest.Harness) {
 			"link": "https://bucket.example/x?X-Goog-Signature=hunter2hunter2&part=1",
 		}, nil
 	})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("login", map[string]any{"query": "x"}), adktest.Text("Logged in.")), login))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("login", map[string]any{"query": "x"}), adktest.Text("Logged in.")), login))
 	h.Say("Log in")
 	for _, e := range h.Rows(cgtest.SessionID) {
 		if strings.Contains(string(e.Content)+string(e.Attributes), "hunter2") {
@@ -309,7 +309,7 @@ func muchText(t *testing.T, h *cgtest.Harness) {
 	long := cgtest.NewTool(t, "read", func(agent.Context, cgtest.SearchArgs) (map[string]any, error) {
 		return map[string]any{"text": strings.Repeat("é", 200)}, nil
 	})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("read", map[string]any{"query": "x"}), adktest.Text("Read.")), long))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("read", map[string]any{"query": "x"}), adktest.Text("Read.")), long))
 	h.Say("Read it")
 }
 
@@ -324,7 +324,7 @@ func toolsAtOnce(t *testing.T, h *cgtest.Harness) {
 		return &genai.FunctionCall{Name: "search", Args: map[string]any{"query": q}}
 	}
 	step := func(phase string, args map[string]any) string { return phase + " " + args["query"].(string) }
-	around(h, cgtest.RootAgent(t, cgtest.Answering(adktest.Calls(call("a"), call("b")), adktest.Text("Both.")), search), plugin.Config{
+	around(h, cgtest.RootAgent(t, adktest.Script(adktest.Calls(call("a"), call("b")), adktest.Text("Both.")), search), plugin.Config{
 		BeforeToolCallback: func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
 			order.await(step("begin", args))
 			return nil, nil
@@ -344,7 +344,7 @@ func toolsAtOnce(t *testing.T, h *cgtest.Harness) {
 
 func finalResponseTool(t *testing.T, h *cgtest.Harness) {
 	submit := cgtest.NewTool(t, "submit", func(agent.Context, cgtest.BuyArgs) (map[string]any, error) { return map[string]any{"ok": true}, nil })
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("submit", map[string]any{"item": "routes", "count": 2}), adktest.Text("Submitted.")), submit))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("submit", map[string]any{"item": "routes", "count": 2}), adktest.Text("Submitted.")), submit))
 	h.Say("Submit a plan")
 }
 
@@ -356,7 +356,7 @@ func longRunningTool(t *testing.T, h *cgtest.Harness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("sign", map[string]any{"item": "contract", "count": 1}), adktest.Text("Waiting."), adktest.Text("Signed.")), sign))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("sign", map[string]any{"item": "contract", "count": 1}), adktest.Text("Waiting."), adktest.Text("Signed.")), sign))
 	id := longRunning(t, h.Say("Sign it"), "sign")
 	h.Clock.Advance(time.Minute)
 	h.Reply(id, "sign", map[string]any{"status": "signed"})
@@ -374,7 +374,7 @@ func state(t *testing.T, h *cgtest.Harness) {
 		return map[string]any{"saved": true}, errors.Join(ctx.State().Set("query", a.Query), ctx.State().Set("temp:step", 1))
 	})
 	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", OutputKey: "answer", Tools: []tool.Tool{save},
-		Model: cgtest.Answering(adktest.Call("save", map[string]any{"query": "routes"}), adktest.Text("Saved."), adktest.Text("Still there."), adktest.Text("Now too."))}))
+		Model: adktest.Script(adktest.Call("save", map[string]any{"query": "routes"}), adktest.Text("Saved."), adktest.Text("Still there."), adktest.Text("Now too."))}))
 	h.Say("Save it")
 	for _, err := range h.Runner.Run(t.Context(), cgtest.User, cgtest.SessionID, adktest.UserText("Still there?"), agent.RunConfig{}, runner.WithStateDelta(map[string]any{"budget": 60000})) {
 		if err != nil {
@@ -393,7 +393,7 @@ func artifacts(t *testing.T, h *cgtest.Harness) {
 		return map[string]any{"version": saved.Version}, nil
 	})
 	call := func(name string) *model.LLMResponse { return adktest.Call("save", map[string]any{"query": name}) }
-	h.ServeWith(cgtest.RootAgent(t, cgtest.Answering(call("plan.txt"), call("plan.txt"), call("user:logo.png"), adktest.Text("Saved.")), save), func(c *runner.Config) {
+	h.ServeWith(cgtest.RootAgent(t, adktest.Script(call("plan.txt"), call("plan.txt"), call("user:logo.png"), adktest.Text("Saved.")), save), func(c *runner.Config) {
 		c.ArtifactService = artifact.InMemoryService()
 	})
 	h.Say("Save the plan")
@@ -404,21 +404,21 @@ func transferAndBack(t *testing.T, h *cgtest.Harness) {
 		return adktest.Call("transfer_to_agent", map[string]any{"agent_name": name})
 	}
 	planner := cgtest.NewAgent(t, llmagent.Config{Name: "planner", Description: "plans", Tools: []tool.Tool{found(t)},
-		Model: cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}), to("root"))})
-	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", SubAgents: []agent.Agent{planner}, Model: cgtest.Answering(to("planner"), adktest.Text("There is one route."))}))
+		Model: adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}), to("root"))})
+	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", SubAgents: []agent.Agent{planner}, Model: adktest.Script(to("planner"), adktest.Text("There is one route."))}))
 	h.Say("Plan it")
 }
 
 // agentAsTool has an agent with a runner of its own behind a tool.
 func agentAsTool(t *testing.T, h *cgtest.Harness, wrap func(agent.Agent, *agenttool.Config) tool.Tool) {
-	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Model: cgtest.Answering(adktest.Text("Routes are good."))})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("They are.")), wrap(expert, nil)))
+	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Model: adktest.Script(adktest.Text("Routes are good."))})
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("They are.")), wrap(expert, nil)))
 	h.Say("Are routes good?")
 }
 
 func agentAsToolFails(t *testing.T, h *cgtest.Harness) {
 	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Model: offline()})
-	h.Serve(cgtest.RootAgent(t, cgtest.Answering(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("Nobody knows.")), h.CG.AgentTool(expert, nil)))
+	h.Serve(cgtest.RootAgent(t, adktest.Script(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("Nobody knows.")), h.CG.AgentTool(expert, nil)))
 	h.Say("Are routes good?")
 }
 
@@ -426,22 +426,22 @@ func agentAsToolFails(t *testing.T, h *cgtest.Harness) {
 // done.
 func task(t *testing.T, h *cgtest.Harness) {
 	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Mode: llmagent.ModeTask,
-		Model: cgtest.Answering(adktest.Call("finish_task", map[string]any{"result": "Routes are good."}))})
+		Model: adktest.Script(adktest.Call("finish_task", map[string]any{"result": "Routes are good."}))})
 	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", SubAgents: []agent.Agent{expert},
-		Model: cgtest.Answering(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("They are."))}))
+		Model: adktest.Script(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("They are."))}))
 	h.Say("Are routes good?")
 }
 
 func singleTurn(t *testing.T, h *cgtest.Harness) {
-	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Mode: llmagent.ModeSingleTurn, Model: cgtest.Answering(adktest.Text("Routes are good."))})
+	expert := cgtest.NewAgent(t, llmagent.Config{Name: "expert", Description: "knows", Mode: llmagent.ModeSingleTurn, Model: adktest.Script(adktest.Text("Routes are good."))})
 	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", SubAgents: []agent.Agent{expert},
-		Model: cgtest.Answering(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("They are."))}))
+		Model: adktest.Script(adktest.Call("expert", map[string]any{"request": "Are routes good?"}), adktest.Text("They are."))}))
 	h.Say("Are routes good?")
 }
 
 // skippedAgent has an agent whose callback answers in its place.
 func skippedAgent(t *testing.T, h *cgtest.Harness) {
-	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: cgtest.Answering(), BeforeAgentCallbacks: []agent.BeforeAgentCallback{
+	h.Serve(cgtest.NewAgent(t, llmagent.Config{Name: "root", Model: adktest.Script(), BeforeAgentCallbacks: []agent.BeforeAgentCallback{
 		func(agent.Context) (*genai.Content, error) {
 			return genai.NewContentFromText("Closed.", genai.RoleModel), nil
 		},
@@ -454,7 +454,7 @@ func agentsAtOnce(t *testing.T, h *cgtest.Harness) {
 	order := newTurnstile("start left", "start right", "run left", "run right")
 	var subs []agent.Agent
 	for _, name := range []string{"left", "right"} {
-		subs = append(subs, cgtest.NewAgent(t, llmagent.Config{Name: name, Description: name, Model: cgtest.Answering(adktest.Text("from the " + name))}))
+		subs = append(subs, cgtest.NewAgent(t, llmagent.Config{Name: name, Description: name, Model: adktest.Script(adktest.Text("from the " + name))}))
 	}
 	all, err := parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "all", SubAgents: subs}})
 	if err != nil {

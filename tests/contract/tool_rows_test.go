@@ -16,6 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -43,48 +44,48 @@ func TestRowsOfAnApprovedRun(t *testing.T) {
 			t.Errorf("no row of type %s", typ)
 		}
 	}
-	if n := len(cgtest.RowsOf(rows, record.WorldChangeCheck)); n != 2 {
+	if n := len(rowtest.Of(rows, record.WorldChangeCheck)); n != 2 {
 		t.Errorf("%d verdicts, want two: at the answer and before the effect", n)
 	}
 	checkJoined(t, rows)
 
 	for _, e := range rows {
 		for _, path := range [][]string{{"adk", "app_name"}, {"root_agent_name"}, {"session_metadata", "session_id"}} {
-			if s, _ := cgtest.Field(t, e.Attributes, path...).(string); s == "" {
+			if s, _ := rowtest.Field(t, e.Attributes, path...).(string); s == "" {
 				t.Errorf("%s: attributes.%v is missing in %s", e.EventType, path, e.Attributes)
 			}
 		}
 	}
-	llm := cgtest.RowsOf(rows, record.LLMResponse)[0]
-	if got := cgtest.Field(t, llm.Content, "response"); got != "call: search" {
+	llm := rowtest.Of(rows, record.LLMResponse)[0]
+	if got := rowtest.Field(t, llm.Content, "response"); got != "call: search" {
 		t.Errorf("LLM_RESPONSE content.response = %v", got)
 	}
-	if got := cgtest.Field(t, llm.Content, "usage", "total"); got != 18.0 {
+	if got := rowtest.Field(t, llm.Content, "usage", "total"); got != 18.0 {
 		t.Errorf("LLM_RESPONSE content.usage.total = %v, want 18", got)
 	}
-	if got := cgtest.Field(t, llm.Attributes, "usage_metadata", "prompt_token_count"); got != 11.0 {
+	if got := rowtest.Field(t, llm.Attributes, "usage_metadata", "prompt_token_count"); got != 11.0 {
 		t.Errorf("usage_metadata.prompt_token_count = %v, want 11", got)
 	}
-	req := cgtest.RowsOf(rows, record.LLMRequest)[0]
-	if got := cgtest.Field(t, req.Content, "system_prompt"); got == nil {
+	req := rowtest.Of(rows, record.LLMRequest)[0]
+	if got := rowtest.Field(t, req.Content, "system_prompt"); got == nil {
 		t.Error("LLM_REQUEST has no system_prompt")
 	}
-	if got := cgtest.Field(t, req.Attributes, "model"); got != "scripted" {
+	if got := rowtest.Field(t, req.Attributes, "model"); got != "scripted" {
 		t.Errorf("attributes.model = %v", got)
 	}
-	user := cgtest.RowsOf(rows, record.UserMessageReceived)[0]
-	if got := cgtest.Field(t, user.Content, "text_summary"); got != "buy a route" {
+	user := rowtest.Of(rows, record.UserMessageReceived)[0]
+	if got := rowtest.Field(t, user.Content, "text_summary"); got != "buy a route" {
 		t.Errorf("text_summary = %v", got)
 	}
-	final := cgtest.RowsOf(rows, record.AgentResponse)[0]
-	if got := cgtest.Field(t, final.Content, "response"); got != "text: 'Bought.'" {
+	final := rowtest.Of(rows, record.AgentResponse)[0]
+	if got := rowtest.Field(t, final.Content, "response"); got != "text: 'Bought.'" {
 		t.Errorf("AGENT_RESPONSE content.response = %v", got)
 	}
-	tool := cgtest.RowsOf(rows, record.ToolCompleted)[0]
-	if got := cgtest.Field(t, tool.Content, "tool"); got != "search" {
+	tool := rowtest.Of(rows, record.ToolCompleted)[0]
+	if got := rowtest.Field(t, tool.Content, "tool"); got != "search" {
 		t.Errorf("TOOL_COMPLETED content.tool = %v", got)
 	}
-	if got := cgtest.Field(t, tool.Content, "tool_origin"); got != "LOCAL" {
+	if got := rowtest.Field(t, tool.Content, "tool_origin"); got != "LOCAL" {
 		t.Errorf("TOOL_COMPLETED content.tool_origin = %v", got)
 	}
 }
@@ -92,12 +93,12 @@ func TestRowsOfAnApprovedRun(t *testing.T) {
 // checkJoined checks that request and answer of an approval find each other.
 func checkJoined(t testing.TB, rows []record.Event) {
 	t.Helper()
-	requests, answers := cgtest.RowsOf(rows, record.HITLConfirmationRequest), cgtest.RowsOf(rows, record.HITLConfirmationRequestCompleted)
+	requests, answers := rowtest.Of(rows, record.HITLConfirmationRequest), rowtest.Of(rows, record.HITLConfirmationRequestCompleted)
 	if len(requests) != 1 || len(answers) != 1 {
 		t.Fatalf("%d requests and %d answers, want one of each", len(requests), len(answers))
 	}
 	for _, k := range []string{"confirmation_id", "call_id", "approval_id"} {
-		q, a := cgtest.Field(t, requests[0].Attributes, "adk", k), cgtest.Field(t, answers[0].Attributes, "adk", k)
+		q, a := rowtest.Field(t, requests[0].Attributes, "adk", k), rowtest.Field(t, answers[0].Attributes, "adk", k)
 		if q == nil || q != a {
 			t.Errorf("attributes.adk.%s: request %v, answer %v", k, q, a)
 		}
@@ -129,15 +130,15 @@ func TestParallelToolCallsNeverCross(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	asked := make(map[string]any)
-	for _, e := range cgtest.RowsOf(rows, record.ToolStarting) {
-		asked[e.SpanID] = cgtest.Field(t, e.Content, "args", "query")
+	for _, e := range rowtest.Of(rows, record.ToolStarting) {
+		asked[e.SpanID] = rowtest.Field(t, e.Content, "args", "query")
 	}
-	done := cgtest.RowsOf(rows, record.ToolCompleted)
+	done := rowtest.Of(rows, record.ToolCompleted)
 	if len(done) != n {
 		t.Fatalf("%d tools completed, want %d", len(done), n)
 	}
 	for _, e := range done {
-		if got := cgtest.Field(t, e.Content, "result", "query"); got != asked[e.SpanID] {
+		if got := rowtest.Field(t, e.Content, "result", "query"); got != asked[e.SpanID] {
 			t.Errorf("span %s asked for %v and was answered %v", e.SpanID, asked[e.SpanID], got)
 		}
 	}
@@ -163,13 +164,13 @@ func TestFailuresGiveOneRowEach(t *testing.T) {
 	rows := h.Rows(cgtest.SessionID)
 	cgtest.CheckTree(t, rows)
 	for typ, want := range map[string]int{record.ToolStarting: 2, record.ToolError: 2, record.ToolCompleted: 0, record.LLMError: 1} {
-		if got := len(cgtest.RowsOf(rows, typ)); got != want {
+		if got := len(rowtest.Of(rows, typ)); got != want {
 			t.Errorf("%d rows of %s, want %d", got, typ, want)
 		}
 	}
 	for _, e := range rows {
-		if cgtest.Field(t, e.Content, "tool") == "nosuchtool" && cgtest.Field(t, e.Content, "tool_origin") != "UNKNOWN" {
-			t.Errorf("%s: tool_origin = %v, want UNKNOWN", e.EventType, cgtest.Field(t, e.Content, "tool_origin"))
+		if rowtest.Field(t, e.Content, "tool") == "nosuchtool" && rowtest.Field(t, e.Content, "tool_origin") != "UNKNOWN" {
+			t.Errorf("%s: tool_origin = %v, want UNKNOWN", e.EventType, rowtest.Field(t, e.Content, "tool_origin"))
 		}
 		if e.EventType == record.ToolError || e.EventType == record.LLMError {
 			if e.Status != record.StatusError || e.ErrorMessage == "" {
@@ -189,11 +190,11 @@ func TestStateDeltaRow(t *testing.T) {
 		}
 	})
 	h.Ask(cgtest.SessionID)
-	rows := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.StateDelta)
+	rows := rowtest.Of(h.Rows(cgtest.SessionID), record.StateDelta)
 	if len(rows) != 1 {
 		t.Fatalf("%d STATE_DELTA rows, want 1", len(rows))
 	}
-	if got := cgtest.Field(t, rows[0].Attributes, "state_delta", "found"); got != 3.0 {
+	if got := rowtest.Field(t, rows[0].Attributes, "state_delta", "found"); got != 3.0 {
 		t.Errorf("state_delta.found = %v, want 3", got)
 	}
 	if rows[0].Content != nil {
@@ -209,7 +210,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	})
 	h.Ask(cgtest.SessionID)
 	for _, e := range h.Rows(cgtest.SessionID) {
-		if e.EventType == record.ToolCompleted && cgtest.Field(t, e.Content, "tool") == "search" {
+		if e.EventType == record.ToolCompleted && rowtest.Field(t, e.Content, "tool") == "search" {
 			if s := string(e.Content); strings.Contains(s, "hunter2") {
 				t.Errorf("a secret was recorded: %s", s)
 			}

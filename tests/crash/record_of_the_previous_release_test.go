@@ -21,6 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -109,7 +110,7 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 	t.Run("answered", func(t *testing.T) {
 		before := pendingApproval(t, cg, pending)
 		r, err := runner.New(runner.Config{
-			AppName: pending.App, Agent: cgtest.RootAgent(t, cgtest.Answering(adktest.Text("Not bought."))), SessionService: session.InMemoryService(),
+			AppName: pending.App, Agent: cgtest.RootAgent(t, adktest.Script(adktest.Text("Not bought."))), SessionService: session.InMemoryService(),
 			PluginConfig: cg.PluginConfig(), AutoCreateSession: true,
 		})
 		if err != nil {
@@ -123,9 +124,9 @@ func TestRecordOfThePreviousRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checks, answers := cgtest.RowsOf(rows, record.WorldChangeCheck), cgtest.RowsOf(rows, record.HITLConfirmationRequestCompleted)
-		if len(checks) == 0 || len(answers) != 1 || cgtest.Field(t, answers[0].Attributes, "adk", "accepted") != false ||
-			cgtest.Field(t, answers[0].Attributes, "adk", "reason") != safety.CodeCheckFailed {
+		checks, answers := rowtest.Of(rows, record.WorldChangeCheck), rowtest.Of(rows, record.HITLConfirmationRequestCompleted)
+		if len(checks) == 0 || len(answers) != 1 || rowtest.Field(t, answers[0].Attributes, "adk", "accepted") != false ||
+			rowtest.Field(t, answers[0].Attributes, "adk", "reason") != safety.CodeCheckFailed {
 			t.Fatalf("%d checks, answers %v", len(checks), answers)
 		}
 		last := string(checks[len(checks)-1].Content)

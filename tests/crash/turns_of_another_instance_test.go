@@ -62,7 +62,7 @@ func wantTurnMissing(t *testing.T, h *cgtest.Harness, want ...string) {
 // elsewhere runs a turn of the session in a runner that contextgraph does not know.
 func elsewhere(h *cgtest.Harness, cfg runner.PluginConfig, text string) (invocation string) {
 	h.T.Helper()
-	root, err := llmagent.New(llmagent.Config{Name: "root", Model: cgtest.Answering(adktest.Text("There is one route."))})
+	root, err := llmagent.New(llmagent.Config{Name: "root", Model: adktest.Script(adktest.Text("There is one route."))})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestTurnThatBeganElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere, err := runner.New(runner.Config{AppName: cgtest.App, SessionService: h.Sessions, AutoCreateSession: true,
-		Agent: cgtest.NewAgent(t, llmagent.Config{Name: "root", Tools: []tool.Tool{search}, Model: cgtest.Answering(adktest.Call("search", map[string]any{"query": "routes"}))}),
+		Agent: cgtest.NewAgent(t, llmagent.Config{Name: "root", Tools: []tool.Tool{search}, Model: adktest.Script(adktest.Call("search", map[string]any{"query": "routes"}))}),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -147,7 +148,7 @@ func TestW16WhatAnotherSessionFoundApprovesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			started += len(cgtest.RowsOf(rows, record.InvocationStarting))
+			started += len(rowtest.Of(rows, record.InvocationStarting))
 		}
 		if len(sessions) != 2 || started < 3 {
 			t.Errorf("%d sessions with %d runs on record, want the planner's among them", len(sessions), started)

@@ -25,6 +25,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -297,8 +298,8 @@ func onBoth(t *testing.T, test func(t *testing.T, m *market, change func(), refu
 // recorded returns how many rows of a type a tool has.
 func recorded(h *cgtest.Harness, typ, toolName string) int {
 	n := 0
-	for _, e := range cgtest.RowsOf(h.Rows(cgtest.SessionID), typ) {
-		if cgtest.Field(h.T, e.Content, "tool") == toolName {
+	for _, e := range rowtest.Of(h.Rows(cgtest.SessionID), typ) {
+		if rowtest.Field(h.T, e.Content, "tool") == toolName {
 			n++
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -84,8 +85,8 @@ func TestCheckSummary(t *testing.T) {
 	if got := report.Summary(); got != want {
 		t.Errorf("Summary() =\n%s\nwant\n%s", got, want)
 	}
-	checks := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.WorldChangeCheck)
-	if len(checks) != 1 || cgtest.Field(t, checks[0].Content, "verdict") != "safe" {
+	checks := rowtest.Of(h.Rows(cgtest.SessionID), record.WorldChangeCheck)
+	if len(checks) != 1 || rowtest.Field(t, checks[0].Content, "verdict") != "safe" {
 		t.Errorf("%d verdicts are recorded, want the one that is safe", len(checks))
 	}
 	// A check that belongs to no run does not make the record incomplete.
@@ -162,7 +163,7 @@ func TestApprovalAfterARunThatFailed(t *testing.T) {
 		t.Errorf("gaps = %q, %v; want none", gaps, err)
 	}
 	cgtest.CheckTree(t, rows)
-	if n := len(cgtest.RowsOf(rows, record.InvocationError)); n != 1 {
+	if n := len(rowtest.Of(rows, record.InvocationError)); n != 1 {
 		t.Errorf("%d INVOCATION_ERROR rows, want 1", n)
 	}
 	g, err := h.CG.Graph(t.Context(), cgtest.Key(cgtest.SessionID))

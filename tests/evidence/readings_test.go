@@ -193,8 +193,8 @@ func agentsWordIsNoReading(t *testing.T, also cgtest.Option) {
 	t.Run("an agent that read nothing", func(t *testing.T) {
 		m := newMarket(t)
 		h := cgtest.New(t, cgtest.Covered, m.open, tells, also)
-		planner := cgtest.NewAgent(t, llmagent.Config{Name: "planner", Description: "plans", Model: cgtest.Answering(adktest.Text(cgtest.Item))})
-		h.Serve(cgtest.RootAgent(t, cgtest.Answering(
+		planner := cgtest.NewAgent(t, llmagent.Config{Name: "planner", Description: "plans", Model: adktest.Script(adktest.Text(cgtest.Item))})
+		h.Serve(cgtest.RootAgent(t, adktest.Script(
 			adktest.Call("planner", map[string]any{"request": "find a route"}), buys(nil), adktest.Text("Done.")),
 			h.CG.AgentTool(planner, nil), h.Tools[1]))
 		wantRefused(h, settle(h, h.Say("buy"), nil), nothingSeen)

@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -113,7 +114,7 @@ func FuzzAnswer(f *testing.F) {
 		if got := h.Bought.Load() - already; got != want {
 			t.Errorf("%s, %s as %q: ran %d times, want %d; %v", id, payload, name, got, want, runErr)
 		}
-		for _, row := range cgtest.RowsOf(h.Rows(id), record.HITLConfirmationRequestCompleted) {
+		for _, row := range rowtest.Of(h.Rows(id), record.HITLConfirmationRequestCompleted) {
 			var a struct {
 				ADK struct {
 					Accepted bool `json:"accepted"`

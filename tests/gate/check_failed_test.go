@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -94,7 +95,7 @@ func TestCheckFailedRowsLostBeforeTheRequest(t *testing.T) {
 	}
 	h.Ask(cgtest.SessionID)
 	rows := h.Rows(cgtest.SessionID)
-	if len(cgtest.RowsOf(rows, record.ToolStarting)) != 2 || len(cgtest.RowsOf(rows, record.ToolCompleted)) != 1 {
+	if len(rowtest.Of(rows, record.ToolStarting)) != 2 || len(rowtest.Of(rows, record.ToolCompleted)) != 1 {
 		t.Fatal("no row was lost")
 	}
 	if err := sqlitex.ExecuteTransient(conn, `DROP TRIGGER lose`, nil); err != nil {

@@ -22,6 +22,7 @@ import (
 	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -165,7 +166,7 @@ func TestToolThatCallsItself(t *testing.T) {
 				t.Errorf("approval state = %q, want executed", got)
 			}
 			rows := h.Rows(cgtest.SessionID)
-			if failed := cgtest.RowsOf(rows, record.ToolError); len(failed) != 0 {
+			if failed := rowtest.Of(rows, record.ToolError); len(failed) != 0 {
 				t.Errorf("the record says that the call failed: %+v", failed)
 			}
 			cgtest.CheckTree(t, rows)

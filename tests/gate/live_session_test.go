@@ -28,6 +28,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -175,7 +176,7 @@ func TestLiveSessionDenies(t *testing.T) {
 			for t.Context().Err() == nil {
 				_ = h.CG.Flush(t.Context())
 				rows, err := h.Journal().Events(t.Context(), cgtest.Key(cgtest.SessionID))
-				if err != nil || len(cgtest.RowsOf(rows, record.ToolError)) > 0 {
+				if err != nil || len(rowtest.Of(rows, record.ToolError)) > 0 {
 					return
 				}
 			}
@@ -190,7 +191,7 @@ func TestLiveSessionDenies(t *testing.T) {
 			}
 		}
 		h.WantBought(0)
-		failed := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.ToolError)
+		failed := rowtest.Of(h.Rows(cgtest.SessionID), record.ToolError)
 		if len(failed) != 1 || !strings.Contains(failed[0].ErrorMessage, "live session") {
 			t.Errorf("TOOL_ERROR rows = %+v, want one that says why it did not run", failed)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -18,11 +19,11 @@ func TestOtherConfirmationsAreObserved(t *testing.T) {
 	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 		t.Fatalf("buy answered %v, want it bought: nothing enforces this tool", got)
 	}
-	checks := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.WorldChangeCheck)
+	checks := rowtest.Of(h.Rows(cgtest.SessionID), record.WorldChangeCheck)
 	if len(checks) != 1 {
 		t.Fatalf("%d verdicts, want one", len(checks))
 	}
-	if got := cgtest.Field(t, checks[0].Attributes, "adk", "verdict"); got != "drift" {
+	if got := rowtest.Field(t, checks[0].Attributes, "adk", "verdict"); got != "drift" {
 		t.Errorf("verdict = %v, want drift", got)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -51,8 +52,8 @@ func TestPayloadOfTheApprover(t *testing.T) {
 		if diff := cmp.Diff([]any{map[string]any{"days": 3.0, "why": "<rest>"}}, *seen); diff != "" {
 			t.Errorf("payloads (-want +got):\n%s", diff)
 		}
-		rows := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)
-		if len(rows) != 1 || cgtest.Field(t, rows[0].Content, "result", "payload", "why") != "<rest>" {
+		rows := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)
+		if len(rows) != 1 || rowtest.Field(t, rows[0].Content, "result", "payload", "why") != "<rest>" {
 			t.Errorf("answers on record = %+v, want the one with its payload", rows)
 		}
 		if got := h.Approvals(cgtest.SessionID)[0].State; got != safety.StateExecuted {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/adk/v2/runner"
 
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -53,7 +54,7 @@ func TestAnswerWhileTheRecorderPanics(t *testing.T) {
 					t.Errorf("the approval is %s", a.State)
 				}
 			}
-			if n := len(cgtest.RowsOf(h.Rows(cgtest.SessionID), record.WorldChangeCheck)); n != 0 {
+			if n := len(rowtest.Of(h.Rows(cgtest.SessionID), record.WorldChangeCheck)); n != 0 {
 				t.Errorf("%d checks were made", n)
 			}
 		})

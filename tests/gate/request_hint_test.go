@@ -27,6 +27,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -103,7 +104,7 @@ func TestObservedConfirmationIsUntouched(t *testing.T) {
 					if len(as) != 1 || len(as[0].Entities) != 1 || as[0].State == safety.StatePending {
 						t.Errorf("the ledger has %+v", as)
 					}
-					requests := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.HITLConfirmationRequest)
+					requests := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequest)
 					if len(requests) != 1 || !strings.Contains(string(requests[0].Attributes), `"enforced":false`) ||
 						!strings.Contains(string(requests[0].Attributes), `"approval_id":"`+as[0].ID+`"`) {
 						t.Errorf("rows of the request: %v", requests)

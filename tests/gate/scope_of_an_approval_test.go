@@ -19,6 +19,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -184,7 +185,7 @@ func TestRunWhoseAnswerTakesLongIsNotGivenUp(t *testing.T) {
 	if got := h.Answer(cgtest.SessionID, id, true); got["status"] != "bought" {
 		t.Errorf("buy answered %v, want it bought", got)
 	}
-	for _, e := range cgtest.RowsOf(h.Rows(cgtest.SessionID), record.InvocationCompleted) {
+	for _, e := range rowtest.Of(h.Rows(cgtest.SessionID), record.InvocationCompleted) {
 		if e.Status != record.StatusOK {
 			t.Errorf("a run ended with %s: %s", e.Status, e.ErrorMessage)
 		}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -188,8 +189,8 @@ func TestStreamedResultIsOnRecord(t *testing.T) {
 	h.Answer(cgtest.SessionID, id, true)
 	var results []string
 	for _, e := range h.Rows(cgtest.SessionID) {
-		if e.EventType == "TOOL_COMPLETED" && cgtest.Field(t, e.Content, "tool") == "buy" {
-			text, _ := json.Marshal(cgtest.Field(t, e.Content, "result"))
+		if e.EventType == "TOOL_COMPLETED" && rowtest.Field(t, e.Content, "tool") == "buy" {
+			text, _ := json.Marshal(rowtest.Field(t, e.Content, "result"))
 			results = append(results, string(text))
 		}
 	}

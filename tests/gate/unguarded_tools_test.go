@@ -23,6 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -203,7 +204,7 @@ func TestUnguardedToolIsNamed(t *testing.T) {
 				}
 				rows := h.Rows(cgtest.SessionID)
 				cgtest.CheckTree(t, rows)
-				failed := cgtest.RowsOf(rows, record.LLMError)
+				failed := rowtest.Of(rows, record.LLMError)
 				if len(failed) != 1 || !strings.Contains(failed[0].ErrorMessage, tt.want) {
 					t.Errorf("LLM_ERROR rows = %+v, want one that says it", failed)
 				}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -33,7 +34,7 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		if got := string(approvals[0].Args); got != `{"count":1,"item":"Strava Sponsored Routes"}` {
 			t.Errorf("arguments = %s", got)
 		}
-		requests := cgtest.RowsOf(h.Rows(cgtest.SessionID), record.HITLConfirmationRequest)
+		requests := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequest)
 		if len(requests) != 1 {
 			t.Fatalf("%d requests on record, want 1", len(requests))
 		}
@@ -49,7 +50,7 @@ func TestEveryWayIsRecorded(t *testing.T) {
 		var calls []string
 		for _, e := range rows {
 			if e.EventType == record.ToolStarting || e.EventType == record.ToolCompleted || e.EventType == record.ToolError {
-				if cgtest.Field(t, e.Content, "tool") == "buy" {
+				if rowtest.Field(t, e.Content, "tool") == "buy" {
 					calls = append(calls, e.EventType)
 				}
 			}

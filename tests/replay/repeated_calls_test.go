@@ -30,6 +30,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -86,15 +87,15 @@ func TestReplay(t *testing.T) {
 	}
 	// The repeated calls are in the checks and nowhere else.
 	rows := v.Rows(cgtest.SessionID)
-	if n := len(cgtest.RowsOf(rows, record.ToolStarting)) - 2; n != 1 { // buy is called twice
+	if n := len(rowtest.Of(rows, record.ToolStarting)) - 2; n != 1 { // buy is called twice
 		t.Errorf("%d calls of search on record, want that of the agent", n)
 	}
-	checks := cgtest.RowsOf(rows, record.WorldChangeCheck)
+	checks := rowtest.Of(rows, record.WorldChangeCheck)
 	if len(checks) != 2 {
 		t.Fatalf("%d checks", len(checks))
 	}
 	for _, c := range checks {
-		replays, _ := cgtest.Field(t, c.Attributes, "adk", "replays").([]any)
+		replays, _ := rowtest.Field(t, c.Attributes, "adk", "replays").([]any)
 		if len(replays) != 1 {
 			t.Fatalf("replays %v", replays)
 		}

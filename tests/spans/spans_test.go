@@ -38,6 +38,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -50,44 +51,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-type memory struct {
-	mu   sync.Mutex
-	rows []record.Event
-}
-
-func (m *memory) Append(e record.Event) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rows = append(m.rows, e)
-	return true
-}
-
-// find returns the rows of the types that satisfy the condition.
-func (m *memory) find(ok func(record.Event) bool, types ...string) (out []record.Event) {
-	for _, e := range m.rows {
-		if slices.Contains(types, e.EventType) && ok(e) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // bench is a recorder with the spans of its runs.
 type bench struct {
 	rec   *recorder.Recorder
-	rows  *memory
+	rows  *rowtest.Sink
 	spans *tracetest.SpanRecorder
 }
 
 func newBench(t *testing.T, joined bool) *bench {
 	t.Helper()
-	b := &bench{rows: &memory{}, spans: tracetest.NewSpanRecorder()}
+	b := &bench{rows: &rowtest.Sink{}, spans: tracetest.NewSpanRecorder()}
 	b.rec = must(recorder.New(recorder.Config{Sink: b.rows, Logger: slog.New(slog.DiscardHandler)}))
 	register(t, b.spans)
 	if joined {
 		register(t, b.rec.SpanProcessor())
 	}
 	return b
+}
+
+// find returns the rows of the types that satisfy the condition.
+func (b *bench) find(ok func(record.Event) bool, types ...string) (out []record.Event) {
+	for _, e := range b.rows.Rows() {
+		if slices.Contains(types, e.EventType) && ok(e) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // plugins returns the plugins of a runner without a gate.
@@ -173,7 +162,7 @@ func field(t *testing.T, e record.Event, path ...string) any {
 
 // rowsOf returns the rows that the span leads to, of the types.
 func (b *bench) rowsOf(s sdktrace.ReadOnlySpan, types ...string) []record.Event {
-	return b.rows.find(func(e record.Event) bool {
+	return b.find(func(e record.Event) bool {
 		return e.TraceID == attr(s, recorder.SpanTraceID) && e.SpanID == attr(s, recorder.SpanSpanID) &&
 			e.RunID == attr(s, recorder.SpanRunID) && e.SessionID == attr(s, recorder.SpanSessionID) && e.AppName == attr(s, recorder.SpanAppName)
 	}, types...)
@@ -216,7 +205,7 @@ func (b *bench) check(t *testing.T) (models, tools, agents int) {
 			}
 		}
 	}
-	backs := b.rows.find(func(e record.Event) bool {
+	backs := b.find(func(e record.Event) bool {
 		return field(t, e, "attributes", "otel", "generate_content_span_id") != nil
 	}, record.EventTypes()...)
 	if len(backs) != models {
@@ -321,7 +310,7 @@ func TestSpansLeadToRows(t *testing.T) {
 			if got := attr(caller.(sdktrace.ReadOnlySpan), recorder.SpanSpanID); got != nil {
 				t.Errorf("the caller's span got %v", got)
 			}
-			if n := len(other.rows.rows); n != 0 {
+			if n := len(other.rows.Rows()); n != 0 {
 				t.Errorf("another recorder has %d rows", n)
 			}
 			for _, s := range b.spans.Started() {
@@ -398,7 +387,7 @@ func TestSpanOfSeveralAnswersLeadsToTheFirst(t *testing.T) {
 	b := newBench(t, true)
 	b.run(t, t.Context(), llmAgent("root", several{}), agent.RunConfig{})
 	b.check(t)
-	if n := len(b.rows.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 3 {
+	if n := len(b.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 3 {
 		t.Errorf("%d answers, want 3", n)
 	}
 }
@@ -429,12 +418,12 @@ func TestSampledOut(t *testing.T) {
 	if n := len(b.spans.Ended()); n != 0 {
 		t.Fatalf("%d spans were recorded", n)
 	}
-	for _, e := range b.rows.rows {
+	for _, e := range b.rows.Rows() {
 		if field(t, e, "attributes", "otel", "generate_content_span_id") != nil {
 			t.Errorf("%s leads to a span that is not exported", e.EventType)
 		}
 	}
-	if n := len(b.rows.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 2 {
+	if n := len(b.find(func(record.Event) bool { return true }, record.LLMResponse)); n != 2 {
 		t.Errorf("%d answers are recorded, want 2", n)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,33 +27,15 @@ import (
 	"google.golang.org/adk/v2/tool/mcptoolset"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// memory is a sink that keeps its rows.
-type memory struct {
-	mu   sync.Mutex
-	rows []record.Event
-}
-
-func (m *memory) Append(e record.Event) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rows = append(m.rows, e)
-	return true
-}
-
-func (m *memory) events() []record.Event {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.rows)
-}
-
-func recordedBy(t *testing.T, root agent.Agent) (*memory, *runner.Runner) {
+func recordedBy(t *testing.T, root agent.Agent) (*rowtest.Sink, *runner.Runner) {
 	t.Helper()
-	sink := &memory{}
+	sink := &rowtest.Sink{}
 	rec, err := plugin.New(plugin.Config{Sink: sink})
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +153,7 @@ func TestA2AInteractions(t *testing.T) {
 			}
 			var found []record.Event
 			answers := 0
-			for _, e := range sink.events() {
+			for _, e := range sink.Rows() {
 				switch e.EventType {
 				case record.A2AInteraction:
 					found = append(found, e)
@@ -276,7 +256,7 @@ func checkOrigin(t *testing.T, root agent.Agent, want string) {
 	t.Helper()
 	sink, r := recordedBy(t, root)
 	_, _ = adktest.TryRun(t.Context(), r, "u", "s", adktest.UserText("go"))
-	for _, e := range decodeRows(t, sink.events()) {
+	for _, e := range decodeRows(t, sink.Rows()) {
 		if e.EventType == record.ToolStarting {
 			if got := e.content["tool_origin"]; got != want {
 				t.Errorf("tool_origin = %v, want %s", got, want)

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,38 +17,22 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genai"
-
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/cmd/launcher"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/server/adkrest"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/adk/v2/tool/functiontool"
+	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// payer is a model that pays as soon as it is spoken to.
-type payer struct{}
-
-func (payer) Name() string { return "payer" }
-
-func (payer) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
-	part := genai.NewPartFromFunctionCall("pay", map[string]any{"to": "ACME", "amount": "$100"})
-	if last := req.Contents[len(req.Contents)-1]; last.Parts[0].FunctionResponse != nil {
-		part = genai.NewPartFromText("done")
-	}
-	return func(yield func(*model.LLMResponse, error) bool) {
-		yield(&model.LLMResponse{Content: genai.NewContentFromParts([]*genai.Part{part}, genai.RoleModel)}, nil)
-	}
-}
 
 type payArgs struct {
 	To     string `json:"to"`
@@ -100,7 +83,7 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows one
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: payer{}, Tools: []tool.Tool{b.cg.Protect(pay)}})
+	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: adktest.CallsOnce(&genai.FunctionCall{Name: "pay", Args: map[string]any{"to": "ACME", "amount": "$100"}}), Tools: []tool.Tool{b.cg.Protect(pay)}})
 	if err != nil {
 		t.Fatal(err)
 	}

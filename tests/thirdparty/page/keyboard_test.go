@@ -155,6 +155,20 @@ func TestKeyboardOnly(t *testing.T) {
 
 	p.key("4")
 	p.tabTo("#panel-trajectory .step-name")
+	const at = `[...document.querySelectorAll("#panel-trajectory .step-name")].indexOf(document.activeElement)`
+	for _, move := range []struct {
+		key   string
+		want  int
+		width int64
+	}{{kb.ArrowDown, 1, 1280}, {kb.ArrowDown, 2, 1280}, {kb.ArrowUp, 1, 1280}, {kb.End, 48, 1280}, {kb.ArrowDown, 48, 1280}, {kb.ArrowUp, 47, 500}, {kb.ArrowUp, 46, 500}, {kb.ArrowUp, 45, 500}, {kb.Home, 0, 1280}, {kb.ArrowUp, 0, 1280}} {
+		p.size(move.width, 800)
+		eval[any](p, `__t.frame()`)
+		p.key(move.key)
+		if got := eval[int](p, at); got != move.want {
+			t.Errorf("after %q the focus is on step %d of the trajectory, want %d", move.key, got, move.want)
+		}
+		p.holds(`document.activeElement.getBoundingClientRect().top >= document.querySelector("#panel-trajectory .toolbar").getBoundingClientRect().bottom && document.activeElement.getBoundingClientRect().bottom <= innerHeight`)
+	}
 	p.key(kb.Enter)
 	p.wait(`location.hash.includes("row=")`)
 	p.tabTo("#cg-detail .detail-head .iconbtn[title^=Close]")

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +20,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/agent/llmagent"
-	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/server/adkrest"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
@@ -31,26 +29,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
-
-// payer is a model that pays as soon as it is spoken to.
-type payer struct{}
-
-func (payer) Name() string { return "payer" }
-
-func (payer) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool) iter.Seq2[*model.LLMResponse, error] {
-	part := genai.NewPartFromFunctionCall("pay", map[string]any{"to": "ACME", "amount": "$100"})
-	if last := req.Contents[len(req.Contents)-1]; last.Parts[0].FunctionResponse != nil {
-		part = genai.NewPartFromText("done")
-	}
-	return func(yield func(*model.LLMResponse, error) bool) {
-		yield(&model.LLMResponse{Content: genai.NewContentFromParts([]*genai.Part{part}, genai.RoleModel)}, nil)
-	}
-}
 
 // bank is an agent behind ADK's REST API that pays what is owed, after a human agreed.
 type bank struct {
@@ -96,7 +80,7 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: payer{}, Tools: []tool.Tool{b.cg.Protect(pay)}})
+	root, err := llmagent.New(llmagent.Config{Name: "clerk", Model: adktest.CallsOnce(&genai.FunctionCall{Name: "pay", Args: map[string]any{"to": "ACME", "amount": "$100"}}), Tools: []tool.Tool{b.cg.Protect(pay)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
@@ -144,6 +145,11 @@ func TestManySpans(t *testing.T) {
 			p.picture(fmt.Sprintf("long-%d-timeline", turns))
 			p.view("trajectory")
 			p.wait(`document.querySelectorAll("#panel-trajectory .step").length >= 80`)
+			p.holds(`document.querySelectorAll("#panel-trajectory .step").length < 1000`)
+			// The last of them is reached by a key, and few are made for it.
+			eval[bool](p, `(document.querySelector("#panel-trajectory .step-name").focus(), true)`)
+			p.key(kb.End)
+			p.holds(fmt.Sprintf(`document.activeElement.closest("#panel-trajectory .step")?.querySelector(".step-no").textContent === "#%d"`, len(s.Rows)))
 			p.holds(`document.querySelectorAll("#panel-trajectory .step").length < 1000`)
 			p.view("graph")
 			p.picture(fmt.Sprintf("long-%d-graph", turns))

@@ -21,7 +21,6 @@ import (
 	"google.golang.org/adk/v2/runner"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
-	"google.golang.org/adk/v2/tool/functiontool"
 
 	"github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
@@ -97,12 +96,12 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*cgtest.Con
 			t.Error(err)
 		}
 	})
-	search := mustTool(t, "search", func(agent.Context, struct {
+	search := cgtest.NewTool(t, "search", func(agent.Context, struct {
 		Query string `json:"query"`
 	}) (map[string]any, error) {
 		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000"}}}, nil
 	})
-	buy := cg.Protect(mustTool(t, "buy", func(agent.Context, struct {
+	buy := cg.Protect(cgtest.NewTool(t, "buy", func(agent.Context, struct {
 		Item string `json:"item"`
 	}) (map[string]any, error) {
 		return map[string]any{"order": "o-1"}, nil
@@ -127,15 +126,6 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*cgtest.Con
 		t.Fatal(err)
 	}
 	return a
-}
-
-func mustTool[In any](t *testing.T, name string, f func(agent.Context, In) (map[string]any, error)) tool.Tool {
-	t.Helper()
-	made, err := functiontool.New(functiontool.Config{Name: name, Description: name}, f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
 }
 
 // ask runs until the agent asks for an approval and returns the request's id.

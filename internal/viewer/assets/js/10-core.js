@@ -87,8 +87,31 @@ function keepPlace(root, draw) {
 }
 
 /**
- * Emitter calls listeners by name.
+ * onPrint calls one function before the page is printed, and another afterwards.
+ * @param {() => void} before @param {() => void} after @returns {() => void} ends that
  */
+function onPrint(before, after) {
+  window.addEventListener("beforeprint", before);
+  window.addEventListener("afterprint", after);
+  return () => {
+    window.removeEventListener("beforeprint", before);
+    window.removeEventListener("afterprint", after);
+  };
+}
+
+/** groupBy keeps the order of the items. @template T, K @param {T[]} items @param {(item: T) => K} key @returns {Map<K, T[]>} */
+function groupBy(items, key) {
+  /** @type {Map<K, T[]>} */
+  const groups = new Map();
+  for (const x of items) {
+    const k = key(x), group = groups.get(k);
+    if (group) group.push(x);
+    else groups.set(k, [x]);
+  }
+  return groups;
+}
+
+/** Emitter calls listeners by name. */
 class Emitter {
   constructor() {
     /** @type {Map<string, Set<(arg: any) => void>>} */

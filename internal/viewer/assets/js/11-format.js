@@ -25,6 +25,27 @@ function eventName(type) {
   return sentence(type.toLowerCase()).replace(/^(Llm|Hitl|A2a)\b/, (s) => s.toUpperCase());
 }
 
+/** turnName says which turn it is. @param {number} turn */
+function turnName(turn) {
+  return turn > 0 ? "Turn " + turn : "Outside of any turn";
+}
+
+/** tokensOf says how many tokens went in and came out. @param {{prompt?: number, completion?: number}} t @param {string} [unit] */
+function tokensOf(t, unit) {
+  return fmtInt(t.prompt) + (unit || "") + " in, " + fmtInt(t.completion) + " out";
+}
+
+/** tookOf is how long a row took, "" where it does not say. @param {Row} row */
+function tookOf(row) {
+  const ms = row.latency_ms && row.latency_ms.total_ms;
+  return ms === undefined || ms === null ? "" : fmtDuration(ms);
+}
+
+/** refTo refers to what has an index. @param {"row"|"approval"} type @param {number} i @returns {Ref} */
+function refTo(type, i) {
+  return { type, key: String(i) };
+}
+
 /** @param {Edge} e */
 function edgeKey(e) {
   return e.from + ">" + e.to + ">" + e.kind;

@@ -68,15 +68,28 @@ const STATUSES = {
   in_doubt: { label: "In doubt", icon: "doubt", tone: "doubt" },
 };
 
-/** @param {string} status */
-function statusInfo(status) {
-  return STATUSES[/** @type {Status} */ (status)] || { label: words(status), icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
+/**
+ * lookOf is the look of a name in a table; that of one which this page does not know is made up.
+ * @param {Record<string, {label: string, icon: IconName, tone: string}>} table @param {string} name
+ */
+function lookOf(table, name) {
+  return table[name] || { label: words(name), icon: "doubt", tone: "idle" };
 }
 
-/** chip shows a status by icon, text and colour. @param {string} status */
+/** @param {string} status */
+function statusInfo(status) {
+  return lookOf(STATUSES, status);
+}
+
+/** chip shows a status, or a verdict, by icon, text and colour. @param {string} status */
 function chip(status) {
   const s = statusInfo(status);
   return h("span", { class: "chip tone-" + s.tone }, icon(s.icon), s.label);
+}
+
+/** mark shows a look without a frame. @param {ReturnType<typeof lookOf>} look */
+function mark(look) {
+  return h("span", { class: "outcome tone-" + look.tone }, icon(look.icon), look.label);
 }
 
 /** badge is a small label. @param {Child} text @param {string} [tone] @param {IconName} [ic] */
@@ -94,6 +107,11 @@ const CLASSES = {
   check: { label: "World-change check", icon: "shield" },
   other: { label: "Other", icon: "other" },
 };
+
+/** classOf is the look of a kind of span. @param {string} cls */
+function classOf(cls) {
+  return CLASSES[cls] || CLASSES.other;
+}
 
 /** kindClass is the CSS class that sets --k, --k-bg and --k-text by the kind of a span. @param {string} cls */
 function kindClass(cls) {

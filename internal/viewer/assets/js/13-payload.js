@@ -60,6 +60,15 @@ function facts(items, cls) {
   return h("dl", { class: "facts" + (cls ? " " + cls : "") }, items.filter(([, v]) => v !== null && v !== undefined && v !== "" && v !== false).map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, v))));
 }
 
+/** moreButton is pressed once. @param {string} text @param {() => void} fn */
+function moreButton(text, fn) {
+  const b = h("button", { class: "linkbtn", onclick: () => {
+    b.remove();
+    fn();
+  } }, text);
+  return b;
+}
+
 /** longText shows the beginning of a long text, and all of it when asked. @param {string} text @param {number} [max] @param {string} [cls] */
 function longText(text, max, cls) {
   const limit = max || 1200;
@@ -70,12 +79,7 @@ function longText(text, max, cls) {
   }
   const box = h("div", "longtext", pre);
   pre.textContent = text.slice(0, limit) + "…";
-  const more = h("button", "linkbtn", "Show all " + fmtInt(text.length) + " characters");
-  more.addEventListener("click", () => {
-    pre.textContent = text;
-    more.remove();
-  });
-  box.append(more);
+  box.append(moreButton("Show all " + fmtInt(text.length) + " characters", () => (pre.textContent = text)));
   return box;
 }
 
@@ -102,14 +106,7 @@ function jsonNode(name, value, open) {
   const more = () => {
     const until = Math.min(entries.length, shown + 100);
     for (; shown < until; shown++) body.append(jsonNode(entries[shown][0], entries[shown][1], open - 1));
-    if (shown < entries.length) {
-      const b = h("button", "linkbtn", plural(entries.length - shown, "more value"));
-      b.addEventListener("click", () => {
-        b.remove();
-        more();
-      });
-      body.append(b);
-    }
+    if (shown < entries.length) body.append(moreButton(plural(entries.length - shown, "more value"), more));
   };
   const hint = list ? "[" + entries.length + "]" : "{" + clip(entries.map(([k]) => k).join(", "), 60) + "}";
   const d = h("details", "j-node", h("summary", {}, key, h("span", "j-punct", hint)), body);
@@ -130,6 +127,21 @@ function jsonLeaf(v) {
     return h("span", "j-str", v.includes("\n") ? v : JSON.stringify(v));
   }
   return h("span", { class: v === null ? "j-null" : typeof v === "boolean" ? "j-bool" : "j-num" }, String(v));
+}
+
+/** details opens when its title is pressed. @param {Props} props @param {Child} title @param {Child[]} body */
+function details(props, title, ...body) {
+  return h("details", props, h("summary", {}, icon("chevron"), title), body);
+}
+
+/** payloads are what a row holds, but for its names. @param {Row} row @param {number} open how many levels are open */
+function payloads(row, open) {
+  return [payload("Content", row.content, 3), Array.isArray(row.content_parts) && row.content_parts.length > 0 && payload("Content parts", row.content_parts, open), payload("Attributes", row.attributes, open), payload("Latency", row.latency_ms, open)];
+}
+
+/** errorBox shows what an error says. @param {string} text @param {number} max how much of it at first */
+function errorBox(text, max) {
+  return h("div", "callout bad", icon("error"), longText(text, max));
 }
 
 /** payload is a value as a tree with a copy button, and a title. @param {string} title @param {any} value @param {number} [open] */

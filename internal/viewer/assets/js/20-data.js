@@ -47,42 +47,26 @@ function readPage() {
   return d;
 }
 
-/**
- * wholeSession puts empty lists where Go wrote null, so that no view has to ask.
- * @param {Session} s
- * @returns {Session}
- */
+/** lists puts an empty list where Go wrote null, so that no view has to ask. @template T @param {T} o @param {(keyof T)[]} names */
+function lists(o, ...names) {
+  for (const n of names) o[n] = o[n] || /** @type {any} */ ([]);
+}
+
+/** wholeSession has every list. @param {Session} s */
 function wholeSession(s) {
   wholeSummary(s);
-  s.problems = s.problems || [];
-  s.spans = s.spans || [];
-  s.edges = s.edges || [];
-  s.entities = s.entities || [];
-  s.approvals = s.approvals || [];
-  s.rows = s.rows || [];
-  s.critical_path = s.critical_path || [];
+  lists(s, "problems", "spans", "edges", "entities", "approvals", "rows", "critical_path");
   s.thoughts = s.thoughts || { nodes: [], edges: [] };
-  s.thoughts.nodes = s.thoughts.nodes || [];
-  s.thoughts.edges = s.thoughts.edges || [];
-  for (const p of s.spans) p.rows = p.rows || [];
+  lists(s.thoughts, "nodes", "edges");
+  for (const p of s.spans) lists(p, "rows");
   for (const e of s.entities) {
     e.attributes = e.attributes || {};
-    e.sources = e.sources || [];
-    e.evaluated = e.evaluated || [];
+    lists(e, "sources", "evaluated");
   }
   for (const a of s.approvals) {
-    a.warnings = a.warnings || [];
-    a.entities = a.entities || [];
-    a.answers = a.answers || [];
-    a.checks = a.checks || [];
-    a.why = a.why || [];
-    for (const w of a.why) w.path = w.path || [];
-    for (const c of a.checks) {
-      c.entities = c.entities || [];
-      c.alerts = c.alerts || [];
-      c.warnings = c.warnings || [];
-      c.failures = c.failures || [];
-    }
+    lists(a, "warnings", "entities", "answers", "checks", "why");
+    for (const w of a.why) lists(w, "path");
+    for (const c of a.checks) lists(c, "entities", "alerts", "warnings", "failures");
   }
   return s;
 }
@@ -92,8 +76,7 @@ function wholeSession(s) {
  * @param {T} s
  */
 function wholeSummary(s) {
-  s.agents = s.agents || [];
-  s.models = s.models || [];
+  lists(s, "agents", "models");
   s.tokens = s.tokens || { prompt: 0, completion: 0, total: 0 };
   return s;
 }

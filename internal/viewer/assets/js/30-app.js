@@ -83,7 +83,7 @@ class App {
     clockSettings.utc = remember("zone") !== "local";
   }
 
-  /** on listens to "select", "why", "session", "view" and "theme". @param {string} name @param {(arg: any) => void} fn */
+  /** on listens to "why", "session" and "view". @param {string} name @param {(arg: any) => void} fn */
   on(name, fn) {
     return this.events.on(name, fn);
   }
@@ -98,8 +98,12 @@ class App {
     return (key && this.entityIndex.get(key)) || null;
   }
 
-  get rows() {
-    return this.session ? this.session.rows : [];
+  /** spanOf is the key of the span of what ref names; "" for an entity or an edge. @param {Ref|null} ref */
+  spanOf(ref) {
+    if (!ref || !this.session) return "";
+    if (ref.type === "span") return ref.key;
+    const list = ref.type === "row" ? this.session.rows : ref.type === "approval" ? this.session.approvals : [];
+    return list[Number(ref.key)]?.span || "";
   }
 
   /** start builds the shell and shows what the address asks for. */
@@ -111,7 +115,6 @@ class App {
     this.detail = new DetailPane(byId("cg-detail"), this);
     window.addEventListener("hashchange", () => this.route());
     document.addEventListener("keydown", (ev) => shortcuts(this, ev));
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.events.emit("theme"));
     this.data.events.on("changed", () => this.reload());
     /** @type {HTMLAnchorElement|null} */ (document.querySelector("a.skip"))?.addEventListener("click", (ev) => {
       ev.preventDefault();
@@ -199,7 +202,6 @@ class App {
     this.selected = ref;
     this.whyIndex = why;
     this.render(other);
-    if (other) this.events.emit("select", ref);
     if (otherWhy) this.events.emit("why", why);
   }
 
@@ -221,7 +223,7 @@ class App {
       got = await this.data.session(key);
       if (!got) this.failure = "This page does not hold the session “" + key.id + "” of " + key.user + " in " + key.app + ". Write a page with it, with “contextgraph view”.";
     } catch (err) {
-      this.failure = "The session could not be read: " + (said(err));
+      this.failure = "The session could not be read: " + said(err);
     }
     clearTimeout(slow);
     if (turn !== this.fetches) return;
@@ -229,7 +231,6 @@ class App {
     this.adopt(got);
     this.render(true);
     this.events.emit("session", this.session);
-    this.events.emit("select", this.selected);
     this.events.emit("why", this.whyIndex);
     announce(got ? "Session " + clip(got.session.title || key.id, 80) + ", " + statusInfo(got.session.status).label : this.failure);
   }
@@ -260,7 +261,7 @@ class App {
       this.events.emit("session", this.session);
       if (got.session.status !== before) announce("The session is now: " + statusInfo(got.session.status).label);
     } catch (err) {
-      announce("The session could not be read again: " + (said(err)));
+      announce("The session could not be read again: " + said(err));
     }
   }
 
@@ -361,7 +362,6 @@ class App {
     this.theme = theme;
     remember("theme", theme);
     this.applyTheme();
-    this.events.emit("theme");
   }
 }
 

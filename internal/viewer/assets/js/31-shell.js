@@ -9,13 +9,13 @@ function buildTop(app) {
   const page = app.page;
   const logo = svg("svg", { class: "logo", viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: "M5.5 5.5 14.5 10 5.5 14.5" }), svg("circle", { cx: 5, cy: 5, r: 2.5 }), svg("circle", { cx: 15, cy: 10, r: 2.5 }), svg("circle", { cx: 5, cy: 15, r: 2.5 }));
   const narrow = window.matchMedia("(max-width: 860px)");
-  const toggle = h("button", { class: "iconbtn", title: "Sessions", "aria-controls": "cg-nav" }, icon("panel"), h("span", "sr-only", "Sessions"));
+  const toggle = iconButton("panel", "Sessions", () => setNav(document.body.classList.contains("nav-closed")));
+  toggle.setAttribute("aria-controls", "cg-nav");
   /** @param {boolean} on */
   const setNav = (on) => {
     document.body.classList.toggle("nav-closed", !on);
     toggle.setAttribute("aria-expanded", String(on));
   };
-  toggle.addEventListener("click", () => setNav(document.body.classList.contains("nav-closed")));
   setNav(!narrow.matches && (page.live || page.list.length !== 1));
   // Where it is narrow, the list lies over the session: it goes when one is chosen, and stays
   // when the one that is shown has new rows.
@@ -64,8 +64,8 @@ function buildTop(app) {
     tz.textContent = clockSettings.utc ? "UTC" : "Local";
     app.refresh();
   });
-  const help = h("button", { class: "iconbtn", title: "Keys and symbols (?)", onclick: () => showHelp(app) }, icon("keyboard"), h("span", "sr-only", "Keys and symbols"));
-  const print = h("button", { class: "iconbtn", title: "Print this view", onclick: () => window.print() }, icon("print"), h("span", "sr-only", "Print this view"));
+  const help = iconButton("keyboard", "Keys and symbols (?)", () => showHelp(app), "Keys and symbols");
+  const print = iconButton("print", "Print this view", () => window.print());
   replace(byId("cg-top"), toggle, logo, h("span", "brand", "contextgraph"), about, h("div", "top-actions", tz, print, theme, help));
 }
 
@@ -91,7 +91,7 @@ function renderHeader(root, app) {
         ["Started", timeEl(s.start)],
         ["Duration", fmtDuration(span)],
         ["Turns", String(s.turns)],
-        ["Tokens", h("span", { title: fmtInt(s.tokens.prompt) + " in, " + fmtInt(s.tokens.completion) + " out" + (s.models.length ? "; " + s.models.join(", ") : "") }, fmtInt(s.tokens.total))],
+        ["Tokens", h("span", { title: tokensOf(s.tokens) + (s.models.length ? "; " + s.models.join(", ") : "") }, fmtInt(s.tokens.total))],
         ["Waited for people", s.approvals.length > 0 ? fmtDuration(s.waited_ms) : ""],
         ["Errors", s.errors > 0 ? h("span", "bad-text", icon("error"), fmtInt(s.errors)) : ""],
       ],
@@ -138,13 +138,13 @@ function shortcuts(app, ev) {
 }
 
 /**
- * dialog shows a modal dialog; Esc and the close button end it.
+ * openDialog shows a modal dialog; Esc and the close button end it.
  * @param {string} title
  * @param {Child[]} body
  */
 function openDialog(title, ...body) {
   const d = h("dialog", { class: "dialog", "aria-labelledby": "cg-dialog-title" });
-  const close = h("button", { class: "iconbtn", title: "Close (Esc)", onclick: () => d.close() }, icon("close"), h("span", "sr-only", "Close"));
+  const close = iconButton("close", "Close (Esc)", () => d.close(), "Close");
   append(d, [h("div", "dialog-head", h("h2", { id: "cg-dialog-title" }, title), close), h("div", "dialog-body", ...body)]);
   d.addEventListener("close", () => d.remove());
   d.addEventListener("click", (ev) => {
@@ -163,6 +163,7 @@ function showHelp(app) {
     ["j  k", "Next, previous session"],
     ["1 – " + registered.length, registered.map((v) => v.title).join(", ")],
     ["← →", "In the tabs: next view"],
+    ["↑ ↓", "In Timeline and Trajectory: the step above, the step below"],
     ["Enter", "On a node or a row: its details"],
     ["Esc", "Close the details, then leave “why”"],
     ["?", "This help"],
@@ -170,7 +171,7 @@ function showHelp(app) {
   openDialog(
     "Keys and symbols",
     h("div", "help",
-      h("section", {}, h("h3", {}, "Keys"), h("table", "plain", h("tbody", {}, keys.map(([k, t]) => h("tr", {}, h("th", { scope: "row" }, k.split("  ").map((x) => [h("kbd", {}, x), " "])), h("td", {}, t)))))),
+      h("section", {}, h("h3", {}, "Keys"), plainTable(keys.map(([k, t]) => [k.split("  ").map((x) => [h("kbd", {}, x), " "]), t]))),
       h("section", {}, h("h3", {}, "Where an approval stands"), h("ul", "legend", Object.keys(STATUSES).filter((s) => s !== "none").map((s) => h("li", {}, chip(s), h("span", {}, STATUS_HELP[s]))))),
       h("section", {}, h("h3", {}, "Steps"), h("ul", "legend cols", Object.entries(CLASSES).map(([k, c]) => h("li", {}, h("span", { class: "kind " + kindClass(k) }, icon(c.icon), c.label))))),
       h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", ["Product", "Targeting", "Budget", "Campaign"].map((t) => h("li", {}, h("span", { class: "kind entity " + typeClass(t) }, icon("entity"), t))), h("li", {}, "Any other type has a stable colour."))),

@@ -16,15 +16,11 @@ class SessionList {
     this.error = "";
     /** @type {ListQuery} */
     this.query = { app: "", user: "", q: "", status: [], limit: 50 };
-    this.search = h("input", { type: "search", id: "cg-search", placeholder: "Search sessions", autocomplete: "off", spellcheck: "false", "aria-label": "Search sessions by id, user, app, agent or title" });
-    let timer = 0;
-    this.search.addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = window.setTimeout(() => {
-        this.query.q = this.search.value;
-        this.load();
-      }, app.page.live ? 200 : 60);
-    });
+    const search = searchBox({ id: "cg-search", placeholder: "Search sessions", "aria-label": "Search sessions by id, user, app, agent or title" }, app.page.live ? 200 : 60, (input) => {
+      this.query.q = input.value;
+      this.load();
+    }, h("kbd", { "aria-hidden": "true" }, "/"));
+    this.search = search.input;
     this.search.addEventListener("keydown", (ev) => {
       if (ev.key === "Enter" && this.items[0]) app.open(this.items[0].session);
     });
@@ -36,7 +32,7 @@ class SessionList {
     new IntersectionObserver((es) => {
       if (es.some((e) => e.isIntersecting)) this.loadMore();
     }, { root: this.scroller, rootMargin: "200px" }).observe(this.more);
-    replace(root, h("div", "nav-head", h("div", "searchbox", icon("search"), this.search, h("kbd", { "aria-hidden": "true" }, "/")), this.filters), this.scroller);
+    replace(root, h("div", "nav-head", search.box, this.filters), this.scroller);
     this.drawFilters();
   }
 
@@ -51,14 +47,10 @@ class SessionList {
     const chips = h("div", { class: "chips", role: "group", "aria-label": "Filter by status" });
     for (const s of live || statuses.length > 1 ? statuses : []) {
       const info = statusInfo(s);
-      const b = h("button", { class: "chip filter tone-" + info.tone, "aria-pressed": "false" }, icon(info.icon), info.label, !live && h("span", "n", String(counts.get(s))));
-      b.addEventListener("click", () => {
-        const on = !this.query.status.includes(s);
-        this.query.status = on ? [...this.query.status, s] : this.query.status.filter((x) => x !== s);
-        b.setAttribute("aria-pressed", String(on));
+      chips.append(filterChip(info.icon, [info.label, !live && h("span", "n", String(counts.get(s)))], info.tone, (on) => {
+        this.query.status = toggled(this.query.status, s, on);
         this.load();
-      });
-      chips.append(b);
+      }));
     }
     const names = h("div", "names");
     for (const field of /** @type {("app"|"user")[]} */ (["app", "user"])) {
@@ -74,14 +66,12 @@ class SessionList {
       }
       const values = [...new Set(list.map((s) => s.session[field]))].sort();
       if (values.length < 2) continue;
-      const select = h("select", { "aria-label": label }, h("option", { value: "" }, "Every " + field), values.slice(0, 500).map((v) => h("option", { value: v }, v)));
-      select.addEventListener("change", () => {
-        this.query[field] = select.value;
+      names.append(selectBox(label, [["", "Every " + field], ...values.slice(0, 500).map((v) => /** @type {[string, string]} */ ([v, v]))], (v) => {
+        this.query[field] = v;
         this.load();
-      });
-      names.append(select);
+      }));
     }
-    if (live) replace(this.filters, h("details", "filter-box", h("summary", {}, icon("chevron"), "Filter"), chips, names));
+    if (live) replace(this.filters, details("filter-box", "Filter", chips, names));
     else replace(this.filters, chips.childElementCount > 0 && chips, names.childElementCount > 0 && names);
   }
 

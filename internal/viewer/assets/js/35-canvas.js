@@ -41,17 +41,14 @@ class Canvas {
     this.watch.observe(this.root);
     this.pointers();
     // On paper there is no moving: all of it is shown.
-    this.paper = () => {
+    this.off = onPrint(() => {
       const b = this.bounds;
       this.svg.setAttribute("viewBox", [b.x, b.y, b.w, b.h].join(" "));
       this.world.removeAttribute("transform");
-    };
-    this.screen = () => {
+    }, () => {
       this.svg.removeAttribute("viewBox");
       this.apply();
-    };
-    window.addEventListener("beforeprint", this.paper);
-    window.addEventListener("afterprint", this.screen);
+    });
   }
 
   /**
@@ -243,8 +240,7 @@ class Canvas {
 
   destroy() {
     this.watch.disconnect();
-    window.removeEventListener("beforeprint", this.paper);
-    window.removeEventListener("afterprint", this.screen);
+    this.off();
     this.root.remove();
   }
 }

@@ -19,16 +19,15 @@ class ThoughtPlayer {
     this.playing = false;
     this.speed = 1;
     /** @param {IconName|null} ic @param {string} text @param {string} label @param {() => void} fn */
-    const button = (ic, text, label, fn) => h("button", { type: "button", class: "btn small", title: label, "aria-label": label, onclick: fn }, ic && icon(ic), text);
+    const button = (ic, text, label, fn) => h("button", { class: "btn small", title: label, "aria-label": label, onclick: fn }, ic && icon(ic), text);
     this.play = button(null, "▶ Play", "Play", () => (this.playing ? this.pause() : this.start()));
     this.range = h("input", { type: "range", min: 0, max: 1, step: 1, value: 1, "aria-label": "Step of the session" });
     this.range.addEventListener("input", () => {
       this.pause();
       this.seek(Number(this.range.value));
     });
-    const pick = h("select", { "aria-label": "Speed" }, [0.5, 1, 2, 4].map((v) => h("option", { value: String(v) }, v + "×")));
+    const pick = selectBox("Speed", [["0.5", "0.5×"], ["1", "1×"], ["2", "2×"], ["4", "4×"]], (v) => (this.speed = Number(v)));
     pick.value = "1";
-    pick.addEventListener("change", () => (this.speed = Number(pick.value)));
     this.text = h("output", { class: "tv-step", "aria-live": "polite" });
     this.root = h("div", { class: "tv-player no-print", role: "group", "aria-label": "Playback" }, this.play,
       button(null, "«", "To the beginning", () => this.step(-Infinity)), button(null, "‹", "One step back", () => this.step(-1)), button(null, "›", "One step on", () => this.step(1)),

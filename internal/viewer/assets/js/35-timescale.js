@@ -6,7 +6,17 @@
 
 /**
  * @typedef {{t0: number, t1: number, idle: boolean, x0: number, x1: number}} Stretch
- * @typedef {{span: Span|null, turn: number, depth: number, parent: number, size: number, t0: number, t1: number, count: number}} TimeRow
+ *
+ * @typedef {object} TimeRow a span, or a turn
+ * @property {string} id
+ * @property {Span|null} span
+ * @property {number} turn
+ * @property {number} depth
+ * @property {TimeRow|null} parent
+ * @property {number} size how many rows are within it
+ * @property {number} errors how many of those failed
+ * @property {number} t0
+ * @property {number} t1
  */
 
 /** An idle time is shown broken when it is longer than this share of the work of a turn. */
@@ -123,34 +133,28 @@ class Timescale {
 
 /** timeRows is the tree of spans with a line for each turn. @param {Session} s @returns {TimeRow[]} */
 function timeRows(s) {
-  /** @type {Map<string, Span[]>} */
-  const kids = new Map();
-  /** @type {Map<number, Span[]>} */
-  const roots = new Map();
   const known = new Set(s.spans.map((x) => x.key));
-  for (const sp of s.spans) {
-    const up = sp.parent && known.has(sp.parent) ? sp.parent : "";
-    if (up) kids.set(up, (kids.get(up) || []).concat(sp));
-    else roots.set(sp.turn, (roots.get(sp.turn) || []).concat(sp));
-  }
+  /** @param {Span} sp */
+  const inner = (sp) => sp.parent !== undefined && known.has(sp.parent);
+  const kids = groupBy(s.spans.filter(inner), (sp) => sp.parent);
   /** @type {TimeRow[]} */
   const out = [];
-  /** @param {Span} sp @param {number} depth @param {number} parent */
-  const walk = (sp, depth, parent) => {
-    const at = out.length;
-    const t0 = millis(sp.start), row = { span: sp, turn: sp.turn, depth, parent, size: 0, t0, t1: Math.max(t0, millis(sp.end) || t0), count: 0 };
-    out.push(row);
-    for (const k of kids.get(sp.key) || []) walk(k, depth + 1, at);
+  /** add appends a row, and what is in it. @param {TimeRow} row @param {Span[]} within */
+  const add = (row, within) => {
+    const at = out.push(row);
+    for (const sp of within) {
+      const t0 = millis(sp.start);
+      add({ id: sp.key, span: sp, turn: sp.turn, depth: row.depth + 1, parent: row, size: 0, errors: 0, t0, t1: Math.max(t0, millis(sp.end) || t0) }, kids.get(sp.key) || []);
+    }
     row.size = out.length - at;
+    row.errors = out.slice(at).filter((r) => r.span?.status === "ERROR").length;
   };
-  for (const [turn, list] of [...roots].sort((a, b) => a[0] - b[0])) {
-    const at = out.length;
-    const row = { span: null, turn, depth: 0, parent: -1, size: 0, t0: Infinity, t1: -Infinity, count: 0 };
-    out.push(row);
-    for (const sp of list) walk(sp, 1, at);
-    row.size = out.length - at;
-    row.count = row.size - 1;
-    for (const r of out.slice(at + 1)) {
+  for (const [turn, within] of [...groupBy(s.spans.filter((sp) => !inner(sp)), (sp) => sp.turn)].sort((a, b) => a[0] - b[0])) {
+    /** @type {TimeRow} */
+    const row = { id: "turn " + turn, span: null, turn, depth: 0, parent: null, size: 0, errors: 0, t0: Infinity, t1: -Infinity };
+    const at = out.length + 1;
+    add(row, within);
+    for (const r of out.slice(at)) {
       row.t0 = Math.min(row.t0, r.t0);
       row.t1 = Math.max(row.t1, r.t1);
     }

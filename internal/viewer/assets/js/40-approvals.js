@@ -15,16 +15,13 @@ registerView({
     const timer = window.setInterval(() => tick(root), 1000);
     /** @type {HTMLDetailsElement[]} */
     let opened = [];
-    const before = () => {
+    const off = onPrint(() => {
       for (let b = root.querySelector("button.more"); b instanceof HTMLElement; b = root.querySelector("button.more")) b.click();
       opened = [...root.querySelectorAll("details")].filter((d) => !d.open && !d.closest(".json"));
       for (const d of opened) d.open = true;
-    };
-    const after = () => {
+    }, () => {
       for (const d of opened) d.open = false;
-    };
-    window.addEventListener("beforeprint", before);
-    window.addEventListener("afterprint", after);
+    });
     return {
       /** @param {Session} s */
       show(s) {
@@ -52,8 +49,7 @@ registerView({
       },
       destroy() {
         clearInterval(timer);
-        window.removeEventListener("beforeprint", before);
-        window.removeEventListener("afterprint", after);
+        off();
         root.replaceChildren();
       },
     };
@@ -81,8 +77,12 @@ const OUTCOMES = {
 /** @param {string|undefined} outcome */
 function outcomeMark(outcome) {
   if (!outcome) return h("span", "muted", "Not checked yet");
-  const o = OUTCOMES[outcome] || { label: words(outcome), icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
-  return h("span", { class: "outcome tone-" + o.tone }, icon(o.icon), o.label);
+  return mark(lookOf(OUTCOMES, outcome));
+}
+
+/** answerMark says what a person answered. @param {boolean} confirmed */
+function answerMark(confirmed) {
+  return mark(confirmed ? { label: "Approved", icon: "check", tone: "good" } : { label: "Rejected", icon: "rejected", tone: "stop" });
 }
 
 /** What the reasons for which a check fails mean. @type {Record<string, string>} */
@@ -118,13 +118,6 @@ const REASONS = {
 
 /** What the stages of a check mean. @type {Record<string, string>} */
 const STAGES = { answer: "when it was answered", execution: "right before it would run", check: "on demand" };
-
-/** @type {Record<string, {label: string, icon: IconName, tone: string}>} */
-const VERDICTS = {
-  safe: { label: "Safe", icon: "shield", tone: "good" },
-  drift: { label: "Drift", icon: "drift", tone: "warn" },
-  check_failed: { label: "Check failed", icon: "shieldx", tone: "bad" },
-};
 
 /** @param {App} app @param {Approval} a @param {number} index */
 function approvalCard(app, a, index) {
@@ -168,10 +161,15 @@ function approvalCard(app, a, index) {
       h("section", {}, h("h3", {}, "Answers"), answerList(app, a)),
       h("section", {}, h("h3", {}, "Execution"), execution(app, a)),
     ),
-    a.why.length > 0 && h("section", {}, h("div", "payload-head", h("h3", {}, "Why: from what it rests on to the request"), h("button", { class: "btn small", onclick: () => showWhy(app, index) }, icon("graph"), "Show in graph")), whyList(app, a)),
+    a.why.length > 0 && h("section", {}, h("div", "payload-head", h("h3", {}, "Why: from what it rests on to the request"), smallButton([icon("graph"), "Show in graph"], () => showWhy(app, index))), whyList(app, a)),
     (a.history || []).length > 0 && h("section", {}, h("h3", {}, "History in the ledger"), historyTable(a.history || [])),
-    h("details", "ap-ids", h("summary", {}, icon("chevron"), "Fingerprint, digest and ids"), facts([["Fingerprint of what was seen", mono(a.fingerprint, "fingerprint")], ["Digest of the arguments", mono(a.args_digest, "digest")], ["Policy version", mono(a.policy_version, "policy version")], ["Approval", mono(a.id, "approval id")], ["Confirmation", mono(a.confirmation_id, "confirmation id")], ["Call", mono(a.call_id, "call id")]], "ids")),
+    details("ap-ids", "Fingerprint, digest and ids", facts([["Fingerprint of what was seen", mono(a.fingerprint, "fingerprint")], ["Digest of the arguments", mono(a.args_digest, "digest")], ["Policy version", mono(a.policy_version, "policy version")], ["Approval", mono(a.id, "approval id")], ["Confirmation", mono(a.confirmation_id, "confirmation id")], ["Call", mono(a.call_id, "call id")]], "ids")),
   );
+}
+
+/** change shows a value that is another one now. @param {string} was @param {string} now @param {Child[]} more */
+function change(was, now, ...more) {
+  return h("span", "change", h("del", {}, was), icon("arrow"), h("span", "sr-only", "is now"), h("ins", {}, now), more);
 }
 
 /** differences says what changed since the request that this one replaces. @param {Approval} a */
@@ -179,7 +177,7 @@ function differences(a) {
   if (!a.replaces) return null;
   const d = a.difference || {};
   /** @param {string} what @param {ValueDifference} v */
-  const value = (what, v) => h("li", {}, h("div", "alert-what", h("span", "what-name", what + " " + v.name), h("span", "change", h("del", {}, v.was || "none"), icon("arrow"), h("span", "sr-only", "is now"), h("ins", {}, v.now || "none"))));
+  const value = (what, v) => h("li", {}, h("div", "alert-what", h("span", "what-name", what + " " + v.name), change(v.was || "none", v.now || "none")));
   const items = [
     ...(d.entities || []).flatMap((e) => {
       const what = e.type + " " + e.value;
@@ -230,9 +228,14 @@ function alertList(app, alerts, none, failed) {
     const pct = a.change_percent;
     return h("li", { class: "alert sev-" + word },
       h("div", "alert-head", h("span", "sev", h("span", { class: "bar", "aria-hidden": "true" }, fillEl), h("span", "sev-text", a.severity.toFixed(2) + " " + word)), h("strong", {}, words(a.drift_type)), a.effect === "warn" && badge("does not block", "wait")),
-      h("div", "alert-what", h("span", "what-name", a.entity_type + " " + a.entity), h("span", "change", h("del", {}, a.before), icon("arrow"), h("span", "sr-only", "is now"), h("ins", {}, a.after), a.condition && h("span", "muted", a.condition + " needed"), pct !== undefined && pct !== null && h("span", "pct", (pct > 0 ? "+" : "") + (Math.round(pct * 10) / 10) + "%"))),
+      h("div", "alert-what", h("span", "what-name", a.entity_type + " " + a.entity), change(a.before, a.after, a.condition && h("span", "muted", a.condition + " needed"), pct !== undefined && pct !== null && h("span", "pct", (pct > 0 ? "+" : "") + (Math.round(pct * 10) / 10) + "%"))),
       h("p", "alert-do", a.recommendation));
   }));
+}
+
+/** @param {string[]} heads @param {HTMLElement} body */
+function gridTable(heads, body) {
+  return h("div", "table-wrap", h("table", "grid", h("thead", {}, h("tr", {}, heads.map((t) => h("th", { scope: "col" }, t)))), body));
 }
 
 /** @param {App} app @param {Rested[]} list */
@@ -266,13 +269,13 @@ function entityTable(app, list) {
         sure && i === 0 && h("td", { rowspan: rows, class: "num" }, e.confidence > 0 ? e.confidence.toFixed(2) : "–"));
     });
   }, 60);
-  return h("div", "table-wrap", h("table", "grid", h("thead", {}, h("tr", {}, ["Entity", "Outcome", "Attribute", "Seen", "Now", "Seen at", sure && "Confidence"].map((t) => t && h("th", { scope: "col" }, t)))), body));
+  return gridTable(["Entity", "Outcome", "Attribute", "Seen", "Now", "Seen at", ...(sure ? ["Confidence"] : [])], body);
 }
 
 /** What was there to choose from and does not count. @param {NotChosen} n */
 function notChosen(n) {
   const more = n.total - n.entities.length;
-  return h("details", {}, h("summary", {}, icon("chevron"), "Not chosen, and not checked", h("span", "count", String(n.total))),
+  return details({}, ["Not chosen, and not checked", h("span", "count", String(n.total))],
     h("ul", {}, n.entities.map((e) => h("li", {}, e.type, " ", h("strong", {}, e.value), " ",
       h("span", "muted", Object.entries(e.seen || {}).map(([name, value]) => words(name) + " " + value).join(", ")))),
     more > 0 && h("li", "muted", "and " + more + " more")));
@@ -282,17 +285,16 @@ function notChosen(n) {
 function checkList(app, a) {
   if (a.checks.length === 0) return h("p", "muted", "It is checked when it is answered, and again right before it runs.");
   return h("ol", "checks", a.checks.map((c, i) => {
-    const v = VERDICTS[c.verdict] || { label: words(c.verdict), icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
     const other = a.fingerprint && c.fingerprint && a.fingerprint !== c.fingerprint;
     const head = [
-      h("span", { class: "chip tone-" + v.tone }, icon(v.icon), v.label),
+      chip(c.verdict),
       h("span", {}, STAGES[c.stage] || words(c.stage)),
       timeEl(c.at),
       h("span", "muted", fmtDuration(c.duration_ms)),
       h("span", "muted", c.stale_entities + " stale of " + c.total_entities),
       other && badge("another fingerprint than was asked for", "warn", "warning"),
     ];
-    return h("li", {}, h("details", {}, h("summary", {}, icon("chevron"), head),
+    return h("li", {}, details({}, head,
       h("div", "check-body",
         c.alerts.length > 0 && [h("h4", {}, "Changes"), alertList(app, c.alerts, "", false)],
         c.warnings.length > 0 && [h("h4", {}, "Warnings"), alertList(app, c.warnings, "", false)],
@@ -306,7 +308,7 @@ function checkList(app, a) {
 function answerList(app, a) {
   if (a.answers.length === 0) return h("p", "muted", a.status === "expired" ? "Nobody answered in time." : "Nobody has answered yet.");
   return h("ul", "answers", a.answers.map((x) => h("li", {},
-    h("span", { class: "outcome tone-" + (x.confirmed ? "good" : "stop") }, icon(x.confirmed ? "check" : "rejected"), x.confirmed ? "Approved" : "Rejected"),
+    answerMark(x.confirmed),
     h("span", {}, "by ", h("strong", {}, x.approver || "a person the record does not name"), " ", x.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated", "idle")),
     timeEl(x.at),
     x.accepted ? h("span", "muted", "taken") : h("span", "warn-text", icon("warning"), "not taken" + (x.reason ? ": " + words(x.reason) : "")),
@@ -320,18 +322,13 @@ function execution(app, a) {
   const ended = !Number.isNaN(millis(e.end));
   return [
     facts([["Result", !ended && !e.status ? badge("no end recorded", "doubt", "doubt") : okBadge(e.status || "")], ["Started", timeEl(e.start)], ["Took", ended && fmtDuration(millis(e.end) - millis(e.start))], ["Step", spanLink(app, e.span)]], "line"),
-    e.error && h("div", "callout bad", icon("error"), longText(e.error, 400)),
+    e.error && errorBox(e.error, 400),
   ];
 }
 
 /** whyList joins entities that share a path. @param {App} app @param {Approval} a */
 function whyList(app, a) {
-  /** @type {Map<string, Why[]>} */
-  const groups = new Map();
-  for (const w of a.why) {
-    const k = w.origin + w.path.map((p) => p.span).join(">");
-    groups.set(k, [...(groups.get(k) || []), w]);
-  }
+  const groups = groupBy(a.why, (w) => w.origin + w.path.map((p) => p.span).join(">"));
   return h("ul", "whys", [...groups.values()].map((ws) => h("li", {},
     h("div", "why-from", ws.map((w) => entityLink(app, w.entity, w.type, w.value)), h("span", "muted", [ws[0].hops > 0 ? plural(ws[0].hops, "hop") : ws[0].origin === "result" && "shown by the call itself", ws[0].note].filter(Boolean).join("; "))),
     ws[0].origin !== "action" && h("ol", "crumbs", ws[0].path.map((p) => h("li", {}, spanLink(app, p.span), p.edge && h("span", "edge-name", p.edge, icon("arrow"))))))));
@@ -339,14 +336,13 @@ function whyList(app, a) {
 
 /** @param {Step[]} steps */
 function historyTable(steps) {
-  return h("div", "table-wrap", h("table", "grid",
-    h("thead", {}, h("tr", {}, ["Time", "State", "By", "Verdict", "Note"].map((t) => h("th", { scope: "col" }, t)))),
+  return gridTable(["Time", "State", "By", "Verdict", "Note"],
     h("tbody", {}, steps.map((s) => h("tr", {},
       h("td", {}, timeEl(s.at)),
       h("td", {}, s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))),
       h("td", {}, s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")], s.resolved && [" ", badge("by their word", "doubt")]),
       h("td", {}, s.verdict ? words(s.verdict) : "–"),
-      h("td", {}, s.note || ""))))));
+      h("td", {}, s.note || "")))));
 }
 
 /** The token is kept in memory alone, for as long as the page is open. */
@@ -370,7 +366,7 @@ function decide(app, a, confirmed) {
   const cancel = h("button", "btn", "Cancel");
   const form = h("form", "decision",
     h("p", {}, confirmed ? "You approve that this runs, as it was asked for:" : "You reject this. The agent is told, and it does not run:"),
-    facts([["Tool", h("code", {}, a.tool)], ["Fingerprint", mono(a.fingerprint, "fingerprint")], ["Arguments", h("details", {}, h("summary", {}, icon("chevron"), "Show"), jsonTree(a.args === undefined ? null : a.args, 3))]], "ids"),
+    facts([["Tool", h("code", {}, a.tool)], ["Fingerprint", mono(a.fingerprint, "fingerprint")], ["Arguments", details({}, "Show", jsonTree(a.args === undefined ? null : a.args, 3))]], "ids"),
     h("p", "note", icon(confirmed ? "shield" : "info"), confirmed ? "What it rests on is checked now and again right before it runs. If anything has changed, or cannot be checked, nothing runs: the gate decides, not this page." : "A rejection is final. A new plan needs a new request."),
     h("label", { for: "cg-token" }, "Token"),
     token,

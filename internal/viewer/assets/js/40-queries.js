@@ -12,14 +12,13 @@ registerView({
     const queries = app.page.queries;
     let chosen = queries.length > 0 ? queries[0].name : "code";
     let want = "";
-    const search = h("input", { type: "search", placeholder: "Search statements", "aria-label": "Search statements", autocomplete: "off", spellcheck: "false" });
-    const list = h("nav", { class: "q-list", "aria-label": "Statements" });
-    const body = h("div", "q-body");
-    search.addEventListener("input", () => {
-      want = search.value.trim().toLowerCase();
+    const search = searchBox({ "aria-label": "Search statements" }, 0, (input) => {
+      want = input.value.trim().toLowerCase();
       draw();
     });
-    replace(root, h("div", "q-side", h("div", "searchbox", icon("search"), search), list), body);
+    const list = h("nav", { class: "q-list", "aria-label": "Statements" });
+    const body = h("div", "q-body");
+    replace(root, h("div", "q-side", search.box, list), body);
 
     /** @param {string} name @param {string} title @param {Child} sub */
     function entry(name, title, sub) {
@@ -31,12 +30,9 @@ registerView({
     }
 
     function draw() {
-      /** @type {Map<string, QueryText[]>} */
-      const groups = new Map();
-      for (const q of queries) {
-        if (want && ![q.title, q.name, q.category, q.language, ...(q.tags || [])].join("\n").toLowerCase().includes(want) && !q.text.toLowerCase().includes(want)) continue;
-        groups.set(q.category, [...(groups.get(q.category) || []), q]);
-      }
+      /** @param {QueryText} q */
+      const found = (q) => !want || [q.title, q.name, q.category, q.language, ...(q.tags || []), q.text].join("\n").toLowerCase().includes(want);
+      const groups = groupBy(queries.filter(found), (q) => q.category);
       replace(list,
         [...groups].map(([cat, qs]) => [h("h2", {}, cat), h("ul", {}, qs.map((q) => entry(q.name, q.title, badge(q.language))))]),
         groups.size === 0 && h("p", "muted", want ? "No statement matches." : "This page holds no statements."),

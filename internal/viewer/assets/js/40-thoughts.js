@@ -30,7 +30,7 @@ class ThoughtsView {
     this.drawn = new Map();
     /** @type {{el: SVGElement, line: ThoughtLine}[]} */
     this.lines = [];
-    this.bar = h("div", { class: "gv-bar no-print", role: "toolbar", "aria-label": "Thoughts" });
+    this.bar = barOf("Thoughts");
     this.canvas = new Canvas("Thoughts of the agent");
     this.canvas.svg.prepend(svg("defs", {}, ["next", "trip"].map((k) =>
       svg("marker", { id: "tm-" + k, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { class: "tm-" + k, d: "M0 0.500 8 4 0 7.500Z" })))));
@@ -50,7 +50,7 @@ class ThoughtsView {
 
   /** @param {Session} s */
   show(s) {
-    const same = this.session !== null && sameSession(this.session.session, s.session);
+    const same = sameSession(this.session?.session, s.session);
     if (!same) {
       this.foldedTurns.clear();
       this.foldedTrips.clear();
@@ -86,7 +86,7 @@ class ThoughtsView {
       this.drawn.set(c.id, { el, card: c });
       list.append(el);
     }
-    const turns = d.turns.map((t) => svg("g", { class: "gband tv-turn", "aria-hidden": "true" }, svg("rect", { x: t.rect.x, y: t.rect.y, width: t.rect.w, height: t.rect.h, rx: 12 }), svg("text", { x: t.rect.x + 16, y: t.rect.y + 24 }, t.turn > 0 ? "Turn " + t.turn : "Outside of any turn")));
+    const turns = d.turns.map((t) => svg("g", { class: "gband tv-turn", "aria-hidden": "true" }, svg("rect", { x: t.rect.x, y: t.rect.y, width: t.rect.w, height: t.rect.h, rx: 12 }), svg("text", { x: t.rect.x + 16, y: t.rect.y + 24 }, turnName(t.turn))));
     this.canvas.world.replaceChildren(...turns, lines, list);
     this.canvas.show(d.bounds, d.cards.map((c) => ({ ...c.rect, cls: THOUGHT_KINDS[c.thought.kind]?.cls || "k-other" })), !!keep);
     /** @type {Map<string, Stop>} */
@@ -107,19 +107,19 @@ class ThoughtsView {
   /** @param {Bone[]} all */
   renderBar(all) {
     /** @param {ThoughtShape} shape @param {string} label */
-    const choice = (shape, label) => h("button", { type: "button", "aria-pressed": String(this.shape === shape), onclick: () => {
+    const choice = (shape, label) => h("button", { "aria-pressed": String(this.shape === shape), onclick: () => {
       this.shape = shape;
       remember("thoughts.shape", shape);
       this.render();
     } }, label);
     const turns = [...new Set(all.map((b) => b.turn))];
     /** @param {string} label @param {() => void} fn @param {string} title */
-    const act = (label, fn, title) => h("button", { type: "button", class: "btn small", title, onclick: () => {
+    const act = (label, fn, title) => smallButton(label, () => {
       fn();
       this.render();
-    } }, label);
+    }, title);
     replace(this.bar,
-      h("div", { class: "seg", role: "group", "aria-label": "Layout" }, choice("horizontal", "Horizontal"), choice("vertical", "Vertical"), choice("clustered", "Clustered")),
+      segments("Layout", choice("horizontal", "Horizontal"), choice("vertical", "Vertical"), choice("clustered", "Clustered")),
       act("Expand all", () => {
         this.foldedTurns.clear();
         this.foldedTrips.clear();
@@ -129,9 +129,9 @@ class ThoughtsView {
         for (const b of all) if (b.trips.length > 0) this.foldedTrips.add(b.id);
       }, "Collapse the tool calls and what they observed"),
       act("Collapse turns", () => turns.forEach((t) => this.foldedTurns.add(t)), "One box for each turn"),
-      turns.length > 1 && turns.length <= 12 && h("div", { class: "seg", role: "group", "aria-label": "Turns" }, turns.map((t) => {
+      turns.length > 1 && turns.length <= 12 && segments("Turns", turns.map((t) => {
         const open = !this.foldedTurns.has(t);
-        return h("button", { type: "button", "aria-pressed": String(open), title: (open ? "Collapse" : "Expand") + " turn " + t, onclick: () => this.foldTurn(t) }, "Turn " + t);
+        return h("button", { "aria-pressed": String(open), title: (open ? "Collapse" : "Expand") + " turn " + t, onclick: () => this.foldTurn(t) }, "Turn " + t);
       })),
       h("span", { class: "gv-count muted" }, plural(all.length, "thought") + ", " + plural(all.reduce((n, b) => n + b.trips.length, 0), "tool call")));
   }
@@ -194,7 +194,7 @@ class ThoughtsView {
     if (!d) return;
     const t = d.card.thought;
     if (t.span) this.app.select({ type: "span", key: t.span });
-    else if (t.row >= 0) this.app.select({ type: "row", key: String(t.row) });
+    else if (t.row >= 0) this.app.select(refTo("row", t.row));
     this.mark(id);
   }
 
@@ -205,9 +205,7 @@ class ThoughtsView {
 
   /** @param {Ref|null} ref @param {boolean} [quiet] */
   select(ref, quiet) {
-    const s = this.session;
-    if (!s) return;
-    const span = !ref ? "" : ref.type === "span" ? ref.key : ref.type === "approval" ? s.approvals[Number(ref.key)]?.span : ref.type === "row" ? s.rows[Number(ref.key)]?.span : "";
+    const span = this.app.spanOf(ref);
     const mine = [...this.drawn.values()].filter(({ card }) => span && card.thought.span === span);
     // Of several nodes of one span the one that was just activated stays marked.
     const now = mine.find(({ el }) => el.classList.contains("sel")) || mine[0];

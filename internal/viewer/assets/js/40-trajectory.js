@@ -4,7 +4,7 @@
 
 // Trajectory: every recorded step in its order, as a conversation, with full payloads.
 
-/** @typedef {{row: Row, index: number, turn: number, cls: string}} Item */
+/** @typedef {{id: string, row: Row, index: number, turn: number, cls: string}} Item */
 
 const GROUPS = /** @type {Record<string, {label: string, icon: IconName}>} */ ({
   message: { label: "Messages", icon: "message" },
@@ -24,154 +24,86 @@ function groupOf(type) {
   return type === "WORLD_CHANGE_CHECK" ? "check" : "flow";
 }
 
-registerView({
-  id: "trajectory",
-  title: "Trajectory",
-  mount(root, app) {
-    const state = { groups: /** @type {string[]} */ ([]), agent: "", errors: false, q: "" };
-    /** @type {Session|null} */
-    let session = null;
-    /** @type {Item[]} */
-    let items = [];
-    /** @type {{until: (i: number) => void, near: (i: number) => boolean}|null} */
-    let chunk = null;
-    /** @type {Map<number, HTMLElement>} */
-    const drawn = new Map();
+class TrajectoryView {
+  /** @param {HTMLElement} root @param {App} app */
+  constructor(root, app) {
+    this.root = root;
+    this.app = app;
+    this.want = { groups: /** @type {string[]} */ ([]), agent: "", errors: false, q: "" };
     /** @type {WeakMap<Row, string>} */
-    const texts = new WeakMap();
+    this.texts = new WeakMap();
     /** @type {Repeats} */
-    let repeats = { system: new Set(), before: new Map(), instruction: new Set() };
-
-    const search = h("input", { type: "search", placeholder: "Search in all payloads", "aria-label": "Search in all payloads", autocomplete: "off", spellcheck: "false" });
-    const agents = h("select", { "aria-label": "Agent" });
-    const kinds = h("div", { class: "chips", role: "group", "aria-label": "Filter by kind of step" });
-    const errors = h("button", { class: "chip filter tone-bad", "aria-pressed": "false" }, icon("error"), "Errors only");
-    const count = h("span", { class: "muted", role: "status" });
-    const list = h("div", "steps");
-    for (const [g, info] of Object.entries(GROUPS)) {
-      const b = h("button", { class: "chip filter", "aria-pressed": "false" }, icon(info.icon), info.label);
-      b.addEventListener("click", () => {
-        const on = !state.groups.includes(g);
-        state.groups = on ? [...state.groups, g] : state.groups.filter((x) => x !== g);
-        b.setAttribute("aria-pressed", String(on));
-        draw();
-      });
-      kinds.append(b);
-    }
-    errors.addEventListener("click", () => {
-      state.errors = !state.errors;
-      errors.setAttribute("aria-pressed", String(state.errors));
-      draw();
-    });
-    agents.addEventListener("change", () => {
-      state.agent = agents.value;
-      draw();
-    });
-    let timer = 0;
-    search.addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = window.setTimeout(() => {
-        state.q = search.value.trim().toLowerCase();
-        draw();
-      }, 150);
-    });
-    replace(root, h("div", "toolbar", h("div", "searchbox", icon("search"), search), agents, kinds, errors, count), list);
-
-    /** @param {Row} row */
-    function text(row) {
-      let t = texts.get(row);
-      if (t === undefined) {
-        t = [row.event_type, row.agent, row.error_message || "", pretty(row.content), JSON.stringify(row.content_parts || ""), JSON.stringify(row.attributes || "")].join("\n");
-        texts.set(row, t);
-      }
-      return t;
-    }
-
-    function draw() {
-      if (!session) return;
-      const s = session;
-      drawn.clear();
-      items = [];
-      s.rows.forEach((row, index) => {
-        if (state.groups.length > 0 && !state.groups.includes(groupOf(row.event_type))) return;
-        if (state.agent && row.agent !== state.agent) return;
-        if (state.errors && row.status !== "ERROR" && !row.error_message) return;
-        if (state.q && !text(row).toLowerCase().includes(state.q)) return;
-        const span = app.span(row.span);
-        items.push({ row, index, turn: span ? span.turn : 0, cls: span ? span.class : "other" });
-      });
-      count.textContent = items.length === s.rows.length ? plural(s.rows.length, "row") : fmtInt(items.length) + " of " + plural(s.rows.length, "row");
-      list.replaceChildren();
-      if (items.length === 0) {
-        chunk = null;
-        list.append(s.rows.length === 0 ? empty("info", "No rows", "The record of this session is empty.") : empty("search", "No row matches", "Take a filter away, or search for less."));
-        return;
-      }
-      drawFrom(0);
-      mark(app.selected);
-    }
-
-    /** drawFrom draws what was found from an index on. @param {number} from */
-    function drawFrom(from) {
-      const start = session ? millis(session.start) : 0;
-      drawn.clear();
-      list.replaceChildren();
-      chunk = chunked(list, items, (it, i) => {
-        const el = stepCard(app, it, start, repeats, state.q ? snippet(text(it.row), state.q) : null);
-        drawn.set(it.index, el);
-        if (i > 0 && items[i - 1].turn === it.turn) return el;
-        return [h("h2", "turn", it.turn ? "Turn " + it.turn : "Outside of a turn", h("span", "muted", timeEl(it.row.timestamp))), el];
-      }, 80, from);
-    }
-
-    /** @param {Ref|null} ref @returns {HTMLElement|null} the first that is marked */
-    function mark(ref) {
-      for (const el of drawn.values()) el.classList.remove("selected");
-      if (!ref || !session) return null;
-      const span = ref.type === "span" ? app.span(ref.key) : null;
-      const want = ref.type === "row" ? [Number(ref.key)] : span ? span.rows : [];
-      const first = items.findIndex((it) => want.includes(it.index));
-      if (first < 0) return null;
-      if (chunk && !chunk.near(first)) drawFrom(Math.max(0, first - 10));
-      chunk?.until(first);
-      for (const i of want) drawn.get(i)?.classList.add("selected");
-      return drawn.get(items[first].index) || null;
-    }
-
-    return {
-      /** @param {Session} s */
-      show(s) {
-        const other = !session || !sameSession(session.session, s.session);
-        session = s;
-        repeats = findRepeats(s);
-        if (other) state.agent = "";
-        replace(agents, h("option", { value: "" }, "Every agent"), [...new Set(s.rows.map((r) => r.agent))].sort().map((a) => h("option", { value: a }, a || "(none)")));
-        agents.value = state.agent;
-        const until = drawn.size;
-        if (other) {
-          draw();
-          root.scrollTop = 0;
-          return;
-        }
-        keepPlace(root, () => {
-          draw();
-          chunk?.until(until - 1);
-        });
-      },
-      select(ref) {
-        const el = mark(ref);
-        if (!el) return;
-        const box = el.getBoundingClientRect();
-        const view = root.getBoundingClientRect();
-        if (box.top < view.top + 60 || box.top > view.bottom - 60) el.scrollIntoView({ block: "center" });
-      },
-      destroy() {
-        clearTimeout(timer);
-        root.replaceChildren();
-      },
+    this.repeats = { system: new Set(), before: new Map(), instruction: new Set() };
+    /** @param {Partial<typeof this.want>} change */
+    const filter = (change) => {
+      Object.assign(this.want, change);
+      this.list.update();
     };
-  },
-});
+    const search = searchBox({ "aria-label": "Search in all payloads" }, 150, (input) => filter({ q: input.value.trim().toLowerCase() }));
+    this.agents = selectBox("Agent", [], (agent) => filter({ agent }));
+    const kinds = Object.entries(GROUPS).map(([g, info]) => filterChip(info.icon, info.label, "", (on) => filter({ groups: toggled(this.want.groups, g, on) })));
+    const errors = filterChip("error", "Errors only", "bad", (on) => filter({ errors: on }));
+    this.count = h("span", { class: "muted", role: "status" });
+    const head = h("div", "toolbar", search.box, this.agents, h("div", { class: "chips", role: "group", "aria-label": "Filter by kind of step" }, kinds), errors, this.count);
+    const steps = h("div", "steps");
+    replace(root, head, steps);
+    /** @type {StepList<Item>} */
+    this.list = new StepList(app, {
+      scroll: root, head, root: steps,
+      keeps: (it) => this.keeps(it.row),
+      make: (it) => stepCard(app, it, millis(this.list.session?.start), this.repeats, this.want.q ? snippet(this.text(it.row), this.want.q) : null),
+      above: (it, before) => it.turn !== before?.turn && h("h2", "turn", turnName(it.turn), h("span", "muted", timeEl(it.row.timestamp))),
+      holds: (it, ref) => (ref.type === "row" ? ref.key === it.id : ref.type === "span" && ref.key === it.row.span),
+      mark: (el, on) => void el.classList.toggle("selected", on),
+      frame: () => this.frame(),
+      none: () => (this.list.lines.length === 0 ? empty("info", "No rows", "The record of this session is empty.") : empty("search", "No row matches", "Take a filter away, or search for less.")),
+    });
+  }
+
+  /** text is all of a row, to search in. @param {Row} row */
+  text(row) {
+    let t = this.texts.get(row);
+    if (t === undefined) {
+      t = [row.event_type, row.agent, row.error_message || "", pretty(row.content), JSON.stringify(row.content_parts || ""), JSON.stringify(row.attributes || "")].join("\n");
+      this.texts.set(row, t);
+    }
+    return t;
+  }
+
+  /** keeps says whether a row passes the filters. @param {Row} row */
+  keeps(row) {
+    const { groups, agent, errors, q } = this.want;
+    return (groups.length === 0 || groups.includes(groupOf(row.event_type))) && (!agent || row.agent === agent) && (!errors || row.status === "ERROR" || !!row.error_message) && (!q || this.text(row).toLowerCase().includes(q));
+  }
+
+  frame() {
+    const all = plural(this.list.lines.length, "row"), n = this.list.shown.length;
+    this.count.textContent = n === this.list.lines.length ? all : fmtInt(n) + " of " + all;
+    return true;
+  }
+
+  /** @param {Session} s */
+  show(s) {
+    if (!this.list.has(s)) this.want.agent = "";
+    this.repeats = findRepeats(s);
+    replace(this.agents, options([["", "Every agent"], ...[...new Set(s.rows.map((r) => r.agent))].sort().map((a) => /** @type {[string, string]} */ ([a, a || "(none)"]))]));
+    this.agents.value = this.want.agent;
+    this.list.show(s, s.rows.map((row, index) => {
+      const span = this.app.span(row.span);
+      return { id: String(index), row, index, turn: span ? span.turn : 0, cls: span ? span.class : "other" };
+    }));
+  }
+
+  select() {
+    this.list.select();
+  }
+
+  destroy() {
+    this.root.replaceChildren();
+  }
+}
+
+registerView({ id: "trajectory", title: "Trajectory", mount: (root, app) => new TrajectoryView(root, app) });
 
 /**
  * Repeats says what a row holds that an earlier one held already: the rows whose system prompt
@@ -222,46 +154,35 @@ function snippet(text, q) {
   return h("p", "snippet", (from > 0 ? "…" : "") + text.slice(from, at), h("mark", {}, text.slice(at, at + q.length)), text.slice(at + q.length, at + q.length + 80) + "…");
 }
 
-/** @param {string} title @param {() => Child} make @param {boolean} [open] what is closed is made when it is opened */
-function fold(title, make, open) {
+/** fold is closed; what is in it is made when it is opened. @param {string} title @param {() => Child} make */
+function fold(title, make) {
   const body = h("div", "fold-body");
-  const d = h("details", "fold", h("summary", {}, icon("chevron"), title), body);
-  let made = false;
-  const fillBody = () => {
-    if (made) return;
-    made = true;
-    append(body, make());
-  };
-  d.addEventListener("toggle", () => d.open && fillBody());
-  if (open) {
-    fillBody();
-    d.open = true;
-  }
+  const d = details("fold", title, body);
+  d.addEventListener("toggle", () => append(body, make()), { once: true });
   return d;
 }
 
 /** @param {App} app @param {Item} it @param {number} start @param {Repeats} repeats @param {Child} found */
 function stepCard(app, it, start, repeats, found) {
   const { row, index } = it;
-  const c = CLASSES[it.cls] || CLASSES.other;
   const body = stepBody(app, row, index, repeats).filter(Boolean);
-  const ms = row.latency_ms && row.latency_ms.total_ms;
+  const took = tookOf(row);
   const error = row.status === "ERROR";
   const off = millis(row.timestamp) - start;
   return h(
     "article",
     { class: "step " + kindClass(it.cls) + (error ? " error" : "") + (body.length === 0 && !row.error_message ? " thin" : ""), "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
     h("header", {},
-      h("span", "step-icon", icon(c.icon)),
-      h("button", { class: "step-name", onclick: () => app.select({ type: "row", key: String(index) }) }, eventName(row.event_type)),
+      h("span", "step-icon", icon(classOf(it.cls).icon)),
+      h("button", { class: "step-name", data: { row: it.id }, onclick: () => app.select(refTo("row", index)) }, eventName(row.event_type)),
       stepSubject(row),
       error && badge("Error", "bad", "error"),
       row.is_truncated && badge("cut", "warn", "warning"),
-      h("span", "step-meta", row.agent && h("span", "step-agent", row.agent), ms !== undefined && ms !== null && h("span", {}, fmtDuration(ms)), h("span", { title: fmtTime(row.timestamp, true) + " " + zone() }, "+" + fmtDuration(off)), h("span", "step-no", "#" + (index + 1))),
+      h("span", "step-meta", row.agent && h("span", "step-agent", row.agent), took && h("span", {}, took), h("span", { title: fmtTime(row.timestamp, true) + " " + zone() }, "+" + fmtDuration(off)), h("span", "step-no", "#" + (index + 1))),
     ),
-    row.error_message && h("div", "callout bad", icon("error"), longText(row.error_message, 800)),
+    row.error_message && errorBox(row.error_message, 800),
     found,
-    h("div", "step-body", body, fold("Full payload", () => [payload("Content", row.content, 3), Array.isArray(row.content_parts) && row.content_parts.length > 0 && payload("Content parts", row.content_parts, 2), payload("Attributes", row.attributes, 2), payload("Latency", row.latency_ms, 2)])),
+    h("div", "step-body", body, fold("Full payload", () => payloads(row, 2))),
   );
 }
 
@@ -299,7 +220,7 @@ function stepBody(app, row, index, repeats) {
       return [t && !onlyResponses.test(pretty(t)) ? h("div", "bubble", longText(pretty(t), 2000)) : h("p", "muted", "A message without text: it answers a request.")];
     }
     case "AGENT_STARTING":
-      return [typeof c === "string" && c !== "" && fold(repeats.instruction.has(index) ? "Instruction, as before" : "Instruction", () => longText(c, 4000), false)];
+      return [typeof c === "string" && c !== "" && fold(repeats.instruction.has(index) ? "Instruction, as before" : "Instruction", () => longText(c, 4000))];
     case "LLM_REQUEST":
       return c ? requestBody(c, a, index, repeats) : [];
     case "LLM_RESPONSE": {
@@ -309,7 +230,7 @@ function stepBody(app, row, index, repeats) {
       return [
         said && !(calls.length > 0 && said.startsWith("call: ")) && h("div", "bubble agent", longText(said, 3000)),
         calls.map((/** @type {any} */ f) => h("div", "call", h("div", "call-head", icon("arrow"), "calls ", h("code", {}, String(f.name))), f.args && Object.keys(f.args).length > 0 && jsonTree(f.args, 2))),
-        u.total ? h("p", "muted", fmtInt(u.prompt) + " tokens in, " + fmtInt(u.completion) + " out" + (a.finish_reason ? ", finish reason " + String(a.finish_reason) : "")) : null,
+        u.total ? h("p", "muted", tokensOf(u, " tokens") + (a.finish_reason ? ", finish reason " + String(a.finish_reason) : "")) : null,
       ];
     }
     case "TOOL_STARTING":
@@ -332,7 +253,7 @@ function stepBody(app, row, index, repeats) {
     }
     case "HITL_CONFIRMATION_REQUEST_COMPLETED":
       return [
-        h("p", {}, h("span", { class: "outcome tone-" + (adk.confirmed ? "good" : "stop") }, icon(adk.confirmed ? "check" : "rejected"), adk.confirmed ? "Approved" : "Rejected"), adk.approver && " by " + adk.approver, adk.accepted === false && h("span", "warn-text", " · not taken" + (adk.reason ? ": " + words(adk.reason) : "")), adk.waited_ms !== undefined && h("span", "muted", " · waited " + fmtDuration(adk.waited_ms))),
+        h("p", {}, answerMark(adk.confirmed), adk.approver && " by " + adk.approver, adk.accepted === false && h("span", "warn-text", " · not taken" + (adk.reason ? ": " + words(adk.reason) : "")), adk.waited_ms !== undefined && h("span", "muted", " · waited " + fmtDuration(adk.waited_ms))),
         approvalLink(app, adk),
       ];
     default:
@@ -356,11 +277,10 @@ function requestBody(c, a, index, repeats) {
 
 /** @param {App} app @param {any} report @param {any} adk @returns {Child[]} */
 function checkBody(app, report, adk) {
-  const v = VERDICTS[report.verdict || adk.verdict] || { label: "No verdict", icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
   const alerts = Array.isArray(report.alerts) ? report.alerts : [];
   const failures = Array.isArray(report.failures) ? report.failures : [];
   return [
-    h("p", {}, h("span", { class: "chip tone-" + v.tone }, icon(v.icon), v.label), " ", STAGES[adk.stage] || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
+    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", STAGES[adk.stage] || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
     alerts.length > 0 && alertList(app, alerts, "", false),
     failures.length > 0 && failureList(failures),
     approvalLink(app, adk),
@@ -371,5 +291,5 @@ function checkBody(app, report, adk) {
 function approvalLink(app, adk) {
   const list = app.session ? app.session.approvals : [];
   const i = list.findIndex((x) => (adk.approval_id && x.id === adk.approval_id) || (adk.confirmation_id && x.confirmation_id === adk.confirmation_id));
-  return i >= 0 && h("button", { class: "btn small", onclick: () => app.go("approvals", { type: "approval", key: String(i) }) }, icon("hitl"), "Open the approval");
+  return i >= 0 && smallButton([icon("hitl"), "Open the approval"], () => app.go("approvals", refTo("approval", i)));
 }

@@ -39,7 +39,7 @@ class DetailPane {
   /** @param {Ref} ref */
   draw(ref) {
     const d = this.describe(ref);
-    const close = h("button", { class: "iconbtn", title: "Close (Esc)", onclick: () => this.app.select(null) }, icon("close"), h("span", "sr-only", "Close details"));
+    const close = iconButton("close", "Close (Esc)", () => this.app.select(null), "Close details");
     replace(this.root, h("div", "detail-head", d.mark, h("h2", { title: d.title }, d.title), copyButton(() => pretty(d.value), "this as JSON"), close), this.body);
     replace(this.body, ...d.body);
     this.body.scrollTop = 0;
@@ -78,7 +78,7 @@ function part(title, ...body) {
 function spanLink(app, key, text) {
   const s = app.span(key);
   if (!s) return h("span", { class: "muted", title: key }, text || "a step that is not in the record");
-  const c = CLASSES[s.class] || CLASSES.other;
+  const c = classOf(s.class);
   return h("button", { class: "reflink " + kindClass(s.class), title: c.label + " · " + s.name + (s.agent && s.agent !== s.name ? " · " + s.agent : ""), onclick: () => app.select({ type: "span", key }) }, icon(c.icon), h("span", "sr-only", c.label + " "), h("span", "clip", text || s.name));
 }
 
@@ -91,12 +91,12 @@ function entityLink(app, key, type, value) {
 
 /** rowLink selects a row. @param {App} app @param {number} i */
 function rowLink(app, i) {
-  return h("button", { class: "linkbtn", onclick: () => app.select({ type: "row", key: String(i) }) }, "row " + (i + 1));
+  return h("button", { class: "linkbtn", onclick: () => app.select(refTo("row", i)) }, "row " + (i + 1));
 }
 
 /** @param {string} cls */
 function kindMark(cls) {
-  const c = CLASSES[cls] || CLASSES.other;
+  const c = classOf(cls);
   return h("span", { class: "kind " + kindClass(cls) }, icon(c.icon), c.label);
 }
 
@@ -105,24 +105,28 @@ function okBadge(status) {
   return status === "ERROR" ? badge("Error", "bad", "error") : badge(status || "OK", "good", "check");
 }
 
+/** plainTable has a name and a value in each line. @param {[Child, Child][]} lines */
+function plainTable(lines) {
+  return h("table", "plain", h("tbody", {}, lines.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, value)))));
+}
+
 /** @param {Record<string, string>|null|undefined} attrs */
 function attributeTable(attrs) {
   const list = Object.entries(attrs || {});
-  if (list.length === 0) return null;
-  return h("table", "plain", h("tbody", {}, list.map(([k, v]) => h("tr", {}, h("th", { scope: "row" }, words(k)), h("td", {}, v)))));
+  return list.length > 0 && plainTable(list.map(([k, v]) => [words(k), v]));
 }
 
 /** rowLinks lists rows by what they are. @param {App} app @param {Session} s @param {number[]} rows */
 function rowLinks(app, s, rows) {
   const list = h("ul", "links");
-  chunked(list, rows.filter((i) => s.rows[i]), (i) => h("li", {}, h("button", { class: "linkrow", onclick: () => app.select({ type: "row", key: String(i) }) }, h("span", "clip", eventName(s.rows[i].event_type)), s.rows[i].status === "ERROR" && h("span", "bad-text", icon("error"), "error"), timeEl(s.rows[i].timestamp, "ms"))), 30);
+  chunked(list, rows.filter((i) => s.rows[i]), (i) => h("li", {}, h("button", { class: "linkrow", onclick: () => app.select(refTo("row", i)) }, h("span", "clip", eventName(s.rows[i].event_type)), s.rows[i].status === "ERROR" && h("span", "bad-text", icon("error"), "error"), timeEl(s.rows[i].timestamp, "ms"))), 30);
   return list;
 }
 
 /** @param {App} app @param {string} view @param {Ref} ref @param {string} text */
 function viewLink(app, view, ref, text) {
   if (app.viewId === view || !app.views.has(view)) return null;
-  return h("button", { class: "btn small", onclick: () => app.go(view, ref) }, text);
+  return smallButton(text, () => app.go(view, ref));
 }
 
 /** @param {App} app @param {Session} s @param {Span} span */
@@ -136,13 +140,13 @@ function describeSpan(app, s, span) {
   const edges = s.edges.filter((e) => (e.from === span.key || e.to === span.key) && e.kind !== "contains");
   const children = s.spans.filter((x) => x.parent === span.key);
   const rows = span.rows.filter((i) => s.rows[i]);
-  const tokens = span.tokens && span.tokens.total > 0 ? fmtInt(span.tokens.prompt) + " in, " + fmtInt(span.tokens.completion) + " out" : "";
+  const tokens = span.tokens && span.tokens.total > 0 ? tokensOf(span.tokens) : "";
   return {
     title: span.name,
     mark: kindMark(span.class),
     value: { span, rows: rows.map((i) => s.rows[i]) },
     body: [
-      span.error && h("div", "callout bad", icon("error"), longText(span.error, 600)),
+      span.error && errorBox(span.error, 600),
       facts([
         ["Status", [okBadge(span.status), span.open && [" ", badge("No end recorded", "wait", "clock")]]],
         ["Agent", span.agent],
@@ -154,7 +158,7 @@ function describeSpan(app, s, span) {
         ["Branch", span.branch],
         ["Critical path", s.critical_path.includes(span.key) ? "yes: the session would have ended sooner without it" : ""],
       ]),
-      h("div", "actions", approval >= 0 && h("button", { class: "btn small primary", onclick: () => app.go("approvals", { type: "approval", key: String(approval) }) }, "Open the approval"), viewLink(app, "graph", ref, "Graph"), viewLink(app, "timeline", ref, "Timeline"), viewLink(app, "trajectory", ref, "Trajectory")),
+      h("div", "actions", approval >= 0 && h("button", { class: "btn small primary", onclick: () => app.go("approvals", refTo("approval", approval)) }, "Open the approval"), viewLink(app, "graph", ref, "Graph"), viewLink(app, "timeline", ref, "Timeline"), viewLink(app, "trajectory", ref, "Trajectory")),
       seen.length > 0 && part("Evaluated here", h("ul", "refs", seen)),
       names.length > 0 && part("Named here", h("ul", "refs", names)),
       (span.parent || edges.length > 0 || children.length > 0) &&
@@ -192,7 +196,7 @@ function describeEntity(app, s, e) {
       part("Latest values seen", attributeTable(e.attributes) || h("p", "muted", "It was named; no attribute of it was seen.")),
       facts([["Confidence", e.confidence.toFixed(2)], ["Found by", e.sources.join(", ")], ["First seen", timeEl(e.first_seen)], ["Last seen", timeEl(e.last_seen)], ["Artifact", e.artifact_uri && mono(e.artifact_uri, "artifact URI", 40)]]),
       h("div", "actions", viewLink(app, "graph", { type: "entity", key: e.key }, "Show in graph")),
-      used.length > 0 && part("Approvals that rest on it", h("ul", "refs", used.map(({ a, i, r }) => h("li", {}, h("button", { class: "linkbtn", onclick: () => app.go("approvals", { type: "approval", key: String(i) }) }, a.tool), chip(a.status), r && r.outcome && outcomeMark(r.outcome))))),
+      used.length > 0 && part("Approvals that rest on it", h("ul", "refs", used.map(({ a, i, r }) => h("li", {}, h("button", { class: "linkbtn", onclick: () => app.go("approvals", refTo("approval", i)) }, a.tool), chip(a.status), r && r.outcome && outcomeMark(r.outcome))))),
       part("Seen " + plural(e.evaluated.length, "time"), sightings),
       part("Identity", facts([["Key", mono(e.key, "entity key", 44)]])),
     ],
@@ -201,22 +205,18 @@ function describeEntity(app, s, e) {
 
 /** @param {App} app @param {Session} s @param {Row} row @param {number} index */
 function describeRow(app, s, row, index) {
-  const total = row.latency_ms && row.latency_ms.total_ms;
   return {
     title: eventName(row.event_type),
     mark: h("span", "kind", "Row " + (index + 1)),
     value: row,
     body: [
-      row.error_message && h("div", "callout bad", icon("error"), longText(row.error_message, 600)),
-      facts([["Status", okBadge(row.status)], ["Agent", row.agent], ["Time", timeEl(row.timestamp)], ["Latency", total !== undefined && total !== null && fmtDuration(total)], ["Step", spanLink(app, row.span)], ["Cut", row.is_truncated && badge("lost content to a limit", "warn", "warning")]]),
+      row.error_message && errorBox(row.error_message, 600),
+      facts([["Status", okBadge(row.status)], ["Agent", row.agent], ["Time", timeEl(row.timestamp)], ["Latency", tookOf(row)], ["Step", spanLink(app, row.span)], ["Cut", row.is_truncated && badge("lost content to a limit", "warn", "warning")]]),
       h("div", "actions",
-        index > 0 && h("button", { class: "btn small", onclick: () => app.select({ type: "row", key: String(index - 1) }) }, "Row before"),
-        index + 1 < s.rows.length && h("button", { class: "btn small", onclick: () => app.select({ type: "row", key: String(index + 1) }) }, "Next row"),
-        viewLink(app, "trajectory", { type: "row", key: String(index) }, "Trajectory")),
-      payload("Content", row.content, 3),
-      Array.isArray(row.content_parts) && row.content_parts.length > 0 && payload("Content parts", row.content_parts, 1),
-      payload("Attributes", row.attributes, 1),
-      payload("Latency", row.latency_ms, 1),
+        index > 0 && smallButton("Row before", () => app.select(refTo("row", index - 1))),
+        index + 1 < s.rows.length && smallButton("Next row", () => app.select(refTo("row", index + 1))),
+        viewLink(app, "trajectory", refTo("row", index), "Trajectory")),
+      payloads(row, 1),
       part("Identity", facts([["Event", mono(row.event_id, "event id", 20)], ["Span", mono(row.span_id, "span id")], ["Parent", row.parent_span_id && mono(row.parent_span_id, "parent span id")], ["Trace", mono(row.trace_id, "trace id", 20)], ["Invocation", mono(row.invocation_id, "invocation id", 20)]])),
     ],
   };
@@ -232,7 +232,7 @@ function describeApproval(app, s, a, index) {
       h("p", {}, chip(a.status)),
       h("p", {}, a.explanation),
       facts([["Asked by", a.agent], ["Asked", timeEl(a.requested_at)], ["Waited", fmtDuration(a.waited_ms)], ["Step", spanLink(app, a.span)]]),
-      h("div", "actions", viewLink(app, "approvals", { type: "approval", key: String(index) }, "Open the approval"), a.why.length > 0 && h("button", { class: "btn small", onclick: () => showWhy(app, index) }, icon("graph"), "Why, in the graph")),
+      h("div", "actions", viewLink(app, "approvals", refTo("approval", index), "Open the approval"), a.why.length > 0 && smallButton([icon("graph"), "Why, in the graph"], () => showWhy(app, index))),
       a.entities.length > 0 && part("Rests on", h("ul", "refs", a.entities.map((e) => h("li", {}, entityLink(app, e.key, e.type, e.value), e.outcome && outcomeMark(e.outcome))))),
       a.args !== undefined && payload("Arguments", a.args, 3),
       part("Identity", facts([["Approval", a.id && mono(a.id, "approval id", 20)], ["Call", mono(a.call_id, "call id", 22)], ["Fingerprint", a.fingerprint && mono(a.fingerprint, "fingerprint", 20)]])),
