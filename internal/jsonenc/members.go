@@ -5,6 +5,7 @@ package jsonenc
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,8 +85,7 @@ func headOf(k string) (head uint64) {
 	return head
 }
 
-// object writes a map, in the order of its keys so that equal payloads give equal
-// bytes. write writes one of its values.
+// object writes a map. write writes one of its values.
 func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V)) {
 	if m == nil {
 		w.null()
@@ -94,66 +94,92 @@ func object[V any](w *Writer, s *stack[V], m map[string]V, write func(*Writer, V
 	if !w.enter() {
 		return
 	}
-	w.buf = append(w.buf, '{')
 	var (
 		o     order
 		local [few]member[V]
 	)
-	members, from := local[:0], len(s.members)
-	small := len(m) <= few
-	if small {
+	has := func(k string) bool { _, ok := m[k]; return ok }
+	if len(m) <= few {
+		members := local[:0]
 		for k, v := range m {
 			members = append(members, member[V]{k, v})
 		}
 		sort(&o, members)
+		writeMembers(w, members, &o, has, write)
 	} else {
-		members = s.push(m)
+		from := len(s.members)
+		members := s.push(m)
 		slices.SortFunc(members, func(a, b member[V]) int { return strings.Compare(a.key, b.key) })
+		writeMembers(w, members, nil, has, write)
+		s.members = s.members[:from]
 	}
+	w.depth--
+}
+
+// writeMembers writes the members of an object, in the order of their keys so that equal
+// payloads give equal bytes: o is that order, and nil where the members are in it. Two
+// members may have one key. has reports whether the object has a key.
+func writeMembers[V any](w *Writer, members []member[V], o *order, has func(string) bool, write func(*Writer, V)) {
+	w.buf = append(w.buf, '{')
 	var taken map[string]int
 	for i := range members {
-		if i > 0 {
-			w.buf = append(w.buf, ',')
+		if !w.next(i) {
+			break
 		}
-		member := &members[i]
-		if small {
-			member = &members[o.at[i]]
+		at := i
+		if o != nil {
+			at = int(o.at[i])
 		}
-		k := member.key
-		if name, changed := w.name(k); changed {
+		k := members[at].key
+		name, changed := k, i > 0 && o == nil && members[i-1].key == k
+		if changed {
+			name = w.clean(k)
+		} else {
+			name, changed = w.name(k)
+		}
+		if changed {
 			if taken == nil {
 				taken = make(map[string]int)
 			}
-			w.renamed(name, taken, func(k string) bool { _, ok := m[k]; return ok })
+			w.renamed(name, taken, has)
 		}
 		w.buf = append(w.buf, ':')
 		if w.secrets.Secret(k) || redact.RoleOf(k) == redact.Valued && nameSecret(w.secrets.Rules, members) {
 			w.redact()
 		} else {
-			write(w, member.value)
-		}
-		if w.over() && i+1 < len(members) {
-			w.truncated = true
-			break
+			write(w, members[at].value)
 		}
 	}
-	s.members = s.members[:from]
 	w.buf = append(w.buf, '}')
-	w.depth--
+}
+
+// next makes place for element or member i of a list or an object, and reports whether
+// there is room for it. The first one is always tried.
+func (w *Writer) next(i int) bool {
+	if i == 0 {
+		return true
+	}
+	if w.over() {
+		w.truncated = true
+		return false
+	}
+	w.buf = append(w.buf, ',')
+	return true
 }
 
 // nameSecret reports whether one of the members names a secret that another one is the
 // value of.
 func nameSecret[V any](rules *redact.Rules, members []member[V]) bool {
-	for i := range members {
-		if redact.RoleOf(members[i].key) != redact.Naming {
-			continue
+	return slices.ContainsFunc(members, func(m member[V]) bool {
+		if redact.RoleOf(m.key) != redact.Naming {
+			return false
 		}
-		if text, ok := any(members[i].value).(string); ok && rules.Secret(text) {
-			return true
+		if v, ok := any(m.value).(reflect.Value); ok {
+			return rules.Secret(textIn(v))
 		}
-	}
-	return false
+		text, ok := any(m.value).(string)
+		return ok && rules.Secret(text)
+	})
 }
 
 // name writes the key of a member, if it may be written as it is. Else it returns
@@ -217,17 +243,13 @@ func array[V any](w *Writer, a []V, write func(*Writer, V)) {
 	}
 	w.buf = append(w.buf, '[')
 	for i, v := range a {
-		if i > 0 {
-			w.buf = append(w.buf, ',')
+		if !w.next(i) {
+			break
 		}
 		if text, _ := any(v).(string); q.Hides(text) {
 			w.redact()
 		} else {
 			write(w, v)
-		}
-		if w.over() && i+1 < len(a) {
-			w.truncated = true
-			break
 		}
 	}
 	w.buf = append(w.buf, ']')

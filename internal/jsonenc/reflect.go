@@ -4,13 +4,13 @@
 package jsonenc
 
 import (
-	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
@@ -199,12 +199,8 @@ func (w *Writer) elements(v reflect.Value, info *typeInfo) {
 	}
 	w.buf = append(w.buf, '[')
 	for i := range v.Len() {
-		if i > 0 {
-			if w.over() {
-				w.truncated = true
-				break
-			}
-			w.buf = append(w.buf, ',')
+		if !w.next(i) {
+			break
 		}
 		if e := v.Index(i); q.Hides(textIn(e)) {
 			w.redact()
@@ -225,48 +221,19 @@ func (w *Writer) mapping(v reflect.Value) {
 		return
 	}
 	defer func() { w.depth-- }()
-	type entry struct {
-		key   string
-		value reflect.Value
-	}
-	entries := make([]entry, 0, v.Len())
+	members := make([]member[reflect.Value], 0, v.Len())
 	for it := v.MapRange(); it.Next(); {
 		k, err := keyOf(it.Key())
 		if err != nil {
 			w.unserializable()
 			return
 		}
-		entries = append(entries, entry{k, it.Value()})
+		members = append(members, member[reflect.Value]{k, it.Value()})
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
-	taken := make(map[string]int)
-	has := func(k string) bool {
-		_, ok := slices.BinarySearchFunc(entries, k, func(e entry, k string) int { return cmp.Compare(e.key, k) })
-		return ok
-	}
-	names := func(e entry) bool { return redact.RoleOf(e.key) == redact.Naming && w.secrets.Secret(textIn(e.value)) }
-	w.buf = append(w.buf, '{')
-	for i, e := range entries {
-		if i > 0 {
-			if w.over() {
-				w.truncated = true
-				break
-			}
-			w.buf = append(w.buf, ',')
-		}
-		if i > 0 && entries[i-1].key == e.key {
-			w.renamed(w.clean(e.key), taken, func(string) bool { return true })
-		} else if name, changed := w.name(e.key); changed {
-			w.renamed(name, taken, has)
-		}
-		w.buf = append(w.buf, ':')
-		if w.secrets.Secret(e.key) || redact.RoleOf(e.key) == redact.Valued && slices.ContainsFunc(entries, names) {
-			w.redact()
-		} else {
-			w.nested(e.value)
-		}
-	}
-	w.buf = append(w.buf, '}')
+	byKey := func(m member[reflect.Value], k string) int { return strings.Compare(m.key, k) }
+	slices.SortStableFunc(members, func(a, b member[reflect.Value]) int { return byKey(a, b.key) })
+	has := func(k string) bool { _, ok := slices.BinarySearchFunc(members, k, byKey); return ok }
+	writeMembers(w, members, nil, has, (*Writer).nested)
 }
 
 var errKey = errors.New("no text form for a key")
@@ -300,21 +267,17 @@ func (w *Writer) structure(v reflect.Value, info *typeInfo) {
 		fv, ok := f.of(v)
 		return ok && w.secrets.Secret(textIn(fv))
 	}
-	first := true
+	n := 0
 	for i := range info.fields {
 		f := &info.fields[i]
 		fv, ok := f.of(v)
 		if !ok || f.omitEmpty && isEmpty(fv) || f.omitZero && isZero(fv) {
 			continue
 		}
-		if !first {
-			if w.over() {
-				w.truncated = true
-				break
-			}
-			w.buf = append(w.buf, ',')
+		if !w.next(n) {
+			break
 		}
-		first = false
+		n++
 		w.buf = append(w.buf, f.key...)
 		switch {
 		case f.secret, f.role == redact.Valued && slices.ContainsFunc(info.fields, names):
