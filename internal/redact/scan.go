@@ -49,7 +49,7 @@ var before, at = func() (before, at [256]uint8) {
 		for _, p := range prefixes {
 			// Signals that have much before them in common share a class.
 			class := prefix1
-			switch p.form.signal {
+			switch p.signal {
 			case 'I', '2':
 				class = prefix2
 			case '_', '-':

@@ -31,31 +31,39 @@ var tokenForms = []tokenForm{
 	{"npm token", []string{"npm_"}, '_', 30, isDense},
 }
 
-// tokenPrefixes are the prefixes of tokens by their signal.
+// tokenPrefixes are the prefixes of tokens by the byte before their signal, of which few
+// have the same.
 var tokenPrefixes = func() (t [256][]tokenPrefix) {
 	for i := range tokenForms {
 		form := &tokenForms[i]
 		for _, p := range form.prefixes {
-			t[form.signal] = append(t[form.signal], tokenPrefix{p, strings.IndexByte(p, form.signal), form})
+			at := strings.IndexByte(p, form.signal)
+			t[p[at-1]] = append(t[p[at-1]], tokenPrefix{form, p, at})
 		}
 	}
 	return t
 }()
 
-// tokenPrefix is a prefix with its signal at a place.
+// tokenPrefix is a prefix of a form, with its signal at a place.
 type tokenPrefix struct {
+	*tokenForm
 	text string
 	at   int
-	form *tokenForm
 }
 
 // token returns where a token of a known form begins and ends that has the signal at i in
 // its prefix. start is -1 where there is none.
 func token(s string, i int) (start, end int) {
-	for _, p := range tokenPrefixes[s[i]] {
-		if start = i - p.at; start < 0 || !strings.HasPrefix(s[start:], p.text) {
+	if i == 0 {
+		return -1, -1
+	}
+	prefixes := tokenPrefixes[s[i-1]]
+	for n := range prefixes {
+		p := &prefixes[n]
+		if p.signal != s[i] || i < p.at || !strings.HasPrefix(s[i-p.at:], p.text) {
 			continue
 		}
+		start = i - p.at
 		if start > 0 && isWord(s[start-1]) && (start < 2 || s[start-2] != '\\') {
 			return -1, -1 // so that no byte is a part of more than one
 		}
@@ -66,7 +74,7 @@ func token(s string, i int) (start, end int) {
 		for s[end-1] == '.' {
 			end-- // of a sentence
 		}
-		if rest := s[min(body, end):end]; len(rest) < p.form.least || !p.form.body(rest, p.form.least) {
+		if rest := s[min(body, end):end]; len(rest) < p.least || !p.body(rest, p.least) {
 			return -1, -1
 		}
 		return start, end
