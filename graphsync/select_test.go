@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -83,7 +84,7 @@ func selected(t *testing.T, r *recorder, d graphsync.Decision, excluded ...int64
 		return tell(sel.Entities)
 	}
 	got := read(r.rows)
-	if former := read(formerly(r.rows)); !slices.Equal(got, former) {
+	if former := read(rowtest.Formerly(r.rows)); !slices.Equal(got, former) {
 		t.Errorf("the rows as they were named before give %v, want %v", former, got)
 	}
 	return got

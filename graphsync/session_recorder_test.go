@@ -4,7 +4,6 @@
 package graphsync_test
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -185,15 +185,6 @@ func compile(t testing.TB, rules []config.Extract) *graphsync.Extractor {
 	return x
 }
 
-// formerly returns the rows as earlier versions named the calls in them.
-func formerly(rows []record.Event) []record.Event {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		rows[i].Attributes = bytes.ReplaceAll(rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
-	}
-	return rows
-}
-
 // build returns the graph of the rows, which is the same however they name calls.
 func build(t testing.TB, rows []record.Event) *graphsync.Graph {
 	t.Helper()
@@ -201,7 +192,7 @@ func build(t testing.TB, rows []record.Event) *graphsync.Graph {
 	for _, f := range found.Failed {
 		t.Errorf("extraction: %v", f.Error())
 	}
-	g, former := graphsync.Build(rows, found.Entities), graphsync.Build(formerly(rows), found.Entities)
+	g, former := graphsync.Build(rows, found.Entities), graphsync.Build(rowtest.Formerly(rows), found.Entities)
 	if diff := gocmp.Diff(g.Nodes(), former.Nodes()); diff != "" {
 		t.Errorf("nodes of the rows as they were named before (-now +then):\n%s", diff)
 	}

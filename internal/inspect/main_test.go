@@ -4,10 +4,8 @@
 package inspect_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -162,7 +161,7 @@ func (s *script) over(run string) *script {
 // see makes a session of the rows. It says the same however they name calls.
 func (s *script) see(now time.Time, ledger ...safety.Approval) *inspect.Session {
 	s.tb.Helper()
-	got, former := s.seen(s.rows, now, ledger), s.seen(formerly(s.rows), now, ledger)
+	got, former := s.seen(s.rows, now, ledger), s.seen(rowtest.Formerly(s.rows), now, ledger)
 	if diff := cmp.Diff(got, former, cmpopts.IgnoreFields(inspect.Session{}, "Rows")); diff != "" {
 		s.tb.Errorf("session of the rows as they were named before (-now +then):\n%s", diff)
 	}
@@ -177,13 +176,4 @@ func (s *script) seen(rows []record.Event, now time.Time, ledger []safety.Approv
 		s.tb.Fatal(err)
 	}
 	return got
-}
-
-// formerly returns the rows as earlier versions named the calls in them.
-func formerly(rows []record.Event) []record.Event {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		rows[i].Attributes = bytes.ReplaceAll(rows[i].Attributes, []byte(`"call_id":`), []byte(`"function_call_id":`))
-	}
-	return rows
 }

@@ -52,43 +52,22 @@ type Connection interface {
 	Close(ctx context.Context) error
 }
 
-// Status says how far a dataset is behind its journal.
+// Status says how far a dataset is behind its journal. Its fields are those of
+// contextgraph.BigQueryStats, where they are explained.
 type Status struct {
-	// Enabled is false without a warehouse.
-	Enabled bool
-	// Active is true while this process streams, Standby while another one does. Of
-	// several processes with one journal one does; the others wait to take over.
-	Active, Standby bool
-	// LagRows is the number of rows that were not acknowledged yet, LagSeconds the age
-	// of the oldest of them.
-	LagRows    int64
-	LagSeconds float64
-	// Acknowledged counts rows, and Bytes their encoded size, that this process had
-	// acknowledged; Retries the requests it sent again, Reopened the streams it opened
-	// again.
+	Enabled                                bool
+	Active, Standby                        bool
+	LagRows                                int64
+	LagSeconds                             float64
 	Acknowledged, Bytes, Retries, Reopened uint64
-	// DeadLetters is the number of rows in the journal's table of dead letters.
-	DeadLetters int64
-	// PartsLost counts rows that were sent without their content_parts, because these
-	// are not as the schema says. The rows in the journal are whole.
-	PartsLost uint64
-	// LastError is what goes wrong now, and what to do about it; nil when rows are
-	// taken. FailingSince is when that began; zero when nothing fails.
-	LastError    error
-	FailingSince time.Time
-	// Stopped is true when streaming has stopped until somebody does what LastError
-	// says.
-	Stopped bool
-	// GraphSyncs counts the graphs of sessions that were brought to the dataset,
-	// GraphErrors the attempts that failed, and GraphGivenUp the sessions that are not
-	// tried any more and need "contextgraph sync". GraphPending is the number of those
-	// that wait. GraphError is the last failure, nil when the last attempt succeeded.
-	GraphSyncs, GraphErrors, GraphGivenUp uint64
-	GraphPending                          int
-	GraphError                            error
-	// Ready is true once tables, views and the graph are as this version makes them, or
-	// when the configuration leaves them to people. InitError is why they could not be
-	// created or upgraded.
-	Ready     bool
-	InitError error
+	DeadLetters                            int64
+	PartsLost                              uint64
+	LastError                              error
+	FailingSince                           time.Time
+	Stopped                                bool
+	GraphSyncs, GraphErrors, GraphGivenUp  uint64
+	GraphPending                           int
+	GraphError                             error
+	Ready                                  bool
+	InitError                              error
 }
