@@ -58,7 +58,7 @@ func TestPutAllocations(t *testing.T) {
 	m := &memory{create: func(context.Context, string) error { <-hang; return nil }}
 	u := start(t, offload.Config{Store: m})
 	t.Cleanup(func() { close(hang) }) // before the Uploader is closed
-	for range 1100 {                  // the queue has room for the rest, and both workers hang
+	for range 1100 {                  // the queue has room for the rest, and the worker hangs
 		put(t, u, benchName, "")
 	}
 	data := make([]byte, 1000)

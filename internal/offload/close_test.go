@@ -19,7 +19,7 @@ import (
 func TestCloseStoresWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{create: func(context.Context, string) error { time.Sleep(time.Second); return nil }}
-		u := start(t, offload.Config{Store: m, Workers: 2})
+		u := start(t, offload.Config{Store: m})
 		for i := range 20 {
 			put(t, u, fmt.Sprint(i), "x")
 		}
@@ -49,7 +49,7 @@ func TestCloseInterrupts(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		u := start(t, offload.Config{Store: m, Workers: 2})
+		u := start(t, offload.Config{Store: m})
 		put(t, u, "good", "x")
 		flush(t, u)
 		for i := range 10 {
@@ -85,7 +85,7 @@ func TestCloseOfHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		m := &memory{create: func(context.Context, string) error { <-release; return nil }}
-		u := start(t, offload.Config{Store: m, Workers: 2})
+		u := start(t, offload.Config{Store: m})
 		for i := range 10 {
 			put(t, u, fmt.Sprint(i), "x")
 		}

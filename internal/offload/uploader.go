@@ -16,15 +16,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 )
 
-// Defaults of Config.
-const (
-	DefaultWorkers = 2
-	DefaultTimeout = 30 * time.Second
-	DefaultBackoff = 100 * time.Millisecond
-)
+// DefaultTimeout is the default of [Config] Timeout.
+const DefaultTimeout = 30 * time.Second
 
-// maxBackoff bounds the pause between two attempts.
-const maxBackoff = 5 * time.Second
+// The pause after the first attempt to store a part doubles up to maxBackoff.
+const (
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 5 * time.Second
+)
 
 // partOverhead is about what a queued part holds beside its strings and its bytes.
 const partOverhead = 128
@@ -34,8 +33,6 @@ const partOverhead = 128
 type Config struct {
 	// Store gets the parts. New takes it over: Close of the Uploader closes it.
 	Store Store
-	// Workers is how many parts are stored at once.
-	Workers int
 	// QueueBytes bounds the memory of the parts that wait or are being stored.
 	QueueBytes int64
 	// MaxBytes is the size of the largest part that is taken. The default is QueueBytes.
@@ -43,8 +40,6 @@ type Config struct {
 	// Timeout is how long storing one part may take, with all attempts. Until then
 	// an attempt that failed is repeated, unless its error is [Permanent].
 	Timeout time.Duration
-	// Backoff is the pause after the first attempt. It doubles up to 5 seconds.
-	Backoff time.Duration
 	// Logger hears of failures, of each kind at most once a minute. The default is
 	// slog.Default().
 	Logger *slog.Logger
@@ -57,10 +52,7 @@ func (c *Config) setDefaults() error {
 	for _, n := range []struct {
 		name  string
 		value int64
-	}{
-		{"Workers", int64(c.Workers)}, {"QueueBytes", c.QueueBytes}, {"MaxBytes", c.MaxBytes},
-		{"Timeout", int64(c.Timeout)}, {"Backoff", int64(c.Backoff)},
-	} {
+	}{{"QueueBytes", c.QueueBytes}, {"MaxBytes", c.MaxBytes}, {"Timeout", int64(c.Timeout)}} {
 		if n.value < 0 {
 			return fmt.Errorf("%s is %d: use a positive value, or 0 for the default", n.name, n.value)
 		}
@@ -68,10 +60,8 @@ func (c *Config) setDefaults() error {
 	if c.QueueBytes == 0 {
 		return errors.New("no room for parts that wait: set Config.QueueBytes")
 	}
-	c.Workers = cmp.Or(c.Workers, DefaultWorkers)
 	c.MaxBytes = cmp.Or(c.MaxBytes, c.QueueBytes)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	c.Backoff = cmp.Or(c.Backoff, DefaultBackoff)
 	if c.MaxBytes > c.QueueBytes {
 		return fmt.Errorf("MaxBytes %d is more than QueueBytes %d, so the largest parts would never fit: raise QueueBytes or lower MaxBytes", c.MaxBytes, c.QueueBytes)
 	}
@@ -85,34 +75,30 @@ func (c *Config) setDefaults() error {
 type part struct {
 	name, contentType string
 	data              []byte
-	size              int64  // what it counts for in the queue
-	seq               uint64 // parts are numbered from 1 as they are accepted
+	size              int64 // what it counts for in the queue
 }
 
-// Uploader stores parts in the background. All methods may be called concurrently.
+// Uploader stores parts in the background, one after the other, in the order of Put. All
+// methods may be called concurrently.
 type Uploader struct {
 	cfg Config
 	log *slog.Logger
 	// ctx ends when the time of Close is up.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// done is closed when the workers have ended and the store is closed; closeErr
+	// done is closed when the worker has ended and the store is closed; closeErr
 	// is the result of Close, to be read after that.
 	done     chan struct{}
 	closeErr error
 
 	mu      sync.Mutex
-	wake    sync.Cond // there is work, or will be no more
-	waiting queue
-	storing int64  // QueuedBytes of the parts that do not wait any more
-	workers int    // those that have not ended
-	seq     uint64 // of the last part accepted
-	closed  bool   // Put refuses
-	hurried bool   // what waited was given up
-	gaveUp  bool   // what was being stored was given up too
-	stats   Stats  // Queued and QueuedBytes with what is being stored
-	flushes []*flush
-	untold  failures // those that no Flush has returned
+	wake    sync.Cond // the worker has something to do, or nothing any more
+	waiting []part
+	storing *part         // what the worker stores; nil for none, or when it was given up
+	closed  bool          // Put refuses
+	stats   Stats         // Queued and QueuedBytes with what is being stored
+	settled chan struct{} // closed when a part is settled; nil while nobody waits for that
+	untold  failures      // those that no Flush has returned
 	// refusals is news for the log: Put itself must not wait for it.
 	refusals bool
 }
@@ -124,17 +110,14 @@ func New(cfg Config) (*Uploader, error) {
 		return nil, fmt.Errorf("offload: %w", err)
 	}
 	u := &Uploader{
-		cfg:     cfg,
-		log:     slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, nil)),
-		done:    make(chan struct{}),
-		workers: cfg.Workers,
-		stats:   Stats{Refused: make(map[Reason]uint64), Lost: make(map[Reason]uint64)},
+		cfg:   cfg,
+		log:   slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, nil)),
+		done:  make(chan struct{}),
+		stats: Stats{Refused: make(map[Reason]uint64), Lost: make(map[Reason]uint64)},
 	}
 	u.wake.L = &u.mu
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
-	for range cfg.Workers {
-		go u.work()
-	}
+	go u.work()
 	return u, nil
 }
 
@@ -198,11 +181,9 @@ func (u *Uploader) push(p part) (refused Reason) {
 		u.stats.QueuedBytes -= p.size
 		return ReasonClosed
 	}
-	u.seq++
-	p.seq = u.seq
 	u.stats.Accepted++
 	u.stats.Queued++
-	u.waiting.push(p)
+	u.waiting = append(u.waiting, p)
 	u.wake.Signal()
 	return ""
 }

@@ -66,7 +66,7 @@ func TestPutRefuses(t *testing.T) {
 			return name
 		},
 	}
-	u := start(t, offload.Config{Store: m, Workers: 1, QueueBytes: 1000, MaxBytes: 1000})
+	u := start(t, offload.Config{Store: m, QueueBytes: 1000, MaxBytes: 1000})
 	put(t, u, "a", strings.Repeat("x", 1000)) // alone, the largest part fits
 	<-taken
 	for _, tt := range []struct {
@@ -177,7 +177,7 @@ func TestFailures(t *testing.T) {
 					attempts++
 					return tt.create(ctx, name)
 				}}
-				u := start(t, offload.Config{Store: m, Workers: 1})
+				u := start(t, offload.Config{Store: m})
 				began := time.Now()
 				put(t, u, "part", "x")
 				err := u.Flush(t.Context())
@@ -216,7 +216,7 @@ func TestFlushTellsEachLossOnce(t *testing.T) {
 			}
 			return offload.Permanent(errors.New("broken"))
 		}}
-		u := start(t, offload.Config{Store: m, Workers: 1})
+		u := start(t, offload.Config{Store: m})
 		put(t, u, "a", "")
 		synctest.Wait() // a is lost before Flush begins
 		put(t, u, "slow", "")
@@ -235,8 +235,7 @@ func TestFlushTellsEachLossOnce(t *testing.T) {
 	})
 }
 
-// TestFlushWaitsForEarlierPartsOnly: of two later parts one is stored before, and one
-// hangs.
+// TestFlushWaitsForEarlierPartsOnly: of two later parts one is stored, and one hangs.
 func TestFlushWaitsForEarlierPartsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gates := map[string]chan struct{}{"first": make(chan struct{}), "hangs": make(chan struct{})}
@@ -246,7 +245,7 @@ func TestFlushWaitsForEarlierPartsOnly(t *testing.T) {
 			}
 			return nil
 		}}
-		u := start(t, offload.Config{Store: m, Workers: 3})
+		u := start(t, offload.Config{Store: m})
 		defer close(gates["hangs"])
 		put(t, u, "first", "")
 		flushed := make(chan error, 1)
@@ -255,9 +254,6 @@ func TestFlushWaitsForEarlierPartsOnly(t *testing.T) {
 		put(t, u, "quick", "")
 		put(t, u, "hangs", "")
 		synctest.Wait()
-		if s := u.Stats(); s.Stored != 1 || s.Queued != 2 {
-			t.Errorf("stats %+v", s)
-		}
 		select {
 		case <-flushed:
 			t.Error("Flush returned while its part is not stored")
@@ -265,6 +261,9 @@ func TestFlushWaitsForEarlierPartsOnly(t *testing.T) {
 		}
 		close(gates["first"])
 		synctest.Wait()
+		if s := u.Stats(); s.Stored != 2 || s.Queued != 1 {
+			t.Errorf("stats %+v", s)
+		}
 		select {
 		case err := <-flushed:
 			if err != nil {
@@ -276,10 +275,51 @@ func TestFlushWaitsForEarlierPartsOnly(t *testing.T) {
 	})
 }
 
+// TestFlushesTogether: each of several calls waits for its own parts, and one of them tells the
+// loss.
+func TestFlushesTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{create: func(_ context.Context, name string) error {
+			time.Sleep(time.Second)
+			if name == "2" {
+				return offload.Permanent(errors.New("broken"))
+			}
+			return nil
+		}}
+		u := start(t, offload.Config{Store: m})
+		began := time.Now()
+		lost := make(chan bool, 10)
+		var wg sync.WaitGroup
+		for i := range 5 {
+			put(t, u, fmt.Sprint(i), "")
+			for range 2 {
+				wg.Go(func() {
+					lost <- u.Flush(t.Context()) != nil
+					if took, want := time.Since(began), time.Duration(i+1)*time.Second; took != want {
+						t.Errorf("Flush of %d parts took %v, want %v", i+1, took, want)
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		wg.Wait()
+		close(lost)
+		n := 0
+		for told := range lost {
+			if told {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d calls of Flush told of the one loss", n)
+		}
+	})
+}
+
 func TestConcurrentPuts(t *testing.T) {
 	const puts = 1000
 	m := new(memory)
-	u := start(t, offload.Config{Store: m, Workers: 4})
+	u := start(t, offload.Config{Store: m})
 	var wg sync.WaitGroup
 	for i := range puts {
 		wg.Go(func() {
@@ -312,7 +352,7 @@ func TestOrder(t *testing.T) {
 	step := make(chan struct{})
 	var names []string
 	m := &memory{create: func(_ context.Context, name string) error { <-step; names = append(names, name); return nil }}
-	u := start(t, offload.Config{Store: m, Workers: 1})
+	u := start(t, offload.Config{Store: m})
 	var want []string
 	for _, n := range []int{100, 70, 90, 1, 1, 100} {
 		for range n {
@@ -334,7 +374,7 @@ func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		m := &memory{create: func(context.Context, string) error { return offload.Permanent(errors.New("broken")) }}
-		u := start(t, offload.Config{Store: m, Workers: 1, MaxBytes: 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		u := start(t, offload.Config{Store: m, MaxBytes: 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for i := range 100 {
 			put(t, u, fmt.Sprint(i), "")
 			u.Put("big", "", make([]byte, 11))
@@ -365,12 +405,10 @@ func TestConfig(t *testing.T) {
 		want string
 	}{
 		{offload.Config{}, "no store"},
-		{offload.Config{Store: new(memory), Workers: -1}, "Workers is -1"},
 		{offload.Config{Store: new(memory)}, "set Config.QueueBytes"},
 		{offload.Config{Store: new(memory), QueueBytes: -1}, "QueueBytes is -1"},
 		{offload.Config{Store: new(memory), MaxBytes: -1}, "MaxBytes is -1"},
 		{offload.Config{Store: new(memory), Timeout: -1}, "Timeout is -1"},
-		{offload.Config{Store: new(memory), Backoff: -1}, "Backoff is -1"},
 		{offload.Config{Store: new(memory), QueueBytes: 10, MaxBytes: 11}, "raise QueueBytes or lower MaxBytes"},
 	} {
 		if _, err := offload.New(tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {

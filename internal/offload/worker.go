@@ -25,52 +25,63 @@ func (e *panicError) Error() string {
 	return fmt.Sprintf("the store panicked: %v\n%s", e.value, e.stack)
 }
 
-// work is the goroutine of a worker.
+// work is the worker's goroutine. It closes the store at its end.
 func (u *Uploader) work() {
-	defer u.leave()
-	for u.await() {
-		u.reportRefusals()
-		if p, ok := u.take(); ok {
-			lost, err := u.store(&p)
-			u.finish(&p, lost, err)
-			u.reportLoss(&p, lost, err)
+	for p := u.next(); p != nil; p = u.next() {
+		lost, err := u.store(p)
+		u.finish(p, lost, err)
+		if lost != "" {
+			u.log.Error("contextgraph: offload: a part is lost; its row names it nevertheless",
+				"name", p.name, "bytes", len(p.data), "reason", string(lost), "error", err)
 		}
 	}
+	u.mu.Lock()
+	unwritten := u.unwritten()
+	u.mu.Unlock()
+	if err := errors.Join(unwritten, u.closeStore()); err != nil {
+		u.closeErr = fmt.Errorf("offload: close: %w", err)
+	}
+	u.cancel(nil)
+	close(u.done)
 }
 
-// await waits until there is something to do. It reports false when there will be
-// nothing any more.
-func (u *Uploader) await() bool {
+// next waits for a part to store, and logs refusals in the meantime. It returns nil when there
+// will be none any more.
+func (u *Uploader) next() *part {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for u.waiting.len() == 0 && !u.refusals {
-		if u.closed {
-			return false
+	for {
+		switch {
+		case u.refusals:
+			u.refusals = false
+			refused := maps.Clone(u.stats.Refused)
+			u.mu.Unlock()
+			u.log.Warn("contextgraph: offload: parts were refused; their bytes are not kept", "refused", refused)
+			u.mu.Lock()
+		case len(u.waiting) > 0:
+			p := u.waiting[0]
+			u.waiting[0] = part{} // lets go of the bytes
+			u.waiting = u.waiting[1:]
+			u.storing = &p
+			return u.storing
+		case u.closed:
+			return nil
+		default:
+			u.wake.Wait()
 		}
-		u.wake.Wait()
 	}
-	return true
-}
-
-// take takes the next part. It reports false when another worker was faster.
-func (u *Uploader) take() (part, bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.waiting.len() == 0 {
-		return part{}, false
-	}
-	p := u.waiting.pop()
-	u.storing += p.size
-	return p, true
 }
 
 // store stores p, with as many attempts as its time allows. lost is empty when p is
 // stored.
 func (u *Uploader) store(p *part) (lost Reason, err error) {
+	if u.ctx.Err() != nil {
+		return ReasonUnwritten, ErrUnwritten
+	}
 	ctx, cancel := context.WithTimeoutCause(u.ctx, u.cfg.Timeout, errTimeout)
 	defer cancel()
 	var last error // of the attempt before
-	for pause := u.cfg.Backoff; ; pause = min(2*pause, maxBackoff) {
+	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
 		err := u.create(ctx, p)
 		switch {
 		case err == nil:
@@ -117,15 +128,14 @@ func (u *Uploader) create(ctx context.Context, p *part) (err error) {
 	return u.cfg.Store.Create(ctx, p.name, p.contentType, p.data)
 }
 
-// finish counts what became of p.
+// finish counts what became of the part that was being stored.
 func (u *Uploader) finish(p *part, lost Reason, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.gaveUp {
-		return // counted as lost already
+	if u.storing == p { // else it counts as lost already
+		u.storing = nil
+		u.settle(p, lost, err)
 	}
-	u.storing -= p.size
-	u.settle(p, lost, err)
 }
 
 // settle counts what became of p. The caller holds mu.
@@ -137,25 +147,12 @@ func (u *Uploader) settle(p *part, lost Reason, err error) {
 		u.stats.StoredBytes += uint64(len(p.data))
 	} else {
 		u.stats.Lost[lost]++
+		u.untold = failures{u.untold.n + 1, err}
 	}
-	u.tell(p.seq, lost != "", err)
-}
-
-// leave ends a worker. The last one closes the store.
-func (u *Uploader) leave() {
-	u.mu.Lock()
-	u.workers--
-	last := u.workers == 0
-	unwritten := u.unwritten()
-	u.mu.Unlock()
-	if !last {
-		return
+	if u.settled != nil {
+		close(u.settled)
+		u.settled = nil
 	}
-	if err := errors.Join(unwritten, u.closeStore()); err != nil {
-		u.closeErr = fmt.Errorf("offload: close: %w", err)
-	}
-	u.cancel(nil)
-	close(u.done)
 }
 
 func (u *Uploader) closeStore() (err error) {
@@ -165,25 +162,4 @@ func (u *Uploader) closeStore() (err error) {
 		}
 	}()
 	return u.cfg.Store.Close()
-}
-
-func (u *Uploader) reportLoss(p *part, lost Reason, err error) {
-	if lost != "" {
-		u.log.Error("contextgraph: offload: a part is lost; its row names it nevertheless",
-			"name", p.name, "bytes", len(p.data), "reason", string(lost), "error", err)
-	}
-}
-
-func (u *Uploader) reportRefusals() {
-	u.mu.Lock()
-	news := u.refusals
-	u.refusals = false
-	var refused map[Reason]uint64
-	if news {
-		refused = maps.Clone(u.stats.Refused)
-	}
-	u.mu.Unlock()
-	if news {
-		u.log.Warn("contextgraph: offload: parts were refused; their bytes are not kept", "refused", refused)
-	}
 }

@@ -234,7 +234,7 @@ func TestCreate(t *testing.T) {
 func upload(t *testing.T, b *bucket, data string, timeout time.Duration) (offload.Stats, error) {
 	t.Helper()
 	u, err := offload.New(offload.Config{
-		Store: b.open("gs://agent-parts/p"), QueueBytes: 64 << 20, Timeout: timeout, Backoff: time.Millisecond,
+		Store: b.open("gs://agent-parts/p"), QueueBytes: 64 << 20, Timeout: timeout,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
