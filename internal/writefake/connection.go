@@ -185,7 +185,6 @@ func (c *connection) take(req *storagepb.AppendRowsRequest) answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	request := Request{Connection: c.number, Number: c.about.Requests, Rows: len(rows), Bytes: size}
-	c.record.requests = append(c.record.requests, request)
 	c.about.Requests++
 	if !c.closed {
 		c.waiting += size

@@ -35,7 +35,6 @@ type record struct {
 	seen        map[string]bool
 	arrived     []Row // each event_id once
 	connections []*Connection
-	requests    []Request
 	lookups     int
 
 	unanswered, maxUnanswered int // bytes
@@ -110,13 +109,6 @@ func (s *Server) Connections() []Connection {
 		out[i].Routing = slices.Clone(c.Routing)
 	}
 	return out
-}
-
-// Requests returns every request in the order of arrival.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.record.requests)
 }
 
 // LookupCount counts the calls of GetWriteStream.
