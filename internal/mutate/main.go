@@ -10,7 +10,7 @@
 // into one test binary, through an overlay, and the environment of a process says which
 // one is alive. What cannot be compiled with the others is compiled alone.
 //
-//	go run ./internal/mutate -pkg ./safety -tests ./safety/ledgertest
+//	go run ./internal/mutate -pkg ./safety -tests ./internal/ledgertest
 //
 // The run fails for a survivor that is not in the list of accepted ones, and for one in
 // the list that is killed or does not exist.
@@ -26,21 +26,16 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 )
 
 type options struct {
-	pkg       string
-	tests     string
-	files     string
-	shard     string
-	survivors string
-	jobs      int
-	list      bool
-	verbose   bool
+	pkg     string
+	tests   string
+	files   string
+	verbose bool
 }
 
 func main() {
@@ -48,10 +43,6 @@ func main() {
 	flag.StringVar(&o.pkg, "pkg", "./safety", "the package to change")
 	flag.StringVar(&o.tests, "tests", "", "more `packages` whose tests are run, separated by commas")
 	flag.StringVar(&o.files, "files", "", "`patterns` of the files to change, separated by commas; default all")
-	flag.StringVar(&o.shard, "shard", "1/1", "`i/n` tests the i-th of n parts of the changes")
-	flag.StringVar(&o.survivors, "survivors", "", "the `file` with the accepted survivors; default testdata/survivors.txt of the package")
-	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many changes are tested at a time")
-	flag.BoolVar(&o.list, "list", false, "print the changes and test none")
 	flag.BoolVar(&o.verbose, "v", false, "print what becomes of each change")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -66,10 +57,6 @@ func main() {
 // mutate does what the options say and reports to w.
 func mutate(ctx context.Context, o options, w io.Writer) error {
 	start := time.Now()
-	var part, parts int
-	if n, err := fmt.Sscanf(o.shard, "%d/%d", &part, &parts); n != 2 || err != nil || part < 1 || part > parts {
-		return fmt.Errorf("-shard %q: use i/n with i from 1 to n", o.shard)
-	}
 	patterns := []string{o.pkg}
 	if o.tests != "" {
 		patterns = append(patterns, strings.Split(o.tests, ",")...)
@@ -84,10 +71,8 @@ func mutate(ctx context.Context, o options, w io.Writer) error {
 	}
 	p := l.tests[0]
 	l.dir, l.name = p.Dir, p.Name
-	if o.survivors == "" {
-		o.survivors = filepath.Join(p.Dir, "testdata", "survivors.txt")
-	}
-	listed, err := readSurvivors(o.survivors)
+	survivors := filepath.Join(p.Dir, "testdata", "survivors.txt")
+	listed, err := readSurvivors(survivors)
 	if err != nil {
 		return err
 	}
@@ -99,14 +84,6 @@ func mutate(ctx context.Context, o options, w io.Writer) error {
 	for _, m := range mutants {
 		known[m.key()] = true
 	}
-	mine := slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool { return m.id%parts != part-1 })
-	if o.list {
-		for _, m := range mine {
-			fmt.Fprintln(w, m)
-		}
-		return nil
-	}
-
 	if l.scratch, err = os.MkdirTemp("", "mutate"); err != nil {
 		return err
 	}
@@ -117,7 +94,7 @@ func mutate(ctx context.Context, o options, w io.Writer) error {
 	}
 	var counts [survived + 1]int
 	var bad []error
-	err = l.test(ctx, mine, o.jobs, func(m *mutant, f fate) {
+	err = l.test(ctx, mutants, func(m *mutant, f fate) {
 		counts[f]++
 		if o.verbose {
 			fmt.Fprintf(w, "%s: %v\n", f, m)
@@ -127,7 +104,7 @@ func mutate(ctx context.Context, o options, w io.Writer) error {
 		case f == survived && !isListed:
 			bad = append(bad, fmt.Errorf("survived: %v", m))
 		case f != survived && isListed:
-			bad = append(bad, fmt.Errorf("%s:%d: not a survivor any more, take it from the list: %v", o.survivors, a.line, m))
+			bad = append(bad, fmt.Errorf("%s:%d: not a survivor any more, take it from the list: %v", survivors, a.line, m))
 		}
 	})
 	if err != nil {
@@ -135,11 +112,11 @@ func mutate(ctx context.Context, o options, w io.Writer) error {
 	}
 	for _, a := range listed {
 		if !known[a.key()] && selected(o.files, a.file) {
-			bad = append(bad, fmt.Errorf("%s:%d: no such change: %s: %s: %s", o.survivors, a.line, a.file, a.fn, a.mutation))
+			bad = append(bad, fmt.Errorf("%s:%d: no such change: %s: %s: %s", survivors, a.line, a.file, a.fn, a.mutation))
 		}
 	}
-	fmt.Fprintf(w, "%d of %d changes of %s: %d killed, %d did not end, %d do not compile, %d survived; %v\n",
-		len(mine), len(mutants), p.ImportPath, counts[killed], counts[hung], counts[unbuilt], counts[survived], time.Since(start).Round(time.Second))
+	fmt.Fprintf(w, "%d changes of %s: %d killed, %d did not end, %d do not compile, %d survived; %v\n",
+		len(mutants), p.ImportPath, counts[killed], counts[hung], counts[unbuilt], counts[survived], time.Since(start).Round(time.Second))
 	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(bad...)
 }

@@ -89,7 +89,7 @@ func TestMutate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			write(t, test.survivors)
 			var out strings.Builder
-			err := mutate(context.Background(), options{pkg: ".", shard: "1/1", jobs: 2, verbose: true}, &out)
+			err := mutate(context.Background(), options{pkg: ".", verbose: true}, &out)
 			var got []string
 			if err != nil {
 				got = strings.Split(err.Error(), "\n")

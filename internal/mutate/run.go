@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -174,8 +175,8 @@ func (l *lab) runAlone(ctx context.Context, m *mutant) (fate, error) {
 	return killed, fmt.Errorf("%s: no such file", m.file)
 }
 
-// test finds out what becomes of each mutant, jobs at a time.
-func (l *lab) test(ctx context.Context, mutants []*mutant, jobs int, done func(*mutant, fate)) error {
+// test finds out what becomes of each mutant, one on each processor at a time.
+func (l *lab) test(ctx context.Context, mutants []*mutant, done func(*mutant, fate)) error {
 	binaries, err := l.buildAll(ctx)
 	if err != nil {
 		return err
@@ -196,7 +197,7 @@ func (l *lab) test(ctx context.Context, mutants []*mutant, jobs int, done func(*
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	var next atomic.Int64
-	for range jobs {
+	for range runtime.NumCPU() {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(mutants) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				m := mutants[i]
