@@ -16,19 +16,21 @@ var ErrUnwritten = errors.New("parts were not stored when the time of Close was 
 // closeGrace is how long Close waits for the store once its context has ended.
 const closeGrace = 500 * time.Millisecond
 
-// failures are parts that were lost, with the error of the last one.
+// failures counts the parts that were lost, with the error of the last one. told is how many of
+// them a Flush has returned.
 type failures struct {
-	n    int
-	last error
+	n, told int
+	last    error
 }
 
 // Flush waits until every part that was accepted before the call is stored or lost.
-// Its error says how many were lost since the last Flush that said so. When ctx ends
+// Its error says how many were lost since the last Flush before the call that said so. When ctx ends
 // first, Flush returns its cause and the parts are still being stored.
 func (u *Uploader) Flush(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	// Parts are settled in the order in which they were accepted.
+	told := u.lost.told
 	settled := func() uint64 { return u.stats.Accepted - uint64(u.stats.Queued) }
 	for upTo := u.stats.Accepted; settled() < upTo; {
 		if u.settled == nil {
@@ -42,9 +44,10 @@ func (u *Uploader) Flush(ctx context.Context) error {
 			return fmt.Errorf("offload: flush: %d parts still wait: %w", upTo-settled(), context.Cause(ctx))
 		}
 	}
-	if f := u.untold; f.n > 0 {
-		u.untold = failures{}
-		return fmt.Errorf("offload: flush: %d parts were lost, the last because: %w", f.n, f.last)
+	// Another Flush may have said so since, to somebody else.
+	if n := u.lost.n - told; n > 0 {
+		u.lost.told = u.lost.n
+		return fmt.Errorf("offload: flush: %d parts were lost, the last because: %w", n, u.lost.last)
 	}
 	return nil
 }

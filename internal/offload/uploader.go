@@ -98,7 +98,7 @@ type Uploader struct {
 	closed  bool          // Put refuses
 	stats   Stats         // Queued and QueuedBytes with what is being stored
 	settled chan struct{} // closed when a part is settled; nil while nobody waits for that
-	untold  failures      // those that no Flush has returned
+	lost    failures
 	// refusals is news for the log: Put itself must not wait for it.
 	refusals bool
 }

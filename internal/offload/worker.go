@@ -147,7 +147,8 @@ func (u *Uploader) settle(p *part, lost Reason, err error) {
 		u.stats.StoredBytes += uint64(len(p.data))
 	} else {
 		u.stats.Lost[lost]++
-		u.untold = failures{u.untold.n + 1, err}
+		u.lost.n++
+		u.lost.last = err
 	}
 	if u.settled != nil {
 		close(u.settled)
