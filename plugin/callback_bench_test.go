@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/race"
 )
 
 // BenchmarkToolCompleted is the callback that ends a tool call.
@@ -57,7 +59,7 @@ func BenchmarkLLMRequest(b *testing.B) {
 // The goals are allocations per callback in the steady state: they are exact, where
 // times are not.
 func TestAllocationsPerCallback(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Log("the race detector allocates; counted without it")
 		return
 	}

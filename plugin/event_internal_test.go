@@ -13,12 +13,14 @@ import (
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/race"
 )
 
 // Most events are no rows. They must not cost more than looking at them, and remembering
 // what the next requests hold of them.
 func TestEventsWithoutRowsAllocateLittle(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Log("the race detector allocates; counted without it")
 		return
 	}

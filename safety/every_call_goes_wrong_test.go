@@ -400,7 +400,7 @@ func TestSweepIsComplete(t *testing.T) {
 // that is open and without one.
 func TestSweepCheck(t *testing.T) {
 	for _, asked := range []bool{true, false} {
-		check := func(at map[int]string) (r safety.Report, err error, calls []string) {
+		check := func(at map[int]string) (r safety.Report, calls []string, err error) {
 			synctest.Test(t, func(t *testing.T) {
 				b, f := newFaulty(t, nil)
 				if asked {
@@ -417,9 +417,9 @@ func TestSweepCheck(t *testing.T) {
 				synctest.Wait()
 				calls = slices.Clone(f.calls)
 			})
-			return r, err, calls
+			return r, calls, err
 		}
-		r, err, calls := check(nil)
+		r, calls, err := check(nil)
 		if err != nil || !r.IsSafeToApprove() || calls[0] != "List" {
 			t.Fatalf("without a fault: %v, calls %q\n%s", err, calls, r.Summary())
 		}
@@ -428,7 +428,7 @@ func TestSweepCheck(t *testing.T) {
 				if name == "OnReport" && mode != faultPanic || name == "Now" && mode == faultHang || name == "List" && mode == faultHang {
 					continue // cannot fail, or ends with the caller
 				}
-				if r, err, _ := check(map[int]string{i + 1: mode}); r.IsSafeToApprove() || err == nil && len(r.Failures()) == 0 {
+				if r, _, err := check(map[int]string{i + 1: mode}); r.IsSafeToApprove() || err == nil && len(r.Failures()) == 0 {
 					t.Errorf("with a request: %t; call %d, %s, %s: safe: %t, error %v\n%s", asked, i+1, name, mode, r.IsSafeToApprove(), err, r.Summary())
 				}
 			}

@@ -185,7 +185,7 @@ func (m *mind) message(s *Span) {
 // tool adds the call of a tool and what came back.
 func (m *mind) tool(s *Span) {
 	first := s.Rows[0]
-	end, body := -1, ""
+	end := -1
 	for _, n := range s.Rows {
 		r := &m.x.rows[n]
 		switch r.EventType {
@@ -195,7 +195,7 @@ func (m *mind) tool(s *Span) {
 			end = n
 		}
 	}
-	args, result := callOf(m.x.rows[first].Content)
+	args, _ := callOf(m.x.rows[first].Content)
 	t := m.at(toolCall, first, s.Name, args)
 	t.Status = s.Status
 	call := m.add(t)
@@ -204,8 +204,8 @@ func (m *mind) tool(s *Span) {
 		m.ended[s.Key] = call
 		return
 	}
-	_, result = callOf(m.x.rows[end].Content)
-	body = joinLines(m.x.rows[end].ErrorMessage, result)
+	_, result := callOf(m.x.rows[end].Content)
+	body := joinLines(m.x.rows[end].ErrorMessage, result)
 	seen := m.add(m.at(observation, end, cmp.Or(body, s.Name+" returned nothing"), body))
 	m.link(call, seen, edgeObserves)
 	m.ended[s.Key] = seen

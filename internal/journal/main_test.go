@@ -20,6 +20,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/race"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 // rounds returns how often a test does a thing: fewer times with the race detector,
 // which makes SQLite five times as slow and sees nothing more in later rounds.
 func rounds(usual, race int) int {
-	if raceEnabled {
+	if race.Enabled {
 		return race
 	}
 	return usual

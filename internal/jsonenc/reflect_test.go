@@ -93,10 +93,12 @@ func TestStructsAsEncodingJSON(t *testing.T) {
 			N0  json.Number
 		}{true, -8, 9, 16, 1.1, 1e22, "w", "12.5", ""},
 		"names": struct {
-			A          int `json:"x"`
-			B          int `json:"-"`
-			C          int `json:"-,"`
-			D          int `json:",omitempty"`
+			A int `json:"x"`
+			B int `json:"-"`
+			//lint:ignore SA5008 tags that encoding/json accepts, whatever they say
+			C int `json:"-,"`
+			D int `json:",omitempty"`
+			//lint:ignore SA5008 tags that encoding/json accepts, whatever they say
 			E          int `json:"bad\"name"`
 			F          int `json:"Größe"`
 			unexported int
@@ -134,7 +136,8 @@ func TestStructsAsEncodingJSON(t *testing.T) {
 			PS *string     `json:",string"`
 			L  level       `json:",string"`
 			N  json.Number `json:",string"`
-			A  []int       `json:",string"`
+			//lint:ignore SA5008 a tag without effect
+			A []int `json:",string"`
 		}{1, true, 1.5, "a\"b", &n, nil, &s, 2, "7", []int{1}},
 		"embedded, hidden and annihilated": struct {
 			inner

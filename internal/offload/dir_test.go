@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -228,14 +227,6 @@ func TestDirEscape(t *testing.T) {
 	if got := files(t, path); len(got) > 0 {
 		t.Errorf("inside: %v", got)
 	}
-}
-
-func keys(m map[string]string) (names []string) {
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func TestDirContext(t *testing.T) {

@@ -100,7 +100,8 @@ func TestHTTPCheckerURL(t *testing.T) {
 			t.Errorf("%s with %s %q: %q, %v; want %q", test.url, test.thing.Type, test.thing.Value, got, err, test.want)
 		}
 	}
-	if _, err := httpChecker(t, placement("http://ads.example"), nil).Check(nil, strava); err == nil { //nolint:staticcheck // a nil context is the test
+	//lint:ignore SA1012 a nil context is the test
+	if _, err := httpChecker(t, placement("http://ads.example"), nil).Check(nil, strava); err == nil {
 		t.Error("asked without a context")
 	}
 }

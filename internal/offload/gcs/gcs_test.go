@@ -383,7 +383,7 @@ func TestOpen(t *testing.T) {
 	if _, err := gcs.Open(ctx, "gs://agent-parts"); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open with an ended context: %v", err)
 	}
-	_, err := gcs.Open(t.Context(), "gs://agent-parts", option.WithCredentialsFile("no-such-file.json"))
+	_, err := gcs.Open(t.Context(), "gs://agent-parts", option.WithAuthCredentialsFile(option.ServiceAccount, "no-such-file.json"))
 	if err == nil || !strings.Contains(err.Error(), "check the credentials") {
 		t.Errorf("Open without credentials: %v", err)
 	}

@@ -3,6 +3,7 @@
 
 //go:build race
 
-package gate_test
+package race
 
-const raceEnabled = true
+// Enabled says whether the race detector is part of the test.
+const Enabled = true
