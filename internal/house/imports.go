@@ -41,6 +41,7 @@ func rules() []rule {
 		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
 		{pkg: "internal/namepattern", link: "modules " + network},
 		{pkg: "internal/nearest", link: "modules " + network},
+		{pkg: "internal/race", link: "modules " + network},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},

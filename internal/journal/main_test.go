@@ -54,9 +54,9 @@ func TestMain(m *testing.M) {
 
 // rounds returns how often a test does a thing: fewer times with the race detector,
 // which makes SQLite five times as slow and sees nothing more in later rounds.
-func rounds(usual, race int) int {
+func rounds(usual, detector int) int {
 	if race.Enabled {
-		return race
+		return detector
 	}
 	return usual
 }
