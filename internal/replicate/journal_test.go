@@ -160,7 +160,7 @@ func TestBurst(t *testing.T) {
 	table := newTable(t)
 	table.respond = func(call) outcome { return taken(20 * time.Millisecond) }
 	r := start(t, replicate.FromJournal(j, destination), table, nil)
-	for i := range burst {
+	for i := range burst() {
 		for e := row("a", i+1, 300); !j.Append(e); {
 			if err := j.Flush(soon(t)); err != nil {
 				t.Fatal(err)
@@ -173,7 +173,7 @@ func TestBurst(t *testing.T) {
 	if err := r.Flush(soon(t)); err != nil {
 		t.Fatal(err)
 	}
-	wantRows(t, table, burst, burst)
+	wantRows(t, table, burst(), burst())
 	finish(t, r)
 }
 

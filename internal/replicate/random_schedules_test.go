@@ -29,7 +29,7 @@ func TestRandomSchedules(t *testing.T) {
 		randomSchedule(t, *onlySeed)
 		return
 	}
-	for seed := range uint64(schedules) {
+	for seed := range uint64(schedules()) {
 		if randomSchedule(t, seed+1); t.Failed() {
 			t.Fatalf("it fails with seed %d: repeat it with -run %s -seed %d", seed+1, t.Name(), seed+1)
 		}

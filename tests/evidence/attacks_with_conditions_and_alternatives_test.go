@@ -10,6 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/race"
 )
 
 // attacksOnEvidence are the tests of what an approval rests on that need nothing but a
@@ -46,6 +47,9 @@ var attacksOnEvidence = map[string]func(*testing.T, cgtest.Option){
 // TestAttacksOnEvidenceAgain runs them with alternatives and with conditions in use. What
 // these leave out or allow must open nothing that was closed, nor close what was open.
 func TestAttacksOnEvidenceAgain(t *testing.T) {
+	if race.Enabled {
+		t.Skip("each attack runs once with the race detector, in its own test")
+	}
 	alternatives := func(o *cgtest.Options) {
 		for i := range o.Config.Extract {
 			if e := &o.Config.Extract[i]; e.In == config.InResult && e.Event == "" {
