@@ -14,7 +14,7 @@ import (
 )
 
 // TestReference holds entities and traces against what the tests of the Python
-// implementation say of them, by the numbers of docs/reference-behaviours.md.
+// implementation say of them, by the numbers of docs/internal/reference-behaviours.md.
 func TestReference(t *testing.T) {
 	found := func(t *testing.T, confidence float64, attributes map[string]config.Attribute) entity.Entity {
 		t.Helper()

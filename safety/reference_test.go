@@ -16,7 +16,7 @@ import (
 )
 
 // TestReference holds the check of the world against what the tests of the Python
-// implementation say of it, by the numbers of docs/reference-behaviours.md.
+// implementation say of it, by the numbers of docs/internal/reference-behaviours.md.
 func TestReference(t *testing.T) {
 	contains := func(t *testing.T, text string, parts ...string) {
 		t.Helper()

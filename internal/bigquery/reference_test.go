@@ -25,7 +25,7 @@ import (
 
 // TestReference holds what the client does, and what it does with errors, against what
 // the tests of the Python implementation say of it, by the numbers of
-// docs/reference-behaviours.md.
+// docs/internal/reference-behaviours.md.
 func TestReference(t *testing.T) {
 	// datasetOf returns a Dataset of an API.
 	datasetOf := func(t *testing.T, h http.Handler, cfg config.BigQuery) *bigquery.Dataset {

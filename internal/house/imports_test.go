@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var update = flag.Bool("update", false, "write the table of imports into docs/design.md")
+var update = flag.Bool("update", false, "write the table of imports into docs/internal/packages.md")
 
 // The packages keep to the table.
 func TestImports(t *testing.T) {
@@ -47,10 +47,10 @@ func TestExamplesImportPublicPackages(t *testing.T) {
 	}
 }
 
-// The table in docs/design.md is the one that TestImports holds the packages against.
+// The table in docs/internal/packages.md is the one that TestImports holds the packages against.
 func TestImportsInDesign(t *testing.T) {
 	const begin, end = "<!-- imports -->\n", "<!-- /imports -->\n"
-	name := filepath.FromSlash("../../docs/design.md")
+	name := filepath.FromSlash("../../docs/internal/packages.md")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestImportsInDesign(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("docs/design.md has no lines %q and %q for the table to stand between", begin, end)
+		t.Fatalf("docs/internal/packages.md has no lines %q and %q for the table to stand between", begin, end)
 	}
 	want := markdown(rules())
 	if *update {

@@ -11,5 +11,5 @@
 // uses them; a program that does not import it does not link a BigQuery client.
 //
 // The guide is docs/bigquery.md. No statement has been run on BigQuery itself:
-// docs/statements.md says what was done with each of them instead.
+// docs/internal/statements.md says what was done with each of them instead.
 package warehouse

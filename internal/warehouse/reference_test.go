@@ -21,7 +21,7 @@ import (
 )
 
 // TestReference holds names, endpoints and statements against what the tests of the
-// Python implementation say of them, by the numbers of docs/reference-behaviours.md.
+// Python implementation say of them, by the numbers of docs/internal/reference-behaviours.md.
 func TestReference(t *testing.T) {
 	names := func(t *testing.T, change func(*config.BigQuery)) warehouse.Names {
 		t.Helper()
@@ -171,7 +171,7 @@ func TestReference(t *testing.T) {
 	})
 }
 
-// TestReferenceIsComplete holds the table in docs/reference-behaviours.md against the
+// TestReferenceIsComplete holds the table in docs/internal/reference-behaviours.md against the
 // tests: every behaviour has one test, which the table names.
 func TestReferenceIsComplete(t *testing.T) {
 	tests := make(map[int]string)
@@ -189,7 +189,7 @@ func TestReferenceIsComplete(t *testing.T) {
 			tests[number] = "TestReference/" + name
 		}
 	}
-	doc, err := os.ReadFile("../../docs/reference-behaviours.md")
+	doc, err := os.ReadFile("../../docs/internal/reference-behaviours.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -189,14 +189,3 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 }
-
-// Ten minutes are about as many words.
-func TestLength(t *testing.T) {
-	text, err := os.ReadFile(tutorial)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(strings.Fields(string(text))); n > 1800 {
-		t.Errorf("%d words, at most 1,800 fit into ten minutes", n)
-	}
-}

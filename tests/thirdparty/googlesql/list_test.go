@@ -17,10 +17,10 @@ import (
 
 var listed = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| ([a-z]+) \\|")
 
-// docs/statements.md lists every statement, and says of each what this package does with
+// docs/internal/statements.md lists every statement, and says of each what this package does with
 // it. A statement in GQL is executed nowhere and has a twin that is.
 func TestStatementsAreListed(t *testing.T) {
-	doc, err := os.ReadFile("../../../docs/statements.md")
+	doc, err := os.ReadFile("../../../docs/internal/statements.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestStatementsAreListed(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(warehouse.StatementNames(), names); diff != "" {
-		t.Errorf("statements (-files +docs/statements.md):\n%s", diff)
+		t.Errorf("statements (-files +docs/internal/statements.md):\n%s", diff)
 	}
 	for name, where := range executed {
 		twin, gql := strings.CutSuffix(name, "_gql")

@@ -18,7 +18,7 @@ import (
 )
 
 // TestReference holds what comes back from a dataset against what the tests of the
-// Python implementation say of it, by the numbers of docs/reference-behaviours.md.
+// Python implementation say of it, by the numbers of docs/internal/reference-behaviours.md.
 func TestReference(t *testing.T) {
 	x := newExtractTest(t, func(c *config.BigQuery) { c.Graph.Queries = config.QueriesRecursive })
 	declared := `{"entities": [{"type": "Campaign", "value": "Summer", "artifact_uri": "gs://plans/summer.json"}]}`
