@@ -21,17 +21,17 @@ func (a *app) approvalsCommand() *cobra.Command {
 	var id string
 	c := &cobra.Command{
 		Use:   "approvals [SESSION|APPROVAL]",
-		Short: "List what humans were asked to approve, or show all about one request",
-		Long: `approvals lists the requests to humans of all sessions, or of one, the newest first: what
-would run, how many entities it rests on, how long it waited, and where it stands.
+		Short: "List requests for an approval, or show all about one",
+		Long: `approvals lists the requests to humans of all sessions, or of one, the newest first: the
+tool that would run, the number of entities that it rests on, the time that it waited, and
+its status.
 
 With the id of an approval or of a confirmation, as the argument or with --approval, it
-shows all about that request: what was asked, the entities as the human saw them and as
-the last check found them, the alerts with their severity, what failed, the verdict, the
-fingerprint, who decided, when it expires, and its history.
+shows all about that request: the question, the entities as the human saw them and as the
+last check found them, the alerts with their severity, the failures, the verdict, the
+fingerprint, the approver, the time at which it expires, and its history.
 
-It only looks: the code it ends with is 0 whatever it shows. To have the world checked
-now, use contextgraph check.`,
+The exit code is 0 whatever it shows. To have the world checked now, use contextgraph check.`,
 		Example: `  contextgraph approvals
   contextgraph approvals --status drift,check_failed --since 7d
   contextgraph approvals s-123

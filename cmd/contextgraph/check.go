@@ -28,19 +28,17 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check SESSION",
 		Short: "Check whether the world is still as it was when a human was asked",
-		Long: `check asks now, with the checkers that the configuration declares, for every entity that
-an approval rests on, and compares what it is with what was seen. It looks at the latest
-open request of the session, else at the latest one, else at all that the session rests
-on; --approval names another.
+		Long: `check compares the entities that an approval rests on with the world as it is now. It asks
+the checkers that the configuration declares. Without --approval it takes the latest open
+request of the session, else the latest request, else everything that the session rests on.
 
-It changes nothing and permits nothing: the gate of the agent checks again before
-anything runs. Only the process of the agent has its tools, its databases and its
-checkers in Go. What they would have to be asked about needs the agent: the check is then
-not complete, and what is not checked is not safe.
+It changes nothing and permits nothing: the gate of the agent checks again before anything
+runs. Some checkers exist only in the process of the agent: its tools, its databases, its
+functions. Entities that only they know "need the agent". The check is then not complete,
+and so not safe.
 
-The command ends with 0 when the check is complete and nothing changed, and in no other
-case; with 3 when something changed, 4 when it could not be shown that nothing did, and
-5 when the request can lead to nothing any more, whatever the world is like.`,
+The command ends with 0 only if the check is complete and nothing changed. It ends with 3 if
+something changed, with 4 if the check failed, and with 5 if the request has ended.`,
 		Example: `  contextgraph check s-123
   contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
   contextgraph check s-123 --config agents/contextgraph.yaml --output json`,

@@ -32,22 +32,22 @@ func (a *app) deadLettersCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Look at rows that BigQuery refused, send them again or give them up",
-		Long: `dead-letters lists the rows in the journal of the configuration that BigQuery refused
-for what they hold, with the words of the server. Such a row stays in the journal, and
-so does its session whatever retention says, until somebody decides:
+		Long: `dead-letters lists the rows of the journal that BigQuery refused for their content, with the
+words of the server. Such a row and its session stay in the journal, whatever retention
+says, until you decide:
 
-  --resend   sends rows again, once the reason is gone. The letters of those that are
-             taken are discarded; the others stay, and are printed with what the server
-             said this time. A program may stream the journal meanwhile.
+  --resend   sends rows again, after you removed the reason. Letters of rows that are
+             taken are discarded. The others stay, and are printed with the new words of
+             the server. A program may stream the journal meanwhile.
   --discard  gives rows up: they are never sent. They stay in the journal as long as
              retention keeps their sessions.
-  --forget   gives up the dataset: how far it is, and its dead letters. The journal does
-             not wait for it any more, so retention is free to remove sessions with rows
+  --forget   gives up the dataset: its position in the journal and its dead letters. The
+             journal no longer waits for it, so retention may remove sessions with rows
              that were never sent. A program that streams to the dataset again begins
-             with the oldest row that the journal has then. It is refused while somebody
+             with the oldest row of the journal. The command refuses while a program
              streams.
 
-What cannot be undone needs --yes.`,
+A step that cannot be undone needs --yes.`,
 		Example: `  contextgraph dead-letters
   contextgraph dead-letters --json --limit 1000
   contextgraph dead-letters --show 0123456789abcdef0123456789abcdef

@@ -122,7 +122,7 @@ func TestDeadLettersUsage(t *testing.T) {
 		want string
 	}{
 		{"--help", exitOK, "contextgraph dead-letters --resend --all"},
-		{"--help", exitOK, "retention is free to remove sessions"},
+		{"--help", exitOK, "retention may remove sessions"},
 		{"now", exitUsage, `takes no argument, got "now"`},
 		{"--resend", exitUsage, "give either --event or --all"},
 		{"--resend --all --event x", exitUsage, "give either --event or --all"},

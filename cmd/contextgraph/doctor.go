@@ -20,14 +20,14 @@ func (a *app) doctorCommand() *cobra.Command {
 	timeout := duration(30 * time.Second)
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong with the configuration, the journal and the connections",
-		Long: `doctor looks at the configuration, the journal, the clock, the checkers and, where one is
-configured, the dataset in BigQuery. It changes nothing: the journal is not brought up to
-date, no query is run, and a checker's server gets a connection and at most a HEAD request
-for its root, without the headers of the configuration.
+		Short: "Find faults of the configuration, the journal and the connections",
+		Long: `doctor examines the configuration, the journal, the clock, the checkers and, if one is
+configured, the dataset in BigQuery. It changes nothing: it does not upgrade the journal and
+runs no query. The server of a checker gets a connection and at most one HEAD request for
+its root, without the headers of the configuration.
 
-Each finding has a level and, unless it is fine, what to do about it. The command ends
-with 1 when one is an error.`,
+Each finding has a level and, unless it is fine, a remedy. The command ends with 1 if a
+finding is an error.`,
 		Example: `  contextgraph doctor
   contextgraph doctor --config agents/contextgraph.yaml --output json`,
 		Args: noArgs,

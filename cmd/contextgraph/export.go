@@ -33,15 +33,15 @@ func (a *app) exportCommand() *cobra.Command {
 		Use:   "export [SESSION...]",
 		Short: "Write the rows of sessions as NDJSON",
 		Long: `export writes the rows of sessions, one JSON object a line, in the 17 columns of
-agent_events as they stand in BigQuery (see docs/row-contract.md): columns of JSON as
-JSON, times as RFC 3339 with microseconds, an empty text as null, and the run of a row and
-its place in it in attributes.adk, as run_id and run_seq. contextgraph import, --from
-FILE, bq load and the Python tools read it.
+agent_events (see docs/row-contract.md). Columns of JSON are JSON, times are RFC 3339 with
+microseconds, and an empty text is null. attributes.adk has the run of a row and its place
+there, as run_id and run_seq. contextgraph import, --from FILE, bq load and the Python tools
+read such a file.
 
-Rows hold what users, models and tools said. They were redacted when they were recorded,
-and are written as they are.
+Rows hold the words of users, models and tools. Secrets were removed when the rows were
+recorded.
 
---file writes a file that is either whole or not there; a file of that name is replaced.`,
+--file writes the whole file or none. It replaces a file of that name.`,
 		Example: `  contextgraph export s-123
   contextgraph export s-123 s-124 --app shop --file rows.ndjson
   contextgraph export --all --since 7d --file week.ndjson`,

@@ -32,17 +32,16 @@ func (a *app) extractCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "extract",
 		Short: "Let a model find entities in rows of the dataset",
-		Long: `extract asks the model of the configuration (bigquery.extract.model), inside of
-BigQuery with AI.GENERATE, which business entities the rows of one session or of a
-time name, and adds them to the dataset. It never changes or removes what rules and
-tools found.
+		Long: `extract asks a model (bigquery.extract.model) for the business entities in the rows of one
+session or of a time. The model runs inside of BigQuery, with AI.GENERATE. Its entities are
+added to the dataset. Those that rules and tools found are never changed or removed.
 
-Every row is sent once. Rows for which the call failed, or whose answer held no list of
-entities, are sent again by the next extraction. What was found is also given to the
-journal of the configuration, where there is one, for the sessions that it has.
+Every row is sent once. A row is sent again by the next extraction if its call failed, or if
+the answer held no list of entities. The journal of the configuration, if there is one, gets
+the entities too, for the sessions that it has.
 
-Google bills the model for every row, besides what BigQuery bills; the configuration
-bounds the rows of one extraction (bigquery.extract.max_rows).`,
+Google bills the model for every row, in addition to BigQuery. bigquery.extract.max_rows
+bounds the rows of one extraction.`,
 		Example: `  contextgraph extract --session s-123 --app shop --user alice
   contextgraph extract --since 7d
   contextgraph extract --since 24h --dry-run

@@ -26,7 +26,7 @@ func TestExtractCommand(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"extract --help", exitOK, []string{"contextgraph extract --since 24h --dry-run", "never changes or removes"}},
+		{"extract --help", exitOK, []string{"contextgraph extract --since 24h --dry-run", "never changed or removed"}},
 		{"extract --project my-project --dataset agents", exitError, []string{"no model is configured", "extract.model"}},
 		{"extract --config legacy.yaml", exitError, []string{"remote model of BigQuery ML"}},
 		{"extract --config model.yaml --app shop", exitUsage, []string{"give --session too"}},

@@ -47,22 +47,22 @@ func (a *app) importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Read rows of this plugin or of the Python plugin into a journal",
-		Long: `import reads a file of rows, one JSON object a line, into the journal of the configuration,
-or of --journal, and makes the graph of their sessions by the rules of the configuration,
-where there is one. The journal is created when there is none. - reads stdin.
+		Long: `import reads a file of rows, one JSON object a line, into the journal of the configuration
+or of --journal. It makes the graph of their sessions by the rules of the configuration, if
+there is one. It creates the journal if there is none. - reads stdin.
 
 It takes the columns of agent_events as contextgraph export, BigQuery's exports and the
 Python plugin write them: times as text or as numbers, JSON as JSON or in strings, rows
 without spans. The application of a row is attributes.adk.app_name, else
-attributes.session_metadata.app_name, else that of --app.
+attributes.session_metadata.app_name, else --app.
 
-Every line is checked before anything is stored, and one that holds no row is named with
-its line and column. Then nothing is stored, unless --skip-bad leaves such lines out. A
-row whose event id the journal has is not stored again, so an import that was cut off may
-be repeated. What is wrong with the record of the sessions is listed at the end.
+Every line is checked before anything is stored. A line without a row is an error with line
+and column, and nothing is stored; --skip-bad leaves such lines out instead. A row is not
+stored twice, so an import that was interrupted may be repeated. The problems of the
+imported sessions are listed at the end.
 
-What the ledger knows of approvals is not in rows: who approved what is shown as far as
-rows say it, and no imported approval can be used.`,
+Rows do not hold the ledger of approvals. An imported session shows approvals as far as its
+rows tell, and no imported approval can be used.`,
 		Example: `  contextgraph import rows.ndjson
   contextgraph import python.ndjson --journal python.db --app shop --skip-bad
   contextgraph import - --output json`,

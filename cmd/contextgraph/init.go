@@ -29,10 +29,10 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create the tables, views and the graph, or bring them up to date",
-		Long: `init creates what is missing in the dataset: the dataset itself, the table of
-events, the tables of the graph, the views and the property graph. What an older
-version or the plugin for Python made gets the columns that it lacks. Nothing is
-dropped or retyped, and no row is touched. It can be run again at any time.`,
+		Long: `init creates the parts of the dataset that are missing: the dataset itself, the table of
+events, the tables of the graph, the views and the property graph. Tables of an older
+version or of the plugin for Python get the columns that they lack. Nothing is dropped or
+retyped, and no row is touched. It can be run again at any time.`,
 		Example: `  contextgraph init
   contextgraph init --project my-project --dataset agents --location EU
   contextgraph init --dry-run            # the statements for what is missing

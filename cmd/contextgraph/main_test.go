@@ -67,7 +67,7 @@ func TestUsage(t *testing.T) {
 		{"init --queries cypher --project my-project --dataset agents", exitUsage, "auto, gql or recursive"},
 		{"init --project my-project --dataset a`b", exitUsage, "dataset: \"a`b\" cannot be used"},
 		{"init --config missing.yaml", exitError, "contextgraph: configuration: open missing.yaml"},
-		{"help check", exitOK, "check asks now"},
+		{"help check", exitOK, "check compares the entities"},
 		{"help chekc", exitUsage, `there is no command "chekc"; did you mean "check"?`},
 		{"completion fihs", exitUsage, `there is no command "fihs"; did you mean "fish"?`},
 		{"completion bash now", exitUsage, `takes no argument, got "now"`},

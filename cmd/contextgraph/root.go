@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, a *app) int {
 	}
 	switch {
 	case errors.As(err, new(usageError)):
-		fmt.Fprintf(a.stderr, "Run \"%s --help\" for what there is.\n", command.CommandPath())
+		fmt.Fprintf(a.stderr, "Run \"%s --help\" for help.\n", command.CommandPath())
 		return exitUsage
 	case isCoded:
 		return coded.code
@@ -141,16 +141,15 @@ const defaultConfig = "contextgraph.yaml"
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "contextgraph",
-		Short: "See what agents did and why, and whether the world is still as approved",
-		Long: `contextgraph shows what agents of Google's ADK did, why they did it, and what humans
-were asked to approve: from the journal that the plugin records, from a file of rows, or
-from the dataset in BigQuery that agents stream to.
+		Short: "Show what agents did and why, and check the world again",
+		Long: `contextgraph shows what agents of Google's ADK did, why they did it, and what humans were
+asked to approve. It reads the journal that the plugin records, a file of rows, or the
+dataset in BigQuery that agents stream to.
 
-What is asked for goes to stdout, as a table for people or, with --output, as JSON for
-programs; everything else goes to stderr. The journal is that of the configuration, or
-the one that --journal names. The dataset is the one in the section bigquery of the
-configuration file; flags override it. Credentials are those that Google's libraries find
-in the environment.
+Answers go to stdout, as a table for people or, with --output, as JSON for programs.
+Everything else goes to stderr. The configuration names the journal; --journal names another
+one. The section bigquery of the configuration names the dataset; flags override it.
+Credentials are those that Google's libraries find in the environment.
 
 The command ends with
   0    all is well; for check: the world is unchanged, and only then
@@ -158,18 +157,18 @@ The command ends with
   2    the command line is wrong
   3    the world changed since a human was asked
   4    the check failed: nobody knows whether the world changed
-  5    there is nothing to approve any more: rejected, expired, consumed or in doubt
+  5    the request has ended: rejected, expired, consumed or in doubt
   6    there is no such session or approval
   130  it was interrupted`,
-		Example: `  # The sessions of the journal here, and what one of them did and why.
+		Example: `  # The sessions of the journal here, and the steps and reasons of one.
   contextgraph sessions
   contextgraph trace s-123
   contextgraph why s-123
 
-  # What humans were asked, and what came of it.
+  # Requests to humans that were blocked.
   contextgraph approvals --status drift,check_failed
 
-  # The same of rows in a file, as JSON.
+  # Sessions of a file of rows, as JSON.
   contextgraph sessions --from rows.ndjson --output json
 
   # Create the dataset, its tables, views and graph, or bring them up to date; or see

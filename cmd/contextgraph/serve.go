@@ -49,11 +49,11 @@ func (a *app) serveCommand() *cobra.Command {
 prints the address to open and runs until Ctrl-C.
 
 It is for this machine alone: whoever reaches the address reads every payload without a
-password. --allow-remote takes another address; --host then names what browsers call it.
+password. --allow-remote takes another address; --host then gives its name in browsers.
 
-With --allow-decisions the page can approve and reject: each answer goes to the agent at
---agent, the root of its ADK REST API, as the message of the user of the session, and the
-gate there checks the world before anything runs. A decision needs the token in
+With --allow-decisions the page can approve and reject. An answer goes to the agent at
+--agent, the root of its ADK REST API, as a message of the user of the session. The gate
+there checks the world before anything runs. A decision needs the token in
 ` + tokenVariable + `, or else the one that is printed when the server starts. Decisions
 are taken on loopback only.`,
 		Example: `  contextgraph serve

@@ -29,17 +29,17 @@ func (a *app) sessionsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
 		Short: "List sessions, the one with the newest row first",
-		Long: `sessions lists the sessions of a journal, or of what --from names: when their last row
-was recorded, who acted for whom, in how many turns and with how many tokens, how long
-they waited for humans, and where the request to a human stands that was made last:
+		Long: `sessions lists the sessions of a journal, or of the source that --from names: the time of
+the last row, the agent, the user, the number of turns and tokens, the time spent waiting
+for humans, and the status of the latest request to a human:
 
-  none          nobody was asked for anything
+  none          no request
   pending       a human was asked and has not answered
   safe          approved and unchanged; nothing has run yet
-  drift         the world changed, so what was asked for was blocked
-  check_failed  nobody knows whether it changed, so it was blocked
+  drift         the world changed, and the action was blocked
+  check_failed  nobody knows whether the world changed, and the action was blocked
   rejected, expired, executed, failed
-  in_doubt      it was started, and its end was never recorded
+  in_doubt      the action was started, and its end was never recorded
 
 It lists one page. The end of stderr says how to get the next one.`,
 		Example: `  contextgraph sessions

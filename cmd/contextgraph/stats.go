@@ -46,13 +46,13 @@ func (a *app) statsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count rows, sessions, losses, approvals and the time spent waiting",
-		Long: `stats says what is in a journal: rows, sessions, the sizes of its files, sessions whose
-record lacks rows, rows that a configured dataset has not taken or has refused, requests
-to humans by where they stand, checks by verdict, and how long humans were waited for. It
-reads every row of the sessions that it counts.
+		Long: `stats counts the content of a journal: rows, sessions, the sizes of its files, sessions with
+gaps, rows that a configured dataset has not taken or has refused, requests to humans by
+status, checks by verdict, and the time spent waiting for humans. It reads every row of the
+sessions that it counts.
 
-With --from dataset it asks BigQuery instead what the checks found and how long humans
-were waited for, of the last 30 days unless --since says otherwise. BigQuery bills that.`,
+With --from dataset it asks BigQuery for the checks and the waiting times of the last 30
+days, or of --since. BigQuery bills that.`,
 		Example: `  contextgraph stats
   contextgraph stats --app shop --since 7d --output json
   contextgraph stats --from rows.ndjson

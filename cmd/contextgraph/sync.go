@@ -41,19 +41,18 @@ func (a *app) syncCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sync",
 		Short: "Bring the graph of sessions to the dataset",
-		Long: `sync brings the graph of one session, or of all recent ones, to the tables of the
-graph: what is missing is added, what changed is changed, and what is out of date is
-removed. Running it again changes nothing.
+		Long: `sync brings the graph of one session, or of all recent ones, to the tables of the graph. It
+adds what is missing, changes what differs, and removes what is out of date. Running it
+again changes nothing.
 
-With --from journal the graph is that of the journal of the configuration, which has
-the rows that were recorded here. With --from dataset it is made of the rows that all
-hosts have streamed: use it for sessions whose runs took place on several hosts, once
-all of their rows are there. A sync from one of their journals after it removes nothing
-of that, but sets the order of its own steps back: run it from the dataset again then.
+With --from journal it makes the graph of the rows in the journal of the configuration. With
+--from dataset it makes the graph of the rows that all hosts streamed. Use the latter for a
+session with runs on several hosts, after all of its rows arrived. A later sync from the
+journal of one host removes nothing of that, but sets back the order of its own steps: then
+run it from the dataset again.
 
-With --from dataset, what models found in the dataset in these sessions, also
-from another host, is then given to the journal of the configuration, where there is
-one, for the sessions that it has.`,
+With --from dataset, the journal of the configuration, if there is one, also gets the
+entities that models found, for the sessions that it has.`,
 		Example: `  contextgraph sync --session s-123
   contextgraph sync --session s-123 --app shop --user alice
   contextgraph sync --all --since 24h

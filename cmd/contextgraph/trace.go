@@ -27,14 +27,13 @@ func (a *app) traceCommand() *cobra.Command {
 	var f traceFlags
 	c := &cobra.Command{
 		Use:   "trace SESSION",
-		Short: "Draw what a session did as a tree of spans",
-		Long: `trace draws the spans of one session as a tree, turn by turn: what each was (an agent, a
-model, a tool, a request to a human, a check of the world), its name, how long it took,
-the tokens it used, the business entities it evaluated, and its error. A span without an
-end is marked as open.
+		Short: "Draw a session as a tree of spans",
+		Long: `trace draws the spans of one session as a tree, turn by turn. A span is an agent, a model, a
+tool, a request to a human or a check of the world. It has a name, a duration, tokens,
+business entities, and an error if it failed. A span without an end is marked as open.
 
---turn, --errors and --depth select spans, also in JSON, where all else of the session
-stays as it is. NDJSON has one span a line.`,
+--turn, --errors and --depth select spans. In JSON, all else of the session stays as it is.
+NDJSON has one span a line.`,
 		Example: `  contextgraph trace s-123
   contextgraph trace s-123 --turn 2 --depth 3
   contextgraph trace s-123 --errors --ascii

@@ -41,14 +41,14 @@ func (a *app) viewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "view [SESSION...]",
 		Short: "Write sessions to one HTML page that works without a server and a network",
-		Long: fmt.Sprintf(`view writes one HTML file with the sessions that are named, or with the newest ones: the
-graph of why, the thoughts, the timeline, and every approval with its verdicts. The file
-fetches nothing. It holds all payloads of its sessions, prompts and results included, so
-treat it as you treat the journal; only you can read it.
+		Long: fmt.Sprintf(`view writes one HTML file with the named sessions, or with the newest ones: the graph of
+why, the thoughts, the timeline, and every approval with its verdicts. The file fetches
+nothing. It holds all payloads of its sessions, prompts and results included, so treat it
+like the journal. Only you can read the file.
 
-Without arguments the page has the newest %d sessions; --last and --all change that, until
-their payloads are %d MiB. The page says which sessions it has and whether there are more.
-A file that is there is replaced when it is such a page.`, viewNewest, viewer.MaxBytes>>20),
+Without arguments the page has the newest %d sessions. --last and --all change that, up to
+%d MiB of payloads. The page names its sessions and says whether there are more. An
+existing page is replaced; any other file is not.`, viewNewest, viewer.MaxBytes>>20),
 		Example: `  contextgraph view s-123
   contextgraph view s-123 s-124 --file review.html
   contextgraph view --last 100

@@ -38,14 +38,15 @@ func (a *app) whyCommand() *cobra.Command {
 	var f whyFlags
 	c := &cobra.Command{
 		Use:   "why SESSION",
-		Short: "Say what a request to a human rests on, and how it got there",
-		Long: `why lists, for each request to a human in a session, the business entities that it rests
-on, and for each of them a shortest path from the span whose result showed it to the
-request: the steps between, and how one led to the next. The arguments of the call that
-asks are what is decided on, not where anything was learned: of an entity that no result
-showed, why says so, with the path from where else it was named, if it was. "contains" leads from a span to one that
-lies in it, "informs" from what was found to who went on with it, "resumes" from a request
-to what ran after its answer.`,
+		Short: "Show the entities behind a request, and their way to it",
+		Long: `why lists, for each request to a human in a session, the business entities that it rests on.
+For each entity it prints a shortest path from the span that showed it to the request.
+
+A path begins at a result, never at the arguments of the call that asks. If no result showed
+an entity, why says so, and begins where something else named it.
+
+"contains" leads from a span to one inside of it. "informs" leads from a result to the step
+that read it. "resumes" leads from a request to the steps after its answer.`,
 		Example: `  contextgraph why s-123
   contextgraph why s-123 --entity budget
   contextgraph why s-123 --approval 0123456789abcdef0123456789abcdef --output json`,
