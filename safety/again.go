@@ -43,8 +43,8 @@ func (g *Guard) Replaces(ctx context.Context, r Request) (id string, err error) 
 	return old.ID, r.readAgain(old, snap.Entities)
 }
 
-// overtaken returns the request for the same call that r replaces, the zero Approval if it
-// replaces none. The error says why r is refused, whatever was read.
+// overtaken returns the request for the same call that r replaces. It returns the zero Approval if
+// r replaces none, and an error if r must be refused.
 func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approval, error) {
 	if !r.Chained {
 		return Approval{}, nil

@@ -31,8 +31,8 @@ const (
 	ReasonNothingSeen      = "nothing_seen"      // nothing on record shows it: it is only claimed
 	ReasonResultRewritten  = "result_rewritten"  // only results show it that models read otherwise
 	ReasonNotRead          = "not_read"          // the model that asked had read none of its values
-	ReasonArgumentDiffers  = "argument_differs"  // the arguments of the action say otherwise than what was read
-	ReasonConditionUnmet   = "condition_unmet"   // what was read does not meet the condition of the policy
+	ReasonArgumentDiffers  = "argument_differs"  // the arguments of the action differ from the values that were read
+	ReasonConditionUnmet   = "condition_unmet"   // a value that was read does not meet the condition of the policy
 	ReasonMissingEntity    = "missing_entity"    // the entity is not in the answer of its source any more
 	ReasonTypeMismatch     = "type_mismatch"     // an attribute of another kind than was seen
 	ReasonNothingCompared  = "nothing_compared"  // no attribute could be compared
@@ -47,9 +47,9 @@ const (
 	ReasonPolicy           = "policy"            // a rule of the policy cannot be evaluated
 )
 
-// Alert reports that one attribute of one entity is not what it was, or, as
-// [BudgetExceeded], that a plan costs more than its budget: it then names the budget,
-// and Before and After are what the plan cost when it was approved and costs now.
+// Alert reports one changed attribute of one entity. With [BudgetExceeded] it reports a plan that
+// costs more than its budget: it names the budget, Before is the cost at the time of the approval,
+// and After is the present cost.
 type Alert struct {
 	// EntityType and Entity are the type and the value of the entity as shown.
 	EntityType string `json:"entity_type"`
@@ -62,8 +62,8 @@ type Alert struct {
 	// not read, and "not known" where it is not known what the plan cost.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Condition is what After has to meet, in words: "at least 8"; "" where the policy has
-	// no condition.
+	// Condition is the condition that After has to meet, in words: "at least 8". It is "" if the
+	// policy has no condition.
 	Condition string `json:"condition,omitempty"`
 	// ChangePercent is the relative change of a number or an amount of money
 	// in percent of the value seen; nil for other kinds, for a value seen of
@@ -73,7 +73,7 @@ type Alert struct {
 	Severity float64 `json:"severity"`
 	// Effect is Block, or Warn for a change that is only worth knowing.
 	Effect Effect `json:"effect"`
-	// Recommendation says what to do about it. It is never empty.
+	// Recommendation is the remedy, in words. It is never empty.
 	Recommendation string `json:"recommendation"`
 }
 

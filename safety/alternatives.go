@@ -23,9 +23,9 @@ type Alternative struct {
 	SeenAt time.Time `json:"seen_at,omitzero"`
 }
 
-// NotChosen is what a decision had to choose from and did not choose. None of it counts: it
-// is not checked, has no part in a budget, in a fingerprint or in a verdict, and is no entity
-// of a listed type.
+// NotChosen has the entities that a decision could have chosen and did not choose. None of them
+// counts: they are not checked, have no part in a budget, a fingerprint or a verdict, and do not
+// count as entities of a listed type.
 type NotChosen struct {
 	// Total counts the entities. Entities has the first of them, by type and key: at most
 	// as many as [Evidence] gives.
@@ -55,7 +55,7 @@ func (n NotChosen) String() string {
 	return firstOf(names, n.Total)
 }
 
-// shown is what a person is shown of it; ages are those at a time.
+// shown returns n as a person sees it, with ages at a time.
 func (n NotChosen) shown(at time.Time) map[string]any {
 	list := make([]any, 0, len(n.Entities))
 	for _, a := range n.Entities {
@@ -71,8 +71,8 @@ func (n NotChosen) shown(at time.Time) map[string]any {
 	return map[string]any{"total": n.Total, "entities": list}
 }
 
-// without returns n without the targets: an entity that counted when the request was asked
-// stays required, whatever a later selection says.
+// without returns n without the targets. An entity that counted when the request was asked stays
+// required, also if a later selection leaves it out.
 func (n NotChosen) without(targets []target) NotChosen {
 	n = n.clone()
 	n.Entities = slices.DeleteFunc(n.Entities, func(a Alternative) bool {
@@ -123,8 +123,9 @@ func (q *inquiry) advise(t target, x *examined) {
 	}
 }
 
-// remedy says in one sentence why an entity counts and what may be done about it, if the
-// action does not name it and rules over results show it. It is "" for any other entity.
+// remedy says in one sentence why an entity counts that the action does not name, and how to change
+// that. It returns "" for an entity that the action names, and for one that no rule over results
+// shows.
 func (q *inquiry) remedy(t target) string {
 	e, tool := t.entity, quoted(clip.Text(oneLine(q.tool), maxWord))
 	counted, known := q.record.Counted[e.Key]

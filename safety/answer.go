@@ -34,7 +34,7 @@ const (
 	CodeInternal       = "internal"        // a dependency panicked, or there is no guard
 )
 
-// Answer is what a person said to a request.
+// Answer is the answer of a person to a request.
 type Answer struct {
 	// Session and ConfirmationID name the request. A request of another session
 	// is not found.
@@ -50,7 +50,7 @@ type Answer struct {
 	Peer bool
 }
 
-// Outcome is what became of an answer.
+// Outcome is the result of an answer.
 type Outcome struct {
 	// Approval is the request as it is now; zero if it was not found.
 	Approval Approval
@@ -65,8 +65,8 @@ type Outcome struct {
 	Reason string
 	// Detail says it in a sentence for people, where the reason does not say enough.
 	Detail string
-	// Cause is the error that an [Authorizer] refused with. It is for whoever runs it, and
-	// not for whoever answered: it may say what they must not know.
+	// Cause is the error that an [Authorizer] refused with. It is for the operator, not for the
+	// person who answered: it may hold something that this person must not know.
 	Cause error
 	// Authenticated says that there is an [Authorizer] to name who answers. Without one it
 	// is the user of the session, whoever that is.
@@ -244,9 +244,9 @@ const (
 	selfDetail = "whoever asks for an approval may not give it; another person has to, or the configuration allows it with guard.self_approval: true"
 )
 
-// authorize returns who answers, or why nobody does who may, with the error of the
-// authorizer if there is one. Without an authorizer, to reject takes no right but that of
-// the session: nothing can come of it.
+// authorize returns the approver. If nobody may approve, it returns the reason, with the error of
+// the authorizer if there is one. Without an authorizer, the user of the session may reject: a
+// rejection runs nothing.
 func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver, why string, cause error) {
 	switch {
 	case g.authorizer == nil && ans.Peer && ans.Confirmed:
@@ -270,8 +270,8 @@ func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver
 	return approver, "", nil
 }
 
-// expire ends an approval whose time is over. That somebody else was faster, or that
-// it is over in another way by now, changes nothing.
+// expire ends an approval after its time. It ignores a conflict: then somebody else ended the
+// approval first.
 func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, error) {
 	moved, err := g.move(ctx, a, Transition{To: StateExpired, Actor: run, Run: run, Note: "expired"}, nil)
 	switch {
@@ -284,10 +284,10 @@ func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, e
 	}
 }
 
-// move changes the state of a in the ledger, from the one that a has unless t lists
-// others, and stores the report with it. An answer
-// of the ledger that is not what was asked for is an error. On an error a is returned
-// as it was. What the ledger need not give back is that of a.
+// move changes the state of a in the ledger and stores the report with it. The ledger must have a
+// in one of the states from, by default in the state of a itself. An answer of the ledger that
+// contradicts the request is an error. On an error move returns a as it was. Parts that the ledger
+// does not return are taken from a.
 func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (Approval, error) {
 	now, err := g.now()
 	if err != nil {
@@ -303,7 +303,7 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 			return a, fmt.Errorf("safety: encoding the report of approval %s: %w", a.ID, err)
 		}
 	}
-	// What was found out is recorded even if the caller has given up.
+	// The finding is recorded even if the caller has given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.policy.Timeout)
 	defer cancel()
 	moved, err := g.ledger.Transition(ctx, t)

@@ -23,8 +23,8 @@ import (
 // The zero value is no state and leads nowhere.
 type ApprovalState string
 
-// The states of an approval. Where a confirmation is only observed, the state says
-// what the gate would have done; the call may have run all the same.
+// The states of an approval. For a confirmation that is only observed, the state says what the gate
+// would have done; the call may have run all the same.
 const (
 	// StatePending waits for a person.
 	StatePending ApprovalState = "pending"
@@ -70,13 +70,13 @@ func (s ApprovalState) CanBecome(to ApprovalState) bool {
 // pending or approved.
 func (s ApprovalState) Open() bool { return s == StatePending || s == StateApproved }
 
-// Approval is one request for approval of one tool call, with what it rests on
-// frozen at the time it was asked. Times are UTC in whole microseconds.
+// Approval is one request for approval of one tool call. The entities that it rests on are frozen
+// at the time of the request. Times are UTC in whole microseconds.
 type Approval struct {
 	// ID is 32 hexadecimal digits.
 	ID      string
 	Session Session
-	// ConfirmationID is what the answer will name; "" until attached.
+	// ConfirmationID is the id that the answer will name; "" until attached.
 	ConfirmationID string
 	// CallID, Tool, Agent, InvocationID and RunID name the call that asked.
 	CallID       string
@@ -94,23 +94,22 @@ type Approval struct {
 	// Args is the canonical JSON of the call's arguments, ArgsDigest its digest.
 	ArgsDigest string
 	Args       []byte
-	// Entities are what the request rests on, as [Snapshot] has them: with the readings
-	// that count. Fingerprint is their [Fingerprint].
+	// Entities are the entities that the request rests on, each with the readings that count, as in
+	// [Snapshot]. Fingerprint is their [Fingerprint].
 	Entities    []entity.Canonical
 	Fingerprint string
-	// NotChosen is that of the snapshot. It is no part of what is approved.
+	// NotChosen is the field of the snapshot. It is no part of the approved content.
 	NotChosen NotChosen
 	// Needs are the conditions of the policy on the Entities, by key and attribute.
 	Needs map[string]map[string]Need
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
-	// Receipt and Gaps are those of the snapshot.
+	// Receipt and Gaps are the fields of the snapshot.
 	Receipt Receipt
 	Gaps    []string
-	// Replaces is the id of an earlier request for the same call, which ended by drift and
-	// which this one replaces; "" for none. Chain counts the requests that were replaced
-	// before this one, one after the other. Difference is what changed since the last of
-	// them. See [Guard.Ask].
+	// Replaces is the id of the earlier request for the same call that ended by drift and that this
+	// request replaces; "" for none. Chain counts the requests that were replaced before this one.
+	// Difference holds the changes since the last of them. See [Guard.Ask].
 	Replaces   string
 	Chain      int
 	Difference Difference
@@ -124,7 +123,7 @@ type Approval struct {
 	// Approver and DecidedAt are set by the decision of a person.
 	Approver  string
 	DecidedAt time.Time
-	// PermitNonce, PermitRun and PermitExpiresAt are those of the permit.
+	// PermitNonce, PermitRun and PermitExpiresAt describe the permit.
 	PermitNonce     string
 	PermitRun       string
 	PermitExpiresAt time.Time
@@ -160,7 +159,7 @@ func (a Approval) Clone() Approval {
 	return a
 }
 
-// Shown returns what a person has to see before answering, as JSON-shaped data:
+// Shown returns the content that a person has to see before answering, as JSON-shaped data:
 //
 //	{
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
@@ -174,10 +173,9 @@ func (a Approval) Clone() Approval {
 //	  "replaces": id, "difference": see [Difference], absent where it replaces none
 //	}
 //
-// The age is that at the time of the request. Warnings say what will make the
-// check fail: no entities, an incomplete record, what nothing has shown, a condition that is
-// not met or cannot be evaluated. The map is the
-// caller's.
+// Ages are those at the time of the request. Warnings name the reasons for which the check will
+// fail: no entities, an incomplete record, an attribute that no result shows, a condition that is
+// not met or cannot be evaluated. The map belongs to the caller.
 func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
@@ -242,7 +240,7 @@ func (a Approval) conditions(key string) map[string]any {
 	return out
 }
 
-// unshown warns of what is only claimed. Whether a policy lets it pass is not known here.
+// unshown warns of values that are only claimed. It does not know whether a policy lets them pass.
 func unshown(e entity.Canonical, what string) string {
 	return oneLine("Nothing has shown " + what + e.Type + " " + e.Value + ": unless the policy lets that pass, the request cannot be approved.")
 }

@@ -12,8 +12,8 @@ import (
 
 // Request is one tool call that asks for approval.
 type Request struct {
-	// Session, CallID, Tool and RunID are required. CallID is the id of the call
-	// that asks, RunID that of the run it asks in.
+	// Session, CallID, Tool and RunID are required. CallID is the id of the call that asks, RunID
+	// the id of its run.
 	Session Session
 	CallID  string
 	Tool    string
@@ -21,9 +21,9 @@ type Request struct {
 	// Agent and InvocationID name who asks.
 	Agent        string
 	InvocationID string
-	// DecisionNode is the key of the asking node in the graph. Answer is the event id of
-	// the row that ended the model call which asked; "" if no model did: then After is
-	// that of the last row of the run before the asking step began. See [Decision].
+	// DecisionNode is the key of the asking node in the graph. Answer is the event id of the row
+	// that ended the asking model call. It is "" if no model asked; After is then the event id of
+	// the last row of the run before the asking step began. See [Decision].
 	DecisionNode string
 	Answer       string
 	After        string
@@ -34,26 +34,26 @@ type Request struct {
 	Requester string
 	// Args are the arguments of the call; see [ArgsDigest].
 	Args map[string]any
-	// Chained says that the request follows the rules for asking again. Others neither
-	// replace a request nor are refused because of one.
+	// Chained says that the request follows the rules for asking again. A request that is not
+	// chained replaces none, and is not refused because of an earlier one.
 	Chained bool
 	// Redact returns arguments, as JSON, without the parts that a [Difference] must not show.
 	// If it is nil, a Difference shows no value of an argument.
 	Redact func(args []byte) []byte
 }
 
-// Ask records a request for approval: what it wants to do, and what the record says
-// it rests on. The request is pending and shown to a person with [Approval.Shown].
+// Ask records a request for approval: the call, and the entities that it rests on according to the
+// record. The request is pending. Show it to a person with [Approval.Shown].
 //
-// On an error nothing was recorded that could be approved, and the request must not
-// be shown to anybody: missing fields, arguments without a digest ([ErrArgs]), a
-// record that cannot be read, a ledger that does not store. A request with the same
-// session, call and run as an earlier one is [ErrConflict]. A record that is
-// incomplete or names no entity is no error here; such a request fails its check.
+// If Ask returns an error, it recorded nothing that could be approved, and the request must not be
+// shown to anybody. Errors are missing fields, arguments without a digest ([ErrArgs]), a record
+// that cannot be read, and a ledger that does not store. A request with the session, call and run
+// of an earlier one is [ErrConflict]. A record that is incomplete or names no entity is no error
+// here; such a request fails its check.
 //
-// Two requests are for the same call if they have the same tool and arguments. A Chained
-// request replaces the last one for the same call if that one ended by drift. In the same
-// turn, which is an invocation, Ask refuses it with a *[Refusal]
+// Two requests are for the same call if they have the same tool and arguments. A Chained request
+// replaces the last request for the same call if that one ended by drift. In the same turn, which
+// is an invocation, Ask refuses it with a *[Refusal]
 //
 //   - if the step that asks has not read each changed attribute since, in the refusal or in
 //     another result;

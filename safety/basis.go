@@ -14,9 +14,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// readings returns the values that were read of an attribute, the latest first, and whether
-// the step that decided had read one of them. What only repeats the arguments of its call
-// is none.
+// readings returns the values that were read of an attribute, the latest first, and whether the
+// deciding step had read one of them. A value that repeats the arguments of its call is no reading.
 func readings(e entity.Canonical, name string) (values []entity.Value, read bool) {
 	for _, s := range slices.Backward(e.Seen) {
 		if s.Reads(name) {
@@ -78,18 +77,19 @@ func (a attribute) doubt(i int, sep string) string {
 	return ""
 }
 
-// basis is what the check of one entity rests on.
+// basis holds the values that the check of one entity compares with.
 type basis struct {
 	attributes []attribute
 	failures   []Failure
 	waived     []Failure
-	// conditions are those of the attributes, in words; broken says that one of them cannot
-	// be evaluated, or was not met by what was read.
+	// conditions are the conditions of the attributes, in words. broken says that one of them
+	// cannot be evaluated, or that a value that was read did not meet it.
 	conditions map[string]string
 	broken     bool
 }
 
-// basis finds out what was read of an entity, and what had to be read and was not.
+// basis finds the values of an entity that were read, and the attributes that should have been read
+// and were not.
 func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 	var out basis
 	e := t.entity
@@ -134,7 +134,7 @@ func (q *inquiry) basis(ctx context.Context, b rulebook, t target) basis {
 			}
 			a.values = q.said(e, name)
 		}
-		// What the approver saw has to hold in any case.
+		// The values that the approver saw have to hold in any case.
 		if known && !slices.Contains(a.values, was) {
 			a.values = append(a.values, was)
 		}
@@ -179,7 +179,8 @@ func (q *inquiry) said(e entity.Canonical, name string) (values []entity.Value) 
 	return values
 }
 
-// expected says what would have shown an attribute; of [Exists], anything of the type.
+// expected names the rule that would have shown an attribute. For [Exists], any attribute of the
+// type will do.
 func (q *inquiry) expected(typ, name string) string {
 	var ways []string
 	for _, x := range q.record.Expected {
@@ -195,7 +196,7 @@ func (q *inquiry) expected(typ, name string) string {
 }
 
 // rewritten names the tools that would have shown an attribute and whose results a callback
-// changed; of [Exists], anything of the type. It is "" if there are none.
+// changed. For [Exists], any attribute of the type will do. It returns "" if there are none.
 func (q *inquiry) rewritten(typ, name string) string {
 	var tools []string
 	for _, x := range q.record.Expected {

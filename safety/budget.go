@@ -18,17 +18,16 @@ import (
 // The alert is about the plan: the budget it names is not stale by it.
 const BudgetExceeded DriftType = "budget_exceeded"
 
-// BudgetRule is a rule across entities: what a plan costs now must fit the budget
-// that was approved, also if every price is within its tolerance. A rule that cannot
-// be evaluated fails the check with [ReasonPolicy]: if nothing has the type of the
-// costs, a value is missing, was not read, is negative or no number, currencies
-// differ, or it is not clear which budget is meant.
+// BudgetRule is a rule across entities: the present cost of a plan must fit the approved budget,
+// also if every price is within its tolerance. A rule that cannot be evaluated fails the check with
+// [ReasonPolicy]. Reasons are: no entity has the type of the costs; a value is missing, was not
+// read, is negative or no number; currencies differ; the budget is not unique.
 //
-// The arithmetic is exact. What an action names twice is one entity and costs twice; with
-// a QuantityAttribute the rule cannot be evaluated then, since one quantity is known.
+// The arithmetic is exact. An entity that an action names twice costs twice. With a
+// QuantityAttribute the rule cannot be evaluated then, because only one quantity is known.
 type BudgetRule struct {
-	// Tool names the tool whose calls the rule is for, or is a pattern of names as
-	// [path.Match] reads it, but that * and ? also stand for a slash. Default: every call.
+	// Tool names the tool whose calls the rule is for, or is a pattern of names as [path.Match]
+	// reads it. Here * and ? also match a slash. Default: every call.
 	Tool string
 	// CostType is the type of the entities that cost something. Those in the
 	// arguments of the action count. Required.
@@ -36,19 +35,19 @@ type BudgetRule struct {
 	// CostAttribute is the attribute with the cost of one of them; what the checker
 	// answers counts. Required.
 	CostAttribute string
-	// QuantityAttribute is the attribute that says how many are bought; what the
-	// action says counts, or else what was read. Default: one of each.
+	// QuantityAttribute is the attribute with the quantity. The action's value counts, else the
+	// value that was read. Default: one of each.
 	QuantityAttribute string
 	// LimitType is the type of the budget: the one in the arguments of the action,
 	// or else the only one that is required. Required.
 	LimitType string
-	// LimitAttribute is the attribute with the amount, as it was read and approved; what
-	// is only claimed is no limit, unless the policy lets the unseen pass.
-	// Default: the value of the entity itself.
+	// LimitAttribute is the attribute with the amount, as it was read and approved. A value that is
+	// only claimed is no limit, unless the policy lets the unseen pass. Default: the value of the
+	// entity itself.
 	LimitAttribute string
 	// Everything sums every required entity of CostType, not only those of the action.
 	Everything bool
-	// Severity is that of the alert, between 0 and 1.
+	// Severity is the severity of the alert, between 0 and 1.
 	Severity float64
 }
 
@@ -97,8 +96,8 @@ func (p Policy) budgetFields() []string {
 	return sums
 }
 
-// appliesTo reports whether the rule is for the calls of a tool. What is checked
-// without a request falls under every rule.
+// appliesTo reports whether the rule is for the calls of a tool. A check without a request falls
+// under every rule.
 func (b BudgetRule) appliesTo(tool string) bool {
 	return b.Tool == "" || tool == "" || namepattern.Match(b.Tool, tool)
 }

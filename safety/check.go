@@ -59,8 +59,7 @@ type target struct {
 	action bool // it stands in the arguments of the action
 }
 
-// inquiry is one check of a session: what to look at and what is known to be wrong
-// before looking.
+// inquiry is one check of a session: its targets, and the failures that are known before it starts.
 type inquiry struct {
 	session    Session
 	approvalID string
@@ -69,15 +68,15 @@ type inquiry struct {
 	record     Snapshot            // as it is now
 	recorded   bool                // it could be read
 	arguments  func() (any, error) // those of the action, decoded once
-	seen       []entity.Canonical  // what is to be unchanged, as it was when it was asked
-	targets    []target            // that, and what was not seen then
+	seen       []entity.Canonical  // what has to be unchanged since the request
+	targets    []target            // targets, and the entities that were not seen then
 	failures   []Failure
 	started    time.Time
 }
 
-// inspect checks every target and returns the report. It looks at every entity,
-// however many fail, and returns when ctx ends at the latest. ctx is that of the
-// caller with the deadline of the check.
+// inspect checks every target and returns the report. It looks at every entity, however many fail.
+// It returns when ctx ends at the latest, which is the context of the caller with the deadline of
+// the check.
 func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	id := randomID()
 	ctx = withCheck(ctx, id, q.session, g.policy.Deadline)
@@ -134,8 +133,8 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	return r
 }
 
-// examine checks one entity. What is wrong with it beforehand does not keep the
-// checker from being asked: a change is worth knowing in any case.
+// examine checks one entity. It asks the checker even if the entity has failed already: a change is
+// worth knowing in any case.
 func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 	e, started := t.entity, q.started
 	x := examined{result: EntityResult{

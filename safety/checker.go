@@ -13,7 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// State is what a checker knows about one entity now. The zero State says nothing,
+// State is the present state of one entity, as a checker knows it. The zero State says nothing,
 // which fails the check.
 type State struct {
 	// Attributes holds the values now. Every attribute that was read must be
@@ -24,26 +24,24 @@ type State struct {
 	// AsOf is when this was true: the time of the read at the source, not of the
 	// last change. It is required.
 	AsOf time.Time
-	// Version is the revision of what was read, an ETag for instance, if the
-	// source has one. It is recorded so that the effect can be made conditional
-	// on it.
+	// Version is the revision of the answer, such as an ETag, if the source has one. It is recorded
+	// so that the effect can be made conditional on it.
 	Version string
 	// Origins says where the answer came from, for the record.
 	Origins []Origin
 }
 
-// Kinds of an [Origin] that this module gives, beside those of checkers of the host.
+// The kinds of [Origin] that this module gives. A checker of the host may give others.
 const (
 	OriginSQL      = "sql"
 	OriginBigQuery = "bigquery"
 	OriginReplay   = "replay" // a recorded call of a tool, made again
 )
 
-// Origin says what was asked for an answer, and how. It is for people and for the
-// record: nothing is decided by it.
+// Origin says which source gave an answer, and how. It is for people and for the record: no
+// decision uses it.
 type Origin struct {
-	// Kind is the kind of source: one of the constants, or what a checker of the host
-	// says.
+	// Kind is the kind of source: one of the constants, or a word of a checker of the host.
 	Kind string `json:"kind"`
 	// Name is what was asked: a database, a tool.
 	Name string `json:"name,omitempty"`

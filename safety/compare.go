@@ -24,8 +24,8 @@ type examined struct {
 
 func (x *examined) fail(f Failure) { x.failures = append(x.failures, f) }
 
-// settle derives the outcome. It is called once, when nothing can be added. What is
-// wrong with an optional entity does not fail the check.
+// settle derives the outcome. It is called once, after everything was added. A failure of an
+// optional entity does not fail the check.
 func (x *examined) settle(optional bool) {
 	if optional {
 		x.result.Skipped, x.failures = x.failures, nil
@@ -44,8 +44,8 @@ func (x *examined) settle(optional bool) {
 	}
 }
 
-// accept records an answer and compares it with what the entity rests on. now is the time
-// the answer arrived, started the time the check began.
+// accept records an answer and compares it with the basis of the entity. now is the time at which
+// the answer arrived, started the time at which the check began.
 func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, started, now time.Time) {
 	x.result.AsOf, x.result.Version = writable(s.AsOf), s.Version
 	x.result.Now = maps.Clone(s.Attributes)
@@ -101,8 +101,8 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, answer m
 	}
 }
 
-// compareOne holds every value of an attribute against the one it has now, and returns 1 if
-// all could be compared. What does not hold is one alert, about the latest value.
+// compareOne compares every value of the basis of an attribute with its present value. It returns 1
+// if all could be compared. Values that do not hold give one alert, about the latest of them.
 func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value) (compared int) {
 	odd := slices.IndexFunc(a.values, func(v entity.Value) bool { return a.unlike(v, now) })
 	moved := slices.IndexFunc(a.values, func(v entity.Value) bool { return !unlike(v, now) && !a.covers(v, now) })

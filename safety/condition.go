@@ -23,9 +23,9 @@ type Operator uint8
 const (
 	// NoCondition holds a value against nothing: an attribute is unchanged as its rule says.
 	NoCondition Operator = iota
-	// AtLeast is met by the value and whatever is more, or later.
+	// AtLeast is met by the value and by any greater or later one.
 	AtLeast
-	// AtMost is met by the value and whatever is less, or earlier.
+	// AtMost is met by the value and by any smaller or earlier one.
 	AtMost
 	// OneOf is met by each value of a list.
 	OneOf
@@ -41,25 +41,23 @@ func (o Operator) String() string { return nameOf(operatorNames, o) }
 // maxOneOf bounds a list that values are held against, so that a person can read it.
 const maxOneOf = 100
 
-// Condition is what the present value of an attribute has to meet. An attribute with one is
-// unchanged if and only if its present value meets it. The value that was read has to have met
-// it too.
-// The zero Condition is none.
+// Condition is a condition on the present value of an attribute. An attribute with a condition is
+// unchanged if and only if its present value meets the condition. The value that was read must have
+// met it too. The zero Condition is none.
 type Condition struct {
-	// Operator says how a value is held against those of the condition.
+	// Operator says how a value is compared with the values of the condition.
 	Operator Operator
 	// Literal is the value, as JSON: a text, a number or a boolean. With OneOf it is a list
 	// of 1 to 100 of them. They are taken as values of the kind of the latest reading, and
 	// amounts without a currency as amounts in its currency. Either Literal or Path is
 	// required.
 	Literal string
-	// Path is an RFC 9535 JSONPath that takes the value from the arguments that are
-	// approved. It starts at each node where the action names the entity
-	// ([Snapshot.Places]), or at the root of the arguments if the action does not name it,
-	// and has to select one value there; with OneOf a list. If it does not, or if there is no
-	// request, the check of the entity fails. If the action names the entity at several
-	// nodes, the values of all nodes have to be met; with AtLeast the check then fails,
-	// because the needs may add up.
+	// Path is an RFC 9535 JSONPath that takes the value from the approved arguments. It starts at
+	// each node at which the action names the entity ([Snapshot.Places]), or at the root of the
+	// arguments if the action does not name it. It has to select one value there; with OneOf it
+	// selects a list. If it does not, or if there is no request, the check of the entity fails. If
+	// the action names the entity at several nodes, the values of all nodes have to be met. With
+	// AtLeast the check then fails, because the needs may add up.
 	Path string
 }
 
@@ -94,7 +92,7 @@ func (c Condition) literal() ([]any, error) {
 	return c.Operator.values(v)
 }
 
-// canonical returns the literal in its one form, in which 8 and 8.0 are the same.
+// canonical returns the canonical form of the literal: 8 and 8.0 have the same.
 func (c Condition) canonical() (string, error) {
 	v, err := strictjson.Decode([]byte(c.Literal))
 	if err != nil {
@@ -146,7 +144,7 @@ func (c Condition) Suits(kind entity.Kind) error {
 	return err
 }
 
-// ordered reports whether values have to be more or less than those of the condition.
+// ordered reports whether the operator compares by size.
 func (o Operator) ordered() bool { return o == AtLeast || o == AtMost }
 
 func (o Operator) suits(kind entity.Kind) error {
@@ -181,7 +179,7 @@ type bound struct {
 	values   []entity.Value
 }
 
-// bind reads the values of a condition as those of the kind and the currency of a reading.
+// bind reads the values of a condition with the kind and the currency of a reading.
 func (o Operator) bind(values []any, like entity.Value) (bound, error) {
 	b := bound{operator: o}
 	if err := o.suits(like.Kind()); err != nil {
@@ -215,7 +213,7 @@ func (b bound) met(v entity.Value) bool {
 	})
 }
 
-// phrase says the condition in words, with the values as those of the attribute.
+// phrase returns the condition in words, with its values written as values of the attribute.
 func (b bound) phrase(name string) string {
 	var values []string
 	for _, v := range b.values {

@@ -21,12 +21,12 @@ import (
 type Need struct {
 	// Condition says it in words, with the values that it came to: "at least 8".
 	Condition string `json:"condition"`
-	// Problem says why a check will fail because of it: it cannot be evaluated, or the value
-	// that was read does not meet it. It is "" if neither is the case.
+	// Problem says why the condition will fail a check: it cannot be evaluated, or the value that
+	// was read does not meet it. It is "" otherwise.
 	Problem string `json:"problem,omitempty"`
 }
 
-// demand is what a condition comes to for one attribute of one entity.
+// demand is a condition as it applies to one attribute of one entity.
 type demand struct {
 	// phrase says it in words; it is "" for an attribute without a condition.
 	phrase string
@@ -114,7 +114,7 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		// Two lines that need 30 each need 60, or 30: nobody says which.
 		return nil, fmt.Errorf("the action names it %d times, and what it needs there may add up: have the call name it once", len(starts))
 	}
-	// Paths come from the configuration; what they walk through may be large.
+	// Paths come from the configuration; the arguments that they walk through may be large.
 	return bounded(ctx, b.Timeout, func(context.Context) (sets [][]any, err error) {
 		document, err := q.arguments()
 		if err != nil {

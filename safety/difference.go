@@ -16,8 +16,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
-// Difference is how a request differs from the one that it replaces: in what it rests on, and
-// in its arguments. The zero Difference is none.
+// Difference holds the differences between a request and the one that it replaces: in the entities
+// that it rests on, and in its arguments. The zero Difference is none.
 type Difference struct {
 	// Since is when the replaced request was asked.
 	Since time.Time `json:"since,omitzero"`
@@ -29,7 +29,7 @@ type Difference struct {
 	Omitted int `json:"omitted,omitempty"`
 }
 
-// EntityDifference is what differs of one entity.
+// EntityDifference holds the differences of one entity.
 type EntityDifference struct {
 	Type  string `json:"type"`
 	Value string `json:"value"`

@@ -11,14 +11,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// Receipt says from what a set of entities was extracted.
+// Receipt describes the rows from which a set of entities was extracted.
 type Receipt struct {
 	// Watermark is the number of the last row that was read, RowsRead how many
 	// rows of the session were read. Zero means that nothing was.
 	Watermark int64 `json:"watermark"`
 	RowsRead  int   `json:"rows_read"`
-	// Failed counts rows no entities could be extracted from for an error,
-	// Truncated rows whose content was cut before it was recorded.
+	// Failed counts the rows whose extraction failed, Truncated the rows whose content was cut
+	// before it was recorded.
 	Failed    int `json:"failed"`
 	Truncated int `json:"truncated"`
 	// Error is the first reason why a row failed, for people; "" if none did.
@@ -27,7 +27,7 @@ type Receipt struct {
 	Version string `json:"version"`
 }
 
-// Decision names the step that asks, so that the record can tell what it had read. The
+// Decision names the step that asks, so that the record can tell which results it had read. The
 // zero Decision is none.
 type Decision struct {
 	// Node is the key of the asking node in the graph.
@@ -43,53 +43,53 @@ type Decision struct {
 	// UpTo is the number of the last row that counts; 0 counts all. [Guard.Ask] sets it to
 	// the watermark of the first snapshot.
 	UpTo int64 `json:"up_to,omitempty"`
-	// Tool is the tool that is called, Args its arguments, as the JSON that has the digest
-	// which is approved. What they name is read from here.
+	// Tool is the called tool. Args are its arguments, as the JSON text with the approved digest.
+	// The entities that the action names are read from it.
 	Tool string `json:"tool,omitempty"`
 	Args string `json:"args,omitempty"`
 }
 
-// Expected says which rule shows an attribute of a type, and in the results of which tool.
-// An empty Attribute stands for a rule without attributes. Place is where the rule stands,
-// as file and line ("contextgraph.yaml:12"); "" for a rule written in Go.
+// Expected names the rule that shows an attribute of a type, and the tool in whose results. An
+// empty Attribute stands for a rule without attributes. Place is the file and the line of the rule
+// ("contextgraph.yaml:12"); "" for a rule written in Go.
 type Expected struct {
 	Type, Attribute, Rule, Tool, Place string
 }
 
-// Snapshot is what the record of a session says a decision rests on.
+// Snapshot is the evidence of a decision, as the record of a session has it.
 type Snapshot struct {
 	// Entities are the entities recorded before the decision, one for each
 	// [entity.Entity.Identity], which is their Key.
 	//
-	// Seen holds the readings that count (of a source that is a reading, each with the
-	// attributes that count and no others; Read says whether the deciding step had read it),
-	// and the sightings in the arguments of the action (of [entity.SourceAction], with the
-	// node of the decision). Attributes has each attribute that any sighting before the
-	// decision has: by the latest reading that counts, or, if no reading of it counts, by
-	// the latest sighting. What is seen or named without attributes has the attribute
-	// [Exists], true, unless a reading of another attribute counts; a sighting without
-	// attributes has it in Seen too.
+	// Seen holds the readings that count. Each has the attributes that count and no others; its
+	// Read says whether the deciding step had read it. Seen also holds the sightings in the
+	// arguments of the action ([entity.SourceAction], with the node of the decision).
+	//
+	// Attributes has each attribute of any sighting before the decision. Its value is that of the
+	// latest reading that counts, or of the latest sighting if no reading of it counts. An entity
+	// that was seen or named without attributes has the attribute [Exists], true, unless a reading
+	// of another attribute counts. A sighting without attributes has it in Seen too.
 	Entities []entity.Canonical
 	// NotChosen was recorded before the decision and does not count: rules with alternatives
 	// showed it, and the action names other entries. Counted has, by Key, the entities of the
 	// same types that count although the action does not name them, and says why.
 	NotChosen NotChosen
 	Counted   map[string]Counted
-	// Places says where the arguments of the action name entities. By Key it has the
-	// normalized paths (RFC 9535) of the nodes in which rules found them. Paths of conditions
-	// start there.
+	// Places has the places at which the arguments of the action name entities: by Key, the
+	// normalized paths (RFC 9535) of the nodes in which rules found them. Paths of conditions start
+	// there.
 	Places map[string][]string
-	// Asked says that a model asked, so that it must have read what it names.
+	// Asked says that a model asked. The model must then have read the entities that it names.
 	Asked bool
 	// Expected are the rules that show attributes, for the failure that nothing was seen.
 	Expected []Expected
-	// Rewritten are the tools whose results a callback changed before a model read them: the
-	// record does not say what the model read.
+	// Rewritten are the tools whose results a callback changed before a model read them. The record
+	// does not have the result that the model read.
 	Rewritten []string
-	// Receipt says from what they were extracted.
+	// Receipt describes the rows of the extraction.
 	Receipt Receipt
-	// Gaps names, for people, what is missing from the record: rows that were
-	// lost, turns without an end. A complete record has none.
+	// Gaps names, for people, the missing parts of the record: rows that were lost, turns without
+	// an end. A complete record has none.
 	Gaps []string
 }
 
@@ -119,12 +119,12 @@ func problems(r Receipt, gaps []string) []Failure {
 	return out
 }
 
-// Exists is the attribute of what was seen, or named, without any attribute.
+// Exists is the attribute of an entity that was seen, or named, without any attribute.
 const Exists = entity.Exists
 
-// Evidence reads the record of a session. Collect must return only when every row
-// recorded before the call is durable and has been extracted from. Entities recorded
-// after the decision are not part of what it rests on; without one everything is.
+// Evidence reads the record of a session. Collect must return only after every row recorded before
+// the call is durable and extracted. Entities recorded after the decision do not count. Without a
+// decision, all entities count.
 //
 // Collect is called concurrently. An error, or a panic, denies.
 type Evidence interface {

@@ -13,11 +13,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// Fingerprint returns a digest of entities with the values that were seen of them,
-// 64 hexadecimal digits: what a person was shown and what is checked are the same
-// if and only if their fingerprints are. The order of the entities does not matter,
-// their number does. Type, key, value and attributes enter; times, sources and
-// confidence do not.
+// Fingerprint returns a digest of entities with the values that were seen, as 64 hexadecimal
+// digits. The entities that a person saw equal the entities that are checked if and only if the
+// fingerprints are equal. Type, key, value and attributes enter, and the number of entities. Their
+// order, times, sources and confidence do not.
 func Fingerprint(entities []entity.Canonical) string {
 	sums := make([]string, 0, len(entities))
 	for _, e := range entities {

@@ -24,7 +24,7 @@ const (
 	StageCheck   Stage = "check"   // somebody asked how things stand
 )
 
-// AuthorizationRequest is what an [Authorizer] decides about.
+// AuthorizationRequest is the question to an [Authorizer].
 type AuthorizationRequest struct {
 	// Approval is the request that is answered. It is a copy.
 	Approval Approval
@@ -149,7 +149,7 @@ func rescue(err *error) {
 	}
 }
 
-// rescueReport is rescue for what returns a report.
+// rescueReport is rescue for functions that return a report.
 func rescueReport(r *Report, err *error) {
 	if p := recover(); p != nil {
 		*r, *err = Report{}, fmt.Errorf("safety: %w: %v", errPanic, p)

@@ -41,26 +41,25 @@ const (
 	hintNotChosen = "Not chosen:"
 )
 
-// Hint returns what is asked for as a text that stands alone in any client, in one line of
-// at most 1,400 bytes:
+// Hint returns the request as a text that stands alone in any client, in one line of at most 1,400
+// bytes:
 //
 //	deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free [at least 8] (2 min old).
 //
-// own is the tool's own text. It comes first. These sentences follow it, as far as there is
-// something to say:
+// own is the tool's own text. It comes first. These sentences follow it, if they have content:
 //
 //   - "Replaces the request of": when the replaced request was asked, and what changed since.
 //   - "Rests on": up to five entities that results showed. Those that the action names come
 //     first. A condition stands in brackets behind its value. An age stands behind an entity
 //     from one minute on.
-//   - "Not seen:": what no result showed, and that the record is incomplete.
+//   - "Not seen:": entities that no result showed, and that the record is incomplete.
 //   - "Not met:": conditions that a value that was read does not meet.
 //   - "Not chosen:": see [Approval.NotChosen].
 //
 // If the text is too long, own is cut.
 //
-// A value that is not one plain word stands in quotes. So does own if it has the beginning of
-// one of these sentences, or if a quote in it does not end.
+// A value that is not one plain word stands in quotes. So does own if it has the beginning of one
+// of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
 	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
@@ -91,8 +90,8 @@ func forges(own string) bool {
 	})
 }
 
-// letters returns the letters of a text in lower case. What stands between two of them may
-// not be seen, or look like a blank.
+// letters returns the letters of a text in lower case. Characters between two letters may be
+// invisible, or look like a blank.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
@@ -123,7 +122,7 @@ func (a Approval) rank(e entity.Canonical) int {
 	return 1
 }
 
-// entityHint names an entity with what was read of it: "Cluster eu-west 64 free (2 min old)".
+// entityHint names an entity with the values that were read: "Cluster eu-west 64 free (2 min old)".
 func (a Approval) entityHint(e entity.Canonical) string {
 	text, sep := word(e.Type)+" "+word(e.Value), " "
 	var seen time.Time // the oldest of what is shown
@@ -152,8 +151,8 @@ func (a Approval) entityHint(e entity.Canonical) string {
 	return text
 }
 
-// attributeHint says what an attribute is, as people do: "passed", "unavailable",
-// "not ready", "64 free", "price $40,000". It says nothing of [Exists] if that is true.
+// attributeHint writes an attribute as people do: "passed", "unavailable", "not ready", "64 free",
+// "price $40,000". It returns "" for [Exists] if that is true.
 func attributeHint(name string, v entity.Value) string {
 	is, isBool := v.AsBool()
 	switch {
@@ -196,7 +195,7 @@ func (a Approval) notSeenHint() string {
 	if len(problems(a.Receipt, a.Gaps)) > 0 {
 		items = append(items, "a part of the session, whose record is incomplete")
 	}
-	denied := len(items) > 0 // whatever the policy says of things that no result shows
+	denied := len(items) > 0 // whatever the policy says of entities that no result shows
 	for _, e := range a.Entities {
 		name := word(e.Type) + " " + word(e.Value)
 		if !shown(e) {
@@ -238,7 +237,7 @@ func (a Approval) notChosenHint() string {
 	return listed(hintNotChosen+" ", items, a.NotChosen.Total, maxNotChosenHint)
 }
 
-// replacesHint says what has changed since the request that this one replaces.
+// replacesHint names the changes since the request that this one replaces.
 func (a Approval) replacesHint() string {
 	if a.Replaces == "" {
 		return ""
@@ -321,7 +320,7 @@ func clause(s string) string {
 	return s
 }
 
-// odd reports whether a character is neither one of a plain word nor a blank.
+// odd reports whether a character belongs to no plain word and is no blank.
 func odd(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Sc, r) && !strings.ContainsRune(" -_/.,:+#@%…", r)
 }

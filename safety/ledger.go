@@ -23,20 +23,19 @@ var (
 	ErrExpired = errors.New("approval expired")
 )
 
-// Ledger stores approvals. What a method did is durable when it returns nil; when
-// it returns an error, nothing was done as far as the caller may rely on. Methods
-// are called concurrently, also from several processes where the store allows it.
-// An Approval that goes in or comes out shares nothing with what is stored.
+// Ledger stores approvals. A method that returns nil has made its change durable. A method that
+// returns an error has, as far as the caller may rely on it, changed nothing. Methods are called
+// concurrently, and from several processes if the store allows it. An Approval that goes in or
+// comes out shares no memory with the stored one.
 //
-// The long parts of an approval are Args, Entities, NotChosen, Needs, Gaps, Difference and
-// Report. Attach and Transition never decide by them, so an implementation need not read them
-// there.
+// The long parts of an approval are Args, Entities, NotChosen, Needs, Gaps, Difference and Report.
+// Attach and Transition never decide by them, so an implementation need not read them there.
 //
 // Package internal/ledgertest has the tests of an implementation.
 type Ledger interface {
-	// Create stores a new approval. ErrConflict if it is not pending or has no
-	// id, if the id exists, or if there is one of the same session, call and run, or one
-	// that replaces the same approval.
+	// Create stores a new approval. It returns ErrConflict if the approval is not pending or has no
+	// id, if the id exists, or if another approval has the same session, call and run, or replaces
+	// the same approval.
 	Create(ctx context.Context, a Approval) error
 	// Attach names the confirmation of a pending approval, once. ErrNotFound for
 	// an unknown id; ErrConflict if the approval is not pending or has a
@@ -48,19 +47,18 @@ type Ledger interface {
 	Find(ctx context.Context, s Session, confirmationID string) (Approval, error)
 	// FindCall returns the approvals asked for one call, oldest first.
 	FindCall(ctx context.Context, s Session, callID string) ([]Approval, error)
-	// Last returns the approval of a session that was asked for last for a tool and
-	// arguments with the digest, by whomever; one that was rejected in the invocation goes
-	// before later ones. ErrNotFound if there is none. The long parts may be empty in what it
-	// returns.
+	// Last returns the latest approval of a session for a tool and arguments with the digest,
+	// whoever asked for it. One that was rejected in the invocation goes before later ones.
+	// ErrNotFound if there is none. The long parts of the result may be empty.
 	Last(ctx context.Context, s Session, tool, argsDigest, invocationID string) (Approval, error)
 	// Get returns the approval with the id; ErrNotFound if there is none.
 	Get(ctx context.Context, id string) (Approval, error)
 	// List returns the approvals of a session, oldest first.
 	List(ctx context.Context, s Session) ([]Approval, error)
-	// Transition changes an approval as [Transition.Apply] says, as one atomic
-	// compare-and-set, and adds [Transition.Step] to its history in the same transaction.
-	// It returns the approval as it is then; the long parts may be empty in what it returns.
-	// Of these a transition changes only the Report, and that only if Set has one.
+	// Transition changes an approval as [Transition.Apply] says, as one atomic compare-and-set, and
+	// adds [Transition.Step] to its history in the same transaction. It returns the changed
+	// approval; its long parts may be empty. Of the long parts, a transition changes only the
+	// Report, and only if Set has one.
 	Transition(ctx context.Context, t Transition) (Approval, error)
 	// History returns what happened to an approval, oldest first: its creation
 	// ([Approval.FirstStep]), then its transitions. ErrNotFound if there is no such approval. Steps are
@@ -73,16 +71,15 @@ type Step struct {
 	From ApprovalState `json:"from,omitempty"`
 	To   ApprovalState `json:"to"`
 	At   time.Time     `json:"at"`
-	// Actor is who or what caused the step: the person who asked, decided or resolved,
-	// else the run.
+	// Actor caused the step: the person who asked, decided or resolved, else the run.
 	Actor string `json:"actor,omitempty"`
 	// Run is the run that the step was made in; empty outside of any.
 	Run string `json:"run,omitempty"`
-	// Verdict is that of the check that the step follows from, Check its [Report.ID].
+	// Verdict is the verdict of the check before the step, Check is its [Report.ID].
 	Verdict string `json:"verdict,omitempty"`
 	Check   string `json:"check,omitempty"`
-	// Authenticated says that an [Authorizer] named the actor. A decision without it is
-	// that of the user of the session, whoever that is.
+	// Authenticated says that an [Authorizer] named the actor. Without it the actor of a decision
+	// is the user of the session, whoever that is.
 	Authenticated bool `json:"authenticated,omitempty"`
 	// Resolved says that the end is the actor's word: nobody saw it. See
 	// [Guard.Resolve].
@@ -98,7 +95,7 @@ type Update struct {
 	PermitNonce     string
 	PermitRun       string
 	PermitExpiresAt time.Time
-	// Verdict and Report are those of the last check.
+	// Verdict and Report belong to the last check.
 	Verdict string
 	Report  []byte
 }
@@ -112,14 +109,14 @@ type Transition struct {
 	To   ApprovalState
 	// At is the time of the change. It is required.
 	At time.Time
-	// Actor is who or what caused it, Note why. They go into the history, as do the
-	// following: see [Step].
+	// Actor caused the transition, Note is the reason. They go into the history, as do the
+	// following fields: see [Step].
 	Actor         string
 	Note          string
 	Run           string
 	Check         string
 	Authenticated bool
-	// Resolved is for the end of what is executing, and needs an actor.
+	// Resolved closes an approval that is executing, and needs an actor.
 	Resolved bool
 	// RequireNonce must equal the approval's permit nonce. It is required for the
 	// change to executing.
@@ -132,11 +129,11 @@ type Transition struct {
 	Set Update
 }
 
-// Apply returns a as it is after the transition, or why the transition must not
-// happen: [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. It is the one place
-// that decides; an implementation of [Ledger] calls it inside its transaction. It does not
-// look at the long parts of a (see [Ledger]), so a may lack them: the result has those of a,
-// except for a Report in Set. The result shares nothing with a but its frozen parts.
+// Apply returns a after the transition. If the transition must not happen, it returns
+// [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. This is the only place that decides; an
+// implementation of [Ledger] calls it inside its transaction. It does not read the long parts of a
+// (see [Ledger]), so a may lack them. The result has the long parts of a, except for a Report in
+// Set. The result shares nothing with a but its frozen parts.
 func (t Transition) Apply(a Approval) (Approval, error) {
 	switch {
 	case t.ID == "" || a.ID != t.ID:

@@ -13,7 +13,7 @@ import (
 
 // Execution is one attempt to carry out an approved call.
 type Execution struct {
-	// Session, CallID, Tool and ApprovalID must be those of the approval.
+	// Session, CallID, Tool and ApprovalID must match the approval.
 	Session    Session
 	ApprovalID string
 	CallID     string
@@ -39,7 +39,7 @@ type Permit struct {
 	// expires keeps the reading of the monotonic clock, so that a wall clock that
 	// is set back does not lengthen the permit.
 	expires time.Time
-	// preconditions are those of the check that led to this permit.
+	// preconditions belong to the check that led to this permit.
 	preconditions []Precondition
 	stage         atomic.Int32
 }
@@ -52,14 +52,13 @@ const (
 	permitDone
 )
 
-// Permit checks an approved call once more and, if nothing has changed, permits it
-// once. The approval must be of this session, call and tool, with the same arguments,
-// approved and in time. The permit ends Policy.MaxAge after the check began, and
-// never after the approval. Drift blocks the approval for good; after a check that
-// failed the approval may be tried again.
+// Permit checks an approved call once more. If nothing has changed, it permits the call once. The
+// approval must have this session, call, tool and arguments, and must be approved and in time. The
+// permit ends Policy.MaxAge after the check began, and never after the approval. Drift blocks the
+// approval for good. After a check that failed, the approval may be tried again.
 //
-// On any error there is no permit, and the error is a *[Refusal]. The report is that
-// of the check, zero if none was made.
+// On any error there is no permit, and the error is a *[Refusal]. The report is that of the check;
+// it is the zero Report if no check was made.
 func (g *Guard) Permit(ctx context.Context, e Execution) (p *Permit, r Report, err error) {
 	if g == nil {
 		return nil, Report{}, refuse(CodeInternal, e, Report{}, errNilGuard, "there is no guard")
@@ -132,7 +131,7 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 	return a, digest, nil
 }
 
-// issue makes the permit of an approval whose check was safe.
+// issue makes the permit of an approval after a safe check.
 func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest string, r Report) (*Permit, Report, error) {
 	expires := r.started.Add(g.policy.lasts(r.results))
 	if expires.After(a.ExpiresAt) {

@@ -19,32 +19,30 @@ import (
 // is an alert whether or not it was seen.
 const availability = "availability"
 
-// TypePolicy is what a policy says of the entities of one type. The zero value says
-// nothing: they are as all others.
+// TypePolicy is the policy for the entities of one type. The zero value adds nothing to the general
+// policy.
 type TypePolicy struct {
 	// Rules holds rules per attribute, as [Policy.Rules]. A rule that names an
 	// attribute wins over one under [config.Other], wherever either stands; of two with
 	// the same key, the one here wins.
 	Rules map[string]Rule
-	// Optional lets a check pass although entities of this type have no checker or
-	// fail their check: they are then listed as skipped, with the reason. A change
-	// that is found counts all the same, and a check in which nothing at all was
-	// compared fails.
+	// Optional lets a check pass although entities of this type have no checker or fail their
+	// check. They are then listed as skipped, with the reason. A change that is found counts all
+	// the same. A check that compared nothing at all fails.
 	Optional bool
-	// MaxAge is how old an answer about these entities may be when a check starts.
-	// A MaxAge below that of the policy also ends the permit earlier. Default: that
-	// of the policy.
+	// MaxAge is the greatest age of an answer about these entities when a check starts. A MaxAge
+	// below that of the policy also ends the permit earlier. Default: the MaxAge of the policy.
 	MaxAge time.Duration
 	// MinConfidence is the floor of the confidence of these entities. Nil means
 	// that of the policy.
 	MinConfidence *float64
-	// Unseen says what comes of entities of this type that nothing on record has shown.
-	// Default: their check fails.
+	// Unseen decides about entities of this type that no result on record has shown. Default: their
+	// check fails.
 	Unseen Unseen
 }
 
-// Unseen says what comes of an entity, or an attribute, that is only claimed: that the
-// arguments of a call, a person or a model say, and no result shows.
+// Unseen decides about an entity, or an attribute, that is only claimed: the arguments of a call, a
+// person or a model name it, and no result shows it.
 type Unseen uint8
 
 // What comes of claims. The zero value denies.
@@ -60,12 +58,11 @@ var unseenNames = []string{UnseenDeny: "deny", UnseenAllow: "allow"}
 // String returns "allow" or, for every other value, "deny".
 func (u Unseen) String() string { return nameOf(unseenNames, u) }
 
-// Policy says what counts as a change, what has to be unchanged, and how long things
-// may take or stay valid. [NewPolicy] makes that of a configuration; the zero Policy is not
-// valid.
+// Policy defines a change, the entities that have to be unchanged, and the time that each step may
+// take or stay valid. [NewPolicy] makes it from a configuration; the zero Policy is not valid.
 type Policy struct {
-	// Rules holds one rule per attribute, and under [config.Other] the rule of all other
-	// attributes. What is not named keeps its default, see [config.Guard.Drift].
+	// Rules holds one rule for each attribute, and under [config.Other] the rule of all other
+	// attributes. Attributes without a rule keep their default, see [config.Guard.Drift].
 	Rules map[string]Rule
 	// Types holds what is different for the entities of a type.
 	Types map[string]TypePolicy
@@ -75,7 +72,7 @@ type Policy struct {
 	// Listed are the entity types that are required with [RequireListed]; it must
 	// be empty otherwise.
 	Listed []string
-	// Budgets are the rules that what a plan costs now has to keep to.
+	// Budgets are the rules for the present cost of a plan.
 	Budgets []BudgetRule
 	// MaxAge is how old an answer may be when a check starts, and how long after
 	// its start a check permits.
@@ -156,10 +153,10 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Version returns a digest of everything in the policy, 64 hexadecimal digits. An
-// approval asked under one version is not carried out under another. Policies that
-// mean the same (a default left out or spelled out, a rule that says what holds
-// without it) have the same version. A policy that is not valid has the version "".
+// Version returns a digest of the whole policy, 64 hexadecimal digits. An approval asked under one
+// version is not carried out under another. Policies with the same meaning have the same version,
+// for example if one spells out a default that the other leaves out. A policy that is not valid has
+// the version "".
 func (p Policy) Version() string {
 	if p.Validate() != nil {
 		return ""
@@ -199,7 +196,7 @@ func (p Policy) ruleFields() []string {
 			fields = append(append(fields, "rule", typ, config.Other), ofOther.fields()...)
 		}
 		for _, name := range sorted {
-			// What a reader of the fields written so far would take for its rule.
+			// The fields written so far would give a reader this rule.
 			expected := ofOther
 			if r := b.rule("", name); r != other {
 				expected = r

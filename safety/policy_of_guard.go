@@ -16,8 +16,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// NewPolicy returns the policy of a guard. What the guard leaves out has its default. The error
-// names each part that no policy can have.
+// NewPolicy returns the policy of a guard. A part that the guard leaves out has its default. The
+// error names each part that is not valid.
 func NewPolicy(g config.Guard) (Policy, error) {
 	p := policyOf(g)
 	return p, p.Validate()
@@ -72,7 +72,7 @@ func rulesOf(drift map[string]config.Drift) map[string]Rule {
 		case 0:
 		case 1:
 			r.Condition, _ = conditionOf(given[0]) // which Validate refuses
-		default: // none of them alone is what was meant
+		default: // none of them alone is the intended one
 			r.Condition = Condition{Operator: unknown}
 		}
 		rules[attribute] = r
@@ -91,8 +91,9 @@ func valueOf[T ~uint8, S ~string](names []string, name S) T {
 	return unknown
 }
 
-// conditionOf returns a condition as a policy has it. One that JSON cannot hold has neither a
-// literal nor a path, which no policy takes; the error says why.
+// conditionOf returns a condition of the configuration as a condition of a policy. A value that
+// JSON cannot hold gives a condition with neither a literal nor a path, which no policy accepts;
+// the error says why.
 func conditionOf(o config.Operand) (Condition, error) {
 	c := Condition{Operator: Operator(slices.Index(operatorNames, o.Key))}
 	if path, is := o.Path(); is {

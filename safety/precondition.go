@@ -5,9 +5,9 @@ package safety
 
 import "slices"
 
-// Precondition is the revision of one entity that the check before an effect saw. An
-// effect that is made conditional on it, as HTTP's If-Match or an UPDATE that compares a
-// revision do, cannot take place in a world that has moved since that check.
+// Precondition is the revision of one entity at the check before an effect. An effect that is
+// conditional on it, by HTTP's If-Match or by an UPDATE that compares a revision, cannot happen in
+// a world that has changed since that check.
 type Precondition struct {
 	// EntityType and Entity name the entity as its checker was asked for it, Key as the
 	// policy tells entities apart.
@@ -18,9 +18,8 @@ type Precondition struct {
 	Version string `json:"version"`
 }
 
-// preconditions returns the revisions that the answers named, in the order of the
-// targets. An entity that was not compared with what was seen gives none: nothing is
-// known of the revision that its checker named.
+// preconditions returns the revisions in the answers, in the order of the targets. An entity that
+// was not compared gives none: the revision that its checker named proves nothing.
 func preconditions(targets []target, found []examined) []Precondition {
 	var out []Precondition
 	for i, x := range found {
@@ -32,10 +31,9 @@ func preconditions(targets []target, found []examined) []Precondition {
 	return out
 }
 
-// Preconditions returns the revisions that the check behind this very permit saw, in the
-// order of [Report.Entities], once the permit was consumed; before that, and for no
-// permit, nothing. An entity whose checker named no version has no precondition. The
-// slice is the caller's.
+// Preconditions returns the revisions that the check behind this permit saw, in the order of
+// [Report.Entities]. It returns nil before the permit is consumed, and for the zero Permit. An
+// entity without a version in the answer has no precondition. The slice belongs to the caller.
 func (p *Permit) Preconditions() []Precondition {
 	if p == nil || p.stage.Load() < permitConsumed {
 		return nil

@@ -15,10 +15,10 @@ type Refusal struct {
 	Code string
 	// Message says it in a sentence.
 	Message string
-	// Tool and ApprovalID name what was refused, as far as known.
+	// Tool and ApprovalID name the refused call and its approval, if known.
 	Tool       string
 	ApprovalID string
-	// Next says what to do instead of trying again. Default: by the code.
+	// Next says what to do instead of a new try. Default: by the code.
 	Next string
 	// Last says that the call cannot be asked for again in this turn: see [Approval.Last].
 	Last bool
@@ -64,8 +64,8 @@ func (r *Refusal) Unwrap() error {
 //	  "next": what to do instead of trying again
 //	}
 //
-// Of each list it has the first 50, so that a model can read it; the report has all. The
-// map is the caller's.
+// Each list has the first 50 entries, so that a model can read it; the report has all. The map
+// belongs to the caller.
 func (r *Refusal) Map() map[string]any {
 	if r == nil {
 		r = &Refusal{}
@@ -134,7 +134,7 @@ func alertList(alerts []Alert) []any {
 
 const defaultMessage = "The call was not carried out."
 
-// next says what the one who made the refused call should do. last is as in [Refusal].
+// next tells the maker of the refused call how to go on. last is as in [Refusal].
 func next(code string, last bool) string {
 	if last {
 		code = CodeAskedTooOften

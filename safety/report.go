@@ -15,18 +15,18 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// EntityResult is what the check of one entity found.
+// EntityResult is the result of the check of one entity.
 type EntityResult struct {
 	// Type and Value are the entity as shown.
 	Type  string `json:"type"`
 	Value string `json:"value"`
-	// Outcome is what the comparison came to.
+	// Outcome is the result of the comparison.
 	Outcome EntityOutcome `json:"outcome"`
-	// Seen holds the attributes that were seen or claimed, Now those of the answer.
+	// Seen holds the attributes that were seen or claimed, Now the attributes of the answer.
 	Seen map[string]entity.Value `json:"seen,omitempty"`
 	Now  map[string]entity.Value `json:"now,omitempty"`
-	// Conditions are what attributes have to meet, in words: "at least 8". An attribute
-	// without one is compared with what was seen.
+	// Conditions are the conditions on attributes, in words: "at least 8". An attribute without one
+	// is compared with the value that was seen.
 	Conditions map[string]string `json:"conditions,omitempty"`
 	// SeenAt is when the entity was last seen, AsOf when the answer was true.
 	SeenAt time.Time `json:"seen_at,omitzero"`
@@ -41,13 +41,13 @@ type EntityResult struct {
 	Origins []Origin `json:"origins,omitempty"`
 	// Skipped says why an optional entity could not be checked.
 	Skipped []Failure `json:"skipped,omitempty"`
-	// Waived says what nothing on record has shown, where the policy lets that pass.
+	// Waived lists attributes that no result has shown, if the policy lets that pass.
 	Waived []Failure `json:"waived,omitempty"`
 }
 
-// Report is the result of one world-change check. Reports are made by this
-// package only and cannot be changed: what a report says is derived from what
-// was checked, each time it is asked. The zero Report denies.
+// Report is the result of one world-change check. Only this package makes reports, and nothing can
+// change them: each answer of a report is computed from the checked entities at each call. The zero
+// Report denies.
 //
 // A Report is safe for concurrent use.
 type Report struct {
@@ -63,15 +63,15 @@ type Report struct {
 	alerts      []Alert
 	failures    []Failure
 	notChosen   NotChosen
-	// preconditions are what an effect after this check may insist on.
+	// preconditions are the revisions for an effect after this check.
 	preconditions []Precondition
 	drifted       []entity.Entity
 }
 
-// Verdict derives the verdict: Drift when at least one alert blocks; Safe when the
-// session is named, at least one entity was compared, every entity that is not
-// optional was compared and is unchanged but for what the policy only warns of, and
-// nothing failed that the policy does not waive; CheckFailed in every other case.
+// Verdict returns Drift if at least one alert blocks. It returns Safe if all of this holds: the
+// session is named; at least one entity was compared; every entity that is not optional was
+// compared and is unchanged, except for changes that the policy only warns of; and nothing failed
+// that the policy does not waive. In every other case it returns CheckFailed.
 func (r Report) Verdict() Verdict {
 	switch {
 	case slices.ContainsFunc(r.alerts, Alert.blocks) || r.StaleEntities() > 0:
@@ -129,9 +129,9 @@ func (r Report) Entities() []EntityResult {
 // NotChosen returns what was there to choose and does not count. It is the caller's.
 func (r Report) NotChosen() NotChosen { return r.notChosen.clone() }
 
-// Drifted returns the entities that have changed, each with the present values of those
-// attributes whose change blocks: readings of the check itself, for a record of what is
-// known now. Only type, value, norm and attributes are set. They are the caller's.
+// Drifted returns the changed entities, each with the present values of the attributes whose change
+// blocks. They are readings of the check itself, for a record of the present state. Only type,
+// value, norm and attributes are set. The slice belongs to the caller.
 func (r Report) Drifted() []entity.Entity {
 	out := slices.Clone(r.drifted)
 	for i := range out {
@@ -140,8 +140,8 @@ func (r Report) Drifted() []entity.Entity {
 	return out
 }
 
-// drifted returns what the answers say of what changed. An answer beside an error, and one
-// without the attribute, says nothing.
+// drifted returns the changed values in the answers. An answer with an error, and one without the
+// attribute, gives none.
 func drifted(targets []target, found []examined) []entity.Entity {
 	var out []entity.Entity
 	for i, x := range found {
@@ -205,13 +205,11 @@ func (r Report) PolicyVersion() string { return r.policy }
 //	  Safe to approve  : false
 //	  [price_changed] Product: Strava Sponsored Routes: $40,000 -> $52,000 (+30%) (severity=0.72)
 //
-// Every failure is a line of its own, "  CHECK FAILED     : " and the reason,
-// before the alerts; "  Skipped          : " and the reason is an optional entity that
-// could not be checked; "  Waived           : " is what nothing has shown, which the policy
-// lets pass; "  Not chosen       : " names what was there to choose and does not count. A
-// condition follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings
-// follow the alerts and end in "(warning)". The text is for reading; programs use the methods
-// or the JSON.
+// Lines before the alerts begin with "CHECK FAILED" and have a failure, with "Skipped" and have an
+// optional entity that could not be checked, with "Waived" and have an attribute that no result has
+// shown and that the policy lets pass, or with "Not chosen" and have entities that do not count. A
+// condition follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings follow
+// the alerts and end in "(warning)". The text is for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "World Change Report - Session: %s\n", oneLine(r.session.ID))

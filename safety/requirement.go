@@ -20,7 +20,7 @@ type Requirement uint8
 const (
 	// RequireEverything requires everything that was recorded before the decision.
 	RequireEverything Requirement = iota
-	// RequireNamed requires nothing else than what the arguments name.
+	// RequireNamed requires only the entities that the arguments name.
 	RequireNamed
 	// RequireListed requires what was recorded of the types in [Policy.Listed]: of each at
 	// least one entity.
@@ -47,8 +47,8 @@ func (p Policy) validateRequirement() error {
 	}
 }
 
-// ofAction reports whether e stands in the arguments of the action that asks at the
-// node. What an earlier action named is no more than claimed.
+// ofAction reports whether e stands in the arguments of the action that asks at the node. An entity
+// that only an earlier action named is claimed, no more.
 func ofAction(e entity.Canonical, node string) bool {
 	return slices.ContainsFunc(e.Seen, func(s entity.Entity) bool { return saidBy(s, node) })
 }

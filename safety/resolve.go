@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Resolution is what a person found out about an approved effect that is in doubt: it
-// was begun, and its end is not on record. See [Approval.InDoubt].
+// Resolution is the finding of a person about an approved effect that is in doubt: it began, and
+// its end is not on record. See [Approval.InDoubt].
 type Resolution struct {
 	// Session and ApprovalID name the approval. One of another session is not found.
 	Session    Session
@@ -24,11 +24,10 @@ type Resolution struct {
 	Note string
 }
 
-// Resolve closes an approval in doubt by the word of a person, which the history says.
-// It is for an effect whose process is gone: while the effect runs, Resolve takes its
-// end from it. Nothing runs because of it, whatever it says; a repetition needs a new
-// request. [ErrNotFound] if the session has no such approval, [ErrConflict] if it is not
-// in doubt, also where its effect ended at the same time.
+// Resolve closes an approval in doubt by the word of a person, and the history says so. Use it for
+// an effect whose process is gone: while the effect still runs, Resolve takes its end from it.
+// Nothing runs because of it; a repetition needs a new request. [ErrNotFound] if the session has no
+// such approval. [ErrConflict] if it is not in doubt, or if its effect ended at the same time.
 func (g *Guard) Resolve(ctx context.Context, r Resolution) (a Approval, err error) {
 	if g == nil {
 		return Approval{}, errNilGuard

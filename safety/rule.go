@@ -46,7 +46,7 @@ var directionNames = []string{Either: "either", Rise: "rise", Fall: "fall"}
 // String returns "either", "rise" or "fall".
 func (d Direction) String() string { return nameOf(directionNames, d) }
 
-// Effect says what a change leads to.
+// Effect is the effect of a change.
 type Effect uint8
 
 // The effects. The zero value blocks.
@@ -74,8 +74,8 @@ func (e *Effect) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// nameOf returns the name of v; a value without one has that of the zero value,
-// which is the strictest of every type here.
+// nameOf returns the name of v. A value without a name has the name of the zero value, which is the
+// strictest of every type here.
 func nameOf[T ~uint8](names []string, v T) string {
 	if int(v) >= len(names) {
 		v = 0
@@ -83,7 +83,7 @@ func nameOf[T ~uint8](names []string, v T) string {
 	return names[v]
 }
 
-// Rule says what a change of an attribute means.
+// Rule defines the meaning of a change of an attribute.
 type Rule struct {
 	// Drift is the drift type of the alert: lower case letters, digits and
 	// underscores.
@@ -94,16 +94,16 @@ type Rule struct {
 	Tolerance Tolerance
 	// Direction is which way a change has to go to be one. Default: either.
 	Direction Direction
-	// Condition is what the present value has to meet, whatever was read. It is for the rules
-	// of one attribute of one type ([TypePolicy.Rules]), without Tolerance and Direction.
-	// Default: none, the present value is compared with what was read.
+	// Condition is the condition on the present value, whatever was read. It is for the rules of
+	// one attribute of one type ([TypePolicy.Rules]), without Tolerance and Direction. Default:
+	// none, so the present value is compared with the value that was read.
 	Condition Condition
-	// Effect is what a change leads to. Default: it blocks. It is for changes
-	// only: an attribute that is missing or of another kind fails the check.
+	// Effect is the effect of a change. Default: it blocks. An attribute that is missing or of
+	// another kind is no change: it fails the check.
 	Effect Effect
-	// Optional allows the attribute to be missing in the answer, or to be one that nothing
-	// on record shows, such as a quantity that only the plan has; it is then not
-	// compared. An entity of which nothing is compared fails its check.
+	// Optional allows two things: the answer may lack the attribute, and no result need have shown
+	// it, as for a quantity that only the plan has. It is then not compared. An entity without any
+	// comparison fails its check.
 	Optional bool
 }
 
@@ -218,9 +218,8 @@ func (p Policy) rulebook() rulebook {
 	return b
 }
 
-// rule returns the rule of an attribute of entities of a type. A rule with the name
-// of the attribute comes before that for all others, and that of the type before
-// that of the policy.
+// rule returns the rule of an attribute for entities of a type. A rule with the name of the
+// attribute comes before the rule for all others, and a rule of the type before one of the policy.
 func (b rulebook) rule(typ, attribute string) Rule {
 	of := b.Types[typ].Rules
 	for _, name := range [...]string{attribute, config.Other} {

@@ -12,7 +12,7 @@ import (
 // checkKey is the key of the running check in a context.
 type checkKey struct{}
 
-// runningCheck is what the checkers of one check share.
+// runningCheck is the state that the checkers of one check share.
 type runningCheck struct {
 	ctx      context.Context
 	id       string
@@ -23,16 +23,16 @@ type runningCheck struct {
 	calls map[any]any // by sharedKey, each a *sharedCall of the same types
 }
 
-// withCheck makes ctx that of a check. What is shared in it ends with ctx, or after
-// deadline, whichever comes first.
+// withCheck marks ctx as the context of a check. Shared calls end with ctx or after deadline,
+// whichever comes first.
 func withCheck(ctx context.Context, id string, s Session, deadline time.Duration) context.Context {
 	c := &runningCheck{id: id, session: s, deadline: deadline, calls: make(map[any]any)}
 	c.ctx = context.WithValue(ctx, checkKey{}, c)
 	return c.ctx
 }
 
-// CheckOf returns the id of the check that a [Checker] was called in, which is that of
-// its [Report], and the session that is checked. It returns false for any other context.
+// CheckOf returns the id of the check that called a [Checker] with ctx, which is the id of its
+// [Report], and the checked session. It returns false for any other context.
 func CheckOf(ctx context.Context) (id string, s Session, ok bool) {
 	c, ok := ctx.Value(checkKey{}).(*runningCheck)
 	if !ok {
@@ -44,23 +44,21 @@ func CheckOf(ctx context.Context) (id string, s Session, ok bool) {
 // sharedKey keeps apart what is shared under equal keys with other types.
 type sharedKey[K comparable, T any] struct{ key K }
 
-// sharedCall is one call of what is shared. The other fields may be read when done is
-// closed.
+// sharedCall is one shared call. The other fields may be read after done is closed.
 type sharedCall[T any] struct {
 	done  chan struct{}
 	value T
 	err   error
 }
 
-// Share lets one call answer for several entities of a check: of all the calls with ctx
-// contexts of one check and the same key, the first calls f and all return what f
-// returned, which they must not change. Nothing is shared between two checks, so that
-// an answer is never older than the check it is for. Outside of a check f is called
-// each time.
+// Share lets one call answer for several entities of a check. Of all calls with a context of one
+// check and the same key, the first calls f, and all return its result, which they must not change.
+// Two checks share nothing, so an answer is never older than its check. Outside of a check, each
+// call calls f.
 //
-// f runs in a goroutine of its own, with a context that ends with the whole check and
-// not with that of one entity. Share returns when f does or when ctx ends; an f that
-// does not return is abandoned, and a panic of f is an error of every call.
+// f runs in a goroutine of its own. Its context ends with the whole check, not with the check of
+// one entity. Share returns when f does or when ctx ends. An f that does not return is abandoned. A
+// panic of f is an error of every call.
 func Share[K comparable, T any](ctx context.Context, key K, f func(context.Context) (T, error)) (T, error) {
 	c, ok := ctx.Value(checkKey{}).(*runningCheck)
 	if !ok {

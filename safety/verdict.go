@@ -13,12 +13,11 @@ const (
 	// CheckFailed means that the check could not show that nothing changed:
 	// something was missing, late, malformed or in error. It denies.
 	CheckFailed Verdict = iota
-	// Drift means that at least one entity is no longer what it was when it was
-	// seen. It denies.
+	// Drift means that at least one entity has changed since it was seen. It denies.
 	Drift
-	// Safe means that every required entity was checked, that every answer was
-	// fresh and complete, and that nothing changed, within what the policy calls
-	// optional and only warns of. Only Safe approves.
+	// Safe means that every required entity was checked, that every answer was fresh and complete,
+	// and that nothing changed, except for optional entities and changes that the policy only warns
+	// of. Only Safe approves.
 	Safe
 )
 
@@ -38,7 +37,7 @@ func (v Verdict) String() string {
 // verdict that was read back is no verdict.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// DriftType says what kind of change an alert reports.
+// DriftType is the kind of change that an alert reports.
 type DriftType string
 
 // The drift types of the default policy. A policy may name others.
@@ -50,8 +49,7 @@ const (
 	Changed           DriftType = "changed"            // any other attribute
 )
 
-// EntityOutcome is what the check of one entity came to. The zero value is
-// EntityFailed.
+// EntityOutcome is the result of the check of one entity. The zero value is EntityFailed.
 type EntityOutcome uint8
 
 const (
@@ -62,8 +60,8 @@ const (
 	EntityChanged
 	// EntityUnchanged means that the entity was compared and is as it was seen.
 	EntityUnchanged
-	// EntityWarned means that the entity was compared, and that the policy only
-	// warns of what changed.
+	// EntityWarned means that the entity was compared, and that the policy only warns of its
+	// changes.
 	EntityWarned
 	// EntitySkipped means that the entity could not be checked, and that its type
 	// is optional. It proves nothing.

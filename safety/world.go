@@ -17,8 +17,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/strictjson"
 )
 
-// checkApproval makes the check of an approval: its entities with the values seen
-// when it was asked, and whatever the record has gained since.
+// checkApproval makes the check of an approval: its entities with the values seen at the time of
+// the request, and the entities recorded since.
 func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error) {
 	q, err := g.begin(a.Session, a.ID)
 	if err != nil {
@@ -77,8 +77,8 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	return g.inspect(ctx, caller, q), nil
 }
 
-// checkSession checks what a session rests on. Without a request there is no action
-// whose arguments or cost could be looked at: a policy that asks for them fails.
+// checkSession checks the entities of a session. Without a request there is no action, so a policy
+// that needs the arguments or the cost of an action fails.
 func (g *Guard) checkSession(caller context.Context, s Session) (Report, error) {
 	q, err := g.begin(s, "")
 	if err != nil {
@@ -111,8 +111,8 @@ func (q *inquiry) acts(tool string, d Decision) {
 	q.arguments = sync.OnceValues(func() (any, error) { return strictjson.Decode([]byte(d.Args)) })
 }
 
-// require adds e to what is checked, of which the record says later what it did not say
-// when the request was asked: nothing, if it is empty.
+// require adds e to the targets. later has the facts that were recorded about e after the request;
+// it is empty if there are none.
 func (q *inquiry) require(e, later entity.Canonical, unseen bool) {
 	if !unseen {
 		q.seen = append(q.seen, e)
@@ -121,8 +121,8 @@ func (q *inquiry) require(e, later entity.Canonical, unseen bool) {
 	q.targets = append(q.targets, target{entity: e, unseen: unseen, action: ofAction(e, q.decision.Node)})
 }
 
-// grown returns e with what the record says of it beyond that. What was shown when the
-// request was asked stays as it was.
+// grown returns e with the facts that the record has beyond it. Values that were shown at the time
+// of the request stay as they were.
 func grown(e, later entity.Canonical) entity.Canonical {
 	had := e.Seen
 	e.Attributes, e.Seen = maps.Clone(e.Attributes), slices.Clip(e.Seen)
@@ -147,8 +147,8 @@ func grown(e, later entity.Canonical) entity.Canonical {
 	return e
 }
 
-// blame adds failures of the whole check, each once: what was wrong with the record
-// when the request was made is mostly still wrong when it is checked.
+// blame adds failures of the whole check, each once. A fault of the record at the time of the
+// request is mostly still there at the check.
 func (q *inquiry) blame(failures ...Failure) {
 	for _, f := range failures {
 		if !slices.Contains(q.failures, f) {
