@@ -63,7 +63,7 @@ func isPiece(response any) bool {
 	return ok
 }
 
-// interactionKey tells answers apart. What JSON cannot hold is not compared.
+// interactionKey tells answers apart. Values that JSON cannot hold are not compared.
 func interactionKey(task, response any) string {
 	data, err := json.Marshal([]any{task, response})
 	if err != nil {

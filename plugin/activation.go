@@ -65,9 +65,9 @@ func (r *Run) innermost(branch string) (inner, outer *agentSpan) {
 	return inner, nil
 }
 
-// skippedBy reports whether x is over although no callback said so: ADK fires none
-// for an agent whose BeforeAgent callback answered in its place. Then nothing
-// happened inside x, and the next agent is one of those around it, not of x.
+// skippedBy reports whether x has ended without a callback. ADK fires none for an agent whose
+// BeforeAgent callback answered in its place. Then nothing happened inside x, and the next agent
+// belongs to an activation around x.
 func skippedBy(x, y *agentSpan, next string) bool {
 	return !x.active && y != nil && !has(x.ctx.Agent(), next) && has(y.ctx.Agent(), next)
 }
@@ -107,7 +107,7 @@ func (r *Run) agentLocked(name, branch string) *agentSpan {
 	return nil
 }
 
-// closeAgent takes the activation off the open ones, and those inside of it that no
+// closeAgent removes the activation from the open ones. It also removes those inside of it that no
 // callback closed, innermost first.
 func (r *Run) closeAgent(name, branch string) (a *agentSpan, inside []*agentSpan) {
 	r.mu.Lock()
@@ -115,7 +115,7 @@ func (r *Run) closeAgent(name, branch string) (a *agentSpan, inside []*agentSpan
 	if a = r.agentLocked(name, branch); a == nil {
 		return nil, nil
 	}
-	// What was opened before a is not inside of it.
+	// An activation that was opened before a is not inside of it.
 	for i := len(r.agents) - 1; i >= 0 && r.agents[i] != a; i-- {
 		if x := r.agents[i]; x.inside(a) {
 			inside = append(inside, x)
@@ -206,9 +206,8 @@ func (r *Run) takeLLM(a *agentSpan) *llmSpan {
 	return l
 }
 
-// failedLocked notes that a model call failed. One that was canceled failed for a
-// reason that lies elsewhere: the caller's, or that of a parallel branch. over is the
-// error of the call's context.
+// failedLocked notes that a model call failed. A canceled call failed for another reason: the
+// caller gave up, or a parallel branch did. over is the error of the call's context.
 func (r *Run) failedLocked(l *llmSpan, over error) {
 	if !errors.Is(over, context.Canceled) {
 		r.faultLocked(&fault{err: l.err, in: l.agent, llm: l})
@@ -275,9 +274,9 @@ func (a *agentSpan) inside(b *agentSpan) bool {
 	return false
 }
 
-// errorOf returns the error that a ends with now, nil if it ends well. What the
-// consumer of the run was told is certain; without it, a failure that nothing
-// followed has passed through every activation around it.
+// errorOf returns the error that a ends with now, nil if it ends well. An error that the consumer
+// of the run was told is certain. Without one, a failure with nothing after it has passed through
+// every activation around it.
 func (r *Run) errorOf(a *agentSpan) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

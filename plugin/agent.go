@@ -59,8 +59,8 @@ type ending struct {
 	unfinished bool
 }
 
-// write writes the row that ends an activation or a run. x has the type of its good
-// end, failed is that of the other one.
+// write writes the row that ends an activation or a run. x has the event type of a good end, failed
+// the type of the other end.
 func (rec *Recorder) write(ctx context.Context, r *Run, x row, failed string, e ending) {
 	b := body{adk: func(d jsonenc.Doc) {
 		if e.unfinished {

@@ -35,15 +35,16 @@ type agentTool struct {
 	input, output *genai.Schema
 }
 
-// AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg). It has
-// the same declaration and answers alike, but it records the steps of the agent, in the same
-// trace below the tool call. The runner inside has these plugins and no others; that of
-// [Recorder.Observer] must be among them. Nobody can be asked inside of a tool call: [Run] is
-// Nested there. As with ADK's tool, nested agent tools need AgentTool too, and a confirmation
-// that a tool asks for inside is lost.
+// AgentTool returns a tool that runs the agent, in the place of agenttool.New(a, cfg). The tool has
+// the same declaration and answers alike. It also records the steps of the agent, in the same
+// trace, below the tool call.
 //
-// The schemas of an LLM agent are read from fields that ADK does not export by name;
-// where ADK renames them, the agent counts as one without schemas.
+// The runner inside has these plugins and no others; the plugin of [Recorder.Observer] must be
+// among them. Nobody can be asked inside of a tool call: [Run] is Nested there. As with ADK's tool,
+// nested agent tools need AgentTool too, and a confirmation that a tool inside asks for is lost.
+//
+// The schemas of an LLM agent are read from fields that ADK does not export. If ADK renames them,
+// the agent counts as one without schemas.
 func (rec *Recorder) AgentTool(a agent.Agent, cfg *agenttool.Config, plugins runner.PluginConfig) tool.Tool {
 	t := &agentTool{rec: rec, plugins: plugins, agent: a, skip: cfg != nil && cfg.SkipSummarization}
 	t.decl, _ = agenttool.New(a, cfg).(runnable)

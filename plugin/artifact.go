@@ -28,9 +28,9 @@ func artifactURI(s record.Session, name string, version int64) string {
 	return uri + "/artifacts/" + url.PathEscape(name) + "/versions/" + strconv.FormatInt(version, 10)
 }
 
-// artifacts writes a row for each version in delta that the run has none for yet.
-// What tools save is in their actions and, as far as ADK keeps it when it merges the
-// results of calls made at once, also in the event.
+// artifacts writes a row for each version in delta that the run has no row for yet. The versions
+// that tools save are in their actions. They are also in the event, if ADK keeps them when it
+// merges the results of simultaneous calls.
 func (rec *Recorder) artifacts(r *Run, delta map[string]int64, emit func(content func(jsonenc.Doc))) {
 	for _, name := range slices.Sorted(maps.Keys(delta)) {
 		version := delta[name]

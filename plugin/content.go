@@ -44,8 +44,7 @@ func textOf(c *genai.Content) string {
 	return b.String()
 }
 
-// partSays returns what a summary has of a part: its text, or what stands for it. A call has
-// none.
+// partSays returns the summary of a part: its text, or a word in its place. A call has none.
 func partSays(p *genai.Part) string {
 	switch {
 	case p == nil:
@@ -64,14 +63,14 @@ func partSays(p *genai.Part) string {
 	return ""
 }
 
-// unknown stands where a part does not say what it is.
+// unknown stands for a part of an unknown kind.
 const unknown = "unknown"
 
 func responseText(fr *genai.FunctionResponse) string {
 	return "Function response: " + cmp.Or(fr.Name, unknown)
 }
 
-// partKind says what a part holds, as far as content_parts cares.
+// partKind returns the kind of a part for content_parts.
 type partKind uint8
 
 const (
@@ -124,10 +123,10 @@ func (k partKind) isText(p *genai.Part) bool {
 // everything is every part: of a user message.
 func everything(k partKind) bool { return k != partNone }
 
-// attachments is what the content column of a model request leaves out.
+// attachments are the parts that the content column of a model request leaves out.
 func attachments(k partKind) bool { return k > partText }
 
-// outputs is what neither the content column nor the calls of an answer hold.
+// outputs are the parts of an answer that are neither in the content column nor calls.
 func outputs(k partKind) bool {
 	return k == partData || k == partFile || k == partCode || k == partResult
 }
@@ -171,7 +170,7 @@ func (rw *rows) part(d jsonenc.Doc, r *Run, span string, p *genai.Part, k partKi
 	case partResponse:
 		fr := p.FunctionResponse
 		mime, text = "application/json", responseText(fr)
-		// The row of the result has what it says.
+		// The row of the result has its text.
 		attributes = rw.jsonText(map[string]any{"function_response": genai.FunctionResponse{ID: fr.ID, Name: fr.Name}})
 	case partCode:
 		text = p.ExecutableCode.Code

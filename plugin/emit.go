@@ -38,9 +38,8 @@ type Member struct {
 	Value any
 }
 
-// members writes the members. A limit on the number of values in a row leaves out none whose
-// value is a text, a boolean or a number: the verdict of a check must not be lost to a large
-// report.
+// members writes the members. A limit on the number of values in a row leaves out no text, boolean
+// or number: the verdict of a check must not be lost to a large report.
 func (o Object) members(d jsonenc.Doc) {
 	for _, m := range o {
 		switch v := m.Value.(type) {

@@ -54,7 +54,7 @@ func (rec *Recorder) RecordEntity(ctx agent.Context, e entity.Entity) error {
 		rec.tally(w)
 	}
 	if w.Truncated() {
-		// What is cut is another entity than the one that was evaluated.
+		// An entity that is cut would be another entity than the evaluated one.
 		return fmt.Errorf("contextgraph: record entity: a %s is larger than the limits of a row: shorten its texts, or raise record.max_string or record.max_row", e.Type)
 	}
 	if a != nil {
@@ -99,9 +99,9 @@ func writeEntity(d jsonenc.Doc, e entity.Entity, names []string) {
 	d.Close('}')
 }
 
-// told adds to the declared entities those that the model is told with a refusal, and
-// reports whether there were any. An entity that the limits of a row would cut is another
-// one, and is left out, as is an attribute whose name is one of a secret.
+// told adds the entities that a refusal tells the model to the declared ones, and reports whether
+// there were any. It leaves out an entity that the limits of a row would cut, because it would be
+// another entity, and an attribute with the name of a secret.
 func (rec *Recorder) told(declared []byte, told []entity.Entity) (entities []byte, added bool) {
 	if len(told) == 0 {
 		return declared, false

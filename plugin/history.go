@@ -18,14 +18,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// history is an index of the run's own copy of the session: of what the requests of its
-// models are made. A run never sees what another run adds to the session meanwhile, so
-// neither does its history. It is read once before the run begins, because later reading
-// would race with the run, and then each event is added as it passes.
+// history is an index of the run's own copy of the session, from which the requests of its models
+// are made. A run never sees the events that another run adds to the session meanwhile, so neither
+// does its history. The session is read once before the run begins, because later reading would
+// race with the run. Then each event is added as it passes.
 //
-// It costs one pass over the events at the start of each run, and about 150 bytes for each
-// result and each answer, less than the copy of the session itself. It holds no texts and
-// no values, only their hashes.
+// It costs one pass over the events at the start of each run. It keeps about 150 bytes for each
+// result and each answer, less than the copy of the session itself. It holds no texts and no
+// values, only their hashes.
 type history struct {
 	enc *encoder
 
@@ -38,9 +38,9 @@ type history struct {
 	// byValue finds responses, byCall all with a call id; both in order.
 	byValue map[valueKey][]int32
 	byCall  map[string][]int32
-	// said finds answers by the hash of what requests hold of them, asked by the ids of the
-	// calls that they ask for, given by what else brings them into a request: the output of
-	// a node, the input of a delegate. All are in order.
+	// said finds answers by the hash of their content in a request, asked by the ids of the calls
+	// that they ask for. given finds them by another way into a request: the output of a node, the
+	// input of a delegate. All are in order.
 	said, given map[uint64][]int32
 	asked       map[string][]int32
 	// unseen are the answers that ADK leaves out of requests, by the ids of the calls that
@@ -48,12 +48,12 @@ type history struct {
 	unseen map[string][]pastAnswer
 	// args are the digests of the arguments, by call id.
 	args map[string]jsonenc.Digest
-	// user are the hashes of what users said, words those of what agents said, with their
-	// names, as nodes hand it on.
+	// user has the hashes of the words of users. words has the hashes of the words of agents, with
+	// their names, as nodes hand them on.
 	user, words map[uint64]bool
 }
 
-// valueKey is what a request shows of a result.
+// valueKey identifies the part of a result that a request shows.
 type valueKey struct {
 	tool   string
 	digest jsonenc.Digest
@@ -83,7 +83,7 @@ type pastAnswer struct {
 	place
 	event string
 	calls []string
-	// row is that of the model call which gave it, where this process recorded it.
+	// row is the row of the model call that gave it, if this process recorded it.
 	row rowID
 }
 
@@ -115,9 +115,8 @@ func newHistory(enc *encoder, rows map[uint64]rowID, events session.Events) *his
 	return h
 }
 
-// add takes an event in. row is that of the model call whose answer it is, alone says that
-// one step of the run came after the other so far. It returns the responses that the event
-// holds.
+// add takes an event in. row is the row of the model call with this answer. alone says that the
+// steps of the run came one after the other so far. add returns the responses in the event.
 func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 	if h == nil {
 		return nil
@@ -165,7 +164,7 @@ func (h *history) times(i int32) (n int) {
 	return n
 }
 
-// addAnswer takes in what an agent says in an event.
+// addAnswer takes in the words of an agent in an event.
 func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 	i := int32(len(h.answers))
 	a := pastAnswer{place: p, event: ev.ID, row: row}
@@ -212,9 +211,9 @@ func (h *history) addUnseen(p place, ev *session.Event, row rowID) {
 	}
 }
 
-// addOutput takes in the output of a node. That of an agent which ended its task is that of
-// the answer which asked for the end. Where one step came after the other, that of a node
-// without a model is made of the last answer of the run.
+// addOutput takes in the output of a node. The output of an agent that ended its task comes from
+// the answer that asked for the end. If the steps came one after the other, the output of a node
+// without a model comes from the last answer of the run.
 func (h *history) addOutput(ev *session.Event, alone bool) {
 	i := int32(len(h.answers)) - 1
 	if i < h.began || !alone {
@@ -271,8 +270,8 @@ func (h *history) forms(text string) []uint64 {
 	return keys
 }
 
-// hashOf hashes texts of a kind. Two hashes that are equal by chance, at odds of one to
-// 2^64, would have a request read what it did not.
+// hashOf hashes texts of a kind. Two texts have the same hash by chance at odds of one to 2^64. A
+// request would then count as having read a result that it did not hold.
 func hashOf(kind string, parts ...string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(historySeed)
@@ -344,8 +343,8 @@ func (h *history) askedBy(call, agent, branch string) (by *pastAnswer) {
 	return by
 }
 
-// rowOf returns the row of the model call whose answer asked for a call, "" where this
-// process did not record it.
+// rowOf returns the row of the model call whose answer asked for a call, "" if this process did not
+// record it.
 func (h *history) rowOf(call, agent, branch string) string {
 	if h == nil {
 		return ""
@@ -358,9 +357,9 @@ func (h *history) rowOf(call, agent, branch string) string {
 	return ""
 }
 
-// decider returns the model call whose answer asked for a call, "" if none did: its row,
-// or another name where this process did not record it. An event that asks by itself, own,
-// is no answer of a model unless it has a row.
+// decider returns the model call whose answer asked for a call: its row, or another name if this
+// process did not record it. It returns "" if no model asked. An event that asks by itself, own, is
+// the answer of a model only if it has a row.
 func (h *history) decider(call, agent, branch, own string) string {
 	if h == nil {
 		return ""
@@ -390,7 +389,7 @@ func (h *history) nameOf(a *pastAnswer) string {
 	return "e:" + a.event
 }
 
-// addWords takes in what an agent said.
+// addWords takes in the words of an agent.
 func (h *history) addWords(author string, said any) {
 	for _, key := range h.wordKeys(author, said) {
 		h.words[key] = true
@@ -409,8 +408,8 @@ func (h *history) wordKeys(author string, said any) []uint64 {
 	return keys
 }
 
-// joins reports whether the output of a node holds what an agent said under the name of the
-// agent, as that of ADK's node does that joins the outputs of others.
+// joins reports whether the output of a node holds the words of an agent under the agent's name.
+// ADK's node that joins the outputs of others has such an output.
 func (h *history) joins(output any) bool {
 	if h == nil {
 		return false
@@ -435,9 +434,9 @@ func (h *history) joined(output any) bool {
 	return false
 }
 
-// Decided returns the model call whose answer asked for a call, by the id of its row; where
-// no model did, the row behind which the asking step began. own is the id of the event that
-// asks by itself, "" if none does.
+// Decided returns the id of the row of the model call whose answer asked for a call. If no model
+// did, it returns the row after which the asking step began. own is the id of the event that asks
+// by itself, "" if there is none.
 func (r *Run) Decided(call, agent, branch, own string) (answer, after string) {
 	if answer = r.history.decider(call, agent, branch, own); answer != "" {
 		return answer, ""
@@ -445,9 +444,9 @@ func (r *Run) Decided(call, agent, branch, own string) (answer, after string) {
 	return "", r.behind()
 }
 
-// behind returns the row behind which the step began that goes on in the run: that of the
-// last output of a node, if one step came after the other so far. Else nobody can tell,
-// and it is the start of the run.
+// behind returns the row after which the present step of the run began: the row of the last output
+// of a node, if the steps came one after the other so far. Otherwise nobody can tell, and it is the
+// start of the run.
 func (r *Run) behind() string {
 	output := r.output.Load()
 	if output == nil || r.branched.Load() {

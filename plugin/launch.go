@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// launch is what the one who starts a run knows of it: what its consumer was told,
-// and the tool call it runs in. The run finds it in its context.
+// launch has the facts that the starter of a run knows: the errors that its consumer was told, and
+// the tool call around it. The run finds it in its context.
 type launch struct {
 	rec           *Recorder
 	user, session string
@@ -30,8 +30,8 @@ type launch struct {
 
 type launchKey struct{}
 
-// launchOf returns the launch that ctx carries if it is that of r, and ties the two.
-// A run inside of another finds the launch of the outer one, which is taken.
+// launchOf returns the launch in ctx if it belongs to r, and ties the two. A run inside of another
+// one finds the launch of the outer run, which is taken.
 func launchOf(ctx context.Context, rec *Recorder, r *Run) *launch {
 	l, _ := ctx.Value(launchKey{}).(*launch)
 	if l == nil || l.rec != rec || l.user != r.Session.User || l.session != r.Session.ID || !l.run.CompareAndSwap(nil, r) {

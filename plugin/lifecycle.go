@@ -65,7 +65,7 @@ func (rec *Recorder) UserMessage(ctx agent.InvocationContext, msg *genai.Content
 // Rest notes that the work on the user message of the run is over.
 func (rec *Recorder) Rest(r *Run) { r.rest(rec.now()) }
 
-// TurnAway ends the record of a run whose message was refused with err: ADK starts nothing,
+// TurnAway ends the record of a run whose message was refused with err. ADK starts nothing then,
 // and no callback follows.
 func (rec *Recorder) TurnAway(ctx context.Context, r *Run, err error) {
 	defer rec.Rescue("OnUserMessage", &r)
@@ -119,8 +119,7 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		rec.open(ctx, &r)
 		r.turns = turnsOf(ctx, r)
 	} else {
-		// What the caller changes of the state comes with the message, behind the
-		// callback that saw it.
+		// The caller's changes of the state come with the message, after the callback that saw it.
 		rec.introduce(ctx, r)
 	}
 	if s := ctx.Session(); s != nil && !r.Live {

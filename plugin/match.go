@@ -15,9 +15,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// held is what of a history the contents of a request hold.
+// held is the part of a history that the contents of a request hold.
 type held struct {
-	// responses and answers are indexes into those of the history.
+	// responses and answers are indexes into the lists of the history.
 	responses, answers map[int32]bool
 	unmatched          int
 }
@@ -25,15 +25,14 @@ type held struct {
 // shown is a result in a request.
 type shown struct {
 	valueKey
-	// author is that of a result which the request shows as a text, "" in a part of its own.
+	// author is the author of a result that the request shows as a text, "" for a part of its own.
 	author string
 	// id is that of the call; "" where the request leaves it out.
 	id string
 }
 
-// matcher finds in a history what a request holds. What it cannot tell for sure it does
-// not count as held: then the gate takes the model to know less than it does, and more
-// must hold.
+// matcher finds the parts of a history that a request holds. A part that it is not sure of does not
+// count. The gate then takes the model to know less than it does, so more values must hold.
 type matcher struct {
 	h   *history
 	who reader
@@ -42,13 +41,13 @@ type matcher struct {
 	// called counts the calls in the request, by tool and arguments; ids are theirs.
 	called map[valueKey]int
 	ids    []string
-	// said counts what may be an answer, by its hash, given is what somebody handed on.
+	// said counts possible answers by their hash, given counts content that somebody handed on.
 	said  map[uint64]int
 	given []uint64
 }
 
-// match returns what the contents hold. It costs one pass over them, in which each result
-// and each call is encoded and hashed once, and for each a look at those of the same value.
+// match returns the parts that the contents hold. It makes one pass over them. It encodes and
+// hashes each result and each call once, and looks at the parts of the history with the same value.
 func (h *history) match(contents []*genai.Content, who reader) held {
 	if h == nil {
 		return held{}
@@ -94,11 +93,11 @@ func (m *matcher) content(c *genai.Content) {
 	}
 }
 
-// text looks at a text that is not the model's own: ADK writes what other agents said, and
-// what their tools returned, as texts. A user may write the same.
+// text looks at a text that is not the model's own. ADK writes the words of other agents, and the
+// results of their tools, as texts. A user may write the same.
 func (m *matcher) text(text string) {
 	if m.h.user[hashOf("text", text)] {
-		return // a user quotes an agent, which brings nothing of what the agent had read
+		return // a user quotes an agent; the reader does not learn the results that the agent had read
 	}
 	if author, rest, ok := foreign(text); ok {
 		if said, ok := strings.CutPrefix(rest, "said: "); ok {
@@ -245,9 +244,9 @@ func (m *matcher) isLast(i int32) bool {
 	return true
 }
 
-// narrow chooses among more calls with the same result than the request shows: those whose
-// arguments the request shows. Where these are still too many they must be calls with the
-// same arguments, the latest of which count; else none does.
+// narrow chooses among calls with the same result if there are more of them than the request shows.
+// It takes those whose arguments the request shows. If these are still too many, they must have the
+// same arguments, and the latest count; otherwise none does.
 func (m *matcher) narrow(s shown, found []int32, times int) []int32 {
 	args := func(i int32) valueKey { return valueKey{s.tool, m.h.args[m.h.responses[i].call]} }
 	found = slices.DeleteFunc(found, func(i int32) bool { return m.called[args(i)] == 0 })
@@ -307,8 +306,8 @@ func (m *matcher) behindHeld(i int32) bool {
 	return true
 }
 
-// handedOn takes the answer as held whose words are the input of a node or a delegate: the
-// latest one, unless several agents said the same.
+// handedOn counts an answer as held if its words are the input of a node or a delegate. It takes
+// the latest such answer, unless several agents said the same.
 func (m *matcher) handedOn(list []int32) {
 	if len(list) == 0 {
 		return
@@ -322,8 +321,8 @@ func (m *matcher) handedOn(list []int32) {
 	m.answers[last] = true
 }
 
-// delegates takes the last answer of each delegate as held whose result the request holds.
-// The record has no row of a task's result: the delegate's answer stands for it.
+// delegates counts the last answer of each delegate as held if the request holds the delegate's
+// result. The record has no row for the result of a task: the delegate's answer stands for it.
 func (m *matcher) delegates() {
 	answers := m.h.answers
 	for _, i := range slices.Sorted(maps.Keys(m.responses)) {

@@ -256,9 +256,8 @@ func responseAttributes(d jsonenc.Doc, l *llmSpan, resp *model.LLMResponse, full
 		}
 		d.Str("cache_type", cache)
 	}
-	// The contract's content names the tools that were called and leaves out
-	// their arguments and call ids, without which no call can be traced to the
-	// answer that asked for it.
+	// The contract's content names the called tools and leaves out their arguments and call ids.
+	// Without these, no call can be traced to the answer that asked for it.
 	if resp.Content == nil {
 		return
 	}

@@ -66,9 +66,9 @@ func (s *source) around() string {
 	return s.outer(path)
 }
 
-// outer returns the span around a node: of the innermost node around it that has a
-// row already, or else of the agent that runs the workflow. A node around it whose
-// first row is still to come cannot serve: nobody knows whether it ever gets one.
+// outer returns the span around a node: that of the innermost node around it that has a row
+// already, or else that of the agent that runs the workflow. A node without a row cannot serve,
+// because it may never get one.
 func (s *source) outer(path string) string {
 	r := s.run
 	for p := parseNode(path).parent; p != ""; p = parseNode(p).parent {
@@ -152,8 +152,8 @@ func (rec *Recorder) taskRows(ctx context.Context, s *source) {
 	}
 }
 
-// modelReason reports whether an error code is a reason for which a model ended or
-// refused its answer. It is on record with that answer.
+// modelReason reports whether an error code is a reason for which a model ended or refused its
+// answer. The row of that answer has it already.
 func modelReason(code string) bool {
 	switch genai.FinishReason(code) {
 	case genai.FinishReasonUnspecified, genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonSafety,

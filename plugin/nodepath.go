@@ -5,9 +5,8 @@ package plugin
 
 import "strings"
 
-// nodePath is what the path of a workflow node says: segments name@run between
-// slashes, outermost first. The node that a runner puts around its root agent has
-// the agent's bare name.
+// nodePath is the path of a workflow node: segments name@run between slashes, outermost first. The
+// node that a runner puts around its root agent has the agent's name alone.
 type nodePath struct {
 	parent    string // the path of the node around it
 	name, run string

@@ -32,7 +32,7 @@ func (rw *rows) largeText(r *Run, span string, index int, text string) (inRow, u
 	if rw.options.Offload == nil || len(text) <= largeText {
 		return text, ""
 	}
-	// What is stored outside of the row is as free of secrets as the row.
+	// A part that is stored outside of the row has no secrets either.
 	clean := rw.cleanText(text)
 	uri, ok := rw.options.Offload.Put(rw.partName(r, span, index, "text/plain"), "text/plain", []byte(clean))
 	if !ok {

@@ -17,22 +17,21 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Options are what code gives a recorder, beside the configuration of the record. The zero
-// value gives nothing.
+// Options hold the settings of a recorder that only code can give. The zero value gives none.
 type Options struct {
 	// IsApproval reports whether rows of a type are part of the record of an approval.
 	// These are always written, whole, as those are that tell whether the record of a run is
 	// complete. Default none.
 	IsApproval func(eventType string) bool
-	// Format changes the content of a row. It gets the event type and the JSON of the
-	// content, and returns the JSON that is written instead, within the same limits and
-	// redaction. It must not keep what it gets. Where it fails or panics the content is
-	// "[FORMATTER_FAILED]". It also gets the state of a session and its changes, as
-	// STATE_DELTA. Other copies of the content as text are left out: text and code in
-	// content_parts, also in the store, plain answers, arguments of function_calls,
-	// messages of remote agents. Error messages, and entries that code or Metadata
-	// names, stay. [config.PromptDelta] has no effect beside it. It runs on the callback's
-	// goroutine, for several runs at once.
+	// Format changes the content of a row. It gets the event type and the JSON of the content, and
+	// returns the JSON that is written instead, within the same limits and redaction. It must not
+	// keep its arguments. If it fails or panics, the content is "[FORMATTER_FAILED]". It also gets
+	// the state of a session and its changes, as STATE_DELTA.
+	//
+	// Other copies of the content as text are left out of the row: text and code in content_parts,
+	// also in the store, plain answers, arguments of function_calls, messages of remote agents.
+	// Error messages stay, and so do entries that code or Metadata names. [config.PromptDelta] has
+	// no effect beside Format. Format runs on the callback's goroutine, for several runs at once.
 	Format func(eventType string, content []byte) ([]byte, error)
 	// Classify looks at a tool's result. An error it returns makes the call a
 	// TOOL_ERROR with that message; nil leaves it what it is. A panic is contained.
@@ -57,9 +56,9 @@ type Offloader interface {
 	Put(name, contentType string, data []byte) (uri string, ok bool)
 }
 
-// Required reports whether rows of the type are always written, whole, besides those of
-// Options.IsApproval: without them nobody could tell whether the record of a run is complete,
-// or whether a result is the one that models read.
+// Required reports whether rows of the type are always written, whole, in addition to those of
+// Options.IsApproval. Without them nobody could tell whether the record of a run is complete, or
+// whether models read the result as it is recorded.
 func Required(eventType string) bool {
 	switch eventType {
 	case record.InvocationStarting, record.InvocationCompleted, record.InvocationError, record.ToolResultRewritten:
@@ -68,15 +67,15 @@ func Required(eventType string) bool {
 	return false
 }
 
-// policy is what the configuration says about one event type.
+// policy is the configuration of one event type.
 type policy struct {
 	skip bool
 	// content is empty where the payload is written.
 	content config.ContentPolicy
 }
 
-// policies resolves a configuration by event type. Types without an entry are written whole.
-// gaps says what the record lacks for an approval.
+// policies resolves a configuration by event type. Types without an entry are written whole. gaps
+// has the parts that an approval needs and the record lacks.
 func (o *Options) policies(c config.Record) (m map[string]policy, gaps []string, err error) {
 	m = make(map[string]policy)
 	types := record.EventTypes()

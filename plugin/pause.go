@@ -159,8 +159,8 @@ func (rec *Recorder) request(ctx context.Context, s *source, fc *genai.FunctionC
 	return x.span, x.parent
 }
 
-// Asked notes that the call asked for a confirmation, for the row of the request, which
-// stands on a span of its own below that of the call.
+// Asked notes that the call asked for a confirmation. The row of the request has a span of its own,
+// below the span of the call.
 func (r *Run) Asked(c *Call, confirmation Confirmation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

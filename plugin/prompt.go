@@ -21,14 +21,14 @@ type prompts struct {
 	last *lru.Cache[promptKey, prompt]
 }
 
-// promptKey names a conversation with a model: what one agent on one branch of a
-// session sends.
+// promptKey names a conversation with a model: the requests of one agent on one branch of a
+// session.
 type promptKey struct {
 	session       record.Session
 	agent, branch string
 }
 
-// prompt is what a row of LLM_REQUEST and those it refers to hold together.
+// prompt has the messages that a row of LLM_REQUEST and the rows that it refers to hold together.
 type prompt struct {
 	event    string   // the row
 	messages []uint64 // a hash of each message
@@ -78,7 +78,7 @@ func (ps *prompts) base(k promptKey, contents []*genai.Content, lost int) (event
 	return p.event, keep, hashes
 }
 
-// hash covers what a row holds of a message: its role and what its parts say.
+// hash covers the part of a message that a row holds: its role and the content of its parts.
 func (ps *prompts) hash(c *genai.Content) uint64 {
 	var h maphash.Hash
 	h.SetSeed(ps.seed)
@@ -102,7 +102,7 @@ func (rec *Recorder) lostRows(s record.Session) int {
 	return 0
 }
 
-// promptRow is what a row of LLM_REQUEST says of its messages.
+// promptRow is the part of a row of LLM_REQUEST about its messages.
 type promptRow struct {
 	contents []*genai.Content
 	base     string

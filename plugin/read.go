@@ -68,14 +68,14 @@ type conversationKey struct {
 	agent, branch, scope string
 }
 
-// conversation is what the last call of a model in a conversation has read, as far as rows
-// list it: the row that ended the call, and what this row and those that it names list.
+// conversation has the results that the last model call of a conversation has read, as far as rows
+// list them. row ended the call; read has the results of this row and of the rows that it names.
 type conversation struct {
 	row  rowID
 	read map[uint64]bool
 }
 
-// conversations remembers them, so that a row lists only what is new. What is forgotten is
+// conversations remembers them, so that a row lists only new results. A forgotten conversation is
 // listed once more. A conversation is never changed.
 type conversations struct {
 	mu   sync.Mutex
@@ -97,11 +97,11 @@ func readerOf(ctx agent.Context) reader {
 	return who
 }
 
-// readList is what a row says that a call of a model had read.
+// readList is the list in a row of the results that a model call had read.
 type readList struct {
 	results map[string]string
-	// base is the answer of the conversation before, which stands for what it lists; "" if
-	// all is listed. answers are others.
+	// base is the answer before in the conversation. It stands for the results that it lists; "" if
+	// all are listed here. answers are others.
 	base      string
 	answers   []string
 	unmatched int
@@ -232,7 +232,7 @@ func (l *readList) write(d jsonenc.Doc) {
 	d.Close('}')
 }
 
-// wrote remembers the row of an answer and what it lists, by which later rows name it.
+// wrote remembers the row of an answer and its list. Later rows name it.
 func (rec *Recorder) wrote(r *Run, l *llmSpan, list *readList, event string) {
 	r.mu.Lock()
 	l.row.set(event)
@@ -250,8 +250,8 @@ func (rec *Recorder) wrote(r *Run, l *llmSpan, list *readList, event string) {
 	rec.conversations.last.Add(list.key, &conversation{row: l.row, read: list.read})
 }
 
-// answerOf returns the row of the model call whose answer an event is, "" for any other
-// event, and remembers it.
+// answerOf returns the row of the model call whose answer an event is, and remembers it. It returns
+// "" for any other event.
 func (rec *Recorder) answerOf(r *Run, a *agentSpan, ev *session.Event) (row rowID) {
 	if ev.Content == nil || !answers(ev.Content) {
 		return row

@@ -29,18 +29,18 @@ type Sink interface {
 	Append(record.Event) bool
 }
 
-// Config says what a [Recorder] records into.
+// Config has the parts that a [Recorder] writes to.
 type Config struct {
 	// Sink takes the rows. Nil turns recording off.
 	Sink Sink
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
-	// Record says what of a run is written, and how. A field that it leaves out has its
+	// Record says which parts of a run are written, and how. A field that it leaves out has its
 	// default. It does not open the store of Artifacts: that is Options.Offload.
 	Record config.Record
 	// Options are what code gives.
 	Options Options
-	// Underway is told of the runs under way, and of what is not recorded. Defaults to nobody.
+	// Underway is told of the runs under way, and of steps that are not recorded. Default: nobody.
 	Underway Underway
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -53,14 +53,15 @@ type Underway interface {
 	Begin(s record.Session, run string)
 	// End notes that the last row of a run was handed to the sink.
 	End(s record.Session, run string, now time.Time)
-	// LeaveOut notes, in sentences for people, what the configuration leaves out of the record.
+	// LeaveOut notes, in sentences for people, the parts that the configuration leaves out of the
+	// record.
 	LeaveOut(gaps []string)
 	// Lose notes that a step of an unknown run could not be recorded.
 	Lose()
 }
 
-// Recorder holds the callbacks and what they know of the runs under way. It is
-// safe for concurrent use by any number of runners.
+// Recorder holds the callbacks and the state of the runs under way. It is safe for concurrent use
+// by any number of runners.
 type Recorder struct {
 	rows
 	log      *slog.Logger
@@ -72,7 +73,7 @@ type Recorder struct {
 	// conversations holds what models have read, answerRows the rows of their answers.
 	conversations *conversations
 	answerRows    *answerRows
-	// rootNames holds the root agent of each application, as far as it is known.
+	// rootNames holds the root agent of each application, if it is known.
 	rootNames *lru.Cache[string, string]
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Rehearse returns the row that a call of the tool would end with, as it would be written, so
-// that the same rules find the same things in it. It records nothing. entities are those that
-// the tool declared, as JSON, with commas between them. It returns an error if the result is
-// one, or if the row would not hold all of it.
+// Rehearse returns the row that a call of the tool would end with, as it would be written, so that
+// the same rules find the same entities in it. It records nothing. entities are those that the tool
+// declared, as JSON, with commas between them. It returns an error if the result is an error, or if
+// the row would not hold all of it.
 func (rec *Recorder) Rehearse(s record.Session, by string, t tool.Tool, args, result map[string]any, entities []byte) (record.Event, error) {
 	if f, failed := rec.resultError(t, args, result); failed {
 		return record.Event{}, errors.New(f.message)

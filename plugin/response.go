@@ -153,8 +153,8 @@ func ParseConfirmation(response map[string]any) (c toolconfirmation.ToolConfirma
 	return c, nil
 }
 
-// answers reports whether a content is what a model says, and not the result of a tool.
-// Whatever else it holds and whatever its role, ADK runs the calls that it asks for.
+// answers reports whether a content is the answer of a model, and not the result of a tool. ADK
+// runs the calls in an answer, whatever its role and its other parts.
 func answers(c *genai.Content) bool {
 	for _, p := range c.Parts {
 		if p != nil && p.FunctionCall != nil {

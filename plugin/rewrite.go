@@ -20,9 +20,8 @@ import (
 // itself is not written then: it may be what the formatter is there to remove.
 const markFormatterFailed = "[FORMATTER_FAILED]"
 
-// rewrite puts what the formatter and the content policy make of the content in the
-// place of what w holds, which is the content alone. It returns whether the content
-// was cut before.
+// rewrite replaces the content in w, and nothing else, by the result of the formatter and the
+// content policy. It returns whether the content was cut before.
 func (enc *encoder) rewrite(w *jsonenc.Writer, eventType string, p config.ContentPolicy) (truncated bool) {
 	content := bytes.Clone(w.Bytes())
 	reset := func() jsonenc.Doc {

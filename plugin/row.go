@@ -22,7 +22,7 @@ type rows struct {
 	now  func() time.Time
 }
 
-// row says what one row is about.
+// row describes one row.
 type row struct {
 	typ           string
 	agent, branch string
@@ -42,9 +42,9 @@ type row struct {
 	message string
 }
 
-// body writes what one row holds. The functions write into documents of the row's
-// buffer; a nil one writes nothing. It stands apart from row, whose strings live on
-// in the event, so that the functions need not be allocated.
+// body writes the content of one row. The functions write into documents of the row's buffer; a nil
+// one writes nothing. It is not part of row, whose strings live on in the event, so that the
+// functions need no allocation.
 type body struct {
 	content func(jsonenc.Doc) // the whole column; nil is NULL
 	parts   func(jsonenc.Doc) // the elements of content_parts
@@ -62,7 +62,7 @@ func (b bounds) of(buf []byte) []byte {
 	return buf[b.from:b.to:b.to]
 }
 
-// written is what became of a row.
+// written is the result of writing a row.
 type written struct {
 	// span is the row's span.
 	span string

@@ -34,8 +34,8 @@ type Run struct {
 	RootAgent string // the name of the root agent
 	// Agent is the agent that the runner runs, with those below it.
 	Agent agent.Agent
-	// Live says that the run is a live session. Nested says that the run is that of an
-	// agent which runs as a tool. Nobody can be asked in either.
+	// Live says that the run is a live session. Nested says that the run belongs to an agent that
+	// runs as a tool. Nobody can be asked in either.
 	Live, Nested bool
 
 	key        runKey
@@ -76,18 +76,18 @@ type Run struct {
 	// acted says that an agent was active, admitted that every plugin let the run
 	// begin.
 	acted, admitted bool
-	// fault is what the run ends with unless something comes after it.
+	// fault is the error that the run ends with unless something comes after it.
 	fault *fault
-	// closed holds the last activation of each agent that ended, for events that
-	// come after it, closing their keys in the order in which they ended first.
+	// closed holds the last activation of each agent that ended, for events that come later.
+	// closing has its keys in the order of the first ends.
 	closed  map[agentKey]*agentSpan
 	closing []agentKey
 	calls   map[*session.EventActions]*Call
 	// finished holds the calls that ended, by call id, until the event with the response
 	// passes.
 	finished map[string][]*Call
-	// asked holds the calls whose confirmation is noted, by call id, until the event that
-	// carries the request passes.
+	// asked holds the calls with a noted confirmation, by call id, until the event with the request
+	// passes.
 	asked map[string]*Call
 	// stored says where the bytes of parts stand that this run has brought.
 	stored map[storedKey]string
@@ -120,7 +120,7 @@ type agentSpan struct {
 	outer      *agentSpan
 	ctx        agent.InvocationContext
 	started    time.Time
-	// fault is what the activation ends with unless something comes after it.
+	// fault is the error that the activation ends with unless something comes after it.
 	fault *fault
 	// active says that something happened inside, delegated that an agent inside ended
 	// a task, after which this one begins anew without an end.
@@ -139,17 +139,17 @@ type llmSpan struct {
 	started    time.Time
 	firstToken time.Time
 	cached     bool
-	// err is what the model failed with, at failed. A callback may still answer.
+	// err is the error of the model, at failed. A callback may still answer.
 	err    error
 	failed time.Time
 	// around is the span that was current when the model failed.
 	around trace.SpanContext
 	// span is ADK's own of the call, where a SpanProcessor told of it.
 	span *modelSpan
-	// request is that of the call until it was answered, who made it.
+	// request is the request of the call until it was answered, who its maker.
 	request *model.LLMRequest
 	who     reader
-	// row is that of the answer, first the call that it is a further answer to.
+	// row is the row of the answer; at first, it is the call that the answer continues.
 	row   rowID
 	first *llmSpan
 }
@@ -166,9 +166,9 @@ type Call struct {
 	started time.Time
 	origin  string
 	done    bool
-	// startRow and endRow are the rows that began and ended the call, result is the digest
-	// of the response that the latter tells of, tracked says that the run remembers it
-	// until the event with the response passes.
+	// startRow and endRow are the rows that began and ended the call. result is the digest of the
+	// response in endRow. tracked says that the run remembers it until the event with the response
+	// passes.
 	startRow, endRow rowID
 	result           jsonenc.Digest
 	tracked          bool
@@ -179,8 +179,8 @@ type Call struct {
 	declared int64
 	// failed is the error of the tool, which another plugin may turn into a result.
 	failed error
-	// confirmation is what is noted of the confirmation that the call asked for, and
-	// confirmationSpan the span of the request.
+	// confirmation is the note about the confirmation that the call asked for, confirmationSpan the
+	// span of the request.
 	confirmation     Confirmation
 	confirmationSpan string
 	// child is the run of an agent that ran as this tool, claimed says that an agent of
@@ -275,12 +275,12 @@ var (
 	errRefused   = errors.New("the run was refused before it began: another plugin's BeforeRun callback stopped it")
 )
 
-// errUnfinished closes a span whose end never came.
+// errUnfinished closes a span without an end.
 var errUnfinished = errors.New("the run ended before this step did")
 
-// fault is an error that ends an activation, the ones around it and the run, unless
-// something comes after it. ADK tells plugins of no error of an agent or a run: this
-// is what can be seen of one.
+// fault is an error that ends an activation, the activations around it and the run, unless
+// something comes after it. ADK tells plugins of no error of an agent or a run; this is the visible
+// part of one.
 type fault struct {
 	err error
 	in  *agentSpan

@@ -38,7 +38,7 @@ func (rec *Recorder) run(ctx context.Context, l *launch, r *runner.Runner, msg *
 	}
 }
 
-// landed closes the record of a run that ended without AfterRun, as one whose user
+// landed closes the record of a run that ended without AfterRun. An example is a run whose user
 // message another plugin refused.
 func (rec *Recorder) landed(ctx context.Context, l *launch) {
 	r := l.run.Load()

@@ -25,9 +25,9 @@ type runs struct {
 // run under way.
 const sweepEvery = time.Minute
 
-// add stores r and returns the runs that were abandoned, which it removes, and the one whose
-// place r takes, nil for none: a consumer that reads a run of ADK's a second time begins
-// another one with the same key.
+// add stores r and removes the abandoned runs, which it returns. It also returns the run that r
+// replaces, nil for none: a consumer that reads a run of ADK's a second time begins another run
+// with the same key.
 func (rs *runs) add(r *Run, now time.Time) (abandoned []*Run, replaced *Run) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -106,10 +106,10 @@ func (rec *Recorder) LookupCall(ctx agent.Context) (*Run, *Call) {
 	return r, r.call(ctx)
 }
 
-// runKey finds the run a callback belongs to. The runner makes one RunConfig per
-// Run and every context of that run points at it; ids cannot serve, because a
-// run that resumes after an approval reuses the invocation id and the call ids,
-// and two such runs can be under way at once. A live run has no RunConfig.
+// runKey finds the run that a callback belongs to. The runner makes one RunConfig per Run, and
+// every context of that run points at it. Ids cannot serve: a run that resumes after an approval
+// reuses the invocation id and the call ids, and two such runs can be under way at once. A live run
+// has no RunConfig.
 type runKey struct {
 	config     *agent.RunConfig
 	session    record.Session

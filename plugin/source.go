@@ -16,9 +16,9 @@ import (
 type source struct {
 	*session.Event
 	run *Run
-	// span is that of the activation of the event's author, or the root span.
+	// span is the span of the activation of the event's author, or the root span.
 	span, parent string
-	// answer is the row of the model call whose answer the event is.
+	// answer is the row of the model call that gave the event as its answer.
 	answer rowID
 	// inputs are the requests for an input that are on record.
 	inputs []InputRequest
@@ -102,8 +102,8 @@ func (rw *rows) customMetadata(d jsonenc.Doc, metadata map[string]any) {
 
 // InputRequest is a request for an input that is on record.
 type InputRequest struct {
-	// Call is the call by which the event asks. A node of the host's own may ask without one:
-	// then Call is a copy, and nobody sees a change of it.
+	// Call is the call by which the event asks. A node of the host's own may ask without one: then
+	// Call is a copy, and a change of it has no effect.
 	Call *genai.FunctionCall
 	// Span is that of the request.
 	Span string

@@ -58,9 +58,8 @@ type spanKey struct {
 
 func keyOfSpan(sc trace.SpanContext) spanKey { return spanKey{sc.TraceID(), sc.SpanID()} }
 
-// OnStart runs on the goroutine of the agent, between the callback before the model
-// call and the call. ADK starts the span with the context of the invocation, which
-// tells whose call it is.
+// OnStart runs on the goroutine of the agent, between the callback before the model call and the
+// call. ADK starts the span with the context of the invocation, which identifies the call.
 func (p *spanProcessor) OnStart(parent context.Context, span sdktrace.ReadWriteSpan) {
 	ctx, ok := parent.(agent.InvocationContext)
 	if !ok || !strings.HasPrefix(span.Name(), generateContent) || !isADK(span) {

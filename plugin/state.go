@@ -17,9 +17,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// knownSessions bounds of how many sessions the recorder remembers what it wrote:
-// their state, and the prompts of their agents. Of a session that is forgotten
-// everything is written once more.
+// knownSessions is the greatest number of sessions with remembered state and prompts. A forgotten
+// session is written whole once more.
 const knownSessions = 10_000
 
 // states remembers what of each session's state is on record, by hashes, so that the

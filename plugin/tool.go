@@ -71,9 +71,9 @@ func digestedContent(d jsonenc.Doc, c *Call, key string, payload map[string]any)
 	return sum
 }
 
-// onToolError records a call of a tool that does not exist, which fires only this
-// callback. For any other call AfterTool follows and writes the one row that ends it; what
-// the tool failed with is remembered, because another plugin may answer in its place.
+// onToolError records a call of a tool that does not exist; ADK calls only this callback for it.
+// For any other call AfterTool follows and writes the one row that ends it. The error of the tool
+// is remembered, because another plugin may answer in its place.
 func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string]any, err error) (map[string]any, error) {
 	var r *Run
 	defer rec.Rescue("OnToolError", &r)
@@ -91,11 +91,11 @@ func (rec *Recorder) onToolError(ctx agent.Context, t tool.Tool, args map[string
 	return nil, nil
 }
 
-// End is what another package knows of the end of a call, for the row that ends it. The zero
+// End holds another package's facts about the end of a call, for the row that ends it. The zero
 // value stands for a call that ran.
 type End struct {
-	// Refused says why the call did not run. Told are the entities whose values the refusal
-	// tells the model: by that it has read them.
+	// Refused says why the call did not run. Told are the entities in the refusal: by it the model
+	// has read their values.
 	Refused string
 	Told    []entity.Entity
 	// Replay says why the call cannot be repeated from its row after all. State holds what

@@ -45,7 +45,7 @@ func (rec *Recorder) resultError(t tool.Tool, args, result map[string]any) (f re
 	return resultError{}, false
 }
 
-// classified asks the host's classifier. What it cannot tell is no error.
+// classified asks the host's classifier. A result that it cannot classify is no error.
 func (rec *Recorder) classified(t tool.Tool, args, result map[string]any) (message string, failed bool) {
 	if rec.options.Classify == nil {
 		return "", false

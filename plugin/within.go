@@ -15,7 +15,7 @@ import (
 // withinKey is the key of the run that the work of a context is for.
 type withinKey struct{}
 
-// within remembers the run in what is done for it outside of its context.
+// within keeps the run for work that is done for it outside of its context.
 func within(ctx context.Context) context.Context {
 	switch c := ctx.(type) {
 	case agent.Context:
@@ -51,8 +51,8 @@ func Within(ctx context.Context) agent.InvocationContext {
 // ApartKey is the key of an [Apart] in the context of a tool.
 type ApartKey struct{}
 
-// Apart is a call of a tool outside of any run. A context that holds one under [ApartKey] is
-// in no run, whatever it wraps.
+// Apart is a call of a tool outside of any run. A context with one under [ApartKey] is in no run,
+// whatever context it wraps.
 type Apart interface {
 	// NeedsRun is called when the tool does something that needs a run: it calls a guarded
 	// tool, or an agent.
@@ -61,8 +61,8 @@ type Apart interface {
 	Declare(entity []byte) error
 }
 
-// apart returns the call outside of any run that ctx belongs to, nil for any other context,
-// also for one that has no values at all, as tests of tools may give them.
+// apart returns the call outside of any run that ctx belongs to, nil for any other context. It also
+// returns nil for a context without values, as tests of tools may give one.
 func apart(ctx context.Context) (a Apart) {
 	defer func() { _ = recover() }()
 	a, _ = ctx.Value(ApartKey{}).(Apart)

@@ -162,8 +162,8 @@ func withSummary(payload any, shown map[string]any) any {
 	return q
 }
 
-// asObject returns the JSON object that v is, with its numbers as written. A v that
-// cannot be encoded, or whose own method panics, is none.
+// asObject returns v as a JSON object, with its numbers as written. It returns nil for a v that
+// cannot be encoded, or whose own method panics.
 func asObject(v any) (object map[string]any, ok bool) {
 	defer func() {
 		if recover() != nil {

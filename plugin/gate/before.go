@@ -62,8 +62,8 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 	}
 	switch {
 	case confirmation == nil && (always || replaces != "") && !c.inner:
-		// A call that was refused never runs unasked, whatever the tool would decide now. The
-		// gate asks with the hint and the payload that the tool asked with before.
+		// A call that was refused never runs unasked, whatever the tool decides now. The gate asks
+		// with the tool's earlier hint and payload.
 		question, known := g.questions.Get(replaces)
 		if !known {
 			question.Hint = approvalHint(name)

@@ -20,11 +20,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 )
 
-// CheckTools looks at the tools, at those of the toolsets, and at those of agents that run
-// as tools. It finds every tool that the gate is meant to guard and cannot, and every name
-// and pattern of guard.tools that stands for none of the tools. It logs each finding once.
-// With [config.UnguardedError] it returns them instead: joined errors, each an
-// [UnguardedError].
+// CheckTools looks at the tools, at the tools of the toolsets, and at the tools of agents that run
+// as tools. It finds every tool that the gate should guard and cannot, and every name and pattern
+// of guard.tools without a tool. It logs each finding once. With [config.UnguardedError] it returns
+// them instead: joined errors, each an [UnguardedError].
 func (g *Gate) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	c := check{gate: g, names: make(map[string]bool)}
 	for _, t := range tools {
@@ -80,7 +79,7 @@ func (c *check) toolset(ctx context.Context, ts tool.Toolset) {
 	}
 }
 
-// unlisted is what is known of the tools of ts if they could not be listed.
+// unlisted has the known tools of ts if they could not be listed.
 func unlisted(ts tool.Toolset, of string, err error) *UnguardedError {
 	return &UnguardedError{
 		Tool: ts.Name(), Agent: of, Problem: fmt.Sprintf("it is a toolset whose tools could not be listed: %v", err),

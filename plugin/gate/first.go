@@ -47,7 +47,7 @@ func (g *Gate) onUserMessage(ctx agent.InvocationContext, msg *genai.Content) (_
 	return nil, nil
 }
 
-// onEvent ties the requests of an event to their approvals, and asks for those of guarded
+// onEvent ties the requests of an event to their approvals, and asks for the approvals of guarded
 // inputs. An error withdraws the event.
 func (g *Gate) onEvent(ctx agent.InvocationContext, ev *session.Event) (*session.Event, error) {
 	if ev != nil && !ev.LLMResponse.Partial {
@@ -89,7 +89,7 @@ func (g *Gate) offerTools(record func(agent.Context, *model.LLMRequest) (*model.
 	}
 }
 
-// toolBegins records a call with what is known of repeating it.
+// toolBegins records a call, with a note whether it can be repeated.
 func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (map[string]any, error) {
 	var r *plugin.Run
 	defer g.rec.Rescue("BeforeTool", &r)

@@ -30,12 +30,12 @@ type Config struct {
 	Recorder *plugin.Recorder
 	// Guard decides. Nil denies every guarded call.
 	Guard *safety.Guard
-	// Settings name the tools and the inputs that need an approval, and say what happens if a
-	// tool cannot be guarded. The gate asks for the approval if the tool does not. What else
-	// they say is for the Guard, see [safety.NewPolicy].
+	// Settings name the tools and the inputs that need an approval, and the effect of a tool that
+	// cannot be guarded. The gate asks for the approval if the tool does not. The other settings
+	// are for the Guard, see [safety.NewPolicy].
 	Settings config.Guard
-	// Covered are the names of the tools whose confirmations are enforced, not
-	// only observed, because a rule says what their arguments mean.
+	// Covered are the names of the tools with a rule about their arguments. Their confirmations are
+	// enforced, not only observed.
 	Covered []string
 	// Logger takes what has no other place. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -49,7 +49,7 @@ type Gate struct {
 	rec   *plugin.Recorder
 	guard *safety.Guard
 	log   *slog.Logger
-	// often is log for what may happen with every request: one line per kind and minute.
+	// often is the log for events that may come with every request: one line per kind and minute.
 	often *slog.Logger
 	now   func() time.Time
 

@@ -20,7 +20,7 @@ func approvalHint(name string) string {
 	return fmt.Sprintf("Please approve or reject the tool call %s() by responding with a FunctionResponse with an expected ToolConfirmation payload.", name)
 }
 
-// Bounds of what a hint says of the arguments.
+// Bounds of the arguments in a hint.
 const (
 	maxHintedArgs  = 5
 	maxHintedValue = 60 // bytes

@@ -24,7 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// inputTool is what the approval of an input has in the place of a tool's name.
+// inputTool stands in the approval of an input, in the place of a tool's name.
 const inputTool = workflow.WorkflowInputFunctionCallName
 
 // A node of a workflow that asks a human for an input waits for the next user message
@@ -123,8 +123,8 @@ func (g *Gate) askInput(ctx agent.InvocationContext, ev *session.Event, in plugi
 	return nil
 }
 
-// plain returns v as JSON has it; nil for what JSON cannot hold, which the approver
-// cannot see either.
+// plain returns v as JSON has it. It returns nil for a value that JSON cannot hold; the approver
+// cannot see it either.
 func plain(v any) (out any) {
 	defer func() {
 		if recover() != nil {
@@ -186,9 +186,9 @@ func (g *Gate) takeInputs(ctx agent.InvocationContext, r *plugin.Run, msg *genai
 	return err
 }
 
-// inputsOf returns the guarded inputs that a message answers. A response counts by its
-// id, whatever its name says: that is how a waiting node finds it. An answer to nothing
-// is an error, and so is a second one to the same.
+// inputsOf returns the guarded inputs that a message answers. A response counts by its id and not
+// by its name, because a waiting node finds it by the id. An answer to nothing is an error, and so
+// is a second answer to one input.
 func (g *Gate) inputsOf(ctx context.Context, s session.Session, r *plugin.Run, msg *genai.Content) (inputs []*input, err error) {
 	if err := g.settled(ctx, s, r, msg); err != nil {
 		return nil, err
@@ -217,8 +217,8 @@ func (g *Gate) inputsOf(ctx context.Context, s session.Session, r *plugin.Run, m
 	return inputs, nil
 }
 
-// findInput returns the approval that a response answers, and whether it is that of a
-// guarded input.
+// findInput returns the approval that a response answers, and whether it belongs to a guarded
+// input.
 func (g *Gate) findInput(ctx context.Context, s session.Session, r *plugin.Run, fr *genai.FunctionResponse) (approval safety.Approval, guarded bool, err error) {
 	refuse := func(code, message string, err error) (safety.Approval, bool, error) {
 		return safety.Approval{}, false, refusedInput(fr.ID, &safety.Refusal{Code: code, Message: message, Err: err})
@@ -348,10 +348,10 @@ func (g *Gate) permitInput(ctx agent.InvocationContext, ictx context.Context, r 
 	return nil
 }
 
-// askAnew is what to do about a request that is over.
+// askAnew is the advice for a request that has ended.
 const askAnew = "The request takes no answer any more: run the workflow again, which asks anew."
 
-// refusedInput is the error of a run whose message was refused.
+// refusedInput is the error of a run with a refused message.
 func refusedInput(id string, err error) error {
 	next := askAnew
 	var refusal *safety.Refusal
@@ -382,9 +382,9 @@ func said(fr *genai.FunctionResponse) []byte {
 	return data
 }
 
-// settled returns an error if the session says of the run's turn that a guarded input has
-// an answer whose run did not come to a good end: ADK takes a node for done by that, and an
-// answer to another input of the turn would run those behind it, unchecked or once more.
+// settled returns an error if the session has, in the run's turn, an answer to a guarded input
+// whose run did not end well. ADK takes the node for done by that answer. An answer to another
+// input of the turn would then run the nodes behind it, unchecked or once more.
 func (g *Gate) settled(ctx context.Context, s session.Session, r *plugin.Run, msg *genai.Content) error {
 	seen := make(map[string]bool)
 	for _, fr := range plugin.Responses(msg) {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/adk/v2/model"
 )
 
-// offer is what a request offers to the model at one time.
+// offer holds the tools that a request offers to the model at one time.
 type offer struct {
 	tools map[string]any
 	// services counts what the model service runs itself, as a search.

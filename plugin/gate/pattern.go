@@ -10,14 +10,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
 )
 
-// pattern is the name of a tool or of a node, or a pattern of names in the syntax of
-// [path.Match] whose * and ? also stand for a slash: a name is not a path.
+// pattern is the name of a tool or of a node, or a pattern of names in the syntax of [path.Match].
+// Its * and ? also match a slash, because a name is not a path.
 type pattern string
 
 // isName reports whether the pattern stands for one name, spelled as it is.
 func (p pattern) isName() bool { return !strings.ContainsAny(string(p), metaCharacters) }
 
-// metaCharacters are what makes a pattern of a name.
+// metaCharacters turn a name into a pattern.
 const metaCharacters = `*?[\`
 
 // validate returns an error for a pattern that is malformed: it would match nothing,

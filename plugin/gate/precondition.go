@@ -24,9 +24,9 @@ type consumed struct {
 	call   *session.EventActions
 }
 
-// permitted is the context that a protected tool runs with. Its methods are those of the
-// context of the call, with a copy of the answer that nobody else can change. Contexts that Go's
-// package context derives from it know the permit, and so do those of WithAgentCancel.
+// permitted is the context of a protected tool while it runs. Its methods are those of the context
+// of the call, with a copy of the answer that nobody else can change. Contexts derived from it by
+// Go's package context, or by WithAgentCancel, know the permit too.
 type permitted struct {
 	agent.Context
 	consumed consumed
@@ -59,9 +59,9 @@ func withPermit(ctx agent.Context, c *call) agent.Context {
 	return &permitted{Context: ctx, consumed: consumed{permit: c.permit, call: ctx.Actions()}, answer: answer}
 }
 
-// Preconditions returns the revisions that a check saw, if the call of ctx consumed the
-// permit of that check. It is nil for any other call, also for one that a protected tool makes
-// while it runs, and for a context that has no values, as tests of tools may give one.
+// Preconditions returns the revisions that a check saw, if the call of ctx consumed the permit of
+// that check. It returns nil for any other call, also for a call that a protected tool makes while
+// it runs. It returns nil for a context without values, as tests of tools may give one.
 func Preconditions(ctx agent.Context) []safety.Precondition {
 	defer func() { _ = recover() }()
 	if p, ok := ctx.Value(permitKey{}).(consumed); ok && p.call != nil && p.call == ctx.Actions() {

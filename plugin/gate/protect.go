@@ -24,7 +24,7 @@ type runnable interface {
 	Run(ctx agent.Context, args any) (map[string]any, error)
 }
 
-// requestProcessor is what puts a tool, or a toolset, into the model's request.
+// requestProcessor puts a tool, or a toolset, into the model's request.
 type requestProcessor interface {
 	ProcessRequest(ctx agent.Context, req *model.LLMRequest) error
 }
@@ -102,14 +102,14 @@ func (b *guarded) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{Name: b.Name(), Description: b.Description()}
 }
 
-// ProcessRequest puts the tool into the model's request, with the gate in the
-// place of what the tool inside puts there itself.
+// ProcessRequest puts the tool into the model's request, with the gate around it.
 func (p *protected) ProcessRequest(ctx agent.Context, req *model.LLMRequest) error {
 	return p.process(ctx, req, p)
 }
 
-// process has the tool inside process the request and puts self, the gate around it, in
-// its place. Whatever else the tool offers would run without the gate.
+// process lets the tool inside process the request, and replaces the tool there by self, the gate
+// around it. It refuses any other tool that the tool inside adds, because that would run without
+// the gate.
 func (b *guarded) process(ctx agent.Context, req *model.LLMRequest, self toolutils.Tool) error {
 	name := b.Name()
 	rp, ok := b.inner.(requestProcessor)

@@ -10,7 +10,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Codes of refusals that the gate gives by itself, beside those of package safety.
+// Codes of refusals that come from the gate itself. Package safety has the others.
 const (
 	CodeRecorderOff = "recorder_off" // recording is off; that does not open a gate
 	CodeClosed      = "closed"       // contextgraph is closed
@@ -60,7 +60,7 @@ func (g *Gate) deny(c *call, name, code, message string) map[string]any {
 	return refusal.Map()
 }
 
-// setupNext is the advice where neither a new plan nor a new approval can help.
+// setupNext is the advice if neither a new plan nor a new approval can help.
 func setupNext(code string) string {
 	switch code {
 	case CodeRecorderOff, CodeClosed, CodeNotRecorded, CodeCannotAsk, CodeUnsupported:

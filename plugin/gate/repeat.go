@@ -51,11 +51,11 @@ func (r *run) noteRefusal(c *call, args map[string]any, err error) {
 	}
 }
 
-// repeated refuses a call if the same one, by agent, tool and arguments, was refused in this
-// run before, or if an earlier request forbids to ask for it again. Then nobody is asked, and
-// nothing is checked: the model can only change the call. It returns nil for any other call;
-// replaces is then the approval that ended by drift and that a new request will replace, "" if
-// there is none.
+// repeated refuses a call if the same one (by agent, tool and arguments) was refused in this run
+// before, or if an earlier request forbids to ask again. Then nobody is asked, and nothing is
+// checked: the model can only change the call. For any other call it returns no refusal. replaces
+// is then the approval that ended by drift and that a new request will replace, "" if there is
+// none.
 func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any) (refused map[string]any, replaces string) {
 	var before *safety.Refusal
 	repeats := 0

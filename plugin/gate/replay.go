@@ -59,7 +59,7 @@ func (g *Gate) Replayable(t tool.Tool) (tool.Tool, error) {
 	return t, nil
 }
 
-// isRecordedAgent reports whether t is what AgentTool returns.
+// isRecordedAgent reports whether t was made by AgentTool.
 func isRecordedAgent(t tool.Tool) bool {
 	_, ok := t.(adkreflect.AgentRunner)
 	return ok
@@ -108,11 +108,11 @@ func (c *call) replayEnd(args map[string]any) string {
 	return ""
 }
 
-// Replay calls the tool of a recorded call again, with the same arguments, and returns
-// the row that would have ended the call. It is not recorded, and no callback and no model
-// sees it. It fails if the tool tries to change anything; see [Gate.Replayable]. A callback
-// that changed the result of the first call is not run again. A call whose arguments a
-// callback changed is not repeated. ctx ends the call. The caller recovers a panic of the tool.
+// Replay calls the tool of a recorded call again, with the same arguments, and returns the row that
+// would have ended the call. The call is not recorded; no callback and no model sees it. Replay
+// fails if the tool tries to change anything; see [Gate.Replayable]. It does not run callbacks that
+// changed the result of the first call, and does not repeat a call whose arguments a callback
+// changed. ctx ends the call. The caller recovers a panic of the tool.
 func (g *Gate) Replay(ctx context.Context, s record.Session, c graphsync.Call) (record.Event, error) {
 	if !g.rec.Recording() || g.closed.Load() {
 		return record.Event{}, errors.New("contextgraph's recorder is off or closed")

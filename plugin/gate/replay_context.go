@@ -36,7 +36,8 @@ type replay struct {
 	// run is the run that the check is made in; nil outside of any.
 	run agent.InvocationContext
 
-	// same compares values; state is what the first call read of the session's, as JSON.
+	// same compares values. state holds the values of the session's state that the first call read,
+	// as JSON.
 	same  func(a, b any) bool
 	state map[string]json.RawMessage
 
@@ -57,7 +58,7 @@ func (p *replay) forbid(what string) error {
 	return fmt.Errorf("contextgraph: this call is repeated to see what has changed, so that it can change nothing: the tool %s", what)
 }
 
-// outside is forbid for what only a run has.
+// outside forbids a thing that only a run has.
 func (p *replay) outside(what string) error {
 	return p.forbid("reads " + what + ", which is at hand only while its agent runs")
 }
@@ -70,7 +71,7 @@ func (p *replay) end() []byte {
 	return p.entities
 }
 
-// ended reports whether whatever the tool still does is too late.
+// ended reports whether the call has ended, so that anything that the tool still does is too late.
 func (p *replay) ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +101,7 @@ func (p *replay) Declare(e []byte) error {
 
 var errTooManyDeclared = fmt.Errorf("contextgraph: record entity: more than %d KiB of entities in one repeated call; record fewer, or let a rule extract them", plugin.MaxDeclared>>10)
 
-// tried says what the tool tried to change, or returns "".
+// tried names the change that the tool tried to make, or returns "".
 func (p *replay) tried(a *session.EventActions) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,8 +181,7 @@ func (c *replayContext) WithContext(ctx context.Context) agent.InvocationContext
 	return &replayContext{Context: ctx, p: c.p, id: c.id}
 }
 
-// WithICDelta implements [agent.InvocationContext]. Of the changes only that of the Go
-// context is made.
+// WithICDelta implements [agent.InvocationContext]. It applies only the change of the Go context.
 func (c *replayContext) WithICDelta(d *agent.InvocationContextDelta) agent.InvocationContext {
 	if d == nil || d.Context == nil {
 		return c
@@ -189,7 +189,7 @@ func (c *replayContext) WithICDelta(d *agent.InvocationContextDelta) agent.Invoc
 	return c.WithContext(*d.Context)
 }
 
-// errReplayOver is what a tool gets that goes on after its call has ended.
+// errReplayOver is the error for a tool that goes on after its call has ended.
 var errReplayOver = errors.New("contextgraph: the repeated call has ended")
 
 // replaySession is the session as a repeated call sees it.
@@ -344,9 +344,8 @@ func (m replayMemory) SearchMemory(ctx context.Context, query string) (*memory.S
 	return m.p.run.Memory().SearchMemory(ctx, query)
 }
 
-// reads compares what a repeated call reads under a key with what the first one read, and
-// returns an error that names the key if it is something else. A key that is not there
-// counts as nil.
+// reads compares the value that a repeated call reads under a key with the value of the first call.
+// If they differ, it returns an error that names the key. A missing key counts as nil.
 func (p *replay) reads(key string, v any) error {
 	recorded, known := p.state[key]
 	problem := "was not recorded when the tool was called first"

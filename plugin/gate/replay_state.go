@@ -22,7 +22,7 @@ import (
 // tool with an observer around it. The agent keeps the tool as it is. Without the observer, as
 // in a live run, no key is on record, and a repeated call that reads one fails.
 
-// observed is a replayable tool whose calls are observed.
+// observed is a replayable tool with observed calls.
 type observed struct {
 	gate  *Gate
 	inner runnable

@@ -27,17 +27,16 @@ const (
 	ledgerTimeout = 10 * time.Second
 )
 
-// run is what the gate knows of one run while it is under way.
+// run is the gate's state of one run that is under way.
 type run struct {
 	*plugin.Run
 
 	mu sync.Mutex
 	// calls holds the calls of guarded tools, and those that a check may repeat.
 	calls map[*plugin.Call]*call
-	// asked holds the calls whose approval is recorded, until the event with the request
-	// passes.
+	// asked holds the calls with a recorded approval, until the event with the request passes.
 	asked map[*plugin.Call]*call
-	// streaming are the calls whose stream is being read.
+	// streaming are the calls with a stream that is being read.
 	streaming map[*session.EventActions]bool
 	// answers holds the answers that this run brought and their outcomes, by call id.
 	answers map[string]answered
@@ -50,7 +49,7 @@ type run struct {
 	inputs []*input
 }
 
-// call is what the gate knows of one call of a tool.
+// call is the gate's state of one call of a tool.
 type call struct {
 	*plugin.Call
 
@@ -62,7 +61,7 @@ type call struct {
 	refusal *safety.Refusal
 	// repeated says that the call was refused as an earlier one was, without a check.
 	repeated bool
-	// digest is that of the approved arguments, if before.go consumed the permit. answer is
+	// digest is the digest of the approved arguments, if before.go consumed the permit. answer is
 	// the answer that approved the call, as the gate took it.
 	digest string
 	answer []byte
@@ -196,7 +195,7 @@ type answered struct {
 	said []byte
 }
 
-// repeatKey tells the calls of a run apart by what they would do.
+// repeatKey tells the calls of a run apart by their effect.
 type repeatKey struct{ agent, tool, digest string }
 
 // refused is a call of a run that did not run, and how often it was repeated.
@@ -212,7 +211,7 @@ func (c *call) unlock() {
 	}
 }
 
-// noteInput remembers an input whose permit is used up until the run ends.
+// noteInput remembers an input with a consumed permit until the run ends.
 func (r *run) noteInput(in *input) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,8 +229,8 @@ func (g *Gate) inputsTaken(r *plugin.Run) []*input {
 	return slices.Clone(own.inputs)
 }
 
-// endInputs records the end of the run that the inputs let begin. If it stopped before its
-// end, nobody knows what it did: its inputs stay in doubt.
+// endInputs records the end of the run that the inputs started. If the run stopped before its end,
+// nobody knows its effect: its inputs stay in doubt.
 func (g *Gate) endInputs(ctx context.Context, inputs []*input, err error, unfinished bool) {
 	for _, in := range inputs {
 		if unfinished {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 )
 
-// protectedToolset is a toolset whose tools are each behind the gate.
+// protectedToolset is a toolset that puts each of its tools behind the gate.
 type protectedToolset struct {
 	gate  *Gate
 	inner tool.Toolset

@@ -78,7 +78,7 @@ func (h hole) error(tool, agent string) *UnguardedError {
 	return e
 }
 
-// unguarded is what is known of the tools that are not guarded.
+// unguarded remembers the tools that are not guarded.
 type unguarded struct {
 	told  sync.Map // UnguardedErrors that were logged
 	count atomic.Uint64
@@ -86,7 +86,7 @@ type unguarded struct {
 	inside *lru.Cache[tool.Tool, []tool.Tool]
 }
 
-// knownAgentTools bounds the agent tools whose inner tools are remembered.
+// knownAgentTools is the greatest number of agent tools with remembered inner tools.
 const knownAgentTools = 1000
 
 func newInside() (*lru.Cache[tool.Tool, []tool.Tool], error) {
@@ -179,8 +179,8 @@ func (g *Gate) hole(name string, t tool.Tool) hole {
 	return noHole
 }
 
-// inside returns the tools of an agent that runs as a tool of ADK's own, and of those
-// below it, as far as they can be seen: toolsets are not asked.
+// inside returns the tools of an agent that runs as a tool of ADK's own, and of the agents below
+// it, as far as they can be seen: it does not ask toolsets.
 func (g *Gate) inside(t tool.Tool) []tool.Tool {
 	if tools, ok := g.unguarded.inside.Get(t); ok {
 		return tools

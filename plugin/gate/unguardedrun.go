@@ -14,9 +14,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/plugin"
 )
 
-// admitTools refuses a run if its agents have a tool that the gate is meant to guard and
-// cannot, and the session has anything that the run may resume. ADK goes by the session, which
-// clients can write: it runs tools and gives tasks before it makes a model request.
+// admitTools refuses a run if its agents have a tool that the gate should guard and cannot, and if
+// the session has anything that the run may resume. ADK goes by the session, which clients can
+// write: it runs tools and gives tasks before it makes a model request.
 func (g *Gate) admitTools(ctx agent.InvocationContext) (err error) {
 	s := ctx.Session()
 	if !g.refuseUnguarded || s == nil || s.Events() == nil || s.Events().Len() < 2 {
