@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Canonical is one thing, whatever number of spans saw it. It is what gets
-// checked: once, against the latest values seen.
+// Canonical is one thing, seen by any number of spans. It is checked once, against the latest
+// values seen.
 type Canonical struct {
 	// Key is the [Entity.CanonicalKey] that all sightings share.
 	Key string
-	// Type, Value and Norm are those of the latest reading, or of the latest words when
-	// there is none, or of a model when there is nothing else.
+	// Type, Value and Norm come from the latest reading, else from the latest words, else from a
+	// model.
 	Type  string
 	Value string
 	Norm  Value

@@ -40,7 +40,7 @@ const (
 // other only names the thing.
 func (s Source) Reading() bool { return s == SourceDeclared || s == SourceRule }
 
-// Exists is the attribute of what was seen, or named, without any: true.
+// Exists is the attribute of a thing that was seen, or named, without any attribute: true.
 const Exists = "exists"
 
 // Limits of the texts of an Entity, in bytes.
@@ -77,8 +77,8 @@ type Entity struct {
 	SpanID   string
 	// SeenAt is the time of the row.
 	SeenAt time.Time
-	// Repeats is how many more times the row has it: what a plan lists twice is one
-	// entity, and is bought twice. Only a rule over the arguments of an action counts.
+	// Repeats is the number of further times that the row has it: an entity that a plan lists twice
+	// is bought twice. Only a rule over the arguments of an action counts.
 	Repeats int `json:",omitzero"`
 	// Read says that the step that decided had read the sighting. Only the selection of
 	// evidence for a decision sets it.
@@ -97,9 +97,9 @@ func (e Entity) Reads(attribute string) bool {
 	return has && e.Source.Reading() && !slices.Contains(e.Echoes, attribute)
 }
 
-// Outweighs reports whether what e says of an attribute counts more than what other says of
-// it, whichever is later: a reading more than words, words more than a model. The attribute
-// "" is the thing itself, with its value and its document.
+// Outweighs reports whether e counts more than other for an attribute, whichever is later: a
+// reading more than words, words more than a model. The attribute "" is the thing itself, with its
+// value and its document.
 func (e Entity) Outweighs(other Entity, attribute string) bool {
 	return e.weight(attribute) > other.weight(attribute)
 }
@@ -114,10 +114,9 @@ func (e Entity) weight(attribute string) int {
 	return 1
 }
 
-// Identity returns the identity of what is checked: the type and the value, a text by its
-// very code points, any other kind by its normal form. Two texts that differ in case may
-// be two things in the world, so each is checked by its own name; [Entity.CanonicalKey]
-// is for showing them as one.
+// Identity returns the identity for a check: the type and the value. A text counts by its exact
+// code points, any other kind by its normal form. Two texts that differ in case may be two things
+// in the world, so each is checked by its own name. [Entity.CanonicalKey] shows them as one.
 func (e Entity) Identity() string {
 	if e.Norm.kind == KindNone || e.Norm.kind == KindText {
 		return escape(e.Type) + ":text:" + e.Value
@@ -125,9 +124,9 @@ func (e Entity) Identity() string {
 	return escape(e.Type) + ":" + e.Norm.Canonical()
 }
 
-// CanonicalKey returns the identity of what was seen: the type and the normalised
-// value. A typed value counts by its normal form ("$50,000" and "50000 USD" are one);
-// a text counts without regard to case and to the amount of white space.
+// CanonicalKey returns the identity for display: the type and the normalised value. A typed value
+// counts by its normal form ("$50,000" and "50000 USD" are one); a text counts without regard to
+// case and to the amount of white space.
 func (e Entity) CanonicalKey() string {
 	norm := e.Norm.Canonical()
 	if e.Norm.kind == KindNone || e.Norm.kind == KindText {

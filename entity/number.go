@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Bounds of a decimal. They keep exact arithmetic cheap whatever the input says.
+// Bounds of a decimal. They keep exact arithmetic cheap for any input.
 const (
 	maxDigits      = 64
 	maxExponent    = 64
@@ -29,8 +29,8 @@ func ParseNumber(s string) (Value, error) {
 	return Value{kind: KindNumber, text: dec}, nil
 }
 
-// Number returns x as a number. A float64 stands for the shortest decimal that
-// reads back as x. NaN, infinities and what [ParseNumber] refuses are errors.
+// Number returns x as a number. A float64 stands for the shortest decimal that reads back as x.
+// NaN, infinities and values that [ParseNumber] refuses are errors.
 func Number[T int | int64 | float64](x T) (Value, error) {
 	dec, err := decimalOf(x)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 type Evidence struct {
 	store   EvidenceStore
 	extract *Extractor
-	// busy has one call of this process at a time extract the rows of a session: the others
-	// would make the same of them, and give way.
+	// busy lets one call of this process at a time extract the rows of a session. The others would
+	// extract the same, so they wait.
 	busy busy
 }
 
@@ -131,8 +131,8 @@ type batch struct {
 	out     Advance
 	// anew says that other rules extracted what is stored.
 	anew bool
-	// begun are the rows that began calls, by the key of their span, for rows that do not
-	// name theirs. children is what agents that ran as tools rest on, by the row of the tool.
+	// begun has the rows that began calls, by the key of their span, for rows that do not name
+	// theirs. children has the basis of agents that ran as tools, by the row of the tool.
 	begun    map[string]*record.Event
 	children map[string]basisOfChild
 	runs     map[string]*Run
@@ -229,7 +229,7 @@ func (b *batch) row(e *record.Event) error {
 		result = b.result(e, attrs, start)
 	}
 	read, err := b.ev.extract.row(e, start)
-	// The calls that an answer asks for tie what tools found to what came before.
+	// The calls in an answer tie the results of tools to the steps before them.
 	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
 		p.Truncated++
 	}

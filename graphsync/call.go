@@ -26,21 +26,21 @@ type Call struct {
 	ID, Tool, Agent string
 	// Args are its arguments, if it can be repeated.
 	Args map[string]any
-	// State is what it read of the session's state, as JSON, by key.
+	// State has the values of the session's state that the call read, as JSON, by key.
 	State map[string]json.RawMessage
 	// Problem says why the call cannot be repeated with the same arguments; "" if it can.
 	Problem string
 }
 
-// Source is a call, and the attributes of an entity whose readings it gave, sorted.
+// Source is a call, with the attributes of an entity whose readings came from its result, sorted.
 type Source struct {
 	Call       Call
 	Attributes []string
 }
 
-// Sources returns the calls whose results gave the readings of e that count, as
-// [Evidence.Select] returns it: for each attribute the latest. The error names what no
-// result of a tool in this session gave.
+// Sources returns the calls whose results gave the readings of e that count, as [Evidence.Select]
+// returns it: the latest for each attribute. The error names the attributes that no result of a
+// tool in this session gave.
 func (ev *Evidence) Sources(ctx context.Context, s record.Session, e entity.Canonical) (out []Source, err error) {
 	err = ev.store.View(ctx, s, func(r EvidenceReader) error {
 		given := make(map[string]*Source) // by event
@@ -86,9 +86,9 @@ func latestReading(e entity.Canonical, name string) (eventID string) {
 	return eventID
 }
 
-// lookUp returns the event of the latest result that shows an attribute where the reading
-// that counts is what a refusal told: a refused call looks nothing up, so that another one
-// is to be repeated. It may be superseded; what it gives is the present all the same.
+// lookUp returns the event of the latest result that shows an attribute, if the reading that counts
+// comes from a refusal. A refused call looks nothing up, so another call has to be repeated. That
+// call may be superseded; when repeated, it gives the present value all the same.
 func lookUp(r EvidenceReader, key, attribute, eventID string) (string, error) {
 	row, ok, err := r.Row(eventID)
 	if err != nil || !ok || row.EventType != record.ToolError {
@@ -167,9 +167,9 @@ func readCall(started, ended *record.Event) Call {
 	return out
 }
 
-// Found returns what the rules and the declarations find in one row, by the
-// [entity.Entity.Identity]: the row of a call that was repeated is read as that of the
-// first one was. A row that fails is an error.
+// Found returns the entities that rules and declarations find in one row, by
+// [entity.Entity.Identity]. The row of a repeated call is read as the row of the first call was. A
+// row that fails is an error.
 func (x *Extractor) Found(row record.Event) (map[string]entity.Entity, error) {
 	read, err := x.row(&row, nil)
 	if err != nil {

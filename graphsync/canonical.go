@@ -15,7 +15,7 @@ import (
 type canonical struct {
 	key  string
 	seen []entity.Entity
-	// attributes and at are those of readings, claims those of claims.
+	// attributes and at belong to readings, claims to claims.
 	attributes map[string]entity.Value
 	at         map[string]time.Time
 	claims     map[string]entity.Entity

@@ -25,8 +25,8 @@ func childSession(e *record.Event) (record.Session, bool) {
 	return record.Session{App: c.App, User: c.User, ID: c.ID}, c.App != "" && c.User != "" && c.ID != ""
 }
 
-// basisOfChild is what an agent that ran as a tool rests on, and what of its record nobody
-// can tell, which fails the checks of its caller as it would fail its own.
+// basisOfChild is the basis of an agent that ran as a tool, and the gaps in its record. A gap fails
+// the checks of its caller, as it would fail its own.
 type basisOfChild struct {
 	sightings         []Sighting
 	choices           []Choice
@@ -34,8 +34,8 @@ type basisOfChild struct {
 	err               string
 }
 
-// basisOfChild brings the session of an agent that ran as a tool up to date and takes what
-// it rests on.
+// basisOfChild extracts the rest of the session of an agent that ran as a tool, and returns its
+// basis.
 func (ev *Evidence) basisOfChild(ctx context.Context, child record.Session, depth int) (basisOfChild, error) {
 	for {
 		if err := ev.catchUp(ctx, child, depth, false); err != nil {

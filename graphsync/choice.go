@@ -12,7 +12,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// NotChosen is what a decision had to choose from and did not choose.
+// NotChosen has the entities that a decision could have chosen and did not choose.
 type NotChosen struct {
 	// Total counts the things.
 	Total int
@@ -33,9 +33,9 @@ type Counted struct {
 // maxNotChosen is how many of the things that were not chosen are named: the list is for people.
 const maxNotChosen = 20
 
-// choose adds the sightings in found of types that a rule with Alternatives finds. c is the
-// rule that found them, nil if none did. A rule with config.InAction adds nothing: what the deciding
-// action names is read from its arguments.
+// choose adds the sightings in found of types that a rule with Alternatives finds. c is the rule
+// that found them, nil if none did. A rule with config.InAction adds nothing: the entities that the
+// deciding action names are read from its arguments.
 func (x *Extractor) choose(list []Choice, c *compiled, found []entity.Entity) []Choice {
 	if x == nil || c != nil && c.In == config.InAction {
 		return list
@@ -90,9 +90,9 @@ func (sel *selector) chosen() error {
 	return nil
 }
 
-// notChosen reports whether a thing was there to choose and was not chosen: the action does
-// not name it, every sighting of it is of a rule with Alternatives, and each of those rows
-// also shows, by the same rule, an entry that the action names.
+// notChosen reports whether a thing could have been chosen and was not. The action does not name
+// it, every sighting of it comes from a rule with Alternatives, and each of those rows also shows,
+// by the same rule, an entity that the action names.
 func (sel *selector) notChosen(key string) (bool, error) {
 	if !sel.x.choosing() || len(sel.named[key]) > 0 {
 		return false, nil

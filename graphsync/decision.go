@@ -15,8 +15,8 @@ import (
 // between.
 var ErrMoved = errors.New("the session was advanced by somebody else")
 
-// Progress says how far the rows of a session were extracted. The zero Progress is that
-// of a session without extracted rows.
+// Progress says how far the rows of a session were extracted. The zero Progress stands for a
+// session without extracted rows.
 type Progress struct {
 	// Watermark is the number of the last row that was extracted. Rows counts the rows up to
 	// it, Failed those that gave nothing because of an error, Truncated those that rules read
@@ -33,7 +33,7 @@ type Progress struct {
 	Results int64
 	// Unmatched counts what requests of models held and no row on record explains.
 	Unmatched int
-	// Rewritten are the tools whose results models read otherwise than the record has them,
+	// Rewritten are the tools whose results models read in another form than the record has,
 	// sorted.
 	Rewritten []string
 }
@@ -42,13 +42,13 @@ type Progress struct {
 type Result struct {
 	// Number counts the results of the session, from 1.
 	Number int64
-	// Row is the number of the row that ended the call, Start that of the row that began
-	// it. Start is 0 where the record does not say it: such a result supersedes nothing.
+	// Row is the number of the row that ended the call, Start the number of the row that began it.
+	// Start is 0 if the record does not have it: such a result supersedes nothing.
 	Row, Start int64
 	EventID    string
 	RunID      string
 	CallID     string
-	// Digest is that of the response as models read it; "" if the row lacks it.
+	// Digest is the digest of the response as models read it; "" if the row lacks it.
 	Digest string
 }
 
@@ -60,12 +60,12 @@ type ModelCall struct {
 	// EventID is the row that ended it, Row the number of that row.
 	EventID string
 	Row     int64
-	// Names are what later requests call it by: "r:" and its EventID, "c:" and the id of a
-	// call that it asked for.
+	// Names are the names that later requests use for it: "r:" and its EventID, "c:" and the id of
+	// a call that it asked for.
 	Names []string
-	// Read are the results that it had read, by Result.Number, in order and apart. Own are
-	// those of them that its own requests showed; the others it knew by the answers of calls
-	// that had read them.
+	// Read are the results that it had read, by Result.Number, sorted, each once. Own are those
+	// that its own requests showed. It knew the others through the answers of calls that had read
+	// them.
 	Read, Own []Span
 }
 
@@ -74,8 +74,8 @@ type Sighting struct {
 	entity.Entity
 	// Key is the [entity.Entity.Identity].
 	Key string
-	// Row is the number of the row at which it was recorded, Start that of the row at which
-	// its reading began; 0 is not known.
+	// Row is the number of the row that recorded it, Start the number of the row at which its
+	// reading began; 0 means unknown.
 	Row, Start int64
 	// Result is the Number of the result that shows it; 0 where none does.
 	Result int64
@@ -97,7 +97,7 @@ type Choice struct {
 	Reading bool
 }
 
-// Advance is what a batch of rows adds to the evidence of a session.
+// Advance is the addition of a batch of rows to the evidence of a session.
 type Advance struct {
 	Session record.Session
 	// From is the Watermark after which the batch begins, To the progress at its end. If To
@@ -113,19 +113,19 @@ type Advance struct {
 	Choices   []Choice
 	// Names adds names to model calls: the EventID of the call by name.
 	Names map[string]string
-	// Rewritten says which results models read otherwise than the row says: the digest that
-	// they read by the EventID of the result. Sightings of such a result are no readings,
-	// except those of [entity.SourceDeclared], and neither are its Choices.
+	// Rewritten has the results that models read in another form than the row has: the digest that
+	// they read, by the EventID of the result. Sightings in such a result are no readings, except
+	// those of [entity.SourceDeclared]. Its Choices count as little.
 	Rewritten map[string]string
-	// Runs are added to what is stored of them: Turns that are new, Started and First the
-	// earlier, Completed if either is, Expected the greater, Stored the sum.
+	// Runs are added to the stored ones: new Turns are appended, the earlier of Started and First
+	// stays, Completed is set if either is, the greater Expected stays, Stored is summed.
 	Runs []Run
 	// Children are sessions of agents that ran as tools of this one.
 	Children []record.Session
 }
 
-// EvidenceStore holds the evidence of sessions: what their rows show, each row extracted
-// once. It is safe for concurrent use, also by several processes where the store allows.
+// EvidenceStore holds the evidence of sessions: the content of their rows, each row extracted once.
+// It is safe for concurrent use, also by several processes if the store allows that.
 type EvidenceStore interface {
 	// Flush returns when every row recorded before is stored.
 	Flush(ctx context.Context) error
@@ -167,7 +167,7 @@ type EvidenceReader interface {
 	// Sightings returns the sightings of an attribute of a thing up to a row, the latest
 	// first, at most limit after the first skip: readings of it, or those that are none.
 	Sightings(key, attribute string, readings bool, upTo int64, skip, limit int) ([]Sighting, error)
-	// Choices returns those of a thing up to a row, in order of row, result and rule: at most
+	// Choices returns the choices of a thing up to a row, in order of row, result and rule: at most
 	// limit, after the first skip.
 	Choices(key string, upTo int64, skip, limit int) ([]Choice, error)
 	// Found returns what a model found in rows of the session, of [entity.SourceModel], each
@@ -193,7 +193,7 @@ type Decision struct {
 	Run, After string
 	// UpTo is the number of the last row that counts; 0 counts all.
 	UpTo int64
-	// Tool is the tool that is called, Args its arguments, as JSON. What they name is read
+	// Tool is the called tool, Args its arguments, as JSON. The entities that they name are read
 	// from here, by the rules with in: action, and from no row.
 	Tool string
 	Args string

@@ -24,10 +24,10 @@ type declaration struct {
 	Confidence  *float64                `json:"confidence"`
 }
 
-// declaredEntities reads what a tool declared in the attributes of its row. told is what the
-// recorder wrote there when it refused a call for drift: the present values. An entity that
-// was declared before the tool failed, or before its call was refused, is no reading. It need
-// not agree with the present.
+// declaredEntities reads the entities that a tool declared in the attributes of its row. told are
+// the present values that the recorder wrote there when it refused a call for drift. An entity that
+// was declared before the tool failed, or before its call was refused, is no reading, because it
+// need not agree with the present.
 func declaredEntities(e *record.Event) (declared, told []entity.Entity, err error) {
 	var row schema.Attributes
 	if err := row.Read(e.Attributes); err != nil {

@@ -20,9 +20,9 @@ type EdgeKind string
 const (
 	// Contains leads from a span to a span inside it.
 	Contains EdgeKind = "contains"
-	// Informs leads from a step to a step that knew its outcome: from a user
-	// message to the first model call, from a model call to the tools it asked for,
-	// from a tool to the model call that read its result.
+	// Informs leads from a step to a step that knew its outcome: from a user message to the first
+	// model call, from a model call to the tools that it asked for, from a tool to the model call
+	// that read its result.
 	Informs EdgeKind = "informs"
 	// Resumes leads from a request for approval to the run that answers it.
 	Resumes EdgeKind = "resumes"
@@ -36,7 +36,7 @@ type Edge struct {
 	Kind EdgeKind
 }
 
-// LinkKind says what a span is to an entity that it saw.
+// LinkKind is the relation of a span to an entity.
 type LinkKind string
 
 // The kinds of links.
@@ -155,9 +155,9 @@ func (l *linker) informs() {
 				l.add(i, to, Informs)
 			}
 		case KindLLM:
-			// A model call whose tools ended informs the next one through them. One
-			// that asked for none, failed, or whose tools never ended, informs it
-			// directly: what it knew is in the history all the same.
+			// A model call with ended tools informs the next model call through them. A model call
+			// that asked for none, failed, or whose tools never ended informs it directly: its
+			// content is in the history all the same.
 			end, ok := finished[i]
 			for _, to := range all.readers(s.Branch, s.last, endless) {
 				if !ok || end > l.spans[to].first {

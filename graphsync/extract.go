@@ -40,11 +40,11 @@ func (e *RowError) Error() string {
 // Unwrap returns Err.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// Extraction is what an [Extractor] found in the rows of a session.
+// Extraction is the result of an [Extractor] for the rows of a session.
 type Extraction struct {
-	// Entities are in the order of the rows, once per row, type and value. What
-	// several rows of a span say of one entity is not merged: a decision between
-	// them rests on the earlier ones alone. [Build] merges them.
+	// Entities are in the order of the rows, once for each row, type and value. Several rows of a
+	// span with one entity are not merged: a decision between them rests on the earlier ones alone.
+	// [Build] merges them.
 	Entities []entity.Entity
 	// Failed are the rows that could not be read as the rules say, in order. A
 	// failed row gives no entities at all.
@@ -60,19 +60,18 @@ type Extraction struct {
 	Watermark int64
 }
 
-// Extract finds the entities in rows, in any order. Entities come from what tools
-// declared and from the rules; both are exact, so a row that holds something else
-// than its rule says fails as a whole, and other rows are not affected.
+// Extract finds the entities in rows, in any order. Entities come from the declarations of tools
+// and from the rules. Both are exact: a row that contradicts its rule fails as a whole, and other
+// rows are not affected.
 //
-// A tool that failed has no result: rules over results skip TOOL_COMPLETED rows
-// whose status is ERROR or whose result is null or an object with "error" alone,
-// which is how the framework reports a failed or a refused call.
+// A failed tool has no result. Rules over results skip TOOL_COMPLETED rows with the status ERROR,
+// and those whose result is null or an object with "error" alone. The framework reports a failed or
+// a refused call so.
 //
-// An entity that one source has several times in one row is one: what is declared comes
-// first, then the rules in their order; the later wins attribute by attribute, and the
-// confidence is the greatest. Declarations, or matches of one rule, that contradict each
-// other are no one thing, and an error, except in the numbers of an action: those say how
-// many are wanted.
+// An entity that one source has several times in one row is one. Declarations come first, then the
+// rules in their order; the later one wins, attribute by attribute, and the confidence is the
+// greatest. Declarations, or matches of one rule, that contradict each other are an error. The
+// exception is the numbers of an action: they say how many are wanted.
 func (x *Extractor) Extract(rows []record.Event) Extraction {
 	var out Extraction
 	begun := make(map[string]*record.Event) // the row that began the call of a span
@@ -84,7 +83,7 @@ func (x *Extractor) Extract(rows []record.Event) Extraction {
 			begun[node] = e
 		}
 		read, err := x.row(e, begun[node])
-		// The calls that an answer asks for tie what tools found to what came before.
+		// The calls in an answer tie the results of tools to the steps before them.
 		if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
 			out.Truncated++
 		}
@@ -163,7 +162,7 @@ func (x *Extractor) row(e, started *record.Event) (rowRead, error) {
 // documents decodes the content of one row, each part at most once.
 type documents struct {
 	split bool
-	// marked says that the content has marks in the place of what was left out.
+	// marked says that the content has marks in the place of parts that were left out.
 	marked bool
 	// started is the row that began the call, args the scalars in its arguments.
 	started *record.Event

@@ -1,10 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graphsync turns the rows of a session into a graph of why the agent
-// wants to act. Rules find the business entities that each step looked at; the
-// graph links the steps by what each of them knew; Why walks it backwards from a
-// decision to the entities it rests on.
+// Package graphsync makes a graph of the rows of a session. It shows why the agent wants to act.
+// Rules find the business entities in each step. Edges lead from a step to the steps that knew its
+// outcome. Why walks backwards from a decision to the entities that it rests on.
 package graphsync
 
 import (
@@ -18,8 +17,8 @@ import (
 // ErrUnknownNode is returned for a key that is not in the graph.
 var ErrUnknownNode = errors.New("no such node in the graph")
 
-// Graph is the graph of one session. It is immutable: all methods are safe for
-// concurrent use, and what they return must not be changed.
+// Graph is the graph of one session. It is immutable: all methods are safe for concurrent use, and
+// their results must not be changed.
 type Graph struct {
 	rows     []*record.Event
 	nodes    []TechNode

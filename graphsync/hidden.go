@@ -10,8 +10,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// hidden reports whether p would look into something in the place of which the record has
-// a mark. It selects nothing there, which is otherwise no error.
+// hidden reports whether p would look into a place at which the record has a mark for removed
+// content. p selects nothing there, which is otherwise no error.
 func hidden(p *jsonpath.Path, node any) bool {
 	segments := p.Query().Segments()
 	for i := range segments {

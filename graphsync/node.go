@@ -17,7 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// NodeKind says what a span is a step of.
+// NodeKind is the kind of step that a span is.
 type NodeKind string
 
 // The kinds of nodes.
@@ -54,19 +54,19 @@ type TechNode struct {
 	// Start and End are the times of the first and the last row, UTC.
 	Start time.Time
 	End   time.Time
-	// Status is that of the last row, ErrorMessage the last one when it is ERROR.
+	// Status is the status of the last row, ErrorMessage the last message if it is ERROR.
 	Status       string
 	ErrorMessage string
 	// LatencyMS is the last total_ms recorded, in milliseconds, else End - Start.
 	LatencyMS float64
-	// EventTypes and EventIDs are those of all rows, in the order of recording.
+	// EventTypes and EventIDs belong to all rows, in the order of recording.
 	EventTypes []string
 	EventIDs   []string
 }
 
-// TechNodeKey returns the key of a span in the graph: the first 32 hexadecimal
-// digits of the SHA-256 of the five fields, each with its length before it. A span id alone
-// is not unique across traces, nor a session id across users.
+// TechNodeKey returns the key of a span in the graph: the first 32 hexadecimal digits of the
+// SHA-256 of the five fields, each with its length before it. A span id alone is not unique across
+// traces, and a session id is not unique across users.
 func TechNodeKey(s record.Session, traceID, spanID string) string {
 	return hashKey(s.App, s.User, s.ID, traceID, spanID)
 }
@@ -91,8 +91,7 @@ func RowNodeKey(e *record.Event) string {
 	return TechNodeKey(e.Session(), e.TraceID, e.SpanID)
 }
 
-// span is a node with what the edges are made from. Positions are indexes into
-// the ordered rows.
+// span is a node with the facts for its edges. Positions are indexes into the ordered rows.
 type span struct {
 	TechNode
 	first, last int
@@ -159,8 +158,8 @@ func (s *span) add(e *record.Event, pos int, attrs *schema.Attributes) {
 	s.InvocationID = cmp.Or(s.InvocationID, e.InvocationID)
 	s.Branch = cmp.Or(s.Branch, attrs.ADK.Branch)
 	if e.EventType != record.ToolPaused {
-		// A pause stands on the span of the agent that waits, or of the request, whose
-		// own row says which call it is about.
+		// A pause stands on the span of the agent that waits, or on that of the request. The row of
+		// the request names its call.
 		s.CallID = cmp.Or(s.CallID, attrs.ADK.CallID())
 	}
 	s.run = cmp.Or(s.run, runKey(e))

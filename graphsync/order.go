@@ -10,10 +10,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// inOrder returns rows in the order of recording, each event id once. Rows that
-// have no journal number (read from a warehouse) are ordered by time; rows of one
-// microsecond are then ordered by what usually comes first, so that the result
-// never depends on the order of the input.
+// inOrder returns rows in the order of recording, each event id once. Rows without a journal number
+// (read from a warehouse) are ordered by time. Rows of one microsecond are then ordered by their
+// usual order, so that the result never depends on the order of the input.
 func inOrder(rows []record.Event) []*record.Event {
 	out := make([]*record.Event, len(rows))
 	numbered := true

@@ -26,9 +26,9 @@ const (
 	originA2A      = "A2A"
 )
 
-// classify says what the entities are that rule c found in e. A result of a tool is a
-// reading, except for attributes that only echo the arguments of the call. What stands in
-// arguments, or in the words of a user or an agent, is a claim.
+// classify sets the source of the entities that rule c found in e. A result of a tool is a reading,
+// except for attributes that repeat the arguments of the call. Entities in arguments, or in the
+// words of a user or an agent, are claims.
 func (d *documents) classify(e *record.Event, c *compiled, found []entity.Entity) error {
 	if len(found) == 0 || c.In == config.InAction {
 		return nil
@@ -85,7 +85,7 @@ type arguments struct {
 	byKey map[string][]any
 }
 
-// arguments reads those of the call that the row ends.
+// arguments reads the arguments of the call that the row ends.
 func (d *documents) arguments() (*arguments, error) {
 	if d.args != nil {
 		return d.args, nil

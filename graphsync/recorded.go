@@ -14,7 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// RowSource gives the rows of sessions, and what models found in them.
+// RowSource gives the rows of sessions, and the entities that models found in them.
 type RowSource interface {
 	Flush(ctx context.Context) error
 	Events(ctx context.Context, s record.Session) ([]record.Event, error)
@@ -45,7 +45,7 @@ type recorded struct {
 	progress Progress
 	results  []Result
 	calls    []ModelCall
-	// sightings are those of each thing by attribute, in order.
+	// sightings has the sightings of each thing by attribute, in order.
 	sightings map[string]map[string][]Sighting
 	choices   map[string][]Choice // by key, in order
 	runs      map[string]*Run

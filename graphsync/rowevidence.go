@@ -35,9 +35,9 @@ func endsReading(e *record.Event, attrs *schema.Attributes) bool {
 	return false
 }
 
-// failed reports whether the row with an event id ended a call that failed or was refused.
-// What a refusal told of the present is true, whatever models read; but in other words than
-// its own nobody has read it.
+// failed reports whether the row with an event id ended a call that failed or was refused. The
+// present values in a refusal are true, whatever models read. But if a model got the refusal in
+// other words, nobody has read it.
 func (b *batch) failed(eventID string) (bool, error) {
 	if i := slices.IndexFunc(b.rows, func(e record.Event) bool { return e.EventID == eventID }); i >= 0 {
 		return b.rows[i].EventType == record.ToolError, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Run is what is on record of one run of a session.
+// Run is the record of one run of a session.
 type Run struct {
 	ID string
 	// Turn is the turn (the invocation) that it is of, the greatest name if its rows have
@@ -65,8 +65,8 @@ func (r *Run) add(e *record.Event) {
 	r.Expected = max(r.Expected, e.RunSeq)
 }
 
-// RunGaps says, in sentences for people, what is missing from the record of runs: rows
-// from the middle, and the end of a run that is not one of live, which are under way.
+// RunGaps lists, in sentences for people, the missing parts of the record of runs: rows from the
+// middle, and the end of a run that is not in live, the runs under way.
 func RunGaps(runs []Run, live []string) []string {
 	var gaps []string
 	underWay := make(map[string]bool, len(live))

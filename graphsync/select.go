@@ -18,7 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Selection is what a decision rests on.
+// Selection is the evidence of a decision.
 type Selection struct {
 	// Entities are the things that the session recorded before the decision, by type and
 	// key, one for each [entity.Entity.Identity].
@@ -37,9 +37,9 @@ type Selection struct {
 	Places map[string][]string
 	// Asked says that a model asked.
 	Asked bool
-	// Progress is that of the extraction which the selection was made from.
+	// Progress is the progress of the extraction behind the selection.
 	Progress Progress
-	// OpenRuns are the runs whose record has gaps.
+	// OpenRuns are the runs with gaps in their record.
 	OpenRuns []Run
 	// RunsOf are the runs of the turns that were asked for.
 	RunsOf map[string][]string
@@ -54,19 +54,18 @@ const (
 // errBehind says that the evidence has to catch up once more.
 var errBehind = errors.New("rows were recorded in between, or other rules extracted them")
 
-// Select brings the evidence of a session up to date and selects what a decision rests on.
-// turns are those for which RunsOf is to be filled. Rows that excluded reports count as
-// never recorded; nil excludes none.
+// Select extracts the rest of a session and selects the evidence of a decision. RunsOf is filled
+// for the turns. Rows that excluded reports count as never recorded; nil excludes none.
 //
-// Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent, with
-// one exception. A thing was not chosen, and does not count, if the action does not name it,
-// every sighting of it comes from rules with [config.Extract.Alternatives], and each of those rows also
-// shows, by the same rule and as a reading, an entry that the action names. Two kinds of
-// sightings are left aside here: the arguments of other actions, and the values in a refusal
-// for drift, which only repeat things that counted by other sightings. For an agent that ran as
-// a tool, the rows of its own session are looked at.
+// Every thing recorded up to d.UpTo counts, in whatever run, turn, branch or agent, with one
+// exception: a thing that was not chosen. A thing was not chosen if all of this holds. The action
+// does not name it. Every sighting of it comes from rules with [config.Extract.Alternatives]. Each
+// of those rows also shows, by the same rule and as a reading, an entity that the action names. Two
+// kinds of sightings are left aside here: the arguments of other actions, and the values in a
+// refusal for drift, which only repeat things that counted by other sightings. For an agent that
+// ran as a tool, the rows of its own session are looked at.
 //
-// A reading is superseded by one of the same attribute that the deciding step had read, if
+// A reading is superseded by a reading of the same attribute that the deciding step had read, if
 // the call that gave it began after the first was recorded. All others count.
 func (ev *Evidence) Select(ctx context.Context, s record.Session, d Decision, turns []string, excluded func(row int64) bool) (Selection, error) {
 	if excluded == nil {
@@ -120,7 +119,7 @@ func (sel *selector) all(s record.Session, turns []string) error {
 	if err := sel.keys(sel.thing); err != nil {
 		return err
 	}
-	// What is left was found by a model, or is named by the action alone.
+	// The rest was found by a model, or is named by the action alone.
 	for _, key := range slices.Sorted(maps.Keys(sel.found)) {
 		if err := sel.thing(key); err != nil {
 			return err
@@ -165,7 +164,7 @@ func (sel *selector) keys(f func(key string) error) error {
 	return nil
 }
 
-// begin finds what the deciding step had read, and what the action names.
+// begin finds the results that the deciding step had read, and the entities that the action names.
 func (sel *selector) begin() error {
 	p, err := sel.ev.upToDate(sel.r)
 	if err != nil {
@@ -316,8 +315,8 @@ func (sel *selector) attribute(c *canonical, key, name string) error {
 	}
 	return sel.latest(key, name, false, func(s Sighting) bool {
 		if s.Source == entity.SourceAction {
-			// Its own arguments are read from the request. What another call was given is no
-			// reason for this one.
+			// The deciding call's own arguments are read from the request. The arguments of another
+			// call are no reason for this one.
 			return true
 		}
 		c.claim(name, s.Entity)
@@ -325,14 +324,16 @@ func (sel *selector) attribute(c *canonical, key, name string) error {
 	})
 }
 
-// readings returns the readings of an attribute that count, the latest last: of those that
-// say the same the latest that was read, or else the latest, and the very latest of all.
+// readings returns the readings of an attribute that count, the latest last. Of readings with the
+// same value it returns the latest that was read, or else the latest. It always returns the latest
+// of all.
 //
-// What the requests of the deciding step showed themselves is superseded only by what they
-// showed too: what the step knows by the words of others may be news that it never saw.
+// A reading that the requests of the deciding step showed themselves is superseded only by another
+// one that they showed. The step may know others through the words of an agent, and never have seen
+// them.
 func (sel *selector) readings(key, name string) ([]Sighting, error) {
 	var list []Sighting
-	var own, known int64 // what was recorded before is superseded, if it was shown, and if not
+	var own, known int64 // readings recorded before it are superseded, if they were shown, and if not
 	superseded := func(s Sighting) bool {
 		if sel.shown(s) {
 			return s.Row < own

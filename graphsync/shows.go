@@ -15,7 +15,7 @@ type Shown struct {
 	// Attribute is "" for a rule without attributes.
 	Attribute string
 	Rule      string
-	// Tool is "" for a rule over the whole content of TOOL_COMPLETED, of whatever tool.
+	// Tool is "" for a rule over the whole content of TOOL_COMPLETED, for any tool.
 	Tool string
 }
 

@@ -14,10 +14,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
-// sighting is an entity in one row. A span can see an entity in several rows, and
-// a decision may lie between them, so sightings are merged only when it is known
-// up to which row: what a later row says must neither change nor remove what an
-// earlier decision rests on.
+// sighting is an entity in one row. A span can see an entity in several rows, and a decision may
+// lie between them. So sightings are merged only up to a known row: a later row must neither change
+// nor remove the evidence of an earlier decision.
 type sighting struct {
 	entity.Entity
 	// pos is the first row at which the entity counts, or the number of rows when
@@ -25,13 +24,13 @@ type sighting struct {
 	pos int
 }
 
-// thing is what one span sees once, in however many rows.
+// thing is an entity that one span sees, in any number of rows.
 type thing struct{ node, typ, value string }
 
 func thingOf(e entity.Entity) thing { return thing{e.TechNode, e.Type, e.Value} }
 
-// place finds the rows of entities. One whose row is not in the graph is placed at
-// the first row that is not older.
+// place finds the rows of entities. An entity without its row in the graph is placed at the first
+// row that is not older.
 func (g *Graph) place(es []entity.Entity) []sighting {
 	var latest []time.Time // of the rows up to each
 	out := make([]sighting, len(es))
@@ -88,12 +87,12 @@ func (g *Graph) see(list []sighting) {
 	}
 }
 
-// withStored returns a graph of the same rows with what was found in them, which g has,
-// and with what a store has beyond that. A store keeps only the last row of each entity;
-// where the extraction found it too, its sightings say more.
+// withStored returns a graph of the same rows with the entities that g has, and with those that
+// only a store has. A store keeps only the last row of each entity; if the extraction found the
+// entity too, its sightings are more exact.
 //
-// An entity that no row gives any more was kept because a row of its span failed.
-// It may have come from that row: it counts from there on, if that is earlier.
+// An entity that no row gives any more was kept because a row of its span failed. It may have come
+// from that row: it counts from there on, if that is earlier.
 func (g *Graph) withStored(failedRows []RowError, stored []entity.Entity) *Graph {
 	beyond := g.beyond(stored)
 	if len(beyond) == 0 {
@@ -119,8 +118,8 @@ func (g *Graph) withStored(failedRows []RowError, stored []entity.Entity) *Graph
 	return &out
 }
 
-// beyond returns those of the stored entities that a model found, and the others that
-// were not found in the rows.
+// beyond returns the stored entities that a model found, and the others that were not found in the
+// rows.
 func (g *Graph) beyond(stored []entity.Entity) []entity.Entity {
 	if len(stored) == 0 {
 		return nil
@@ -162,14 +161,14 @@ func (g *Graph) seenBy(i, cutoff int) (entity.Entity, bool) {
 type Known struct {
 	// Entity merges what the span saw of it in this row and in earlier ones.
 	Entity entity.Entity
-	// Since is the time of the row, or of the sighting when that is earlier: one whose row
-	// is not in the graph counts from the next row on.
+	// Since is the time of the row, or of the sighting if that is earlier. A sighting without its
+	// row in the graph counts from the next row on.
 	Since time.Time
 }
 
-// Sightings returns for each of [Graph.Entities], in their order, what its span knew of it
-// after each row that it saw it in, in the order of the rows. The last is the entity as
-// Entities has it; the earlier ones are what decisions between the rows rest on.
+// Sightings returns, for each of [Graph.Entities] in their order, the knowledge of its span after
+// each row that has it, in the order of the rows. The last is the entity as Entities has it.
+// Decisions between the rows rest on the earlier ones.
 func (g *Graph) Sightings() [][]Known {
 	out := make([][]Known, len(g.entities))
 	for i, list := range g.sightings {

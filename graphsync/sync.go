@@ -12,7 +12,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Receipt says what an extraction rests on.
+// Receipt describes the rows of an extraction.
 type Receipt struct {
 	// Watermark is the journal number of the last row read.
 	Watermark int64
@@ -30,19 +30,18 @@ type Receipt struct {
 // maxReceiptErrors bounds Receipt.Errors: the count is in Failed.
 const maxReceiptErrors = 10
 
-// Publication is what a store takes over in one transaction: all nodes and edges
-// of a session, and the entities of the rows that could be read.
+// Publication is the content of one transaction of a store: all nodes and edges of a session, and
+// the entities of the rows that could be read.
 type Publication struct {
 	Session  record.Session
 	Nodes    []TechNode
 	Edges    []Edge
 	Entities []entity.Entity
-	// Extracted are the ids of the events that were read without an error, Failed
-	// the keys of the nodes with an event that could not be read, each once. A stored
-	// entity that is not in Entities is out of date when its event is in Extracted
-	// and its node is not in Failed, except one of source model. All others must be
-	// kept: an entity is stored with the last event that gave it, so the event that
-	// could not be read may have given it as well.
+	// Extracted are the ids of the events that were read without an error. Failed are the keys of
+	// the nodes with an event that could not be read, each once. A stored entity that is not in
+	// Entities is out of date if its event is in Extracted and its node is not in Failed, except
+	// one of source model. All others must be kept: an entity is stored with its last event, so the
+	// event that could not be read may have given it as well.
 	Extracted []string
 	Failed    []string
 	Receipt   Receipt
@@ -50,7 +49,7 @@ type Publication struct {
 	At time.Time
 }
 
-// Store is what a [Syncer] needs of a journal.
+// Store is the part of a journal that a [Syncer] uses.
 type Store interface {
 	// Flush returns when every row recorded before is stored.
 	Flush(ctx context.Context) error
@@ -77,10 +76,10 @@ func NewSyncer(store Store, x *Extractor) *Syncer {
 	return &Syncer{store: store, extract: x}
 }
 
-// Sync flushes the store, extracts the entities of a session, publishes them with
-// the graph, and returns the graph of all stored entities, also of those found by
-// a model or kept from rows that cannot be read now. Rows that could not be read
-// are no error: the receipt counts them. It reads the whole session.
+// Sync flushes the store, extracts the entities of a session, publishes them with the graph, and
+// returns the graph of all stored entities. These include entities that a model found, and entities
+// kept from rows that cannot be read now. Rows that could not be read are no error: the receipt
+// counts them. Sync reads the whole session.
 func (s *Syncer) Sync(ctx context.Context, session record.Session) (*Graph, Receipt, error) {
 	release, err := s.busy.acquire(ctx, session)
 	if err != nil {

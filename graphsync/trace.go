@@ -7,8 +7,7 @@ import "github.com/adk-contextgraph/contextgraph/record"
 
 // Trace is a session as a tree of spans and as a list of events.
 type Trace struct {
-	// Roots are the spans without a parent and those whose parent was never
-	// recorded, in the order of their first rows.
+	// Roots are the spans without a recorded parent, in the order of their first rows.
 	Roots []*SpanNode
 	// Timeline holds every event once, in the order of recording.
 	Timeline []record.Event

@@ -18,7 +18,7 @@ type Reason struct {
 	// Entity merges the sightings that led to the decision, and no others. Values that
 	// results showed come before values that words say, see [entity.Canonicalize].
 	Entity entity.Canonical
-	// Origin says what the first span of Path is to the entity.
+	// Origin is the relation of the first span of Path to the entity.
 	Origin Origin
 	// Path is a shortest path from the span where the entity was learned to the decision,
 	// both included; see [Origin] for entities that no result showed.
@@ -27,16 +27,16 @@ type Reason struct {
 	Hops int
 }
 
-// Origin says where an entity came from, in the order in which paths prefer it.
+// Origin is the kind of place that an entity came from, in the order in which paths prefer it.
 type Origin int
 
 // The origins of entities.
 const (
-	// OriginResult is a span whose result showed the entity: a reading, which says more than
-	// the arguments of its call did. The entity was learned there.
+	// OriginResult is a span whose result showed the entity: a reading with more in it than the
+	// arguments of its call. The agent learned the entity there.
 	OriginResult Origin = iota + 1
 	// OriginNamed is a span that only named the entity, such as a message of the user or the
-	// arguments of another call, or in which a model found it. No span whose result shows it
+	// arguments of another call, or a span in which a model found it. No span whose result shows it
 	// leads to the decision within the limit of hops.
 	OriginNamed
 	// OriginAction is the decision itself: nothing but the call that it is about names the
@@ -54,9 +54,9 @@ func (o Origin) String() string {
 	return originNames[o]
 }
 
-// OriginOf says what the span at, in which an entity was seen, is to a decision. The spans
-// of the call that the decision is about, before and after an answer, have its call id and
-// its invocation.
+// OriginOf returns the relation of the span at, which saw an entity, to a decision. The spans of
+// the call that the decision is about, before and after an answer, have its call id and its
+// invocation.
 func OriginOf(seen entity.Entity, at, decision TechNode) Origin {
 	switch {
 	case seen.Shows():
@@ -86,22 +86,20 @@ func WithHops(n int) Option {
 	return func(o *whyOptions) { o.hops = n }
 }
 
-// Why returns the entities that were seen before a decision and led to it, across agents
-// and turns, by hops, then type, then key. The decision is the key of a node, as
-// [Graph.Decision] returns it.
+// Why returns the entities that were seen before a decision and led to it, across agents and turns,
+// by hops, then type, then key. The decision is the key of a node, as [Graph.Decision] returns it.
 //
-// The path of an entity begins at a span whose result showed it, if one leads to the
-// decision: there it was learned. The arguments of the call that the decision is about are
-// what is decided on, and never the origin. Of several paths from the best [Origin] the one
-// with the fewest hops is returned, then the one with the fewest edges, then the one over
-// later steps.
+// The path of an entity begins at a span whose result showed it, if one leads to the decision. The
+// arguments of the deciding call are the subject of the decision, and never the origin. Of several
+// paths from the best [Origin], Why returns the one with the fewest hops, then the one with the
+// fewest edges, then the one over later steps.
 //
-// Nothing after the decision counts, not even for the values of an entity that was
-// seen before and after it. The decision is made at the last request for approval
-// in its span, or else at the last row of its span.
+// Nothing after the decision counts, not even for the values of an entity that was seen before and
+// after it. The decision is made at the last request for approval in its span, or else at the last
+// row of its span.
 //
-// Why explains and leaves out what is too far away; what a check looks at is selected by
-// [Evidence.Select]. The error wraps [ErrUnknownNode] when there is no such node.
+// Why explains, and leaves out entities that are too far away. [Evidence.Select] selects the
+// entities of a check. The error wraps [ErrUnknownNode] if there is no such node.
 func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 	o := whyOptions{hops: DefaultHops}
 	for _, opt := range opts {
@@ -123,7 +121,7 @@ func (g *Graph) Why(decision string, opts ...Option) ([]Reason, error) {
 	reasons := make([]Reason, len(evidence))
 	from := make([]int, len(evidence)) // rank of the span with the best route from the best origin
 	for i, e := range evidence {
-		best := OriginAction // whose path is that of the decision, which is settled first
+		best := OriginAction // the path of these is that of the decision, which is settled first
 		for j, seen := range e.Seen {
 			n := g.index[seen.TechNode]
 			origin := OriginOf(seen, g.nodes[n], g.nodes[target])
@@ -187,7 +185,7 @@ func (g *Graph) shortest(target, hops int) (routes map[int]route, settled []int)
 	return routes, settled
 }
 
-// path adds the path from n to paths, with those of the spans on it that have none.
+// path adds the path from n to paths, and the paths of the spans on it that have none.
 func (g *Graph) path(n int, routes map[int]route, paths map[int][]Step) {
 	steps := make([]Step, routes[n].edges+1)
 	for i := range steps {

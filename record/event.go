@@ -1,9 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record holds what a record consists of: the rows of the agent_events table, the
-// names of their types, and the sessions that they belong to. The names and shapes are those
-// of the BigQuery Agent Analytics plugin for Python, so that rows of both can stand in one table.
+// Package record defines a record: the rows of the agent_events table, the names of their types,
+// and their sessions. Names and shapes are those of the BigQuery Agent Analytics plugin for Python,
+// so that one table can hold rows of both.
 package record
 
 import "time"
@@ -42,8 +42,8 @@ type Event struct {
 	Attributes   []byte
 	LatencyMS    []byte
 
-	// Status is StatusOK or StatusError, never empty: a query for "no error"
-	// compares it and would lose a row whose status is NULL.
+	// Status is StatusOK or StatusError, never empty: a query for "no error" compares it and would
+	// lose a row with a NULL status.
 	Status       string
 	ErrorMessage string
 	IsTruncated  bool
