@@ -46,8 +46,8 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 	return r, nil
 }
 
-// approvalEntity is an entity with what its attributes have to meet, as one element of the
-// column entities.
+// approvalEntity is an entity with the conditions on its attributes, as one element of the column
+// entities.
 type approvalEntity struct {
 	entity.Canonical
 	Needs map[string]safety.Need `json:",omitempty"`

@@ -15,10 +15,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// DeadLetter is a row that a destination refuses for what it holds, and will refuse
-// whenever it is sent. The row itself stays in the journal, and retention keeps its
-// session, until people decide: they have it sent again, see [Outbox.DeadRows], or
-// [Outbox.Discard] the letter.
+// DeadLetter is a row that a destination refuses for its content, and will refuse whenever it is
+// sent. The row itself stays in the journal, and retention keeps its session, until people decide:
+// they have it sent again, see [Outbox.DeadRows], or [Outbox.Discard] the letter.
 type DeadLetter struct {
 	// Seq, EventID, Session and EventType name the row.
 	Seq       int64
@@ -27,8 +26,7 @@ type DeadLetter struct {
 	EventType string
 	// Bytes is the size of the row as it was sent.
 	Bytes int
-	// Reason is what the server said, at most MaxReason bytes of it; Code is its code,
-	// may be empty.
+	// Reason has the words of the server, at most MaxReason bytes; Code is its code, may be empty.
 	Reason string
 	Code   string
 	// At is when the row was refused.
@@ -54,7 +52,7 @@ func (l *DeadLetter) put(conn *sqlite.Conn, destination int64, now time.Time) er
 	return err
 }
 
-// write runs a statement with what was said about the row.
+// write runs a statement with the server's words about the row.
 func (l *DeadLetter) write(conn *sqlite.Conn, statement string, destination int64, now time.Time) error {
 	at := l.At
 	if at.IsZero() {
@@ -102,11 +100,11 @@ func (o *Outbox) DeadLetters(ctx context.Context, limit int) ([]DeadLetter, erro
 	return list, nil
 }
 
-// DeadRows returns the rows of dead letters whose number is greater than after, bounded
-// as by [Outbox.Rows]: to send them again once the reason is gone. It needs no lease,
-// because the one who has it has left these rows behind. A row that was acknowledged
-// this time is settled by [Outbox.Discard]; one that is sent and not discarded will be
-// sent again, which the destination recognises by the event id.
+// DeadRows returns the rows of dead letters with a number greater than after, bounded as by
+// [Outbox.Rows]. Use it to send them again after the reason is gone. It needs no lease, because the
+// owner of the lease has left these rows behind. [Outbox.Discard] settles a row that was
+// acknowledged this time. A row that is sent and not discarded will be sent again; the destination
+// recognises it by the event id.
 func (o *Outbox) DeadRows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
 	return o.rows(ctx, "rows of dead letters of "+o.name, selectDeadRowsSQL, maxRows, maxBytes, func(b *binder) {
 		b.integer(after, int64(maxRows))

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package journal is the durable local log: one SQLite file that holds every event
-// row, the graph and the evidence that are derived from the rows, and the approvals ledger.
-// Everything that decides or reports reads from here; the network is never asked.
+// row, the graph and the evidence that are derived from the rows, and the ledger of approvals.
+// Every decision and every report reads from here, and nothing asks the network.
 //
 // # Delivery
 //
@@ -26,49 +26,46 @@
 //	sync     every 20 ms, by fsync  the last 20 ms    the last 20 ms
 //
 // Without sync there is an fsync when the log is copied into the file, about every
-// 64 MiB, and with every write of the ledger or of a graph.
-// Rows are lost from the newest on: one that survives has all before it. The approvals
-// ledger is committed with an fsync at every level, and with it every row committed
-// before, so what an approval rests on survives whenever the approval does.
+// 64 MiB, and with every write of the ledger or of a graph. The newest rows are lost
+// first: with a row, all rows before it survive. The ledger is committed with an fsync at
+// every level, and so is every row committed before. An approval therefore never survives
+// without its evidence.
 //
 // # Books
 //
 // A row that is not stored is counted with a reason in [Stats] and, by session, in
-// [Journal.Lost] and [Journal.Gaps]; none disappears in silence. The next commit writes
-// the number of each session to the file, so that Gaps tells of it after the end of the
-// process and in others. At any time the rows
-// accepted are those stored, found to be duplicates, queued or counted as lost:
+// [Journal.Lost] and [Journal.Gaps]. The next commit writes the number of each session to
+// the file, so that Gaps knows it after the end of the process, and in other processes. At
+// any time each accepted row is stored, a duplicate, queued or counted as lost:
 // [Stats.Unaccounted] is 0.
 //
 // # Evidence
 //
-// What the rows of a session show is stored once for each row, by thing and attribute:
-// [Journal.Evidence]. A decision asks for the latest reading of an attribute, for the
-// results that a model had read, for the runs that are open; each is found by an index, so
-// that it takes no longer in a long session. Evidence is made from rows and can be made
-// again. It is therefore as durable as rows are, and when the rules change that it was made
-// by, it is made anew. Who extracts compares and sets how far the session was extracted,
-// so that processes which do it side by side store each row once.
+// The entities of each row are stored once, by thing and attribute: [Journal.Evidence]. A
+// decision asks for the latest reading of an attribute, for the results that a model had
+// read, and for the open runs. An index finds each, so a long session takes no longer.
+// Evidence can be made again from rows, so it is as durable as rows. When the rules change,
+// it is made anew. Extraction is a compare-and-set of the progress of a session, so
+// processes that extract side by side store each row once.
 //
 // # Retention
 //
 // A journal keeps everything unless [config.Journal.Retention] bounds its age or its size.
-// Then whole sessions are removed in the background, in steps of some milliseconds.
-// A session with an open approval that has not expired, with a row of the last
-// [MinIdle], or that is not replicated, stays, and so does the session of an agent that ran
-// as a tool of a session which stays. So does the approvals ledger: it is the record of who
-// allowed what. Of a removed session the journal remembers how many rows it had, and
-// [Journal.Gaps] tells, so that no approval rests on a record whose
-// beginning is gone.
+// Then whole sessions are removed in the background, in steps of some milliseconds. These
+// stay: a session with an open approval that has not expired, with a row of the last
+// [MinIdle], or with rows that are not replicated; the session of an agent that ran as a
+// tool of a session that stays; and the ledger, the record of each permission. The journal
+// remembers the number of rows of a removed session, and [Journal.Gaps] reports it, so that
+// no approval rests on a record without its beginning.
 //
 // # Replication
 //
 // The rows of a journal can be sent elsewhere: an [Outbox] is the journal as one
 // destination sees it. The file remembers up to which row the destination has
 // acknowledged them, never more, so that a row is sent at least once whatever happens
-// to the process that sends; the event id tells a second copy. A lease in the file lets
-// one owner send at a time, also among processes. Rows that a destination refuses for
-// what they hold are dead letters, and hold up nothing but their session.
+// to the process that sends; the event id identifies a second copy. A lease in the file lets
+// one owner send at a time, also among processes. A row that a destination refuses for its
+// content is a dead letter. It keeps its session from being removed, and holds up no row.
 //
 // # Processes
 //

@@ -13,16 +13,15 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// AddEntities stores entities that a model found in rows of s, with the links from the
-// spans that evaluated them, all of them or nothing, and is durable when it returns nil.
-// All must be of [entity.SourceModel] and name their row and the key of its span; the
-// span need not be published yet. They survive later calls of Publish.
+// AddEntities stores entities that a model found in rows of s, with the links from the spans that
+// evaluated them, all of them or nothing. They are durable when it returns nil. All must be of
+// [entity.SourceModel] and name their row and the key of its span; the span need not be published
+// yet. They survive later calls of Publish.
 //
-// An entity is known by its span, type and value. One that a model has found before is
-// replaced, so the same call may be made again; an exact one stays as it is, and takes
-// the place of one of a model when it is published. An entity of a row that the journal
-// does not have, or not any more, is left out: no graph would ever show it, and
-// retention would never remove it.
+// An entity is known by its span, type and value. An entity that a model has found before is
+// replaced, so the same call may be made again. An exact entity stays as it is, and takes the place
+// of a model's when it is published. An entity without its row in the journal is left out: no graph
+// would ever show it, and retention would never remove it.
 func (j *Journal) AddEntities(ctx context.Context, s record.Session, es []entity.Entity) error {
 	found, err := encodeFound(es)
 	if err == nil && len(found) > 0 {

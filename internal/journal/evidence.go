@@ -15,10 +15,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Evidence returns the evidence of sessions: what their rows show, by thing and attribute.
-// Processes that have the same file open share it. What Advance stored survives what the
-// rows survive that it was made from. Retention removes it with its session, and keeps the
-// sessions that are Children of a session as long as that one.
+// Evidence returns the evidence of sessions: the content of their rows, by thing and attribute.
+// Processes that have the same file open share it. Stored evidence survives whatever its rows
+// survive. Retention removes it with its session, and keeps the sessions that are Children of a
+// session as long as that one.
 func (j *Journal) Evidence() graphsync.EvidenceStore { return &evidence{j: j} }
 
 type evidence struct{ j *Journal }
@@ -78,9 +78,9 @@ func getProgress(conn *sqlite.Conn, s record.Session) (id int64, p graphsync.Pro
 	return id, p, err
 }
 
-// Advance stores a in one transaction at the level of rows: what is lost with rows is made
-// from them again. Rows that retention has removed since a was made count as a session that
-// was advanced in between.
+// Advance stores a in one transaction, as durably as rows: evidence that is lost with rows is made
+// from them again. If retention removed rows after a was made, the session counts as advanced in
+// between.
 func (ev *evidence) Advance(ctx context.Context, a graphsync.Advance) error {
 	add, err := encodeAdvance(a)
 	if err == nil {
@@ -139,8 +139,8 @@ func (a *advance) begin(conn *sqlite.Conn) error {
 	})
 }
 
-// removedUpTo returns the number up to which the rows of s were removed, 0 while they are
-// being removed: then what is made from them is removed with the last of them.
+// removedUpTo returns the number up to which the rows of s were removed. It returns 0 while they
+// are being removed: the evidence made from them is then removed with the last of them.
 func removedUpTo(conn *sqlite.Conn, s record.Session) (to int64, err error) {
 	err = query(conn, selectRemovedSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
 		if removing := stmt.ColumnBool(2); !removing {

@@ -14,8 +14,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// evidenceReader reads inside of one transaction. Each statement finds what it returns by
-// an index, so none takes longer for all else that the session has.
+// evidenceReader reads inside of one transaction. Each statement uses an index, so none takes
+// longer in a long session.
 type evidenceReader struct {
 	conn     *sqlite.Conn // nil after the end of the transaction
 	session  record.Session
@@ -217,8 +217,7 @@ func (r *evidenceReader) Found() (list []graphsync.Sighting, err error) {
 	return list, err
 }
 
-// OpenRuns returns the runs with missing rows or without an end, in the order in which they
-// were first stored.
+// OpenRuns returns the runs with missing rows or without an end, in the order of their first rows.
 func (r *evidenceReader) OpenRuns() (list []graphsync.Run, err error) {
 	err = r.query(selectOpenRunsSQL, func(b *binder) { b.integer(r.id) }, func(stmt *sqlite.Stmt) error {
 		run := graphsync.Run{
@@ -237,8 +236,7 @@ func (r *evidenceReader) OpenRuns() (list []graphsync.Run, err error) {
 	return list, err
 }
 
-// RunsOfTurn returns the ids of the runs of a turn, in the order in which they were first
-// stored.
+// RunsOfTurn returns the ids of the runs of a turn, in the order of their first rows.
 func (r *evidenceReader) RunsOfTurn(turn string) ([]string, error) {
 	return r.texts(selectRunsOfTurnSQL, func(b *binder) {
 		b.integer(r.id)

@@ -277,8 +277,8 @@ func (at *attributeID) find(conn *sqlite.Conn, session int64, k attributeKey, ro
 	})
 }
 
-// rewrite stores the digests of what models read otherwise than the rows say. A sighting
-// of such a result that was a reading is a claim.
+// rewrite stores the digests of results that models read in another form than the rows have. A
+// sighting in such a result that was a reading is now a claim.
 func (a *advance) rewrite(conn *sqlite.Conn) error {
 	for eventID, digest := range a.rewritten {
 		var results []int64

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// files knows the database file and its log as they were opened. What is written to
-// a file that has lost its name is gone with the process, and SQLite does not notice.
+// files remembers the database file and its log as they were opened. Data written to a file that
+// has lost its name is gone with the process, and SQLite does not notice.
 type files struct {
 	db, wal openFile
 }

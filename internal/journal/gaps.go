@@ -13,11 +13,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Gaps says, in sentences for people, what is missing from the record of s: rows
-// lost from the middle of a run, runs that ended without saying so, and what
-// [Journal.Losses] tells of. No gap gives an empty list. live names the runs in progress,
-// which are not expected to have ended. Call Flush first: a row that is still queued
-// may look like a gap.
+// Gaps lists, in sentences for people, the missing parts of the record of s: rows lost from the
+// middle of a run, runs without an end, and the losses of [Journal.Losses]. A complete record has
+// an empty list. live names the runs in progress, which need no end yet. Call Flush first: a row
+// that is still queued may look like a gap.
 func (j *Journal) Gaps(ctx context.Context, s record.Session, live []string) ([]string, error) {
 	runs, err := list(ctx, j, "look for gaps", selectRunsSQL, s, func(stmt *sqlite.Stmt) (graphsync.Run, error) {
 		return graphsync.Run{
@@ -28,7 +27,7 @@ func (j *Journal) Gaps(ctx context.Context, s record.Session, live []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	// After the runs: what is removed while they are read shows there.
+	// After the runs: a removal during their reading shows there.
 	losses, err := j.Losses(ctx, s)
 	if err != nil {
 		return nil, err
@@ -36,8 +35,8 @@ func (j *Journal) Gaps(ctx context.Context, s record.Session, live []string) ([]
 	return append(graphsync.RunGaps(runs, live), losses...), nil
 }
 
-// Losses says, in sentences for people, how many rows of s retention removed, and how many
-// were dropped, by this process or, as far as the file knows, by any other.
+// Losses says, in sentences for people, how many rows of s retention removed, and how many were
+// dropped, by this process or, as far as the file knows, by any other.
 func (j *Journal) Losses(ctx context.Context, s record.Session) ([]string, error) {
 	var losses []string
 	var saved int
@@ -55,7 +54,7 @@ func (j *Journal) Losses(ctx context.Context, s record.Session) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	// What is saved between the two looks is in the first number still.
+	// A number that is saved between the two looks is still in the first one.
 	lost, unsaved := j.queue.lostOf(s)
 	if n := max(lost, saved+unsaved); n > 0 {
 		losses = append(losses, fmt.Sprintf("%d rows were dropped before they could be stored", n))

@@ -17,8 +17,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// digest condenses the columns of a row, so that a row that did not change is not
-// written again: FNV-1a, in which every field ends with its length.
+// digest condenses the columns of a row, so that an unchanged row is not written again: FNV-1a, in
+// which every field ends with its length.
 type digest uint64
 
 const newDigest digest = 14695981039346656037
@@ -93,7 +93,7 @@ func (r *nodeRow) put(conn *sqlite.Conn) error {
 	})
 }
 
-// entityKey is what an entity is unique by.
+// entityKey identifies an entity.
 type entityKey struct{ node, typ, value string }
 
 // entityRow is an entity with its typed values as JSON.

@@ -22,14 +22,14 @@ var (
 	selectDestinationsSQL string
 )
 
-// Health is what a journal file is like.
+// Health is the state of a journal file.
 type Health struct {
-	// Version is that of the file; Known is the one that this program brings files to. The
-	// fields from Sessions on are those of a file of that version alone.
+	// Version is the version of the file; Known is the version that this program upgrades files to.
+	// The fields from Sessions on are filled for that version alone.
 	Version, Known int
-	// Bytes is the size of the file, LogBytes that of what is not copied into it yet.
+	// Bytes is the size of the file, LogBytes the size of the log that is not copied into it yet.
 	Bytes, LogBytes int64
-	// Damage is what SQLite finds wrong with the file; empty for a sound one.
+	// Damage lists the damage that SQLite finds; empty for a sound file.
 	Damage []string
 
 	Sessions, Rows int64
@@ -55,9 +55,8 @@ const examineBusy = 5 * time.Second
 // damageListed bounds what is listed of the damage of a file.
 const damageListed = 20
 
-// Examine looks at a journal file, which has to be there, and changes nothing: neither does
-// it bring an older file up to date. It reads the whole file, and any process may have it
-// open meanwhile.
+// Examine looks at an existing journal file. It changes nothing, and does not upgrade an older
+// file. It reads the whole file, and any process may have it open meanwhile.
 func Examine(ctx context.Context, path string) (h Health, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {

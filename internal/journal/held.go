@@ -18,7 +18,7 @@ var ErrNotReplicated = errors.New("rows wait for replication")
 // maxHeld is up to how many sessions that wait for replication are counted.
 const maxHeld = 1000
 
-// held is what a look found due and kept, because it is not replicated everywhere.
+// held has the sessions that were due and are kept, because they are not replicated everywhere.
 type held struct {
 	sessions int
 	// laggard is the destination that is furthest behind: it has acknowledged what is
@@ -50,8 +50,8 @@ func readHeld(conn *sqlite.Conn, before cutoff) (h held, err error) {
 	return h, err
 }
 
-// explain says why a file of so many bytes stays larger than limit; nil when it is not
-// for want of replication.
+// explain says why a file of so many bytes stays larger than limit; nil if replication is not the
+// reason.
 func (h held) explain(bytes, limit int64) error {
 	if h.sessions == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Bounds of what waits to be stored at a time.
+// Bounds of the rows that wait to be stored at a time.
 const (
 	importRows  = 1000
 	importBytes = 16 << 20

@@ -18,7 +18,7 @@ type inserter struct {
 	agents   map[sessionAgent]struct{}
 }
 
-// activity is what one transaction adds to a session.
+// activity is the addition of one transaction to a session.
 type activity struct {
 	first, last, lastSeq, events int64
 }
@@ -28,7 +28,7 @@ type sessionAgent struct {
 	agent   string
 }
 
-// insertResult says what became of the rows of one transaction.
+// insertResult has the outcome for the rows of one transaction.
 type insertResult struct {
 	stored, duplicates uint64
 	rejected           []*record.Event
@@ -43,8 +43,8 @@ func newInserter(conn *sqlite.Conn) *inserter {
 	}
 }
 
-// insert stores the rows of segs inside the transaction of the caller. A row that
-// SQLite refuses for what it is does not keep the others from being stored.
+// insert stores the rows of segs inside the transaction of the caller. A row that SQLite refuses
+// does not keep the others from being stored.
 func (in *inserter) insert(segs []*segment) (insertResult, error) {
 	clear(in.sessions)
 	clear(in.agents)

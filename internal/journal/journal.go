@@ -41,7 +41,8 @@ var (
 	ErrUnwritten = errors.New("rows were not written")
 )
 
-// Config is what a file says of a journal, and what only code sets. The zero value is usable.
+// Config has the section of a file about the journal, and the settings that only code can give. The
+// zero value is usable.
 type Config struct {
 	// Journal has the defaults that package config states. The directory of its Path is
 	// created when it does not exist; a new file is readable by its owner only, because it
@@ -162,11 +163,10 @@ func (j *Journal) Append(e record.Event) bool {
 	return j.queue.put(&e)
 }
 
-// Flush is a barrier: it returns nil only when every row accepted before the call is
-// committed, which makes it as safe as the Durability promises, or is counted in Stats
-// as dropped or rejected. When the commit fails it returns that error and the rows
-// stay queued; when ctx ends first it returns its cause, and the rows are still being
-// written.
+// Flush is a barrier. It returns nil only when every row accepted before the call is committed, as
+// safe as the Durability promises, or is counted in Stats as dropped or rejected. If the commit
+// fails, it returns that error and the rows stay queued. If ctx ends first, it returns the cause of
+// ctx, and the rows are still being written.
 func (j *Journal) Flush(ctx context.Context) error {
 	if err := j.w.do(ctx, nil); err != nil {
 		return fmt.Errorf("journal: flush: %w", err)

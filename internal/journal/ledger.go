@@ -12,9 +12,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Ledger returns the approvals ledger of the journal. What one of its methods did
-// is on disk when the method returns nil. Processes that have the same file open
-// share it.
+// Ledger returns the approvals ledger of the journal. A change is on disk when the method that made
+// it returns nil. Processes that have the same file open share the ledger.
 func (j *Journal) Ledger() safety.Ledger { return &ledger{j: j} }
 
 type ledger struct{ j *Journal }
@@ -59,9 +58,9 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 	})
 }
 
-// Transition changes an approval in one immediate transaction: no other process
-// can change it between the test and the change. It neither reads nor returns what can be
-// long: arguments, entities, gaps, difference and report.
+// Transition changes an approval in one immediate transaction: no other process can change it
+// between the test and the change. It neither reads nor returns the long parts: arguments,
+// entities, gaps, difference and report.
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
 	var moved safety.Approval
 	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), func(conn *sqlite.Conn) error {

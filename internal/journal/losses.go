@@ -51,7 +51,7 @@ func (q *queue) saved(losses []sessionLoss) {
 	}
 }
 
-// saveLosses adds to what the file knows, inside the transaction of the caller.
+// saveLosses adds to the losses in the file, inside the transaction of the caller.
 func saveLosses(conn *sqlite.Conn, losses []sessionLoss) error {
 	for _, l := range losses {
 		err := exec(conn, addLostRowsSQL, func(b *binder) {

@@ -21,8 +21,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 )
 
-// minSQLite is the first version without the bug by which resetting the WAL under
-// a concurrent reader could corrupt the file.
+// minSQLite is the first version without a bug: resetting the WAL under a concurrent reader could
+// corrupt the file.
 const minSQLite = "3.51.3"
 
 // busySlice is how long the write connection waits inside SQLite at a time. The
@@ -61,10 +61,10 @@ func prepareFile(path string) (string, error) {
 	return abs, nil
 }
 
-// createFile creates an empty file that its owner only can read. A file that is there
-// is not opened: when a process closes any descriptor of a file, POSIX takes from it
-// all the locks it has on that file, those of another Journal included. Another process
-// with a SQLite before 3.51 could then delete the log that is in use.
+// createFile creates an empty file that only its owner can read. It does not open an existing file:
+// when a process closes any descriptor of a file, POSIX takes all locks of the process on that file
+// away, also those of another Journal. Another process with a SQLite before 3.51 could then delete
+// the log that is in use.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -170,7 +170,7 @@ func checkFile(conn *sqlite.Conn) error {
 	// sets the id in the same transaction.
 	err := queryRow(conn, "SELECT count(*) FROM sqlite_schema", func(s *sqlite.Stmt) { tables = s.ColumnInt64(0) })
 	if sqlite.ErrCode(err) == sqlite.ResultNotADB {
-		// Not wrapped: what helps against a damaged file does not help here.
+		// Not wrapped: the remedy for a damaged file does not help here.
 		return fmt.Errorf("the file is not a SQLite database: choose another path: %v", err)
 	}
 	if err != nil {

@@ -19,22 +19,21 @@ var (
 	// ErrLeased is returned when somebody else sends the rows of the journal to the
 	// destination.
 	ErrLeased = errors.New("the destination is leased to another owner")
-	// ErrLeaseLost is returned by Advance when the caller has no lease any more. What
-	// it has sent since the last Advance will be sent again by the owner of the lease.
+	// ErrLeaseLost is returned by Advance if the caller has no lease any more. The owner of the
+	// lease will send again all rows that the caller has sent since the last Advance.
 	ErrLeaseLost = errors.New("the lease of the destination is lost")
 )
 
-// Outbox is the journal as one destination sees it: all rows of all sessions in the
-// order of their numbers, and the number up to which the destination has acknowledged
-// them. That number and who sends are stored in the file, so that rows are sent by one
-// owner at a time, also among several processes, and none is passed over when it dies.
+// Outbox is the journal as one destination sees it: all rows of all sessions in the order of their
+// numbers, and the number up to which the destination has acknowledged them. The file stores that
+// number and the owner that sends. So one owner at a time sends, also among several processes, and
+// no row is passed over when it dies.
 //
-// A destination exists from the first Acquire, or the first Open that names it in
-// [Config], until Forget, and as long as it does retention removes no session with a row
-// that it has not acknowledged. Its first row is the oldest in the file.
+// A destination exists from the first Acquire, or the first Open that names it in [Config], until
+// Forget. Meanwhile retention removes no session with a row that it has not acknowledged. Its first
+// row is the oldest in the file.
 //
-// All methods may be called concurrently. They return [ErrClosed] once the journal is
-// closed.
+// All methods may be called concurrently. They return [ErrClosed] after the journal is closed.
 type Outbox struct {
 	journal *Journal
 	name    string
@@ -55,7 +54,7 @@ type Position struct {
 	// Seq is the number of the last row that needs no sending: it and all before it
 	// are acknowledged, or dead letters. 0 is before the first.
 	Seq int64
-	// State is what the sender keeps with it, in a form of its own; may be nil.
+	// State is data of the sender, in a form of its own; may be nil.
 	State []byte
 }
 
@@ -106,19 +105,17 @@ func (o *Outbox) Release(ctx context.Context, owner string) error {
 	})
 }
 
-// Advance notes in one transaction that the destination has acknowledged every row up to
-// and including to.Seq, but for those that are dead letters, and stores to.State and the
-// new dead letters. Of a letter, Seq, Bytes, Reason, Code and At are used (the zero At
-// is now); what names the row is read from the row. A letter for a row that has one
-// replaces it.
+// Advance notes in one transaction that the destination has acknowledged every row up to and
+// including to.Seq, except for dead letters. It stores to.State and the new dead letters. Of a
+// letter it uses Seq, Bytes, Reason, Code and At (the zero At is now); the names of the row are
+// read from the row. A letter replaces an earlier one for the same row.
 //
-// It returns an [ErrLeaseLost] and changes nothing when owner has no lease: it never had
-// one, it released it, another one took it over, or the destination was forgotten. A
-// lease that has expired and that nobody took over is good enough: the position is
-// still that of owner alone. A position never moves backwards, nor beyond the last row
-// that is stored.
+// Advance returns an [ErrLeaseLost] and changes nothing if owner has no lease: it never had one, it
+// released it, another owner took it over, or the destination was forgotten. A lease that has
+// expired and that nobody took over is good enough: the position still belongs to owner alone. A
+// position never moves backwards, nor beyond the last stored row.
 //
-// What it did survives what a row survives, see [config.Durability]: it never survives a row
+// Its effect survives whatever a row survives, see [config.Durability]. It never survives a row
 // that it is about. If it is lost, the rows are sent again.
 func (o *Outbox) Advance(ctx context.Context, owner string, to Position, dead []DeadLetter) error {
 	// Copies, because the writer may still use them when ctx has ended.
@@ -180,11 +177,10 @@ func (o *Outbox) Forget(ctx context.Context) error {
 // Changed is [Journal.Changed].
 func (o *Outbox) Changed(ch chan<- struct{}) (stop func()) { return o.journal.Changed(ch) }
 
-// Changed makes the journal send to ch after each transaction of this process that
-// stored rows, until stop is called; once stop has returned nothing is sent any more. It
-// does not wait for the receiver: what ch has no room for is left out, so a channel with
-// room for one loses no news. Rows of other processes send nothing; who wants those too
-// looks from time to time.
+// Changed makes the journal send to ch after each transaction of this process that stored rows,
+// until stop is called. Nothing is sent after stop has returned. It does not wait for the receiver:
+// if ch is full, the message is left out, so a channel with room for one loses no news. Rows of
+// other processes send nothing; a reader of those has to look from time to time.
 func (j *Journal) Changed(ch chan<- struct{}) (stop func()) { return j.w.listeners.add(ch) }
 
 // write runs fn in a transaction that survives what a row survives.

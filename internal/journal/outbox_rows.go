@@ -48,14 +48,14 @@ func lastSeq(conn *sqlite.Conn) (seq int64, err error) {
 	return seq, err
 }
 
-// Rows returns committed rows of all sessions whose number is greater than after, in the
-// order of the numbers: at most maxRows, and no more than hold maxBytes of payload
-// (content, content parts, attributes, latencies and error message, as stored), but one
-// at least when there is one. Both bounds must be positive. It needs no lease.
+// Rows returns committed rows of all sessions with a number greater than after, in the order of the
+// numbers. It returns at most maxRows rows and maxBytes of payload (content, content parts,
+// attributes, latencies and error message, as stored), but at least one row if there is one. Both
+// bounds must be positive. It needs no lease.
 //
-// A row that is not returned has a greater number than those that are: numbers are
-// given under the write lock of the file, which is held until the commit, so none
-// becomes visible after a greater one, whichever process records it.
+// All rows that are not returned have greater numbers. Numbers are given under the write lock of
+// the file, which is held until the commit, so no row becomes visible after one with a greater
+// number, whichever process records it.
 func (o *Outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
 	return o.rows(ctx, "rows for "+o.name, selectRowsSQL, maxRows, maxBytes, func(b *binder) {
 		b.integer(after, int64(maxRows))
@@ -150,7 +150,7 @@ type Backlog struct {
 	// none. Every row before First is acknowledged, or a dead letter.
 	First  int64
 	Oldest time.Time
-	// DeadLetters is how many rows were refused, and neither sent again nor discarded.
+	// DeadLetters is the number of rows that were refused, and neither sent again nor discarded.
 	DeadLetters int64
 }
 

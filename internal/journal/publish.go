@@ -15,15 +15,15 @@ import (
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
 
-// Publish stores the graph of a session, all of it or nothing, and is durable when
-// it returns nil. Nodes and edges that p does not have are removed. An entity that
-// p does not have is removed when its row is in p.Extracted, its node is not in
-// p.Failed, and no model found it: all rows that can have given it were read, and
-// none gives it any more. A model never replaces an exact entity.
+// Publish stores the graph of a session, all of it or nothing. The graph is durable when Publish
+// returns nil. Nodes and edges that p does not have are removed. An entity that p does not have is
+// removed if its row is in p.Extracted, its node is not in p.Failed, and no model found it. All
+// rows that could have given it were then read, and none gives it any more. A model never replaces
+// an exact entity.
 //
-// A publication that was made from fewer rows than the stored one adds what is
-// missing and replaces or removes nothing, and one whose rows were all removed since
-// changes nothing. Only what differs from the stored graph is written.
+// A publication from fewer rows than the stored one adds missing parts, and replaces or removes
+// nothing. One whose rows were all removed since changes nothing. Only differences from the stored
+// graph are written.
 func (j *Journal) Publish(ctx context.Context, p graphsync.Publication) error {
 	pub, err := encodePublication(p)
 	if err == nil {
@@ -193,7 +193,7 @@ func (p *publication) putEdge(conn *sqlite.Conn, e graphsync.Edge) error {
 	return err
 }
 
-// storedEntity is what decides about a stored entity.
+// storedEntity has the fields that decide about a stored entity.
 type storedEntity struct {
 	id      int64
 	digest  int64

@@ -20,11 +20,10 @@ const approvalRoom = 2
 // lostSessions bounds how many sessions the queue remembers the losses of.
 const lostSessions = 1 << 16
 
-// queue is the bounded buffer between the callers of Append and the writer. The
-// writer takes the rows of one transaction at a time; they count against the bounds
-// until they are stored or lost. The queue also keeps the books: what became of
-// every row is noted under the lock under which the row changes place, so that the
-// numbers add up at any time.
+// queue is the bounded buffer between the callers of Append and the writer. The writer takes the
+// rows of one transaction at a time; they count against the bounds until they are stored or lost.
+// The queue also keeps the books: each change of a row's state is noted under the lock that makes
+// the change, so that the numbers add up at any time.
 type queue struct {
 	max     tally
 	onFull  config.OnFull
@@ -243,8 +242,8 @@ func (q *queue) take(held []*segment) []*segment {
 	return held
 }
 
-// release gives back segments whose rows are stored, but for those that res says
-// were rejected, which are counted as lost.
+// release gives back segments with stored rows. Rows that were rejected according to res are
+// counted as lost.
 func (q *queue) release(done []*segment, res insertResult) {
 	q.mu.Lock()
 	q.stored += res.stored

@@ -42,7 +42,7 @@ func (j *Journal) Events(ctx context.Context, s record.Session) ([]record.Event,
 	return j.EventsAfter(ctx, s, 0)
 }
 
-// EventsAfter returns the rows of s whose Seq is greater than seq, in order.
+// EventsAfter returns the rows of s with a Seq greater than seq, in order.
 func (j *Journal) EventsAfter(ctx context.Context, s record.Session, seq int64) ([]record.Event, error) {
 	var events []record.Event
 	err := j.read(ctx, "read events", func(conn *sqlite.Conn) (err error) {

@@ -11,14 +11,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// stepRows and stepBytes bound what one transaction removes: some milliseconds, for
-// which others who want to write wait.
+// stepRows and stepBytes bound the removal in one transaction to some milliseconds, because other
+// writers wait for it.
 const (
 	stepRows  = 256
 	stepBytes = 4 << 20
 )
 
-// usage is what the pages of the file are used for.
+// usage is the use of the pages of the file.
 type usage struct {
 	pageSize, pages, free int64
 	// shrinks tells that free pages can be given back.
@@ -38,8 +38,8 @@ func readUsage(conn *sqlite.Conn) (u usage, err error) {
 	return u, err
 }
 
-// cutoff holds the times before which the last row of a session has to be: of one
-// whose removal has begun, and of another. The zero time excludes all.
+// cutoff holds two times. A session may be removed if its last row is before its time: one time for
+// sessions whose removal has begun, one for others. The zero time excludes all.
 type cutoff struct{ begun, untouched time.Time }
 
 // removal is a session to remove: its rows up to the number to, its graph and its evidence.
@@ -48,8 +48,8 @@ type removal struct {
 	to      int64
 }
 
-// nextRemoval chooses what to remove. A removal that was begun, by whatever process,
-// is finished first.
+// nextRemoval chooses the session to remove. A removal that any process has begun is finished
+// first.
 func nextRemoval(conn *sqlite.Conn, before cutoff) (next removal, found bool, err error) {
 	list, err := selectRemovable(conn, true, before.begun, false, 1)
 	if err == nil && len(list) == 0 {
@@ -61,8 +61,8 @@ func nextRemoval(conn *sqlite.Conn, before cutoff) (next removal, found bool, er
 	return list[0], true, nil
 }
 
-// selectRemovable returns at most limit sessions whose last row is from before a time:
-// those that may be removed or, when waiting, those that only replication keeps.
+// selectRemovable returns at most limit sessions with a last row before a time: those that may be
+// removed or, with waiting, those that only replication keeps.
 func selectRemovable(conn *sqlite.Conn, begun bool, before time.Time, waiting bool, limit int) (list []removal, err error) {
 	if before.IsZero() {
 		return nil, nil
@@ -167,8 +167,8 @@ func (r removal) removeGraph(conn *sqlite.Conn, limit int64) (left int64, err er
 	return limit, nil
 }
 
-// removedRows returns how many rows of s were removed, and the number up to which
-// rows were removed or are being removed.
+// removedRows returns the number of removed rows of s, and the number up to which rows were removed
+// or are being removed.
 func removedRows(conn *sqlite.Conn, s record.Session) (rows, to int64, err error) {
 	err = query(conn, selectRemovedSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) error {
 		rows, to = stmt.ColumnInt64(0), stmt.ColumnInt64(1)

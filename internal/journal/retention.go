@@ -14,13 +14,13 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 )
 
-// MinIdle is how long nothing must have been recorded for a session before retention
-// removes it, whatever the age and the size say: a run may be under way.
+// MinIdle is the shortest time without a row after which retention removes a session, whatever the
+// age and the size say: a run may be under way.
 const MinIdle = 10 * time.Minute
 
 const (
-	// lowWater is the percentage of MaxSize down to which a file that has grown
-	// beyond it is brought, so that not every sweep has work to do.
+	// lowWater is the percentage of MaxSize down to which retention brings a file that is too
+	// large, so that not every sweep has work to do.
 	lowWater = 90
 	// spare is the percentage of the pages of the file that may be free: the next
 	// rows go there.
@@ -31,7 +31,7 @@ const (
 	maxRest = 100 * time.Millisecond
 )
 
-// checkRetention refuses a c with its defaults that does not say what to keep.
+// checkRetention refuses a c with its defaults that neither bounds age nor size.
 func (c *Config) checkRetention() error {
 	switch {
 	case c.Retention.MaxAge < 0:
@@ -44,21 +44,26 @@ func (c *Config) checkRetention() error {
 	return nil
 }
 
-// retention removes sessions in the background. It owns one goroutine and writes
-// through the writer only, in steps of some milliseconds.
+// retention removes sessions in the background. It owns one goroutine and writes through the writer
+// only, in steps of some milliseconds.
 //
-// A session is removed as a whole, with its graph and its evidence; only its approvals stay. One with
-// an approval that is pending, approved or permitted is not touched until the approval
-// has expired for as long as a row would have kept the session, one with an approval
-// that is executing, and so in doubt, never, nor is one that was active within MinIdle.
-// Nor is one that is not replicated: with a row that an [Outbox] has not acknowledged, or
-// that is a dead letter. The session of an agent that ran as a tool of another session
-// stays as long as that one, see [Journal.Evidence]. When a removed session goes on, [Journal.Gaps] tells that its
-// beginning is gone, and no approval can rest on it.
+// A session is removed as a whole, with its graph and its evidence; only its approvals stay. These
+// sessions stay:
 //
-// Beyond MaxSize, the sessions idle for longest are removed until nine tenths are in use.
-// When the file stays larger for want of replication, Stats.RetentionError is an
-// [ErrNotReplicated]. The WAL file is not counted.
+//   - one with an approval that is pending, approved or permitted, until the approval has been expired
+//     for as long as a row would have kept the session;
+//   - one with an approval that is executing, and so in doubt;
+//   - one that was active within MinIdle;
+//   - one with a row that an [Outbox] has not acknowledged, or that is a dead letter;
+//   - the session of an agent that ran as a tool of another session, as long as that one stays, see
+//     [Journal.Evidence].
+//
+// If a removed session goes on, [Journal.Gaps] says that its beginning is gone, and no approval can
+// rest on it.
+//
+// Beyond MaxSize, the sessions idle for longest are removed until nine tenths are in use. If
+// replication keeps the file larger, Stats.RetentionError is an [ErrNotReplicated]. The WAL file is
+// not counted.
 type retention struct {
 	config.Retention
 	interval time.Duration // between two looks
@@ -173,8 +178,8 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 	}
 }
 
-// exceeded reports whether the file is to become smaller; shrink is whether the
-// sweep has been at that already.
+// exceeded reports whether the file must become smaller; shrink says that the sweep has tried
+// already.
 func (r *retention) exceeded(u usage, shrink bool) bool {
 	limit := int64(r.MaxSize)
 	if shrink {

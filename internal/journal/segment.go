@@ -5,9 +5,8 @@ package journal
 
 import "github.com/adk-contextgraph/contextgraph/record"
 
-// segmentRows and segmentBytes bound a segment: growing the queue costs one
-// allocation, never a copy of what waits, and what is taken out of it at a time is
-// never much more than asked for.
+// segmentRows and segmentBytes bound a segment. Growing the queue costs one allocation and never a
+// copy of waiting rows. A taken segment is never much larger than asked for.
 const (
 	segmentRows  = 128
 	segmentBytes = 256 << 10
@@ -30,14 +29,14 @@ type segment struct {
 	rows      []record.Event
 	start     int   // rows before it were popped
 	all       tally // rows from start on
-	approvals tally // those of them that are never dropped for another
+	approvals tally // rows that are never dropped for others
 	next      *segment
 }
 
 // live returns the rows that are still in s.
 func (s *segment) live() []record.Event { return s.rows[s.start:] }
 
-// reset empties s and lets go of what its rows refer to.
+// reset empties s and drops the references of its rows.
 func (s *segment) reset() {
 	clear(s.rows)
 	*s = segment{rows: s.rows[:0]}
@@ -50,7 +49,7 @@ type fifo struct {
 	approvals  tally
 }
 
-// droppable is what may be dropped to make room.
+// droppable returns the rows that may be dropped to make room.
 func (f *fifo) droppable() tally {
 	return tally{f.all.rows - f.approvals.rows, f.all.bytes - f.approvals.bytes}
 }

@@ -25,9 +25,8 @@ type SessionsQuery struct {
 	ID   string
 	// From and To bound the time of the latest row: From <= t < To. Zero is unbounded.
 	From, To time.Time
-	// Before selects the sessions whose LastSeq is less. It is how the next page is read:
-	// unlike Offset it costs nothing to be far down, and what goes on meanwhile does not
-	// move anything. 0 selects all.
+	// Before selects the sessions with a smaller LastSeq. Use it for the next page: unlike Offset,
+	// it costs nothing far down, and new rows do not move anything. 0 selects all.
 	Before int64
 	// Limit is the greatest number of sessions to return. Default 100.
 	Limit int
@@ -87,15 +86,14 @@ func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSumma
 	return list, err
 }
 
-// Standing is what a session is about and where it stands.
+// Standing has the subject of a session and its status.
 type Standing struct {
-	// Rows are the messages of the user, the requests to humans, the answers and the checks,
-	// in the order they were recorded. Those of messages have no attributes and those of
-	// checks no content; those of requests and answers have content only where Approvals
-	// is empty.
+	// Rows are the messages of the user, the requests to humans, the answers and the checks, in the
+	// order of recording. Messages have no attributes, and checks no content. Requests and answers
+	// have content only if Approvals is empty.
 	Rows []record.Event
-	// Approvals are those of the ledger, oldest first, without entities, arguments, report
-	// and what else says what they rest on.
+	// Approvals are those of the ledger, oldest first, without entities, arguments, report and the
+	// other long parts.
 	Approvals []safety.Approval
 }
 

@@ -8,8 +8,8 @@ import "time"
 // LossReason says why a row is not in the journal. The set may grow.
 type LossReason string
 
-// The reasons for which rows are lost. The first four are reasons to refuse a row:
-// Append returns false. The others befall rows that were accepted.
+// The reasons for which rows are lost. The first four are reasons to refuse a row: Append returns
+// false. The others concern rows that were accepted.
 const (
 	// LostQueueFull: the queue had no room, and dropping older rows or waiting did
 	// not make any.
@@ -41,9 +41,9 @@ func (r LossReason) Refused() bool {
 	return false
 }
 
-// Stats is a snapshot of the counters of a Journal since it was opened. At any time
-// Accepted is the sum of Stored, Duplicates, QueuedRows and what was lost for reasons
-// that are not [LossReason.Refused]; see [Stats.Unaccounted].
+// Stats is a snapshot of the counters of a Journal since it was opened. At any time Accepted is the
+// sum of Stored, Duplicates, QueuedRows and the rows lost for reasons that are not
+// [LossReason.Refused]; see [Stats.Unaccounted].
 type Stats struct {
 	// Accepted counts the rows for which Append returned true.
 	Accepted uint64
@@ -53,15 +53,14 @@ type Stats struct {
 	Duplicates uint64
 	// Lost counts rows that were not stored, by reason.
 	Lost map[LossReason]uint64
-	// QueuedRows and QueuedBytes are what waits to be committed.
+	// QueuedRows and QueuedBytes wait to be committed.
 	QueuedRows  int
 	QueuedBytes int64
 	// Commits counts the transactions that stored rows.
 	Commits uint64
 	// Panics counts the transactions that ended in a panic, which was recovered.
 	Panics uint64
-	// LastError is why the last commit failed, and what to do about it; nil when the
-	// last one succeeded.
+	// LastError says why the last commit failed, with the remedy; nil if the last one succeeded.
 	LastError error
 	// FailingSince is when commits began to fail; zero when the last one succeeded.
 	FailingSince time.Time
@@ -88,9 +87,8 @@ func (s Stats) Refused() uint64 {
 	return n
 }
 
-// Unaccounted returns how many accepted rows are neither stored, duplicates, queued
-// nor counted as lost. It is 0 unless there is a bug in this package; tests of
-// programs that record check it at their end.
+// Unaccounted returns the number of accepted rows that are not stored, duplicates, queued or
+// counted as lost. It is 0 unless there is a bug in this package; tests check it at their end.
 func (s Stats) Unaccounted() int64 {
 	n := int64(s.Accepted) - int64(s.Stored) - int64(s.Duplicates) - int64(s.QueuedRows)
 	for r, lost := range s.Lost {

@@ -17,10 +17,10 @@ const (
 	restartPause = time.Second
 )
 
-// boundWAL makes the WAL file start anew when it has become too large. The checkpoints
-// that SQLite makes by itself do not wait for readers, and while one reader begins
-// before another ends none of them comes to the end of the WAL. This one waits, but no
-// longer than a slice for each reader; the rows that come meanwhile wait in the queue.
+// boundWAL makes the WAL file start anew after it has become too large. SQLite's own checkpoints do
+// not wait for readers. If one reader begins before another ends, none of them comes to the end of
+// the WAL. This one waits, but no longer than a slice of time for each reader; rows that come
+// meanwhile wait in the queue.
 func (w *writer) boundWAL() {
 	size, err := w.files.check()
 	if err != nil || size <= w.maxWAL || time.Now().Before(w.restart) {

@@ -22,9 +22,9 @@ const (
 	// groupRows and groupBytes complete a group before its interval is over.
 	groupRows  = 1024
 	groupBytes = 1 << 20
-	// txRows and txBytes bound one transaction, so that another process that waits
-	// to write an approval gets its turn while a backlog is written, and so that the
-	// writer holds few rows of those that a full queue may drop.
+	// txRows and txBytes bound one transaction. So another process that waits to write an approval
+	// gets its turn during a backlog, and the writer holds few of the rows that a full queue may
+	// drop.
 	txRows  = 4096
 	txBytes = 4 << 20
 	// minBackoff and maxBackoff bound the pause after a failed commit.
@@ -101,12 +101,11 @@ func newWriter(conn *sqlite.Conn, files files, q *queue, cfg Config, busy time.D
 	return w
 }
 
-// do runs fn on the write connection in a transaction of its own, after all rows
-// queued before. It returns when fn is committed, has failed, or ctx ends; in the
-// last case fn may still run, unless it has not begun. What fn wrote, and every row
-// committed before it, has reached the disk when do returns nil, whatever the level
-// of durability: the log of SQLite is one file, and the disk is told to keep all of
-// it. A nil fn only commits the rows, as the level says.
+// do runs fn on the write connection in a transaction of its own, after all rows queued before. It
+// returns when fn is committed, has failed, or ctx ends; in the last case fn may still run, unless
+// it has not begun. When do returns nil, the writes of fn and every row committed before are on the
+// disk, at any level of durability: the log of SQLite is one file, and the disk is told to keep all
+// of it. A nil fn only commits the rows, as the level says.
 func (w *writer) do(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	return w.doAt(ctx, syncFull, fn)
 }
@@ -175,16 +174,15 @@ func (w *writer) serve(c *call) error {
 		return err
 	}
 	if c.fn == nil {
-		// Nothing may have waited; a barrier stands for what was stored before, too.
+		// Perhaps no row waited; a barrier also stands for rows stored before.
 		_, err := w.files.check()
 		return err
 	}
 	return explain(w.transact(c.ctx, c.level, c.fn))
 }
 
-// commit stores everything that waited when it was called, and what is known of
-// losses, one transaction after the other. When one fails, its rows stay in held, first
-// in line, and the others in the queue.
+// commit stores all rows that waited when it was called, and the known losses, one transaction
+// after the other. If one fails, its rows stay in held, first in line, and the others in the queue.
 func (w *writer) commit() error {
 	defer w.reportDrops()
 	defer w.boundWAL()
@@ -312,8 +310,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// closeFile closes the connection. It stays open when the file has lost its name:
-// SQLite deletes the log by its name, which may be that of another file's log now.
+// closeFile closes the connection. It leaves it open if the file has lost its name: SQLite deletes
+// the log by its name, which may now belong to another file.
 func (w *writer) closeFile() error {
 	if _, err := w.files.check(); err != nil {
 		w.conn.SetInterrupt(nil)
