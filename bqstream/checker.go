@@ -38,8 +38,8 @@ type CheckerConfig struct {
 	Query string
 	// Args are the arguments of the parameters, in order. In each of them {value}, {type} and
 	// {attributes.NAME} stand for those of the entity. They are never part of the query. An
-	// argument that is one attribute and nothing else has its type. Amounts of money and
-	// numbers with a fraction are exact texts: compare CAST(? AS NUMERIC).
+	// argument that is one attribute and nothing else has its type. Amounts of money and numbers
+	// with a fraction are exact texts: compare CAST(? AS NUMERIC).
 	Args []string
 	// Attributes says what to read. At least one is required. NUMERIC and BIGNUMERIC are
 	// read exactly. NULL means that the answer does not have the attribute. Conversion is
@@ -56,7 +56,7 @@ type CheckerConfig struct {
 	MaxBytesBilled config.Size
 	// Labels are set on every query, beside those that begin with sdk, which are ours.
 	Labels map[string]string
-	// Timeout bounds one query. Default: that of the check of one entity.
+	// Timeout bounds one query. Default: the timeout of the check of one entity.
 	Timeout time.Duration
 	// Client are options of the client, such as credentials. Default: what the
 	// environment says.

@@ -33,7 +33,7 @@ var (
 	_ driver.QueryerContext = (*querier)(nil)
 )
 
-// errQueriesOnly is returned for whatever is not a query.
+// errQueriesOnly is returned for every statement but a query.
 var errQueriesOnly = errors.New("only queries are possible here")
 
 // Connect implements [driver.Connector].

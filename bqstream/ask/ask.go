@@ -1,9 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask has the questions that a dataset of package bqstream answers, and the answers. What
-// did an approval rest on, what did a step lead to, which approvals rest on a product, how long
-// were people waited for, what did checks find?
+// Package ask has the questions that a dataset of package bqstream answers, and the answers: the
+// basis of an approval, the effects of a step, the approvals that rest on a product, waiting times,
+// the findings of checks.
 package ask
 
 import (
@@ -13,13 +13,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// What the methods that ask questions return for a question that has no answer. An
-// answer is never empty because of an error.
+// Errors of the methods that ask questions. An answer is never empty because of an error.
 var (
 	// ErrNoSessionID is returned for a question about a session without an id: it would
 	// be one about all sessions.
 	ErrNoSessionID = errors.New("the session has no id: give the id, and the application and the user it belongs to")
-	// ErrUnknownSession is returned for a session of which the dataset has no graph.
+	// ErrUnknownSession is returned for a session without a graph in the dataset.
 	ErrUnknownSession = errors.New("the dataset has no graph of the session: check application, user, id and the time asked about, or bring it there with contextgraph sync")
 	// ErrNoDecision is returned where a session asked for no confirmation.
 	ErrNoDecision = errors.New("no confirmation was asked for in the session: name a node as the decision")

@@ -5,7 +5,7 @@ package ask
 
 import "github.com/adk-contextgraph/contextgraph/graphsync"
 
-// CausalQuestion asks what a step led to, or what led to it.
+// CausalQuestion asks for the effects or the causes of a step.
 type CausalQuestion struct {
 	Scope
 	// Node is the key of the step. Defaults to the first one with a message of the user.

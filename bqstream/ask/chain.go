@@ -24,7 +24,7 @@ type ReasoningQuestion struct {
 	Hops int
 }
 
-// Reasoning is what a decision rests on.
+// Reasoning is the basis of a decision.
 type Reasoning struct {
 	// Decision is the node, DecidedAt the time that nothing later counts for.
 	Decision  graphsync.TechNode

@@ -5,11 +5,11 @@ package ask
 
 import "time"
 
-// Explanation says how a decision came about and what came of it.
+// Explanation has the causes of a decision and its outcome.
 type Explanation struct {
 	Reasoning
-	// Checks are the checks of the world for the decision, in order; Answers what humans
-	// said, in order. A decision that is no request for a confirmation has neither.
+	// Checks are the checks of the world for the decision, Answers the answers of humans, both in
+	// order. A decision that is no request for a confirmation has neither.
 	Checks  []Check
 	Answers []Answer
 }
@@ -39,14 +39,14 @@ type Alert struct {
 	Severity float64
 }
 
-// Answer is what a human answered to a request for a confirmation.
+// Answer is the answer of a human to a request for a confirmation.
 type Answer struct {
 	// ID is the event id of its row.
 	ID                         string
 	AnsweredAt                 time.Time
 	ConfirmationID, ApprovalID string
-	// Confirmed is what the human said, Accepted and Reason are what the guard made of
-	// it. Approver is who said it.
+	// Confirmed is the answer of the human. Accepted and Reason are the guard's reaction. Approver
+	// is the human.
 	Confirmed, Accepted bool
 	Reason, Approver    string
 	// Waited is how long the answer took; zero when the row does not say.

@@ -13,9 +13,9 @@ import (
 // EntityQuestion asks which approvals rest on an entity.
 type EntityQuestion struct {
 	Window
-	// Entity is what is asked about: its type and value are required. What was seen is
-	// the same when it has the same [entity.Entity.CanonicalKey], or the same type and
-	// value as written. A typed value is found however it was written when Norm is set.
+	// Entity is the entity in question: its type and value are required. An entity that was seen is
+	// the same if it has the same [entity.Entity.CanonicalKey], or the same type and value as
+	// written. If Norm is set, a typed value is found in any spelling.
 	Entity entity.Entity
 	// Hops limits paths to that many edges of kind informs and resumes, as in a
 	// [ReasoningQuestion].
@@ -26,9 +26,8 @@ type EntityQuestion struct {
 type EntityUses struct {
 	// Approvals are by time, latest first.
 	Approvals []EntityUse
-	// Truncated is true when there were more approvals than the limit in the sessions
-	// that saw the entity, of which only the latest were looked at, or paths of more edges
-	// than recursive SQL follows.
+	// Truncated is true in two cases. The sessions that saw the entity had more approvals than the
+	// limit, so only the latest were looked at. Or paths had more edges than recursive SQL follows.
 	Truncated bool
 	Form      Form
 }

@@ -21,19 +21,19 @@ type Waiting struct {
 	// Agent is the one that asked, Tool the tool that is to be confirmed or, for the
 	// other kinds, the function that asks.
 	Agent, Tool string
-	// Requests counts the requests, also those of which only the answer lies in the time
-	// asked about; Answered those with an answer.
+	// Requests counts the requests. A request counts, too, if only its answer lies in the time.
+	// Answered counts those with an answer.
 	Requests, Answered int
 	// Confirmed and Rejected count what humans said, Accepted what the guard took. They
 	// are about confirmations alone.
 	Confirmed, Rejected, Accepted int
-	// Waited counts the answers whose waiting time is known; the others are zero when
-	// there is none. P50 and P95 are interpolated.
+	// Waited counts the answers with a known waiting time; the others are zero if there is none.
+	// P50 and P95 are interpolated.
 	Waited                 int
 	Average, P50, P95, Max time.Duration
 }
 
-// Drift says what checks of the world found.
+// Drift has the findings of checks of the world.
 type Drift struct {
 	// Verdicts are by day, tool and stage; Changes by how often they were found.
 	Verdicts []DriftVerdicts
@@ -56,7 +56,7 @@ type DriftVerdicts struct {
 	Entities, Stale int
 }
 
-// DriftChange is one way in which one entity had changed.
+// DriftChange is one change of one entity.
 type DriftChange struct {
 	EntityType, Value, DriftType string
 	// Alerts counts the checks that found it, Sessions the sessions they were made in.

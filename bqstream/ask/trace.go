@@ -12,8 +12,8 @@ type Trace struct {
 	// Edges are the edges between the spans that the graph in the dataset has, in the
 	// order of the spans they lead to.
 	Edges []graphsync.Edge
-	// Isolated are the ids of the events whose span has no edge there: those that came
-	// after the graph of the session did, and spans on their own.
+	// Isolated are the ids of the events whose span has no edge in the graph: those recorded after
+	// the graph, and spans on their own.
 	Isolated []string
 	// Truncated is true when there were more edges than the limit. Events are never
 	// left out.

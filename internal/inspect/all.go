@@ -73,12 +73,12 @@ func (q *Query) SelectsRequest(p *Approval) bool {
 	return q.wants(p.Status) && (q.From.IsZero() || p.RequestedAt.IsZero() || !p.RequestedAt.Before(q.From))
 }
 
-// AllRequests returns the requests to humans that q selects, newest first within a session, those of
-// the session with the newest row first. An error is the last element.
+// AllRequests returns the requests to humans that q selects, newest first within a session. The
+// session with the newest row comes first. An error is the last element.
 func AllRequests(ctx context.Context, src Source, q Query, now time.Time) iter.Seq2[Approval, error] {
 	return func(yield func(Approval, error) bool) {
 		sessions := q
-		sessions.Status = nil // that of a session is of its last request alone
+		sessions.Status = nil // the status of a session comes from its last request alone
 		for s, err := range All(ctx, src, sessions) {
 			var list []Approval
 			if err == nil {

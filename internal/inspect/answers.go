@@ -34,7 +34,7 @@ func (c *collector) answer(r *row, at int, kind string) {
 	default:
 		a.Confirmed = true
 	}
-	// A guard says what it made of an answer: that it does not is no yes.
+	// A guard says whether it took an answer: silence is no yes.
 	a.Accepted = a.Confirmed && !q.guarded
 	if accepted := r.ADK.Accepted.Bool(); accepted != nil {
 		a.Accepted = *accepted
@@ -46,8 +46,8 @@ func (c *collector) answer(r *row, at int, kind string) {
 	q.answered(r, &a)
 }
 
-// confirmed reads an answer as the framework does: as an object, or, where that has nothing
-// but a response, as the object in the text of it. What cannot be read is no yes.
+// confirmed reads an answer as the framework does: as an object or, if that has only a response, as
+// the object in the text of it. An answer that cannot be read is no yes.
 func confirmed(content []byte) bool {
 	var c struct {
 		Result json.RawMessage `json:"result"`
@@ -82,7 +82,7 @@ func (c *collector) check(r *row, at int) {
 	}
 }
 
-// addCheck adds a check with what its report says, unless it is there already.
+// addCheck adds a check and its report, unless it is there already.
 func (q *request) addCheck(report []byte, k Check) {
 	var c reported
 	unmarshal(report, &c)

@@ -13,7 +13,7 @@ import (
 
 // Approval is one request to a human and all that came of it.
 type Approval struct {
-	// ID is that of the approval in the ledger; empty in rows that another recorder wrote.
+	// ID is the id of the approval in the ledger; empty in rows of another recorder.
 	ID             string         `json:"id"`
 	Session        record.Session `json:"session"`
 	ConfirmationID string         `json:"confirmation_id"`
@@ -26,7 +26,7 @@ type Approval struct {
 	// Span is the key of the span of the request.
 	Span   string `json:"span"`
 	Status Status `json:"status"`
-	// Explanation says in a sentence or two what the status means and what can be done.
+	// Explanation has the meaning of the status and the next step, in a sentence or two.
 	Explanation string `json:"explanation"`
 	// State is the state in the ledger (safety.ApprovalState); empty where only rows are known.
 	State string `json:"state,omitempty"`
@@ -45,13 +45,14 @@ type Approval struct {
 	RequestedAt time.Time          `json:"requested_at"`
 	ExpiresAt   time.Time          `json:"expires_at,omitzero"`
 	WaitedMS    int64              `json:"waited_ms"`
-	// Warnings are what the request itself said to beware of.
+	// Warnings are the warnings in the request itself.
 	Warnings []string `json:"warnings"`
 	// Entities are what it rests on: as the human saw it, and as the last check found it.
 	Entities []Rested `json:"entities"`
-	// NotChosen is what was there to choose from and does not count; nil if nothing was.
+	// NotChosen has the entities that could have been chosen and do not count; nil if there are
+	// none.
 	NotChosen *NotChosen `json:"not_chosen,omitempty"`
-	// Answers are the answers of humans in the order in which they came, Checks the checks.
+	// Answers are the answers of humans in the order of their arrival, Checks the checks.
 	Answers []Answer `json:"answers"`
 	Checks  []Check  `json:"checks"`
 	// Execution is the run of the approved call; nil when it did not start.
@@ -64,17 +65,17 @@ type Approval struct {
 
 // Rested is an entity that an approval rests on.
 type Rested struct {
-	// Key is that of an element of [Session.Entities]; empty when the record has none.
+	// Key is the key of an element of [Session.Entities]; empty if the record has none.
 	Key        string            `json:"key,omitempty"`
 	Type       string            `json:"type"`
 	Value      string            `json:"value"`
 	Confidence float64           `json:"confidence"`
 	Seen       map[string]string `json:"seen"`
 	SeenAt     time.Time         `json:"seen_at,omitzero"`
-	// Conditions are what attributes have to meet, in words: "at least 8".
+	// Conditions are the conditions on attributes, in words: "at least 8".
 	Conditions map[string]string `json:"conditions,omitempty"`
-	// Now and AsOf are those of the last check that asked for it; Outcome is what the
-	// comparison came to (safety.EntityOutcome), "" when it was never checked.
+	// Now and AsOf come from the last check that asked for it. Outcome is the result of the
+	// comparison (safety.EntityOutcome), "" if it was never checked.
 	Now     map[string]string `json:"now,omitempty"`
 	AsOf    time.Time         `json:"as_of,omitzero"`
 	Outcome string            `json:"outcome,omitempty"`
@@ -84,8 +85,8 @@ type Rested struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// NotChosen is what a request had to choose from and did not choose. Entities are the first
-// of them, Total is how many there are.
+// NotChosen has the entities that a request could have chosen and did not choose: the first of them
+// in Entities, their number in Total.
 type NotChosen struct {
 	Total    int           `json:"total"`
 	Entities []Alternative `json:"entities"`
@@ -99,7 +100,7 @@ type Alternative struct {
 	SeenAt time.Time         `json:"seen_at,omitzero"`
 }
 
-// Answer is what a human said to a request, and what the guard made of it.
+// Answer is the answer of a human to a request, and the guard's reaction.
 type Answer struct {
 	At        time.Time `json:"at"`
 	Confirmed bool      `json:"confirmed"`
@@ -147,9 +148,9 @@ type Why struct {
 	Entity string `json:"entity"`
 	Type   string `json:"type"`
 	Value  string `json:"value"`
-	// Origin says what the first span of Path is to the entity. "result": the result of the
-	// span showed it. "named": the span only named it, or a model found it there. "action":
-	// nothing but the action names it, and Path is the request alone.
+	// Origin is the relation of the first span of Path to the entity. "result": the result of the
+	// span showed it. "named": the span only named it, or a model found it there. "action": only
+	// the action names it, and Path is the request alone.
 	Origin string `json:"origin"`
 	// Note says in words that no result showed the entity; empty where one did.
 	Note string    `json:"note,omitempty"`

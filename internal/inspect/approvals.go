@@ -20,12 +20,12 @@ const (
 	kindCredential   = "credential"
 )
 
-// request is an approval on its way: with what only rows that follow can settle.
+// request is an approval in the making, with the fields that later rows can settle.
 type request struct {
 	Approval
 	// row is the position of the request, -1 for one that only the ledger has.
 	row int
-	// ledger is what the ledger has of it, nil for nothing.
+	// ledger is its entry in the ledger, nil for none.
 	ledger *safety.Approval
 	// guarded says that a guard looked at the answers.
 	guarded bool
@@ -33,15 +33,15 @@ type request struct {
 	// the guard took.
 	said  bool
 	taken map[string]bool
-	// attempts are the runs of what was asked for, whether or not the gate let them pass.
+	// attempts are the runs of the action, whether or not the gate let them pass.
 	attempts []attempt
 	// args are the arguments of the call, where only they say which call it is.
 	args any
 }
 
-// approvalsOf returns the requests to a human, oldest first. Rows are in order; those of
-// the requests, their answers and checks are enough where the ledger has all approvals
-// and the guard enforces them.
+// approvalsOf returns the requests to a human, oldest first. Rows are in order. The rows of the
+// requests, their answers and checks are enough if the ledger has all approvals and the guard
+// enforces them.
 func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval {
 	c := &collector{byID: make(map[string]*request), byConfirmation: make(map[[2]string]*request)}
 	for i := range rows {
@@ -93,7 +93,7 @@ type collector struct {
 	byConfirmation map[[2]string]*request
 }
 
-// payload is what a request shows to a human, see [safety.Approval.Shown].
+// payload is the content that a request shows to a human, see [safety.Approval.Shown].
 type payload struct {
 	Shown struct {
 		ApprovalID  string    `json:"approval_id"`
@@ -227,7 +227,7 @@ func (c *collector) ledger(a *safety.Approval) {
 		q.Kind, q.Span = kindConfirmation, a.DecisionNode
 		c.add(q)
 	}
-	// A request that does not say what it is of is taken for one of a guard.
+	// A request without a kind counts as a request of a guard.
 	q.Enforced = q.Enforced || !q.guarded
 	q.ID, q.Session, q.ledger, q.guarded = a.ID, a.Session, a, true
 	q.ConfirmationID = cmp.Or(q.ConfirmationID, a.ConfirmationID)
@@ -289,8 +289,8 @@ func (q *request) notChosen(total int, e Alternative) {
 	q.NotChosen.Entities = append(q.NotChosen.Entities, e)
 }
 
-// lastStage is what the last check of an approval in the state was made for, as far as the
-// state says it: its row is lost.
+// lastStage is the stage of the last check of an approval in the state, as far as the state tells:
+// the row of the check is lost.
 func lastStage(s safety.ApprovalState) string {
 	switch s {
 	case safety.StatePermitted, safety.StateExecuting, safety.StateExecuted, safety.StateFailed:

@@ -15,16 +15,16 @@ import (
 // stageExecution is the stage of the check right before the effect.
 const stageExecution = "execution"
 
-// attempt is one run of what was asked for: of a confirmation the call, of an input the
-// run that its answer begins. checked is the verdict of the check made for it.
+// attempt is one run of the action: the call of a confirmation, or the run that the answer of an
+// input begins. checked is the verdict of the check made for it.
 type attempt struct {
 	Execution
 	run     string
 	checked string
 }
 
-// answered notes what follows from an answer. The gate takes an approval in the run alone that
-// brought it; that run is what an input lets begin.
+// answered notes the consequences of an answer. The gate takes an approval only in the run that
+// brought it. An input lets that run begin.
 func (q *request) answered(r *row, a *Answer) {
 	q.said = a.Confirmed
 	if !a.Accepted {
@@ -57,9 +57,8 @@ func (q *request) checkedFor(r *row) {
 	}
 }
 
-// tool notes a run of what was asked for, if the row is of one: the call that was asked
-// about, or one of the same tool with the same arguments where rows do not name calls,
-// after a human said yes.
+// tool notes a run of the action, if the row has one: the call of the request or, if rows do not
+// name calls, a call of the same tool with the same arguments after a human said yes.
 func (c *collector) tool(r *row) {
 	var call *call
 	for _, q := range c.requests {
@@ -77,7 +76,7 @@ func (c *collector) tool(r *row) {
 			if call == nil {
 				call = callIn(r.Content)
 			}
-			// Each run is that of one request, the one that has waited longest for it.
+			// Each run belongs to one request, the one that has waited longest for it.
 			if len(q.attempts) == 0 && call.tool == q.Tool && reflect.DeepEqual(call.args, q.args) {
 				q.begin(r)
 				return
@@ -88,7 +87,7 @@ func (c *collector) tool(r *row) {
 	}
 }
 
-// call is what the row of a tool says of the call.
+// call is the call that the row of a tool describes.
 type call struct {
 	tool string
 	args any
@@ -149,9 +148,8 @@ func (c *collector) runEnded(r *row) {
 	}
 }
 
-// execution returns the attempt that passed the gate; nil for none. An approval is used once,
-// so that of several, of which the gate refused all but one, the one that came to a good
-// end is it, else one that has none.
+// execution returns the attempt that passed the gate; nil for none. An approval is used once, so
+// the gate refused all but one. That one has a good end, or else no end.
 func (q *request) execution() *Execution {
 	if !q.Enforced {
 		if n := len(q.attempts); n > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// backbone links the thoughts: each to those that knew of it first, directly or by what a
-// tool of it found, and the calls to the thoughts that made them.
+// backbone links the thoughts: each to the thoughts that first knew of it, directly or by the
+// result of a tool, and the calls to the thoughts that made them.
 func (m *mind) backbone() {
 	resumed := make(map[string]bool)
 	for e := range m.edges {
@@ -106,8 +106,8 @@ func (m *mind) returns() {
 	}
 }
 
-// action ends the backbone with what was done: the approved call that ran, or the last
-// answer. A session that waits or is under way has not come to an end yet.
+// action ends the backbone with the action: the approved call that ran, or the last answer. A
+// session that waits or is under way has not ended yet.
 func (m *mind) action() {
 	n, label, detail := m.deed()
 	if n < 0 {
@@ -144,7 +144,7 @@ func (m *mind) observed(id string) bool {
 	})
 }
 
-// deed returns the row of the action with what to say of it; -1 for none.
+// deed returns the row of the action and its text; -1 for none.
 func (m *mind) deed() (n int, label, detail string) {
 	answer, text := m.lastAnswer()
 	for _, a := range slices.Backward(m.s.Approvals) {
@@ -190,7 +190,7 @@ func (m *mind) lastRequest() int {
 	return -1
 }
 
-// decision returns the row of what a model said, its text, and the calls it asked for.
+// decision returns the row of a model's answer, its text, and the calls that it asked for.
 func (m *mind) decision(s *Span) (n int, text, calls string) {
 	n = s.Rows[0]
 	var asked []string
@@ -246,8 +246,8 @@ func spoken(content []byte) string {
 	return plain.Response.Text
 }
 
-// partsOf splits the answer of a model as rows have it: text: '…' | call: name | other.
-// A text may hold the like of it: what follows a mark must be a name for it to be one.
+// partsOf splits the answer of a model as rows have it: text: '…' | call: name | other. A text may
+// hold the same marks, so a mark counts only if a name follows it.
 func partsOf(content []byte) []string {
 	var c struct {
 		Response string `json:"response"`

@@ -65,8 +65,8 @@ func (c *reported) fill(k *Check) {
 	}
 }
 
-// reasons says why entities could not be checked, or what the policy let pass, by type and
-// value.
+// reasons has the reasons why entities could not be checked, or were let pass by the policy, by
+// type and value.
 func (c *reported) reasons() map[[2]string]string {
 	why := make(map[[2]string]string)
 	add := func(list []safety.Failure) {
@@ -84,7 +84,7 @@ func (c *reported) reasons() map[[2]string]string {
 	return why
 }
 
-// rest merges what the human saw with what the last check found.
+// rest merges the entities as the human saw them with the findings of the last check.
 func (q *request) rest() {
 	at := make(map[[2]string]int)
 	for i := range q.Entities {

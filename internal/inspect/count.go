@@ -12,7 +12,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Totals are what there is in the sessions of a source, together.
+// Totals counts the sessions of a source, together.
 type Totals struct {
 	Source   string    `json:"source"`
 	Rows     int64     `json:"rows"`
@@ -28,7 +28,7 @@ type Totals struct {
 	// WaitedMS is how long humans were waited for, LongestMS the longest of it.
 	WaitedMS  int64 `json:"waited_ms"`
 	LongestMS int64 `json:"longest_wait_ms"`
-	// Incomplete are sessions whose record is known to lack something.
+	// Incomplete counts the sessions with a known gap in their record.
 	Incomplete []Incomplete `json:"incomplete"`
 }
 

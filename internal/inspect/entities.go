@@ -56,8 +56,7 @@ func sourceName(s entity.Source) string {
 	return string(s)
 }
 
-// shown returns attributes as they are shown; what is available reads as a word, as in
-// an alert.
+// shown returns attributes for people. Availability is a word, as in an alert.
 func shown(attributes map[string]entity.Value) map[string]string {
 	out := make(map[string]string, len(attributes))
 	for name, v := range attributes {
@@ -72,7 +71,7 @@ func shown(attributes map[string]entity.Value) map[string]string {
 	return out
 }
 
-// things finds entities by what they were called, whoever called them so.
+// things finds entities by any of their names.
 type things map[[2]string]string
 
 func thingsOf(entities []Entity, seen []entity.Entity) things {

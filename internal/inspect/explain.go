@@ -43,7 +43,7 @@ func keyed(known things, keys map[string]bool, rested []Rested) {
 	}
 }
 
-// why returns the paths to a request from what it rests on.
+// why returns the paths from the entities of a request to the request.
 func (x *builder) why(span string) []Why {
 	out := []Why{}
 	reasons, err := x.graph.Why(span)
@@ -77,7 +77,7 @@ func unshown(o graphsync.Origin) string {
 	return fmt.Sprintf("%s; no result in the %d steps before the request shows it", who, graphsync.DefaultHops)
 }
 
-// explanation says what the status means and what can be done.
+// explanation returns the meaning of the status and the next step.
 func (q *request) explanation() string {
 	what := cmp.Or(q.Tool, "the call")
 	if q.Kind == kindInput || q.Kind == kindCredential {

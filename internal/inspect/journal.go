@@ -38,7 +38,7 @@ func (s *journalSource) Find(ctx context.Context, key record.Session) ([]record.
 	}
 	var out []record.Session
 	for _, l := range list {
-		if l.Session.ID == key.ID { // an empty id is that of no session, and not of all
+		if l.Session.ID == key.ID { // an empty id stands for no session, and not for all
 			out = append(out, l.Session)
 		}
 	}

@@ -68,7 +68,7 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 	}
 }
 
-// standing is a session as far as a query asks for it.
+// standing reads the parts of a session that a query asks for.
 type standing struct {
 	Summary
 	approvals []Approval
@@ -93,8 +93,9 @@ func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary
 		if slices.ContainsFunc(asked, func(a Approval) bool {
 			return (!a.Enforced || a.State == "") && len(a.Answers) > 0 || a.State == "" && len(f.Approvals) > 0
 		}) {
-			// Without the word of the ledger only the rows of the tools say whether it ran, and only
-			// the content of a request, which is not read where there is a ledger, when it expires.
+			// Without the ledger, only the rows of the tools say whether the call ran, and only the
+			// content of a request says when it expires. That content is not read if there is a
+			// ledger.
 			rows, err := s.j.Events(ctx, l.Session)
 			if err != nil {
 				return nil, err

@@ -10,10 +10,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Order brings rows of one session, which come by time, into the order in which they were
-// recorded, and numbers them (Seq), where every row says its place in its run; else it
-// changes nothing. A row is as late as the latest row before it in its run, so that the rows of a
-// run keep their order where clocks went back.
+// Order sorts rows of one session, which come by time, by the order of recording, and numbers them
+// (Seq). It changes nothing unless every row has its place in its run. A row is as late as the
+// latest row before it in its run, so that the rows of a run keep their order if a clock went back.
 func Order(events []record.Event) {
 	for i := range events {
 		e := &events[i]

@@ -18,8 +18,7 @@ const (
 	MaxLimit     = 500
 )
 
-// Check sets the defaults of a query and says what is wrong with it. A [Source] calls it
-// first.
+// Check sets the defaults of a query and returns its faults. A [Source] calls it first.
 func (q *Query) Check() error {
 	switch {
 	case q.Limit < 0:
@@ -39,7 +38,7 @@ func (q *Query) Check() error {
 	return nil
 }
 
-// Statuses returns every status, in the order in which they are declared.
+// Statuses returns every status, in the order of their declarations.
 func Statuses() []Status {
 	return []Status{
 		StatusNone, StatusPending, StatusSafe, StatusDrift, StatusCheckFailed,

@@ -19,7 +19,7 @@ type found struct {
 	say func(n int) string
 }
 
-// problems says what is wrong with the record.
+// problems returns the faults of the record.
 func (x *builder) problems(s *Session) []Problem {
 	kinds := []*found{
 		{Problem{Kind: "missing_parent"}, func(n int) string {

@@ -32,7 +32,7 @@ const (
 	Unchanged
 	// Changed: something changed, or the request was blocked because of that.
 	Changed
-	// Over: the request can lead to nothing any more, whatever the world is like.
+	// Over: the request has ended, whatever the world is like.
 	Over
 )
 
@@ -55,7 +55,7 @@ func (r *Recheck) Over() bool {
 	return r.Request != nil && (!r.Request.Status.Open() || !r.Approval.State.Open())
 }
 
-// Status is the finding in one word: that of the request where it is over.
+// Status is the finding in one word: the status of the request if it has ended.
 func (r *Recheck) Status() Status {
 	switch r.Finding() {
 	case Unchanged:

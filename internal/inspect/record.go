@@ -25,10 +25,9 @@ type builder struct {
 	over  map[string]bool
 }
 
-// New makes all there is to see of a session from what a source has of it. What depends
-// on the time, such as whether a request has expired, is as of now. It reads whatever
-// rows there are: what is wrong with them is told in Problems, and never an error. The
-// error is [ErrNotFound] for a record without rows and approvals.
+// New makes all views of a session from its record. Time-dependent facts, such as whether a request
+// has expired, are as of now. It reads any rows: their faults are in Problems, and never an error.
+// The error is [ErrNotFound] for a record without rows and approvals.
 func New(r Record, now time.Time) (*Session, error) {
 	if len(r.Rows) == 0 && len(r.Approvals) == 0 {
 		return nil, notFound(r.Session)

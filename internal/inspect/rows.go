@@ -16,11 +16,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// row is a row with what its attributes say.
+// row is a row with its decoded attributes.
 type row struct {
 	*record.Event
 	schema.Attributes
-	// span is the key of its node, run that of its run; "" outside of any.
+	// span is the key of its node, run the id of its run; "" outside of any.
 	span string
 	run  string
 }
@@ -61,7 +61,7 @@ func (r *row) endsRun() bool {
 
 func (r *row) at() time.Time { return clock(r.Time()) }
 
-// clock returns t in UTC, and the zero time for what JSON has no form for.
+// clock returns t in UTC, and the zero time if JSON has no form for t.
 func clock(t time.Time) time.Time {
 	t = t.UTC()
 	if y := t.Year(); y < 1 || y > 9999 {

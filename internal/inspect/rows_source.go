@@ -25,8 +25,8 @@ func WithExtractor(x *graphsync.Extractor) RowsOption {
 	return func(s *rowsSource) { s.extractor = x }
 }
 
-// NewRows returns the sessions in rows that stand for themselves, such as those of a file.
-// name says what they are, for people. They may be in any order, and must not change.
+// NewRows returns the sessions in rows that no store holds, such as the rows of a file. name
+// describes them for people. They may be in any order, and must not change.
 func NewRows(name string, rows []record.Event, opts ...RowsOption) Source {
 	s := &rowsSource{name: name, of: make(map[record.Session]*rowsSession), now: time.Now}
 	for _, opt := range opts {
@@ -66,7 +66,7 @@ type rowsSession struct {
 
 	mu      sync.Mutex
 	summary Summary
-	// until is the last moment of which the summary is: a request expires after it. Zero is
+	// until is the last moment for which the summary is true: a request expires after it. Zero is
 	// for ever.
 	until time.Time
 }

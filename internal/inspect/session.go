@@ -10,8 +10,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Status is where a session or an approval stands, in one word. That of a session is the
-// status of the approval that was asked for last.
+// Status is the status of a session or an approval, in one word. A session has the status of its
+// latest approval.
 type Status string
 
 // The statuses.
@@ -40,7 +40,7 @@ const (
 	StatusInDoubt Status = "in_doubt"
 )
 
-// Open reports whether something can still come of what was asked for, as far as rows say it.
+// Open reports whether the request can still have an effect, as far as rows say.
 func (s Status) Open() bool {
 	return s == StatusPending || s == StatusSafe || s == StatusCheckFailed
 }
@@ -69,7 +69,7 @@ type Summary struct {
 	WaitedMS int64 `json:"waited_ms"`
 }
 
-// Tokens are what the model calls of a session used, together.
+// Tokens are the tokens of all model calls of a session.
 type Tokens struct {
 	Prompt     int64 `json:"prompt"`
 	Completion int64 `json:"completion"`
@@ -79,7 +79,7 @@ type Tokens struct {
 // Session is all there is to see of one session.
 type Session struct {
 	Summary
-	// Problems says what is wrong with the record itself, see [Problem].
+	// Problems are the faults of the record itself, see [Problem].
 	Problems []Problem `json:"problems"`
 	// Spans are the nodes of the graph in the order of their first rows; a parent is
 	// before its children.
@@ -104,7 +104,7 @@ type Problem struct {
 	// Kind is "missing_rows", "missing_parent", "no_span", "no_trace", "bad_content", "bad_attributes",
 	// "unanswered_call", "truncated" or "duplicate_event".
 	Kind string `json:"kind"`
-	// Detail says what is wrong and what it means for what is shown.
+	// Detail describes the fault and its effect on the views.
 	Detail string `json:"detail"`
 	// Rows are indexes into [Session.Rows], at most 20 of Count.
 	Rows  []int `json:"rows,omitempty"`
@@ -120,7 +120,7 @@ type Span struct {
 	// Parent is the key of the span it lies in; empty for a root and where the parent
 	// was never recorded.
 	Parent string `json:"parent,omitempty"`
-	// Kind is that of the node (graphsync.NodeKind), Class what it is shown as: "user",
+	// Kind is the kind of the node (graphsync.NodeKind), Class its class on the page: "user",
 	// "agent", "model", "tool", "hitl", "check" or "other".
 	Kind  string `json:"kind"`
 	Class string `json:"class"`
@@ -155,7 +155,7 @@ type Edge struct {
 	Kind string `json:"kind"`
 }
 
-// Entity is a business entity: one thing, whatever number of spans evaluated it.
+// Entity is a business entity: one thing, evaluated by any number of spans.
 type Entity struct {
 	Key   string `json:"key"`
 	Type  string `json:"type"`
@@ -164,8 +164,8 @@ type Entity struct {
 	Attributes  map[string]string `json:"attributes"`
 	Confidence  float64           `json:"confidence"`
 	ArtifactURI string            `json:"artifact_uri,omitempty"`
-	// Sources are who found it: "rule", "action" (a rule, in the arguments of what is to be
-	// approved), "claim" (a rule, in other words), "tool" (which declared it), "model".
+	// Sources name its finders: "rule", "action" (a rule, in the arguments to be approved), "claim"
+	// (a rule, in other words), "tool" (which declared it), "model".
 	Sources   []string  `json:"sources"`
 	FirstSeen time.Time `json:"first_seen"`
 	LastSeen  time.Time `json:"last_seen"`
@@ -176,8 +176,8 @@ type Entity struct {
 // Sighting is an edge from a span to an entity that was seen in one row of it.
 type Sighting struct {
 	Span string `json:"span"`
-	// Link is "evaluated" where the span had shown the entity by then, or a model found it,
-	// and "named" where it only named it, as what a call acts on.
+	// Link is "evaluated" if the span had shown the entity by then, or if a model found it. It is
+	// "named" if the span only named it, for example as the object of a call.
 	Link       string            `json:"link"`
 	Row        int               `json:"row"` // index into Session.Rows; -1 when the row is not there
 	SeenAt     time.Time         `json:"seen_at"`

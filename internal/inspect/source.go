@@ -18,7 +18,7 @@ var ErrNotFound = errors.New("no such session")
 
 // Source is where sessions are read from. Its methods may be called concurrently.
 type Source interface {
-	// Name says what is read, for people: "journal contextgraph.db".
+	// Name describes the source, for people: "journal contextgraph.db".
 	Name() string
 	// Sessions returns one page of the sessions that q selects, the one with the newest
 	// row first.
@@ -30,7 +30,7 @@ type Source interface {
 	Record(ctx context.Context, s record.Session) (Record, error)
 }
 
-// Record is what a source has of one session.
+// Record is the record of one session in a source.
 type Record struct {
 	Session record.Session
 	// Rows are in the order of recording.
@@ -38,8 +38,8 @@ type Record struct {
 	Entities []entity.Entity
 	// Gaps says in words what the source knows to be missing.
 	Gaps []string
-	// Approvals and History are those of the ledger, History by the id of the approval.
-	// They are nil where the source has no ledger.
+	// Approvals and History are those of the ledger, History by the id of the approval. They are
+	// nil if the source has no ledger.
 	Approvals []safety.Approval
 	History   map[string][]safety.Step
 }
@@ -49,8 +49,8 @@ type Query struct {
 	// App and User select the sessions of one application and one user.
 	App  string
 	User string
-	// Search selects sessions whose id, user, application, agents or title contain it,
-	// whatever the case.
+	// Search selects sessions with the text in their id, user, application, agents or title, in any
+	// case.
 	Search string
 	// Status selects sessions with one of these; empty selects all.
 	Status []Status

@@ -126,8 +126,8 @@ func boundary(kind, eventType string) (begins, ends bool) {
 	return false, false
 }
 
-// tokensOf returns what the model calls in the rows of one span used. Each part of a
-// streamed answer says what was used so far, so of a call the last word counts.
+// tokensOf returns the tokens of the model calls in the rows of one span. Each part of a streamed
+// answer has the sum so far, so the last part of a call counts.
 func tokensOf(rows []*row) Tokens {
 	var sum, call Tokens
 	for _, r := range rows {

@@ -24,7 +24,7 @@ func (q *request) settle(end, now time.Time) {
 	q.rest()
 	for _, a := range q.Answers {
 		if end = a.At; a.Accepted || q.refused(&a) {
-			break // whatever comes behind it, nobody waits any more
+			break // nobody waits any more, whatever comes after it
 		}
 	}
 	if !q.RequestedAt.IsZero() {
@@ -94,7 +94,7 @@ func ledgerStatus(a *safety.Approval, now time.Time) Status {
 	case safety.StateFailed:
 		return StatusFailed
 	}
-	return StatusInDoubt // a state that is not known here, of which anything may have come
+	return StatusInDoubt // a state that is not known here: anything may have happened
 }
 
 // news returns what rows say that were recorded after the last word of the ledger, if that has
@@ -131,8 +131,8 @@ func (q *request) news(s Status) Status {
 
 func past(t, now time.Time) bool { return !t.IsZero() && now.After(t) }
 
-// rowStatus is the status of an approval by what its rows say. What ends an approval is
-// said by each answer after it too, so that it is known where its own rows are lost.
+// rowStatus is the status of an approval according to its rows. Each later answer repeats the end
+// of an approval, so it is known even if its own rows are lost.
 func (q *request) rowStatus(now time.Time) Status {
 	accepted, rejected := false, false
 	for i := range q.Answers {
@@ -180,7 +180,7 @@ func (q *request) permitted() bool {
 	return slices.ContainsFunc(q.Checks, func(k Check) bool { return k.Stage == stageExecution && k.Verdict == verdictSafe })
 }
 
-// verdict is that of the last check, or what the last answer says of one whose row is missing.
+// verdict is the verdict of the last check, or of one without a row that the last answer names.
 func (q *request) verdict() string {
 	verdict, at := "", -1
 	if n := len(q.Checks); n > 0 {

@@ -82,7 +82,7 @@ func (m *mind) add(t Thought) string {
 	return t.ID
 }
 
-// number gives the nodes their order: that of their rows, the action last.
+// number gives the nodes the order of their rows, the action last.
 func (m *mind) number() {
 	slices.SortStableFunc(m.out.Nodes, func(a, b Thought) int {
 		return cmp.Or(cmp.Compare(one(a.Kind == action), one(b.Kind == action)), cmp.Compare(a.Row, b.Row))
@@ -138,8 +138,8 @@ func (m *mind) incident() {
 	m.first = m.add(m.at(incident, 0, "No message of the user is on record", ""))
 }
 
-// steps adds a thought for each call of a model, and a call and an observation for each
-// call of a tool, in the order in which they began.
+// steps adds a thought for each call of a model, and a call and an observation for each call of a
+// tool, in the order of their beginnings.
 func (m *mind) steps() {
 	for i := range m.s.Spans {
 		s := &m.s.Spans[i]
@@ -182,7 +182,7 @@ func (m *mind) message(s *Span) {
 	}
 }
 
-// tool adds the call of a tool and what came back.
+// tool adds the call of a tool and its result.
 func (m *mind) tool(s *Span) {
 	first := s.Rows[0]
 	end := -1
@@ -211,8 +211,8 @@ func (m *mind) tool(s *Span) {
 	m.ended[s.Key] = seen
 }
 
-// humans adds what humans were asked and what they said, with the checks that followed,
-// and leads from there to the run of what they approved.
+// humans adds the questions to humans and their answers, with the checks that followed. It links
+// them to the run of the approved action.
 func (m *mind) humans() {
 	for i := range m.s.Approvals {
 		a := &m.s.Approvals[i]
@@ -332,8 +332,8 @@ func (x *builder) sameRun(a, b int) bool {
 	return a >= 0 && b >= 0 && a < len(x.rows) && b < len(x.rows) && x.rows[a].run == x.rows[b].run
 }
 
-// before returns the last thought before a span: that of its agent and branch, else of a
-// branch around it, else the incident.
+// before returns the last thought before a span: that of its agent and branch, else of a branch
+// around it, else the incident.
 func (m *mind) before(s *Span) string {
 	for branch := range schema.Branches(s.Branch) {
 		for i := len(m.latest) - 1; i >= 0; i-- {

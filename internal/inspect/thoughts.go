@@ -5,9 +5,9 @@ package inspect
 
 import "time"
 
-// Thoughts is a session as a mind at work and not as a log: a backbone from the INCIDENT over
-// the THOUGHTs to the ACTION, with each tool call and what it observed branching off a thought
-// and returning to the next one.
+// Thoughts is a session as a chain of thoughts and not as a log: a backbone from the INCIDENT over
+// the THOUGHTs to the ACTION. Each tool call and its observation branch off a thought and return to
+// the next one.
 type Thoughts struct {
 	Nodes []Thought     `json:"nodes"`
 	Edges []ThoughtEdge `json:"edges"`

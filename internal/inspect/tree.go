@@ -18,7 +18,7 @@ type Tree struct {
 	parents  []int
 }
 
-// NewTree makes the tree of spans in which a parent is before its children.
+// NewTree makes the tree of spans. A parent comes before its children.
 func NewTree(spans []Span) *Tree {
 	t := &Tree{Spans: spans, Children: make([][]int, len(spans)), parents: make([]int, len(spans))}
 	at := make(map[string]int, len(spans))
@@ -32,7 +32,7 @@ func NewTree(spans []Span) *Tree {
 		}
 		at[s.Key] = i
 	}
-	// A trace that lacks its root is a root beside the next turn; what is outside of any turn is last.
+	// A trace without its root is a root beside the next turn; spans outside of any turn are last.
 	slices.SortStableFunc(t.Roots, func(a, b int) int {
 		return cmp.Compare(cmp.Or(spans[a].Turn, math.MaxInt), cmp.Or(spans[b].Turn, math.MaxInt))
 	})
