@@ -5,8 +5,8 @@ package config
 
 import "time"
 
-// BigQuery says which dataset the rows of a journal are streamed to, and what is made of
-// them there. Without a project and a dataset nothing is streamed.
+// BigQuery names the dataset that the rows of a journal are streamed to, and configures the stream
+// and the graph there. Without a project and a dataset nothing is streamed.
 type BigQuery struct {
 	// Project is the project of the dataset. Required.
 	Project string `yaml:"project"`
@@ -27,7 +27,7 @@ type BigQuery struct {
 	// Init creates and upgrades the tables, views and the graph once, in the background,
 	// when the instance starts. False leaves that to "contextgraph init". Defaults to true.
 	Init *bool `yaml:"init"`
-	// Labels are set on every job, beside those of contextgraph. Defaults to none.
+	// Labels are set on every job, in addition to those of contextgraph. Defaults to none.
 	Labels map[string]string `yaml:"labels"`
 	// MaxBytesBilled bounds what one query may read, in bytes. A query that would read
 	// more fails and costs nothing. BigQuery holds its estimate against it, which knows
@@ -43,9 +43,8 @@ type BigQuery struct {
 
 // Stream says how rows get from the journal to the dataset.
 type Stream struct {
-	// FlushOnRunEnd makes the end of a run wait until BigQuery has acknowledged its
-	// rows, for at most FlushTimeout: for machines whose disk goes with the instance.
-	// Defaults to false.
+	// FlushOnRunEnd makes the end of a run wait until BigQuery has acknowledged its rows, for at
+	// most FlushTimeout. It is for machines without a disk of their own. Defaults to false.
 	FlushOnRunEnd bool `yaml:"flush_on_run_end"`
 	// FlushTimeout bounds that wait. Defaults to 5s.
 	FlushTimeout time.Duration `yaml:"flush_timeout"`
@@ -62,7 +61,7 @@ type Graph struct {
 	Queries Queries `yaml:"queries"`
 }
 
-// Queries says in which language questions about the graph are asked.
+// Queries is the language of questions about the graph.
 type Queries string
 
 // Extraction asks a model for entities, inside BigQuery, with AI.GENERATE. Without a model
@@ -75,9 +74,8 @@ type Extraction struct {
 	// payloads stay where they are; global for the global endpoint. It is not used
 	// with a URL. Defaults to where the dataset is, which it is asked for.
 	Location string `yaml:"location"`
-	// Connection is the connection whose service account asks the model, as
-	// location.name or project.location.name. Defaults to none: the caller's own
-	// credentials are used.
+	// Connection is the connection with the service account that asks the model, as location.name
+	// or project.location.name. Defaults to none: the caller's own credentials are used.
 	Connection string `yaml:"connection"`
 	// EntityTypes are the types the model looks for. Defaults to Product, Targeting, Campaign,
 	// Budget, Audience, Creative and Placement.

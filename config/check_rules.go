@@ -111,7 +111,7 @@ func (c *Config) checkCheckers(k Key) {
 // maxCalls bounds [Replay.MaxCalls].
 const maxCalls = 1000
 
-// check reports a checker that has not exactly one way to ask, and what is wrong with it.
+// check reports a checker that has not exactly one source, and other faults of it.
 func (c *Checker) check(k Key) {
 	var given []Key
 	if at := k.Of(&c.HTTP); c.HTTP != nil {

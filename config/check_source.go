@@ -68,7 +68,7 @@ const (
 
 var placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// checkURL says what is wrong with a URL template.
+// checkURL returns the fault of a URL template.
 func checkURL(template string) (problem, remedy string) {
 	switch {
 	case template == "":
@@ -122,7 +122,7 @@ func checkURL(template string) (problem, remedy string) {
 	return "", ""
 }
 
-// checkHeaders says what is wrong with headers. It never shows a value.
+// checkHeaders returns the faults of headers. It never shows a value.
 func checkHeaders(k Key, headers map[string]Secret) {
 	first := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

@@ -37,8 +37,8 @@ const (
 	maxTagValue = 1024
 )
 
-// checkStorage reports what is wrong with the journal and the record. The bounds of
-// one depend on those of the other.
+// checkStorage reports faults of the journal and the record. The bounds of one depend on those of
+// the other.
 func (c *Config) checkStorage(root Key) {
 	d := Default()
 	record := root.Of(&c.Record)
@@ -204,7 +204,7 @@ func (c *Artifacts) check(k Key, journalPath string) {
 	checkSize(k.Of(&c.MaxBytes), c.MaxBytes, 1, MaxPart)
 }
 
-// checkStore says what is wrong with the store.
+// checkStore returns the fault of the store.
 func (c *Artifacts) checkStore(journalPath string) (problem, remedy string) {
 	path, isBucket := strings.CutPrefix(c.Store, bucketScheme)
 	switch {

@@ -23,7 +23,7 @@ type Checker struct {
 }
 
 // Answers returns the type of an attribute in the answers of the checker. ok is false if they do
-// not have the attribute, or if the configuration does not say what they have.
+// not have the attribute, or if the configuration does not list their attributes.
 func (c *Checker) Answers(attribute string) (kind entity.Kind, ok bool) {
 	switch {
 	case c.HTTP != nil:
@@ -40,8 +40,8 @@ func (c *Checker) Answers(attribute string) (kind entity.Kind, ok bool) {
 // HTTP asks a JSON service with GET. Only an answer with status 200
 // says anything; redirects are refused and a body is at most 1 MiB.
 type HTTP struct {
-	// URL is an absolute http or https URL. {value}, {type} and {attributes.NAME}
-	// in its path or query stand for those of the entity, escaped. Required.
+	// URL is an absolute http or https URL. {value}, {type} and {attributes.NAME} in its path or
+	// query are replaced by those of the entity, escaped. Required.
 	URL string `yaml:"url"`
 	// Headers are sent with every request. In a file, ${VAR} stands for an
 	// environment variable, which must be set, and $${ for ${ itself.
@@ -67,9 +67,9 @@ type SQL struct {
 	// Query has parameters as the driver of the database writes them, such as "?", "$1" or
 	// "@p1". Required.
 	Query string `yaml:"query"`
-	// Args are the arguments of the parameters, in order. {value}, {type} and
-	// {attributes.NAME} in them stand for those of the entity; they never become part
-	// of the query. Defaults to none.
+	// Args are the arguments of the parameters, in order. {value}, {type} and {attributes.NAME} in
+	// them are replaced by those of the entity; they never become part of the query. Defaults to
+	// none.
 	Args []string `yaml:"args"`
 	// AsOf says how old the answer is: the name of a column with a time, or "fetch" for
 	// the time the query was sent. Defaults to "fetch".
@@ -80,7 +80,7 @@ type SQL struct {
 	Attributes map[string]Column `yaml:"attributes"`
 }
 
-// Column says in which column an attribute is.
+// Column names the column of an attribute.
 type Column struct {
 	// Column is the name of the column, as the query gives it. Required.
 	Column string `yaml:"column"`
@@ -102,7 +102,7 @@ type Replay struct {
 	MaxCalls int `yaml:"max_calls" example:"20"`
 }
 
-// Answer says where an attribute stands in the answer of a service, and what it is.
+// Answer says where the answer of a service has an attribute, and with which type.
 type Answer struct {
 	// Path is the path to the value, a JSONPath query. Required.
 	Path string `yaml:"path"`

@@ -9,21 +9,19 @@
 // docs/configuration.md and the errors follow from the tags.
 package config
 
-// Config says what is recorded, which actions are gated and how the world is
-// checked. The zero Config is valid: it records into contextgraph.db, gates the
-// tools that code protects, and has no rules and no checkers, so that every
-// gated action is refused until some are added.
+// Config configures the record, the gate and the checks of the world. The zero Config is valid: it
+// records into contextgraph.db, gates the tools that code protects, and has no rules and no
+// checkers, so that every gated action is refused.
 //
-// A Config is written in Go or read from a file by [Load]; both are checked by the
-// same rules. A field left zero means its default. A Config must not be changed
-// while it is in use.
+// A Config is written in Go or read from a file by [Load]; both are checked by the same rules. A
+// field left zero means its default. A Config must not be changed while it is in use.
 type Config struct {
 	// Enabled turns the recorder on. False does not open a gate: a protected tool that
 	// cannot be recorded is refused. Defaults to true.
 	Enabled *bool `yaml:"enabled"`
-	// Journal is where the events are written, and what may be lost on the way.
+	// Journal says where the events are written, and which of them may be lost.
 	Journal Journal `yaml:"journal"`
-	// Record says what of the events is written.
+	// Record says which parts of the events are written.
 	Record Record `yaml:"record"`
 	// Guard is the approval gate.
 	Guard Guard `yaml:"guard"`

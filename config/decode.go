@@ -101,8 +101,8 @@ func describe(n *yaml.Node) string {
 	}
 }
 
-// empty reports whether n is a key without a value. For a section or a list it
-// means nothing is set, which is what commenting out every line under it leaves.
+// empty reports whether n is a key without a value. A section or a list then sets nothing, for
+// example when every line under it is a comment.
 func empty(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Value == ""
 }
@@ -113,7 +113,7 @@ type keyed struct {
 	field int
 }
 
-// keys returns the keys of a struct, in order. Below a prefix they are those of the fields that
+// keys returns the keys of a struct, in order. Below a prefix they are the keys of the fields that
 // have names with a dot.
 func keys(t reflect.Type, prefix string) (out []keyed) {
 	for i := range t.NumField() {
@@ -125,7 +125,7 @@ func keys(t reflect.Type, prefix string) (out []keyed) {
 	return out
 }
 
-// mapping reads a mapping whose keys are those of the struct at k.
+// mapping reads a mapping into the struct at k.
 func (d *decoder) mapping(k Key, n *yaml.Node, def reflect.Value) {
 	if e, ok := k.value.Addr().Interface().(*Extract); ok {
 		e.Place = fmt.Sprintf("%s:%d", filepath.Base(d.file), n.Line)
@@ -257,7 +257,7 @@ func (d *decoder) each(k Key, n *yaml.Node, path func(string) Key, visit func(at
 		first[name.Value] = name.Line
 		d.at[at.file] = place(value)
 		if value.Kind != yaml.ScalarNode {
-			// What lacks a key, or has a wrong name, shows at its name.
+			// A missing key, or a wrong name, is reported at its name.
 			d.at[at.file] = place(name)
 		}
 		visit(at, name, value)

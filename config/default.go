@@ -78,8 +78,8 @@ const (
 	defaultSeverity       = 0.85
 )
 
-// WithDefaults returns c with every default written out: those of Default, unless they depend
-// on what c has. A default gives way to a bound that was set. No map and no slice of c is
+// WithDefaults returns c with every default written out: those of Default, unless they depend on
+// the values of c. A default gives way to a bound that was set. No map and no slice of c is
 // changed.
 func (c Config) WithDefaults() Config {
 	d := Default()
@@ -135,8 +135,8 @@ func fill(dst, from reflect.Value) {
 	}
 }
 
-// filled returns set with the defaults of base: an entry for the same attribute, and else the
-// one for any other. What set has for any other comes before that of base.
+// filled returns set with the defaults of base. An entry of set for the same attribute comes first,
+// then the entry of set for any other attribute, then those of base.
 func filled(set, base map[string]Drift) map[string]Drift {
 	if set == nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 func parseDocument(p *problems, data []byte) *yaml.Node {
 	fail := func(line int, problem, remedy string) *yaml.Node {
 		p.errs = append(p.errs, &Error{File: p.file, Line: line, Problem: problem, Remedy: remedy})
-		// Nothing of the file was read: what else is wrong is not known.
+		// Nothing of the file was read: other faults are not known.
 		p.reported[""] = true
 		return nil
 	}

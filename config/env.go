@@ -20,7 +20,7 @@ const envPrefix = "CONTEXTGRAPH_"
 // configuration and may be set beside one.
 const tokenVariable = envPrefix + "TOKEN"
 
-// environment is what a process was started with.
+// environment holds the variables that a process was started with.
 type environment struct {
 	values map[string]string
 	// used holds the variables that the file names.
@@ -43,7 +43,7 @@ func newEnvironment(environ []string) *environment {
 type override struct {
 	variable string
 	key      Key
-	// set puts the value into the Config, or says what is wrong with it.
+	// set puts the value into the Config, or reports its fault.
 	set func(value string) (problem, remedy string)
 }
 
@@ -133,8 +133,7 @@ func (env *environment) apply(root Key) {
 	}
 }
 
-// expand replaces every ${VAR} in text. What it reports names variables, never
-// their values.
+// expand replaces every ${VAR} in text. Its reports name variables, never their values.
 func (d *decoder) expand(k Key, at position, text string) (string, bool) {
 	var b strings.Builder
 	ok := true

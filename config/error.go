@@ -28,7 +28,7 @@ type Error struct {
 	// `Config.Guard.Drift["price"].Severity` in a Config written in Go. Empty when
 	// the file as a whole is wrong.
 	Key string
-	// Problem says what was found and what is wrong with it.
+	// Problem names the value and its fault.
 	Problem string
 	// Remedy says what to write instead.
 	Remedy string

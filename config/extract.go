@@ -10,14 +10,14 @@ import "github.com/adk-contextgraph/contextgraph/entity"
 type Extract struct {
 	// Name names the rule in errors; no two rules share one. Required.
 	Name string `yaml:"name"`
-	// Tool is the tool whose events are read. Either Tool or Event is required.
+	// Tool is the tool with the events to read. Either Tool or Event is required.
 	Tool string `yaml:"tool"`
 	// In is the part of the tool's events to read: its result, its arguments, or
 	// the arguments of the call being approved. Beside Event only [InContent] is possible.
 	// Defaults to [InResult], or to [InContent] beside Event.
 	In In `yaml:"in"`
-	// Event is the type of event whose content is read, such as
-	// USER_MESSAGE_RECEIVED, instead of a tool's.
+	// Event is the type of event with the content to read, such as USER_MESSAGE_RECEIVED, instead
+	// of a tool.
 	Event string `yaml:"event"`
 	// Each is the path to the nodes that are one entity each. Defaults to "$".
 	Each string `yaml:"each"`
@@ -47,10 +47,10 @@ type Extract struct {
 	// Confidence is how sure the rule is, greater than 0 and at most 1.
 	// Defaults to 1.
 	Confidence float64 `yaml:"confidence"`
-	// Alternatives says that the entries of a result are there to choose from. An entity
-	// then does not count if the action does not name it, only such rules have shown it,
-	// and each result that shows it also shows, by the same rule, an entry that the action
-	// names. It is for the result of a tool. Defaults to false.
+	// Alternatives says that the entries of a result are a list to choose from. An entity then does
+	// not count if all of this holds: the action does not name it; only such rules have shown it;
+	// and each result that shows it also shows, by the same rule, an entry that the action names.
+	// It is for the result of a tool. Defaults to false.
 	Alternatives bool `yaml:"alternatives"`
 	// Place is where the rule stands, as file and line: "contextgraph.yaml:12". An alert or a
 	// failure because of the rule names it. [Parse] sets it; a rule written in Go has
@@ -58,7 +58,7 @@ type Extract struct {
 	Place string `yaml:"-"`
 }
 
-// Attribute says where an attribute of an entity stands in an event, and what it is.
+// Attribute says where an event has an attribute of an entity, and with which type.
 type Attribute struct {
 	// Path is the path to the value, a JSONPath query. Required.
 	Path string `yaml:"path"`

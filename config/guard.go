@@ -17,16 +17,15 @@ type Guard struct {
 	// names such as provision_*. A pattern is one of [path.Match], but its "*" and "?" also
 	// stand for a slash. It must be empty with [ModeObserve]. Defaults to none.
 	Tools []string `yaml:"tools" env:"add"`
-	// Unguarded is what happens when the gate is meant to guard a tool and cannot.
-	// Defaults to [UnguardedWarn].
+	// Unguarded is the reaction to a tool that the gate should guard and cannot. Defaults to
+	// [UnguardedWarn].
 	Unguarded Unguarded `yaml:"unguarded"`
-	// Inputs names the nodes of workflows whose requests for an input are requests for an
-	// approval, or gives patterns of their names as Tools does. Such a request is recorded
-	// with what it rests on before anybody sees it, and the user message that answers it
-	// starts a run only while all of that is unchanged, and once. A name also stands for
-	// the nodes inside of a node or of a workflow. Every answer goes through the gate,
-	// whatever it says: what it means is known to the node alone. It must be empty with
-	// [ModeObserve]. Defaults to none.
+	// Inputs names nodes of workflows, or gives patterns of their names as Tools does. A request of
+	// such a node for an input is a request for an approval. It is recorded with its evidence
+	// before anybody sees it. The user message that answers it starts a run only while the evidence
+	// is unchanged, and once. A name also stands for the nodes inside of a node or of a workflow.
+	// Every answer goes through the gate, because only the node knows its meaning. It must be empty
+	// with [ModeObserve]. Defaults to none.
 	Inputs []string `yaml:"inputs" env:"add"`
 	// SelfApproval lets whoever asked for an approval give it, if the Authorizer of the
 	// program names them. Without an Authorizer it changes nothing: the user of the session,
@@ -48,13 +47,12 @@ type Guard struct {
 	// MinConfidence is the confidence, from 0 to 1, below which an entity makes
 	// the check fail; 0 accepts every entity. Defaults to 0.5.
 	MinConfidence *float64 `yaml:"min_confidence"`
-	// Drift says, by attribute, what a changed value means; the key "*" stands for
-	// every attribute without an entry. An entry adds to the defaults, or changes one of
-	// them: availability is inventory_depleted (severity 0.95), price is price_changed
-	// (0.72), reach is audience_shifted (0.6), status is campaign_paused (0.9), any other
-	// is changed (0.5).
+	// Drift says, by attribute, how a changed value counts; the key "*" stands for every attribute
+	// without an entry. An entry adds to the defaults, or changes one of them: availability is
+	// inventory_depleted (severity 0.95), price is price_changed (0.72), reach is audience_shifted
+	// (0.6), status is campaign_paused (0.9), any other is changed (0.5).
 	Drift map[string]Drift `yaml:"drift"`
-	// Types says what is different for the entities of a type. Defaults to none.
+	// Types holds the policy for the entities of each type, where it differs. Defaults to none.
 	Types map[string]TypePolicy `yaml:"types"`
 	// Require says which entities have to be unchanged beside those that the arguments of
 	// the action name, which always have to be. It holds when a request is asked and at
@@ -63,12 +61,12 @@ type Guard struct {
 	// Listed names the types of entities that "require: listed" is about. It must be empty
 	// with any other requirement. Defaults to none.
 	Listed []string `yaml:"listed"`
-	// Budgets are rules across entities: what a plan costs now must fit its budget.
-	// Defaults to none.
+	// Budgets are rules across entities: the present cost of a plan must fit its budget. Defaults
+	// to none.
 	Budgets []Budget `yaml:"budgets"`
 }
 
-// Mode says what the gate does with an approval.
+// Mode says how strictly the gate treats approvals.
 type Mode string
 
 const (
@@ -82,8 +80,8 @@ const (
 	ModeObserve Mode = "observe"
 )
 
-// Unguarded says what happens to a tool that is listed, protected or covered and that
-// would run without the gate all the same, as a streaming tool that is only listed does.
+// Unguarded is the reaction to a tool that is listed, protected or covered and would run without
+// the gate all the same. An example is a streaming tool that is only listed.
 type Unguarded string
 
 const (
@@ -94,7 +92,7 @@ const (
 	UnguardedError Unguarded = "error"
 )
 
-// Drift says what a changed value of one attribute means.
+// Drift says how a changed value of one attribute counts.
 type Drift struct {
 	// Type is the type of the alert: lower-case letters, digits and underscores,
 	// beginning with a letter. Defaults to the type of the attribute, see
@@ -109,13 +107,12 @@ type Drift struct {
 	// Direction is which way a number, an amount or a time has to move to be a
 	// change. Defaults to [Either].
 	Direction Direction `yaml:"direction"`
-	// AtLeast is a condition: the attribute is unchanged if its present value is at least
-	// this, whatever was read. The value that was read has to have met it too. A drift has
-	// one condition at most, without Tolerance and Direction, and only in [TypePolicy.Drift]
-	// under the name of an attribute. The condition is a literal, or a JSONPath into the
-	// arguments that are approved: a text that is "$" or begins with "$." or "$[". The path
-	// starts at the node where a rule with "in: action" finds the entity, else at the root.
-	// For numbers, money and times. Defaults to none.
+	// AtLeast is a condition: the attribute is unchanged if its present value is at least this,
+	// whatever was read. The value that was read must have met it too. A drift has one condition at
+	// most, without Tolerance and Direction, and only in [TypePolicy.Drift] under the name of an
+	// attribute. The condition is a literal, or a JSONPath into the approved arguments: a text that
+	// is "$" or begins with "$." or "$[". The path starts at the node where a rule with "in:
+	// action" finds the entity, else at the root. For numbers, money and times. Defaults to none.
 	AtLeast any `yaml:"at_least"`
 	// AtMost is the condition that the value is at most this. For numbers, money and times.
 	// Defaults to none.
@@ -125,8 +122,8 @@ type Drift struct {
 	OneOf any `yaml:"one_of" lists:"true"`
 	// Equals is the condition that the value is this. Defaults to none.
 	Equals any `yaml:"equals"`
-	// Effect is what a change leads to: with [EffectWarn] it is recorded and shown,
-	// and does not enter the verdict. Defaults to [EffectBlock].
+	// Effect is the effect of a change: with [EffectWarn] it is recorded and shown, and does not
+	// enter the verdict. Defaults to [EffectBlock].
 	Effect Effect `yaml:"effect"`
 	// Optional allows the attribute to be missing in the answer of a checker; it is
 	// then not compared. Defaults to false.
@@ -169,7 +166,7 @@ type Tolerance struct {
 	Absolute float64 `yaml:"absolute"`
 }
 
-// TypePolicy is what is different for the entities of one type.
+// TypePolicy is the policy for the entities of one type, where it differs.
 type TypePolicy struct {
 	// Optional lets a check pass although entities of this type have no checker or
 	// fail their check; the report lists them as skipped. A change that is found
@@ -182,23 +179,22 @@ type TypePolicy struct {
 	// MinConfidence is the confidence, from 0 to 1, below which one of these
 	// entities makes the check fail. Defaults to [Guard.MinConfidence].
 	MinConfidence *float64 `yaml:"min_confidence"`
-	// Unseen says what comes of these entities, and of attributes of them, that no result
-	// of a tool shows, although a message, a call or the action names them. With
-	// [UnseenAllow] a check passes all the same, and each report says so. Defaults
-	// to [UnseenDeny].
+	// Unseen is for entities of this type, and for attributes of them, that no result of a tool
+	// shows, although a message, a call or the action names them. With [UnseenAllow] a check passes
+	// all the same, and each report says so. Defaults to [UnseenDeny].
 	Unseen Unseen `yaml:"unseen"`
-	// Drift is as [Guard.Drift], for these entities. An entry that names an
-	// attribute wins over "*", wherever either stands; of two with the same key the
-	// one here wins. What it leaves out is not taken from that entry, but for the
-	// type and the severity. Defaults to none.
+	// Drift is like [Guard.Drift], for these entities. An entry that names an attribute wins over
+	// "*" in either place; of two entries with the same key, the one here wins. A field that it
+	// leaves out keeps its default, except that type and severity come from the entry of the guard.
+	// Defaults to none.
 	Drift map[string]Drift `yaml:"drift"`
 }
 
-// Budget is a rule across entities: what the plan costs now must fit the
-// budget as it was seen and approved. A rule that cannot be evaluated fails the check.
+// Budget is a rule across entities: the present cost of the plan must fit the budget as it was seen
+// and approved. A rule that cannot be evaluated fails the check.
 type Budget struct {
-	// Tool names the tool whose calls the rule is for, or gives a pattern as
-	// [Guard.Tools]. Defaults to every call.
+	// Tool names the tool with the calls that the rule is for, or gives a pattern as [Guard.Tools].
+	// Defaults to every call.
 	Tool string `yaml:"tool"`
 	// Cost says what the plan costs.
 	Cost Cost `yaml:"cost"`
@@ -223,7 +219,7 @@ type Cost struct {
 	Quantity string `yaml:"quantity"`
 }
 
-// Limit says what a plan may cost.
+// Limit names the budget of a plan.
 type Limit struct {
 	// Type is the type of the budget. The budget that counts is the one that the arguments of
 	// the action name, or else the only one that is required. Required.
@@ -241,8 +237,8 @@ const (
 	RequireEverything Requirement = "everything"
 	// RequireNamed requires only what the arguments of the action name.
 	RequireNamed Requirement = "named"
-	// RequireListed requires what the session recorded of the types in [Guard.Listed]. A type
-	// of which it has nothing fails the check.
+	// RequireListed requires the recorded entities of the types in [Guard.Listed]. A listed type
+	// without an entity fails the check.
 	RequireListed Requirement = "listed"
 )
 
@@ -256,7 +252,7 @@ const (
 	Fall   Direction = "fall"
 )
 
-// Effect is what a change leads to.
+// Effect is the effect of a change.
 type Effect string
 
 const (
@@ -266,7 +262,7 @@ const (
 	EffectWarn Effect = "warn"
 )
 
-// Unseen says what comes of what no result of a tool shows.
+// Unseen is the decision about an entity that no result of a tool shows.
 type Unseen string
 
 const (

@@ -5,19 +5,18 @@ package config
 
 import "time"
 
-// Journal says where and how often events are written to disk, what a crash
-// may take, and how long they are kept.
+// Journal says where and how often events are written to disk, which of them a crash may take, and
+// how long they are kept.
 type Journal struct {
 	// Path is the file of the journal; it is created when missing. A relative
 	// path, also one in a file, is relative to the working directory of the
 	// process, not to the configuration file. Defaults to "contextgraph.db".
 	Path string `yaml:"path"`
-	// Durability says what survives. [DurabilityMemory] commits rarely: a
-	// process that is killed loses what waits. [DurabilityJournal] commits at
-	// short intervals: committed events survive the death of the process, perhaps
-	// not a power loss. With [DurabilitySync] they survive that too. The
-	// steps of an approval always do, and what was committed before them.
-	// Defaults to [DurabilityJournal].
+	// Durability says which events survive. [DurabilityMemory] commits rarely: a killed process
+	// loses the events that wait. [DurabilityJournal] commits at short intervals: committed events
+	// survive the death of the process, and perhaps a power loss. With [DurabilitySync] they
+	// survive a power loss too. The steps of an approval, and all events committed before them,
+	// survive it at every level. Defaults to [DurabilityJournal].
 	Durability Durability `yaml:"durability"`
 	// CommitInterval is how long an event may wait for others to be committed
 	// with it: at most 1s, or 10s with [DurabilityMemory]. Defaults to 20ms,
@@ -26,9 +25,9 @@ type Journal struct {
 	// QueueBytes bounds the events that wait to be committed, in bytes: at least
 	// 1MiB and four rows of [Record.MaxRow]. Defaults to 64MiB.
 	QueueBytes Size `yaml:"queue_bytes"`
-	// OnFull says what a full queue does. [DropOldest] drops the oldest events that wait.
-	// [Block] makes the agent wait for up to 100ms, and then drops the new event. Neither
-	// drops an event of an approval for another. Defaults to [DropOldest].
+	// OnFull is the reaction of a full queue. [DropOldest] drops the oldest events that wait.
+	// [Block] makes the agent wait for up to 100ms, and then drops the new event. Neither drops an
+	// event of an approval for another. Defaults to [DropOldest].
 	OnFull OnFull `yaml:"on_full"`
 	// Retention removes what is old. Defaults to keeping everything.
 	Retention Retention `yaml:"retention"`
@@ -41,14 +40,14 @@ type Retention struct {
 	// MaxAge is how old the last event of a session may become: at least 1h.
 	// Defaults to any age.
 	MaxAge time.Duration `yaml:"max_age" example:"30d"`
-	// MaxSize is how much of the journal may be in use, in bytes: at least 10MiB.
-	// What may not be removed counts too. Defaults to any size.
+	// MaxSize is how much of the journal may be in use, in bytes: at least 10MiB. Sessions that may
+	// not be removed count too. Defaults to any size.
 	MaxSize Size `yaml:"max_size" example:"1GiB"`
 }
 
-// Durability says which events survive what. At every level an event that was committed is
-// lost to no fault of the process alone, and the steps of an approval survive a power loss
-// together with all events committed before them.
+// Durability says which events survive which fault. At every level a committed event survives a
+// fault of the process, and the steps of an approval survive a power loss together with all events
+// committed before them.
 type Durability string
 
 const (
@@ -66,14 +65,14 @@ const (
 	DurabilitySync Durability = "sync"
 )
 
-// OnFull says what becomes of an event for which the queue has no room. An event that belongs
-// to the record of an approval is never dropped for another: such events may fill up to twice
-// the queue, and only then are refused.
+// OnFull decides about an event without room in the queue. An event that belongs to the record of
+// an approval is never dropped for another: such events may fill up to twice the queue, and only
+// then are refused.
 type OnFull string
 
 const (
-	// DropOldest, the default, drops the oldest events that wait. An event for which that
-	// would not make room is itself dropped.
+	// DropOldest, the default, drops the oldest events that wait. If that would not make room for
+	// an event, the event itself is dropped.
 	DropOldest OnFull = "drop_oldest"
 	// Block makes the agent wait for room, for up to 100ms. Then the new event is dropped. An
 	// event of an approval does not wait.

@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// A Check reports to k what is wrong with c. A package that uses a part of a Config has one for
-// what only it knows, such as the conditions that suit a type. Where the file has a mistake, c
-// lacks the value.
+// A Check reports the faults of c to k. A package that uses a part of a Config has a Check for
+// rules that only the package knows, such as the conditions that suit a type. At a mistake in the
+// file, c lacks the value.
 type Check func(k Key, c *Config)
 
-// Key names a value of a Config, in the spelling of the file and in that of Go, and takes
-// what is wrong with the value. The zero Key is not valid; a [Check] gets one.
+// Key names a value of a Config, in the spelling of the file and in that of Go, and takes reports
+// about the value. The zero Key is not valid; a [Check] gets one.
 type Key struct {
 	problems   *problems
 	value      reflect.Value // addressable, or not valid
@@ -112,8 +112,8 @@ func (k Key) Entry(name string, value any) Key {
 	return out
 }
 
-// Wrong reports what is wrong with the value, and what to write instead. Only the first report
-// on a value counts, and none below a value that failed: it would be a consequence.
+// Wrong reports a fault of the value, and the remedy. Only the first report on a value counts, and
+// none below a value that failed, because it would be a consequence.
 func (k Key) Wrong(problem, remedy string) {
 	p := k.problems
 	if k.Failed() {
@@ -150,8 +150,7 @@ func (k Key) Failed() bool {
 	return false
 }
 
-// Sound reports whether nothing was wrong with the value so far, nor with any below it or
-// around it.
+// Sound reports whether there is no fault so far of the value, nor of one below it or around it.
 func (k Key) Sound() bool {
 	for file := range k.problems.reported {
 		if file == k.file || strings.HasPrefix(file, k.file+".") || strings.HasPrefix(file, k.file+"[") {
@@ -211,8 +210,8 @@ func (p *problems) note(pos position, k Key, problem, remedy string) {
 	})
 }
 
-// override notes that the value at k is that of a variable. What the file has
-// there, and what was wrong with it, is no longer the value to check.
+// override notes that a variable gives the value at k. The value in the file, and its faults, no
+// longer count.
 func (p *problems) override(k Key, variable string) {
 	p.variables[k.file] = variable
 	inside := func(file string) bool {

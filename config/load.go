@@ -13,9 +13,8 @@ import (
 // maxFileSize bounds a configuration file, in bytes.
 const maxFileSize = 1 << 20
 
-// Load reads the configuration file at path and puts the environment of
-// the process over it; see [Parse]. A file that cannot be read gives an
-// error that wraps that of the os package.
+// Load reads the configuration file at path and puts the environment of the process over it; see
+// [Parse]. The error for a file that cannot be read wraps the error of package os.
 func Load(path string, checks ...Check) (Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -29,22 +28,21 @@ func Load(path string, checks ...Check) (Config, error) {
 	return Parse(path, data, os.Environ(), checks...)
 }
 
-// Parse reads a configuration file from data. The name stands in errors.
+// Parse reads a configuration file from data. Errors contain the name.
 //
-// The file is one YAML document without anchors, aliases and tags. A key that is
-// not known, is there twice or has a value of another type is an error. An empty
-// file gives the zero Config.
+// The file is one YAML document without anchors, aliases and tags. A key that is not known, is
+// there twice or has a value of another type is an error. An empty file gives the zero Config.
 //
-// The variables of environ, in the form of [os.Environ], take the place of keys. Each single
-// value that stands outside of lists and of maps has one: CONTEXTGRAPH_GUARD_MODE is
-// guard.mode. The lists guard.tools and guard.inputs have one too, with commas between the names:
-// it may add names to those of the file, and may leave none out. Any other variable is an error if
-// its name begins with CONTEXTGRAPH_. There are two exceptions: one that a header of the file
-// names, and CONTEXTGRAPH_TOKEN, which is for the command "contextgraph serve".
+// The variables of environ, in the form of [os.Environ], take the place of keys. Each single value
+// outside of lists and maps has one: CONTEXTGRAPH_GUARD_MODE is guard.mode. The lists guard.tools
+// and guard.inputs have one too, with commas between the names: it adds names to those of the file,
+// and takes none away. Any other variable with a name that begins with CONTEXTGRAPH_ is an error.
+// There are two exceptions: a variable that a header of the file names, and CONTEXTGRAPH_TOKEN,
+// which is for the command "contextgraph serve".
 //
-// What neither says is left zero and means the default. The checks of this package come
-// before the given ones; see [Config.Check]. The error joins one [*Error] for everything that
-// is wrong; with it comes the zero Config.
+// A value that neither sets is zero and means the default. The checks of this package come before
+// the given ones; see [Config.Check]. The error joins one [*Error] for each fault; with it comes
+// the zero Config.
 func Parse(name string, data []byte, environ []string, checks ...Check) (Config, error) {
 	if name == "" {
 		name = "configuration"
@@ -65,9 +63,9 @@ func Parse(name string, data []byte, environ []string, checks ...Check) (Config,
 	return c, nil
 }
 
-// Check reports everything that is wrong with c, joined as one [*Error] each. It makes the checks
-// of this package, and then the given ones. Open of package contextgraph gives those of all
-// packages that use c.
+// Check reports every fault of c, joined as one [*Error] each. It makes the checks of this package,
+// and then the given ones. Open of package contextgraph gives the checks of all packages that use
+// c.
 func (c Config) Check(checks ...Check) error {
 	p := newProblems("")
 	c.check(p.root(&c), checks)

@@ -3,17 +3,17 @@
 
 package config
 
-// Record says what of a run is written, and how. By default everything is written.
+// Record says which parts of a run are written, and how. By default everything is written.
 //
-// Event types are those of the event_type column, such as LLM_REQUEST. Neither
-// Allow nor Deny nor Content touches the types that an approval and its
-// completeness are judged by: HITL_CONFIRMATION_REQUEST and its _COMPLETED,
-// WORLD_CHANGE_CHECK, INVOCATION_STARTING, INVOCATION_COMPLETED and
-// INVOCATION_ERROR are always written whole. While the configuration enforces
-// approvals, what they rest on cannot be left out either: the types
-// USER_MESSAGE_RECEIVED and AGENT_, LLM_ and TOOL_ with _STARTING, _REQUEST,
-// _RESPONSE, _COMPLETED or _ERROR, and the content of USER_MESSAGE_RECEIVED,
-// TOOL_STARTING, TOOL_COMPLETED and TOOL_ERROR.
+// Event types are those of the event_type column, such as LLM_REQUEST. These types prove that the
+// record of an approval is complete: HITL_CONFIRMATION_REQUEST and its _COMPLETED,
+// WORLD_CHANGE_CHECK, INVOCATION_STARTING, INVOCATION_COMPLETED and INVOCATION_ERROR. They are
+// always written whole; Allow, Deny and Content have no effect on them.
+//
+// While the configuration enforces approvals, their evidence cannot be left out either: the types
+// USER_MESSAGE_RECEIVED and AGENT_, LLM_ and TOOL_ with _STARTING, _REQUEST, _RESPONSE, _COMPLETED
+// or _ERROR, and the content of USER_MESSAGE_RECEIVED, TOOL_STARTING, TOOL_COMPLETED and
+// TOOL_ERROR.
 type Record struct {
 	// Allow names the event types that are written, besides those that always
 	// are. Defaults to none, which means all.
@@ -40,14 +40,13 @@ type Record struct {
 	// Metadata names the keys of an event's CustomMetadata that are written: exact,
 	// or a prefix ending in *. Defaults to none.
 	Metadata []string `yaml:"metadata"`
-	// FinalResponseTools names tools whose arguments are the final answer of an
-	// agent. Defaults to none.
+	// FinalResponseTools names tools with arguments that are the final answer of an agent. Defaults
+	// to none.
 	FinalResponseTools []string `yaml:"final_response_tools"`
-	// MaxString bounds one text, from 100 bytes to MaxRow; what is longer is cut and
-	// marked. Defaults to 512KB, or to MaxRow when that is smaller.
+	// MaxString bounds one text, from 100 bytes to MaxRow. A longer text is cut and marked.
+	// Defaults to 512KB, or to MaxRow if that is smaller.
 	MaxString Size `yaml:"max_string"`
-	// MaxRow bounds one row, from 10KB to 9MB, which is what BigQuery takes. Defaults to
-	// 1MB.
+	// MaxRow bounds one row, from 10KB to 9MB, the limit of BigQuery. Defaults to 1MB.
 	MaxRow Size `yaml:"max_row"`
 	// Redact names secrets beyond those that are always removed.
 	Redact Redact `yaml:"redact"`
@@ -61,20 +60,19 @@ type PromptHistory string
 const (
 	// PromptFull writes the whole prompt each time.
 	PromptFull PromptHistory = "full"
-	// PromptDelta writes the messages that were not written before, and a reference
-	// to the row with the earlier ones, so that a long session does not cost the
-	// square of its length.
+	// PromptDelta writes the messages that were not written before, and a reference to the row with
+	// the earlier ones. So a long session does not cost the square of its length.
 	PromptDelta PromptHistory = "delta"
 )
 
 // Redact names secrets. Its rules add to the built-in ones; they replace
 // none.
 type Redact struct {
-	// Keys are names whose values are removed, wherever they stand: at least two
-	// characters. Defaults to none.
+	// Keys are names with values to remove, in any place: at least two characters. Defaults to
+	// none.
 	Keys []string `yaml:"keys"`
-	// Patterns are regular expressions (RE2); what they match in any text is
-	// replaced. None may match the empty text. Defaults to none.
+	// Patterns are regular expressions (RE2); their matches in any text are replaced. None may
+	// match the empty text. Defaults to none.
 	Patterns []string `yaml:"patterns"`
 }
 

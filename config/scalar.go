@@ -54,9 +54,9 @@ const otherType = "\x00"
 type form struct {
 	// tags are those that package yaml gives such a value.
 	tags []string
-	// remedy says what to write in place of another type of value.
+	// remedy says what to write instead of another type of value.
 	remedy func(n *yaml.Node) string
-	// set sets v to the value that s stands for, or says what is wrong with s.
+	// set sets v to the value of s, or reports the fault of s.
 	set func(v reflect.Value, s string) (problem, remedy string)
 }
 
@@ -137,7 +137,7 @@ func setNumber(v reflect.Value, s string) (problem, remedy string) {
 	return "", ""
 }
 
-// settle sets v, or what a new v points to.
+// settle sets v, or the value that a new v points to.
 func settle(v, to reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -237,8 +237,8 @@ func kindNames() []string {
 	return names
 }
 
-// secret reads a text in which ${VAR} stands for an environment variable. What
-// it reports does not show the text.
+// secret reads a text in which ${VAR} stands for an environment variable. Its reports do not show
+// the text.
 func (d *decoder) secret(k Key, n *yaml.Node) {
 	if !d.plain(k, n) {
 		return

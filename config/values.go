@@ -33,7 +33,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Size is a number of bytes. A file may write it with a unit: 64MiB.
 type Size int64
 
-// sizeUnits are the units of a Size, in the order in which one is chosen to show it.
+// sizeUnits are the units of a Size. String takes the first one that fits.
 var sizeUnits = [...]struct {
 	name  string
 	bytes int64
@@ -43,7 +43,7 @@ var sizeUnits = [...]struct {
 	{"KB", 1e3}, {"KiB", 1 << 10},
 }
 
-// String returns the size in the first unit in which it is whole: 64MiB, 100 bytes.
+// String returns the size in the first unit that makes it a whole number: 64MiB, 100 bytes.
 func (s Size) String() string {
 	for _, u := range sizeUnits {
 		if s != 0 && int64(s)%u.bytes == 0 {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// worded is a type whose values are words.
+// worded is a type with words as values.
 type worded interface {
 	// words returns what is wrong with any other word, and those that are known.
 	words() (problem string, known []string)

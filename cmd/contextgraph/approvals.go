@@ -101,8 +101,8 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 	return a.card(one)
 }
 
-// findApproval looks for a request in all sessions. session says that the id may have been
-// meant as that of a session.
+// findApproval looks for a request in all sessions. session says that the user may have given the
+// id of a session.
 func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of record.Session, session bool) (inspect.Approval, error) {
 	what := "approval"
 	if session {

@@ -122,7 +122,7 @@ func (r *checked) exitCode() int {
 	return exitCheckFailed
 }
 
-// MarshalJSON encodes the report with what the command says beside it.
+// MarshalJSON encodes the report, with the fields that the command adds.
 func (r checked) MarshalJSON() ([]byte, error) {
 	report, err := json.Marshal(r.Report)
 	if err != nil {
@@ -189,7 +189,7 @@ func (r *checked) table(t *table, now time.Time) {
 	}
 }
 
-// outcome is what the check of one entity came to.
+// outcome is the result of the check of one entity.
 func (r *checked) outcome(e safety.EntityResult) cell {
 	if r.NeedsAgent[e.Type] != "" {
 		return cell{"? needs the agent", yellow}
@@ -224,7 +224,7 @@ func alertChip(al safety.Alert) cell {
 	return cell{"≠ " + string(al.Drift), red}
 }
 
-// needed says what the value of an alert has to meet, and how much it changed, in percent.
+// needed returns the condition on the value of an alert, and the change in percent.
 func needed(al safety.Alert, percent string) string {
 	text := ""
 	if al.Condition != "" {
@@ -236,7 +236,7 @@ func needed(al safety.Alert, percent string) string {
 	return text
 }
 
-// attributes puts values into a line, each with what it has to meet.
+// attributes puts values into a line, each with its condition.
 func attributes(values map[string]entity.Value, conditions map[string]string) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

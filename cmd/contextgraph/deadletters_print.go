@@ -32,8 +32,8 @@ func newLetterJSON(l journal.DeadLetter) letterJSON {
 	}
 }
 
-// rowJSON is a row of agent_events, in the columns of the table and what the journal
-// has beside them.
+// rowJSON is a row of agent_events, in the columns of the table and the further ones of the
+// journal.
 type rowJSON struct {
 	Seq          int64     `json:"seq"`
 	Timestamp    time.Time `json:"timestamp"`
@@ -108,7 +108,7 @@ func letterTable(t *table, letters []letterJSON, lineWidth int) {
 	}
 }
 
-// showDeadLetter prints one row and what was said about it.
+// showDeadLetter prints one row and the server's words about it.
 func (a *app) showDeadLetter(ctx context.Context, o *journal.Outbox, id string) error {
 	row, err := findDeadRow(ctx, o, id)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *app) showDeadLetter(ctx context.Context, o *journal.Outbox, id string) 
 	return noDeadLetter(o, id)
 }
 
-// Bounds of what is read of rows at a time.
+// Bounds of the rows that are read at a time.
 const (
 	deadRows  = 256
 	deadBytes = 1 << 20

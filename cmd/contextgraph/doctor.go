@@ -43,7 +43,7 @@ finding is an error.`,
 
 func (a *app) doctor(ctx context.Context) error {
 	found := doctor.Examine(ctx, doctor.Options{Path: cmp.Or(a.configPath, defaultConfig), Load: a.fileConfig, Dataset: a.dataset, Now: a.now})
-	if errors.Is(ctx.Err(), context.Canceled) { // what was not looked at is no finding
+	if errors.Is(ctx.Err(), context.Canceled) { // an area that was not examined is no finding
 		return context.Cause(ctx)
 	}
 	if err := a.print(found, func(t *table) { findingsTable(t, found) }); err != nil {

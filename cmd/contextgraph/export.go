@@ -140,8 +140,8 @@ func writeSessions(ctx context.Context, src inspect.Source, sessions []record.Se
 	return rows, out.Flush()
 }
 
-// writeAtomically makes a file of what write writes: all of it, or the file stays as it was. Only
-// its owner can read it, because it holds payloads.
+// writeAtomically makes a file of the output of write: the whole output, or the file stays as it
+// was. Only its owner can read it, because it holds payloads.
 func writeAtomically(name string, write func(io.Writer) error) (err error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file, so it is not replaced: name another one with --file", name)

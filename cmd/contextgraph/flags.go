@@ -50,7 +50,7 @@ func meant(err error, word string, known []string) error {
 // duration is the value of a flag: a positive time, as the configuration file takes it too.
 type duration time.Duration
 
-// String returns the form in which people write it: 7d, 36h, 1h30m.
+// String returns the form that people write: 7d, 36h, 1h30m.
 func (d *duration) String() string { return config.FormatDuration(time.Duration(*d)) }
 
 // Set reads a duration such as 7d or 36h.

@@ -20,7 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// imported says what an import did, as programs read it.
+// imported is the result of an import, for programs.
 type imported struct {
 	File    string `json:"file"`
 	Journal string `json:"journal"`
@@ -144,7 +144,7 @@ func sessionsOf(rows []record.Event) []importedSession {
 	return out
 }
 
-// graphOf makes the graph of a session, and says what is wrong with its record.
+// graphOf makes the graph of a session, and lists the faults of its record.
 func (a *app) graphOf(ctx context.Context, j *journal.Journal, graphs *graphsync.Syncer, s *importedSession) error {
 	if _, _, err := graphs.Sync(ctx, record.Session(s.Session)); err != nil {
 		return err

@@ -27,8 +27,8 @@ func hasJournal(cfg config.Config) bool {
 	return err == nil
 }
 
-// openJournal opens the journal of the configuration, which has to be there. What an
-// error says ends with instead. The caller closes it.
+// openJournal opens the journal of the configuration, which must exist. instead ends the text of an
+// error. The caller closes the journal.
 func openJournal(ctx context.Context, cfg config.Config, instead string) (*journal.Journal, error) {
 	path := journalPath(cfg)
 	if err := journal.Missing(path); err != nil {
@@ -73,5 +73,5 @@ func (j *journalSource) graph(ctx context.Context, s record.Session) (warehouse.
 	return warehouse.NewSessionGraph(s, g, warehouse.GraphOptions{Recorder: j.journal.ID(), ReadAt: at})
 }
 
-// back does nothing: the journal is what the graph was made of.
+// back does nothing: the graph was made of the journal.
 func (*journalSource) back(context.Context, record.Session) (int, error) { return 0, nil }

@@ -1,9 +1,9 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command contextgraph shows what agents did and why, what humans were asked to approve,
-// and whether the world is still as it was then. It also looks after the dataset in
-// BigQuery. "contextgraph --help" has the commands, and the codes that they end with.
+// Command contextgraph shows what agents did and why, lists requests for approvals, and checks
+// whether the world has changed since. It also looks after the dataset in BigQuery. "contextgraph
+// --help" has the commands and the exit codes.
 package main
 
 import (

@@ -46,9 +46,8 @@ func (a *app) checkOutput(c *cobra.Command) error {
 	return nil
 }
 
-// print writes v to stdout in the form that --output asks for: fill makes the table for
-// people, JSON is v as it is, and NDJSON one line for each element of v when it is a
-// slice, else one for v.
+// print writes v to stdout in the form of --output: fill makes the table for people, JSON is v as
+// it is, and NDJSON has one line for each element of v if v is a slice, else one line for v.
 func (a *app) print(v any, fill func(*table)) error {
 	e := json.NewEncoder(a.stdout)
 	e.SetEscapeHTML(false) // people read it too, and characters of HTML are nothing special here
@@ -89,7 +88,7 @@ func (a *app) progress(what string, at, all int) {
 	if !a.terminal(a.stderr) {
 		return
 	}
-	end := "\r" // what comes next, also an error, stands over it
+	end := "\r" // the next output, also an error, stands over it
 	if at == all {
 		end = "\n"
 	}
@@ -101,8 +100,8 @@ func (a *app) colored(w io.Writer) bool {
 	return !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && a.terminal != nil && a.terminal(w)
 }
 
-// checkedWriter remembers the first error of a writer: what was asked for and is not whole
-// must not look as if it were.
+// checkedWriter remembers the first error of a writer: output that is not whole must not look
+// whole.
 type checkedWriter struct {
 	io.Writer
 	err error

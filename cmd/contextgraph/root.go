@@ -38,12 +38,12 @@ const (
 	// exitOver: nothing can be approved any more: rejected, expired, consumed, in doubt.
 	exitOver     = 5
 	exitNotFound = 6
-	// exitInterrupted is what shells say of a program that Ctrl-C ended.
+	// exitInterrupted is the code that shells report for a program ended by Ctrl-C.
 	exitInterrupted = 130
 )
 
-// exit is an error with the code to end with. Without an error inside nothing is printed:
-// what is to be said was said.
+// exit is an error with an exit code. Without an error inside nothing is printed: the message was
+// printed before.
 type exit struct {
 	code int
 	err  error
@@ -131,8 +131,8 @@ func run(ctx context.Context, args []string, a *app) int {
 	return exitError
 }
 
-// withoutName returns what err says without the name of the package that says it, which is
-// that of the command too.
+// withoutName returns the text of err without the name of its package, if that is the name of the
+// command too.
 func withoutName(err error) string { return strings.TrimPrefix(err.Error(), "contextgraph: ") }
 
 // defaultConfig is the file that is read when --config names none.

@@ -29,7 +29,7 @@ func (a *app) readRows(ctx context.Context, name string, o rowfile.Options) (*ro
 	return rowfile.Read(ctx, in, name, o)
 }
 
-// tell says what is to be known about how a file was read.
+// tell prints notes about the reading of a file.
 func (a *app) tell(got *rowfile.Contents) {
 	for _, err := range got.Bad {
 		a.note("left out: %v", err)

@@ -23,7 +23,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// elsewhere is what to do where a source lacks what is asked for.
+// elsewhere is the advice for a source that lacks the session.
 const elsewhere = "look elsewhere with --journal or --from."
 
 // fromFlag adds --from to a command that reads sessions.

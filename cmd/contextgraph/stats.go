@@ -24,7 +24,7 @@ type statsFlags struct {
 	since duration
 }
 
-// recordStats is what there is in a journal or a file of rows.
+// recordStats counts the content of a journal or a file of rows.
 type recordStats struct {
 	inspect.Totals
 	// Files are the bytes of the files of a journal, Destination what a dataset that is
@@ -33,7 +33,7 @@ type recordStats struct {
 	Destination *destinationJSON `json:"destination,omitempty"`
 }
 
-// destinationJSON is what a dataset has not taken.
+// destinationJSON counts the rows that a dataset has not taken.
 type destinationJSON struct {
 	Name        string    `json:"name"`
 	Waiting     int64     `json:"waiting_rows"`

@@ -11,7 +11,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 )
 
-// datasetStatsJSON is what BigQuery counts, as programs read it.
+// datasetStatsJSON has the counts of BigQuery, for programs.
 type datasetStatsJSON struct {
 	From     time.Time         `json:"from"`
 	To       time.Time         `json:"to"`
@@ -35,7 +35,7 @@ type dayVerdictsJSON struct {
 	Stale    int       `json:"stale_entities"`
 }
 
-// changeJSON is one way in which one entity had changed.
+// changeJSON is one change of one entity.
 type changeJSON struct {
 	EntityType string    `json:"entity_type"`
 	Value      string    `json:"value"`

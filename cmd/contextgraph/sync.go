@@ -136,7 +136,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 	return a.syncAll(ctx, d, from, sessions)
 }
 
-// hint says what to try when a session is not found.
+// hint is the advice for a session that was not found.
 func hint(f syncFlags) string {
 	if f.from == fromJournal {
 		return "; it may have been recorded elsewhere: try --from dataset"
@@ -207,7 +207,7 @@ type datasetSource struct {
 	has     map[record.Session]bool
 }
 
-// giveTo makes back give a journal what it takes of the sessions that match s.
+// giveTo makes back give entities of models to a journal, for the sessions that match s.
 func (d *datasetSource) giveTo(ctx context.Context, j *journalSource, s record.Session) error {
 	sessions, err := j.find(ctx, s, time.Time{})
 	d.journal, d.has = j.journal, make(map[record.Session]bool, len(sessions))

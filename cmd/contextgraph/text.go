@@ -82,9 +82,9 @@ func printableLines(s string) string {
 	return shown(s, func(r rune) bool { return unicode.IsPrint(r) || r == '\n' })
 }
 
-// shown returns s without the sequences by which terminals are told colours and places, and
-// with a space for every other character that keep does not want. What stands in longer
-// sequences, such as a title of the window, stays: nothing that was said is hidden.
+// shown returns s without the sequences that set colours and places in terminals, and with a space
+// for every other character that keep rejects. The text in longer sequences, such as a title of the
+// window, stays: nothing that was recorded is hidden.
 func shown(s string, keep func(rune) bool) string {
 	var b strings.Builder
 	for len(s) > 0 {

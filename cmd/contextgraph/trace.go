@@ -195,7 +195,7 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	}
 }
 
-// classStyle is the colour of what a span is shown as.
+// classStyle is the colour of a class of spans.
 func classStyle(class string) style {
 	switch class {
 	case "user":
@@ -210,7 +210,7 @@ func classStyle(class string) style {
 	return plain
 }
 
-// kindAndName says what a span is, and its name where that says more.
+// kindAndName returns the kind of a span, and its name if that adds something.
 func kindAndName(s *inspect.Span) (kind, name string) {
 	kind = s.Class
 	if kind == "other" || kind == "" {

@@ -137,7 +137,7 @@ func (a *app) document(cfg config.Config) (viewer.Document, error) {
 	return viewer.Document{Generated: a.now(), Queries: queries, Names: a.codeNames(cfg), Version: buildVersion()}, err
 }
 
-// codeNames are what the code on a page is filled in with.
+// codeNames are the names that fill in the code on a page.
 func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
 	b := cfg.BigQuery.WithDefaults()
 	names := viewer.CodeNames{Config: cmp.Or(a.configPath, defaultConfig)}

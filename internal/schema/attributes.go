@@ -11,7 +11,7 @@ import (
 )
 
 // Attributes are the members of the column attributes that are read back. docs/row-contract.md
-// says what each of them means.
+// explains each.
 type Attributes struct {
 	ADK           ADK             `json:"adk"`
 	Entities      json.RawMessage `json:"entities"` // that the tool declared
@@ -41,7 +41,7 @@ type ADK struct {
 		ID   string `json:"session_id"`
 	} `json:"child_session"`
 
-	// What models had read, and what an approval rests on.
+	// The results that models had read, and the evidence of an approval.
 	Started       string `json:"started"`
 	Result        string `json:"result"`
 	Of            string `json:"of"`
@@ -115,7 +115,7 @@ type CallIDs struct {
 // CallID returns the id of the call, "" where the row has none.
 func (c CallIDs) CallID() string { return cmp.Or(c.Call.Text, c.FunctionCall.Text) }
 
-// Count is a number of tokens, however it was written. What is no such number is 0.
+// Count is a number of tokens in any form. Anything else counts as 0.
 type Count int64
 
 // UnmarshalJSON implements [json.Unmarshaler]. It does not fail.

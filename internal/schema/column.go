@@ -31,13 +31,12 @@ const (
 	Repeated = "REPEATED"
 )
 
-// Columns returns the columns of the table of events in the order of the table, which
-// is that of the BigQuery Agent Analytics plugin for Python: names, types and modes
-// are the same, so that rows of both can stand in one table. The caller may change
-// what it gets.
+// Columns returns the columns of the table of events in the order of the table. Names, types and
+// modes are those of the BigQuery Agent Analytics plugin for Python, so that one table can hold
+// rows of both. The caller may change the result.
 //
-// A column never moves and is never removed, and a new one goes to the end of its
-// record: the place is the number of the field in the message that package wire writes.
+// A column never moves and is never removed, and a new one goes to the end of its record: the place
+// is the number of the field in the message that package wire writes.
 func Columns() []Column {
 	return []Column{
 		{Name: "timestamp", Type: Timestamp, Mode: Required, Description: "Time of the step, UTC. Orders the rows of a session and partitions the table."},

@@ -16,8 +16,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// checkRecord reports event types that are not known or cannot be left out, and what the record leaves
-// out although approvals rest on it.
+// checkRecord reports event types that are not known or cannot be left out, and evidence of
+// approvals that the record leaves out.
 func checkRecord(k config.Key, c *config.Config) {
 	for _, list := range []*[]string{&c.Record.Allow, &c.Record.Deny} {
 		for i, t := range *list {
@@ -56,8 +56,8 @@ func required(eventType string) bool {
 	return plugin.Required(eventType) || schema.IsApproval(eventType)
 }
 
-// gateKey names the key by which the configuration enforces approvals, or returns "".
-// Tools that code protects are judged when they run.
+// gateKey names the key by which the configuration enforces approvals, or returns "". Tools that
+// code protects are judged when they run.
 func gateKey(c *config.Config) string {
 	if c.Guard.Mode == config.ModeObserve {
 		return ""

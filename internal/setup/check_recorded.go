@@ -26,20 +26,19 @@ type RecordedCheck struct {
 	// Approval is the request that was checked, as the ledger has it after the check; nil
 	// where the session has none.
 	Approval *safety.Approval
-	// NeedsAgent are the types of entities that only the process of the agent can check, each
-	// with the reason. What rests on an entity of such a type is not safe by this check.
+	// NeedsAgent are the types of entities that only the process of the agent can check, each with
+	// the reason. An action that rests on such an entity is not safe by this check.
 	NeedsAgent map[string]string
 }
 
-// CheckRecorded checks the world now for a session in j, in a process that need not be that
-// of its agent, with the checkers over HTTP that cfg declares. Tools that are called again,
-// databases and checkers in Go are in the process of the agent. An entity that needs one of them
-// fails its check, also where cfg calls the type optional: the report is never safe unless it is
-// complete.
+// CheckRecorded checks the world now for a session in j, with the checkers over HTTP that cfg
+// declares. It runs in any process. Repeated calls, databases and checkers in Go exist only in the
+// process of the agent. An entity that needs one of them fails its check, also if cfg calls the
+// type optional: the report is never safe unless it is complete.
 //
-// approvalID names the request to check. Without one it is the latest open request of the
-// session, else the latest, else everything that the session rests on. An approval that the
-// session does not have is a [safety.ErrNotFound].
+// approvalID names the request to check. Without one it is the latest open request of the session,
+// else the latest, else everything that the session rests on. An approval that the session does not
+// have is a [safety.ErrNotFound].
 //
 // It changes nothing, neither in the ledger nor in the stored graph, and permits nothing.
 func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s record.Session, approvalID string) (RecordedCheck, error) {

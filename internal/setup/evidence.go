@@ -16,14 +16,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// evidence is what the guard decides from: the record behind a barrier, and what was
+// evidence is the guard's source for decisions: the record behind a barrier, and the entities
 // extracted from it.
 type evidence struct {
 	of       *graphsync.Evidence
 	journal  *journal.Journal
 	expected []safety.Expected
 	places   map[string]string // of the rules
-	// underway holds the runs under way in this process, and what it knows to be missing.
+	// underway knows the runs under way in this process, and the gaps that only it knows.
 	underway *underway.Register
 	now      func() time.Time
 	// asked is told of each request; nil if nobody wants to know.
@@ -84,14 +84,14 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
-	// Which runs are under way, and what is lost, is asked after the rows were read.
+	// Ask for runs under way and losses after the rows were read.
 	gaps := graphsync.RunGaps(sel.OpenRuns, ev.underway.Runs(s, ev.now()))
 	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
 	}
 	gaps = append(gaps, losses...)
-	// What is missing stays missing, so the session can approve nothing any more.
+	// A gap stays, so the session can approve nothing any more.
 	for i := range gaps {
 		gaps[i] += ": start a new session"
 	}

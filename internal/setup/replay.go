@@ -34,7 +34,7 @@ type replayChecker struct {
 	most    int64
 }
 
-// Keys of what the entities of one check share.
+// Keys of the data that the entities of one check share.
 type (
 	budgetKey struct{ checker *replayChecker }
 	admitKey  struct {
@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// replayed is what a repeated call gave.
+// replayed is the result of a repeated call.
 type replayed struct {
 	found map[string]entity.Entity
 	at    time.Time // when it began
@@ -107,8 +107,8 @@ func (r *replayChecker) Check(ctx context.Context, e entity.Canonical) (safety.S
 	return state, errors.Join(errs...)
 }
 
-// whole says what of e was left out of the record: the same mark would stand in its place
-// now, whatever the present value is.
+// whole returns an error for a part of e that was left out of the record: the same mark would stand
+// in its place now, whatever the present value is.
 func whole(e entity.Canonical) error {
 	if jsonenc.Marked(e.Value) {
 		return errors.New("its value was redacted or left out when it was recorded, so that nothing can be compared with it")
@@ -147,8 +147,9 @@ func (r *replayChecker) again(ctx context.Context, session record.Session, c gra
 	})
 }
 
-// admit counts a call against what one check may repeat for this type, once however many
-// entities it shows, and apart from the repetition itself, which other types share.
+// admit counts a call against the number that one check may repeat for this type. It counts a call
+// once, however many entities it shows, and apart from the repetition itself, which other types
+// share.
 func (r *replayChecker) admit(ctx context.Context, c graphsync.Call) error {
 	budget, err := safety.Share(ctx, budgetKey{r}, func(context.Context) (*atomic.Int64, error) { return new(atomic.Int64), nil })
 	if err != nil {
@@ -174,7 +175,7 @@ func (again replayed) compare(e entity.Canonical, s graphsync.Source, state *saf
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(present)) {
 		v := present[name]
-		// What was seen in another call is asked for there.
+		// An attribute that another call showed is asked for there.
 		if _, seen := e.Attributes[name]; seen {
 			continue
 		}

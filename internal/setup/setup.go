@@ -53,7 +53,7 @@ func asks(c config.Checker, db source.Querier, now func() time.Time) (safety.Che
 	}
 }
 
-// Code is what code gives to an instance, because no file can.
+// Code has the parts of an instance that only code can give.
 type Code struct {
 	// Checkers wins over an entry of the configuration for the same type.
 	Checkers map[string]safety.Checker
@@ -63,8 +63,8 @@ type Code struct {
 	Now func() time.Time
 }
 
-// Checkers returns the checker of each type of entities: those of the configuration, but
-// for those that repeat calls, and over them those of code.
+// Checkers returns the checker of each type of entities: those of the configuration, except for
+// those that repeat calls, and over them those of code.
 func Checkers(c config.Config, code Code) (map[string]safety.Checker, error) {
 	checkers := make(map[string]safety.Checker, len(c.Checkers)+len(code.Checkers))
 	for i, cc := range c.Checkers {

@@ -16,11 +16,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Warnings returns, in sentences, what is no error because code may still make up for it. With
-// it rules find nothing, or each approval fails that rests on what they find. There are warnings
-// of events that are not recorded, of types that nothing checks, of values that no result shows,
-// and of attributes that a checker does not answer, or answers as another type. Code gives
-// checkers for the types in coded.
+// Warnings returns, in sentences, faults that code may still mend, so they are no errors. Left as
+// they are, rules find nothing, or approvals fail. There are warnings of events that are not
+// recorded, of types without a checker, of values that no result shows, and of attributes that a
+// checker does not answer, or answers as another type. Code gives checkers for the types in coded.
 func Warnings(c config.Config, coded []string) []string {
 	return advice{c.WithDefaults(), coded}.warnings()
 }
@@ -90,7 +89,7 @@ func (c advice) answers() (map[string]func(attribute string) (entity.Kind, bool)
 		}
 	}
 	for _, t := range c.coded {
-		answers[t] = nil // code wins, and nobody knows what it answers
+		answers[t] = nil // code wins, and its answers are not known
 		delete(replays, t)
 	}
 	return answers, replays
@@ -151,7 +150,7 @@ func (c advice) unseen(shown map[string]map[string]bool) []string {
 	return out
 }
 
-// unchosen names the rules with alternatives from which no action can choose.
+// unchosen names the rules with alternatives that no action can choose from.
 func (c advice) unchosen() []string {
 	var out []string
 	for _, e := range c.Extract {
@@ -238,9 +237,9 @@ func (c advice) unmet(shown map[string]map[string]bool) []string {
 	return out
 }
 
-// unanswered says which part of a rule a checker that repeats calls cannot answer, or
-// returns "". A rule that reads no result needs no answer of its own: the checker repeats
-// the call whose result showed the entity.
+// unanswered names the part of a rule that a checker with repeated calls cannot answer, or returns
+// "". A rule that reads no result needs no answer of its own: the checker repeats the call whose
+// result showed the entity.
 func unanswered(c *config.Replay, e config.Extract) string {
 	if e.ReadsResult() && c.Tool != "" && c.Tool != e.Tool {
 		return "reads the result of " + e.Tool + ", and only " + c.Tool + " is called again"

@@ -20,8 +20,8 @@ type urlTemplate string
 
 var placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// parseURL returns the template of a URL that [config.HTTP.Check] accepts. Dots in its path are
-// refused: beside them, those of an entity could not be told.
+// parseURL returns the template of a URL that [config.HTTP.Check] accepts. Dot segments in its path
+// are refused: those of an entity could not be told from them.
 func parseURL(text string) (urlTemplate, error) {
 	if hasDotSegment(placeholder.ReplaceAllString(text, "x")) {
 		return "", fmt.Errorf("URL %q: write the path without . and .. segments", text)

@@ -38,15 +38,15 @@ type sqlChecker struct {
 }
 
 // SQL returns a [safety.Checker] that asks db with one query for each entity, or an error that
-// names every field that is wrong. The query runs in a read-only transaction where the database
-// has them. Its answer is exactly one row, whose values are taken as they are: an amount that
-// comes as text is never rounded. As some databases have no booleans, the integers 0 and 1 are.
+// names every wrong field. The query runs in a read-only transaction if the database has them. Its
+// answer is exactly one row. Values are taken as they are: an amount that comes as text is never
+// rounded. Some databases have no booleans, so the integers 0 and 1 count as such.
 //
 // An argument that is one attribute and nothing else has its type: a boolean, a time, an integer;
-// an amount of money, or a number with a fraction, is its exact decimal text. cfg.Database names
-// db in errors and reports, and kind says there what it is, for example [safety.OriginSQL]. now is
-// the clock of [config.AsOfFetch], which takes the time the query was sent; nil is [time.Now]. The
-// checker is safe for concurrent use and never closes db.
+// an amount of money, or a number with a fraction, is its exact decimal text. cfg.Database names db
+// in errors and reports, and kind is its kind there, for example [safety.OriginSQL]. now is the
+// clock of [config.AsOfFetch], which takes the time at which the query was sent; nil is [time.Now].
+// The checker is safe for concurrent use and never closes db.
 func SQL(cfg config.SQL, db Querier, kind string, now func() time.Time) (safety.Checker, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("sql checker:\n%w", err)
