@@ -41,7 +41,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// ErrDisabled is returned by what needs the journal while recording is off.
+// ErrDisabled is returned by methods that need the journal while recording is off.
 var ErrDisabled = errors.New("contextgraph: recording is off (enabled: false); there is no journal to read")
 
 // Instance is contextgraph at work: the plugins, the gate and the journal they
@@ -57,7 +57,7 @@ type Instance struct {
 	// underway is written by the recorder and read for decisions.
 	underway underway.Register
 	sync     *graphsync.Syncer
-	// of is what the rows show, and what decisions rest on.
+	// of makes the graph of the rows and the evidence of decisions.
 	of    *graphsync.Evidence
 	guard *safety.Guard
 	// follower extracts rows in the background; nil when recording is off.
@@ -194,7 +194,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	return nil
 }
 
-// wire makes the recorder, the gate, and the two plugins in which they stand.
+// wire makes the recorder, the gate, and their two plugins.
 func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 	if in.rec, err = cgplugin.New(rc); err != nil {
 		return err
@@ -207,8 +207,7 @@ func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 	return err
 }
 
-// announce says once, and loudly, what is enforced and what is only observed, and if
-// nothing says who approves.
+// announce logs which tools are enforced, and whether approvers are authenticated.
 func (in *Instance) announce(covered []string) {
 	if in.code.authorize == nil {
 		in.log.Warn("contextgraph: nothing says who approves: whoever can send a message as the user of a session approves what that session asks for, and each approval is recorded as not authenticated; approvals of peer agents are refused. Give WithAuthorizer to name approvers and to keep those who ask from approving")
@@ -254,27 +253,28 @@ func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 	return in.rec.AgentTool(a, cfg, in.PluginConfig())
 }
 
-// SpanProcessor returns a processor for the tracer provider of the process. With it
-// ADK's spans of model calls and their rows lead to each other, as those of agents and
-// tools do without; see [cgplugin.SpanAttributes]. It starts and exports no spans.
+// SpanProcessor returns a processor for the tracer provider of the process. With it ADK's spans of
+// model calls lead to their rows and back. Those of agents and tools do so without it; see
+// [cgplugin.SpanAttributes]. It starts and exports no spans.
 func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanProcessor() }
 
-// RecordEntity declares an entity that the running tool evaluated. ctx is the
-// context the tool was given. The entity becomes part of the row that ends the call
-// and is linked to the call's span; a Confidence of zero counts as 1. Where the value
-// is an amount of money, set Norm, so that every spelling of it is one entity. The
-// error is ErrNoCall of package plugin outside of a recorded tool call. An entity is
-// refused if the limits of a row would cut it, or if an attribute has the name of a secret:
-// the record would differ from what the tool saw. If one call declares an entity twice, with
-// values that contradict each other, the check fails.
+// RecordEntity declares an entity that the running tool evaluated. ctx is the context that the tool
+// was given. The entity becomes part of the row that ends the call, and is linked to the call's
+// span. A Confidence of zero counts as 1. If the value is an amount of money, set Norm, so that
+// every spelling of it is one entity.
+//
+// The error is ErrNoCall of package plugin outside of a recorded tool call. An entity is refused if
+// the limits of a row would cut it, or if an attribute has the name of a secret: the record would
+// differ from the tool's entity. If one call declares an entity twice with contradicting values,
+// the check fails.
 func (in *Instance) RecordEntity(ctx agent.Context, e entity.Entity) error {
 	return in.rec.RecordEntity(ctx, e)
 }
 
-// Check checks the world now for the session's latest open approval request, or
-// for all entities of the session when none is open; then no arguments say what an
-// action costs, so that a rule of guard.budgets that goes by them fails the check. It
-// permits nothing: the gate checks again before an action runs. The verdict is recorded.
+// Check checks the world now for the session's latest open request for approval. If none is open,
+// it checks all entities of the session; a rule of guard.budgets that needs the arguments of an
+// action then fails the check. It permits nothing: the gate checks again before an action runs. The
+// verdict is recorded.
 func (in *Instance) Check(ctx context.Context, s record.Session) (safety.Report, error) {
 	if in.guard == nil {
 		return safety.Report{}, ErrDisabled
@@ -335,10 +335,10 @@ func (in *Instance) Flush(ctx context.Context) error {
 	return errors.Join(in.flush(ctx, func(context.Context) error { return nil }))
 }
 
-// Close writes what is queued, sends to BigQuery what it lacks, and closes the journal,
-// within ctx. What does not get to BigQuery in three quarters of that time, or within
-// bigquery.stream.flush_timeout when ctx has no deadline, is sent after the next start. Guarded
-// tools deny from the call on. Further calls wait for the first and return its result.
+// Close writes the queued rows, sends BigQuery the rows that it lacks, and closes the journal,
+// within ctx. BigQuery gets three quarters of that time, or bigquery.stream.flush_timeout if ctx
+// has no deadline; the remaining rows are sent after the next start. Guarded tools deny from the
+// call on. Further calls wait for the first and return its result.
 func (in *Instance) Close(ctx context.Context) error {
 	in.closeOnce.Do(func() {
 		defer close(in.closed)
@@ -351,15 +351,15 @@ func (in *Instance) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	select {
-	case <-in.closed: // at the same time: what was lost is worth more than the reason
+	case <-in.closed: // at the same time: the loss matters more than the reason
 		return in.closeErr
 	default:
 		return ctx.Err()
 	}
 }
 
-// shut ends what Open started. The journal comes last: of what is lost it is the
-// record of the others.
+// shut ends the parts that Open started. The journal comes last: it records the losses of the
+// others.
 func (in *Instance) shut(ctx context.Context) (err error) {
 	if in.registration != nil {
 		err = in.registration.Unregister()

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package contextgraph records what an ADK-Go agent does, shows why it wants to act, and
-// lets an approved action run only if the world that it was approved in is still there.
+// checks the world again before an approved action runs.
 //
 // An existing agent needs an Instance, and its plugins in the runner or the launcher:
 //

@@ -9,13 +9,12 @@ import (
 	"google.golang.org/adk/v2/tool"
 )
 
-// Protect returns the tool with the gate around it: each call needs an approval
-// by a human and a check of the world that finds nothing changed, and what runs
-// is exactly what was approved. Every tool of that name is guarded from then on. A
-// tool that does not ask for a confirmation by itself is asked for. Where nobody can be
-// asked the call is denied: in a live session, in a tool node of a workflow, in an agent
-// that runs as a tool. A streaming tool stays one; its permit is used up before its
-// first chunk.
+// Protect returns the tool with the gate around it. Each call needs an approval by a human and a
+// check of the world that finds nothing changed, and runs with exactly the approved arguments.
+// Every tool of that name is guarded from then on. If the tool does not ask for a confirmation, the
+// gate asks in its place. A call is denied where nobody can be asked: in a live session, in a tool
+// node of a workflow, in an agent that runs as a tool. A streaming tool stays one; its permit is
+// consumed before its first chunk.
 func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.gate.Protect(t) }
 
 // ProtectToolset returns the toolset with each of its tools as [Instance.Protect] returns
@@ -27,36 +26,33 @@ func (in *Instance) Protect(t tool.Tool) tool.Tool { return in.gate.Protect(t) }
 // give an agent that has both slices.Clip(tools).
 func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.gate.ProtectToolset(ts) }
 
-// CheckTools looks for tools that would run without the gate although the configuration
-// or the program puts them behind it: streaming tools that are only listed, tools of an
-// agent that runs as a tool without [Instance.AgentTool], a tool of the same name as a
-// protected one. It also finds the entries of guard.tools that stand for none of the
-// tools, so hand it those of all agents, with their toolsets, which it asks for their
-// tools. It is meant for the start of a program and for tests; the tools of each model
-// request are looked at anyway.
+// CheckTools finds tools that should be guarded, by the configuration or by the program, and that
+// would run without the gate. Examples are a streaming tool that is only listed, a tool of an agent
+// that runs as a tool without [Instance.AgentTool], and a tool with the name of a protected one. It
+// also finds entries of guard.tools without a tool, so give it the tools and toolsets of all
+// agents. Call it at the start of a program and in tests; the tools of each model request are
+// looked at anyway.
 //
-// With guard.unguarded: warn, each finding is logged once and counted, and the error is
-// nil. With error it joins an UnguardedError of package gate for each.
+// With guard.unguarded: warn, each finding is logged once and counted, and the error is nil. With
+// error it joins an UnguardedError of package gate for each.
 func (in *Instance) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	return in.gate.CheckTools(ctx, tools, toolsets...)
 }
 
-// Replayable registers a tool that a check may call again, for entity types whose checker
-// is replay (checkers[].replay): the tool is called with the arguments of the recorded
-// call, what it gives is read by the same rules, and the values are compared. It returns
-// t, which is given to agents as it is.
+// Replayable registers a tool that a check may call again, for entity types with the checker replay
+// (checkers[].replay). The check calls the tool with the arguments of the recorded call, reads the
+// result by the same rules, and compares the values. Replayable returns t, which is given to agents
+// as it is.
 //
-// Registering a tool is a promise about it. It only reads. It reads what is there now:
-// an answer out of a cache would pass for the present. Its answer follows from its
-// arguments, the user and the state of the session. And it can be called by several
-// goroutines at once.
+// Registering a tool is a promise about it. It only reads. It reads the present state: an answer
+// out of a cache would pass for the present. Its answer follows from its arguments, the user and
+// the state of the session. Several goroutines can call it at once.
 //
-// A repeated call is no step of the agent: no model and no callback sees it, and it is
-// recorded with the check alone. A tool that tries to change the state of the session, to
-// save an artifact, to ask for a confirmation or to transfer to another agent fails the
-// check. Outside of runs, as in Check, there is no state of a session; a tool that reads
-// it fails there.
+// A repeated call is no step of the agent: no model and no callback sees it, and it is recorded
+// with the check alone. A tool that tries to change the state of the session, to save an artifact,
+// to ask for a confirmation or to transfer to another agent fails the check. Outside of runs, as in
+// Check, there is no state of a session; a tool that reads it fails there.
 //
-// The error says why a tool cannot be registered: it is guarded, it is long-running, it
-// runs an agent, or nothing in this process runs it.
+// The error says why a tool cannot be registered: it is guarded, it is long-running, it runs an
+// agent, or nothing in this process runs it.
 func (in *Instance) Replayable(t tool.Tool) (tool.Tool, error) { return in.gate.Replayable(t) }

@@ -21,8 +21,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Config says what is recorded, which actions are gated and how the world is checked; see
-// package config.
+// Config configures the record, the gate and the checks of the world; see package config.
 type Config = config.Config
 
 // Option gives an Instance what no file can hold.
@@ -43,14 +42,14 @@ type settings struct {
 // WithLogger sends what an operator should know to l. Defaults to [slog.Default].
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
-// WithAuthorizer lets a say who answers a request for an approval, and whether they may. a finds
-// that out from the context of the run, which has the host's authentication, or for a peer agent
-// the call context of A2A. A nil a refuses everybody: a host that gives this option does not mean
-// to do without an authorizer.
+// WithAuthorizer lets a decide who answers a request for an approval, and whether this person may.
+// a learns that from the context of the run, which has the host's authentication, or for a peer
+// agent from the call context of A2A. A nil a refuses everybody: a host that gives this option does
+// not mean to do without an authorizer.
 //
-// Without this option whoever can send a message as the user of a session approves what that
-// session asks for, which is logged at the start and recorded with each approval, and no peer
-// agent does.
+// Without this option, whoever can send a message as the user of a session approves the requests of
+// that session, and no peer agent does. The log says so at the start, and so does the record of
+// each approval.
 func WithAuthorizer(a safety.Authorizer) Option {
 	if a == nil {
 		a = safety.AuthorizerFunc(nil)
@@ -82,10 +81,10 @@ func WithDatabase(name string, db Querier) Option {
 }
 
 // WithFormatter puts the content of every row through f before it is written. f gets the type of
-// the event and the content as JSON, which it must not keep, and returns the JSON that is
-// written instead, within the same limits and redaction. If f fails, the content is left out and
-// a mark says so. The other places of a row that repeat the content as text are left out in any
-// case; docs/row-contract.md lists them. f is called by several goroutines at once.
+// the event and the content as JSON, which it must not keep. It returns the JSON that is written
+// instead, within the same limits and redaction. If f fails, a mark takes the place of the content.
+// The other copies of the content as text in a row are left out in any case; docs/row-contract.md
+// lists them. f is called by several goroutines at once.
 func WithFormatter(f func(eventType string, content []byte) ([]byte, error)) Option {
 	return func(s *settings) { s.format = f }
 }
@@ -104,8 +103,8 @@ func WithMeterProvider(p metric.MeterProvider) Option { return func(s *settings)
 // WithClock takes the time from now, for tests of a host. Defaults to [time.Now].
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.Now = now } }
 
-// Part is an optional part of contextgraph, such as that of package bqstream. Its package
-// makes it an Option.
+// Part is an optional part of contextgraph, such as package bqstream. Its package makes an Option
+// of it.
 type Part interface {
 	// Name returns the name of the package.
 	Name() string

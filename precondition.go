@@ -14,24 +14,23 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// Preconditions returns the revisions, ETags for instance, that the check right before
-// this very call saw, so that a protected tool can make its effect conditional on them:
-// where the world has moved since that check, the effect then fails instead of acting on
-// what is gone. ctx is the context that the tool was given. It is nil for a tool that is
-// not wrapped by Protect, and for every other call, also one that the tool makes; an
-// entity whose checker named no version is not in it. A tool must therefore look for the
-// entities it relies on, and not take what is missing for consent.
+// Preconditions returns the revisions (ETags, for instance) that the check right before this call
+// saw, so that a protected tool can make its effect conditional on them. If the world has changed
+// since that check, the effect then fails. ctx is the context that the tool was given. The result
+// is nil for a tool that is not wrapped by Protect, and for every other call, also one that the
+// tool makes. It has no entry for an entity without a version in its answer. So a tool must look
+// for the entities that it relies on, and not take a missing one for consent.
 func Preconditions(ctx agent.Context) []safety.Precondition {
 	return gate.Preconditions(ctx)
 }
 
-// Resolve closes an approval whose effect was begun and has no end on record, by the
-// word of who has looked: executed says whether the effect took place. It is refused
-// while the run that the effect belongs to is under way in this process; whether it is in
-// another one only who looked can tell. What was resolved, by whom and why is in the
-// history. Nothing is ever repeated because of it: that needs a new request. The error is
-// [safety.ErrNotFound] or [safety.ErrConflict] where it is not for this session, or not in
-// doubt. Resolve authenticates nobody: who may call it is up to the program.
+// Resolve closes an approval whose effect began and has no end on record, by the word of a person
+// who looked: executed says whether the effect took place. It is refused while the run of the
+// effect is under way in this process; only the person can tell whether it is under way in another
+// one. The history keeps the outcome, the person and the reason. Nothing is ever repeated because
+// of it: that needs a new request. The error is [safety.ErrNotFound] or [safety.ErrConflict] if the
+// session has no such approval, or if it is not in doubt. Resolve authenticates nobody: the program
+// decides who may call it.
 func (in *Instance) Resolve(ctx context.Context, s record.Session, approvalID string, executed bool, who, note string) error {
 	if in.guard == nil {
 		return ErrDisabled

@@ -29,11 +29,11 @@ type Stats struct {
 	BigQuery BigQueryStats
 }
 
-// JournalStats counts rows of the journal. At any time the sum of Accepted and Refused is that of
-// Stored, Duplicates, Queued and Lost.
+// JournalStats counts rows of the journal. At any time the sum of Accepted and Refused is the sum
+// of Stored, Duplicates, Queued and Lost.
 type JournalStats struct {
-	// Accepted counts the rows that the journal took, Refused those that it did not take, Stored
-	// those that are committed, Duplicates those with an event id that was stored already.
+	// Accepted counts the rows that the journal took, Refused the others, Stored the committed
+	// ones, Duplicates those with an event id that was stored already.
 	Accepted, Refused, Stored, Duplicates uint64
 	// Lost counts the rows that were not stored, by reason: docs/loss-table.md lists them. Those
 	// that were refused count too.
@@ -45,12 +45,12 @@ type JournalStats struct {
 	// sessions it keeps because BigQuery has not acknowledged all their rows.
 	RemovedSessions, RemovedRows uint64
 	HeldSessions                 int
-	// Error is why the last commit failed, and what to do about it; nil if it succeeded.
+	// Error says why the last commit failed, with the remedy; nil if it succeeded.
 	Error error
 }
 
-// PartStats counts large and binary parts. At any time the sum of Accepted and Refused is that of
-// Stored, Queued and Lost.
+// PartStats counts large and binary parts. At any time the sum of Accepted and Refused is the sum
+// of Stored, Queued and Lost.
 type PartStats struct {
 	// Accepted counts the parts that were taken, Refused those that were not, Stored those that
 	// are in the store, StoredBytes their bytes.
@@ -81,17 +81,17 @@ type BigQueryStats struct {
 	// PartsLost counts rows that were sent without their content_parts, because these
 	// are not as the schema says. The rows in the journal are whole.
 	PartsLost uint64
-	// LastError is what goes wrong now, and what to do about it; nil when rows are
-	// taken. FailingSince is when that began; zero when nothing fails.
+	// LastError is the present failure, with the remedy; nil if rows are taken. FailingSince is its
+	// beginning; zero if nothing fails.
 	LastError    error
 	FailingSince time.Time
 	// Stopped is true when streaming has stopped until somebody does what LastError
 	// says.
 	Stopped bool
-	// GraphSyncs counts the graphs of sessions that were brought to the dataset,
-	// GraphErrors the attempts that failed, and GraphGivenUp the sessions that are not
-	// tried any more and need "contextgraph sync". GraphPending is the number of those
-	// that wait. GraphError is the last failure, nil when the last attempt succeeded.
+	// GraphSyncs counts the graphs of sessions that were brought to the dataset, GraphErrors the
+	// failed attempts, and GraphGivenUp the sessions that are not tried any more and need
+	// "contextgraph sync". GraphPending is the number of waiting sessions. GraphError is the last
+	// failure, nil if the last attempt succeeded.
 	GraphSyncs, GraphErrors, GraphGivenUp uint64
 	GraphPending                          int
 	GraphError                            error
@@ -158,7 +158,7 @@ func sum(counts map[string]uint64) (n uint64) {
 	return n
 }
 
-// counters are those of the packages that do the work.
+// counters are the counters of the packages that do the work.
 type counters struct {
 	recorder  cgplugin.Stats
 	gate      gate.Stats

@@ -87,7 +87,7 @@ func (in *Instance) runEnded() func(context.Context) {
 	wait := in.cfg.BigQuery.Stream.FlushTimeout
 	log := slog.New(ratelog.NewHandler(in.log.Handler(), 0, in.code.Now)) // runs end often
 	return func(ctx context.Context) {
-		// A client that hung up is no reason to lose what it did.
+		// A client that hung up is no reason to lose the rows of its run.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 		defer cancel()
 		rows, parts := in.flush(ctx, func(ctx context.Context) error {
@@ -132,9 +132,8 @@ func (in *Instance) FlushBigQuery(ctx context.Context) error {
 	return errors.Join(in.flush(ctx, in.warehouse.Flush))
 }
 
-// drain sends what is left to BigQuery. What the journal still has to do needs some of
-// the time there is; without a limit to it, a dataset that cannot be reached would keep
-// the process from ending.
+// drain sends the remaining rows to BigQuery. It leaves some of the time for the journal; without a
+// limit, a dataset that cannot be reached would keep the process from ending.
 func (in *Instance) drain(ctx context.Context) error {
 	if in.warehouse == nil {
 		return nil

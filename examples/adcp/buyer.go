@@ -24,7 +24,7 @@ type buyer struct {
 	user   string
 }
 
-// reply is what one turn gave: what the agents said, and what they ask to be confirmed.
+// reply is the result of one turn: the words of the agents, and their requests for a confirmation.
 type reply struct {
 	text string
 	asks []ask

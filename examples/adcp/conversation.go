@@ -12,8 +12,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// conversation is what the scripted model understands of the messages it is sent: the latest brief, and what the
-// tools answered since. The zero value is an empty conversation.
+// conversation is the part of the messages that the scripted model understands: the latest brief,
+// and the results of the tools since. The zero value is an empty conversation.
 type conversation struct {
 	brief      brief
 	hasBrief   bool
@@ -96,7 +96,7 @@ func (c *conversation) available() []string {
 	return names
 }
 
-// plan is what the planner worked out.
+// plan is the planner's plan.
 type plan struct {
 	lines      []any // as the budget tool gave them
 	audiences  []any // names

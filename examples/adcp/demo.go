@@ -62,7 +62,7 @@ func openDemo(ctx context.Context, journal string) (*demo, error) {
 	if err != nil {
 		return d, err
 	}
-	// What the gate does is what the demo prints; only what must not happen is worth a log line.
+	// The demo prints the gate's decisions; only faults are worth a log line.
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	if d.instance, err = contextgraph.Open(ctx, cfg, contextgraph.WithLogger(log)); err != nil {
 		return d, err
@@ -116,7 +116,8 @@ func demoConfig(server, journal string) (contextgraph.Config, error) {
 	return cfg, nil
 }
 
-// play runs one session: the brief, the request for approval, what happens meanwhile, the approval.
+// play runs one session: the brief, the request for approval, the change of the world, the
+// approval.
 func (d *demo) play(ctx context.Context, s scenario) (result, error) {
 	first, err := d.buyer.brief(ctx, s.session, s.brief)
 	if err != nil {
@@ -177,7 +178,7 @@ func (d *demo) look(ctx context.Context, s scenario, said string) (result, error
 	return r, nil
 }
 
-// liveCampaign asks the ad server itself, not the agents, what went live.
+// liveCampaign asks the ad server itself, not the agents, for the live campaign.
 func (d *demo) liveCampaign(account string) string {
 	for _, c := range d.server.Campaigns() {
 		if c.Account == account && c.Status == adserver.StatusLive {

@@ -80,5 +80,5 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return err
 }
 
-// nextQuery is what the demo suggests to ask the journal.
+// nextQuery is a query that the demo suggests.
 const nextQuery = "SELECT session_id, tool, state, verdict FROM approvals"

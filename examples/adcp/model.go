@@ -18,9 +18,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/examples/adcp/internal/adserver"
 )
 
-// scriptedModel stands in for a language model, so that the demo needs no key and always ends the same way. It is a
-// policy, not a tape: it decides from the request alone, as a model does – from the tools it is offered and from what
-// the conversation already holds. It has no state and is safe for concurrent use.
+// scriptedModel stands in for a language model, so that the demo needs no key and always ends the
+// same way. It decides from the request alone, as a model does: from the offered tools and from the
+// conversation so far. It has no state and is safe for concurrent use.
 type scriptedModel struct{}
 
 // Name is the model name that shows up in the record.

@@ -16,8 +16,8 @@ import (
 // pageName is the page's file in the demo's folder.
 const pageName = "contextgraph.html"
 
-// writePage writes the page of all sessions beside the journal and returns its path. A browser opens it without a
-// server. It is what "contextgraph view --all" writes.
+// writePage writes the page of all sessions beside the journal and returns its path. A browser
+// opens it without a server. The command "contextgraph view --all" writes the same page.
 func writePage(ctx context.Context, journal string) (string, error) {
 	name := filepath.Join(filepath.Dir(journal), pageName)
 	// For its owner only, as the journal.

@@ -18,7 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// result is what one session came to, as the demo shows it.
+// result is the result of one session, as the demo shows it.
 type result struct {
 	scenario scenario
 	rows     []count // event rows by type, in the order of their first row
@@ -68,8 +68,8 @@ type reason struct {
 	steps    []step
 }
 
-// step is a span on the path: whose it is, what it is ("tool query_ad_inventory"), and the edge that leads on from it,
-// which the last step has none of.
+// step is a span on the path: its agent, its kind and name ("tool query_ad_inventory"), and the
+// edge to the next step. The last step has no edge.
 type step struct {
 	agent, span, edge string
 }

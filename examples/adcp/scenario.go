@@ -13,7 +13,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// scenario is one session: a brief, what happens to the world between request and approval, and what must come of it.
+// scenario is one session: a brief, the change of the world between request and approval, and the
+// expected outcome.
 type scenario struct {
 	session string
 	brief   brief
@@ -22,7 +23,7 @@ type scenario struct {
 	want    outcome
 }
 
-// outcome is what a session must end with.
+// outcome is the end that a session must have.
 type outcome struct {
 	verdict safety.Verdict
 	checked int // entities
@@ -65,7 +66,7 @@ func scenarios() []scenario {
 	}}
 }
 
-// verify compares what a session came to with what it must come to. The error names every difference.
+// verify compares the end of a session with the expected one. The error names every difference.
 func (s scenario) verify(got result) error {
 	var wrong []string
 	differ := func(what string, got, want any) {
@@ -92,7 +93,7 @@ func (s scenario) verify(got result) error {
 	return fmt.Errorf("session %s did not end as it must: %s", s.session, strings.Join(wrong, "; "))
 }
 
-// briefly lists alerts by what the demo promises of them, sorted.
+// briefly lists the parts of alerts that the demo promises, sorted.
 func briefly(alerts []alert) []string {
 	lines := []string{}
 	for _, a := range alerts {

@@ -82,7 +82,7 @@ func (m *mediaTools) queryInventory(ctx agent.Context, in inventoryArgs) (invent
 	if err != nil {
 		return inventoryResult{}, err
 	}
-	// How sure a placement is what the brief is about differs from one to the next. The tool knows it, a rule does
+	// The confidence of a placement differs from one to the next. The tool knows it and a rule does
 	// not, so the tool declares the placements itself.
 	for _, p := range placements {
 		price, err := entity.Money(fmt.Sprint(p.Price), p.Currency)
@@ -136,7 +136,7 @@ type budgetArgs struct {
 type budgetResult struct {
 	Account    string          `json:"account"`
 	Budget     string          `json:"budget"`
-	Authorized int64           `json:"authorized"` // what the account may spend now, whole units of Currency
+	Authorized int64           `json:"authorized"` // the present budget of the account, whole units of Currency
 	Currency   string          `json:"currency"`
 	Lines      []adserver.Line `json:"lines"`
 	Unspent    int64           `json:"unspent"`
@@ -210,7 +210,7 @@ func (m *mediaTools) provision(ctx context.Context, in provisionArgs, seen []saf
 	if err != nil {
 		return campaignResult{}, err
 	}
-	// What a person approved are these lines; a draft somebody edited meanwhile is another campaign.
+	// A person approved these lines; a draft that somebody edited meanwhile is another campaign.
 	if c.Account != in.Account || !slices.Equal(c.Lines, in.Lines) || !slices.Equal(c.Audiences, in.Audiences) {
 		return campaignResult{}, fmt.Errorf("campaign %s is not the plan that was approved", c.ID)
 	}

@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// drink is what both tools take and give.
+// drink is the argument and the result of both tools.
 type drink struct {
 	Drink string `json:"drink"`
 	Price string `json:"price,omitempty"`

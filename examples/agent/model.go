@@ -22,7 +22,8 @@ func newModel(ctx context.Context, key string) (model.LLM, error) {
 	return gemini.NewModel(ctx, "gemini-flash-latest", &genai.ClientConfig{APIKey: key, Backend: genai.BackendGeminiAPI})
 }
 
-// scriptedModel stands in for a language model: it looks the price up, orders, and says what came of it.
+// scriptedModel stands in for a language model: it looks the price up, orders, and reports the
+// result.
 type scriptedModel struct{}
 
 func (scriptedModel) Name() string { return "scripted-barista" }

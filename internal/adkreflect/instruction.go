@@ -23,11 +23,11 @@ func Find(a agent.Agent, name string) agent.Agent {
 	return nil
 }
 
-// Instruction returns the instruction of an agent with a model, as it was written: what
-// it says about the session's state is filled in for each request. ADK's agents do not
-// tell it, so it is read from their fields. It is empty for any other agent, for one
-// whose instruction a function gives, and where ADK changes its fields; the system
-// prompt of the agent's model requests holds it in each case.
+// Instruction returns the instruction of an agent with a model, as it was written: references to
+// the session's state are filled in for each request. ADK does not export it, so it is read from
+// the agent's fields. It is empty for any other agent, for an instruction that a function gives,
+// and if ADK changes its fields. The system prompt of the agent's model requests holds it in each
+// case.
 func Instruction(a agent.Agent) string {
 	v := reflect.ValueOf(a)
 	for range 8 { // an agent of the host's own embeds one of ADK's

@@ -34,10 +34,10 @@ var (
 	agentRunnerType = reflect.TypeFor[AgentRunner]()
 )
 
-// Origin names where a tool comes from, with the contract's values. args choose the agent
-// of a transfer. ADK's tools tell neither their kind nor their agents, so both are read from
-// their types and fields; where ADK changes those, an A2A falls back to SUB_AGENT and a
-// TRANSFER_A2A to TRANSFER_AGENT.
+// Origin names the origin of a tool, with the contract's values. args choose the agent of a
+// transfer. ADK exports neither the kinds nor the agents of its tools, so both are read from their
+// types and fields. If ADK changes those, an A2A falls back to SUB_AGENT and a TRANSFER_A2A to
+// TRANSFER_AGENT.
 func Origin(t tool.Tool, args map[string]any) string {
 	switch t := t.(type) {
 	case Wrapper:

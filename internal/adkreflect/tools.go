@@ -11,8 +11,8 @@ import (
 	"google.golang.org/adk/v2/tool"
 )
 
-// IsAgentTool reports whether t is what ADK's agenttool.New returns, or a [Wrapper] around
-// it.
+// IsAgentTool reports whether t was made by ADK's agenttool.New, or is a [Wrapper] around such a
+// tool.
 func IsAgentTool(t tool.Tool) bool {
 	if w, ok := t.(Wrapper); ok {
 		t = w.WrappedTool()

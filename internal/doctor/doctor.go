@@ -1,8 +1,8 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor looks for what is wrong with a configuration, its journal, the clocks, the
-// servers of its checkers and its dataset. It changes nothing.
+// Package doctor finds faults of a configuration, its journal, the clocks, the servers of its
+// checkers and its dataset. It changes nothing.
 package doctor
 
 import (
@@ -36,13 +36,13 @@ type Finding struct {
 	Area  string `json:"area"`
 	Level Level  `json:"level"`
 	Text  string `json:"text"`
-	// Remedy says what to do about it.
+	// Remedy says how to mend it.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Options say what is looked at, and how.
+// Options select the areas to examine, and the way.
 type Options struct {
-	// Path is that of the configuration file, which need not be there.
+	// Path is the path of the configuration file, which need not exist.
 	Path string
 	// Load reads the configuration.
 	Load func() (config.Config, error)
@@ -64,9 +64,9 @@ func (x *examination) add(area string, l Level, remedy, format string, args ...a
 
 func (x *examination) ok(area, format string, args ...any) { x.add(area, OK, "", format, args...) }
 
-// Examine looks at everything that the configuration names. The journal is not brought up to
-// date, no query is run, and the server of a checker gets a connection and at most a HEAD request
-// for its root, without the headers of the configuration. Once ctx ends, the findings mean nothing.
+// Examine looks at everything that the configuration names. It does not upgrade the journal and
+// runs no query. The server of a checker gets a connection and at most a HEAD request for its root,
+// without the headers of the configuration. After ctx has ended, the findings mean nothing.
 func Examine(ctx context.Context, o Options) []Finding {
 	x := &examination{Options: o}
 	cfg, ok := x.config()

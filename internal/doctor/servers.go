@@ -36,12 +36,12 @@ type server struct {
 	types        []string
 
 	err error
-	// ends is the end of its certificate, date what it says the time is and read when it said
-	// so; each may be zero.
+	// ends is the end of its certificate. date is the time by its clock, read the time at which it
+	// answered. Each may be zero.
 	ends, date, read time.Time
 }
 
-// placeholder is what stands in a URL for a part of an entity.
+// placeholder stands in a URL for a part of an entity.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 // connect connects to the servers of all checkers over HTTP, each once.
@@ -150,7 +150,7 @@ func (x *examination) elsewhere(checkers []config.Checker) {
 	}
 }
 
-// clocks holds our clock against those of others.
+// clocks compares our clock with those of others.
 func (x *examination) clocks(last time.Time, servers []*server) {
 	const area = "clock"
 	const remedy = "synchronise the clocks, with NTP for example: a check refuses answers of the future"

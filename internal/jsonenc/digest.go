@@ -59,7 +59,7 @@ func (w *Writer) Digest(v any) Digest {
 	return w.sum(from)
 }
 
-// sum returns the digest of what was written behind from.
+// sum returns the digest of the bytes written since from.
 func (w *Writer) sum(from int) (s Digest) {
 	b := w.buf[from:]
 	if w.spelled {

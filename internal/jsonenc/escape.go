@@ -20,10 +20,9 @@ var escapes = func() (t [utf8.RuneSelf]string) {
 	return t
 }()
 
-// string writes s quoted and without the secrets in it. Bytes that are not UTF-8
-// become U+FFFD. The limits hold for what is written, which is longer than s
-// where it is escaped. A string is cleaned before it is cut, so that a cut never
-// parts a secret from what tells it.
+// string writes s quoted and without the secrets in it. Bytes that are not UTF-8 become U+FFFD. The
+// limits hold for the written text, which is longer than s if it is escaped. A string is cleaned
+// before it is cut, so that a cut never parts a secret from its sign.
 func (w *Writer) string(s string) {
 	limit := w.room()
 	dirty, escaped := w.secrets.Inspect(s, limit)
@@ -53,9 +52,9 @@ func (w *Writer) clean(s string) string {
 	return s
 }
 
-// Clean returns a text, such as that of an error, without the secrets in it, cut
-// to limit bytes at a rune boundary, and repaired if it is not UTF-8. What was done
-// counts for the Writer as if the text had been written.
+// Clean returns a text, such as that of an error, without the secrets in it, cut to limit bytes at
+// a rune boundary, and repaired if it is not UTF-8. The Writer counts redactions and cuts as if it
+// had written the text.
 func (w *Writer) Clean(s string, limit int) string {
 	if dirty, _ := w.secrets.Inspect(s, limit); dirty {
 		s = w.clean(s)

@@ -16,7 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/redact"
 )
 
-// typeInfo is what the encoding of a type depends on.
+// typeInfo has the facts about a type that its encoding depends on.
 type typeInfo struct {
 	json, text         bool // has MarshalJSON, MarshalText
 	addrJSON, addrText bool // a pointer to it has
@@ -25,8 +25,7 @@ type typeInfo struct {
 	fields             []field
 }
 
-// info returns what is known of t. It is kept by the Writer, of which a program
-// has few.
+// info returns the facts about t. The Writer keeps them; a program has few Writers.
 func (w *Writer) info(t reflect.Type) *typeInfo {
 	if i := w.types[t]; i != nil {
 		return i
@@ -182,7 +181,7 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// isEmpty is what the tag option "omitempty" leaves out.
+// isEmpty reports whether the tag option "omitempty" leaves v out.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
@@ -193,8 +192,8 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// isZero is what the tag option "omitzero" leaves out: what its own IsZero says
-// is zero, else the zero value of its type.
+// isZero reports whether the tag option "omitzero" leaves v out: its own IsZero decides, else the
+// zero value of its type.
 func isZero(v reflect.Value) bool {
 	type zeroer interface{ IsZero() bool }
 	if k := v.Kind(); (k == reflect.Pointer || k == reflect.Interface) && v.IsNil() {

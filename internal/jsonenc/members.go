@@ -20,9 +20,9 @@ type member[V any] struct {
 	value V
 }
 
-// stack holds the members of the large maps that are being written. Each level uses
-// the part behind its parent's. Those of small maps are where the collector need
-// not be told of them.
+// stack holds the members of the large maps that are being written. Each level uses the part after
+// its parent's. The members of small maps are elsewhere, where the collector need
+// not know them.
 type stack[V any] struct {
 	members []member[V]
 	used    int // how many held something since the last reset
@@ -41,7 +41,7 @@ func (s *stack[V]) push(m map[string]V) []member[V] {
 // maxScratch is how many members a Writer has room for from one row to the next.
 const maxScratch = 1024
 
-// reset lets go of what the stack holds on to.
+// reset drops the references of the stack.
 func (s *stack[V]) reset() {
 	if cap(s.members) > maxScratch {
 		s.members = nil
@@ -200,8 +200,8 @@ func (w *Writer) name(k string) (string, bool) {
 	return "", false
 }
 
-// renamed writes a key that is not what it was, such that it is not the same as
-// another: neither as one of the map, which has reports, nor as one in taken.
+// renamed writes a key that had to change, and keeps it different from every other key: of the map,
+// which has reports, and in taken.
 func (w *Writer) renamed(k string, taken map[string]int, has func(string) bool) {
 	from := len(w.buf)
 	w.quote(k, 0, w.room())

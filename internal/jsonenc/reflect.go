@@ -28,10 +28,9 @@ func contain[T any](f func() (T, error)) (v T, err error) {
 	return f()
 }
 
-// foreign writes a value of a type that value does not know. It writes what
-// encoding/json writes, within the limits, with these differences: members are
-// in the order of their names, secrets are redacted, bytes are left out, and
-// what cannot be encoded does not spoil what is around it.
+// foreign writes a value of a type that value does not know. It writes the output of encoding/json,
+// within the limits, with these differences: members are in the order of their names, secrets are
+// redacted, bytes are left out, and a part that cannot be encoded does not spoil the rest.
 func (w *Writer) foreign(v any) {
 	w.odd = true
 	from, depth, values, texts := len(w.buf), w.depth, len(w.values.members), len(w.texts.members)

@@ -1,11 +1,10 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jsonenc writes values straight to JSON bytes in one pass, and in the
-// same pass redacts secrets, cuts what is too long, and repairs what JSON cannot
-// hold. It is how payloads of a run become columns of a row: nothing that a
-// tool, a model or a user hands over can make it fail, panic or grow without
-// bound. Package redact tells what is a secret.
+// Package jsonenc writes values straight to JSON bytes in one pass. In the same pass it redacts
+// secrets, cuts long content, and repairs values that JSON cannot hold. The payloads of a run
+// become columns of a row so: no value of a tool, a model or a user can make it fail, panic or grow
+// without bound. Package redact decides which text is a secret.
 package jsonenc
 
 import (
@@ -46,9 +45,9 @@ func Marked(s string) bool {
 type Limits struct {
 	// String is the longest string in bytes. Defaults to 512,000.
 	String int
-	// Total is the most bytes of one Writer, that is of one row, give or take the
-	// marks that stand for what was cut. Defaults to 1,000,000, a tenth of what
-	// BigQuery takes in one request.
+	// Total is the greatest number of bytes of one Writer, that is of one row, apart from the marks
+	// in the place of cut parts. Defaults to 1,000,000, a tenth of the limit of one request to
+	// BigQuery.
 	Total int
 	// Depth is how deep objects and arrays nest. Defaults to 50.
 	Depth int
@@ -84,7 +83,7 @@ type Writer struct {
 	depth  int
 	// end is the length of buf at which the current document is full.
 	end int
-	// types is what reflection found out about foreign types; Reset keeps it.
+	// types has the facts that reflection found about foreign types; Reset keeps it.
 	types map[reflect.Type]*typeInfo
 	// binary holds the base64 forms of bytes that a foreign value being written
 	// may have put into its own JSON.
@@ -126,8 +125,8 @@ func (w *Writer) Len() int { return len(w.buf) }
 // Truncated reports whether anything was cut or left out for its size.
 func (w *Writer) Truncated() bool { return w.truncated }
 
-// Redacted returns how many secrets were replaced: values whose key names a
-// secret, and places in strings.
+// Redacted returns the number of replaced secrets: values with the key of a secret, and places in
+// strings.
 func (w *Writer) Redacted() int { return w.secrets.Redacted }
 
 // Repaired returns how many values JSON cannot hold (invalid UTF-8, NaN, an

@@ -52,12 +52,11 @@ func (u *Uploader) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Close refuses further parts, stores what waits and closes the store. When ctx ends
-// first, what waits is given up and what is being stored is interrupted, both count
-// as lost for ReasonUnwritten, and the error is an [ErrUnwritten]. Close returns at
-// the latest half a second after ctx has ended, also when the store hangs; what hangs
-// then ends with the store. Only the first call closes; all calls wait for it and
-// return its result.
+// Close refuses further parts, stores the waiting ones and closes the store. If ctx ends first,
+// waiting parts are given up and the part in work is interrupted. They count as lost for
+// ReasonUnwritten, and the error is an [ErrUnwritten]. Close returns at the latest half a second
+// after ctx has ended, also if the store hangs; a hanging call then ends with the store. Only the
+// first call closes; all calls wait for it and return its result.
 func (u *Uploader) Close(ctx context.Context) error {
 	u.mu.Lock()
 	u.closed = true

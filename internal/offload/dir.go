@@ -126,8 +126,8 @@ func (d *Dir) Create(ctx context.Context, name, _ string, data []byte) error {
 	return nil
 }
 
-// isHopeless reports whether err stays until somebody changes the folder. What exists
-// is then a file in the place of a sub-folder.
+// isHopeless reports whether err stays until somebody changes the folder. "Exists" means here that
+// a file stands in the place of a sub-folder.
 func isHopeless(err error) bool {
 	for _, target := range []error{fs.ErrPermission, fs.ErrExist, fs.ErrClosed, syscall.EROFS, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
 		if errors.Is(err, target) {

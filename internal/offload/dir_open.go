@@ -76,9 +76,8 @@ func closeToOthers(root *os.Root) error {
 	}
 }
 
-// isOurs reports whether the folder has our marker, which it gets when it is empty. It
-// looks for the marker last: another process may be opening the folder, and whatever
-// that put there came after the marker.
+// isOurs reports whether the folder has our marker, which an empty folder gets. It looks for the
+// marker last: another process may be opening the folder, and writes its marker first.
 func isOurs(root *os.Root) (bool, error) {
 	f, err := root.Open(".")
 	if err != nil {

@@ -50,8 +50,8 @@ type Stats struct {
 	Stored, StoredBytes uint64
 	// Lost counts the accepted parts that were not stored, by reason.
 	Lost map[Reason]uint64
-	// Queued is how many parts wait or are being stored. QueuedBytes is the memory
-	// that they use, with that of parts that Put is copying.
+	// Queued is the number of parts that wait or are being stored. QueuedBytes is their memory,
+	// with that of parts that Put is copying.
 	Queued      int
 	QueuedBytes int64
 }

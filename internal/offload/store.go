@@ -54,10 +54,9 @@ const (
 	maxElement = 255
 )
 
-// CheckName returns an error unless name is one that every store takes: a relative
-// path of at most 1,024 bytes of UTF-8, whose elements are separated by single
-// slashes, have at most 255 bytes, do not begin with a dot, and have no backslash, no
-// colon and no control character.
+// CheckName returns an error unless every store takes the name: a relative path of at most 1,024
+// bytes of UTF-8. Its elements are separated by single slashes, have at most 255 bytes, do not
+// begin with a dot, and have no backslash, no colon and no control character.
 func CheckName(name string) error {
 	switch {
 	case len(name) > maxName:

@@ -28,8 +28,8 @@ const (
 // partOverhead is about what a queued part holds beside its strings and its bytes.
 const partOverhead = 128
 
-// Config says where an [Uploader] stores parts and what it may hold. Store and QueueBytes
-// are required; the zero value of any other field means its default.
+// Config sets the store and the bounds of an [Uploader]. Store and QueueBytes are required; the
+// zero value of any other field means its default.
 type Config struct {
 	// Store gets the parts. New takes it over: Close of the Uploader closes it.
 	Store Store
@@ -75,7 +75,7 @@ func (c *Config) setDefaults() error {
 type part struct {
 	name, contentType string
 	data              []byte
-	size              int64 // what it counts for in the queue
+	size              int64 // its size in the queue
 }
 
 // Uploader stores parts in the background, one after the other, in the order of Put. All
@@ -96,7 +96,7 @@ type Uploader struct {
 	waiting []part
 	storing *part         // what the worker stores; nil for none, or when it was given up
 	closed  bool          // Put refuses
-	stats   Stats         // Queued and QueuedBytes with what is being stored
+	stats   Stats         // Queued and QueuedBytes include the part that is being stored
 	settled chan struct{} // closed when a part is settled; nil while nobody waits for that
 	lost    failures
 	// refusals is news for the log: Put itself must not wait for it.
@@ -173,7 +173,7 @@ func (u *Uploader) reserve(n, size int64) (refused Reason) {
 	return ""
 }
 
-// push queues p, for which there is room.
+// push queues p. The queue must have room.
 func (u *Uploader) push(p part) (refused Reason) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -109,8 +109,8 @@ func (u *Uploader) store(p *part) (lost Reason, err error) {
 	}
 }
 
-// outOfTime returns why a part is lost whose context has ended: the Uploader's own
-// end, or r.
+// outOfTime returns the reason for the loss of a part after its context has ended: the end of the
+// Uploader, or r.
 func (u *Uploader) outOfTime(r Reason) Reason {
 	if u.ctx.Err() != nil {
 		return ReasonUnwritten

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is looked for in one text. They are the Python plugin's.
+// Bounds of the search in one text. They are the Python plugin's.
 const (
 	// MaxText is how long a text may be that a Cleaner is given, in bytes. A caller cuts a
 	// longer one.
@@ -65,7 +65,7 @@ func (c *Cleaner) text(s string) string {
 	n += more
 	c.Redacted += n
 	if strings.Contains(s, "&quot;") || strings.Contains(s, "&#") || strings.Contains(s, "&apos;") {
-		// What hides behind character references cannot be told apart in the text.
+		// Text behind character references cannot be told apart.
 		plain := html.UnescapeString(s)
 		if _, n := find(c.Rules, plain, view{s: plain}); n > 0 {
 			return c.sensitive()

@@ -107,8 +107,7 @@ func isUserAndPassword(w string) bool {
 // bytes.
 const maxAuthority = 512
 
-// authority looks at "://" and what follows it up to the host: a user and a
-// password, or a token alone.
+// authority looks at "://" and the text up to the host: a user and a password, or a token alone.
 func (f *finder) authority(i int) int {
 	const none = -1
 	s, level, from := f.s, f.view.at(i), i+len("://")
@@ -130,7 +129,7 @@ func (f *finder) authority(i int) int {
 					// The authority ends here.
 					return f.userinfo(from, at)
 				}
-				// What was taken for a port is not one: the password holds the slash.
+				// The supposed port is none: the password holds the slash.
 			}
 		case ':':
 			if colon == none && s[from] != '[' {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// embedded cleans JSON that is the content of a string: what it holds is copied
-// as it stands, but for secrets.
+// embedded cleans JSON that is the content of a string: it copies the text as it stands, except for
+// secrets.
 type embedded struct {
 	*Cleaner
 	s     string
@@ -21,7 +21,7 @@ type embedded struct {
 	layer int
 	muted int // above zero inside of a value that is replaced as a whole
 	out   []byte
-	last  int // what is copied to out up to here
+	last  int // end of the text that was copied to out
 
 	object variable // what is read
 	flag   bool     // the element before was a flag of a command that names a secret
@@ -74,7 +74,7 @@ func (e *embedded) peek() byte {
 	return 0
 }
 
-// replace puts text, quoted, in the place of what stands from there up to here.
+// replace puts text, quoted, in the place of the content between there and here.
 func (e *embedded) replace(from int, text string) {
 	e.out = append(e.out, e.s[e.last:from]...)
 	e.out = appendQuoted(e.out, text)
@@ -197,9 +197,8 @@ func (e *embedded) str() bool {
 	return true
 }
 
-// clean replaces the string from there up to here if there is a secret in it. raw
-// is the text with its escapes: what looks like one may be none, when the whole is
-// JSON by chance only, as "dir\token=x" is.
+// clean replaces the string between there and here if it has a secret. raw is the text with its
+// escapes: an apparent escape may be none if the whole is JSON by chance only, as "dir\token=x" is.
 func (e *embedded) clean(from int, text, raw string) {
 	cleaned := e.Cleaner.clean(text, e.layer+1)
 	if len(raw) != len(text) {
@@ -304,8 +303,8 @@ func isNumber(s string) bool {
 	return s == ""
 }
 
-// hides reports whether a string with escapes may hold a secret. The escapes alone
-// are no sign of one, unless they stand for what needs none.
+// hides reports whether a string with escapes may hold a secret. Escapes alone are no sign of one,
+// unless they stand for characters that need none.
 func (r *Rules) hides(s string) bool {
 	for i := signal(s, 0); i < len(s); i = signal(s, i) {
 		switch s[i] {
@@ -316,7 +315,7 @@ func (r *Rules) hides(s string) bool {
 			i += 2
 			continue
 		case ':', '=':
-			// What stands before it may begin with an escape.
+			// The text before it may begin with an escape.
 			if i > 0 && !isDigit(s[i-1]) {
 				return true
 			}

@@ -45,8 +45,7 @@ func (r *Rules) flag(s string, i int) int {
 	return k
 }
 
-// takesPassword reports whether the flag -p at i stands behind a command of which it
-// is the password.
+// takesPassword reports whether the flag -p at i follows a command that takes a password by it.
 func takesPassword(s string, i int) bool {
 	const most = 256
 	line := s[max(0, i-most):i]
@@ -96,22 +95,21 @@ type List struct {
 	next  bool // the next element is a secret
 }
 
-// Hides reports whether the next element is a secret. text is what it holds, "" if it is no
-// text.
+// Hides reports whether the next element is a secret. text is its content, "" if it is no text.
 func (l *List) Hides(text string) bool {
 	secret := l.next && (l.Pair || !strings.HasPrefix(text, "-"))
 	l.next = l.Rules.isFlag(text) || l.Pair && l.Rules.Secret(text)
 	return secret
 }
 
-// takesUser reports whether the flag whose second byte is at i is one that takes a
-// user and a password, as that of curl does.
+// takesUser reports whether the flag with its second byte at i takes a user and a password, as
+// curl's does.
 func takesUser(s string, i int) bool {
 	return strings.HasPrefix(s[i:], "u ") || strings.HasPrefix(s[i:], "-user ")
 }
 
-// isUserFlag reports whether the word that begins at b is what a flag such as
-// "curl -u" takes: a user and a password.
+// isUserFlag reports whether the word that begins at b is the value of a flag such as "curl -u": a
+// user and a password.
 func isUserFlag(s string, b int) bool {
 	if b > 0 && isQuote(s[b-1]) {
 		b--

@@ -5,23 +5,22 @@ package redact
 
 import "strings"
 
-// Secret reports whether a key names a secret, by which its value is one. Keys are compared without case
-// and without what is neither a letter nor a digit, so that "access_token",
-// "Access-Token" and "accessToken" are one; digits at the end do not count.
+// Secret reports whether a key names a secret. Its value is then a secret. Keys are compared
+// without case and by their letters and digits alone, so that "access_token", "Access-Token" and
+// "accessToken" are one. Digits at the end do not count.
 //
-// Secret by their last words, so that "db_password", "STRIPE_SECRET_KEY" and
-// "github_token" are too: password, passwd, passphrase, passcode, pwd, secret,
-// token, credential, authorization and their plurals, cookie headers, and the
-// kinds of key that open something (API, private, secret, access, account,
-// signing, encryption, master, subscription, auth, shared). Secret as a whole,
-// because as last words they mean other things: sig, signature, jwt, bearer,
-// cookies, an access key's ID and a few more below. Secret by their first word:
-// x-amz-*, x-goog-* and the session state under temp:, which is meant for one run
-// only.
+// A key is a secret by its last words, so "db_password", "STRIPE_SECRET_KEY" and "github_token" are
+// too. The words are password, passwd, passphrase, passcode, pwd, secret, token, credential,
+// authorization and their plurals, cookie headers, and the kinds of key that open something (API,
+// private, secret, access, account, signing, encryption, master, subscription, auth, shared).
 //
-// Not secret: tokens that say where a list goes on (page, next, sync, cursor,
-// continuation, ...), those of a vocabulary (eos, pad, ...) and of prices (per
-// token), and counts of tokens, whose last word is another.
+// Some keys are secrets only as a whole, because as last words they mean other things: sig,
+// signature, jwt, bearer, cookies, an access key's ID and a few more below. Some are secrets by
+// their first word: x-amz-*, x-goog-* and the session state under temp:, which is for one run only.
+//
+// Not secret are tokens for the next part of a list (page, next, sync, cursor, continuation, ...),
+// tokens of a vocabulary (eos, pad, ...) and of prices (per token), and counts of tokens, which
+// have another last word.
 func (r *Rules) Secret(k string) bool {
 	if strings.HasPrefix(k, "temp:") || r.custom(k) {
 		return true
@@ -29,8 +28,7 @@ func (r *Rules) Secret(k string) bool {
 	if !mayEndSecret(k) {
 		return vendorKey(k)
 	}
-	// The other prefixes say who shares a value of the session state, not what it
-	// is.
+	// The other prefixes name the sharers of a value of the session state, not its kind.
 	if rest, ok := strings.CutPrefix(k, "user:"); ok {
 		k = rest
 	} else if rest, ok := strings.CutPrefix(k, "app:"); ok {
@@ -188,9 +186,8 @@ var listTokens = map[string]bool{
 	"per": true, "first": true, "last": true, "input": true, "output": true,
 }
 
-// listToken reports whether a key that ends in "token" has one of these words
-// before it. Words are told by what stands between them and by capital letters:
-// a developer token is none per something.
+// listToken reports whether a key that ends in "token" has one of these words before it. Separators
+// and capital letters divide words: a developer token is no token per something.
 func listToken(k string) bool {
 	end := len(k)
 	for end > 0 && !isLetter(k[end-1]) {
@@ -226,7 +223,7 @@ func secretTail(k []byte) bool {
 		if !hasSuffix(k, t) {
 			continue
 		}
-		// What a doctor or a bank authorizes beforehand is no credential.
+		// A preauthorization of a doctor or a bank is no credential.
 		before := k[:len(k)-len(t)]
 		return t != "authorization" || !hasSuffix(before, "pre") && !hasSuffix(before, "prior")
 	}

@@ -3,14 +3,13 @@
 
 // Package redact finds secrets in texts and puts a mark in their place.
 //
-// Secrets are told by the name of their key, in objects as in strings: in JSON
-// that is the content of a string, however often it was wrapped, in YAML, and in
-// text, as it stands or escaped or percent-encoded. A name may also be the value of
-// a member beside it ({"name": "DB_PASSWORD", "value": ...}), the first of a pair,
-// or a flag of a command. Told by their form are credentials of authorization
-// headers, cookies, the user of a URI, private keys, and the tokens of the table in
-// token.go. What has no name and no such form, like a password in a sentence, is found
-// by configured patterns only; see [Config].
+// It knows a secret by the name of its key: in objects, in JSON inside of a string, however often
+// it was wrapped, in YAML, and in text, plain, escaped or percent-encoded. A name may also be the
+// value of a member beside it ({"name": "DB_PASSWORD", "value": ...}), the first of a pair, or a
+// flag of a command. It knows others by their form: credentials of authorization headers, cookies,
+// the user of a URI, private keys, and the tokens of the table in token.go. A secret without a name
+// and without such a form, like a password in a sentence, is found by configured patterns only; see
+// [Config].
 package redact
 
 import "regexp"
@@ -22,11 +21,10 @@ const (
 	MarkSensitive = "[REDACTED_SENSITIVE_TEXT]" // of a text that cannot be cleaned
 )
 
-// Config says what is a secret beyond the built-in rules. The zero value adds
-// nothing.
+// Config adds to the built-in rules. The zero value adds nothing.
 type Config struct {
-	// Keys are further names of secrets, compared as a whole, without case and
-	// without what is neither a letter nor a digit.
+	// Keys are further names of secrets, compared as a whole, without case and by letters and
+	// digits alone.
 	Keys []string
 	// Patterns are replaced wherever they match in a string value, a key or an
 	// error text. They see the string as it was given and the strings inside JSON

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// The classes of what a scan stops at: a byte, or a byte behind another.
+// The classes of bytes, or of pairs of bytes, at which a scan stops.
 const (
-	escape    uint8 = 1 << iota // what JSON cannot hold as it is
-	separator                   // behind a key, or what may encode a separator
+	escape    uint8 = 1 << iota // a byte that JSON must escape
+	separator                   // the byte after a key, or a byte that may encode a separator
 	space                       // behind the name of an authorization scheme
 	second                      // the second byte of a flag, a PEM block or a character reference
-	prefix                      // in what a name or a token of a known form begins with
+	prefix                      // in the beginning of a name or of a token of a known form
 	prefix1
 	prefix2
 	prefix3
@@ -23,9 +23,8 @@ const (
 	signals    = everything &^ escape
 )
 
-// before and at hold, for each byte, the classes of which it may be the first and
-// the last byte. A pair that is in none may be taken for one that is; what a
-// stop means is decided by a look at what stands there.
+// before and at hold, for each byte, the classes of which it may be the first and the last byte. A
+// pair of no class may be taken for one; a look at the text decides then.
 var before, at = func() (before, at [256]uint8) {
 	pairs := func(class uint8, first, last string) {
 		for _, c := range []byte(first) {
@@ -94,8 +93,7 @@ func Plain(c byte) bool { return at[c]&escape == 0 }
 // signal returns the first place in s, not before i, where a secret may show.
 func signal(s string, i int) int { return scan(s, i, signals) }
 
-// A scheme is an authorization scheme whose credentials are looked for outside of
-// headers too.
+// A scheme is an authorization scheme with credentials that are looked for outside of headers too.
 type scheme int
 
 const (
@@ -104,7 +102,7 @@ const (
 	basic
 )
 
-// schemeBefore returns the scheme whose name ends before i.
+// schemeBefore returns the scheme with a name that ends before i.
 func schemeBefore(s string, i int) scheme {
 	switch {
 	case i >= 6 && s[i-1]|0x20 == 'r' && strings.EqualFold(s[i-6:i], "bearer"):

@@ -5,8 +5,8 @@ package redact
 
 import "strings"
 
-// A Role is what a member of an object is for where the object stands for a
-// variable, a header or a field of a form: its name or its value.
+// A Role is the role of a member in an object that stands for a variable, a header or a field of a
+// form: its name or its value.
 type Role int
 
 const (
@@ -42,8 +42,8 @@ func RoleOf(k string) Role {
 	return NoRole
 }
 
-// sibling reports whether the member before the one whose key begins at b is a
-// name that names a secret: {"name": "DB_PASSWORD", "value": ...}.
+// sibling reports whether the member before the key that begins at b is the name of a secret:
+// {"name": "DB_PASSWORD", "value": ...}.
 func (r *Rules) sibling(s string, b int) bool {
 	back := func(j int, of string) int {
 		for n := 0; j > 0 && n < maxKey && strings.IndexByte(of, s[j-1]) >= 0; n++ {

@@ -5,16 +5,16 @@ package redact
 
 import "strings"
 
-// finder looks through one text for secrets and builds the text without them. It
-// goes from signal to signal and never back behind what it replaced, so that the
-// time it takes grows with the length of the text only.
+// finder looks through one text for secrets and builds the text without them. It goes from signal
+// to signal, and never back before a replacement, so its time grows only with the length of the
+// text.
 type finder struct {
 	rules *Rules
 	text  string
 	view
 	out  []byte // the text without secrets, up to last
 	last int    // offset in text
-	done int    // offset in view up to which all is decided
+	done int    // offset in view up to which everything is decided
 	// found counts the secrets that were replaced.
 	found int
 	// closing is the place of an end tag, the first behind where it was looked for.
@@ -104,8 +104,8 @@ func (f *finder) look(i int) int {
 	return i + 1
 }
 
-// resume returns where to go on from after a replacement, instead of i: a flag at
-// the end of what was replaced may have its value behind it.
+// resume returns the place to go on from after a replacement, instead of i: the value of a flag at
+// the end of the replaced text may follow it.
 func (f *finder) resume(i int) int {
 	b := f.done
 	for b > 0 && f.done-b < maxKey && isWord(f.s[b-1]) {
@@ -140,7 +140,7 @@ func (f *finder) pair(i int) int {
 	}
 	k := f.rules.keyBefore(f.s, i)
 	if k.kind == noSecret && f.level != nil {
-		// What looks like an encoded byte may be a part of the key.
+		// An apparent encoded byte may be a part of the key.
 		k.kind = f.rules.keyBefore(f.text, f.offset(i)).kind
 	}
 	if k.kind == noSecret {
@@ -173,20 +173,19 @@ const (
 	oneLine // a header
 )
 
-// key is what stands before a separator.
+// key is the key before a separator.
 type key struct {
 	kind  kind
 	quote int // the place of the quote behind it, or -1
 }
 
-// Lengths of what is looked at before a separator, in bytes.
+// Lengths of the text before a separator that is looked at, in bytes.
 const (
 	maxKey    = 96
 	maxSpaces = 16
 )
 
-// keyBefore finds the key that ends before the separator at i and says what it
-// is.
+// keyBefore finds the key that ends before the separator at i and classifies it.
 func (r *Rules) keyBefore(s string, i int) key {
 	none := key{quote: -1}
 	j := i

@@ -100,8 +100,8 @@ func isAccessKey(s string, length int) bool {
 
 func hasDigit(s string, _ int) bool { return strings.ContainsAny(s, "0123456789") }
 
-// isDense reports whether s begins with a run of letters, digits and what joins them that has
-// both, as long as no word and no part of a UUID.
+// isDense reports whether s begins with a run of letters, digits and joining characters that has
+// both and is longer than a word or a part of a UUID.
 func isDense(s string, least int) bool {
 	letters, digits := 0, 0
 	for i := range min(len(s), least) {
@@ -114,8 +114,8 @@ func isDense(s string, least int) bool {
 	return letters > 0 && digits > 0
 }
 
-// isDashed is isDense of a token with dashes, such as the one between "proj" and what
-// follows. Its run has letters and digits alone.
+// isDashed is isDense for a token with dashes, such as the one after "proj". Its run has letters
+// and digits alone.
 func isDashed(s string, least int) bool {
 	run, letters, digits := 0, 0, 0
 	for i := 0; i < len(s) && run < least; i++ {

@@ -5,11 +5,11 @@ package redact
 
 import "strings"
 
-// value returns where the value behind the separator at i begins and ends, and
-// whether the mark in its place needs quotes, as a number in JSON does.
+// value returns the beginning and the end of the value after the separator at i, and whether the
+// mark in its place needs quotes, as a number in JSON does.
 //
-// What is encoded deeper than the separator, or than the quote that opens the
-// value, is a part of the value and does not end it.
+// Text that is encoded deeper than the separator, or than the quote that opens the value, is a part
+// of the value and does not end it.
 func (f *finder) value(i int, k key) (start, end int, wrap bool) {
 	s := f.s
 	j := i + 1
@@ -89,8 +89,8 @@ func (f *finder) quoted(j int) (start, end int) {
 func (f *finder) balanced(j int) int {
 	s, level := f.s, f.at(j)
 	depth := 0
-	// What the strings in it are quoted with, while in one, and how deep that is
-	// encoded, which shows with the first one.
+	// The quote of the present string in it, and the depth of its encoding, which shows with the
+	// first one.
 	var inside byte
 	quote, known := uint8(0), false
 	for ; j < len(s); j++ {
@@ -163,8 +163,8 @@ func (f *finder) header(j int, level uint8) int {
 	return len(s)
 }
 
-// ends says what may end a value without quotes: 1 for what does, 2 for what does
-// unless more of the value follows.
+// ends classifies the end of a value without quotes: 1 for a certain end, 2 for an end unless more
+// of the value follows.
 var ends = func() (t [256]uint8) {
 	for _, c := range []byte(" \t\n\r\v\f&<>") {
 		t[c] = 1

@@ -3,11 +3,11 @@
 
 package redact
 
-// variable is what is known of an object, in JSON in a string, that may stand for
-// a variable with a name and a value. They come in any order.
+// variable collects an object, in JSON in a string, that may stand for a variable with a name and a
+// value. They come in any order.
 type variable struct {
 	secret bool // its name names one
-	// The value, if it came first and is a scalar, and what was copied before it.
+	// The value, if it came first and is a scalar, and the text copied before it.
 	from, to  int
 	out, last int
 }
@@ -48,7 +48,7 @@ func (e *embedded) named(from int) {
 	e.Redacted++
 }
 
-// unnamed reads a value whose name, if it has one, is yet to come.
+// unnamed reads a value that has no name yet.
 func (e *embedded) unnamed() bool {
 	v := variable{from: e.i, out: len(e.out), last: e.last}
 	scalar := e.peek() != '{' && e.peek() != '['

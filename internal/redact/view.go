@@ -9,9 +9,9 @@ import (
 	"unsafe"
 )
 
-// view is a text with its encodings undone: percent-encoding and the escapes of
-// string literals, however often they were applied. It is what a text is looked
-// at through; what is found is replaced in the text itself.
+// view is a text with its encodings undone: percent-encoding and the escapes of string literals,
+// however often they were applied. The search reads the view; replacements are made in the text
+// itself.
 type view struct {
 	s string
 	// level says for each byte of s how many encodings hid it, raw where it stands
@@ -47,9 +47,8 @@ type decoder struct {
 	raw   []int32
 }
 
-// decode returns the view of s, which is valid until the next call. It takes one
-// pass: each byte is pushed, and what then stands at the end is undone as often
-// as it can be.
+// decode returns the view of s, which is valid until the next call. It takes one pass: it pushes
+// each byte, and undoes the encoding at the end as often as it can.
 func (d *decoder) decode(s string) view {
 	d.text = slices.Grow(d.text[:0], len(s))
 	d.level = slices.Grow(d.level[:0], len(s))
@@ -67,8 +66,7 @@ func (d *decoder) decode(s string) view {
 	return view{s: unsafe.String(unsafe.SliceData(d.text), len(d.text)), level: d.level, raw: d.raw}
 }
 
-// undo replaces the encoded byte at the end, if there is one, by what it stands
-// for.
+// undo replaces the encoded byte at the end, if there is one, by its meaning.
 func (d *decoder) undo() bool {
 	t := d.text
 	n := len(t)

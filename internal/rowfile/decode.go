@@ -32,7 +32,7 @@ func newDecoder(o Options, got *Contents) *decoder {
 	return &decoder{o: o, got: got, seen: make(map[[sha256.Size]byte]int), name: regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)}
 }
 
-// row reads one line and adds it to what was got.
+// row reads one line and adds it to the contents.
 func (d *decoder) row(line []byte) error {
 	if !json.Valid(line) {
 		return jsonError(line)
@@ -190,8 +190,7 @@ func (d *decoder) event(r *lineReader, line []byte) (record.Event, error) {
 	return e, r.err
 }
 
-// identify names a row by what it holds, and the second of two that are the same by that
-// too.
+// identify names a row by its content. The second of two equal rows gets another name.
 func (d *decoder) identify(line []byte) string {
 	sum := sha256.Sum256(line)
 	d.seen[sum]++

@@ -142,8 +142,8 @@ func withoutRun(attributes []byte, run string, seq int64) []byte {
 	})
 }
 
-// editADK changes the members of attributes.adk. Attributes that are no object, or whose adk
-// is none, stay as they are.
+// editADK changes the members of attributes.adk. Attributes that are no object, or that have an adk
+// that is none, stay as they are.
 func editADK(attributes []byte, edit func(map[string]json.RawMessage)) []byte {
 	var all map[string]json.RawMessage
 	if len(attributes) == 0 {

@@ -53,7 +53,7 @@ func (r *lineReader) timestamp() int64 {
 	return 0
 }
 
-// payload reads the columns of JSON, and what attributes say of the row.
+// payload reads the columns of JSON, and the facts about the row in attributes.
 func (d *decoder) payload(r *lineReader, e *record.Event) {
 	attributes := r.take("attributes")
 	encoded := len(attributes) > 0 && attributes[0] == '"' // an export that has JSON in strings
@@ -144,8 +144,8 @@ func (r *lineReader) jsonColumn(column string, v json.RawMessage, how inStrings)
 	return out.Bytes()
 }
 
-// parts reads content_parts. Exports write numbers as strings and what is NULL as null;
-// the journal has neither.
+// parts reads content_parts. Exports write numbers as strings and NULL as null; the journal has
+// neither.
 func (r *lineReader) parts() []byte {
 	text := r.jsonColumn("content_parts", r.take("content_parts"), stringsMustHoldJSON)
 	if text == nil || string(text) == "[]" {
@@ -196,7 +196,7 @@ func (d *decoder) context(e *record.Event) bool {
 		RunID  any `json:"run_id"`
 		RunSeq any `json:"run_seq"`
 	}
-	// What has another type than it should is left where it is.
+	// A value of a wrong type is left where it is.
 	_ = json.Unmarshal(e.Attributes, &a)
 	_ = json.Unmarshal(a.ADK, &adk)
 	_ = json.Unmarshal(a.Of, &of)

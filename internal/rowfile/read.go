@@ -38,7 +38,8 @@ type Options struct {
 type Contents struct {
 	// Rows are the rows in their order.
 	Rows []record.Event
-	// Bad says what is wrong with the first of the lines left out. Skipped is how many there are.
+	// Bad has the faults of the first lines that were left out. Skipped is the number of these
+	// lines.
 	Bad     []error
 	Skipped int
 	// Unknown counts the members that are no columns, by name.
@@ -47,8 +48,8 @@ type Contents struct {
 	Unnamed int
 }
 
-// Read reads the file called name from in until its end. Its errors name the file and the line;
-// that of a canceled ctx is its cause.
+// Read reads the file called name from in until its end. Its errors name the file and the line; the
+// error for a canceled ctx is its cause.
 func Read(ctx context.Context, in io.Reader, name string, o Options) (*Contents, error) {
 	got := &Contents{Unknown: make(map[string]int)}
 	d := newDecoder(o, got)

@@ -35,8 +35,8 @@ func With(ctx context.Context, t *Turns) context.Context {
 	return context.WithValue(ctx, turnsKey{}, t)
 }
 
-// Of returns the turns that ctx carries for a session; the zero value if it carries none, or
-// those of another session.
+// Of returns the turns that ctx carries for a session. It returns the zero value if ctx carries
+// none, or the turns of another session.
 func Of(ctx context.Context, s record.Session) Turns {
 	if t, _ := ctx.Value(turnsKey{}).(*Turns); t != nil && t.Session == s {
 		return *t

@@ -93,7 +93,8 @@ func (u *Register) Running(s record.Session, id string) bool {
 	return slices.Contains(u.runs[s], id)
 }
 
-// LeaveOut notes, in sentences for people, what the configuration leaves out of the record.
+// LeaveOut notes, in sentences for people, the parts that the configuration leaves out of the
+// record.
 func (u *Register) LeaveOut(gaps []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -103,7 +104,7 @@ func (u *Register) LeaveOut(gaps []string) {
 // Lose notes that a step of an unknown run could not be recorded.
 func (u *Register) Lose() { u.unplaced.Add(1) }
 
-// Gaps says, in sentences for people, what this process left out of the record, and how many
+// Gaps says, in sentences for people, which steps this process left out of the record, and how many
 // steps of unknown runs it failed to record. No approval can rest on such a record.
 func (u *Register) Gaps() []string {
 	u.mu.Lock()

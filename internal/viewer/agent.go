@@ -36,7 +36,7 @@ const (
 type AgentConfig struct {
 	// URL is the root of the agent's ADK REST API, such as http://localhost:8080/api.
 	URL string
-	// Token is what a page has to send with a decision. Required: 16 bytes at least.
+	// Token has to be sent with a decision. Required: 16 bytes at least.
 	Token string
 	// Header is sent to the agent with each decision, such as its authorization.
 	Header http.Header
@@ -57,7 +57,7 @@ type Agent struct {
 	turns  sync.WaitGroup
 
 	mu sync.Mutex
-	// under holds the decisions whose turns are under way.
+	// under holds the decisions with a turn under way.
 	under  map[Decision]bool
 	closed bool
 }
@@ -86,8 +86,8 @@ func NewAgent(cfg AgentConfig) (*Agent, error) {
 	return a, nil
 }
 
-// Close ends the turns that are under way for this process and waits for them until ctx
-// ends. What the agent began it may finish.
+// Close ends the turns that are under way for this process and waits for them until ctx ends. The
+// agent may finish a turn that it began.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true

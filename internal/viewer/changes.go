@@ -51,9 +51,9 @@ func (c *changes) enter() bool {
 
 func (c *changes) leave() { c.streams.Add(-1) }
 
-// number returns the number of the source, at most one interval old. What is wrong is told
-// once in an interval: fresh says that nobody was told before. Whoever asks first asks for all,
-// so that it does not end with the request of that one.
+// number returns the number of the source, at most one interval old. An error is reported once in
+// an interval: fresh says that nobody was told before. The first caller asks for all, so the
+// question does not end with the request of that caller.
 func (c *changes) number(ctx context.Context) (n int64, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request) {
 		if out.Flush() != nil {
 			return
 		}
-		_ = out.SetWriteDeadline(time.Time{}) // nor does the server end a stream for its length
+		_ = out.SetWriteDeadline(time.Time{}) // the server does not end a stream for its length
 		select {
 		case <-ctx.Done():
 			return

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// MaxBytes bounds the payloads on a page whose sessions nobody named, in bytes: a browser
-	// has to hold them several times. One session is on the page whatever it has.
+	// MaxBytes bounds the payloads on a page without named sessions, in bytes: a browser has to
+	// hold them several times. A single session is on the page at any size.
 	MaxBytes = 64 << 20
 	// namedOnPage is how many sessions the note of a page names.
 	namedOnPage = 5

@@ -15,8 +15,8 @@ import (
 type CodeNames struct {
 	// Config is the path of the configuration. Default "contextgraph.yaml".
 	Config string
-	// Project, Dataset and Location are those of the dataset; without a project the code
-	// has no steps for BigQuery.
+	// Project, Dataset and Location name the dataset; without a project the code has no steps for
+	// BigQuery.
 	Project, Dataset, Location string
 }
 
@@ -94,7 +94,7 @@ for _, step := range history {
 	return steps
 }
 
-// datasetStep asks the same of the dataset.
+// datasetStep asks the dataset the same question.
 func datasetStep(s *inspect.Session, n CodeNames) CodeStep {
 	q := strconv.Quote
 	return CodeStep{"Ask the dataset the same", fmt.Sprintf(`dataset, err := bqstream.NewDataset(ctx, config.BigQuery{

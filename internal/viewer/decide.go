@@ -27,7 +27,7 @@ const kindConfirmation = "confirmation"
 // maxDecision is how long the body of a decision may be, in bytes.
 const maxDecision = 16 << 10
 
-// Decision is what a human said to one request.
+// Decision is the answer of a human to one request.
 type Decision struct {
 	Session        record.Session
 	ApprovalID     string
@@ -92,9 +92,9 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"ok": true, "message": message})
 }
 
-// undecidable says why a request cannot be answered from here, "" if it can. The gate would
-// refuse most of these answers too, and a human should not have to start a turn of the agent to
-// learn that. What no gate would look at is never approved here: the page promises a check.
+// undecidable says why a request cannot be answered from here, "" if it can. The gate would refuse
+// most of these answers too, but a human should not have to start a turn of the agent to learn
+// that. A request without a gate is never approved here: the page promises a check.
 func (h *handler) undecidable(ctx context.Context, d Decision) (why string, err error) {
 	s, err := inspect.Look(ctx, h.Source, d.Session, h.Now())
 	if err != nil {
@@ -148,7 +148,7 @@ func readDecision(body io.Reader) (Decision, error) {
 	}, nil
 }
 
-// sameHost reports whether an Origin is that of the server that the request is for.
+// sameHost reports whether an Origin names the server that the request is for.
 func sameHost(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && strings.EqualFold(u.Host, host)

@@ -18,17 +18,17 @@ type Document struct {
 	Source string
 	// Generated is when they were read.
 	Generated time.Time
-	// Complete says that the page has every session of the source; Note says what it has
-	// and what it leaves out, in a sentence.
+	// Complete says that the page has every session of the source. Note says in a sentence which
+	// sessions it has, and which it leaves out.
 	Complete bool
 	Note     string
 	// Sessions are shown in this order.
 	Sessions []*inspect.Session
-	// Queries are what the page offers to copy, see [Queries].
+	// Queries are the statements that the page offers to copy, see [Queries].
 	Queries []Query
 	// Names makes the code of each session, see [Code].
 	Names CodeNames
-	// Version is that of the program that wrote the page.
+	// Version is the version of the program that wrote the page.
 	Version string
 }
 

@@ -17,7 +17,7 @@ const StopTime = 5 * time.Second
 
 // Serve serves the handler of [NewHandler] on a listener until ctx ends, and closes the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	// What pages wait for ends with the server.
+	// The pages' waiting ends with the server.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	server := &http.Server{

@@ -72,7 +72,7 @@ type loaded struct {
 	style, dagre, script string
 }
 
-// load reads the parts from what is embedded.
+// load reads the embedded parts.
 func load() (loaded, error) {
 	var p loaded
 	read := func(name string) string {
@@ -129,7 +129,7 @@ func shrink(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if comment || strings.HasPrefix(line, "/*") {
-			// What follows a comment that begins a line, such as one about its type, stays.
+			// The text after a comment that begins a line, such as one about its type, stays.
 			_, after, ends := strings.Cut(line, "*/")
 			comment, line = !ends, strings.TrimSpace(after)
 		}

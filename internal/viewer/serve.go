@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Source is what is shown. Required.
 	Source inspect.Source
-	// Changes returns a number that grows with the source, such as that of its last row, so
-	// that pages in a browser learn of new rows. Without it they do not update by themselves.
+	// Changes returns a number that grows with the source, such as the number of its last row, so
+	// that pages learn of new rows. Without it they do not update by themselves.
 	Changes func(context.Context) (int64, error)
 	// Interval is the time between two calls of Changes, for all pages together. Default 1 s.
 	Interval time.Duration
@@ -33,7 +33,7 @@ type Options struct {
 	Hosts []string
 	// Decide answers a request to a human. Nil, the default, makes the page read only.
 	Decide Decider
-	// Queries, Names and Version are those of [Document].
+	// Queries, Names and Version are as in [Document].
 	Queries []Query
 	Names   CodeNames
 	Version string
@@ -77,7 +77,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP serves the page and what it reads.
+// ServeHTTP serves the page and the data that it reads.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	head.Set("X-Content-Type-Options", "nosniff")

@@ -30,7 +30,7 @@ import (
 // connection that breaks costs one chunk.
 const chunkSize = 8 << 20
 
-// defaultContentType is what an object without a content type has.
+// defaultContentType is the content type of an object without one.
 const defaultContentType = "application/octet-stream"
 
 // Store is an [offload.Store] in a bucket. Its methods may be called concurrently.
@@ -113,8 +113,7 @@ func checksum(data []byte) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
 }
 
-// explain adds to err which part it is about, what to do, and whether trying again
-// may help.
+// explain adds to err the part, the remedy, and whether another try may help.
 func (s *Store) explain(name string, err error) error {
 	var status *googleapi.Error
 	if !errors.As(err, &status) {

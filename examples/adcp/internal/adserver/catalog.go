@@ -65,7 +65,7 @@ type Campaign struct {
 	ArtifactURI string   `json:"artifact_uri"`
 }
 
-// Catalog is what an ad server knows when it starts.
+// Catalog is the initial content of an ad server.
 type Catalog struct {
 	CampaignYear int         `json:"campaign_year"` // part of every campaign id
 	Accounts     []Account   `json:"accounts"`

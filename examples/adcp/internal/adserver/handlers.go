@@ -146,8 +146,8 @@ func (s *Server) draft(w http.ResponseWriter, r *http.Request) {
 	s.writeCampaign(w, http.StatusCreated, c)
 }
 
-// Expect holds the ETags that a client wants the campaign to go live with: what it looked at is to be what it buys.
-// Placements and audiences are by name; what is not named may be anything.
+// Expect holds the ETags that a client expects when the campaign goes live: it buys only the
+// versions that it looked at. Placements and audiences are by name; the others may be anything.
 type Expect struct {
 	Placements map[string]string `json:"placements,omitempty"`
 	Audiences  map[string]string `json:"audiences,omitempty"`
@@ -172,9 +172,10 @@ func (s *Server) unmet(e Expect, account string) string {
 	return ""
 }
 
-// provision makes a campaign live. It is the last line of defence: it refuses placements that are not available and,
-// with If-Match and a body that says what to expect, a world that is not the one the client looked at, in one step
-// with the change. A live campaign stays live, so a client that lost the answer may ask again.
+// provision makes a campaign live. It is the last line of defence: it refuses placements that are
+// not available. With If-Match and an expectation in the body, it also refuses a world other than
+// the one the client looked at, in one step with the change. A live campaign stays live, so a
+// client that lost the answer may ask again.
 func (s *Server) provision(w http.ResponseWriter, r *http.Request) {
 	var expect Expect
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&expect); err != nil && !errors.Is(err, io.EOF) {
@@ -213,7 +214,7 @@ func (s *Server) provision(w http.ResponseWriter, r *http.Request) {
 	s.writeCampaign(w, http.StatusOK, c)
 }
 
-// invalid says what is wrong with a plan; an empty code means nothing is.
+// invalid returns the fault of a plan; an empty code means none.
 func (s *Server) invalid(lines []Line, audiences []string) (code, message string) {
 	if len(lines) == 0 {
 		return "empty_plan", "a campaign needs at least one line"
