@@ -6,6 +6,7 @@ package graphsync
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 
@@ -140,7 +141,7 @@ func (l *linker) informs() {
 	for i, s := range l.spans {
 		switch s.Kind {
 		case KindInvocation:
-			before := endless
+			before := math.MaxInt
 			if p, ok := nextRoot[i]; ok {
 				before = p
 			}
@@ -151,7 +152,7 @@ func (l *linker) informs() {
 			if s.ended < 0 {
 				continue
 			}
-			for _, to := range all.readers(s.Branch, s.ended, endless) {
+			for _, to := range all.readers(s.Branch, s.ended, math.MaxInt) {
 				l.add(i, to, Informs)
 			}
 		case KindLLM:
@@ -159,7 +160,7 @@ func (l *linker) informs() {
 			// that asked for none, failed, or whose tools never ended informs it directly: its
 			// content is in the history all the same.
 			end, ok := finished[i]
-			for _, to := range all.readers(s.Branch, s.last, endless) {
+			for _, to := range all.readers(s.Branch, s.last, math.MaxInt) {
 				if !ok || end > l.spans[to].first {
 					l.add(i, to, Informs)
 				}
@@ -217,9 +218,6 @@ func btoi(b bool) int {
 	}
 	return 0
 }
-
-// endless is a position after all rows.
-const endless = int(^uint(0) >> 1)
 
 // branches finds model calls by branch and position.
 type branches struct {

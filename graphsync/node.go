@@ -228,7 +228,7 @@ func (s *span) classify(e *record.Event, attrs *schema.Attributes) {
 		kind, name, weight = KindHITL, toolName(e.Content), 3
 	case t == record.NodeOutput || t == record.NodeError:
 		kind, name, weight = KindNode, workflowNode(attrs.ADK.Node.Path), 3
-	case besides(t):
+	case ridesOnParentSpan(t):
 		// A node that is an agent has the rows of one, which weigh more.
 		if node := workflowNode(attrs.ADK.Node.Path); node != "" && node != e.Agent {
 			kind, name, weight = KindNode, node, 2
@@ -243,9 +243,9 @@ func (s *span) classify(e *record.Event, attrs *schema.Attributes) {
 	}
 }
 
-// besides reports whether rows of the type stand on the span of the agent, the
+// ridesOnParentSpan reports whether rows of the type stand on the span of the agent, the
 // workflow node or the tool that they come from.
-func besides(eventType string) bool {
+func ridesOnParentSpan(eventType string) bool {
 	switch eventType {
 	case record.AgentResponse, record.AgentTransfer, record.AgentStateCheckpoint, record.EventCompaction,
 		record.StateDelta, record.ArtifactDelta, record.ToolPaused, record.A2AInteraction:

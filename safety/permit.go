@@ -191,7 +191,7 @@ func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = refuse(CodeInternal, e, Report{}, fmt.Errorf("%w: %v", errPanic, cause), "the permit could not be consumed")
-			p.unbegun(ctx)
+			p.abandonConsumed(ctx)
 		}
 	}()
 	if digest, _, err := ArgsDigest(args); err != nil || digest != p.digest {
@@ -219,20 +219,20 @@ func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
 	case errors.Is(err, ErrExpired):
 		return refuse(CodeExpired, e, Report{}, err, "The permit of %s has expired.", e.Tool)
 	case err != nil:
-		p.unbegun(ctx)
+		p.abandonConsumed(ctx)
 		return refuse(CodeStore, e, Report{}, err, "That %s begins could not be recorded.", e.Tool)
 	case a.ID != e.ApprovalID || a.State != StateExecuting || a.PermitNonce != p.nonce:
-		p.unbegun(ctx)
+		p.abandonConsumed(ctx)
 		return refuse(CodeStore, e, Report{}, nil, "The ledger gave back another approval.")
 	}
 	p.stage.Store(permitConsumed)
 	return nil
 }
 
-// unbegun is for a ledger that did not say whether the use of the permit is recorded. If
+// abandonConsumed is for a ledger that did not say whether the use of the permit is recorded. If
 // it is, the approval ends here: the effect does not run, so that nobody has to find out
 // whether it did. If that fails too, the approval stays in doubt.
-func (p *Permit) unbegun(ctx context.Context) {
+func (p *Permit) abandonConsumed(ctx context.Context) {
 	var err error
 	defer rescue(&err)
 	t := Transition{

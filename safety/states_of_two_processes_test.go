@@ -513,7 +513,7 @@ func (x *explorer) advance(s global, i int) (global, string, error) {
 		return s, label, errors.New("an answer was accepted that approved nothing")
 	case l.ended.effect:
 		s.effects++
-		return s, label + ", the effect runs", x.judge(s, l)
+		return s, label + ", the effect runs", x.verifyEffect(s, l)
 	default:
 		return s, label + ", over", nil
 	}
@@ -536,8 +536,8 @@ func (x *explorer) describe(g got) string {
 	}
 }
 
-// judge says what is wrong with an effect that n has just begun, if anything is.
-func (x *explorer) judge(s global, n *local) error {
+// verifyEffect returns an error if n must not have begun its effect.
+func (x *explorer) verifyEffect(s global, n *local) error {
 	var now time.Time // as the guard read the clock in this operation
 	for _, g := range n.log {
 		if g.kind == gotNow || g.kind == gotBegin {

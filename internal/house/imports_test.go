@@ -72,7 +72,7 @@ func TestImportsInDesign(t *testing.T) {
 
 // markdown prints the table for people. Rows that say the same, one after another, are one.
 func markdown(table []rule) string {
-	spoken := map[string]string{
+	labels := map[string]string{
 		".":                            "the root package",
 		"tests":                        "all; only tests import it",
 		"modules":                      "other modules",
@@ -86,8 +86,8 @@ func markdown(table []rule) string {
 		words := strings.Fields(names)
 		for i, name := range words {
 			words[i] = "`" + name + "`"
-			if spoken[name] != "" {
-				words[i] = spoken[name]
+			if labels[name] != "" {
+				words[i] = labels[name]
 			}
 		}
 		if len(words) == 0 {

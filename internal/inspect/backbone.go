@@ -15,7 +15,7 @@ import (
 
 // backbone links the thoughts: each to the thoughts that first knew of it, directly or by the
 // result of a tool, and the calls to the thoughts that made them.
-func (m *mind) backbone() {
+func (m *thoughtBuilder) backbone() {
 	resumed := make(map[string]bool)
 	for e := range m.edges {
 		if e.Kind == edgeReturns {
@@ -27,7 +27,7 @@ func (m *mind) backbone() {
 		here := m.began[s.Key]
 		switch s.Class {
 		case "model":
-			if before := m.knew(s); len(before) > 0 {
+			if before := m.predecessors(s); len(before) > 0 {
 				for _, from := range before {
 					m.link(from, here, edgeNext)
 				}
@@ -53,8 +53,8 @@ func (m *mind) backbone() {
 	}
 }
 
-// knew returns the thoughts that a model call is the first to know of.
-func (m *mind) knew(s *Span) []string {
+// predecessors returns the thoughts that a model call is the first to know of.
+func (m *thoughtBuilder) predecessors(s *Span) []string {
 	var out []string
 	add := func(key string) {
 		if id := m.began[key]; m.class(key) == "model" && !slices.Contains(out, id) {
@@ -82,7 +82,7 @@ func (m *mind) knew(s *Span) []string {
 	return slices.DeleteFunc(out, func(id string) bool { return id == m.began[s.Key] })
 }
 
-func (m *mind) class(key string) string {
+func (m *thoughtBuilder) class(key string) string {
 	i, ok := m.x.spans[key]
 	if !ok {
 		return ""
@@ -91,7 +91,7 @@ func (m *mind) class(key string) string {
 }
 
 // returns leads what tools and users said back to the thoughts that knew it first.
-func (m *mind) returns() {
+func (m *thoughtBuilder) returns() {
 	for i := range m.s.Spans {
 		s := &m.s.Spans[i]
 		end := m.ended[s.Key]
@@ -108,8 +108,8 @@ func (m *mind) returns() {
 
 // action ends the backbone with the action: the approved call that ran, or the last answer. A
 // session that waits or is under way has not ended yet.
-func (m *mind) action() {
-	n, label, detail := m.deed()
+func (m *thoughtBuilder) action() {
+	n, label, detail := m.finalAction()
 	if n < 0 {
 		return
 	}
@@ -138,14 +138,14 @@ func (m *mind) action() {
 }
 
 // observed reports whether an observation leads on to another one.
-func (m *mind) observed(id string) bool {
+func (m *thoughtBuilder) observed(id string) bool {
 	return slices.ContainsFunc(m.out.Edges, func(e ThoughtEdge) bool {
 		return e.From == id && (e.Kind == edgeObserves || e.Kind == edgeCalls)
 	})
 }
 
-// deed returns the row of the action and its text; -1 for none.
-func (m *mind) deed() (n int, label, detail string) {
+// finalAction returns the row of the action and its text; -1 for none.
+func (m *thoughtBuilder) finalAction() (n int, label, detail string) {
 	answer, text := m.lastAnswer()
 	for _, a := range slices.Backward(m.s.Approvals) {
 		if a.Execution == nil {
@@ -164,15 +164,15 @@ func (m *mind) deed() (n int, label, detail string) {
 }
 
 // lastAnswer returns the last final answer of an agent, -1 for none.
-func (m *mind) lastAnswer() (n int, text string) {
+func (m *thoughtBuilder) lastAnswer() (n int, text string) {
 	for i := len(m.x.rows) - 1; i >= 0; i-- {
 		if r := &m.x.rows[i]; r.EventType == record.AgentResponse {
-			return i, cmp.Or(r.ResponseText, spoken(r.Content))
+			return i, cmp.Or(r.ResponseText, responseText(r.Content))
 		}
 	}
 	for i := len(m.x.rows) - 1; i >= 0; i-- {
 		if r := &m.x.rows[i]; r.EventType == record.LLMResponse {
-			if text := spoken(r.Content); text != "" && len(r.FunctionCalls) == 0 {
+			if text := responseText(r.Content); text != "" && len(r.FunctionCalls) == 0 {
 				return i, text
 			}
 			break
@@ -181,7 +181,7 @@ func (m *mind) lastAnswer() (n int, text string) {
 	return -1, ""
 }
 
-func (m *mind) lastRequest() int {
+func (m *thoughtBuilder) lastRequest() int {
 	for i := len(m.x.rows) - 1; i >= 0; i-- {
 		if isRequest(m.x.rows[i].EventType) {
 			return i
@@ -191,7 +191,7 @@ func (m *mind) lastRequest() int {
 }
 
 // decision returns the row of a model's answer, its text, and the calls that it asked for.
-func (m *mind) decision(s *Span) (n int, text, calls string) {
+func (m *thoughtBuilder) decision(s *Span) (n int, text, calls string) {
 	n = s.Rows[0]
 	var asked []string
 	for _, i := range s.Rows {
@@ -200,7 +200,7 @@ func (m *mind) decision(s *Span) (n int, text, calls string) {
 			continue
 		}
 		n = i
-		text = cmp.Or(spoken(r.Content), text)
+		text = cmp.Or(responseText(r.Content), text)
 		for _, c := range r.FunctionCalls {
 			asked = append(asked, strings.TrimSpace("call "+c.Name+" "+compact(c.Args)))
 		}
@@ -214,7 +214,7 @@ func (m *mind) decision(s *Span) (n int, text, calls string) {
 }
 
 // named returns the tools that the decorated answer names, for rows without the calls.
-func (m *mind) named(s *Span) []string {
+func (m *thoughtBuilder) named(s *Span) []string {
 	var out []string
 	for _, i := range s.Rows {
 		for _, part := range partsOf(m.x.rows[i].Content) {
@@ -226,8 +226,8 @@ func (m *mind) named(s *Span) []string {
 	return out
 }
 
-// spoken returns the plain text of an answer.
-func spoken(content []byte) string {
+// responseText returns the plain text of an answer.
+func responseText(content []byte) string {
 	var texts []string
 	for _, part := range partsOf(content) {
 		if text, ok := strings.CutPrefix(part, "text: '"); ok {

@@ -27,8 +27,8 @@ const (
 	edgeReturns  = "returns"
 )
 
-// mind makes the thoughts of a session.
-type mind struct {
+// thoughtBuilder makes the thoughts of a session.
+type thoughtBuilder struct {
 	x   *builder
 	s   *Session
 	out Thoughts
@@ -50,7 +50,7 @@ type recent struct {
 
 // thoughts makes the backbone and the excursions of a session.
 func (x *builder) thoughts(s *Session) Thoughts {
-	m := &mind{
+	m := &thoughtBuilder{
 		x: x, s: s, began: make(map[string]string), ended: make(map[string]string),
 		edges: make(map[ThoughtEdge]bool), to: make(map[string][]string), from: make(map[string][]string),
 		out: Thoughts{Nodes: []Thought{}, Edges: []ThoughtEdge{}},
@@ -74,7 +74,7 @@ func (x *builder) thoughts(s *Session) Thoughts {
 	return m.out
 }
 
-func (m *mind) add(t Thought) string {
+func (m *thoughtBuilder) add(t Thought) string {
 	t.ID = fmt.Sprintf("t%d", len(m.out.Nodes)+1)
 	t.Label = clip(cmp.Or(titleOf(t.Label), strings.ToLower(t.Kind)), maxLabel)
 	t.Detail = strings.ToValidUTF8(t.Detail, "\uFFFD")
@@ -83,7 +83,7 @@ func (m *mind) add(t Thought) string {
 }
 
 // number gives the nodes the order of their rows, the action last.
-func (m *mind) number() {
+func (m *thoughtBuilder) number() {
 	slices.SortStableFunc(m.out.Nodes, func(a, b Thought) int {
 		return cmp.Or(cmp.Compare(one(a.Kind == action), one(b.Kind == action)), cmp.Compare(a.Row, b.Row))
 	})
@@ -105,7 +105,7 @@ func (m *mind) number() {
 // maxLabel is the length of a label in characters.
 const maxLabel = 80
 
-func (m *mind) link(from, to, kind string) {
+func (m *thoughtBuilder) link(from, to, kind string) {
 	e := ThoughtEdge{From: from, To: to, Kind: kind}
 	if from == "" || to == "" || from == to || m.edges[e] {
 		return
@@ -115,7 +115,7 @@ func (m *mind) link(from, to, kind string) {
 }
 
 // at makes the node of a row.
-func (m *mind) at(kind string, n int, label, detail string) Thought {
+func (m *thoughtBuilder) at(kind string, n int, label, detail string) Thought {
 	r := &m.x.rows[n]
 	return Thought{
 		Kind: kind, Label: label, Detail: detail, Agent: r.Agent, Turn: max(1, m.x.turns[r.run]), Span: r.span, Row: n,
@@ -124,7 +124,7 @@ func (m *mind) at(kind string, n int, label, detail string) Thought {
 }
 
 // incident is the first message of the user, or the first row where there is none.
-func (m *mind) incident() {
+func (m *thoughtBuilder) incident() {
 	for n := range m.x.rows {
 		r := &m.x.rows[n]
 		if r.EventType == record.UserMessageReceived {
@@ -140,7 +140,7 @@ func (m *mind) incident() {
 
 // steps adds a thought for each call of a model, and a call and an observation for each call of a
 // tool, in the order of their beginnings.
-func (m *mind) steps() {
+func (m *thoughtBuilder) steps() {
 	for i := range m.s.Spans {
 		s := &m.s.Spans[i]
 		switch s.Class {
@@ -167,7 +167,7 @@ func (m *mind) steps() {
 }
 
 // message adds what the user says later on as an observation.
-func (m *mind) message(s *Span) {
+func (m *thoughtBuilder) message(s *Span) {
 	if m.began[s.Key] != "" {
 		return
 	}
@@ -183,7 +183,7 @@ func (m *mind) message(s *Span) {
 }
 
 // tool adds the call of a tool and its result.
-func (m *mind) tool(s *Span) {
+func (m *thoughtBuilder) tool(s *Span) {
 	first := s.Rows[0]
 	end := -1
 	for _, n := range s.Rows {
@@ -213,7 +213,7 @@ func (m *mind) tool(s *Span) {
 
 // humans adds the questions to humans and their answers, with the checks that followed. It links
 // them to the run of the approved action.
-func (m *mind) humans() {
+func (m *thoughtBuilder) humans() {
 	for i := range m.s.Approvals {
 		a := &m.s.Approvals[i]
 		from, ok := m.askedBy(a)
@@ -257,7 +257,7 @@ func (m *mind) humans() {
 }
 
 // askedBy adds the request to a human; ok is false if it is not among the rows.
-func (m *mind) askedBy(a *Approval) (id string, ok bool) {
+func (m *thoughtBuilder) askedBy(a *Approval) (id string, ok bool) {
 	i, ok := m.x.spans[a.Span]
 	if !ok {
 		return "", false
@@ -289,7 +289,7 @@ func isRequest(eventType string) bool {
 }
 
 // checked adds a check of the world.
-func (m *mind) checked(from string, k Check) string {
+func (m *thoughtBuilder) checked(from string, k Check) string {
 	if k.Row < 0 {
 		return from
 	}
@@ -310,7 +310,7 @@ func (m *mind) checked(from string, k Check) string {
 }
 
 // resumed returns the calls that were made because of an answer.
-func (m *mind) resumed(a *Approval) []string {
+func (m *thoughtBuilder) resumed(a *Approval) []string {
 	var out []string
 	if len(a.Answers) == 0 || a.CallID == "" {
 		return nil
@@ -334,7 +334,7 @@ func (x *builder) sameRun(a, b int) bool {
 
 // before returns the last thought before a span: that of its agent and branch, else of a branch
 // around it, else the incident.
-func (m *mind) before(s *Span) string {
+func (m *thoughtBuilder) before(s *Span) string {
 	for branch := range schema.Branches(s.Branch) {
 		for i := len(m.latest) - 1; i >= 0; i-- {
 			if l := m.latest[i]; l.row < s.Rows[0] && l.branch == branch && l.node != m.began[s.Key] {

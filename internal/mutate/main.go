@@ -61,7 +61,7 @@ func mutate(ctx context.Context, o options, w io.Writer) error {
 	if o.tests != "" {
 		patterns = append(patterns, strings.Split(o.tests, ",")...)
 	}
-	var l lab
+	var l workspace
 	for _, pattern := range patterns {
 		found, err := listPackages(ctx, pattern)
 		if err != nil {
@@ -122,7 +122,7 @@ func mutate(ctx context.Context, o options, w io.Writer) error {
 }
 
 // load finds the mutants of the files that are selected and numbers them.
-func (l *lab) load(names []string, patterns string) ([]*mutant, error) {
+func (l *workspace) load(names []string, patterns string) ([]*mutant, error) {
 	var all []*mutant
 	for _, name := range names {
 		if !selected(patterns, name) {

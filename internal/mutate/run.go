@@ -33,8 +33,8 @@ func (f fate) String() string {
 	return [...]string{killed: "killed", hung: "did not end", unbuilt: "does not compile", survived: "survived"}[f]
 }
 
-// lab builds and tests mutants of one package.
-type lab struct {
+// workspace builds and tests mutants of one package.
+type workspace struct {
 	dir     string // of the package
 	name    string // of the package
 	tests   []pkg  // whose tests are run
@@ -70,7 +70,7 @@ func listPackages(ctx context.Context, patterns ...string) ([]pkg, error) {
 
 // build compiles the tests of every package with files in place of others, by their
 // paths, and returns the binaries. A complaint of the compiler is a *buildError.
-func (l *lab) build(ctx context.Context, replace map[string]string) ([]string, error) {
+func (l *workspace) build(ctx context.Context, replace map[string]string) ([]string, error) {
 	n := l.binary.Add(1)
 	overlay := make(map[string]string)
 	for path, text := range replace {
@@ -108,7 +108,7 @@ type buildError struct {
 func (e *buildError) Error() string { return fmt.Sprintf("%v\n%s", e.err, e.said) }
 
 // buildAll compiles all mutants at once. Those that cannot be are marked.
-func (l *lab) buildAll(ctx context.Context) ([]string, error) {
+func (l *workspace) buildAll(ctx context.Context) ([]string, error) {
 	for {
 		replace := map[string]string{filepath.Join(l.dir, "zz_mutate.go"): fmt.Sprintf(active, l.name, activeEnv)}
 		texts := make(map[string]string)
@@ -128,7 +128,7 @@ func (l *lab) buildAll(ctx context.Context) ([]string, error) {
 
 // run runs the tests in every binary with one mutant alive and returns what became of
 // it. Mutant 0 is none.
-func (l *lab) run(ctx context.Context, binaries []string, id int) (fate, []byte, error) {
+func (l *workspace) run(ctx context.Context, binaries []string, id int) (fate, []byte, error) {
 	for i, binary := range binaries {
 		limited, cancel := context.WithTimeout(ctx, l.limit)
 		cmd := exec.CommandContext(limited, binary, "-test.short", "-test.failfast", "-test.timeout", l.limit.String())
@@ -152,7 +152,7 @@ func (l *lab) run(ctx context.Context, binaries []string, id int) (fate, []byte,
 }
 
 // runAlone compiles one mutant and runs the tests.
-func (l *lab) runAlone(ctx context.Context, m *mutant) (fate, error) {
+func (l *workspace) runAlone(ctx context.Context, m *mutant) (fate, error) {
 	for _, s := range l.sources {
 		if filepath.Base(s.path) != m.file {
 			continue
@@ -176,7 +176,7 @@ func (l *lab) runAlone(ctx context.Context, m *mutant) (fate, error) {
 }
 
 // test finds out what becomes of each mutant, one on each processor at a time.
-func (l *lab) test(ctx context.Context, mutants []*mutant, done func(*mutant, fate)) error {
+func (l *workspace) test(ctx context.Context, mutants []*mutant, done func(*mutant, fate)) error {
 	binaries, err := l.buildAll(ctx)
 	if err != nil {
 		return err

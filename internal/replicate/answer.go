@@ -60,8 +60,8 @@ func (o *owner) acknowledged(b *batch) {
 		o.r.log.Info("contextgraph: warehouse: streaming goes on")
 	}
 	o.backoff, o.stopped, o.targetErr = backoff{}, nil, nil
-	o.out.bury()
-	o.trial.passed()
+	o.out.giveUpSuspects()
+	o.suspicion.passed()
 }
 
 // failed makes the next attempt wait after an error for which a stream was given up.
@@ -106,37 +106,37 @@ func (o *owner) tooLarge(now time.Time, b *batch, err error) {
 }
 
 const (
-	// minTrial and maxTrial bound how many requests in succession are refused for their
+	// minRefused and maxRefused bound how many requests in succession are refused for their
 	// rows until the table is at fault: one search finds a bad row in a large batch with
 	// about two requests for each halving.
-	minTrial, maxTrial = 64, 1024
+	minRefused, maxRefused = 64, 1024
 	// maxSuspects bounds how many rows are under suspicion at a time.
 	maxSuspects = 1 << 14
-	// maxTrust is how many suspects are buried on the word of an acknowledgement that
+	// maxTrust is how many suspects become dead letters on the word of an acknowledgement that
 	// came before their refusal.
 	maxTrust = 8
 )
 
-// trial finds out whether rows are at fault or the table. The package comment has the
+// suspicion finds out whether rows are at fault or the table. The package comment has the
 // rules.
-type trial struct {
+type suspicion struct {
 	limit     int   // how many fruitless requests there may be
 	acks      int   // requests that were acknowledged
 	fruitless int   // requests refused for their rows since the last one
 	suspects  int   // rows under suspicion
-	trust     int   // how many suspects may be buried without another row
+	trust     int   // how many suspects may become dead letters without another row
 	last      error // the last refusal
 }
 
 // passed notes that the table took a row.
-func (t *trial) passed() { *t = trial{limit: minTrial, trust: maxTrust, acks: t.acks + 1} }
+func (t *suspicion) passed() { *t = suspicion{limit: minRefused, trust: maxTrust, acks: t.acks + 1} }
 
 // forget notes that the suspects are not known any more.
-func (t *trial) forget() { t.fruitless, t.suspects = 0, 0 }
+func (t *suspicion) forget() { t.fruitless, t.suspects = 0, 0 }
 
 // refused searches for the rows that are at fault.
 func (o *owner) refused(now time.Time, b *batch, err error) {
-	t := &o.trial
+	t := &o.suspicion
 	t.last = err
 	if b.doubted == 0 {
 		b.doubted = t.acks + 1
@@ -167,24 +167,24 @@ func (o *owner) refused(now time.Time, b *batch, err error) {
 	}
 	if t.fruitless > t.limit || t.suspects > maxSuspects {
 		n := t.fruitless
-		t.limit = min(2*t.limit, maxTrial)
+		t.limit = min(2*t.limit, maxRefused)
 		o.stop(now, blame(fmt.Errorf("the table refused %d requests in succession for what their rows hold and took none", n), err))
 	}
 }
 
-// judge settles the suspects when there is no other row that could.
-func (o *owner) judge(now time.Time) {
-	n := o.trial.suspects
+// settleSuspects settles the suspects when there is no other row that could.
+func (o *owner) settleSuspects(now time.Time) {
+	n := o.suspicion.suspects
 	if n == 0 || o.more || !o.out.idle() {
 		return
 	}
-	if n <= o.trial.trust {
-		o.trial.trust -= n
-		o.trial.suspects = 0
-		o.out.bury()
+	if n <= o.suspicion.trust {
+		o.suspicion.trust -= n
+		o.suspicion.suspects = 0
+		o.out.giveUpSuspects()
 		return
 	}
-	o.stop(now, blame(fmt.Errorf("the table refused all of the %d rows there are, and has taken too few others to say that they are at fault; the next row decides", n), o.trial.last))
+	o.stop(now, blame(fmt.Errorf("the table refused all of the %d rows there are, and has taken too few others to say that they are at fault; the next row decides", n), o.suspicion.last))
 }
 
 // blame makes a permanent error of refusals that are more than bad rows.

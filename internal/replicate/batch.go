@@ -312,8 +312,8 @@ func (o *outgoing) idle() bool {
 		!slices.ContainsFunc(o.queue, func(b *batch) bool { return len(b.msgs) > 0 })
 }
 
-// bury makes dead letters of all suspects.
-func (o *outgoing) bury() {
+// giveUpSuspects makes dead letters of all suspects.
+func (o *outgoing) giveUpSuspects() {
 	for _, b := range o.queue {
 		b.dead = append(b.dead, b.refused...)
 		b.refused = nil

@@ -87,7 +87,7 @@ func (o *owner) lose(now time.Time, why error) {
 func (o *owner) restart() {
 	o.disconnect()
 	o.out.discard(o.acked)
-	o.trial.forget()
+	o.suspicion.forget()
 	o.more, o.readAt, o.advanceFailed = true, time.Time{}, false
 }
 

@@ -46,7 +46,7 @@ type owner struct {
 	backoff   backoff
 	retryAt   time.Time // nothing is sent before
 	upgrade   bool      // the table is upgraded before the next stream is opened
-	trial     trial
+	suspicion suspicion
 	stopped   error
 	targetErr error
 	readErr   error // of the source
@@ -61,10 +61,10 @@ type owner struct {
 
 func newOwner(r *Replicator) *owner {
 	return &owner{
-		r:     r,
-		out:   outgoing{batchBytes: r.cfg.BatchBytes, maxHeld: r.cfg.InFlight * r.cfg.BatchBytes},
-		more:  true,
-		trial: trial{limit: minTrial},
+		r:         r,
+		out:       outgoing{batchBytes: r.cfg.BatchBytes, maxHeld: r.cfg.InFlight * r.cfg.BatchBytes},
+		more:      true,
+		suspicion: suspicion{limit: minRefused},
 	}
 }
 
@@ -159,7 +159,7 @@ func (o *owner) step(now time.Time) (end bool) {
 			o.fill(now)
 			o.send(now)
 		}
-		o.judge(now)
+		o.settleSuspects(now)
 		o.settle()
 		o.advance(now)
 	}

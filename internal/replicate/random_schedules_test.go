@@ -36,19 +36,19 @@ func TestRandomSchedules(t *testing.T) {
 	}
 }
 
-// chance is a source of random numbers for several goroutines.
-type chance struct {
+// random is a source of random numbers for several goroutines.
+type random struct {
 	mu  sync.Mutex
 	rng *rand.Rand
 }
 
-func (c *chance) n(n int) int {
+func (c *random) n(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rng.IntN(n)
 }
 
-func (c *chance) upTo(d time.Duration) time.Duration {
+func (c *random) upTo(d time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Duration(c.rng.Int64N(int64(d) + 1))
@@ -56,8 +56,8 @@ func (c *chance) upTo(d time.Duration) time.Duration {
 
 func randomSchedule(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
-		dice := &chance{rng: rand.New(rand.NewPCG(seed, 4))}
-		w := &weather{dice: dice, calm: dice.n(60), byName: dice.n(2) == 0, bad: make(map[string]bool)}
+		dice := &random{rng: rand.New(rand.NewPCG(seed, 4))}
+		w := &faults{dice: dice, calm: dice.n(60), byName: dice.n(2) == 0, bad: make(map[string]bool)}
 		table := newTable(t)
 		table.respond, table.open, table.upgrade = w.respond, w.open, w.open
 		table.linger = func() { time.Sleep(w.linger()) }
@@ -128,7 +128,7 @@ func randomSchedule(t *testing.T, seed uint64) {
 }
 
 // life runs a process or two for a while. They are killed or closed.
-func life(t *testing.T, m *memory, table *table, dice *chance, largest int, mod func(*replicate.Config)) {
+func life(t *testing.T, m *memory, table *table, dice *random, largest int, mod func(*replicate.Config)) {
 	var wg sync.WaitGroup
 	for range 1 + dice.n(2) {
 		alive, kill := context.WithCancel(t.Context())
@@ -163,9 +163,9 @@ func life(t *testing.T, m *memory, table *table, dice *chance, largest int, mod 
 	wg.Wait()
 }
 
-// weather decides what the table does.
-type weather struct {
-	dice   *chance
+// faults decides what the table does.
+type faults struct {
+	dice   *random
 	byName bool
 
 	mu   sync.Mutex
@@ -174,7 +174,7 @@ type weather struct {
 	over bool
 }
 
-func (w *weather) mayBeBad(id string) {
+func (w *faults) mayBeBad(id string) {
 	if w.dice.n(30) == 0 {
 		w.mu.Lock()
 		w.bad[id] = true
@@ -182,26 +182,26 @@ func (w *weather) mayBeBad(id string) {
 	}
 }
 
-func (w *weather) clear() {
+func (w *faults) clear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
 }
 
-func (w *weather) fine() bool {
+func (w *faults) fine() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.over
 }
 
-func (w *weather) linger() time.Duration {
+func (w *faults) linger() time.Duration {
 	if w.fine() || w.dice.n(10) > 0 {
 		return 0
 	}
 	return w.dice.upTo(2 * time.Minute)
 }
 
-func (w *weather) open(int) error {
+func (w *faults) open(int) error {
 	if w.fine() || w.dice.n(10) > 0 {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (w *weather) open(int) error {
 	return w.trouble()
 }
 
-func (w *weather) trouble() error {
+func (w *faults) trouble() error {
 	classes := []replicate.Class{
 		replicate.ClassAmbiguous, replicate.ClassTransient, replicate.ClassTransient, replicate.ClassExhausted,
 		replicate.ClassNotFound, replicate.ClassSchema, replicate.ClassPermanent,
@@ -219,7 +219,7 @@ func (w *weather) trouble() error {
 	return failure(classes[w.dice.n(len(classes))], fmt.Sprint("trouble ", w.dice.n(1000)))
 }
 
-func (w *weather) respond(c call) outcome {
+func (w *faults) respond(c call) outcome {
 	delay := w.dice.upTo(300 * time.Millisecond)
 	refused := &replicate.Error{Class: replicate.ClassRows, Err: errors.New("INVALID_ARGUMENT")}
 	found := false
