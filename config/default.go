@@ -40,10 +40,10 @@ func Default() Config {
 			CheckDeadline:   15 * time.Second,
 			MinConfidence:   new(0.5),
 			Drift: map[string]Drift{
-				"availability": change("inventory_depleted", 0.95),
+				"availability": change("unavailable", 0.95),
 				"price":        change("price_changed", 0.72),
-				"reach":        change("audience_shifted", 0.60),
-				"status":       change("campaign_paused", 0.90),
+				"reach":        change("changed", 0.60),
+				"status":       change("status_changed", 0.90),
 				Other:          change("changed", 0.50),
 			},
 			Require: RequireEverything,

@@ -49,8 +49,8 @@ type Guard struct {
 	MinConfidence *float64 `yaml:"min_confidence"`
 	// Drift says, by attribute, how a changed value counts; the key "*" stands for every attribute
 	// without an entry. An entry adds to the defaults, or changes one of them: availability is
-	// inventory_depleted (severity 0.95), price is price_changed (0.72), reach is audience_shifted
-	// (0.6), status is campaign_paused (0.9), any other is changed (0.5).
+	// unavailable (severity 0.95), price is price_changed (0.72), reach is changed (0.6), status is
+	// status_changed (0.9), any other is changed (0.5).
 	Drift map[string]Drift `yaml:"drift"`
 	// Types holds the policy for the entities of each type, where it differs. Defaults to none.
 	Types map[string]TypePolicy `yaml:"types"`

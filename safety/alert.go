@@ -115,17 +115,15 @@ func failOf(e entity.Canonical, reason, format string, args ...any) Failure {
 	return f
 }
 
-// recommend gives the advice of an alert.
-func recommend(d DriftType, typ, value, before, after string) string {
+// recommend gives the advice of an alert about an attribute with the present value now.
+func recommend(attribute string, now entity.Value, typ, value, before, after string) string {
 	subject, before, after := oneLine(typ+" "+value), oneLine(before), oneLine(after)
-	switch d {
-	case InventoryDepleted:
+	switch {
+	case isFalse(attribute, now):
 		return fmt.Sprintf("Replace %s with one that is available, or leave it out, and ask for approval of the new plan.", subject)
-	case PriceChanged:
+	case now.Kind() == entity.KindMoney:
 		return fmt.Sprintf("Plan again with %s at %s instead of %s, check that the total still fits the budget, and ask for approval of the new plan.", subject, after, before)
-	case AudienceShifted:
-		return fmt.Sprintf("Look up the audience of %s again, adjust the targeting to %s, and ask for approval of the new plan.", subject, after)
-	case CampaignPaused:
+	case attribute == "status":
 		return fmt.Sprintf("Find out why the status of %s is %s before anything is built on it, and ask for approval of the new plan.", subject, after)
 	default:
 		return fmt.Sprintf("Read %s again, plan with %s instead of %s, and ask for approval of the new plan.", subject, after, before)

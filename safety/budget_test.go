@@ -55,7 +55,7 @@ func TestBudgetExceeded(t *testing.T) {
 	b.world.put(find(t, b, "Yahoo"), "availability", entity.Bool(false))
 	out := b.answer(true)
 	r := out.Report
-	wantDrift(t, r, safety.PriceChanged, safety.InventoryDepleted, safety.BudgetExceeded)
+	wantDrift(t, r, safety.PriceChanged, safety.Unavailable, safety.BudgetExceeded)
 	if r.StaleEntities() != 2 || r.CheckFailed() || out.Reason != safety.CodeDrift {
 		t.Errorf("%s", r.Summary())
 	}

@@ -128,11 +128,8 @@ func (x *examined) compareOne(e entity.Canonical, a attribute, now entity.Value)
 }
 
 func (x *examined) alert(e entity.Canonical, a attribute, before string, now entity.Value, percent *float64, doubt string) {
-	after, advice := show(a.name, now), a.rule.Drift
-	if a.name == Exists {
-		advice = InventoryDepleted
-	}
-	recommendation := recommend(advice, e.Type, e.Value, before, after)
+	after := show(a.name, now)
+	recommendation := recommend(a.name, now, e.Type, e.Value, before, after)
 	if a.demand.phrase != "" && !isFalse(a.name, now) {
 		recommendation = recommendMeeting(a.name, e.Type, e.Value, after, a.demand.phrase)
 	}

@@ -143,7 +143,7 @@ func TestCondition(t *testing.T) {
 		{name: "an echo", change: having("free", atLeast8), seen: item(entity.Entity{Source: entity.SourceRule, Attributes: values{"free": number(64)}, Echoes: []string{"free"}}), now: values{"free": number(64)},
 			want: []string{"nothing_seen: ..."}},
 		{name: "sold out", change: having("availability", literal(safety.OneOf, "[true, false]")), seen: item(reading(values{"availability": entity.Bool(true)})), now: values{"availability": entity.Bool(false)},
-			want: []string{"available -> unavailable: Read Product x again, ..."}},
+			want: []string{"available -> unavailable: Replace Product x with one that is available, ..."}},
 		{name: "gone, and enough", change: having("free", atLeast8), seen: free(64), now: values{"free": number(64), "exists": entity.Bool(false)}, want: []string{"not seen -> false: ..."}},
 
 		// What the arguments of the action say of the attribute has to meet it too.
@@ -182,7 +182,7 @@ func TestCondition(t *testing.T) {
 		{name: "a word is no number", change: having("free", literal(safety.AtLeast, `"plenty"`)), seen: free(64), now: values{"free": number(64)},
 			want: []string{`policy: free has to be at least plenty, which cannot be evaluated: "plenty" is not a decimal number...`}},
 		{name: "gone, where it cannot be evaluated", change: having("availability", literal(safety.Equals, `"yes"`)), seen: item(reading(values{"availability": entity.Bool(true)})), now: values{"availability": entity.Bool(false)},
-			want: []string{"policy: ...", "available -> unavailable: Read Product x again, ..."}},
+			want: []string{"policy: ...", "available -> unavailable: Replace Product x with one that is available, ..."}},
 
 		// Paths.
 		{name: "from the root", change: having("free", along(safety.AtLeast, "$.plan.cpus")), seen: free(64), now: values{"free": number(8)}, args: map[string]any{"plan": map[string]any{"cpus": 8}}},

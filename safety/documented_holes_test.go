@@ -155,7 +155,7 @@ func TestLateAttributeIsChecked(t *testing.T) {
 	b.world.put(strava, "reach", number(8))
 	_, r, err = b.permit()
 	wantRefusal(t, err, safety.CodeDrift)
-	wantDrift(t, r, safety.AudienceShifted)
+	wantDrift(t, r, safety.Changed)
 }
 
 func TestW09OtherRulesDeny(t *testing.T) {
@@ -278,7 +278,7 @@ func TestW24AnyDriftSignalDenies(t *testing.T) {
 	plain := thing("Product", "P", values{"price": usd("$1")})
 	b := newBench(t, nil, plain)
 	b.world.put(plain, "availability", entity.Bool(false)) // nobody had asked
-	wantDrift(t, b.check(), safety.InventoryDepleted)
+	wantDrift(t, b.check(), safety.Unavailable)
 }
 
 func TestW25PanickingCheckerDenies(t *testing.T) {

@@ -70,7 +70,7 @@ func TestPermitAfterDrift(t *testing.T) {
 	b.world.put(strava, "availability", entity.Bool(false))
 	p, r, err := b.permit()
 	refusal := wantRefusal(t, err, safety.CodeDrift)
-	wantDrift(t, r, safety.InventoryDepleted)
+	wantDrift(t, r, safety.Unavailable)
 	if p != nil || b.state() != safety.StateBlocked || refusal.Report.ID() != r.ID() {
 		t.Errorf("permit %v, state %s", p, b.state())
 	}
@@ -354,5 +354,5 @@ func TestUnseenEntities(t *testing.T) {
 	b.world.states[late.Key] = safety.State{Attributes: values{"availability": entity.Bool(false), "price": usd("$40,000")}}
 	_, r, err = b.permit()
 	wantRefusal(t, err, safety.CodeDrift)
-	wantDrift(t, r, safety.InventoryDepleted)
+	wantDrift(t, r, safety.Unavailable)
 }

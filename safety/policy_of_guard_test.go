@@ -111,10 +111,10 @@ func TestPolicyVersionsStay(t *testing.T) {
 		guard config.Guard
 		want  string
 	}{
-		"nothing":         {config.Guard{}, "bc6675f75faa822b4c40ee542e10d8360f855f79c097a1cb25e81a5b93b8d3ef"},
-		"the defaults":    {config.Default().Guard, "bc6675f75faa822b4c40ee542e10d8360f855f79c097a1cb25e81a5b93b8d3ef"},
-		"everything":      {configured(), "73eb1ef663320bb0a10d5b4f4164bc0961ace58b6d319ac1ed90d3fe0fddbe07"},
-		"with conditions": {full, "ebd368e7f68f0491d61f9a1c9a91fd75495a80fbcd332cd93370c3db24cfcd7f"},
+		"nothing":         {config.Guard{}, "206d329cd66b4818f0c4e4c66531ba5fd6e81a03773e866351bbc00e2e644810"},
+		"the defaults":    {config.Default().Guard, "206d329cd66b4818f0c4e4c66531ba5fd6e81a03773e866351bbc00e2e644810"},
+		"everything":      {configured(), "5685b03026f2e052b74215a44c8ecdb340b4081f13899b88718f359d40cd92b9"},
+		"with conditions": {full, "cfacdceef4fc6527d0f4e85f54a3a67e8e477b67901d1a0fd2a85cd9b7a619a6"},
 	} {
 		p, err := safety.NewPolicy(test.guard)
 		if got := p.Version(); got != test.want || err != nil {

@@ -266,12 +266,12 @@ func TestRules(t *testing.T) {
 		want  map[string]got
 	}{
 		{"none", nil, map[string]got{
-			"availability": {safety.InventoryDepleted, 0.95}, "price": {safety.PriceChanged, 0.72},
-			"reach": {safety.AudienceShifted, 0.60}, "status": {safety.CampaignPaused, 0.90}, "cpm": {safety.Changed, 0.50},
+			"availability": {safety.Unavailable, 0.95}, "price": {safety.PriceChanged, 0.72},
+			"reach": {safety.Changed, 0.60}, "status": {safety.StatusChanged, 0.90}, "cpm": {safety.Changed, 0.50},
 		}},
 		{"some", map[string]safety.Rule{"price": {Drift: "fare", Severity: 0.1}, config.Other: {Drift: "moved", Severity: 0.2}}, map[string]got{
-			"availability": {safety.InventoryDepleted, 0.95}, "price": {"fare", 0.1},
-			"reach": {safety.AudienceShifted, 0.60}, "status": {safety.CampaignPaused, 0.90}, "cpm": {"moved", 0.2},
+			"availability": {safety.Unavailable, 0.95}, "price": {"fare", 0.1},
+			"reach": {safety.Changed, 0.60}, "status": {safety.StatusChanged, 0.90}, "cpm": {"moved", 0.2},
 		}},
 	} {
 		e := thing("Product", "P", seen)

@@ -42,7 +42,7 @@ func TestReference(t *testing.T) {
 	t.Run("05_summary_names_drift_and_entity", func(t *testing.T) {
 		b := newBench(t, nil, yahoo)
 		b.world.put(yahoo, "availability", entity.Bool(false))
-		contains(t, b.check().Summary(), "Safe to approve  : false", string(safety.InventoryDepleted), "Yahoo Homepage Takeover")
+		contains(t, b.check().Summary(), "Safe to approve  : false", string(safety.Unavailable), "Yahoo Homepage Takeover")
 	})
 	t.Run("06_summary_counts", func(t *testing.T) {
 		_, r := nikeDrift(t)
@@ -61,7 +61,7 @@ func TestReference(t *testing.T) {
 		b := newBench(t, nil, yahoo, strava)
 		b.world.put(yahoo, "availability", entity.Bool(false))
 		r := b.check()
-		wantDrift(t, r, safety.InventoryDepleted)
+		wantDrift(t, r, safety.Unavailable)
 		a := r.Alerts()[0]
 		if r.StaleEntities() != 1 || r.IsSafeToApprove() || a.Entity != "Yahoo Homepage Takeover" || a.After != "unavailable" || a.Severity != 0.95 {
 			t.Errorf("%+v\n%s", a, r.Summary())

@@ -53,13 +53,13 @@ func nikeDrift(t *testing.T) (*bench, safety.Report) {
 
 func TestReportOfDrift(t *testing.T) {
 	_, r := nikeDrift(t)
-	wantDrift(t, r, safety.InventoryDepleted, safety.PriceChanged)
+	wantDrift(t, r, safety.Unavailable, safety.PriceChanged)
 	if r.TotalEntities() != 5 || r.StaleEntities() != 2 || r.CheckFailed() || r.Session() != nike || len(r.ID()) != 32 || r.ApprovalID() != "" {
 		t.Errorf("report: %s", r.Summary())
 	}
 	percent := 30.0
 	want := []safety.Alert{{
-		EntityType: "Product", Entity: "Yahoo Homepage Takeover", Attribute: "availability", Drift: safety.InventoryDepleted,
+		EntityType: "Product", Entity: "Yahoo Homepage Takeover", Attribute: "availability", Drift: safety.Unavailable,
 		Before: "available", After: "unavailable", Severity: 0.95,
 	}, {
 		EntityType: "Product", Entity: "Strava Sponsored Routes", Attribute: "price", Drift: safety.PriceChanged,
@@ -237,7 +237,7 @@ func TestAvailability(t *testing.T) {
 			continue
 		}
 		if test.want == safety.Drift {
-			wantDrift(t, r, safety.InventoryDepleted)
+			wantDrift(t, r, safety.Unavailable)
 			if got := r.Alerts()[0].Before; got != test.before {
 				t.Errorf("%s: before %q, want %q", test.name, got, test.before)
 			}

@@ -147,7 +147,7 @@ func TestNotAvailable(t *testing.T) {
 	} {
 		e := thing("Product", "P", test.seen)
 		b := newBench(t, func(cfg *safety.GuardConfig) {
-			test.rule.Drift = safety.InventoryDepleted
+			test.rule.Drift = safety.Unavailable
 			cfg.Policy.Rules["availability"] = test.rule
 		}, e)
 		b.world.put(e, "availability", entity.Bool(false))

@@ -174,7 +174,7 @@ func TestDrifted(t *testing.T) {
 		amount,
 	}
 	b := newBench(t, func(cfg *safety.GuardConfig) {
-		cfg.Policy.Rules["reach"] = safety.Rule{Drift: safety.AudienceShifted, Effect: safety.Warn}
+		cfg.Policy.Rules["reach"] = safety.Rule{Drift: safety.Changed, Effect: safety.Warn}
 	}, seen...)
 	b.world.put(seen[0], "price", usd("$12"))
 	b.world.put(seen[0], "reach", number(2))

@@ -42,11 +42,10 @@ type DriftType string
 
 // The drift types of the default policy. A policy may name others.
 const (
-	InventoryDepleted DriftType = "inventory_depleted" // availability
-	PriceChanged      DriftType = "price_changed"      // price
-	AudienceShifted   DriftType = "audience_shifted"   // reach
-	CampaignPaused    DriftType = "campaign_paused"    // status
-	Changed           DriftType = "changed"            // any other attribute
+	Unavailable   DriftType = "unavailable"    // availability
+	PriceChanged  DriftType = "price_changed"  // price
+	StatusChanged DriftType = "status_changed" // status
+	Changed       DriftType = "changed"        // any other attribute
 )
 
 // EntityOutcome is the result of the check of one entity. The zero value is EntityFailed.

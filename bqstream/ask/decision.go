@@ -31,8 +31,8 @@ type Check struct {
 // Alert is one change that a check found.
 type Alert struct {
 	EntityType, Value, Attribute string
-	// DriftType is inventory_depleted, price_changed, audience_shifted, campaign_paused
-	// or changed.
+	// DriftType is unavailable, price_changed, status_changed, changed, or a word of the
+	// configuration.
 	DriftType     string
 	Before, After string
 	// Severity is 0 to 1.

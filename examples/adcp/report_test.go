@@ -35,7 +35,7 @@ func TestPrintSession(t *testing.T) {
 		},
 		check: check{Verdict: "drift", Total: 2, Stale: 1,
 			Alerts: []alert{
-				{Entity: "Strava", Attribute: "availability", Drift: safety.InventoryDepleted, Before: "true", After: "false", Severity: 0.95},
+				{Entity: "Strava", Attribute: "availability", Drift: "inventory_depleted", Before: "true", After: "false", Severity: 0.95},
 				{Entity: "Strava", Attribute: "price", Drift: safety.PriceChanged, Before: "$40,000", After: "$52,000", Severity: 0.72, ChangePercent: new(30.0)},
 			},
 			Failures: []safety.Failure{{EntityType: "Targeting", Entity: "Athletes 18-35", Reason: "error", Detail: "down"}}},

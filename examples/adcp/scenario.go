@@ -52,7 +52,7 @@ func scenarios() []scenario {
 		want: outcome{verdict: safety.Drift, checked: 5, stale: 2, alerts: []alert{
 			{Drift: safety.BudgetExceeded, Entity: "$200,000", Severity: 0.85, ChangePercent: new(6.0)},
 			{Drift: safety.PriceChanged, Entity: "Strava Sponsored Routes", Severity: 0.72, ChangePercent: new(30.0)},
-			{Drift: safety.InventoryDepleted, Entity: "Yahoo Homepage Takeover", Severity: 0.95},
+			{Drift: "inventory_depleted", Entity: "Yahoo Homepage Takeover", Severity: 0.95},
 		}},
 	}, {
 		session: "sess-tesla-q1",

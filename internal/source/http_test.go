@@ -210,7 +210,7 @@ func TestHTTPCheckerKeepsDrift(t *testing.T) {
 	cfg := placement("http://ads.example")
 	client := replying(200, nil, strings.NewReader(`{"price": "??", "available": false}`))
 	r := check(t, httpChecker(t, cfg, client))
-	if a := r.Alerts(); r.Verdict() != safety.Drift || len(a) != 1 || a[0].Drift != safety.InventoryDepleted {
+	if a := r.Alerts(); r.Verdict() != safety.Drift || len(a) != 1 || a[0].Drift != safety.Unavailable {
 		t.Errorf("alerts %v, want that it is not available\n%s", a, r.Summary())
 	}
 	wantFailure(t, r, safety.ReasonTypeMismatch)

@@ -172,7 +172,7 @@ func TestEveryAlertReachesTheModel(t *testing.T) {
 		}
 		want := map[string][]any{
 			"price":        {"price_changed", "$40,000", "$52,000", "Strava Sponsored Routes", true},
-			"availability": {"inventory_depleted", "available", "unavailable", "Strava Sponsored Routes", true},
+			"availability": {"unavailable", "available", "unavailable", "Strava Sponsored Routes", true},
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("alerts (-want +got):\n%s", d)

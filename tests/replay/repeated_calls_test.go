@@ -132,7 +132,7 @@ func TestReplayFindsDrift(t *testing.T) {
 		if a.State != safety.StateBlocked {
 			t.Errorf("approval is %s", a.State)
 		}
-		if report := string(a.Report); !strings.Contains(report, `"price_changed"`) || !strings.Contains(report, `"inventory_depleted"`) || !strings.Contains(report, `"origins":[{"kind":"replay","name":"search"`) {
+		if report := string(a.Report); !strings.Contains(report, `"price_changed"`) || !strings.Contains(report, `"unavailable"`) || !strings.Contains(report, `"origins":[{"kind":"replay","name":"search"`) {
 			t.Errorf("report %s", report)
 		}
 	}, cgtest.Replay)
