@@ -125,7 +125,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if err := in.start(ctx, rc, gc); err != nil {
 		return nil, err
 	}
-	in.announce(gc.Covered)
+	in.announce()
 	for _, w := range setup.Warnings(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
 		in.log.Warn("contextgraph: " + w)
 	}
@@ -207,21 +207,17 @@ func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 	return err
 }
 
-// announce logs which tools are enforced, and whether approvers are authenticated.
-func (in *Instance) announce(covered []string) {
+// announce logs where the record is, and whether approvers are authenticated. The gate logs the
+// tools that it guards, with the first model request.
+func (in *Instance) announce() {
+	approvers := "named by the authorizer"
 	if in.code.authorize == nil {
-		in.log.Warn("contextgraph: nothing says who approves: whoever can send a message as the user of a session approves what that session asks for, and each approval is recorded as not authenticated; approvals of peer agents are refused. Give WithAuthorizer to name approvers and to keep those who ask from approving")
+		approvers = "not authenticated: whoever can send a message as the user of a session approves its requests; WithAuthorizer names approvers"
 	}
-	enforced := slices.Concat(in.cfg.Guard.Tools, covered)
-	slices.Sort(enforced)
-	enforced = slices.Compact(enforced)
+	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "approvers", approvers)
 	if in.cfg.Guard.Mode == config.ModeObserve {
-		in.log.Warn("contextgraph: guard.mode is observe: verdicts are recorded, nothing is blocked except tools wrapped by Protect",
-			"journal", in.JournalPath())
-		return
+		in.log.Info("contextgraph: guard.mode is observe: verdicts are recorded, and nothing is blocked except tools wrapped by Protect")
 	}
-	in.log.Warn("contextgraph: approvals of tools wrapped by Protect, and of those the configuration names, are enforced; any other confirmation is only observed: its verdict is recorded and blocks nothing",
-		"enforced_by_configuration", enforced, "inputs", in.cfg.Guard.Inputs, "journal", in.JournalPath())
 }
 
 // PluginConfig returns what a runner or a launcher takes as its PluginConfig:

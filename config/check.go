@@ -36,9 +36,18 @@ func name(k Key, s, what string) {
 		k.Wrong("missing", "write "+what)
 	case strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl):
 		k.Wrong(Quote(s)+" begins or ends with white space, or holds a control character", "write "+what)
+	case strings.ContainsFunc(s, invisible):
+		k.Wrong(strconv.QuoteToASCII(shorten(s))+" holds an invisible character, so it equals no name that looks like it", "write the name anew, without copying it")
 	case len(s) > longest:
 		k.Wrong(Quote(s)+" is longer than "+strconv.Itoa(longest)+" bytes", "write "+what)
 	}
+}
+
+// invisible reports whether a character has no form of its own on a screen: format characters such
+// as a zero-width space, and other default-ignorable code points of Unicode.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		unicode.IsSpace(r) && r != ' '
 }
 
 // names reports what is wrong with a list of names, each there once. A nil also

@@ -35,6 +35,9 @@ func parseDocument(p *problems, data []byte) *yaml.Node {
 	if err := documents.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil
 	} else if err != nil {
+		if line := tabbed(data); line > 0 {
+			return fail(line, "a tab indents this line, and YAML takes spaces only", "replace each tab by spaces")
+		}
 		line, problem := syntaxError(data, err)
 		return fail(line, "not valid YAML: "+problem, "check indentation, quotes and brackets near this line")
 	}
@@ -83,4 +86,18 @@ func invalidUTF8(data []byte) int {
 // lineOf returns the line, from 1, of the byte at offset.
 func lineOf(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:max(offset, 0)], []byte("\n"))
+}
+
+// tabbed returns the number of the first line with a tab in its indentation, 0 for none. The parser
+// names the line before it in most cases.
+func tabbed(data []byte) int {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		indentation := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+		if bytes.ContainsRune(indentation, '\t') && len(bytes.TrimSpace(line)) > 0 {
+			return n
+		}
+	}
+	return 0
 }

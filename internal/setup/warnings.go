@@ -21,26 +21,33 @@ import (
 // recorded, of types without a checker, of values that no result shows, and of attributes that a
 // checker does not answer, or answers as another type. Code gives checkers for the types in coded.
 func Warnings(c config.Config, coded []string) []string {
-	return advice{c.WithDefaults(), coded}.warnings()
+	return advice{c.WithDefaults(), c.Guard, coded}.warnings()
 }
 
-// advice is a configuration with its defaults, and the types that code checks.
+// advice is a configuration with its defaults, the guard as it was written, and the types that
+// code checks.
 type advice struct {
 	config.Config
-	coded []string
+	written config.Guard
+	coded   []string
 }
 
 func (c advice) warnings() []string {
 	answers, replays := c.answers()
 	types := slices.Sorted(maps.Keys(answers))
 	shown := c.shown()
-	out := slices.Concat(c.unread(), c.unfound(), c.unseen(shown), c.unchosen(), c.unmet(shown))
+	out := slices.Concat(c.unread(), c.unfound(), c.unused(), c.unseen(shown), c.unchosen(), c.unmet(shown))
+	unchecked := make(map[string]bool)
 	for _, e := range c.Extract {
 		if c.Guard.Types[e.Type].Optional {
 			continue // a check passes without it
 		}
 		attributes, ok := answers[e.Type]
+		if !ok && unchecked[e.Type] {
+			continue
+		}
 		if !ok {
+			unchecked[e.Type] = true
 			w := fmt.Sprintf("rule %q finds entities of type %q, which no checker checks: an approval that rests on one fails its check", e.Name, e.Type)
 			if near := nearest.Word(e.Type, types); near != "" {
 				w += fmt.Sprintf("; did you mean %q?", near)

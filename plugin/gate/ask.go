@@ -62,7 +62,7 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		}
 		g.log.Error("contextgraph: an approval request could not be recorded", "tool", name, "error", err)
 		if enforced {
-			refusal = g.withdraw(ctx, c, name, err)
+			refusal = g.withdraw(ctx, r, c, name, err)
 			if c != nil {
 				r.noteRefusal(c, args, nil)
 			}
@@ -128,14 +128,14 @@ func (g *Gate) requestOf(r *run, c *call, args map[string]any) safety.Request {
 // withdraw takes the request back and returns what the model is told instead.
 // Deleting it from the actions is the one way to hide it: an error from AfterTool
 // does not, and one from OnEvent comes too late.
-func (g *Gate) withdraw(ctx agent.Context, c *call, name string, cause error) map[string]any {
+func (g *Gate) withdraw(ctx agent.Context, r *run, c *call, name string, cause error) map[string]any {
 	if actions := ctx.Actions(); actions != nil {
 		delete(actions.RequestedToolConfirmations, ctx.FunctionCallID())
 		actions.SkipSummarization = false
 	}
 	var refusal *safety.Refusal
 	if errors.As(cause, &refusal) && c != nil {
-		return g.refuse(c, refusal)
+		return g.refuse(r, c, refusal)
 	}
 	return g.deny(c, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
 }

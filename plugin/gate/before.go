@@ -109,7 +109,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	}
 	outcome := answer.Outcome
 	if !outcome.Accepted {
-		return g.refuse(c, refusalOf(c.Name, outcome))
+		return g.refuse(r, c, refusalOf(c.Name, outcome))
 	}
 	if !saysStill(ctx, answer.said) {
 		return g.deny(c, c.Name, safety.CodeArgsChanged, otherAnswer)
@@ -134,7 +134,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	})
 	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval)
 	if err != nil {
-		return g.refuse(c, err)
+		return g.refuse(r, c, err)
 	}
 	c.permit = permit
 	if c.inner {
@@ -148,7 +148,7 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	}
 	if err := permit.Consume(pctx, args); err != nil {
 		c.permit = nil
-		return g.refuse(c, err)
+		return g.refuse(r, c, err)
 	}
 	c.digest = outcome.Approval.ArgsDigest
 	passed = true

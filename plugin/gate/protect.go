@@ -214,7 +214,7 @@ func (b *guarded) enter(ctx agent.Context, self tool.Tool, args any) (c *call, f
 	cctx, cancel := plugin.Detach(ctx, ledgerTimeout)
 	defer cancel()
 	if err := c.permit.Consume(cctx, frozen); err != nil {
-		return nil, nil, g.refuse(c, err), nil
+		return nil, nil, g.refuse(g.of(r), c, err), nil
 	}
 	c.running.Store(true)
 	return c, frozen, nil, nil

@@ -6,7 +6,9 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -39,15 +41,36 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 }
 
 // refuse turns a refusal of the guard into the result the model gets.
-func (g *Gate) refuse(c *call, err error) map[string]any {
+func (g *Gate) refuse(r *run, c *call, err error) map[string]any {
 	var refusal *safety.Refusal
 	if !errors.As(err, &refusal) {
 		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: err.Error(), Tool: c.Name}
 	}
 	c.refused, c.refusal = err.Error(), refusal
-	g.log.Warn("contextgraph: call refused", "tool", c.Name, "code", refusal.Code, "approval", refusal.ApprovalID,
-		"alerts", len(refusal.Report.Alerts()), "failures", len(refusal.Report.Failures()))
+	g.log.Warn("contextgraph: call refused", "tool", c.Name, "session", r.Session.ID, "approval", refusal.ApprovalID,
+		"code", refusal.Code, "because", because(refusal))
 	return refusal.Map()
+}
+
+// maxReasons bounds the reasons in a line of the log. The record has all.
+const maxReasons = 5
+
+// because returns the changes and the failures behind a refusal, in one line.
+func because(r *safety.Refusal) string {
+	var reasons []string
+	for _, a := range r.Report.Alerts() {
+		reasons = append(reasons, fmt.Sprintf("%s: %s %s: %s -> %s", a.Drift, a.EntityType, a.Entity, a.Before, a.After))
+	}
+	for _, f := range r.Report.Failures() {
+		reasons = append(reasons, f.String())
+	}
+	if len(reasons) == 0 {
+		return clip.Visible(r.Message)
+	}
+	if more := len(reasons) - maxReasons; more > 0 {
+		reasons = append(reasons[:maxReasons], fmt.Sprintf("%d more", more))
+	}
+	return clip.Visible(strings.Join(reasons, "; "))
 }
 
 // deny refuses a call for a reason of the gate itself.

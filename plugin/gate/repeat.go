@@ -98,5 +98,5 @@ func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any)
 		actions.SkipSummarization = true
 	}
 	c.repeated = true
-	return g.refuse(c, refusal), ""
+	return g.refuse(r, c, refusal), ""
 }
