@@ -125,7 +125,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if err := in.start(ctx, rc, gc); err != nil {
 		return nil, err
 	}
-	in.announce()
+	in.announce(slices.Clone(gc.Covered))
 	for _, w := range setup.Warnings(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
 		in.log.Warn("contextgraph: " + w)
 	}
@@ -207,14 +207,16 @@ func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 	return err
 }
 
-// announce logs where the record is, and whether approvers are authenticated. The gate logs the
-// tools that it guards, with the first model request.
-func (in *Instance) announce() {
+// announce logs where the record is, whether approvers are authenticated, and the names that the
+// configuration guards. Tools behind Protect are not among them.
+func (in *Instance) announce(covered []string) {
 	approvers := "named by the authorizer"
 	if in.code.authorize == nil {
 		approvers = "not authenticated: whoever can send a message as the user of a session approves its requests; WithAuthorizer names approvers"
 	}
-	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "approvers", approvers)
+	covered = slices.DeleteFunc(covered, func(name string) bool { return slices.Contains(in.cfg.Guard.Tools, name) })
+	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "approvers", approvers,
+		"asks_always", in.cfg.Guard.Tools, "asks_by_itself", covered, "inputs", in.cfg.Guard.Inputs)
 	if in.cfg.Guard.Mode == config.ModeObserve {
 		in.log.Info("contextgraph: guard.mode is observe: verdicts are recorded, and nothing is blocked except tools wrapped by Protect")
 	}

@@ -14,8 +14,9 @@ import (
 )
 
 // unused names the types and attributes of checkers and of the policy that nothing gives: no rule
-// finds them, no checker answers them. A tool may still declare one, so a checker is named only if
-// its type looks misspelt. The attributes of the default policy are never named.
+// finds them, no checker answers them. A tool may still declare one. A checker is therefore named
+// only if its type looks misspelt, and so is an attribute that a checker in code may answer. The
+// attributes of the default policy are never named.
 func (c advice) unused() (out []string) {
 	attributes := c.given()
 	all := make(map[string]bool)
@@ -24,21 +25,21 @@ func (c advice) unused() (out []string) {
 	}
 	types := slices.Sorted(maps.Keys(attributes))
 	add := func(where, what, word string, words []string) {
-		w := fmt.Sprintf("%s has the %s %q, which no rule finds: it has no effect unless a tool declares one", where, what, word)
-		if near := nearest.Word(word, words); near != "" {
-			w += fmt.Sprintf("; did you mean %q?", near)
-		}
-		out = append(out, w)
+		out = append(out, fmt.Sprintf("%s has the %s %q, which no rule finds: it has no effect unless a tool declares one%s", where, what, word, orMeant(word, words)))
 	}
-	attribute := func(where, name string, d config.Drift, of map[string]bool) {
-		_, standard := config.Default().Guard.Drift[name]
-		if !standard && !of[name] && len(of) > 0 && len(d.Operands()) == 0 {
-			add(where, "attribute", name, slices.Sorted(maps.Keys(of)))
+	standard := config.Default().Guard.Drift
+	attribute := func(where, name string, d config.Drift, of map[string]bool, coded bool) {
+		if _, ok := standard[name]; ok || of[name] || len(of) == 0 || len(d.Operands()) > 0 {
+			return // unmet names conditions
+		}
+		words := slices.Sorted(maps.Keys(of))
+		if !coded || nearest.Word(name, words) != "" {
+			add(where, "attribute", name, words)
 		}
 	}
 	ruled := c.ruled()
 	for _, k := range c.Checkers {
-		if near := nearest.Word(k.Type, ruled); near != "" && !slices.Contains(ruled, k.Type) {
+		if !slices.Contains(ruled, k.Type) && nearest.Word(k.Type, ruled) != "" {
 			add("checkers", "type", k.Type, ruled)
 		}
 	}
@@ -49,13 +50,22 @@ func (c advice) unused() (out []string) {
 		}
 		drift := c.written.Types[typ].Drift
 		for _, name := range slices.Sorted(maps.Keys(drift)) {
-			attribute("guard.types."+typ+".drift", name, drift[name], attributes[typ])
+			attribute("guard.types."+typ+".drift", name, drift[name], attributes[typ], slices.Contains(c.coded, typ))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.written.Drift)) {
-		attribute("guard.drift", name, c.written.Drift[name], all)
+		attribute("guard.drift", name, c.written.Drift[name], all, len(c.coded) > 0)
 	}
 	return out
+}
+
+// orMeant returns the end of a warning about a word: the known word that was probably meant, or "".
+func orMeant(word string, known []string) string {
+	near := nearest.Word(word, known)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", near)
 }
 
 // ruled returns the types that rules find.

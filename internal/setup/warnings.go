@@ -12,7 +12,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -48,11 +47,8 @@ func (c advice) warnings() []string {
 		}
 		if !ok {
 			unchecked[e.Type] = true
-			w := fmt.Sprintf("rule %q finds entities of type %q, which no checker checks: an approval that rests on one fails its check", e.Name, e.Type)
-			if near := nearest.Word(e.Type, types); near != "" {
-				w += fmt.Sprintf("; did you mean %q?", near)
-			}
-			out = append(out, w)
+			out = append(out, fmt.Sprintf("rule %q finds entities of type %q, which no checker checks: an approval that rests on one fails its check%s",
+				e.Name, e.Type, orMeant(e.Type, types)))
 			continue
 		}
 		if r := replays[e.Type]; r != nil {
@@ -118,19 +114,14 @@ func (c advice) optional(typ, attribute string) bool {
 
 // unfound says which types have to be unchanged by guard.listed and are found by no rule.
 func (c advice) unfound() []string {
-	var types, out []string
-	for _, e := range c.Extract {
-		types = append(types, e.Type)
-	}
+	types := c.ruled()
+	var out []string
 	for _, typ := range c.Guard.Listed {
 		if slices.Contains(types, typ) {
 			continue
 		}
-		w := fmt.Sprintf("guard.listed requires the type %q, which no rule finds: every check fails unless a tool declares one", typ)
-		if near := nearest.Word(typ, types); near != "" {
-			w += fmt.Sprintf("; did you mean %q?", near)
-		}
-		out = append(out, w)
+		out = append(out, fmt.Sprintf("guard.listed requires the type %q, which no rule finds: every check fails unless a tool declares one%s",
+			typ, orMeant(typ, types)))
 	}
 	return out
 }
@@ -209,11 +200,8 @@ func (c advice) unread() []string {
 			event = record.ToolStarting
 		}
 		if !slices.Contains(types, event) {
-			w := fmt.Sprintf("rule %q reads events of type %q, which are never recorded: it finds nothing", e.Name, event)
-			if near := nearest.Word(strings.ToUpper(event), types); near != "" {
-				w += fmt.Sprintf("; did you mean %q?", near)
-			}
-			out = append(out, w)
+			out = append(out, fmt.Sprintf("rule %q reads events of type %q, which are never recorded: it finds nothing%s",
+				e.Name, event, orMeant(strings.ToUpper(event), types)))
 		} else if key := hides(&c.Record, event); key != "" {
 			out = append(out, fmt.Sprintf("rule %q reads the content of %s, which %s leaves out: it finds nothing", e.Name, event, key))
 		}
@@ -233,12 +221,8 @@ func (c advice) unmet(shown map[string]map[string]bool) []string {
 			if len(given) == 0 || shown[typ][attribute] || drift[attribute].Optional || c.Guard.Types[typ].Optional {
 				continue
 			}
-			w := fmt.Sprintf("guard.types.%s.drift.%s has a condition (%s), and no rule shows %q of type %q in a result: an approval that rests on one fails its check unless a tool declares it; add it to a rule with in: result",
-				typ, attribute, given[0].Key, attribute, typ)
-			if near := nearest.Word(attribute, slices.Sorted(maps.Keys(shown[typ]))); near != "" {
-				w += fmt.Sprintf("; did you mean %q?", near)
-			}
-			out = append(out, w)
+			out = append(out, fmt.Sprintf("guard.types.%s.drift.%s has a condition (%s), and no rule shows %q of type %q in a result: an approval that rests on one fails its check unless a tool declares it; add it to a rule with in: result%s",
+				typ, attribute, given[0].Key, attribute, typ, orMeant(attribute, slices.Sorted(maps.Keys(shown[typ])))))
 		}
 	}
 	return out
