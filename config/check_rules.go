@@ -91,7 +91,7 @@ func (e *Extract) check(k Key) {
 		unit(confidence, &e.Confidence)
 	}
 	if e.Alternatives && !e.ReadsResult() && !in.Failed() {
-		k.Of(&e.Alternatives).Wrong("the rule does not read a result, which shows what there is to choose from", "remove it, or write in: result")
+		k.Of(&e.Alternatives).Wrong("the rule reads no result, and only a result shows the choices", "remove it, or write in: result")
 	}
 }
 

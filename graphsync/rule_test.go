@@ -57,10 +57,10 @@ func TestCompileErrors(t *testing.T) {
 			attribute("price", config.Attribute{Path: "$.p", LookedUp: true})(r)
 			r.In = config.InAction
 		}, `Attributes["price"].LookedUp: the rule does not read a result, where a tool looks things up`},
-		{"alternatives in an action", func(r *config.Extract) { r.In, r.Alternatives = config.InAction, true }, `Alternatives: the rule does not read a result, which shows what there is to choose from`},
+		{"alternatives in an action", func(r *config.Extract) { r.In, r.Alternatives = config.InAction, true }, `Alternatives: the rule reads no result, and only a result shows the choices`},
 		{"alternatives in a content", func(r *config.Extract) {
 			r.In, r.Tool, r.Event, r.Alternatives = config.InContent, "", "X", true
-		}, `Alternatives: the rule does not read a result, which shows what there is to choose from`},
+		}, `Alternatives: the rule reads no result, and only a result shows the choices`},
 		{"attribute currency", attribute("price", config.Attribute{Path: "$.p", Type: entity.KindMoney, Currency: "US"}), `Attributes["price"].Currency: "US" is not a currency code`},
 	}
 	for _, tt := range tests {

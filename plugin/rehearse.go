@@ -41,7 +41,7 @@ func (rec *Recorder) Rehearse(s record.Session, by string, t tool.Tool, args, re
 	}
 	atEnd, whole := rec.rehearsedArgs(t.Name(), args)
 	if cut || w.Truncated() || !whole {
-		return record.Event{}, errors.New("its result is larger than what is recorded of one (record.max_row, record.max_string)")
+		return record.Event{}, errors.New("its result is larger than the limits of the record (record.max_row, record.max_string)")
 	}
 	row.Attributes = slices.Concat([]byte(`{"adk":{`), atEnd, []byte(`},"entities":[`), entities, []byte(`]}`))
 	return row, nil

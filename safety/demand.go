@@ -112,7 +112,7 @@ func (q *inquiry) values(ctx context.Context, b rulebook, e entity.Canonical, c 
 		starts = []string{"$"}
 	case len(starts) > 1 && c.Operator == AtLeast:
 		// Two lines that need 30 each need 60, or 30: nobody says which.
-		return nil, fmt.Errorf("the action names it %d times, and what it needs there may add up: have the call name it once", len(starts))
+		return nil, fmt.Errorf("the action names it %d times, and the needs may add up: have the call name it once", len(starts))
 	}
 	// Paths come from the configuration; the arguments that they walk through may be large.
 	return bounded(ctx, b.Timeout, func(context.Context) (sets [][]any, err error) {

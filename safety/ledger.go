@@ -143,7 +143,7 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 	case !slices.Contains(t.From, a.State):
 		return Approval{}, fmt.Errorf("approval %s: %w: it is %s, not %v", a.ID, ErrConflict, a.State, t.From)
 	case !a.State.CanBecome(t.To):
-		return Approval{}, fmt.Errorf("approval %s: %w: what is %s cannot become %q", a.ID, ErrConflict, a.State, t.To)
+		return Approval{}, fmt.Errorf("approval %s: %w: its state is %s, from which it cannot become %q", a.ID, ErrConflict, a.State, t.To)
 	case t.To == StateApproved && a.Approver == "" && t.Set.Approver == "":
 		return Approval{}, fmt.Errorf("approval %s: %w: nobody is named who approved it", a.ID, ErrConflict)
 	case t.To == StatePermitted && (t.Set.PermitNonce == "" || t.Set.PermitExpiresAt.IsZero()):
@@ -151,7 +151,7 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 	case (t.To == StateExecuting || t.RequireNonce != "") && !sameNonce(t.RequireNonce, a.PermitNonce):
 		return Approval{}, fmt.Errorf("approval %s: %w: the permit is another one", a.ID, ErrConflict)
 	case t.Resolved && (a.State != StateExecuting || t.Actor == ""):
-		return Approval{}, fmt.Errorf("approval %s: %w: a person who is named can resolve what is executing, not what is %s", a.ID, ErrConflict, a.State)
+		return Approval{}, fmt.Errorf("approval %s: %w: a named person can resolve an executing approval, and its state is %s", a.ID, ErrConflict, a.State)
 	case t.NotAfter && t.At.After(a.ExpiresAt):
 		return Approval{}, fmt.Errorf("approval %s: %w at %s", a.ID, ErrExpired, stamp(a.ExpiresAt))
 	case t.PermitNotAfter && t.At.After(a.PermitExpiresAt):

@@ -65,7 +65,7 @@ bounds the rows of one extraction.`,
 
 func (a *app) extract(ctx context.Context, cfg config.Config, f extractFlags) (err error) {
 	if f.session.ID == "" && (f.session.App != "" || f.session.User != "") {
-		return usageError{errors.New("--app and --user say whose session it is: give --session too")}
+		return usageError{errors.New("--app and --user belong to a session: give --session too")}
 	}
 	if _, err := warehouse.ExtractEndpoint(cfg.BigQuery, config.Default().BigQuery.Location); err != nil {
 		return err

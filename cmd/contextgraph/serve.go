@@ -97,7 +97,7 @@ func (f *serveFlags) hostNames() ([]string, error) {
 	case f.decisions:
 		return nil, errors.New("--allow-decisions is for loopback: whoever hears the token approves in your name; use a tunnel such as ssh -L")
 	case (host == "" || ip.IsUnspecified()) && len(f.hosts) == 0:
-		return nil, fmt.Errorf("%s is every address of this machine: say with --host what browsers call it, so that no other web page reads the record under a name of its own", f.addr)
+		return nil, fmt.Errorf("%s is every address of this machine: give the name that browsers use with --host, so that no other web page can read the record under another name", f.addr)
 	}
 	if host != "" && !ip.IsUnspecified() {
 		names = append([]string{host}, names...)

@@ -132,7 +132,7 @@ func (c *adClient) do(ctx context.Context, method, target string, body any, ifMa
 		return "", fmt.Errorf("ad server: %s", problem.Error.Message)
 	}
 	if err := json.Unmarshal(data, answer); err != nil {
-		return "", fmt.Errorf("ad server: %s %s: the answer is not what was asked for: %w", method, target, err)
+		return "", fmt.Errorf("ad server: %s %s: the answer is unexpected: %w", method, target, err)
 	}
 	return res.Header.Get("ETag"), nil
 }

@@ -19,7 +19,7 @@ func (c *Config) checkDelivery() error {
 	switch c.OnFull {
 	case config.DropOldest, config.Block:
 	default:
-		return fmt.Errorf("what to do when the queue is full, %q, is not known: use %q or %q", c.OnFull, config.DropOldest, config.Block)
+		return fmt.Errorf("journal.on_full is %q, which is unknown: use %q or %q", c.OnFull, config.DropOldest, config.Block)
 	}
 	switch {
 	case c.CommitInterval < 0:

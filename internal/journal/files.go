@@ -60,7 +60,7 @@ func (o *openFile) stat() (size int64, err error) {
 	info, err := os.Stat(o.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(info, o.info):
-		return 0, fmt.Errorf("%s was deleted, moved or replaced while it was open: what is written there now would be lost: put it back, or restart the program", o.path)
+		return 0, fmt.Errorf("%s was deleted, moved or replaced while it was open, so rows written now would be lost: put it back, or restart the program", o.path)
 	case err != nil:
 		return 0, nil // it may be there, and SQLite has it open
 	}

@@ -162,7 +162,7 @@ func (g *Gate) noticeAgentTool(t tool.Tool) {
 		return
 	}
 	if _, told := g.unwired.LoadOrStore(t.Name(), true); !told {
-		g.log.Warn("contextgraph: what this agent does is not recorded and not guarded, because it runs as a tool with a runner of its own; make the tool with AgentTool in the place of agenttool.New",
+		g.log.Warn("contextgraph: the steps of this agent are not recorded and not guarded, because it runs as a tool with a runner of its own; make the tool with AgentTool in the place of agenttool.New",
 			"tool", t.Name())
 	}
 }

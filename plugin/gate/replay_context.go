@@ -55,7 +55,7 @@ func (p *replay) forbid(what string) error {
 	if p.broken == "" {
 		p.broken = "the tool " + what
 	}
-	return fmt.Errorf("contextgraph: this call is repeated to see what has changed, so that it can change nothing: the tool %s", what)
+	return fmt.Errorf("contextgraph: this call is repeated to find changes, and may change nothing itself: the tool %s", what)
 }
 
 // outside forbids a thing that only a run has.

@@ -395,7 +395,7 @@ func TestReplayGone(t *testing.T) {
 		"an error":        {map[string]any{"error": "no route"}, "does not show it any more"},
 		"says it failed":  {map[string]any{"isError": true, "items": []any{}}, "is an error"},
 		"another form":    {map[string]any{"items": []any{map[string]any{"title": cgtest.Item}}}, "value $.name"},
-		"too large":       {map[string]any{"items": strings.Repeat("x", 2_000_000)}, "larger than what is recorded"},
+		"too large":       {map[string]any{"items": strings.Repeat("x", 2_000_000)}, "larger than the limits of the record"},
 		"without a price": {map[string]any{"items": []any{map[string]any{"name": cgtest.Item, "available": true}}}, "price $.price"},
 		"spelt otherwise": {cgtest.FoundItems("  strava sponsored ROUTES "), "1 other Product entities are in its result, this one is gone from it"},
 		"among others":    {cgtest.FoundItems("one", cgtest.Item, "two"), ""},
