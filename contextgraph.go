@@ -111,7 +111,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 		Record: in.cfg.Record, Underway: &in.underway, Logger: in.log, Now: in.code.Now,
 		Options: cgplugin.Options{Format: in.code.format, Classify: in.code.classify, IsApproval: schema.IsApproval},
 	}
-	gc := gate.Config{Settings: in.cfg.Guard, Logger: in.log, Now: in.code.Now}
+	gc := gate.Config{Settings: in.cfg.Guard, Named: named(in.cfg), Logger: in.log, Now: in.code.Now}
 	if cfg.Guard.Mode != config.ModeObserve {
 		gc.Covered = setup.Covered(cfg)
 	}
@@ -125,7 +125,7 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if err := in.start(ctx, rc, gc); err != nil {
 		return nil, err
 	}
-	in.announce(slices.Clone(gc.Covered))
+	in.announce()
 	for _, w := range setup.Warnings(cfg, slices.Collect(maps.Keys(in.code.Checkers))) {
 		in.log.Warn("contextgraph: " + w)
 	}
@@ -207,16 +207,14 @@ func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 	return err
 }
 
-// announce logs where the record is, whether approvers are authenticated, and the names that the
-// configuration guards. Tools behind Protect are not among them.
-func (in *Instance) announce(covered []string) {
+// announce logs where the record is, and whether approvers are authenticated. The gate logs the
+// tools that it guards when it meets them.
+func (in *Instance) announce() {
 	approvers := "named by the authorizer"
 	if in.code.authorize == nil {
 		approvers = "not authenticated: whoever can send a message as the user of a session approves its requests; WithAuthorizer names approvers"
 	}
-	covered = slices.DeleteFunc(covered, func(name string) bool { return slices.Contains(in.cfg.Guard.Tools, name) })
-	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "approvers", approvers,
-		"asks_always", in.cfg.Guard.Tools, "asks_by_itself", covered, "inputs", in.cfg.Guard.Inputs)
+	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "approvers", approvers)
 	if in.cfg.Guard.Mode == config.ModeObserve {
 		in.log.Info("contextgraph: guard.mode is observe: verdicts are recorded, and nothing is blocked except tools wrapped by Protect")
 	}
@@ -253,8 +251,11 @@ func (in *Instance) AgentTool(a agent.Agent, cfg *agenttool.Config) tool.Tool {
 
 // SpanProcessor returns a processor for the tracer provider of the process. With it ADK's spans of
 // model calls lead to their rows and back. Those of agents and tools do so without it; see
-// [cgplugin.SpanAttributes]. It starts and exports no spans.
-func (in *Instance) SpanProcessor() sdktrace.SpanProcessor { return in.rec.SpanProcessor() }
+// [cgplugin.SpanAttributes]. It starts and exports no spans. It also sees guarded tools that run in
+// a runner without the plugins, and logs each once.
+func (in *Instance) SpanProcessor() sdktrace.SpanProcessor {
+	return in.rec.SpanProcessor(in.gate.Outside)
+}
 
 // RecordEntity declares an entity that the running tool evaluated. ctx is the context that the tool
 // was given. The entity becomes part of the row that ends the call, and is linked to the call's

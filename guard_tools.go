@@ -5,8 +5,11 @@ package contextgraph
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/plugin/gate"
 )
 
 // Protect returns the tool with the gate around it. Each call needs an approval by a human and a
@@ -29,12 +32,13 @@ func (in *Instance) ProtectToolset(ts tool.Toolset) tool.Toolset { return in.gat
 // CheckTools finds tools that should be guarded, by the configuration or by the program, and that
 // would run without the gate. Examples are a streaming tool that is only listed, a tool of an agent
 // that runs as a tool without [Instance.AgentTool], and a tool with the name of a protected one. It
-// also finds entries of guard.tools without a tool, so give it the tools and toolsets of all
-// agents. Call it at the start of a program and in tests; the tools of each model request are
-// looked at anyway.
+// also finds names of tools in guard.tools, in rules and in checkers that no tool has, so give it the
+// tools and toolsets of all agents. Call it at the start of a program and in tests; the tools of
+// the agents that run are looked at anyway. A program with several runners should call it: agents
+// that have not run are not known otherwise.
 //
 // With guard.unguarded: warn, each finding is logged once and counted, and the error is nil. With
-// error it joins an UnguardedError of package gate for each.
+// error it joins an UnguardedError or an UnknownNameError of package gate for each.
 func (in *Instance) CheckTools(ctx context.Context, tools []tool.Tool, toolsets ...tool.Toolset) error {
 	return in.gate.CheckTools(ctx, tools, toolsets...)
 }
@@ -56,3 +60,18 @@ func (in *Instance) CheckTools(ctx context.Context, tools []tool.Tool, toolsets 
 // The error says why a tool cannot be registered: it is guarded, it is long-running, it runs an
 // agent, or nothing in this process runs it.
 func (in *Instance) Replayable(t tool.Tool) (tool.Tool, error) { return in.gate.Replayable(t) }
+
+// named returns the names of tools in rules and in checkers that repeat calls.
+func named(c Config) (names []gate.Named) {
+	for _, e := range c.Extract {
+		if e.Tool != "" {
+			names = append(names, gate.Named{Key: fmt.Sprintf("rule %q", e.Name), Tool: e.Tool, Without: "the rule finds nothing"})
+		}
+	}
+	for _, k := range c.Checkers {
+		if k.Replay != nil && k.Replay.Tool != "" {
+			names = append(names, gate.Named{Key: fmt.Sprintf("the checker of %q", k.Type), Tool: k.Replay.Tool, Without: "no call is repeated"})
+		}
+	}
+	return names
+}

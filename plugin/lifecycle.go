@@ -177,7 +177,7 @@ func (rec *Recorder) finish(ctx context.Context, r *Run) {
 		}
 		rec.endAgent(ctx, r, a, e)
 	}
-	if r.wasAdmitted() || err != nil {
+	if r.Admitted() || err != nil {
 		r.tellEnd(ctx, err, unfinished)
 	} else {
 		r.tellEnd(ctx, errRefused, false) // whoever answered in the place of the agents
@@ -185,12 +185,6 @@ func (rec *Recorder) finish(ctx context.Context, r *Run) {
 	rec.endRun(ctx, r, ending{err: err, unfinished: unfinished})
 	rec.runs.end(r)
 	rec.underway.End(r.Session, r.ID, rec.now())
-}
-
-func (r *Run) wasAdmitted() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.admitted
 }
 
 // endRun writes the last row of the run.

@@ -16,6 +16,9 @@ const (
 	genaiEvent = attribute.Key("gcp.vertex.agent.event_id")
 )
 
+// executeTool begins the name of the span of a tool call.
+const executeTool = "execute_tool "
+
 // generateContent begins the name of the span of a model call.
 const generateContent = "generate_content "
 

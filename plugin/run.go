@@ -241,6 +241,13 @@ func (r *Run) tellEnd(ctx context.Context, err error, unfinished bool) {
 	}
 }
 
+// Admitted reports whether every plugin let the run begin, as [Run.Admit] noted.
+func (r *Run) Admitted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.admitted
+}
+
 // Admit notes that every plugin let the run begin. Without it a run counts as refused. It is
 // for the last of the BeforeRun callbacks.
 func (r *Run) Admit() {

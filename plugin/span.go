@@ -39,13 +39,15 @@ func (r *Run) spanAttributes(id string) []attribute.KeyValue {
 // rows, in both directions; no callback sees those spans. It adds attributes to them,
 // and their ids and events to the rows; it starts no spans and exports none. Give it
 // to the tracer provider that ADK uses, once. It knows of a span only while its model
-// call lasts, needs no shutdown, and serves any number of runners.
-func (rec *Recorder) SpanProcessor() sdktrace.SpanProcessor {
-	return &spanProcessor{rec: rec, calls: make(map[spanKey]*modelSpan)}
+// call lasts, needs no shutdown, and serves any number of runners. It calls outside with the
+// name of each tool that is about to run in a runner without the recorder.
+func (rec *Recorder) SpanProcessor(outside func(tool string)) sdktrace.SpanProcessor {
+	return &spanProcessor{rec: rec, outside: outside, calls: make(map[spanKey]*modelSpan)}
 }
 
 type spanProcessor struct {
-	rec *Recorder
+	rec     *Recorder
+	outside func(tool string)
 
 	mu    sync.Mutex
 	calls map[spanKey]*modelSpan // under way
@@ -58,16 +60,27 @@ type spanKey struct {
 
 func keyOfSpan(sc trace.SpanContext) spanKey { return spanKey{sc.TraceID(), sc.SpanID()} }
 
-// OnStart runs on the goroutine of the agent, between the callback before the model call and the
-// call. ADK starts the span with the context of the invocation, which identifies the call.
+// OnStart runs on the goroutine of the agent: before the callbacks of a tool call, or between the
+// callback before a model call and the call. ADK starts the span with the context of the invocation, which identifies the call.
 func (p *spanProcessor) OnStart(parent context.Context, span sdktrace.ReadWriteSpan) {
 	ctx, ok := parent.(agent.InvocationContext)
-	if !ok || !strings.HasPrefix(span.Name(), generateContent) || !isADK(span) {
+	if !ok || !isADK(span) {
+		return
+	}
+	tool, isTool := strings.CutPrefix(span.Name(), executeTool)
+	if !isTool && !strings.HasPrefix(span.Name(), generateContent) {
 		return
 	}
 	var r *Run
 	defer p.rec.Rescue("SpanProcessor", &r)
-	if r = p.rec.runs.get(keyOf(ctx)); r == nil || ctx.Agent() == nil {
+	r = p.rec.runs.get(keyOf(ctx))
+	switch {
+	case isTool:
+		if r == nil && apart(ctx) == nil {
+			p.outside(tool)
+		}
+		return
+	case r == nil || ctx.Agent() == nil:
 		return
 	}
 	sc := span.SpanContext()

@@ -21,7 +21,7 @@ import (
 // one of a run on record.
 func TestSpanProcessorForgets(t *testing.T) {
 	rec := newTestRecorder(t, &discard{})
-	p := rec.SpanProcessor().(*spanProcessor)
+	p := rec.SpanProcessor(func(string) {}).(*spanProcessor)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
 	adk, other := provider.Tracer(adkTracer), provider.Tracer("other")
 	inTool(t, rec, func(ctx agent.Context, _ tool.Tool) {
@@ -65,7 +65,7 @@ func (recordOnly) Description() string { return "record only" }
 // Rows lead to no span that is not exported, and no span of another tracer is touched.
 func TestSpansThatAreLeftAlone(t *testing.T) {
 	rec := newTestRecorder(t, &discard{})
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(rec.SpanProcessor()), sdktrace.WithSampler(recordOnly{}))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(rec.SpanProcessor(func(string) {})), sdktrace.WithSampler(recordOnly{}))
 	inTool(t, rec, func(ctx agent.Context, _ tool.Tool) {
 		r := rec.runs.lookup(ctx)
 		if _, err := rec.beforeModel(ctx, &model.LLMRequest{}); err != nil {

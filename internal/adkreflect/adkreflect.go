@@ -15,10 +15,16 @@ import (
 // adkPath is where the packages of ADK begin.
 const adkPath = "google.golang.org/adk/v2/"
 
-// Configured returns the value of a field of an LLM agent, or the zero value where the
-// agent has no such field. ADK exports the fields, but on a type that it does not.
-func Configured[T any](a agent.Agent, field string) (value T) {
-	f := fieldOf(reflect.Indirect(reflect.ValueOf(a)), field)
+// Configured returns the value of a field of an LLM agent, or the zero value where the agent has no
+// such field.
+func Configured[T any](a agent.Agent, field string) T {
+	return valueIn[T](reflect.Indirect(reflect.ValueOf(a)), field)
+}
+
+// valueIn returns the value of an exported field of v, or the zero value where v has no such field
+// or one of another type. ADK exports the fields of its agents, but on types that it does not.
+func valueIn[T any](v reflect.Value, field string) (value T) {
+	f := fieldOf(v, field)
 	if !f.IsValid() || !f.CanInterface() {
 		return value
 	}

@@ -35,41 +35,31 @@ func AgentOf(t tool.Tool) agent.Agent {
 	if !IsAgentTool(t) {
 		return nil
 	}
-	v := reflect.ValueOf(t)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return nil
-	}
-	v = v.Elem()
-	if v = v.FieldByName("agent"); v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return nil
-	}
-	a, _ := exported(v).(agent.Agent)
+	a, _ := interfaceIn(fieldOf(pointee(reflect.ValueOf(t)), "agent")).(agent.Agent)
 	return a
 }
 
-// Tools returns the tools of an LLM agent, of its sub-agents, and of agents that it runs as
-// tools of ADK's own. Toolsets are not asked.
-func Tools(a agent.Agent) []tool.Tool { return toolsOf(nil, a, make(map[agent.Agent]bool)) }
-
-func toolsOf(tools []tool.Tool, a agent.Agent, seen map[agent.Agent]bool) []tool.Tool {
-	if reflect.TypeOf(a).Kind() != reflect.Pointer || seen[a] {
-		return tools
-	}
-	seen[a] = true
-	for _, t := range Configured[[]tool.Tool](a, "Tools") {
-		if t == nil {
-			continue
+// Asks reports whether a tool of ADK's own was told to ask for a confirmation, always or where a
+// function decides it. A tool may also ask without being told: its code calls RequestConfirmation.
+func Asks(t tool.Tool) bool {
+	v := pointee(reflect.ValueOf(t))
+	for range 8 { // a confirmation around a tool around a tool
+		if v.Kind() != reflect.Struct {
+			return false
 		}
-		tools = append(tools, t)
-		if b := AgentOf(t); b != nil {
-			tools = toolsOf(tools, b, seen)
+		if always := fieldOf(v, "requireConfirmation"); always.Kind() == reflect.Bool && always.Bool() {
+			return true
 		}
+		for _, name := range []string{"requireConfirmationProvider", "provider"} {
+			if decides := fieldOf(v, name); decides.Kind() == reflect.Func && !decides.IsNil() {
+				return true
+			}
+		}
+		inner := fieldOf(v, "Tool") // embedded by a wrapper of the host's
+		if !inner.IsValid() {
+			inner = fieldOf(v, "runnableTool")
+		}
+		v = pointee(inner)
 	}
-	for _, b := range a.SubAgents() {
-		tools = toolsOf(tools, b, seen)
-	}
-	return tools
+	return false
 }

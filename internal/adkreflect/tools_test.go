@@ -4,7 +4,6 @@
 package adkreflect_test
 
 import (
-	"slices"
 	"testing"
 
 	"google.golang.org/adk/v2/agent"
@@ -33,23 +32,6 @@ func agentWith(t *testing.T, name string, tools []tool.Tool, subs ...agent.Agent
 		t.Fatal(err)
 	}
 	return a
-}
-
-// The tools of an agent are its own, those of its sub-agents, and those of the agents that
-// run as its tools, each once.
-func TestToolsOfAnAgent(t *testing.T) {
-	shared := agentWith(t, "shared", []tool.Tool{function(t, "deep")})
-	helper := agenttool.New(agentWith(t, "helper", []tool.Tool{function(t, "inside"), agenttool.New(shared, nil)}), nil)
-	root := agentWith(t, "root", []tool.Tool{function(t, "own"), nil, helper, agenttool.New(shared, nil)},
-		agentWith(t, "sub", []tool.Tool{function(t, "below")}))
-	var names []string
-	for _, tl := range adkreflect.Tools(root) {
-		names = append(names, tl.Name())
-	}
-	slices.Sort(names)
-	if want := []string{"below", "deep", "helper", "inside", "own", "shared", "shared"}; !slices.Equal(names, want) {
-		t.Errorf("tools %v, want %v", names, want)
-	}
 }
 
 func TestAgentOfATool(t *testing.T) {

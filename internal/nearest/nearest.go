@@ -12,8 +12,9 @@ func Word(s string, known []string) string {
 		return ""
 	}
 	best, distance := "", 3
+	word := []rune(s)
 	for _, k := range known {
-		if d := editDistance(s, k); d < distance && d < max(len(s), len(k))/2+1 {
+		if d := editDistance(word, []rune(k)); d < distance && d < max(len(s), len(k))/2+1 {
 			best, distance = k, d
 		}
 	}
@@ -22,7 +23,7 @@ func Word(s string, known []string) string {
 
 // editDistance counts the insertions, deletions, substitutions and swaps of
 // neighbours that turn a into b.
-func editDistance(a, b string) int {
+func editDistance(a, b []rune) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)

@@ -45,6 +45,17 @@ func (g *Gate) asked(ctx agent.Context, in *plugin.Run, recorded *plugin.Call, n
 		return nil
 	}
 	enforced, always := g.enforced(name)
+	if !enforced && !g.observing && g.guard != nil {
+		of := ""
+		if recorded != nil {
+			of = recorded.Agent
+		}
+		if err := g.report([]*UnguardedError{holeAsks.error(name, of)}); err != nil {
+			unask(ctx)
+			return g.deny(nil, name, CodeUnsupported, err.Error())
+		}
+	}
+	g.census.asked(name)
 	var r *run
 	var c *call
 	if in != nil && recorded != nil {
@@ -129,15 +140,20 @@ func (g *Gate) requestOf(r *run, c *call, args map[string]any) safety.Request {
 // Deleting it from the actions is the one way to hide it: an error from AfterTool
 // does not, and one from OnEvent comes too late.
 func (g *Gate) withdraw(ctx agent.Context, r *run, c *call, name string, cause error) map[string]any {
-	if actions := ctx.Actions(); actions != nil {
-		delete(actions.RequestedToolConfirmations, ctx.FunctionCallID())
-		actions.SkipSummarization = false
-	}
+	unask(ctx)
 	var refusal *safety.Refusal
 	if errors.As(cause, &refusal) && c != nil {
 		return g.refuse(r, c, refusal)
 	}
 	return g.deny(c, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
+}
+
+// unask takes a request for a confirmation back.
+func unask(ctx agent.Context) {
+	if actions := ctx.Actions(); actions != nil {
+		delete(actions.RequestedToolConfirmations, ctx.FunctionCallID())
+		actions.SkipSummarization = false
+	}
 }
 
 // withSummary adds the summary to a payload that is absent or an object. A payload

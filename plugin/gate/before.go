@@ -155,6 +155,21 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	return nil
 }
 
+// noticeUnasked says once that a covered tool ran without asking. A tool that was told to ask, or
+// that asked before, decides so on purpose.
+func (g *Gate) noticeUnasked(ctx agent.Context, r *plugin.Run, c *plugin.Call, t tool.Tool) {
+	name := t.Name()
+	if enforced, always := g.enforced(name); !enforced || always || g.census.asks(t) || ctx.ToolConfirmation() != nil {
+		return
+	}
+	if own := g.known(r, c); own == nil || !own.gated || own.refused != "" {
+		return
+	}
+	if _, told := g.unasked.LoadOrStore(name, true); !told {
+		g.log.Warn("contextgraph: a tool with a rule of in: action ran without asking for an approval, so nothing was checked; list it under guard.tools if each of its calls needs one", "tool", name)
+	}
+}
+
 // noticeAgentTool says once per name that the steps of an agent are not recorded because
 // it runs as a tool of ADK's own.
 func (g *Gate) noticeAgentTool(t tool.Tool) {

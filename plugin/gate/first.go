@@ -98,6 +98,14 @@ func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (
 	if c != nil && digest != "" {
 		g.of(r).call(c).replay = digest
 	}
+	if enforced, _ := g.enforced(t.Name()); enforced && r != nil && !r.Admitted() {
+		// The last plugin would have said so before anything ran.
+		var own *call
+		if c != nil {
+			own = g.of(r).call(c)
+		}
+		return g.deny(own, t.Name(), CodeCannotAsk, "the runner has contextgraph's first plugin and not its last; give it PluginConfig: cg.PluginConfig(others...), and change nothing in the result"), nil
+	}
 	return nil, nil
 }
 
@@ -107,6 +115,9 @@ func (g *Gate) toolBegins(ctx agent.Context, t tool.Tool, args map[string]any) (
 func (g *Gate) toolEnds(ctx agent.Context, t tool.Tool, args, result map[string]any, err error) (map[string]any, error) {
 	r, c := g.recordEnd(ctx, t, args, result, err)
 	refusal := g.asked(ctx, r, c, t.Name(), args)
+	if refusal == nil && err == nil {
+		g.noticeUnasked(ctx, r, c, t)
+	}
 	g.forget(r, c)
 	return refusal, nil
 }

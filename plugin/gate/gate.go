@@ -5,6 +5,7 @@ package gate
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,9 @@ type Config struct {
 	// cannot be guarded. The gate asks for the approval if the tool does not. The other settings
 	// are for the Guard, see [safety.NewPolicy].
 	Settings config.Guard
+	// Named are the parts of the configuration that name tools, besides Settings: the log names
+	// those that no known tool has.
+	Named []Named
 	// Covered are the names of the tools with a rule about their arguments. Their confirmations are
 	// enforced, not only observed.
 	Covered []string
@@ -57,7 +61,12 @@ type Gate struct {
 	covered         map[string]bool
 	refuseUnguarded bool
 	unguarded       unguarded
-	unwired         sync.Map // names of agent tools that a warning was given for
+	// observing says that verdicts are recorded and block nothing but protected tools.
+	observing bool
+	named     []Named
+	census    *census
+	// Names of tools that a warning was given for: agent tools, and tools that ran without asking.
+	unwired, unasked sync.Map
 
 	locks  sessionLocks
 	panics atomic.Uint64
@@ -78,6 +87,7 @@ type Gate struct {
 func New(cfg Config) (*Gate, error) {
 	g := &Gate{
 		rec: cfg.Recorder, guard: cfg.Guard, now: cfg.Now, refuseUnguarded: cfg.Settings.Unguarded == config.UnguardedError,
+		observing: cfg.Settings.Mode == config.ModeObserve, named: slices.Clone(cfg.Named),
 		covered: make(map[string]bool, len(cfg.Covered)), protected: make(map[string]bool),
 		replayable: make(map[string]tool.Tool), observers: make(map[string]*observed),
 	}
@@ -100,7 +110,10 @@ func New(cfg Config) (*Gate, error) {
 	if g.inputs, err = newToolNames(cfg.Settings.Inputs); err != nil {
 		return nil, err
 	}
-	if g.unguarded.inside, err = newInside(); err != nil {
+	for _, p := range g.listed.all() {
+		g.named = append(g.named, Named{Key: keyTools, Tool: string(p), Without: "it guards nothing"})
+	}
+	if g.census, err = newCensus(); err != nil {
 		return nil, err
 	}
 	if g.questions, err = lru.New[string, toolconfirmation.ToolConfirmation](knownQuestions); err != nil {
@@ -117,7 +130,8 @@ func (g *Gate) Close() { g.closed.Store(true) }
 
 // Stats counts what a Gate did since it was made.
 type Stats struct {
-	// Unguarded counts the tools that the gate is meant to guard and cannot, each once.
+	// Unguarded counts the tools that the gate is meant to guard and cannot, and the names in
+	// guard.tools and guard.inputs that nothing known has, each once.
 	Unguarded uint64
 	// Panics counts panics that the gate recovered while it decided; nothing guarded passed
 	// then. Panics in an observing callback count in the recorder.

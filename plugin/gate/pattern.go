@@ -5,6 +5,8 @@ package gate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
@@ -57,6 +59,14 @@ func newToolNames(list []string) (toolNames, error) {
 		}
 	}
 	return s, nil
+}
+
+// all returns the entries, names first, in order.
+func (s *toolNames) all() (out []pattern) {
+	for _, name := range slices.Sorted(maps.Keys(s.names)) {
+		out = append(out, pattern(name))
+	}
+	return append(out, s.patterns...)
 }
 
 // empty reports whether the set has no entry.

@@ -53,12 +53,8 @@ func (g *Gate) Protect(t tool.Tool) tool.Tool {
 		return t
 	}
 	g.mu.Lock()
-	known := g.protected[t.Name()]
 	g.protected[t.Name()] = true
 	g.mu.Unlock()
-	if !known {
-		g.log.Info("contextgraph: a tool is protected: it never runs without an approval", "tool", t.Name())
-	}
 	behind := guarded{gate: g, inner: t}
 	if s, ok := t.(streamable); ok {
 		return &protectedStream{guarded: behind, stream: s}

@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,19 +12,17 @@ import (
 	"sync"
 	"sync/atomic"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"google.golang.org/adk/v2/agent"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
+	"github.com/adk-contextgraph/contextgraph/plugin"
 )
 
 // UnguardedError names a tool that the gate is meant to guard and cannot.
 type UnguardedError struct {
-	// Tool is the name of the tool, or the name or pattern of the configuration that
-	// stands for none.
+	// Tool is the name of the tool.
 	Tool string
 	// Agent is the agent that has the tool, "" where it is not known.
 	Agent string
@@ -51,6 +50,9 @@ const (
 	holeService
 	holeAgentTool
 	holeTask
+	holeNode
+	holeAsks
+	holeRunner
 )
 
 func (h hole) error(tool, agent string) *UnguardedError {
@@ -74,6 +76,15 @@ func (h hole) error(tool, agent string) *UnguardedError {
 	case holeTask:
 		e.Problem = "it gives a task to an agent, which ADK starts as soon as the model asks for it, without any callback"
 		e.Remedy = "give the agent another mode, or guard the tools that it has and take its name from guard.tools"
+	case holeNode:
+		e.Problem = "it runs as a node of a workflow, and ADK fires no callback around such a node"
+		e.Remedy = "have an agent with a model call it; or wrap it with Protect, which denies it there"
+	case holeRunner:
+		e.Problem = "it runs in a runner without contextgraph's plugins"
+		e.Remedy = "give that runner PluginConfig: cg.PluginConfig(), or wrap the tool with Protect, which denies it there"
+	case holeAsks:
+		e.Problem = "it asks for a confirmation, and a confirmed call runs whatever a check finds"
+		e.Remedy = "list it under guard.tools, wrap it with Protect, or write guard.mode: observe if verdicts are only to be recorded"
 	}
 	return e
 }
@@ -82,15 +93,77 @@ func (h hole) error(tool, agent string) *UnguardedError {
 type unguarded struct {
 	told  sync.Map // UnguardedErrors that were logged
 	count atomic.Uint64
-	// inside holds the tools of agents that run as tools of ADK's own.
-	inside *lru.Cache[tool.Tool, []tool.Tool]
 }
 
-// knownAgentTools is the greatest number of agent tools with remembered inner tools.
-const knownAgentTools = 1000
+// admitTools learns the parts of the run's agents. With [config.UnguardedError] it refuses the run
+// if they have a tool that the gate should guard and cannot, and if ADK may run it before a model
+// request: as a node of a workflow, or because the session has something to resume. ADK goes by
+// the session, which clients can write.
+func (g *Gate) admitTools(ctx agent.InvocationContext) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.panics.Add(1)
+			if err = nil; g.refuseUnguarded {
+				err = fmt.Errorf("contextgraph: the tools of the run could not be checked: %v", p)
+			}
+		}
+	}()
+	s := ctx.Session()
+	resumes := s != nil && s.Events() != nil && s.Events().Len() > 1
+	// Toolsets may be far away. Only what answers a request makes ADK run one of their tools.
+	msg := ctx.UserContent()
+	answers := msg == nil || len(plugin.Responses(msg)) > 0
+	parts := g.census.parts(ctx.Agent())
+	g.census.meet(parts)
+	g.census.start(!resumes)
+	var found []*UnguardedError
+	models := false
+	for _, p := range parts {
+		models = models || p.Toolset != nil || p.Tool != nil && p.Node == nil
+		switch {
+		case !g.refuseUnguarded || p.Node != nil:
+			found = g.holesOf(found, p)
+		case resumes && p.Toolset != nil && answers && p.Within == nil:
+			found = g.toolset(found, ctx, p)
+		case resumes:
+			found = g.holesOf(found, p)
+		}
+	}
+	return errors.Join(g.report(found), g.learned(!models))
+}
 
-func newInside() (*lru.Cache[tool.Tool, []tool.Tool], error) {
-	return lru.New[tool.Tool, []tool.Tool](knownAgentTools)
+// toolset appends the ways around the gate that the tools of a toolset open.
+func (g *Gate) toolset(found []*UnguardedError, ctx context.Context, p adkreflect.Part) []*UnguardedError {
+	of := ""
+	if p.Agent != nil {
+		of = p.Agent.Name()
+	}
+	tools, err := list(ctx, p.Toolset)
+	if err != nil {
+		found = append(found, &UnguardedError{
+			Tool: p.Toolset.Name(), Agent: of, Problem: fmt.Sprintf("it is a toolset whose tools could not be listed: %v", err),
+			Remedy: "check again when it can be reached",
+		})
+	}
+	for _, t := range tools {
+		parts := adkreflect.ToolParts(t)
+		g.census.meet(parts)
+		for _, inner := range parts {
+			if inner.Agent == nil {
+				inner.Agent = p.Agent
+			}
+			found = g.holesOf(found, inner)
+		}
+	}
+	return found
+}
+
+// Outside notes that a tool of that name is about to run in a runner without the gate's plugins.
+// Nothing can stop it there, unless it is behind Protect.
+func (g *Gate) Outside(tool string) {
+	if g.listed.match(tool) || g.covered[tool] {
+		_ = g.report([]*UnguardedError{holeRunner.error(tool, "")}) // which logs it
+	}
 }
 
 // beforeModel looks at what a request offers to the model. A request costs a look
@@ -112,40 +185,63 @@ func (g *Gate) beforeModel(ctx agent.Context, req *model.LLMRequest) (_ *model.L
 			found = g.holes(found, ctx, name, t)
 		}
 	}
-	if err = g.report(found); err != nil {
+	err = g.report(found)
+	if g.census.offers(ctx.AgentName(), req.Tools) {
+		err = errors.Join(err, g.learned(true))
+	}
+	if err != nil {
 		g.rec.ModelFailed(ctx, err) // so that the request ends with it
 	}
 	return nil, err
 }
 
-// named is who an agent is; a context of ADK, which is asked only where it matters.
-type named interface{ AgentName() string }
-
-// agentNamed is a name that is known.
-type agentNamed string
-
-func (a agentNamed) AgentName() string { return string(a) }
-
 // holes appends the ways around the gate that a tool opens when it is offered under the name.
-func (g *Gate) holes(found []*UnguardedError, of named, name string, t tool.Tool) []*UnguardedError {
+func (g *Gate) holes(found []*UnguardedError, ctx agent.Context, name string, t tool.Tool) []*UnguardedError {
 	inner, behind := g.behind(t)
 	if !behind {
 		if h := g.hole(name, t); h != noHole {
-			found = append(found, h.error(name, of.AgentName()))
+			found = append(found, h.error(name, ctx.AgentName()))
 		}
 		inner = t
 	}
 	if !adkreflect.IsAgentTool(inner) {
 		return found
 	}
-	for _, t := range g.inside(inner) {
-		// What is protected denies there; anything else that is guarded runs.
-		if _, behind := g.behind(t); behind {
-			continue
+	for _, p := range g.census.parts(adkreflect.AgentOf(inner)) {
+		p.Within = inner
+		found = g.holesOf(found, p)
+	}
+	return found
+}
+
+// holesOf appends the ways around the gate that a part of an agent opens.
+func (g *Gate) holesOf(found []*UnguardedError, p adkreflect.Part) []*UnguardedError {
+	if p.Tool == nil {
+		return found
+	}
+	if _, behind := g.behind(p.Tool); behind {
+		return found // it denies where it cannot ask
+	}
+	name, of := p.Tool.Name(), ""
+	if p.Agent != nil {
+		of = p.Agent.Name()
+	}
+	enforced, always := g.enforced(name)
+	h := noHole
+	switch {
+	case p.Within != nil:
+		if enforced {
+			h, of = holeAgentTool, p.Within.Name()
 		}
-		if guarded, _ := g.enforced(t.Name()); guarded {
-			found = append(found, holeAgentTool.error(t.Name(), inner.Name()))
+	case p.Node != nil:
+		if always {
+			h = holeNode
 		}
+	default:
+		h = g.hole(name, p.Tool)
+	}
+	if h != noHole {
+		found = append(found, h.error(name, of))
 	}
 	return found
 }
@@ -155,11 +251,13 @@ func (g *Gate) hole(name string, t tool.Tool) hole {
 	own := t.Name()
 	guarded, always := g.enforced(own)
 	if !guarded {
-		if name == own {
-			return noHole
+		if name != own {
+			if guarded, _ = g.enforced(name); guarded {
+				return holeName
+			}
 		}
-		if guarded, _ = g.enforced(name); guarded {
-			return holeName
+		if !g.observing && g.guard != nil && g.census.asks(t) {
+			return holeAsks
 		}
 		return noHole
 	}
@@ -177,20 +275,6 @@ func (g *Gate) hole(name string, t tool.Tool) hole {
 		return holeTwin
 	}
 	return noHole
-}
-
-// inside returns the tools of an agent that runs as a tool of ADK's own, and of the agents below
-// it, as far as they can be seen: it does not ask toolsets.
-func (g *Gate) inside(t tool.Tool) []tool.Tool {
-	if tools, ok := g.unguarded.inside.Get(t); ok {
-		return tools
-	}
-	var tools []tool.Tool
-	if a := adkreflect.AgentOf(t); a != nil {
-		tools = adkreflect.Tools(a)
-	}
-	g.unguarded.inside.Add(t, tools)
-	return tools
 }
 
 // report logs each finding once, or returns them as an error.

@@ -270,7 +270,7 @@ func TestCheckTools(t *testing.T) {
 		}, nil},
 		"misspelt": {guardAll("buuy", "provison_*", "zebra"), func(t testing.TB, h *cgtest.Harness) ([]tool.Tool, []tool.Toolset) {
 			return []tool.Tool{noop(t, "buy"), noop(t, "provision_campaign")}, nil
-		}, []string{`"buuy" is not guarded: none`, `did you mean "buy"?`, `did you mean "provision_campaign"?`, `"zebra" is not guarded: none of the tools`}},
+		}, []string{`guard.tools names "buuy", but no known tool has that name`, `did you mean "buy"?`, `did you mean "provision_campaign"?`, `names "zebra"`}},
 		"nothing handed over": {guardAll("buy"), func(testing.TB, *cgtest.Harness) ([]tool.Tool, []tool.Toolset) { return nil, nil }, []string{`"buy"`}},
 		"run by the model service": {guardAll("google_search"), func(testing.TB, *cgtest.Harness) ([]tool.Tool, []tool.Toolset) {
 			return []tool.Tool{geminitool.GoogleSearch{}}, nil
@@ -329,8 +329,8 @@ func TestCheckTools(t *testing.T) {
 					t.Errorf("%d findings:\n%v", n, err)
 				}
 			}
-			if (log.count("not guarded that should be") > 0) != (len(tt.want) > 0) {
-				t.Errorf("logged %d times", log.count("not guarded that should be"))
+			if n := log.count("level=WARN msg=\"contextgraph: a tool is not guarded that should be") + log.count("level=WARN msg=\"contextgraph: guard.tools names"); (n > 0) != (len(tt.want) > 0) {
+				t.Errorf("logged %d times", n)
 			}
 		})
 	}

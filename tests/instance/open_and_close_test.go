@@ -83,7 +83,7 @@ func TestStartLogsNoWarning(t *testing.T) {
 		guard config.Guard
 		want  string
 	}{
-		"enforce": {config.Guard{Tools: []string{"buy"}}, "asks_always=[buy]"},
+		"enforce": {config.Guard{Tools: []string{"buy"}}, "contextgraph: recording"},
 		"observe": {config.Guard{Mode: config.ModeObserve}, "nothing is blocked"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func newBench(t *testing.T, joined bool) *bench {
 	b.rec = must(recorder.New(recorder.Config{Sink: b.rows, Logger: slog.New(slog.DiscardHandler)}))
 	register(t, b.spans)
 	if joined {
-		register(t, b.rec.SpanProcessor())
+		register(t, b.rec.SpanProcessor(func(string) {}))
 	}
 	return b
 }

@@ -1,0 +1,329 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/tool"
+
+	"github.com/adk-contextgraph/contextgraph/internal/adkreflect"
+	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+)
+
+// Named is a part of the configuration that names a tool.
+type Named struct {
+	// Key describes the part: guard.tools, or `rule "prices"`.
+	Key string
+	// Tool is the name, or a pattern of names as in guard.tools.
+	Tool string
+	// Without says what is missing where no tool has the name: "it finds nothing".
+	Without string
+}
+
+// UnknownNameError is a name in the configuration that no known tool or node has.
+type UnknownNameError struct {
+	// Key is the part of the configuration, as guard.tools or `rule "prices"`. Name is the name or
+	// pattern there.
+	Key, Name string
+	// Meant is the known name that was probably meant, "" if none is near.
+	Meant string
+	// Without says what is missing without the tool or node.
+	Without string
+	// Node says that the name is meant to be that of a node.
+	Node bool
+}
+
+// Error returns the name, the consequence and the remedy.
+func (e *UnknownNameError) Error() string {
+	what, remedy := "tool", "correct the name, or hand the tools of all agents to CheckTools at the start"
+	if e.Node {
+		what, remedy = "node", "correct the name"
+	}
+	if e.Meant != "" {
+		remedy = fmt.Sprintf("did you mean %q? Else %s", e.Meant, remedy)
+	}
+	return fmt.Sprintf("contextgraph: %s names %q, but no known %s has that name: %s; %s", e.Key, e.Name, what, e.Without, remedy)
+}
+
+// census knows the names of the tools and nodes of the agents that ran, and of the tools that the
+// program handed over.
+type census struct {
+	mu sync.Mutex
+	// tools says of each name whether a tool of it was told to ask for confirmations.
+	tools map[string]bool
+	nodes map[string]bool
+	// unasked holds the agents with toolsets that have not been asked for their tools.
+	unasked map[string]bool
+	// started says that the latest run began at the root of its agents, so that it shows all of them.
+	started bool
+	// offered is the number of tools in the latest request of each agent.
+	offered map[string]int
+	// grouped holds the tools that the log has named, told the names that a warning was given for.
+	grouped map[string]bool
+	told    map[UnknownNameError]bool
+	// agents holds the parts of agents that were walked.
+	agents *lru.Cache[agent.Agent, []adkreflect.Part]
+}
+
+// Agents and names beyond these numbers are not remembered.
+const (
+	knownAgents = 1000
+	knownNames  = 100_000
+)
+
+func newCensus() (*census, error) {
+	agents, err := lru.New[agent.Agent, []adkreflect.Part](knownAgents)
+	return &census{
+		tools: make(map[string]bool), nodes: make(map[string]bool), unasked: make(map[string]bool), offered: make(map[string]int),
+		grouped: make(map[string]bool), told: make(map[UnknownNameError]bool), agents: agents,
+	}, err
+}
+
+// parts returns the parts of the agent.
+func (c *census) parts(a agent.Agent) []adkreflect.Part {
+	if a == nil || reflect.TypeOf(a).Kind() != reflect.Pointer {
+		return adkreflect.Parts(a)
+	}
+	parts, ok := c.agents.Get(a)
+	if !ok {
+		parts = adkreflect.Parts(a)
+		c.agents.Add(a, parts)
+	}
+	return parts
+}
+
+// meet learns the names of parts. A toolset counts as one that was not asked yet.
+func (c *census) meet(parts []adkreflect.Part) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.tools)+len(c.nodes) > knownNames {
+		return
+	}
+	for _, p := range parts {
+		switch {
+		case p.Toolset != nil && p.Agent == nil:
+		case p.Toolset != nil:
+			if _, asked := c.offered[p.Agent.Name()]; !asked {
+				c.unasked[p.Agent.Name()] = true
+			}
+		case p.Tool == nil && p.Node == nil: // an agent is also the author of requests for inputs
+			c.nodes[p.Agent.Name()] = true
+		}
+		if p.Node != nil {
+			c.nodes[p.Node.Name()] = true
+		}
+		c.tool(p.Tool)
+	}
+}
+
+func (c *census) tool(t tool.Tool) {
+	if t != nil {
+		c.tools[t.Name()] = c.tools[t.Name()] || adkreflect.Asks(t)
+	}
+}
+
+// start notes whether a run begins at the root of its agents: one that resumes may begin below it.
+func (c *census) start(root bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.started = root
+}
+
+// offers learns the tools that an agent offers to its model. It returns false if it looked at as
+// many tools of the agent before: toolsets that change keep their size as a rule.
+func (c *census) offers(of string, tools map[string]any) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n, known := c.offered[of]; known && n == len(tools) || len(c.tools) > knownNames {
+		return false
+	}
+	c.offered[of] = len(tools)
+	delete(c.unasked, of)
+	for name, v := range tools {
+		if t, ok := v.(tool.Tool); ok {
+			c.tool(t)
+			c.tools[name] = c.tools[name] || c.tools[t.Name()]
+		}
+	}
+	return true
+}
+
+// asked notes that a tool asked for a confirmation.
+func (c *census) asked(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tools[name] = true
+}
+
+// asks reports whether a tool of that name was told to ask for confirmations, or has asked.
+func (c *census) asks(t tool.Tool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	asks, known := c.tools[t.Name()]
+	if !known && len(c.tools) <= knownNames {
+		c.tool(t)
+		asks = c.tools[t.Name()]
+	}
+	return asks
+}
+
+// learned logs each tool that asks for approvals, once and in groups, and each name in the
+// configuration that seems to be wrong. offered says that a model request has shown the tools of
+// an agent, or that no agent makes one: a name that is like no other is wrong only then. The error
+// joins the names that are refused.
+func (g *Gate) learned(offered bool) error {
+	c := g.census
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g.logGroups()
+	whole := offered && c.started
+	known := len(c.unasked) == 0 && len(c.tools) <= knownNames
+	var refused []error
+	for _, e := range g.unknown() {
+		guards := e.Key == keyTools || e.Key == keyInputs
+		switch {
+		case e.Meant != "":
+			g.tell(slog.LevelWarn, e)
+			if g.refuseUnguarded && guards && known {
+				refused = append(refused, e)
+			}
+		case whole && known && guards:
+			g.tell(slog.LevelWarn, e)
+		case whole && known: // perhaps a tool of another program with this configuration
+			g.tell(slog.LevelInfo, e)
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// checkNames logs the names of tools in the configuration that no known tool has. With
+// [config.UnguardedError] it returns them too, except for names in rules that are like no other: a
+// configuration that programs share names tools of each.
+func (g *Gate) checkNames() error {
+	g.census.mu.Lock()
+	defer g.census.mu.Unlock()
+	var found []error
+	for _, e := range g.unknown() {
+		switch {
+		case e.Node: // tools do not show the nodes of the program
+		case e.Meant != "" || e.Key == keyTools:
+			g.tell(slog.LevelWarn, e)
+			found = append(found, e)
+		default:
+			g.tell(slog.LevelInfo, e)
+		}
+	}
+	if !g.refuseUnguarded {
+		return nil
+	}
+	return errors.Join(found...)
+}
+
+// tell logs an unknown name once. The census is locked.
+func (g *Gate) tell(level slog.Level, e *UnknownNameError) {
+	if !g.census.told[*e] {
+		g.census.told[*e] = true
+		if e.Key == keyTools || e.Key == keyInputs {
+			g.unguarded.count.Add(1)
+		}
+		g.log.Log(context.Background(), level, e.Error())
+	}
+}
+
+// Keys of the configuration that name what is guarded.
+const (
+	keyTools  = "guard.tools"
+	keyInputs = "guard.inputs"
+)
+
+// unknown returns the names in the configuration that no known tool or node has. The census is locked.
+func (g *Gate) unknown() (out []*UnknownNameError) {
+	c := g.census
+	g.mu.Lock()
+	tools := slices.Sorted(maps.Keys(c.tools))
+	for name := range g.protected {
+		tools = append(tools, name)
+	}
+	for name := range g.replayable {
+		tools = append(tools, name)
+	}
+	g.mu.Unlock()
+	for _, n := range g.named {
+		if p := pattern(n.Tool); !slices.ContainsFunc(tools, p.match) {
+			out = append(out, &UnknownNameError{Key: n.Key, Name: n.Tool, Without: n.Without, Meant: meant(p, tools)})
+		}
+	}
+	nodes := slices.Sorted(maps.Keys(c.nodes))
+	for _, p := range g.inputs.all() {
+		if !slices.ContainsFunc(nodes, p.match) {
+			out = append(out, &UnknownNameError{Key: keyInputs, Name: string(p), Without: "it guards nothing", Node: true, Meant: meant(p, nodes)})
+		}
+	}
+	return out
+}
+
+// logGroups logs the tools that ask for approvals and were not named before. The census is locked.
+func (g *Gate) logGroups() {
+	var always, decide, observed []string
+	for name, asks := range g.census.tools {
+		enforced, each := g.enforced(name)
+		switch {
+		case g.census.grouped[name]:
+			continue
+		case each:
+			always = append(always, name)
+		case enforced:
+			decide = append(decide, name)
+		case asks && g.observing:
+			observed = append(observed, name)
+		default:
+			continue
+		}
+		g.census.grouped[name] = true
+	}
+	for _, group := range []struct {
+		text  string
+		names []string
+	}{
+		{"contextgraph: tools that need an approval for every call", always},
+		{"contextgraph: tools that ask by themselves; the calls that ask are guarded", decide},
+		{"contextgraph: tools that ask by themselves and are only observed: no verdict blocks them", observed},
+	} {
+		if len(group.names) > 0 {
+			slices.Sort(group.names)
+			g.log.Info(group.text, "tools", strings.Join(group.names, ", "))
+		}
+	}
+}
+
+// meant returns the known name that the pattern was probably meant to stand for.
+func meant(p pattern, names []string) string {
+	if p.isName() {
+		return nearest.Word(string(p), names)
+	}
+	prefix := string(p)[:strings.IndexAny(string(p), metaCharacters)]
+	var starts []string
+	whole := make(map[string]string)
+	for _, name := range names {
+		for n := len(prefix) - 1; n <= len(prefix)+1; n++ {
+			if n > 0 && n <= len(name) {
+				starts = append(starts, name[:n])
+				whole[name[:n]] = name
+			}
+		}
+	}
+	return whole[nearest.Word(prefix, starts)]
+}
