@@ -157,6 +157,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	in.journal = j
 	in.sync = graphsync.NewSyncer(j, extractor)
 	in.of = graphsync.NewEvidence(j.Evidence(), extractor)
+	in.of.Tallied = setup.LogIdle(in.log)
 	now := in.code.Now
 	if now == nil {
 		now = time.Now

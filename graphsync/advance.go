@@ -22,6 +22,11 @@ import (
 // decision rests on. It is safe for concurrent use, also by several processes that share a
 // store: whoever comes first extracts a row, and the others go on behind it.
 type Evidence struct {
+	// Tallied is called after each extraction with what the rules have read and found in the
+	// session so far; nil calls nothing. Several goroutines may call it at once. It must not block,
+	// and is set before the first extraction.
+	Tallied func(record.Session, []Tally)
+
 	store   EvidenceStore
 	extract *Extractor
 	// busy lets one call of this process at a time extract the rows of a session. The others would
@@ -102,6 +107,9 @@ func (ev *Evidence) catchUp(ctx context.Context, s record.Session, depth int, yi
 		}
 		if err != nil {
 			return err
+		}
+		if ev.Tallied != nil {
+			ev.Tallied(s, b.out.To.Rules)
 		}
 	}
 }
@@ -229,6 +237,7 @@ func (b *batch) row(e *record.Event) error {
 		result = b.result(e, attrs, start)
 	}
 	read, err := b.ev.extract.row(e, start)
+	p.Rules = tallied(p.Rules, read.rules, read.rule, err)
 	// The calls in an answer tie the results of tools to the steps before them.
 	if e.IsTruncated && (read.relevant || e.EventType == record.LLMResponse) {
 		p.Truncated++

@@ -33,6 +33,8 @@ type Progress struct {
 	Results int64
 	// Unmatched counts what requests of models held and no row on record explains.
 	Unmatched int
+	// Rules says what the rules read and found. It lacks those that read no row.
+	Rules []Tally
 	// Rewritten are the tools whose results models read in another form than the record has,
 	// sorted.
 	Rewritten []string

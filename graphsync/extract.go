@@ -106,6 +106,8 @@ type rowRead struct {
 	relevant bool
 	// rule that failed, for the error.
 	rule string
+	// rules says what each rule found that read the row.
+	rules []ruleRead
 	// choices are the sightings of types that a rule with Alternatives finds.
 	choices []Choice
 }
@@ -146,6 +148,11 @@ func (x *Extractor) row(e, started *record.Event) (rowRead, error) {
 			}
 			read.choices = x.choose(read.choices, c, found)
 			read.entities = append(read.entities, found...)
+			r := ruleRead{rule: c, found: len(found)}
+			if len(found) == 0 {
+				r.nearly = nearly(c.each, doc)
+			}
+			read.rules = append(read.rules, r)
 		}
 		if err != nil {
 			read.rule = c.Name
@@ -303,8 +310,10 @@ func (c *compiled) entity(row *record.Event, object any, marked bool) (entity.En
 			err = errHidden
 		case a.Optional:
 			continue
+		case found:
+			err = errors.New("it is null; an attribute that may be missing is optional")
 		default:
-			err = errors.New("it selects nothing; an attribute that may be missing is optional")
+			err = nothing(a.path, object, "; an attribute that may be missing is optional")
 		}
 		if err != nil {
 			return e, fmt.Errorf("attribute %s %s: %w", a.name, a.Path, err)
@@ -341,7 +350,7 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 		raw, found, err = selectOne(path, from)
 	}
 	if err == nil && !found {
-		err = errors.New("it selects nothing")
+		err = nothing(path, from, "")
 	}
 	if err == nil {
 		v, err = entity.FromAny(raw, c.ValueType, c.Currency)
@@ -350,6 +359,14 @@ func (c *compiled) named(row *record.Event, object any) (v entity.Value, err err
 		return v, fmt.Errorf("value %s: %w", text, err)
 	}
 	return v, nil
+}
+
+// nothing returns the error for a path that selects nothing.
+func nothing(p *jsonpath.Path, object any, remedy string) error {
+	if near := nearly(p, object); near != "" {
+		remedy = "; " + near + remedy
+	}
+	return errors.New("it selects nothing" + remedy)
 }
 
 // selectOne returns the one node that p selects; false when there is none.

@@ -173,7 +173,7 @@ func TestExtractRules(t *testing.T) {
 			"required attribute", []config.Extract{with(func(r *config.Extract) {
 				r.Tool, r.Attributes = "t", map[string]config.Attribute{"price": {Path: "$.p"}}
 			})},
-			record.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it selects nothing; an attribute that may be missing is optional",
+			record.ToolCompleted, `{"tool":"t","result":{"v":"x","p":null}}`, nil, "attribute price $.p: it is null; an attribute that may be missing is optional",
 		},
 		{
 			"filter", []config.Extract{with(func(r *config.Extract) { r.Tool, r.Each = "t", "$.l[?@.n > 1]" })},

@@ -154,6 +154,7 @@ func (a Approval) Clone() Approval {
 		a.Needs[key] = maps.Clone(needs)
 	}
 	a.Gaps = slices.Clone(a.Gaps)
+	a.Receipt.Notes = slices.Clone(a.Receipt.Notes)
 	a.Difference = a.Difference.clone()
 	a.Report = bytes.Clone(a.Report)
 	return a
@@ -168,6 +169,7 @@ func (a Approval) Clone() Approval {
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
 //	  "warnings": [text],
+//	  "notes": [text], absent where there is none,
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
 //	    "age"}]}, absent where there is none,
 //	  "replaces": id, "difference": see [Difference], absent where it replaces none
@@ -175,7 +177,7 @@ func (a Approval) Clone() Approval {
 //
 // Ages are those at the time of the request. Warnings name the reasons for which the check will
 // fail: no entities, an incomplete record, an attribute that no result shows, a condition that is
-// not met or cannot be evaluated. The map belongs to the caller.
+// not met or cannot be evaluated. Notes are those of the Receipt. The map belongs to the caller.
 func (a Approval) Shown() map[string]any {
 	entities := make([]any, 0, len(a.Entities))
 	for _, e := range a.Entities {
@@ -221,6 +223,13 @@ func (a Approval) Shown() map[string]any {
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"entities": entities, "warnings": warnings,
+	}
+	if len(a.Receipt.Notes) > 0 {
+		notes := make([]any, len(a.Receipt.Notes))
+		for i, n := range a.Receipt.Notes {
+			notes[i] = oneLine(n)
+		}
+		out["notes"] = notes
 	}
 	if a.NotChosen.Total > 0 {
 		out["not_chosen"] = a.NotChosen.shown(a.RequestedAt)

@@ -25,6 +25,9 @@ type Receipt struct {
 	Error string `json:"error,omitempty"`
 	// Version is the digest of the extraction rules.
 	Version string `json:"version"`
+	// Notes are remarks about the extraction for whoever approves, as a rule that read results and
+	// found nothing. They decide nothing.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Decision names the step that asks, so that the record can tell which results it had read. The

@@ -73,7 +73,7 @@ func getProgress(conn *sqlite.Conn, s record.Session) (id int64, p graphsync.Pro
 			Results:   stmt.ColumnInt64(7),
 			Unmatched: stmt.ColumnInt(8),
 		}
-		return json.Unmarshal(columnJSON(stmt, 9), &p.Rewritten)
+		return errors.Join(json.Unmarshal(columnJSON(stmt, 9), &p.Rewritten), json.Unmarshal(columnJSON(stmt, 10), &p.Rules))
 	})
 	return id, p, err
 }
@@ -133,6 +133,7 @@ func (a *advance) begin(conn *sqlite.Conn) error {
 		b.text(a.to.Error, a.to.Version)
 		b.integer(a.to.Results, int64(a.to.Unmatched))
 		b.json(a.tools)
+		b.json(a.rules)
 	}, func(stmt *sqlite.Stmt) error {
 		a.id = stmt.ColumnInt64(0)
 		return nil

@@ -33,6 +33,7 @@ type advance struct {
 	runs      []graphsync.Run
 	children  []record.Session
 	tools     []byte // of to.Rewritten
+	rules     []byte // of to.Rules
 
 	// id is the number of the session in the tables, set by begin.
 	id int64
@@ -67,6 +68,9 @@ func encodeAdvance(a graphsync.Advance) (*advance, error) {
 	}
 	var err error
 	if out.tools, err = json.Marshal(a.To.Rewritten); err != nil {
+		return nil, err
+	}
+	if out.rules, err = json.Marshal(a.To.Rules); err != nil {
 		return nil, err
 	}
 	for i := range out.runs {

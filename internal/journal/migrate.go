@@ -29,6 +29,7 @@ var migrations = []string{
 	"sql/migrations/0006_milestones.sql",
 	"sql/migrations/0007_evidence.sql",
 	"sql/migrations/0008_plans.sql",
+	"sql/migrations/0009_rules.sql",
 }
 
 // migrate applies the steps that the file lacks, each in one transaction together

@@ -104,7 +104,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 		Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
 		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.underway.Gaps()),
 		Receipt: safety.Receipt{
-			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version,
+			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version, Notes: notes(p.Rules),
 		},
 	}, nil
 }

@@ -1,0 +1,199 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphsync
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// Tally says what a rule read and found in the rows of a session.
+type Tally struct {
+	Rule string `json:"rule"`
+	// Rows counts the rows that the rule read, Found the entities there. A row counts as read if it
+	// is of the tool or the event of the rule, and has a result where the rule reads results.
+	Rows  int `json:"rows"`
+	Found int `json:"found"`
+	// Failed counts the rows that contradict the rule. They give nothing.
+	Failed int `json:"failed,omitempty"`
+	// Nearly describes the latest row that the rule found nothing in: how far its path matched, and
+	// what stood there instead. It is the error for a row that contradicts the rule. "" says that
+	// every row gave something, or had an empty list for the rule.
+	Nearly string `json:"nearly,omitempty"`
+}
+
+// Idle reports whether the rule read rows and found nothing, although they were not empty.
+func (t Tally) Idle() bool { return t.Rows > 0 && t.Found == 0 && t.Nearly != "" }
+
+// ruleRead is what one rule found in one row.
+type ruleRead struct {
+	rule   *compiled
+	found  int
+	nearly string
+}
+
+// tallied returns the tallies with the reads of one more row. It changes only a copy of list.
+func tallied(list []Tally, reads []ruleRead, failedRule string, err error) []Tally {
+	if len(reads) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for _, r := range reads {
+		i := slices.IndexFunc(list, func(t Tally) bool { return t.Rule == r.rule.Name })
+		if i < 0 {
+			i = len(list)
+			list = append(list, Tally{Rule: r.rule.Name})
+		}
+		t := &list[i]
+		t.Rows++
+		switch {
+		case err != nil && r.rule.Name == failedRule:
+			t.Failed++
+			t.Nearly = clip.Text(err.Error(), maxNearly)
+		case err != nil: // the row failed as a whole
+		case r.found > 0:
+			t.Found += r.found
+		case r.nearly != "":
+			t.Nearly = r.nearly
+		}
+	}
+	return list
+}
+
+// maxNearly bounds Tally.Nearly, in bytes.
+const maxNearly = 300
+
+// Tallies returns what each rule read and found in rows, which are of one session and in any order,
+// and the names of the tools in them, sorted.
+func (x *Extractor) Tallies(rows []record.Event) (list []Tally, tools []string) {
+	if x == nil {
+		return nil, nil
+	}
+	list = make([]Tally, len(x.rules))
+	for i, c := range x.rules {
+		list[i].Rule = c.Name
+	}
+	known := make(map[string]bool)
+	begun := make(map[string]*record.Event)
+	for _, e := range inOrder(rows) {
+		node := RowNodeKey(e)
+		if e.EventType == record.ToolStarting {
+			begun[node] = e
+		}
+		if isTool(e.EventType) {
+			if name := toolName(e.Content); name != "" {
+				known[name] = true
+			}
+		}
+		read, err := x.row(e, begun[node])
+		list = tallied(list, read.rules, read.rule, err)
+	}
+	return list, slices.Sorted(maps.Keys(known))
+}
+
+// nearly describes how far a path matches in a document, and what stands there instead of the rest.
+// It returns "" where an empty list stands: there was nothing to find.
+func nearly(p *jsonpath.Path, doc any) string {
+	segments := p.Query().Segments()
+	for n := len(segments) - 1; n >= 0; n-- {
+		prefix := jsonpath.New(spec.Query(true, segments[:n]...))
+		nodes := prefix.Select(doc)
+		if len(nodes) == 0 {
+			continue
+		}
+		if list, ok := nodes[0].([]any); ok && len(list) == 0 {
+			return ""
+		}
+		at := asWritten(segments[:n])
+		text := fmt.Sprintf("%s is %s, without %s", at, described(nodes[0]), asWritten(segments[n:n+1])[1:])
+		if near := nearMember(segments[n], nodes[0]); near != "" {
+			text += fmt.Sprintf("; did you mean %s?", near)
+		}
+		return clip.Text(text, maxNearly)
+	}
+	return ""
+}
+
+// asWritten returns a path as people write it: $.items[*] instead of $["items"][*].
+func asWritten(segments []*spec.Segment) string {
+	var b strings.Builder
+	b.WriteByte('$')
+	for _, s := range segments {
+		selectors := s.Selectors()
+		name, ok := selectors[0].(spec.Name)
+		if ok && len(selectors) == 1 && !s.IsDescendant() && plainMember.MatchString(string(name)) {
+			b.WriteString("." + string(name))
+		} else {
+			b.WriteString(s.String())
+		}
+	}
+	return b.String()
+}
+
+// plainMember is a member that needs no brackets.
+var plainMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// nearMember returns the member of an object that a segment was probably meant to select, or "".
+func nearMember(s *spec.Segment, node any) string {
+	object, ok := node.(map[string]any)
+	selectors := s.Selectors()
+	if !ok || len(selectors) != 1 {
+		return ""
+	}
+	name, ok := selectors[0].(spec.Name)
+	if !ok {
+		return ""
+	}
+	near := nearest.Word(string(name), slices.Sorted(maps.Keys(object)))
+	if near == "" {
+		for key := range object {
+			if strings.EqualFold(key, string(name)) {
+				near = key
+			}
+		}
+	}
+	return near
+}
+
+// described names the kind of a JSON value, and the members of an object. It shows no value.
+func described(v any) string {
+	const most = 8
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a text"
+	case json.Number, float64:
+		return "a number"
+	case []any:
+		return fmt.Sprintf("a list of %d", len(v))
+	case map[string]any:
+		if len(v) == 0 {
+			return "an empty object"
+		}
+		keys := slices.Sorted(maps.Keys(v))
+		more := ""
+		if len(keys) > most {
+			keys, more = keys[:most], ", …"
+		}
+		for i, k := range keys {
+			keys[i] = clip.Text(clip.Visible(k), 40)
+		}
+		return "an object with " + strings.Join(keys, ", ") + more
+	}
+	return fmt.Sprintf("a %T", v)
+}

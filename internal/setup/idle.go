@@ -1,0 +1,57 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// notes names the rules that read rows and found nothing there.
+func notes(rules []graphsync.Tally) (out []string) {
+	for _, t := range rules {
+		if t.Idle() {
+			out = append(out, Idle(t))
+		}
+	}
+	return out
+}
+
+// Idle says that a rule read rows and found nothing.
+func Idle(t graphsync.Tally) string {
+	return fmt.Sprintf("rule %q read %s and found nothing: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// LogIdle returns a function that logs each rule which reads rows and finds nothing, once. A rule
+// that has found something before is not logged: the row may be of another kind. The function is
+// for [graphsync.Evidence.Tallied].
+func LogIdle(log *slog.Logger) func(record.Session, []graphsync.Tally) {
+	var mu sync.Mutex
+	settled := make(map[string]bool) // rules that found something, or were logged
+	return func(s record.Session, rules []graphsync.Tally) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, t := range rules {
+			if settled[t.Rule] || t.Found == 0 && !t.Idle() {
+				continue
+			}
+			settled[t.Rule] = true
+			if t.Found == 0 {
+				log.Warn("contextgraph: "+Idle(t)+"; what it should find is not checked", "session", s.ID, "see", "contextgraph rules "+s.ID)
+			}
+		}
+	}
+}
