@@ -117,7 +117,7 @@ func nearly(p *jsonpath.Path, doc any) string {
 			return ""
 		}
 		at := asWritten(segments[:n])
-		text := fmt.Sprintf("%s is %s, without %s", at, described(nodes[0]), asWritten(segments[n:n+1])[1:])
+		text := fmt.Sprintf("%s is %s, without %s", at, described(nodes[0]), asWritten(segments[n : n+1])[1:])
 		if near := nearMember(segments[n], nodes[0]); near != "" {
 			text += fmt.Sprintf("; did you mean %s?", near)
 		}

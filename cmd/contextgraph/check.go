@@ -101,6 +101,9 @@ func (a *app) check(ctx context.Context, s record.Session, approval string) (err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if missing := a.missingConfig(); missing != "" {
+		a.note("there is no %s here, so no rule and no checker is known; run the command beside it, or name it with --config", missing)
+	}
 	if err := a.print(result, func(t *table) { result.table(t, a.now()) }); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // initTimeout bounds init where --timeout does not: some forty objects take a second
@@ -24,21 +25,30 @@ const initTimeout = 10 * time.Minute
 
 func (a *app) initCommand() *cobra.Command {
 	var dryRun, offline bool
+	var from record.Session
 	timeout := duration(initTimeout)
 	var o bigquery.InitOptions
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Create the tables, views and the graph, or bring them up to date",
-		Long: `init creates the parts of the dataset that are missing: the dataset itself, the table of
+		Short: "Create the tables, views and the graph, or draft a configuration",
+		Long: `With --from, init drafts a configuration from the calls of a recorded session: rules for the
+entities in results and arguments, and a checker for each type. It prints YAML to be read and
+corrected, and changes nothing.
+
+Without it, init creates the parts of the dataset that are missing: the dataset itself, the table of
 events, the tables of the graph, the views and the property graph. Tables of an older
 version or of the plugin for Python get the columns that they lack. Nothing is dropped or
 retyped, and no row is touched. It can be run again at any time.`,
 		Example: `  contextgraph init
   contextgraph init --project my-project --dataset agents --location EU
   contextgraph init --dry-run            # the statements for what is missing
-  contextgraph init --dry-run --offline  # all statements, without a connection`,
+  contextgraph init --dry-run --offline  # all statements, without a connection
+  contextgraph init --from s-123 > contextgraph.yaml`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if from.ID != "" {
+				return a.propose(c.Context(), from)
+			}
 			queries := []config.Queries{"", config.QueriesAuto, config.QueriesGQL, config.QueriesRecursive}
 			if !slices.Contains(queries, a.flags.Graph.Queries) {
 				return usageError{fmt.Errorf("--queries is auto, gql or recursive, not %q", a.flags.Graph.Queries)}
@@ -59,6 +69,8 @@ retyped, and no row is touched. It can be run again at any time.`,
 		},
 	}
 	f := c.Flags()
+	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
+	ownerFlags(c, &from)
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
 	f.BoolVar(&offline, "offline", false, "with --dry-run: do not look at the dataset")
 	f.BoolVar(&o.NoDataset, "no-dataset", false, "do not create the dataset")

@@ -28,7 +28,7 @@ func (b brief) text() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("brief of %s: %w", b.Advertiser, err)
 	}
-	return "Plan this campaign and provision it once it is approved.\n" + briefMark + string(data), nil
+	return fmt.Sprintf("Plan a campaign of %s for %s, and provision it once it is approved.\n%s%s", b.Budget, b.Advertiser, briefMark, data), nil
 }
 
 // findBrief reads the brief out of a message, if there is one.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -45,8 +46,8 @@ type demo struct {
 	buyer    *buyer
 }
 
-// openDemo starts everything. The caller closes the demo, also after an error.
-func openDemo(ctx context.Context, journal string) (*demo, error) {
+// openDemo starts everything, with the configuration in yaml. The caller closes the demo, also after an error.
+func openDemo(ctx context.Context, journal string, yaml []byte) (*demo, error) {
 	d := &demo{}
 	catalog, err := adserver.DemoCatalog()
 	if err != nil {
@@ -58,7 +59,10 @@ func openDemo(ctx context.Context, journal string) (*demo, error) {
 		return d, err
 	}
 	d.ads = newAdClient(base)
-	cfg, err := demoConfig(base, journal)
+	if err := writeConfig(filepath.Dir(journal), base); err != nil {
+		return d, err
+	}
+	cfg, err := demoConfig(yaml, base, journal)
 	if err != nil {
 		return d, err
 	}
@@ -102,10 +106,10 @@ func (d *demo) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// demoConfig is contextgraph.yaml with the addresses of this run. The environment does not enter: the demo must end
+// demoConfig is the configuration in yaml with the addresses of this run. The environment does not enter: the demo must end
 // the same way everywhere.
-func demoConfig(server, journal string) (contextgraph.Config, error) {
-	cfg, err := config.Parse("contextgraph.yaml", configYAML, nil)
+func demoConfig(yaml []byte, server, journal string) (contextgraph.Config, error) {
+	cfg, err := config.Parse("contextgraph.yaml", yaml, nil)
 	if err != nil {
 		return contextgraph.Config{}, err
 	}
@@ -232,7 +236,7 @@ func spanName(n graphsync.TechNode) string {
 
 // runDemo plays all sessions and prints each. The error joins what did not end as it must.
 func runDemo(ctx context.Context, journal string, out io.Writer) (err error) {
-	d, err := openDemo(ctx, journal)
+	d, err := openDemo(ctx, journal, configYAML)
 	defer func() { err = errors.Join(err, d.close(ctx)) }()
 	if err != nil {
 		return err

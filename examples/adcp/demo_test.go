@@ -18,7 +18,7 @@ import (
 
 func newDemo(t *testing.T) *demo {
 	t.Helper()
-	d, err := openDemo(t.Context(), filepath.Join(t.TempDir(), journalName))
+	d, err := openDemo(t.Context(), filepath.Join(t.TempDir(), journalName), configYAML)
 	t.Cleanup(func() {
 		if err := d.close(t.Context()); err != nil {
 			t.Error(err)
@@ -31,7 +31,7 @@ func newDemo(t *testing.T) *demo {
 }
 
 func TestDemoConfigUsesTheServerOfThisRun(t *testing.T) {
-	cfg, err := demoConfig("http://127.0.0.1:1", "j.db")
+	cfg, err := demoConfig(configYAML, "http://127.0.0.1:1", "j.db")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +18,20 @@ const journalName = "contextgraph.db"
 // markerName marks a folder as the demo's own: only there does it replace a journal.
 const markerName = ".contextgraph-demo"
 
-const markerText = "This folder belongs to the contextgraph demo (examples/adcp).\nEvery run replaces " + journalName + " and " + pageName + " in it.\n"
+const markerText = "This folder belongs to the contextgraph demo (examples/adcp).\nEvery run replaces " + journalName + ", " + configName + " and " + pageName + " in it.\n"
+
+// configName is the file that the command line reads in the demo's folder.
+const configName = "contextgraph.yaml"
+
+// writeConfig writes contextgraph.yaml with the address of the ad server, so that commands in the folder know the
+// rules and checkers. The server ends with the demo: a check after that says that nobody could be asked.
+func writeConfig(dir, server string) error {
+	data := bytes.ReplaceAll(configYAML, []byte(configuredServer), []byte(server))
+	if err := os.WriteFile(filepath.Join(dir, configName), data, 0o666); err != nil {
+		return fmt.Errorf("the folder for the demo's files cannot be written: %w; choose another with --dir", err)
+	}
+	return nil
+}
 
 // prepareFolder makes dir ready for a run and returns the path of the journal, which does not exist yet. The session
 // ids of the demo are fixed, so it starts from an empty journal; it removes one only where the marker says that an
@@ -30,7 +44,7 @@ func prepareFolder(dir string) (string, error) {
 	_, err := os.Lstat(marker)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		for _, name := range []string{journal, filepath.Join(dir, pageName)} {
+		for _, name := range []string{journal, filepath.Join(dir, configName), filepath.Join(dir, pageName)} {
 			if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 				return "", fmt.Errorf("%s is there and no earlier run of the demo made it; choose another folder with --dir, or move the file away", name)
 			}

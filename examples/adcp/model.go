@@ -34,18 +34,23 @@ func (m scriptedModel) GenerateContent(ctx context.Context, req *model.LLMReques
 			return
 		}
 		talk := readConversation(req.Contents)
+		var thought string
 		var next *genai.Part
 		switch tools := offered(req); {
 		case slices.Contains(tools, toolProvision):
-			next = rootStep(talk)
+			thought, next = rootStep(talk)
 		case slices.Contains(tools, toolInventory):
-			next = plannerStep(talk)
+			thought, next = plannerStep(talk)
 		default:
 			yield(nil, fmt.Errorf("scripted model: it plays %s and %s, neither has the tools %v", agentRoot, agentPlanner, tools))
 			return
 		}
+		answer := []*genai.Part{next}
+		if thought != "" {
+			answer = []*genai.Part{{Text: thought, Thought: true}, next}
+		}
 		yield(&model.LLMResponse{
-			Content:       genai.NewContentFromParts([]*genai.Part{next}, genai.RoleModel),
+			Content:       genai.NewContentFromParts(answer, genai.RoleModel),
 			UsageMetadata: tokens(req, next),
 			ModelVersion:  m.Name(),
 			FinishReason:  genai.FinishReasonStop,
@@ -54,13 +59,14 @@ func (m scriptedModel) GenerateContent(ctx context.Context, req *model.LLMReques
 	}
 }
 
-// rootStep is the policy of root_agent: have it planned, have it approved, report.
-func rootStep(talk conversation) *genai.Part {
+// rootStep is the policy of root_agent: have it planned, have it approved, report. It returns a
+// thought and the next step.
+func rootStep(talk conversation) (string, *genai.Part) {
 	if !talk.hasBrief {
-		return genai.NewPartFromText("Send me a campaign brief: advertiser, account, category and budget.")
+		return "", genai.NewPartFromText("Send me a campaign brief: advertiser, account, category and budget.")
 	}
 	if outcome, ok := talk.result(toolProvision); ok {
-		return genai.NewPartFromText(report(talk.brief, outcome))
+		return "", genai.NewPartFromText(report(talk.brief, outcome))
 	}
 	if plan, ok := talk.plan(); ok {
 		args := map[string]any{"account": talk.brief.Account, "lines": plan.lines}
@@ -70,39 +76,42 @@ func rootStep(talk conversation) *genai.Part {
 		if plan.campaignID != "" {
 			args["campaign_id"] = plan.campaignID
 		}
-		return genai.NewPartFromFunctionCall(toolProvision, args)
+		return fmt.Sprintf("The plan for %s has %d lines and stays within %s. Provisioning spends the money, so a person decides first.",
+			talk.brief.Advertiser, len(plan.lines), talk.brief.Budget), genai.NewPartFromFunctionCall(toolProvision, args)
 	}
 	if talk.handedBack {
-		return genai.NewPartFromText("There is no plan for " + talk.brief.Advertiser + ": " + talk.trouble() + ".")
+		return "", genai.NewPartFromText("There is no plan for " + talk.brief.Advertiser + ": " + talk.trouble() + ".")
 	}
-	return genai.NewPartFromFunctionCall(toolTransfer, map[string]any{"agent_name": agentPlanner})
+	return fmt.Sprintf("%s wants a campaign in %s for %s. The media planner knows the inventory, so it plans.",
+		talk.brief.Advertiser, talk.brief.Category, talk.brief.Budget), genai.NewPartFromFunctionCall(toolTransfer, map[string]any{"agent_name": agentPlanner})
 }
 
-// plannerStep is the policy of media_planner: the first thing that is still missing, then back to root_agent.
-func plannerStep(talk conversation) *genai.Part {
+// plannerStep is the policy of media_planner: the first thing that is still missing, then back to root_agent. It
+// returns a thought and the next step.
+func plannerStep(talk conversation) (string, *genai.Part) {
 	handBack := genai.NewPartFromFunctionCall(toolTransfer, map[string]any{"agent_name": agentRoot})
 	if !talk.hasBrief || talk.trouble() != "" {
-		return handBack
+		return "Something is missing, so the root agent has to tell the buyer.", handBack
 	}
 	category := map[string]any{"category": talk.brief.Category}
 	if _, ok := talk.result(toolInventory); !ok {
-		return genai.NewPartFromFunctionCall(toolInventory, category)
+		return "First I need to know which placements are for sale in " + talk.brief.Category + ", and what they cost.", genai.NewPartFromFunctionCall(toolInventory, category)
 	}
 	if _, ok := talk.result(toolAudience); !ok && talk.brief.Audience != "" {
-		return genai.NewPartFromFunctionCall(toolAudience, category)
+		return "The brief names an audience: " + talk.brief.Audience + ". Which segments reach it?", genai.NewPartFromFunctionCall(toolAudience, category)
 	}
 	if _, ok := talk.result(toolBudget); !ok {
-		return genai.NewPartFromFunctionCall(toolBudget, map[string]any{
+		return fmt.Sprintf("%d placements can be bought. Split %s over them at their prices of now.", len(talk.available()), talk.brief.Budget), genai.NewPartFromFunctionCall(toolBudget, map[string]any{
 			"account": talk.brief.Account, "budget": talk.brief.Budget, "placements": talk.available(),
 		})
 	}
 	plan, _ := talk.plan()
 	if talk.brief.Draft && plan.campaignID == "" {
-		return genai.NewPartFromFunctionCall(toolDraft, map[string]any{
+		return "The brief asks for a draft, so the ad server keeps the plan.", genai.NewPartFromFunctionCall(toolDraft, map[string]any{
 			"account": talk.brief.Account, "lines": plan.lines, "audiences": plan.audiences,
 		})
 	}
-	return handBack
+	return "The plan is complete. The root agent asks for the approval.", handBack
 }
 
 // report puts the outcome of provisioning into words. A blocked plan is not tried again: what was approved is gone.

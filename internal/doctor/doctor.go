@@ -32,7 +32,7 @@ const (
 
 // Finding is one thing that was looked at.
 type Finding struct {
-	// Area is "config", "journal", "replication", "clock", "checkers" or "bigquery".
+	// Area is "config", "journal", "rules", "replication", "clock", "checkers" or "bigquery".
 	Area  string `json:"area"`
 	Level Level  `json:"level"`
 	Text  string `json:"text"`
@@ -74,6 +74,9 @@ func Examine(ctx context.Context, o Options) []Finding {
 		return x.found
 	}
 	last := x.journal(ctx, cfg)
+	if !last.IsZero() {
+		x.rules(ctx, cfg)
+	}
 	servers := connect(ctx, cfg.Checkers)
 	x.clocks(last, servers)
 	for _, s := range servers {

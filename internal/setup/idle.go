@@ -22,7 +22,7 @@ func notes(rules []graphsync.Tally) (out []string) {
 	return out
 }
 
-// Idle says that a rule read rows and found nothing.
+// Idle says that the rule of a tally read rows and found nothing.
 func Idle(t graphsync.Tally) string {
 	return fmt.Sprintf("rule %q read %s and found nothing: %s", t.Rule, counted(t.Rows, "row"), t.Nearly)
 }

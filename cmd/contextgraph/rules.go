@@ -1,0 +1,164 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// ruleFound is one rule and what it found, as programs read it.
+type ruleFound struct {
+	// Reads is what the rule reads: "result of search", "arguments of buy", "content of NODE_OUTPUT".
+	Reads string `json:"reads"`
+	Type  string `json:"type"`
+	graphsync.Tally
+	// Remark says why the rule found nothing, "" if it found something.
+	Remark string `json:"remark,omitempty"`
+}
+
+func (a *app) rulesCommand() *cobra.Command {
+	var s record.Session
+	c := &cobra.Command{
+		Use:   "rules SESSION",
+		Short: "Show what each extraction rule read and found in a session",
+		Long: `rules applies the rules of the configuration (section extract) to the rows of one session. For
+each rule it prints the rows that the rule read, the entities that it found, and what it nearly
+found: how far its path matched, and what stood there instead. It changes nothing, so a rule can be
+corrected and tried again.`,
+		Example: `  contextgraph rules s-123
+  contextgraph rules s-123 --config new.yaml --output json`,
+		Args: argCount(1, 1, "the id of one session"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s.ID = args[0]
+			return a.rules(c.Context(), s)
+		},
+	}
+	ownerFlags(c, &s)
+	a.fromFlag(c)
+	return c
+}
+
+func (a *app) rules(ctx context.Context, s record.Session) error {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	x, err := setup.Extractor(cfg)
+	if err != nil {
+		return err
+	}
+	src, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	if s, err = a.session(ctx, src, s); err != nil {
+		return err
+	}
+	rec, err := src.Record(ctx, s)
+	if err != nil {
+		return err
+	}
+	tallies, tools := x.Tallies(rec.Rows)
+	list := make([]ruleFound, len(tallies))
+	for i, t := range tallies {
+		r := cfg.Extract[i].WithDefaults()
+		list[i] = ruleFound{Reads: reads(r), Type: r.Type, Tally: t, Remark: remark(r, t, tools)}
+	}
+	if len(list) == 0 {
+		a.note("%s, so there are no rules; contextgraph init --from %s proposes some", a.noRules(), s.ID)
+	}
+	return a.print(list, func(t *table) { rulesTable(t, list) })
+}
+
+// noRules says why there are no rules.
+func (a *app) noRules() string {
+	if path := a.missingConfig(); path != "" {
+		return "there is no " + path + " here"
+	}
+	return "the configuration has no section extract"
+}
+
+// missingConfig returns the path of the configuration if there is no file, else "".
+func (a *app) missingConfig() string {
+	if a.configPath != "" {
+		return ""
+	}
+	if _, err := os.Stat(defaultConfig); errors.Is(err, fs.ErrNotExist) {
+		return defaultConfig
+	}
+	return ""
+}
+
+// reads says what a rule reads.
+func reads(r config.Extract) string {
+	switch r.In {
+	case config.InResult:
+		return "result of " + r.Tool
+	case config.InContent:
+		return "content of " + r.Event
+	}
+	return "arguments of " + r.Tool
+}
+
+// remark says why a rule found nothing.
+func remark(r config.Extract, t graphsync.Tally, tools []string) string {
+	switch {
+	case t.Failed > 0:
+		return fmt.Sprintf("%d of %d rows contradict it: %s", t.Failed, t.Rows, t.Nearly)
+	case t.Found > 0:
+		return ""
+	case t.Idle():
+		return t.Nearly
+	case t.Rows > 0:
+		return "the list that it reads was empty"
+	case r.Tool == "":
+		return "no row of that event is on record"
+	}
+	out := fmt.Sprintf("no call of %s with such a part is on record", r.Tool)
+	for _, tool := range tools {
+		if tool == r.Tool {
+			return out
+		}
+	}
+	if near := nearest.Word(r.Tool, tools); near != "" {
+		return out + "; did you mean " + near + "?"
+	}
+	if len(tools) > 0 {
+		out += "; tools that ran: " + strings.Join(tools, ", ")
+	}
+	return out
+}
+
+func rulesTable(t *table, list []ruleFound) {
+	if len(list) == 0 {
+		return
+	}
+	t.columns([]string{"RULE", "READS", "TYPE", "ROWS", "FOUND"})
+	for _, r := range list {
+		found := cell{text: fmt.Sprint(r.Found)}
+		if r.Found == 0 {
+			found.style = yellow
+		}
+		t.row(r.Rule, r.Reads, r.Type, r.Rows, found)
+	}
+	for _, r := range list {
+		if r.Remark != "" {
+			t.line(cell{r.Rule + ":", bold}, " ", cell{text: r.Remark})
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/namepattern"
+	"github.com/adk-contextgraph/contextgraph/internal/nearest"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
+)
+
+// newestSessions is how many sessions the rules are tried on.
+const newestSessions = 20
+
+// rules tries the rules on the newest sessions of the journal. It names rules that found nothing, and
+// tools of the configuration that did not run there.
+func (x *examination) rules(ctx context.Context, cfg config.Config) {
+	const area = "rules"
+	if len(cfg.Extract) == 0 && len(cfg.Guard.Tools) == 0 {
+		return
+	}
+	total, tools, sessions, err := tried(ctx, cfg)
+	switch {
+	case err != nil:
+		x.add(area, Error, "see the journal above", "the rules could not be tried on the sessions of the journal: %v", err)
+		return
+	case len(tools) == 0:
+		return // nothing ran yet
+	}
+	idle := 0
+	for i, t := range total {
+		r := cfg.Extract[i].WithDefaults()
+		remedy := "contextgraph rules SESSION shows it for one session"
+		switch {
+		case t.Failed > 0:
+			x.add(area, Warning, remedy, "rule %q: %d of %d rows contradict it, in the newest %s: %s", t.Rule, t.Failed, t.Rows, sessions, t.Nearly)
+		case t.Idle():
+			x.add(area, Warning, remedy, "%s, in the newest %s", setup.Idle(t), sessions)
+		case t.Rows == 0 && r.Tool != "":
+			if x.absent(area, fmt.Sprintf("rule %q reads", t.Rule), r.Tool, tools, sessions) {
+				break
+			}
+			continue
+		default:
+			continue
+		}
+		idle++
+	}
+	for _, name := range cfg.Guard.Tools {
+		if !slices.ContainsFunc(tools, func(tool string) bool { return name == tool || namepattern.Match(name, tool) }) {
+			x.absent(area, "guard.tools names", name, tools, sessions)
+		}
+	}
+	if idle == 0 {
+		x.ok(area, "no rule read rows in vain, in the newest %s", sessions)
+	}
+}
+
+// absent names a tool that did not run. It is a warning, and true, if another one is near it.
+func (x *examination) absent(area, what, name string, tools []string, sessions string) bool {
+	if slices.Contains(tools, name) {
+		return false
+	}
+	if near := nearest.Word(name, tools); near != "" {
+		x.add(area, Warning, fmt.Sprintf("did you mean %q?", near), "%s the tool %q, which did not run in the newest %s", what, name, sessions)
+		return true
+	}
+	x.add(area, Note, "tools that ran: "+strings.Join(tools, ", "), "%s the tool %q, which did not run in the newest %s", what, name, sessions)
+	return false
+}
+
+// tried returns the sum of what the rules found in the newest sessions, the tools that ran there, and
+// the number of these sessions in words.
+func tried(ctx context.Context, cfg config.Config) (total []graphsync.Tally, tools []string, sessions string, err error) {
+	extractor, err := setup.Extractor(cfg)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: cfg.Journal.WithDefaults().Path}})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	defer j.Close(context.WithoutCancel(ctx)) // it wrote nothing
+	list, err := j.Sessions(ctx, journal.SessionsQuery{Limit: newestSessions})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	known := make(map[string]bool)
+	total = make([]graphsync.Tally, len(cfg.Extract))
+	for _, s := range list {
+		rows, err := j.Events(ctx, s.Session)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		found, ran := extractor.Tallies(rows)
+		for i, t := range found {
+			total[i].Rule = t.Rule
+			total[i].Rows, total[i].Found, total[i].Failed = total[i].Rows+t.Rows, total[i].Found+t.Found, total[i].Failed+t.Failed
+			if t.Nearly != "" {
+				total[i].Nearly = t.Nearly
+			}
+		}
+		for _, tool := range ran {
+			known[tool] = true
+		}
+	}
+	sessions = "session"
+	if len(list) != 1 {
+		sessions = fmt.Sprintf("%d sessions", len(list))
+	}
+	return total, slices.Sorted(maps.Keys(known)), sessions, nil
+}
