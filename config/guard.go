@@ -81,14 +81,16 @@ const (
 )
 
 // Unguarded is the reaction to a tool that is listed, protected or covered and would run without
-// the gate all the same. An example is a streaming tool that is only listed.
+// the gate all the same, and to a tool that asks for confirmations and is none of these while Mode
+// is [ModeEnforce]. An example is a streaming tool that is only listed.
 type Unguarded string
 
 const (
 	// UnguardedWarn logs each such tool once.
 	UnguardedWarn Unguarded = "warn"
-	// UnguardedError fails the model request that offers it, and the run that could
-	// resume a call of it.
+	// UnguardedError fails the model request that offers it, and the run that could call it without
+	// a model request. It also fails runs of agents with a tool that a name in Tools seems to mean
+	// and misspells.
 	UnguardedError Unguarded = "error"
 )
 

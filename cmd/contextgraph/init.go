@@ -43,7 +43,7 @@ retyped, and no row is touched. It can be run again at any time.`,
   contextgraph init --project my-project --dataset agents --location EU
   contextgraph init --dry-run            # the statements for what is missing
   contextgraph init --dry-run --offline  # all statements, without a connection
-  contextgraph init --from s-123 > contextgraph.yaml`,
+  contextgraph init --from s-123         # YAML, to be saved as contextgraph.yaml`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if from.ID != "" {

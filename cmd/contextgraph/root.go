@@ -196,7 +196,7 @@ The command ends with
 	f.StringVar(&a.flags.Table, "table", "", "table of events (default agent_events)")
 	root.AddCommand(
 		a.checkCommand(), a.viewCommand(), a.serveCommand(), a.doctorCommand(),
-		a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.rulesCommand(), a.approvalsCommand(), a.statsCommand(), a.exportCommand(), a.importCommand(),
+		a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.rulesCommand(), a.approvalsCommand(), a.wouldHaveBlockedCommand(), a.statsCommand(), a.exportCommand(), a.importCommand(),
 		textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()),
 	)
 	return root

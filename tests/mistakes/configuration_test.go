@@ -124,7 +124,7 @@ func TestRightConfiguration(t *testing.T) {
 	}
 }
 
-func TestConfigurations(t *testing.T) {
+func TestMistakes(t *testing.T) {
 	path, err := filepath.Abs(document)
 	if err != nil {
 		t.Fatal(err)
@@ -149,6 +149,8 @@ func TestConfigurations(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "\n```text\n%s\n```\n", got)
 	}
+	b.WriteString("\n# Mistakes in programs\n\nThe agent searches for a product and calls the tool buy. These messages come when it runs, in the log or as the result\nthat the model is told.\n")
+	b.WriteString(ofPrograms(t))
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,11 @@ package mistakes_test
 import (
 	"testing"
 
+	"go.opentelemetry.io/otel"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	otel.SetTracerProvider(spans)
+	goleak.VerifyTestMain(m)
+}
