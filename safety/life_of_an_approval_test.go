@@ -202,6 +202,10 @@ func TestShown(t *testing.T) {
 	if diff := cmp.Diff(want, a.Shown()); diff != "" {
 		t.Errorf("Shown (-want +got):\n%s", diff)
 	}
+	a.Receipt.Notes = []string{"rule \"x\" found\nnothing"}
+	if diff := cmp.Diff([]any{"rule \"x\" found nothing"}, a.Shown()["notes"]); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
 	a.Entities, a.Receipt.Failed, a.Receipt.Truncated, a.Gaps = nil, 1, 2, []string{"a gap"}
 	if got := a.Shown()["warnings"].([]any); len(got) != 4 {
 		t.Errorf("warnings %q, want 4", got)
