@@ -15,7 +15,9 @@ import (
 
 // A rule that found nothing is logged once, and never after it found something.
 func TestLogIdle(t *testing.T) {
-	idle := func(rule string) graphsync.Tally { return graphsync.Tally{Rule: rule, Rows: 2, Nearly: "$ is a text, without .x"} }
+	idle := func(rule string) graphsync.Tally {
+		return graphsync.Tally{Rule: rule, Rows: 2, Nearly: "$ is a text, without .x"}
+	}
 	var log bytes.Buffer
 	tallied := LogIdle(slog.New(slog.NewTextHandler(&log, nil)))
 	s := record.Session{ID: "s1"}
