@@ -21,6 +21,9 @@ type State struct {
 	// confirmed by any attribute, or by [Exists]. That Exists or "availability" is
 	// false is an alert for any entity.
 	Attributes map[string]entity.Value
+	// Missing says for attributes that the answer lacks where they were looked for, as "$.price". It
+	// is for people; nil says nothing.
+	Missing map[string]string
 	// AsOf is when this was true: the time of the read at the source, not of the
 	// last change. It is required.
 	AsOf time.Time

@@ -62,14 +62,22 @@ func (x *examined) accept(b rulebook, e entity.Canonical, rests basis, s State, 
 			stamp(s.AsOf), b.ClockSkew, stamp(now)))
 	default:
 		x.read = true
-		x.compare(b, e, rests, x.result.Now)
+		x.compare(b, e, rests, s)
 	}
+}
+
+// lookedFor says where an attribute was looked for, "" where nobody knows.
+func lookedFor(where string) string {
+	if where == "" {
+		return ""
+	}
+	return ", where it was looked for at " + where
 }
 
 // compare holds every attribute that was read against the answer, and in any case whether
 // the thing is there and to be had: if not, that is an alert even if it was read so.
-func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, answer map[string]entity.Value) {
-	compared := 0
+func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, s State) {
+	answer, compared := x.result.Now, 0
 	for _, a := range rests.attributes {
 		now := answer[a.name]
 		if a.name == Exists && now.IsZero() && says(answer) {
@@ -79,7 +87,7 @@ func (x *examined) compare(b rulebook, e entity.Canonical, rests basis, answer m
 		case !now.IsZero():
 			compared += x.compareOne(e, a, now)
 		case !a.rule.Optional:
-			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s", a.name, show(a.name, a.values[0]), a.doubt(0, "; ")))
+			x.fail(failOf(e, ReasonMissingAttribute, "%s was seen as %s and is not in the answer%s%s", a.name, show(a.name, a.values[0]), lookedFor(s.Missing[a.name]), a.doubt(0, "; ")))
 		}
 	}
 	for _, name := range [...]string{availability, Exists} {

@@ -277,3 +277,14 @@ func TestObserve(t *testing.T) {
 		t.Errorf("another user: error %v", err)
 	}
 }
+
+// A failure names the place in the answer at which an attribute was looked for.
+func TestMissingAttributeIsNamedWithItsPlace(t *testing.T) {
+	b := newBench(t, nil, strava)
+	b.ask()
+	b.world.states[strava.Key] = safety.State{Attributes: values{"availability": entity.Bool(true)}, Missing: map[string]string{"price": "$.cost"}}
+	f := b.check().Failures()
+	if len(f) == 0 || f[0].Detail != "price was seen as $40,000 and is not in the answer, where it was looked for at $.cost" {
+		t.Errorf("failures %+v", f)
+	}
+}

@@ -46,14 +46,14 @@ func prepareFile(path string) (string, error) {
 		return "", fmt.Errorf("path %q is not a regular file", path)
 	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
-		return "", fmt.Errorf("path %q: create its directory: %w", path, err)
+		return "", fmt.Errorf("path %q: create its directory: %w: name a file in a folder that can be written, with journal.path or CONTEXTGRAPH_JOURNAL_PATH", path, err)
 	}
 	err = createFile(abs)
 	if errors.Is(err, fs.ErrExist) {
 		err = checkWritable(abs)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return "", fmt.Errorf("path %q cannot be written: %w: choose another path or change its permissions", path, err)
+		return "", fmt.Errorf("path %q cannot be written: %w: name another file with journal.path or CONTEXTGRAPH_JOURNAL_PATH, or change its permissions", path, err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("path %q: %w", path, err)

@@ -155,7 +155,7 @@ func TestOpenWithoutPermission(t *testing.T) {
 		want            string
 	}{
 		{"file", 0o444, 0o777, "cannot be written: open "},
-		{"directory of a new file", 0, 0o555, "choose another path or change its permissions"},
+		{"directory of a new file", 0, 0o555, "name another file with journal.path or CONTEXTGRAPH_JOURNAL_PATH, or change its permissions"},
 		{"directory of an old file", 0o666, 0o555, "the file or its folder is read-only: change its permissions"},
 		{"none", 0o666, 0o777, "<nil>"},
 	}

@@ -34,6 +34,8 @@ func (c *httpChecker) decode(body []byte, header http.Header, fetched time.Time)
 		v, err := strictjson.SelectOne(a.path, document)
 		if err == nil && v != nil {
 			s.Attributes[a.name], err = entity.FromAny(v, a.Type, a.Currency)
+		} else if err == nil {
+			s.Missing = lacks(s.Missing, a.name, a.Path)
 		}
 		if err != nil {
 			delete(s.Attributes, a.name)
@@ -47,6 +49,15 @@ func (c *httpChecker) decode(body []byte, header http.Header, fetched time.Time)
 		errs = append(errs, &safety.AnswerError{Reason: safety.ReasonMissingAttribute, Err: err})
 	}
 	return s, errors.Join(errs...)
+}
+
+// lacks returns missing with one attribute more.
+func lacks(missing map[string]string, attribute, where string) map[string]string {
+	if missing == nil {
+		missing = make(map[string]string)
+	}
+	missing[attribute] = where
+	return missing
 }
 
 func (c *httpChecker) answerTime(document any, header http.Header, fetched time.Time) (time.Time, error) {

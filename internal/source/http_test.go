@@ -82,6 +82,7 @@ func TestHTTPChecker(t *testing.T) {
 		}
 		want := safety.State{
 			Attributes: values{"price": usd("$52,000.50"), "availability": entity.Bool(true)}, AsOf: test.wantAsOf, Version: test.wantVersion,
+			Missing: map[string]string{"gone": "$.gone", "note": "$.note"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("as of %q, version %q (-want +got):\n%s", test.asOf, test.version, diff)

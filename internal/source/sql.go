@@ -149,6 +149,8 @@ func (c *sqlChecker) read(row sqlRow, asked time.Time) (safety.State, error) {
 			errs = append(errs, &safety.AnswerError{Reason: safety.ReasonTypeMismatch, Err: fmt.Errorf("%s in column %s: %w", name, a.Column, err)})
 		case !v.IsZero():
 			s.Attributes[name] = v
+		default:
+			s.Missing = lacks(s.Missing, name, "column "+a.Column)
 		}
 	}
 	if c.AsOf != config.AsOfFetch {

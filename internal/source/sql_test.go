@@ -220,7 +220,7 @@ func TestSQLRefusesAnswers(t *testing.T) {
 		"query fails":        {func(f *fakeDB) { f.queryErr = errors.New("no such table") }, nil, safety.ReasonError, "ads: no such table"},
 		"breaks at once":     {func(f *fakeDB) { f.rows, f.rowErr = nil, errors.New("reset") }, nil, safety.ReasonError, "reading the row: reset"},
 		"breaks behind it":   {func(f *fakeDB) { f.rowErr = errors.New("reset") }, nil, safety.ReasonError, "reading the row: reset"},
-		"NULL":               {func(f *fakeDB) { f.rows[0][0] = nil }, nil, safety.ReasonMissingAttribute, "price was seen as $40,000 and is not in the answer"},
+		"NULL":               {func(f *fakeDB) { f.rows[0][0] = nil }, nil, safety.ReasonMissingAttribute, "price was seen as $40,000 and is not in the answer, where it was looked for at column price"},
 		"wrong type":         {func(f *fakeDB) { f.rows[0][1] = "yes" }, nil, safety.ReasonTypeMismatch, "availability in column available"},
 		"NaN":                {func(f *fakeDB) { f.rows[0][0] = math.NaN() }, nil, safety.ReasonTypeMismatch, "NaN"},
 		"no such column":     {nil, func(c *config.SQL) { c.AsOf = "at" }, safety.ReasonNoAsOf, "as-of in column at: the query gives no column of that name, spelt the same; it gives available, price"},
