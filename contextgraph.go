@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -70,6 +71,8 @@ type Instance struct {
 	// first and last are the plugins of each runner; first is nil when recording is off.
 	first, last *plugin.Plugin
 
+	// used says that somebody took the plugins, or asked about the record.
+	used      atomic.Bool
 	closeOnce sync.Once
 	closed    chan struct{}
 	closeErr  error
@@ -226,6 +229,7 @@ func (in *Instance) announce() {
 // the gate. The order matters, so give other plugins here and do not add them to the
 // result. It may be called for any number of runners.
 func (in *Instance) PluginConfig(others ...*plugin.Plugin) runner.PluginConfig {
+	in.used.Store(true)
 	plugins := make([]*plugin.Plugin, 0, len(others)+2)
 	if in.first != nil {
 		plugins = append(plugins, in.first)
@@ -279,6 +283,7 @@ func (in *Instance) Check(ctx context.Context, s record.Session) (safety.Report,
 	if in.guard == nil {
 		return safety.Report{}, ErrDisabled
 	}
+	in.used.Store(true)
 	report, err := in.guard.Check(ctx, s)
 	in.gate.RecordCheck(ctx, s, report)
 	return report, err
@@ -289,6 +294,7 @@ func (in *Instance) Graph(ctx context.Context, s record.Session) (*graphsync.Gra
 	if in.sync == nil {
 		return nil, ErrDisabled
 	}
+	in.used.Store(true)
 	g, _, err := in.sync.Sync(ctx, s)
 	return g, err
 }
@@ -299,6 +305,7 @@ func (in *Instance) Why(ctx context.Context, s record.Session) ([]graphsync.Reas
 	if in.sync == nil {
 		return nil, ErrDisabled
 	}
+	in.used.Store(true)
 	g, _, err := in.sync.Sync(ctx, s)
 	if err != nil {
 		return nil, err
@@ -315,6 +322,7 @@ func (in *Instance) Approvals(ctx context.Context, s record.Session) ([]safety.A
 	if in.journal == nil {
 		return nil, ErrDisabled
 	}
+	in.used.Store(true)
 	return in.journal.Ledger().List(ctx, s)
 }
 
@@ -343,6 +351,9 @@ func (in *Instance) Close(ctx context.Context) error {
 	in.closeOnce.Do(func() {
 		defer close(in.closed)
 		in.gate.Close()
+		if in.journal != nil && !in.used.Load() {
+			in.log.Warn("contextgraph: nothing was recorded or guarded, because no runner got the plugins; give each runner PluginConfig: cg.PluginConfig()")
+		}
 		in.closeErr = in.shut(ctx)
 	})
 	select {

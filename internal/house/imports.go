@@ -55,7 +55,7 @@ func rules() []rule {
 
 		// What decides.
 		{pkg: "internal/strictjson", link: outside + " " + storage},
-		{pkg: "graphsync", imports: "config entity internal/jsonenc internal/schema record", link: outside + " " + storage},
+		{pkg: "graphsync", imports: "config entity internal/clip internal/jsonenc internal/nearest internal/schema record", link: outside + " " + storage},
 		{pkg: "safety", imports: "config entity internal/clip internal/namepattern internal/strictjson record", link: outside + " " + storage},
 		{pkg: "internal/source", imports: "config entity internal/clip internal/strictjson safety", link: adk + " " + cloud + " " + storage},
 
@@ -110,14 +110,15 @@ func rules() []rule {
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
+		{pkg: "internal/propose", imports: "entity graphsync record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
-			imports: "config internal/bigquery internal/journal internal/setup",
+			imports: "config graphsync internal/bigquery internal/journal internal/namepattern internal/nearest internal/setup",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/bigquery internal/doctor internal/inspect internal/journal internal/nearest internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},

@@ -112,6 +112,7 @@ func said(t *testing.T, text string) string {
 	if err != nil {
 		return strings.TrimSpace(err.Error())
 	}
+	cg.PluginConfig()
 	if err := cg.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"google.golang.org/adk/v2/tool/geminitool"
 	"google.golang.org/adk/v2/workflow"
 
+	contextgraph "github.com/adk-contextgraph/contextgraph"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
@@ -39,6 +41,7 @@ var spans = sdktrace.NewTracerProvider()
 type attempt struct {
 	*cgtest.Harness
 	t   *testing.T
+	log *slog.Logger
 	out strings.Builder
 }
 
@@ -258,6 +261,15 @@ var programs = []struct {
 			a.t.Fatal(err)
 		}
 	}, "guard.tools names"},
+	{"No runner with the plugins", cgtest.Listed, func(a *attempt) {
+		cg, err := contextgraph.Open(a.t.Context(), contextgraph.Config{Journal: config.Journal{Path: filepath.Join(a.t.TempDir(), "c.db")}}, contextgraph.WithLogger(a.log))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if err := cg.Close(a.t.Context()); err != nil {
+			a.t.Fatal(err)
+		}
+	}, "no runner got the plugins"},
 	{"A run after Close", cgtest.Listed, func(a *attempt) {
 		_ = a.CG.Close(a.t.Context())
 		a.ask()
@@ -275,10 +287,8 @@ func ofPrograms(t *testing.T) string {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
 			log := new(lockedBuffer)
-			a := &attempt{t: t}
-			a.Harness = cgtest.New(t, p.opt, func(o *cgtest.Options) {
-				o.Config.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			})
+			a := &attempt{t: t, log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+			a.Harness = cgtest.New(t, p.opt, func(o *cgtest.Options) { o.Config.Logger = a.log })
 			p.run(a)
 			if err := a.CG.Flush(t.Context()); err != nil && !strings.Contains(p.name, "Close") {
 				t.Fatal(err)
