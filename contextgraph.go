@@ -168,8 +168,12 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 	setup.AddReplays(checkers, in.cfg, extractor, in.of, now, func() setup.Caller { return in.gate })
 	in.guard, err = safety.NewGuard(safety.GuardConfig{
 		Ledger: j.Ledger(), Checkers: checkers, Policy: policy,
-		// The follower is made after the guard.
-		Evidence:   setup.NewEvidence(in.cfg, extractor, in.of, j, &in.underway, now, func(s record.Session) { in.follower.Sync(s) }),
+		Evidence: setup.NewEvidence(in.cfg, extractor, in.of, j, setup.Program{
+			Underway: &in.underway, Now: now,
+			// The follower and the gate are made after the guard.
+			Asked: func(s record.Session) { in.follower.Sync(s) },
+			Notes: func() []string { return in.gate.Notes() },
+		}),
 		Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
 	})
 	if err == nil {

@@ -58,7 +58,7 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s
 	ev := &evidence{
 		of: graphsync.NewEvidence(graphsync.NewRecorded(j), extractor), journal: j, expected: expectedOf(extractor, places(cfg)), places: places(cfg),
 		// No run is known to be under way here: one without its end is a gap.
-		underway: new(underway.Register), now: time.Now,
+		Program: Program{Underway: new(underway.Register), Now: time.Now},
 	}
 	types, err := ev.types(ctx, s, approvals)
 	if err != nil {

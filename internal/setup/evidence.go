@@ -19,21 +19,27 @@ import (
 // evidence is the guard's source for decisions: the record behind a barrier, and the entities
 // extracted from it.
 type evidence struct {
+	Program
 	of       *graphsync.Evidence
 	journal  *journal.Journal
 	expected []safety.Expected
 	places   map[string]string // of the rules
-	// underway knows the runs under way in this process, and the gaps that only it knows.
-	underway *underway.Register
-	now      func() time.Time
-	// asked is told of each request; nil if nobody wants to know.
-	asked func(record.Session)
 }
 
-// NewEvidence returns the evidence of decisions by the rules of x. asked is told of each
-// request.
-func NewEvidence(c config.Config, x *graphsync.Extractor, of *graphsync.Evidence, j *journal.Journal, runs *underway.Register, now func() time.Time, asked func(record.Session)) safety.Evidence {
-	return &evidence{of: of, journal: j, expected: expectedOf(x, places(c)), places: places(c), underway: runs, now: now, asked: asked}
+// Program is the program in which agents run, as the evidence needs it.
+type Program struct {
+	// Underway knows the runs under way in this process, and the gaps that only it knows.
+	Underway *underway.Register
+	Now      func() time.Time
+	// Asked is told of each request. Notes gives remarks about the program for whoever approves.
+	// Nil is told nothing, and gives none.
+	Asked func(record.Session)
+	Notes func() []string
+}
+
+// NewEvidence returns the evidence of decisions by the rules of x.
+func NewEvidence(c config.Config, x *graphsync.Extractor, of *graphsync.Evidence, j *journal.Journal, p Program) safety.Evidence {
+	return &evidence{Program: p, of: of, journal: j, expected: expectedOf(x, places(c)), places: places(c)}
 }
 
 // places returns where the rules stand, by their names.
@@ -85,7 +91,7 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 		return safety.Snapshot{}, err
 	}
 	// Ask for runs under way and losses after the rows were read.
-	gaps := graphsync.RunGaps(sel.OpenRuns, ev.underway.Runs(s, ev.now()))
+	gaps := graphsync.RunGaps(sel.OpenRuns, ev.Underway.Runs(s, ev.Now()))
 	losses, err := ev.journal.Losses(ctx, s)
 	if err != nil {
 		return safety.Snapshot{}, err
@@ -95,16 +101,20 @@ func (ev *evidence) Collect(ctx context.Context, s safety.Session, d safety.Deci
 	for i := range gaps {
 		gaps[i] += ": start a new session"
 	}
-	if ev.asked != nil && d.Node != "" {
-		ev.asked(s)
+	if ev.Asked != nil && d.Node != "" {
+		ev.Asked(s)
 	}
 	p := sel.Progress
+	remarks := notes(p.Rules)
+	if ev.Notes != nil {
+		remarks = append(remarks, ev.Notes()...)
+	}
 	return safety.Snapshot{
 		Entities: sel.Entities, NotChosen: notChosen(sel.NotChosen), Counted: ev.counted(sel.Counted),
 		Places: sel.Places, Asked: sel.Asked, Expected: ev.expected, Rewritten: sel.Progress.Rewritten,
-		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.underway.Gaps()),
+		Gaps: slices.Concat(gaps, turns.Gaps(sel.RunsOf), ev.Underway.Gaps()),
 		Receipt: safety.Receipt{
-			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version, Notes: notes(p.Rules),
+			Watermark: p.Watermark, RowsRead: p.Rows, Failed: p.Failed, Truncated: p.Truncated, Error: p.Error, Version: p.Version, Notes: remarks,
 		},
 	}, nil
 }

@@ -209,6 +209,19 @@ func (g *Gate) learned(offered bool) error {
 	return errors.Join(refused...)
 }
 
+// Notes returns what an approver should know about the configuration: the names in it that are like
+// the name of a known tool or node, and that none has.
+func (g *Gate) Notes() (notes []string) {
+	g.census.mu.Lock()
+	defer g.census.mu.Unlock()
+	for _, e := range g.unknown() {
+		if e.Meant != "" {
+			notes = append(notes, strings.TrimPrefix(e.Error(), "contextgraph: "))
+		}
+	}
+	return notes
+}
+
 // checkNames logs the names of tools in the configuration that no known tool has. With
 // [config.UnguardedError] it returns them too, except for names in rules that are like no other: a
 // configuration that programs share names tools of each.

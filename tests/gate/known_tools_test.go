@@ -4,6 +4,7 @@
 package gate_test
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/adk/v2/agent"
@@ -63,5 +64,22 @@ func TestUnknownNames(t *testing.T) {
 				t.Errorf("logged %d times, want %d", n, tt.warns)
 			}
 		})
+	}
+}
+
+// Who approves is told what the configuration misspells, and which rule read a result in vain.
+func TestNotesOfARequest(t *testing.T) {
+	h := cgtest.New(t, cgtest.Listed, func(o *cgtest.Options) {
+		misspelt, idle := o.Config.Extract[0], o.Config.Extract[0]
+		misspelt.Name, misspelt.Tool = "misspelt", "serch"
+		idle.Name, idle.Each = "idle", "$.itms[*]"
+		o.Config.Extract = append(o.Config.Extract, misspelt, idle)
+	})
+	h.Ask(cgtest.SessionID)
+	notes := strings.Join(h.Approvals(cgtest.SessionID)[0].Receipt.Notes, "\n")
+	for _, want := range []string{`rule "idle" read 1 row and found nothing: $ is an object with items, without .itms; did you mean items?`, `rule "misspelt" names "serch"`} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes lack %q:\n%s", want, notes)
+		}
 	}
 }
