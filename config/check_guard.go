@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,9 +34,14 @@ func (c *Guard) check(k Key) {
 			mode.Wrong("observe cannot be combined with guard.inputs ("+strings.Join(quoted(c.Inputs), ", ")+
 				"): a configuration cannot remove a gate that it lists", "write enforce, or remove the nodes from guard.inputs")
 		}
+		if len(c.Approvals) > 0 {
+			mode.Wrong("observe cannot be combined with guard.approvals: nothing waits for approvers", "write enforce, or remove guard.approvals")
+		}
 	}
 	names(k.Of(&c.Tools), c.Tools, "the name of a tool, or a pattern such as provision_*", checkPattern)
 	names(k.Of(&c.Inputs), c.Inputs, "the name of a workflow node, or a pattern such as review_*", checkPattern)
+
+	c.checkApprovals(k.Of(&c.Approvals))
 
 	lifetime, age := k.Of(&c.RequestLifetime), k.Of(&c.CheckAge)
 	checkDuration(lifetime, c.RequestLifetime, maxLifetime)
@@ -63,6 +69,26 @@ func (c *Guard) check(k Key) {
 	c.checkRequired(k)
 	for i := range c.Budgets {
 		c.checkBudget(k.Of(&c.Budgets).Index(i), &c.Budgets[i])
+	}
+}
+
+// maxApprovers is more people than anybody asks.
+const maxApprovers = 100
+
+func (c *Guard) checkApprovals(k Key) {
+	for _, pattern := range slices.Sorted(maps.Keys(c.Approvals)) {
+		a := c.Approvals[pattern]
+		at := k.Entry(pattern, &a)
+		name(at, pattern, "the name of a tool, or a pattern such as provision_*")
+		checkPattern(at, pattern)
+		if a.Approvers < 0 || a.Approvers > maxApprovers {
+			at.Of(&a.Approvers).Wrong(strconv.Itoa(a.Approvers)+" is out of range", "write a number from 1 to "+strconv.Itoa(maxApprovers))
+		}
+		people := at.Of(&a.Override)
+		names(people, a.Override, "the name of a person, as WithIdentity or WithAuthorizer gives it", nil)
+		if len(a.Override) == 1 {
+			people.Wrong("names one person", "write two or more: it takes two people to override a check")
+		}
 	}
 }
 

@@ -108,6 +108,11 @@ func (c Config) WithDefaults() Config {
 		t.Drift = filled(t.Drift, g.Drift)
 		g.Types[name] = t
 	}
+	g.Approvals = maps.Clone(g.Approvals)
+	for tool, a := range g.Approvals {
+		a.Approvers, a.Override = cmp.Or(a.Approvers, 1), slices.Clone(a.Override)
+		g.Approvals[tool] = a
+	}
 	g.Budgets = slices.Clone(g.Budgets)
 	for i := range g.Budgets {
 		g.Budgets[i].Severity = cmp.Or(g.Budgets[i].Severity, new(defaultSeverity))

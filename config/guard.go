@@ -27,8 +27,12 @@ type Guard struct {
 	// Every answer goes through the gate, because only the node knows its meaning. It must be empty
 	// with [ModeObserve]. Defaults to none.
 	Inputs []string `yaml:"inputs" env:"add"`
-	// SelfApproval lets whoever asked for an approval give it, if the Authorizer of the
-	// program names them. Without an Authorizer it changes nothing: the user of the session,
+	// Approvals says who has to approve, by the name of a guarded tool or by a pattern as in Tools.
+	// Where several are for one tool, the greatest number of approvers counts, and an override needs
+	// the right in each. It must be empty with [ModeObserve]. Defaults to one person for each tool.
+	Approvals map[string]Approvals `yaml:"approvals"`
+	// SelfApproval lets whoever asked for an approval give it, if the Authorizer or the Identity of
+	// the program names them. Without both it changes nothing: the user of the session,
 	// whom nothing authenticates, asks and approves. Defaults to false.
 	SelfApproval bool `yaml:"self_approval"`
 	// RequestLifetime is how long a request waits for its answer before it
@@ -64,6 +68,17 @@ type Guard struct {
 	// Budgets are rules across entities: the present cost of a plan must fit its budget. Defaults
 	// to none.
 	Budgets []Budget `yaml:"budgets"`
+}
+
+// Approvals says who has to approve the calls of a tool.
+type Approvals struct {
+	// Approvers is how many different people have to approve, from 1 to 100. From 2 on, the program
+	// has to name them, with WithIdentity or WithAuthorizer. Defaults to 1.
+	Approvers int `yaml:"approvers"`
+	// Override names the people who may let one call run although its check failed because a source
+	// is down; drift and missing evidence stop the call all the same. It takes two of them, so it
+	// names none or at least two, as the program names people. Defaults to nobody.
+	Override []string `yaml:"override"`
 }
 
 // Mode says how strictly the gate treats approvals.

@@ -33,7 +33,7 @@ func (g *Guard) Replaces(ctx context.Context, r Request) (id string, err error) 
 		return "", r.refuse(CodeInvalid, "", err, "The arguments of %s have no digest.", r.Tool)
 	}
 	old, err := g.overtaken(ctx, r, digest)
-	if err != nil || old.ID == "" || !r.sameTurn(old) {
+	if err != nil || old.State != StateBlocked || !r.sameTurn(old) {
 		return old.ID, err
 	}
 	snap, err := g.collect(ctx, r.Session, r.decision(canonical))
@@ -52,27 +52,49 @@ func (g *Guard) overtaken(ctx context.Context, r Request, digest string) (Approv
 	last, err := g.ledger.Last(ctx, r.Session, r.Tool, digest, r.InvocationID)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Approval{}, nil
+		return g.changed(ctx, r)
 	case err != nil:
 		return Approval{}, r.refuse(CodeStore, "", err, "The earlier requests for this call could not be read.")
 	case last.Session != r.Session || last.Tool != r.Tool || last.ArgsDigest != digest:
 		return Approval{}, r.refuse(CodeStore, "", nil, "The ledger gave back another approval.")
 	}
 	switch same := r.sameTurn(last); {
+	case same && last.State == StateRejected && last.Change != "":
+		return Approval{}, r.refuse(CodeChange, last.ID, nil, "A person wants this call of %s to be different: %s.", r.Tool, quoted(oneLine(last.Change)))
 	case same && last.State == StateRejected:
 		return Approval{}, r.refuse(CodeRejected, last.ID, nil, "A person rejected this very call of %s in this turn, and nobody is asked again.", r.Tool)
 	case same && last.State.Open() && last.Replaces != "":
 		return Approval{}, r.refuse(CodeAsked, last.ID, nil, "A person is being asked for this very call of %s already.", r.Tool)
 	case last.State != StateBlocked:
-		return Approval{}, nil
+		return g.changed(ctx, r)
 	case same && last.Last():
 		return Approval{}, r.refuse(CodeAskedTooOften, last.ID, nil, "This very call of %s was asked for %d times, and each time the world had changed before it ran.", r.Tool, last.Chain+1)
 	case last.Last():
 		return Approval{}, nil // whoever began the turn begins a new chain
 	}
-	old, err := g.get(ctx, r.Session, last.ID)
+	return g.earlier(ctx, r, last.ID)
+}
+
+// changed returns the request for the tool of r that a person rejected with a wish for a change, if
+// nothing has replaced it yet.
+func (g *Guard) changed(ctx context.Context, r Request) (Approval, error) {
+	last, err := g.ledger.LastChange(ctx, r.Session, r.Tool)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Approval{}, nil
+	case err != nil:
+		return Approval{}, r.refuse(CodeStore, "", err, "The earlier requests for this tool could not be read.")
+	case last.Session != r.Session || last.Tool != r.Tool || last.State != StateRejected || last.Change == "":
+		return Approval{}, r.refuse(CodeStore, "", nil, "The ledger gave back another approval.")
+	}
+	return g.earlier(ctx, r, last.ID)
+}
+
+// earlier reads a request that r replaces.
+func (g *Guard) earlier(ctx context.Context, r Request, id string) (Approval, error) {
+	old, err := g.get(ctx, r.Session, id)
 	if err != nil {
-		return Approval{}, r.refuse(CodeStore, last.ID, err, "The earlier request could not be read.")
+		return Approval{}, r.refuse(CodeStore, id, err, "The earlier request could not be read.")
 	}
 	return old, nil
 }

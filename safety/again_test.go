@@ -432,13 +432,21 @@ func TestAskAgainLosesTheRace(t *testing.T) {
 // spoiled is a ledger whose answers are changed.
 type spoiled struct {
 	safety.Ledger
-	last, got func(*safety.Approval) error
+	last, change, got func(*safety.Approval) error
 }
 
 func (s spoiled) Last(ctx context.Context, ses safety.Session, tool, digest, invocation string) (safety.Approval, error) {
 	a, err := s.Ledger.Last(ctx, ses, tool, digest, invocation)
 	if err == nil && s.last != nil {
 		err = s.last(&a)
+	}
+	return a, err
+}
+
+func (s spoiled) LastChange(ctx context.Context, ses safety.Session, tool string) (safety.Approval, error) {
+	a, err := s.Ledger.LastChange(ctx, ses, tool)
+	if err == nil && s.change != nil {
+		err = s.change(&a)
 	}
 	return a, err
 }

@@ -23,6 +23,7 @@ const (
 	ReasonError            = "error"             // the checker returned an error
 	ReasonPanic            = "panic"             // the checker panicked or ended its goroutine
 	ReasonTimeout          = "timeout"           // no answer in time
+	ReasonSourceDown       = "source_down"       // the source of the checker is away: no connection, or an error of the server
 	ReasonEmptyAnswer      = "empty_answer"      // an answer without attributes
 	ReasonNoAsOf           = "no_as_of"          // an answer that does not say when it was true
 	ReasonStaleAnswer      = "stale_answer"      // an answer older than Policy.MaxAge
@@ -107,6 +108,15 @@ func (f Failure) String() string {
 func fail(reason, format string, args ...any) Failure {
 	return Failure{Reason: reason, Detail: oneLine(fmt.Sprintf(format, args...))}
 }
+
+// down reports whether the failure of an entity says that its source is away. Two people may let a
+// call run then; see [Answer.Override].
+func (f Failure) down() bool {
+	return f.EntityType != "" && (f.Reason == ReasonTimeout || f.Reason == ReasonSourceDown)
+}
+
+// name is the entity in [Consent.Unchecked]. A type has no blank.
+func (f Failure) name() string { return f.EntityType + " " + f.Entity }
 
 // failOf makes a failure of one entity.
 func failOf(e entity.Canonical, reason, format string, args ...any) Failure {

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Codes say why an answer was not accepted ([Outcome.Reason]) or a call refused
@@ -18,6 +20,9 @@ const (
 	CodeNotApproved    = "not_approved"    // nobody has approved the request yet
 	CodeNotAuthorized  = "not_authorized"  // whoever answered may not
 	CodeRejected       = "rejected"        // a person rejected the request
+	CodeChange         = "change_wanted"   // a person rejected the request and says what should be different
+	CodeMoreApprovers  = "more_approvers"  // more people have to approve
+	CodeOtherAnswer    = "other_answer"    // the answer says something else than an earlier one that approved
 	CodeExpired        = "expired"         // the request or the permit is past its time
 	CodeDrift          = "drift"           // the world has changed
 	CodeCheckFailed    = "check_failed"    // it could not be shown that it has not
@@ -42,6 +47,18 @@ type Answer struct {
 	ConfirmationID string
 	// Confirmed is true to approve, false to reject.
 	Confirmed bool
+	// Change goes with a rejection: the wish of the person, in words, for another plan. It has at
+	// most [MaxWords] bytes.
+	Change string
+	// Override goes with an approval: the reason of a person with the right in [Policy.Approvals] to
+	// let the call run although sources are down. It has at most [MaxWords] bytes. If the check
+	// fails and every failure is of an entity with a source that is away, the approval counts as
+	// an override. The call may run after two people have overridden, and while no other entity
+	// fails its check. Drift, missing evidence and any other failure cannot be overridden.
+	Override string
+	// Content is a digest of anything else that the answer says, such as a payload that the tool
+	// reads. People who approve one request have to say the same.
+	Content string
 	// RunID is the run the answer came in, for the history.
 	RunID string
 	// Peer says that another agent sent the answer, over a protocol between agents:
@@ -49,6 +66,9 @@ type Answer struct {
 	// approval.
 	Peer bool
 }
+
+// MaxWords bounds what a person may say in an [Answer], in bytes.
+const MaxWords = 2000
 
 // Outcome is the result of an answer.
 type Outcome struct {
@@ -68,7 +88,7 @@ type Outcome struct {
 	// Cause is the error that an [Authorizer] refused with. It is for the operator, not for the
 	// person who answered: it may hold something that this person must not know.
 	Cause error
-	// Authenticated says that there is an [Authorizer] to name who answers. Without one it
+	// Authenticated says that an [Authorizer] or an [IdentityFunc] named who answers. Without both it
 	// is the user of the session, whoever that is.
 	Authenticated bool
 }
@@ -79,6 +99,8 @@ type Outcome struct {
 // pending, so that it may be answered again. A rejection is final, and takes back an
 // approval that was not used yet.
 // The same approver may repeat an approval until it was used, also at the same time.
+// If more people have to approve, the request stays pending after each of the first ones, with
+// the reason [CodeMoreApprovers].
 //
 // The report of the check is stored with the approval and returned. An error means
 // that something could not be read or written; the answer was then not accepted.
@@ -107,7 +129,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	case err != nil:
 		return Outcome{Reason: CodeStore}, err
 	}
-	out.Approval, out.Authenticated = a, g.authorizer != nil
+	out.Approval, out.Authenticated = a, g.authenticates()
 	if !a.State.Open() {
 		out.Reason = closedCode(a.State, CodeNotPending)
 		return out, nil
@@ -127,31 +149,64 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	case approver == "":
 		out.Reason, out.Detail, out.Cause = CodeNotAuthorized, why, cause
 		return out, nil
+	case len(ans.Change) > MaxWords || len(ans.Override) > MaxWords:
+		out.Reason, out.Detail = CodeInvalid, fmt.Sprintf("the answer has a text of more than %d bytes; say it in fewer words", MaxWords)
+		return out, nil
 	case !ans.Confirmed:
-		// A rejection counts as long as nothing ran, also after an approval.
-		out.Reason = CodeRejected
-		t := Transition{
-			// An approval at the same moment does not save the request.
-			From: []ApprovalState{StatePending, StateApproved},
-			To:   StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
-			Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver},
-		}
-		out.Approval, err = g.move(ctx, a, t, nil)
-		return g.settle(ctx, out, t, err)
-	case a.State == StateApproved:
-		out.Accepted = a.Approver == approver
+		return g.reject(ctx, out, approver, ans)
+	}
+	if out.Reason, out.Detail = g.uncounted(out, approver, ans); out.Reason != "" {
+		return out, nil
+	}
+	if a.State == StateApproved && ans.Override == "" {
+		out.Accepted = a.Consented(approver) || len(a.Consents) == 0 && same(a.Approver, approver)
 		if !out.Accepted {
 			out.Reason = CodeNotPending
 		}
 		return out, nil
 	}
-	return g.approve(ctx, out, approver, ans.RunID)
+	return g.approve(ctx, out, approver, ans)
+}
+
+// authenticates reports whether somebody names the people who answer.
+func (g *Guard) authenticates() bool { return g.authorizer != nil || g.identity != nil }
+
+// reject ends a request. A rejection counts as long as nothing ran, also after an approval.
+func (g *Guard) reject(ctx context.Context, out Outcome, approver string, ans Answer) (Outcome, error) {
+	out.Reason = CodeRejected
+	t := Transition{
+		// An approval at the same moment does not save the request.
+		From: []ApprovalState{StatePending, StateApproved},
+		To:   StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
+		Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver, Change: strings.TrimSpace(ans.Change)},
+	}
+	if t.Set.Change != "" {
+		out.Reason, t.Note = CodeChange, g.note("rejected, with a wish for a change,", ans.RunID)
+	}
+	var err error
+	out.Approval, err = g.move(ctx, out.Approval, t, nil)
+	return g.settle(ctx, out, t, err)
+}
+
+// uncounted returns why an approval does not count, whatever its check says; "" if it does.
+func (g *Guard) uncounted(out Outcome, approver string, ans Answer) (code, detail string) {
+	a := out.Approval
+	other := slices.IndexFunc(a.Consents, func(c Consent) bool { return c.Content != ans.Content })
+	switch {
+	case a.Approvers > 1 && !out.Authenticated:
+		return CodeNotAuthorized, fmt.Sprintf("%d people have to approve, and nothing authenticates whoever answers", a.Approvers)
+	case ans.Override != "" && (!out.Authenticated || !has(g.policy.approvalOf(a.Tool).Override, approver)):
+		return CodeNotAuthorized, "whoever answers has no right to override a check: guard.approvals names the people who have it"
+	case other >= 0:
+		return CodeOtherAnswer, "the payload of the answer differs from that of " + a.Consents[other].Who + ", who approved before: approve with the same, or reject"
+	}
+	return "", ""
 }
 
 // note says in the history what was decided, and by whom if nothing shows who that is.
 func (g *Guard) note(decision, run string) string {
 	note := decision + " in run " + run
-	if g.authorizer == nil {
+	if !g.authenticates() {
 		note += " by the user of the session; nothing authenticated them"
 	}
 	return note
@@ -174,25 +229,56 @@ func (g *Guard) Find(ctx context.Context, s Session, confirmationID string) (a A
 }
 
 // approve makes the check an approval depends on and records what follows from it.
-func (g *Guard) approve(ctx context.Context, out Outcome, approver, run string) (_ Outcome, err error) {
+func (g *Guard) approve(ctx context.Context, out Outcome, approver string, ans Answer) (_ Outcome, err error) {
 	a := out.Approval
 	if out.Report, err = g.checkApproval(ctx, a); err != nil {
 		out.Reason = CodeClock
 		return out, err
 	}
 	g.announce(out.Report, StageAnswer)
-	t := Transition{Actor: approver, Run: run, Authenticated: out.Authenticated, Note: g.note("approved", run)}
-	switch out.Report.Verdict() {
-	case Safe:
-		t.To, t.NotAfter, t.Set.Approver = StateApproved, true, approver
-	case Drift:
+	t := Transition{Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated, Note: g.note("approved", ans.RunID)}
+	down, only := out.Report.down()
+	switch verdict := out.Report.Verdict(); {
+	case verdict == Safe:
+		t.To, t.NotAfter, t.Set.Consent = StateApproved, true, Consent{Who: approver, Content: ans.Content}
+	case verdict == Drift:
 		t.To, out.Reason = StateBlocked, CodeDrift
+	case only && ans.Override != "":
+		t.To, t.NotAfter = StateApproved, true
+		t.Set.Consent = Consent{Who: approver, Content: ans.Content, Override: ans.Override, Unchecked: down}
+		t.Note = g.note("approved although sources are down ("+quoted(oneLine(ans.Override))+")", ans.RunID)
 	default:
-		t.To, out.Reason = StatePending, CodeCheckFailed
+		t.To, out.Reason = a.State, CodeCheckFailed
 	}
 	out.Approval, err = g.move(ctx, a, t, &out.Report)
-	out.Accepted = err == nil && t.To == StateApproved
+	out = out.counted(t, err)
 	return g.settle(ctx, out, t, err)
+}
+
+// counted says whether a consent that was recorded approves the request.
+func (out Outcome) counted(t Transition, err error) Outcome {
+	if err != nil || t.Set.Consent.Who == "" {
+		return out
+	}
+	a, c := out.Approval, t.Set.Consent
+	switch people := a.overrides(c.Unchecked); {
+	case a.State == StateApproved && (c.Override == "" || len(people) >= overriders):
+		out.Accepted = true
+	case c.Override != "" && len(people) < overriders:
+		out.Reason, out.Detail = CodeCheckFailed, c.Who+" overrides the check, and it takes another person with that right"
+	default:
+		out.Reason, out.Detail = CodeMoreApprovers, a.approvedBy()
+	}
+	return out
+}
+
+// approvedBy says who has approved, and how many people have to.
+func (a Approval) approvedBy() string {
+	var names []string
+	for _, c := range a.Consents {
+		names = append(names, oneLine(c.Who))
+	}
+	return fmt.Sprintf("%s approved; %d of %d people have", strings.Join(names, ", "), len(names), max(a.Approvers, 1))
 }
 
 // settle turns the loss of a race, or of time, into a reason. If the same approver
@@ -214,7 +300,7 @@ func (g *Guard) settle(ctx context.Context, out Outcome, t Transition, err error
 		return out, fmt.Errorf("safety: %w", err)
 	}
 	out.Approval = a
-	out.Accepted = t.To == StateApproved && a.State == StateApproved && a.Approver == t.Set.Approver
+	out.Accepted = t.To == StateApproved && t.Set.Consent.Override == "" && a.State == StateApproved && a.Consented(t.Set.Consent.Who)
 	if !out.Accepted {
 		out.Reason = closedCode(a.State, CodeNotPending)
 	}
@@ -240,31 +326,39 @@ func closedCode(s ApprovalState, other string) string {
 
 // The sentences of [Outcome.Detail] for an approval by nobody who may.
 const (
-	peerDetail = "a peer agent sent the approval, and whoever asked for it could send one as well: only an Authorizer that knows the caller can accept it"
-	selfDetail = "whoever asks for an approval may not give it; another person has to, or the configuration allows it with guard.self_approval: true"
+	peerDetail   = "a peer agent sent the approval, and whoever asked for it could send one as well: only an Authorizer that knows the caller can accept it"
+	nobodyDetail = "nothing authenticated whoever answers"
+	selfDetail   = "whoever asks for an approval may not give it; another person has to, or the configuration allows it with guard.self_approval: true"
 )
 
 // authorize returns the approver. If nobody may approve, it returns the reason, with the error of
 // the authorizer if there is one. Without an authorizer, the user of the session may reject: a
 // rejection runs nothing.
 func (g *Guard) authorize(ctx context.Context, a Approval, ans Answer) (approver, why string, cause error) {
-	switch {
-	case g.authorizer == nil && ans.Peer && ans.Confirmed:
+	if g.authorizer == nil && ans.Peer && ans.Confirmed {
 		return "", peerDetail, nil
-	case g.authorizer == nil:
+	}
+	if !g.authenticates() {
 		return ans.Session.User, "", nil
 	}
-	approver, err := bounded(ctx, g.policy.Timeout, func(ctx context.Context) (string, error) {
-		return g.authorizer.Authorize(ctx, AuthorizationRequest{
-			Approval: a.Clone(), Session: ans.Session, Confirmed: ans.Confirmed, Peer: ans.Peer,
+	caller, err := g.who(ctx)
+	if g.identity != nil && err != nil {
+		return "", nobodyDetail, err
+	}
+	approver = caller
+	if g.authorizer != nil {
+		approver, err = bounded(ctx, g.policy.Timeout, func(ctx context.Context) (string, error) {
+			return g.authorizer.Authorize(ctx, AuthorizationRequest{
+				Approval: a.Clone(), Identity: caller, Session: ans.Session, Confirmed: ans.Confirmed, Peer: ans.Peer,
+			})
 		})
-	})
-	switch {
-	case err != nil:
+	}
+	switch self := same(approver, a.Requester) || same(caller, a.Requester); {
+	case g.authorizer != nil && err != nil:
 		return "", "the authorizer refused, or failed", err
-	case approver == "":
+	case identity(approver) == "":
 		return "", "the authorizer names nobody", nil
-	case ans.Confirmed && approver == a.Requester && !g.selfApproval:
+	case ans.Confirmed && self && !g.selfApproval:
 		return "", selfDetail, nil
 	}
 	return approver, "", nil
@@ -310,7 +404,9 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 	if err != nil {
 		return a, fmt.Errorf("safety: changing approval %s to %s: %w", a.ID, t.To, err)
 	}
-	if moved.ID != a.ID || moved.State != t.To || (t.Set.PermitNonce != "" && moved.PermitNonce != t.Set.PermitNonce) {
+	// More people may have to consent.
+	waits := t.Set.Consent.Who != "" && moved.State == StatePending && moved.Consented(t.Set.Consent.Who)
+	if moved.ID != a.ID || moved.State != t.To && !waits || (t.Set.PermitNonce != "" && moved.PermitNonce != t.Set.PermitNonce) {
 		return a, fmt.Errorf("safety: changing approval %s to %s: the ledger gave back approval %q in state %q", a.ID, t.To, moved.ID, moved.State)
 	}
 	moved.Args, moved.Entities, moved.Needs, moved.Gaps = a.Args, a.Entities, a.Needs, a.Gaps

@@ -113,16 +113,27 @@ type Approval struct {
 	Replaces   string
 	Chain      int
 	Difference Difference
-	// Requester is who or what asked.
-	Requester   string
-	RequestedAt time.Time
+	// Requester is who asked. RequesterAuthenticated says that an [IdentityFunc] named them; without
+	// it the requester is the user of the session, as the client named it.
+	Requester              string
+	RequesterAuthenticated bool
+	RequestedAt            time.Time
+	// Approvers is how many different people have to approve; 0 means one.
+	Approvers int
 	// ExpiresAt is the last moment at which anything may come of the request.
 	ExpiresAt time.Time
 
 	State ApprovalState
-	// Approver and DecidedAt are set by the decision of a person.
+	// Consents are the approvals of people so far, in their order.
+	Consents []Consent
+	// Approver is who made the decision: who rejected, or the last one who had to approve. DecidedAt
+	// is when.
 	Approver  string
 	DecidedAt time.Time
+	// Change is what the person who rejected wants to be different; "" for a plain rejection.
+	Change string
+	// Overridden says that the permit was given on the word of people, although sources were down.
+	Overridden bool
 	// PermitNonce, PermitRun and PermitExpiresAt describe the permit.
 	PermitNonce     string
 	PermitRun       string
@@ -156,6 +167,7 @@ func (a Approval) Clone() Approval {
 	a.Gaps = slices.Clone(a.Gaps)
 	a.Receipt.Notes = slices.Clone(a.Receipt.Notes)
 	a.Difference = a.Difference.clone()
+	a.Consents = cloneConsents(a.Consents)
 	a.Report = bytes.Clone(a.Report)
 	return a
 }
@@ -165,6 +177,8 @@ func (a Approval) Clone() Approval {
 //	{
 //	  "approval_id", "tool", "agent", "args_digest", "fingerprint",
 //	  "requested_at", "expires_at": RFC 3339,
+//	  "requester": {"name", "authenticated": bool},
+//	  "approvers": int, how many different people have to approve,
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
@@ -222,7 +236,8 @@ func (a Approval) Shown() map[string]any {
 	out := map[string]any{
 		"approval_id": a.ID, "tool": a.Tool, "agent": a.Agent, "args_digest": a.ArgsDigest,
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
-		"entities": entities, "warnings": warnings,
+		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
+		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
 	}
 	if len(a.Receipt.Notes) > 0 {
 		notes := make([]any, len(a.Receipt.Notes))

@@ -30,8 +30,6 @@ type Request struct {
 	// TraceID and SpanID are the place of the request in the record.
 	TraceID string
 	SpanID  string
-	// Requester is who asked. Default: the user of the session.
-	Requester string
 	// Args are the arguments of the call; see [ArgsDigest].
 	Args map[string]any
 	// Chained says that the request follows the rules for asking again. A request that is not
@@ -52,8 +50,9 @@ type Request struct {
 // here; such a request fails its check.
 //
 // Two requests are for the same call if they have the same tool and arguments. A Chained request
-// replaces the last request for the same call if that one ended by drift. In the same turn, which
-// is an invocation, Ask refuses it with a *[Refusal]
+// replaces the last request for the same call if that one ended by drift. Else it replaces the last
+// request of the session for the same tool, with any arguments, that a person rejected with a
+// [Answer.Change]. In the same turn, which is an invocation, Ask refuses it with a *[Refusal]
 //
 //   - if the step that asks has not read each changed attribute since, in the refusal or in
 //     another result;
@@ -88,7 +87,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	if err != nil {
 		return a, fmt.Errorf("safety: %w", err)
 	}
-	if old.ID != "" && r.sameTurn(old) {
+	if old.State == StateBlocked && r.sameTurn(old) {
 		if err := r.readAgain(old, snap.Entities); err != nil {
 			return a, err
 		}
@@ -101,9 +100,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		return a, err
 	}
 	now = stored(now)
-	if r.Requester == "" {
-		r.Requester = r.Session.User
-	}
+	requester, authenticated := g.requester(ctx, r.Session)
 	a = Approval{
 		ID: randomID(), Session: r.Session,
 		CallID: r.CallID, Tool: r.Tool, Agent: r.Agent, InvocationID: r.InvocationID, RunID: r.RunID,
@@ -111,11 +108,15 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 		ArgsDigest: sum, Args: canonical,
 		Entities: required, Fingerprint: Fingerprint(required), NotChosen: snap.NotChosen.clone(), Needs: q.needs(ctx, g.policy, required),
 		PolicyVersion: g.version, Receipt: snap.Receipt, Gaps: slices.Clone(snap.Gaps),
-		Requester: r.Requester, RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
+		Requester: requester, RequesterAuthenticated: authenticated, Approvers: g.policy.approvalOf(r.Tool).Approvers,
+		RequestedAt: now, ExpiresAt: now.Add(g.policy.RequestLifetime),
 		State: StatePending, UpdatedAt: now,
 	}
 	if old.ID != "" {
-		a.Replaces, a.Chain, a.Difference = old.ID, old.Chain+1, difference(old, a, r.Redact)
+		a.Replaces, a.Difference = old.ID, difference(old, a, r.Redact)
+		if old.State == StateBlocked {
+			a.Chain = old.Chain + 1
+		}
 	}
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {

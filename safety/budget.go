@@ -102,6 +102,27 @@ func (b BudgetRule) appliesTo(tool string) bool {
 	return b.Tool == "" || tool == "" || namepattern.Match(b.Tool, tool)
 }
 
+// unreadError says that the present cost of an entity is not known, and why.
+type unreadError struct {
+	attribute string
+	cause     Failure
+}
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("the present %s of %s %s could not be read", e.attribute, e.cause.EntityType, e.cause.Entity)
+}
+
+// unread returns the failure of an entity that could not be read: that its source is down, if it
+// is.
+func (x *examined) unread(e entity.Canonical) Failure {
+	for _, f := range slices.Concat(x.failures, x.result.Skipped) {
+		if f.down() {
+			return f
+		}
+	}
+	return failOf(e, ReasonPolicy, "")
+}
+
 // checkBudgets holds what was found against the budget rules.
 func (q *inquiry) checkBudgets(p Policy, found []examined) (alerts []Alert, failures []Failure) {
 	for _, b := range p.Budgets {
@@ -111,7 +132,12 @@ func (q *inquiry) checkBudgets(p Policy, found []examined) (alerts []Alert, fail
 		alert, err := q.checkBudget(p, b, found)
 		switch {
 		case err != nil:
-			failures = append(failures, fail(ReasonPolicy, "it cannot be shown that what the plan costs now fits its %s: %v", b.LimitType, err))
+			f := fail(ReasonPolicy, "it cannot be shown that what the plan costs now fits its %s: %v", b.LimitType, err)
+			if unread, is := errors.AsType[*unreadError](err); is && unread.cause.down() {
+				// The same people know of both.
+				f.EntityType, f.Entity, f.Reason = unread.cause.EntityType, unread.cause.Entity, unread.cause.Reason
+			}
+			failures = append(failures, f)
 		case alert != nil:
 			alerts = append(alerts, *alert)
 		}
@@ -135,7 +161,7 @@ func (q *inquiry) checkBudget(p Policy, b BudgetRule, found []examined) (*Alert,
 		}
 		price := found[i].result.Now[b.CostAttribute]
 		if !found[i].read || price.IsZero() {
-			return nil, fmt.Errorf("the present %s of %s %s could not be read", b.CostAttribute, e.Type, e.Value)
+			return nil, &unreadError{b.CostAttribute, found[i].unread(e)}
 		}
 		times, err := t.quantity(b.QuantityAttribute, q.decision.Node)
 		if err != nil {

@@ -63,15 +63,18 @@ type target struct {
 type inquiry struct {
 	session    Session
 	approvalID string
-	tool       string              // whose call is checked, and
-	decision   Decision            // the step that asked; none without a request
-	record     Snapshot            // as it is now
-	recorded   bool                // it could be read
-	arguments  func() (any, error) // those of the action, decoded once
-	seen       []entity.Canonical  // what has to be unchanged since the request
-	targets    []target            // targets, and the entities that were not seen then
-	failures   []Failure
-	started    time.Time
+	// who asked for the approval
+	requester     string
+	authenticated bool
+	tool          string              // whose call is checked, and
+	decision      Decision            // the step that asked; none without a request
+	record        Snapshot            // as it is now
+	recorded      bool                // it could be read
+	arguments     func() (any, error) // those of the action, decoded once
+	seen          []entity.Canonical  // what has to be unchanged since the request
+	targets       []target            // targets, and the entities that were not seen then
+	failures      []Failure
+	started       time.Time
 }
 
 // inspect checks every target and returns the report. It looks at every entity, however many fail.
@@ -96,7 +99,7 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	r := Report{
 		id: id, approvalID: q.approvalID, session: q.session, fingerprint: Fingerprint(q.seen),
 		policy: g.version, started: q.started, total: len(found), failures: q.failures,
-		notChosen: q.record.NotChosen.without(q.targets),
+		notChosen: q.record.NotChosen.without(q.targets), requester: q.requester, authenticated: q.authenticated,
 	}
 	if !named(q.session) {
 		r.failures = append(r.failures, fail(ReasonSession, "app, user and id of a session are required"))

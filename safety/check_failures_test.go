@@ -187,6 +187,7 @@ func TestEveryReasonIsTested(t *testing.T) {
 		// TestBasis
 		safety.ReasonNotRead: true, safety.ReasonArgumentDiffers: true,
 		safety.ReasonConditionUnmet: true, // TestCondition
+		safety.ReasonSourceDown:     true, // TestOverride
 	}
 	for _, f := range failures {
 		tested[f.reason] = true

@@ -95,6 +95,10 @@ func (f faulty) FindCall(ctx context.Context, s safety.Session, call string) ([]
 	return inject(f.faults, ctx, "FindCall", func() ([]safety.Approval, error) { return f.ledger.FindCall(ctx, s, call) })
 }
 
+func (f faulty) LastChange(ctx context.Context, s safety.Session, tool string) (safety.Approval, error) {
+	return inject(f.faults, ctx, "LastChange", func() (safety.Approval, error) { return f.ledger.LastChange(ctx, s, tool) })
+}
+
 func (f faulty) Last(ctx context.Context, s safety.Session, tool, digest, invocation string) (safety.Approval, error) {
 	return inject(f.faults, ctx, "Last", func() (safety.Approval, error) { return f.ledger.Last(ctx, s, tool, digest, invocation) })
 }

@@ -28,6 +28,8 @@ const (
 type AuthorizationRequest struct {
 	// Approval is the request that is answered. It is a copy.
 	Approval Approval
+	// Identity is who answers, as the [IdentityFunc] of the guard names them; "" without one.
+	Identity string
 	// Session is the session the answer came through.
 	Session Session
 	// Confirmed is the answer: true approves, false rejects.
@@ -40,8 +42,8 @@ type AuthorizationRequest struct {
 // refuses the answer and leaves the request as it is; so does a panic, and an
 // Authorize that takes longer than Policy.Timeout. It is called concurrently.
 //
-// An approver is named as requesters are, by default as the users of sessions: else
-// nobody can see that somebody approves a request of their own.
+// An approver is named as the [IdentityFunc] names requesters, or without one as the users of
+// sessions are named: else nobody can see that somebody approves a request of their own.
 type Authorizer interface {
 	Authorize(ctx context.Context, r AuthorizationRequest) (approver string, err error)
 }
@@ -68,12 +70,16 @@ type GuardConfig struct {
 	Checkers map[string]Checker
 	// Policy is required; see [NewPolicy].
 	Policy Policy
-	// Authorizer is optional. Without one, the user of the session is the
-	// approver and may approve, although the same user asked and nothing shows who
-	// that is; a peer may not.
+	// Identity says who asks and who answers. It is optional. Without one, the requester is the
+	// user of the session, and nothing authenticates them. With one, an answer without an
+	// identity is refused.
+	Identity IdentityFunc
+	// Authorizer is optional. Without one, whoever the Identity names may approve. Without an
+	// Identity as well, the user of the session is the approver and may approve, although the
+	// same user asked and nothing shows who that is; a peer may not.
 	Authorizer Authorizer
-	// SelfApproval lets an approver that the Authorizer names approve a request of
-	// their own. Without an Authorizer it means nothing.
+	// SelfApproval lets an approver that the Authorizer or the Identity names approve a request of
+	// their own. Without both it means nothing.
 	SelfApproval bool
 	// Now is the clock. Default [time.Now].
 	Now func() time.Time
@@ -93,8 +99,9 @@ type Guard struct {
 	checkers   map[string]Checker
 	policy     rulebook
 	version    string
+	identity   IdentityFunc
 	authorizer Authorizer
-	// selfApproval lets the authorizer name the requester as the approver.
+	// selfApproval lets the requester approve.
 	selfApproval bool
 	clock        func() time.Time
 	onReport     func(Report, Stage)
@@ -122,7 +129,7 @@ func NewGuard(cfg GuardConfig) (*Guard, error) {
 	g := &Guard{
 		ledger: cfg.Ledger, evidence: cfg.Evidence, checkers: maps.Clone(cfg.Checkers),
 		policy: policy, version: policy.Version(),
-		authorizer: cfg.Authorizer, selfApproval: cfg.SelfApproval, clock: cfg.Now, onReport: cfg.OnReport,
+		identity: cfg.Identity, authorizer: cfg.Authorizer, selfApproval: cfg.SelfApproval, clock: cfg.Now, onReport: cfg.OnReport,
 	}
 	if g.clock == nil {
 		g.clock = time.Now

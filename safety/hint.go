@@ -39,6 +39,8 @@ const (
 	hintNotSeen   = "Not seen:"
 	hintNotMet    = "Not met:"
 	hintNotChosen = "Not chosen:"
+	hintApprovers = "Approvers needed:"
+	hintRequester = "Requester:"
 )
 
 // Hint returns the request as a text that stands alone in any client, in one line of at most 1,400
@@ -55,13 +57,15 @@ const (
 //   - "Not seen:": entities that no result showed, and that the record is incomplete.
 //   - "Not met:": conditions that a value that was read does not meet.
 //   - "Not chosen:": see [Approval.NotChosen].
+//   - "Approvers needed:": how many people have to approve, from two on.
+//   - "Requester:": who asked, and that nothing authenticates them if so.
 //
 // If the text is too long, own is cut.
 //
 // A value that is not one plain word stands in quotes. So does own if it has the beginning of one
 // of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint())
+	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -85,7 +89,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
-	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen, hintNotMet, hintNotChosen}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen, hintNotMet, hintNotChosen, hintApprovers, hintRequester}, func(begin string) bool {
 		return strings.Contains(own, letters(begin))
 	})
 }
@@ -235,6 +239,21 @@ func (a Approval) notChosenHint() string {
 		items = append(items, word(other.Type)+" "+word(other.Value))
 	}
 	return listed(hintNotChosen+" ", items, a.NotChosen.Total, maxNotChosenHint)
+}
+
+// peopleHint says who asked and how many have to approve.
+func (a Approval) peopleHint() string {
+	if a.Requester == "" {
+		return ""
+	}
+	asked := hintRequester + " " + word(a.Requester)
+	if !a.RequesterAuthenticated {
+		asked += " (not authenticated)"
+	}
+	if a.Approvers > 1 {
+		return fmt.Sprintf("%s %d. %s.", hintApprovers, a.Approvers, asked)
+	}
+	return asked + "."
 }
 
 // replacesHint names the changes since the request that this one replaces.

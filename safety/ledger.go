@@ -47,6 +47,10 @@ type Ledger interface {
 	Find(ctx context.Context, s Session, confirmationID string) (Approval, error)
 	// FindCall returns the approvals asked for one call, oldest first.
 	FindCall(ctx context.Context, s Session, callID string) ([]Approval, error)
+	// LastChange returns the latest approval of a session for a tool that was rejected with a
+	// [Approval.Change] and that no other approval replaces. ErrNotFound if there is none. The long
+	// parts of the result may be empty.
+	LastChange(ctx context.Context, s Session, tool string) (Approval, error)
 	// Last returns the latest approval of a session for a tool and arguments with the digest,
 	// whoever asked for it. One that was rejected in the invocation goes before later ones.
 	// ErrNotFound if there is none. The long parts of the result may be empty.
@@ -78,9 +82,12 @@ type Step struct {
 	// Verdict is the verdict of the check before the step, Check is its [Report.ID].
 	Verdict string `json:"verdict,omitempty"`
 	Check   string `json:"check,omitempty"`
-	// Authenticated says that an [Authorizer] named the actor. Without it the actor of a decision
-	// is the user of the session, whoever that is.
+	// Authenticated says that an [Authorizer] or an [IdentityFunc] named the actor. Without it the
+	// actor of a decision is the user of the session, whoever that is.
 	Authenticated bool `json:"authenticated,omitempty"`
+	// Override says that the step goes on although the check failed, because sources are down: see
+	// [Answer.Override].
+	Override bool `json:"override,omitempty"`
 	// Resolved says that the end is the actor's word: nobody saw it. See
 	// [Guard.Resolve].
 	Resolved bool   `json:"resolved,omitempty"`
@@ -89,9 +96,15 @@ type Step struct {
 
 // Update holds the fields a transition sets. Empty fields stay as they are.
 type Update struct {
-	// Approver is who decided. The first transition that names one also sets
-	// DecidedAt to its time; a later one changes neither.
-	Approver        string
+	// Consent is the approval of a person; At need not be set. It is required for the change to
+	// approved. The first one that approves the request is its decision.
+	Consent Consent
+	// Approver is who rejected. The first decision sets Approver and DecidedAt; a later one
+	// changes neither.
+	Approver string
+	// Change goes with a rejection, Overridden with a permit.
+	Change          string
+	Overridden      bool
 	PermitNonce     string
 	PermitRun       string
 	PermitExpiresAt time.Time
@@ -129,7 +142,8 @@ type Transition struct {
 	Set Update
 }
 
-// Apply returns a after the transition. If the transition must not happen, it returns
+// Apply returns a after the transition. A change to approved leaves a pending approval pending as
+// long as more people have to consent. If the transition must not happen, Apply returns
 // [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. This is the only place that decides; an
 // implementation of [Ledger] calls it inside its transaction. It does not read the long parts of a
 // (see [Ledger]), so a may lack them. The result has the long parts of a, except for a Report in
@@ -144,8 +158,12 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 		return Approval{}, fmt.Errorf("approval %s: %w: it is %s, not %v", a.ID, ErrConflict, a.State, t.From)
 	case !a.State.CanBecome(t.To):
 		return Approval{}, fmt.Errorf("approval %s: %w: its state is %s, from which it cannot become %q", a.ID, ErrConflict, a.State, t.To)
-	case t.To == StateApproved && a.Approver == "" && t.Set.Approver == "":
+	case t.To == StateApproved && a.State == StatePending && identity(t.Set.Consent.Who) == "":
 		return Approval{}, fmt.Errorf("approval %s: %w: nobody is named who approved it", a.ID, ErrConflict)
+	case t.Set.Consent.Who != "" && t.To != StateApproved, t.Set.Change != "" && t.To != StateRejected, t.Set.Overridden && t.To != StatePermitted:
+		return Approval{}, fmt.Errorf("approval %s: %w: the change to %s sets what belongs to another", a.ID, ErrConflict, t.To)
+	case t.Set.Overridden && len(a.overrides(nil)) < overriders:
+		return Approval{}, fmt.Errorf("approval %s: %w: fewer than %d people override its check", a.ID, ErrConflict, overriders)
 	case t.To == StatePermitted && (t.Set.PermitNonce == "" || t.Set.PermitExpiresAt.IsZero()):
 		return Approval{}, fmt.Errorf("approval %s: %w: a permit needs a nonce and an expiry", a.ID, ErrConflict)
 	case (t.To == StateExecuting || t.RequireNonce != "") && !sameNonce(t.RequireNonce, a.PermitNonce):
@@ -157,10 +175,22 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 	case t.PermitNotAfter && t.At.After(a.PermitExpiresAt):
 		return Approval{}, fmt.Errorf("approval %s: %w: its permit at %s", a.ID, ErrExpired, stamp(a.PermitExpiresAt))
 	}
-	a.State, a.UpdatedAt = t.To, stored(t.At)
-	if a.Approver == "" && t.Set.Approver != "" {
-		a.Approver, a.DecidedAt = t.Set.Approver, a.UpdatedAt
+	was, decider := a.State, t.Set.Approver
+	a.State, a.UpdatedAt, a.Consents = t.To, stored(t.At), cloneConsents(a.Consents)
+	if c := t.Set.Consent; c.Who != "" {
+		c.At, c.Unchecked = a.UpdatedAt, slices.Clone(c.Unchecked)
+		a.Consents, decider = with(a.Consents, c), c.Who
+		if was == StatePending && !a.decided(c) {
+			a.State, decider = StatePending, ""
+		}
 	}
+	if a.Approver == "" && decider != "" {
+		a.Approver, a.DecidedAt = decider, a.UpdatedAt
+	}
+	if t.Set.Change != "" {
+		a.Change = t.Set.Change
+	}
+	a.Overridden = a.Overridden || t.Set.Overridden
 	if t.Set.PermitNonce != "" {
 		a.PermitNonce = t.Set.PermitNonce
 	}
@@ -179,19 +209,19 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 	return a, nil
 }
 
-// Step returns the entry that the transition adds to the history of an approval in
-// state from. An implementation of [Ledger] stores it as it is, in the transaction that
-// changes the state.
-func (t Transition) Step(from ApprovalState) Step {
+// Step returns the entry that the transition adds to the history of an approval that it takes
+// from one state to the state of [Transition.Apply]. An implementation of [Ledger] stores it as it
+// is, in the transaction that changes the state.
+func (t Transition) Step(from, to ApprovalState) Step {
 	return Step{
-		From: from, To: t.To, At: stored(t.At), Actor: t.Actor, Run: t.Run, Verdict: t.Set.Verdict, Check: t.Check,
-		Authenticated: t.Authenticated, Resolved: t.Resolved, Note: t.Note,
+		From: from, To: to, At: stored(t.At), Actor: t.Actor, Run: t.Run, Verdict: t.Set.Verdict, Check: t.Check,
+		Authenticated: t.Authenticated, Resolved: t.Resolved, Override: t.Set.Overridden || t.Set.Consent.Override != "", Note: t.Note,
 	}
 }
 
 // FirstStep returns the entry that begins the history of an approval.
 func (a Approval) FirstStep() Step {
-	return Step{To: a.State, At: a.RequestedAt, Actor: a.Requester, Run: a.RunID}
+	return Step{To: a.State, At: a.RequestedAt, Actor: a.Requester, Run: a.RunID, Authenticated: a.RequesterAuthenticated}
 }
 
 // stored returns t as approvals hold times.

@@ -355,7 +355,7 @@ func TestPanickingOnReport(t *testing.T) {
 func (b *bench) approvedAnywayNow() {
 	b.t.Helper()
 	if _, err := b.ledger.Transition(b.t.Context(), safety.Transition{
-		ID: b.approval.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved, At: epoch, Set: safety.Update{Approver: "ana"},
+		ID: b.approval.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved, At: epoch, Set: safety.Update{Consent: safety.Consent{Who: "ana"}},
 	}); err != nil {
 		b.t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -41,6 +43,7 @@ type Permit struct {
 	expires time.Time
 	// preconditions belong to the check that led to this permit.
 	preconditions []Precondition
+	overridden    bool
 	stage         atomic.Int32
 }
 
@@ -52,7 +55,8 @@ const (
 	permitDone
 )
 
-// Permit checks an approved call once more. If nothing has changed, it permits the call once. The
+// Permit checks an approved call once more. If nothing has changed, or two people have overridden
+// that sources are down ([Answer.Override]), it permits the call once. The
 // approval must have this session, call, tool and arguments, and must be approved and in time. The
 // permit ends Policy.MaxAge after the check began, and never after the approval. Drift blocks the
 // approval for good. After a check that failed, the approval may be tried again.
@@ -86,9 +90,24 @@ func (g *Guard) Permit(ctx context.Context, e Execution) (p *Permit, r Report, e
 		refusal.Last = a.Last()
 		return nil, r, refusal
 	default:
+		if people := g.overriders(a, r); len(people) >= overriders {
+			return g.issue(ctx, a, e, digest, r)
+		}
 		_, err = g.move(ctx, a, Transition{To: StateApproved, Actor: e.RunID, Run: e.RunID, Note: "check before execution failed"}, &r)
 		return nil, r, refuse(CodeCheckFailed, e, r, err, "It could not be shown that what %s rests on is unchanged.", e.Tool)
 	}
+}
+
+// overriders returns the people on whose word a call may run after a check. There are none unless
+// all that failed are entities with a source that is down, and they are those that these people
+// know of.
+func (g *Guard) overriders(a Approval, r Report) []string {
+	unchecked, only := r.down()
+	if !only {
+		return nil
+	}
+	may := g.policy.approvalOf(a.Tool).Override
+	return slices.DeleteFunc(a.overrides(unchecked), func(who string) bool { return !has(may, who) })
 }
 
 // admissible returns the approval of a call and the digest of its arguments, or why
@@ -110,6 +129,8 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 		return no(CodeOtherCall, nil, "The approval is for another call.")
 	case a.State == StatePending:
 		return no(CodeNotApproved, nil, "Nobody has approved %s yet.", e.Tool)
+	case a.State == StateApproved && a.Missing() > 0 && a.Approvers > 1:
+		return no(CodeStore, nil, "The ledger says that %s is approved, and %s.", e.Tool, a.approvedBy())
 	case a.State != StateApproved || a.Approver == "":
 		return no(closedCode(a.State, CodeNotApproved), nil, "The approval of %s is %s.", e.Tool, a.State)
 	}
@@ -131,17 +152,21 @@ func (g *Guard) admissible(ctx context.Context, e Execution) (Approval, string, 
 	return a, digest, nil
 }
 
-// issue makes the permit of an approval after a safe check.
+// issue makes the permit of an approval after a check that is safe or overridden.
 func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest string, r Report) (*Permit, Report, error) {
 	expires := r.started.Add(g.policy.lasts(r.results))
 	if expires.After(a.ExpiresAt) {
 		expires = a.ExpiresAt
 	}
 	nonce := randomID()
-	_, err := g.move(ctx, a, Transition{
+	t := Transition{
 		To: StatePermitted, Actor: e.RunID, Run: e.RunID, Note: "unchanged before execution", NotAfter: true,
-		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: stored(expires)},
-	}, &r)
+		Set: Update{PermitNonce: nonce, PermitRun: e.RunID, PermitExpiresAt: stored(expires), Overridden: r.Verdict() != Safe},
+	}
+	if t.Set.Overridden {
+		t.Note = "sources are down; runs on the word of " + strings.Join(g.overriders(a, r), ", ")
+	}
+	_, err := g.move(ctx, a, t, &r)
 	switch {
 	case errors.Is(err, ErrConflict):
 		return nil, r, refuse(CodeAlreadyUsed, e, r, err, "The approval of %s was used, or ended, by another call at the same time.", e.Tool)
@@ -153,6 +178,7 @@ func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest strin
 	e.Args = nil
 	return &Permit{
 		guard: g, call: e, digest: digest, nonce: nonce, issued: r.checked, expires: expires, preconditions: r.preconditions,
+		overridden: t.Set.Overridden,
 	}, r, nil
 }
 
@@ -163,6 +189,10 @@ func (p *Permit) ApprovalID() string {
 	}
 	return p.call.ApprovalID
 }
+
+// Overridden reports whether people let the call run although its check failed, because sources
+// are down: see [Answer.Override].
+func (p *Permit) Overridden() bool { return p != nil && p.overridden }
 
 // ExpiresAt returns the last moment at which the permit can be consumed; the zero
 // time for no permit.

@@ -74,6 +74,8 @@ type Policy struct {
 	Listed []string
 	// Budgets are the rules for the present cost of a plan.
 	Budgets []BudgetRule
+	// Approvals are the rules for who has to approve. A tool without a rule needs one person.
+	Approvals []ApprovalRule
 	// MaxAge is how old an answer may be when a check starts, and how long after
 	// its start a check permits.
 	MaxAge time.Duration
@@ -146,7 +148,7 @@ func (p Policy) Validate() error {
 		}
 		rules(of, t.Rules)
 	}
-	errs = append(errs, p.validateRequirement(), p.validateBudgets())
+	errs = append(errs, p.validateRequirement(), p.validateBudgets(), p.validateApprovals())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("safety policy: %w", err)
 	}
@@ -170,7 +172,8 @@ func (p Policy) Version() string {
 		fields = append(fields, strconv.Itoa(len(part)))
 		fields = append(fields, part...)
 	}
-	return digest(fields...)
+	// Without rules they are no part, as in versions that had none.
+	return digest(append(fields, p.approvalFields()...)...)
 }
 
 // ruleFields writes what the rules come to: of the policy what differs from the rule
@@ -234,5 +237,9 @@ func (p Policy) clone() Policy {
 	}
 	p.Listed = slices.Clone(p.Listed)
 	p.Budgets = slices.Clone(p.Budgets)
+	p.Approvals = slices.Clone(p.Approvals)
+	for i, r := range p.Approvals {
+		p.Approvals[i].Override = slices.Clone(r.Override)
+	}
 	return p
 }

@@ -49,6 +49,10 @@ func policyOf(g config.Guard) Policy {
 			Unseen: valueOf[Unseen](unseenNames, t.Unseen),
 		}
 	}
+	for _, tool := range slices.Sorted(maps.Keys(g.Approvals)) {
+		a := g.Approvals[tool]
+		p.Approvals = append(p.Approvals, ApprovalRule{Tool: tool, Approvers: a.Approvers, Override: slices.Clone(a.Override)})
+	}
 	for _, b := range g.Budgets {
 		p.Budgets = append(p.Budgets, BudgetRule{
 			Tool:     b.Tool,

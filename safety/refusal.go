@@ -146,6 +146,10 @@ func next(code string, last bool) string {
 		return "Do not repeat this call: a person is asked for it already. Wait for the answer, or plan anew and ask for approval of the new plan."
 	case CodeAskedTooOften:
 		return "Do not repeat this call: with the same arguments it stays blocked in this turn. Look at the alerts, read the changed data again, plan anew with the present values, and ask for approval of the new plan. Or report what keeps changing."
+	case CodeChange:
+		return "Do not repeat this call: a person wants another plan. Plan anew as the message says, and ask for approval of the new plan."
+	case CodeMoreApprovers:
+		return "Do not repeat this call, and do not plan anew: more people have to approve it. The request stays open. Say so, and wait; if they reject it, ask for approval of a new plan."
 	case CodeRejected:
 		return "Do not repeat this call: a person rejected it. Ask what should be different before you plan again, and ask for approval of the new plan."
 	case CodeCheckFailed:

@@ -66,6 +66,9 @@ type Report struct {
 	// preconditions are the revisions for an effect after this check.
 	preconditions []Precondition
 	drifted       []entity.Entity
+	// requester is who asked for the approval that was checked.
+	requester     string
+	authenticated bool
 }
 
 // Verdict returns Drift if at least one alert blocks. It returns Safe if all of this holds: the
@@ -85,6 +88,21 @@ func (r Report) Verdict() Verdict {
 
 // IsSafeToApprove reports whether the verdict is Safe.
 func (r Report) IsSafeToApprove() bool { return r.Verdict() == Safe }
+
+// down returns the names of the entities that could not be checked because their sources are away.
+// only says that nothing else is wrong.
+func (r Report) down() (names []string, only bool) {
+	for _, f := range r.failures {
+		if !f.down() {
+			return nil, false
+		}
+		if !slices.Contains(names, f.name()) {
+			names = append(names, f.name())
+		}
+	}
+	whole := named(r.session) && !r.started.IsZero() && !r.checked.IsZero() && len(r.results) == r.total
+	return names, whole && len(names) > 0 && r.Verdict() == CheckFailed
+}
 
 // CheckFailed reports whether anything failed or nothing was checked. It may be
 // true beside drift: a check that found a change and could not look at the rest.
@@ -207,7 +225,8 @@ func (r Report) PolicyVersion() string { return r.policy }
 //
 // Lines before the alerts begin with "CHECK FAILED" and have a failure, with "Skipped" and have an
 // optional entity that could not be checked, with "Waived" and have an attribute that no result has
-// shown and that the policy lets pass, or with "Not chosen" and have entities that do not count. A
+// shown and that the policy lets pass, with "Not chosen" and have entities that do not count, or with
+// "Requester" and name who asked for the approval, if nothing authenticated them. A
 // condition follows the value that does not meet it: "64 -> 7, at least 8 needed". Warnings follow
 // the alerts and end in "(warning)". The text is for reading; programs use the methods or the JSON.
 func (r Report) Summary() string {
@@ -232,6 +251,9 @@ func (r Report) Summary() string {
 	}
 	if r.notChosen.Total > 0 {
 		fmt.Fprintf(&b, "  Not chosen       : %s\n", r.notChosen)
+	}
+	if r.approvalID != "" && !r.authenticated {
+		fmt.Fprintf(&b, "  Requester        : %s (not authenticated)\n", oneLine(r.requester))
 	}
 	for _, a := range append(r.Alerts(), r.Warnings()...) {
 		fmt.Fprintf(&b, "  [%s] %s: %s: %s -> %s", a.Drift, oneLine(a.EntityType), oneLine(a.Entity), oneLine(a.Before), oneLine(a.After))
@@ -259,11 +281,26 @@ func signed(p float64) string {
 	return s
 }
 
+// requester is who asked, in the JSON of a report.
+type requester struct {
+	Name          string `json:"name"`
+	Authenticated bool   `json:"authenticated"`
+}
+
+// askedBy returns who asked for the approval; nil without one.
+func (r Report) askedBy() *requester {
+	if r.approvalID == "" {
+		return nil
+	}
+	return &requester{r.requester, r.authenticated}
+}
+
 // MarshalJSON encodes the report. The shape is a contract; fields may be added:
 //
 //	{
 //	  "id": "32 hex", "approval_id": "32 hex, absent if none",
 //	  "session": {"app", "user", "id"},
+//	  "requester": {"name", "authenticated": bool}, absent without an approval,
 //	  "verdict": "safe|drift|check_failed",
 //	  "safe_to_approve": bool, "check_failed": bool,
 //	  "fingerprint": "64 hex", "policy_version": "64 hex",
@@ -289,6 +326,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		ID            string         `json:"id"`
 		ApprovalID    string         `json:"approval_id,omitempty"`
 		Session       Session        `json:"session"`
+		Requester     *requester     `json:"requester,omitempty"`
 		Verdict       Verdict        `json:"verdict"`
 		SafeToApprove bool           `json:"safe_to_approve"`
 		CheckFailed   bool           `json:"check_failed"`
@@ -304,7 +342,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Failures      []Failure      `json:"failures"`
 		NotChosen     NotChosen      `json:"not_chosen,omitzero"`
 	}{
-		r.id, r.approvalID, r.session, r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
+		r.id, r.approvalID, r.session, r.askedBy(), r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
 		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),
 		append([]EntityResult{}, r.results...), append([]Alert{}, r.Alerts()...), append([]Alert{}, r.Warnings()...), append([]Failure{}, r.failures...),
 		r.notChosen,

@@ -28,6 +28,7 @@ func (g *Guard) checkApproval(caller context.Context, a Approval) (Report, error
 	defer cancel()
 
 	q.acts(a.Tool, a.decision())
+	q.requester, q.authenticated = a.Requester, a.RequesterAuthenticated
 	q.blame(problems(a.Receipt, a.Gaps)...)
 	if Fingerprint(a.Entities) != a.Fingerprint {
 		q.blame(fail(ReasonIncompleteRecord, "the entities of the request are not those it was asked with"))

@@ -30,6 +30,13 @@ func Text(s string, limit int) string {
 	return s[:end] + mark
 }
 
+// Ignorable reports whether a character shows nothing by itself, as a zero-width space or a mark that
+// reverses text: Default_Ignorable_Code_Point of Unicode.
+func Ignorable(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
+		!unicode.In(r, unicode.Prepended_Concatenation_Mark)
+}
+
 // Visible returns s in one line that is read in the order of its characters. Errors and values
 // may hold line breaks, which would forge a line of a summary, and marks that reverse text.
 func Visible(s string) string {

@@ -17,7 +17,7 @@ import (
 // approvalRow is an approval with its lists as JSON.
 type approvalRow struct {
 	safety.Approval
-	entities, receipt, gaps, notChosen, difference []byte
+	entities, receipt, gaps, notChosen, difference, consents []byte
 }
 
 func encodeApproval(a safety.Approval) (*approvalRow, error) {
@@ -36,6 +36,9 @@ func encodeApproval(a safety.Approval) (*approvalRow, error) {
 	}
 	if r.notChosen, err = json.Marshal(a.NotChosen); err != nil {
 		return nil, fmt.Errorf("not chosen: %w", err)
+	}
+	if r.consents, err = encodeConsents(a); err != nil {
+		return nil, err
 	}
 	if r.Replaces == "" {
 		return r, nil
@@ -91,18 +94,32 @@ func (r *approvalRow) bind(b *binder) {
 	b.json(r.difference)
 	b.text(r.Requester)
 	b.time(r.RequestedAt, r.ExpiresAt)
-	bindState(b, r.Approval)
+	bindState(b, r.Approval, r.consents)
 	b.json(r.notChosen)
+	b.boolean(r.RequesterAuthenticated)
+	b.integer(int64(r.Approvers))
 }
 
 // bindUpdate sets the parameters of update_approval.sql.
-func bindUpdate(b *binder, a safety.Approval) {
+func bindUpdate(b *binder, a safety.Approval, consents []byte) {
 	b.text(a.ID)
-	bindState(b, a)
+	bindState(b, a, consents)
+}
+
+// encodeConsents returns the consents as JSON; nil for none.
+func encodeConsents(a safety.Approval) ([]byte, error) {
+	if len(a.Consents) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(a.Consents)
+	if err != nil {
+		return nil, fmt.Errorf("consents: %w", err)
+	}
+	return data, nil
 }
 
 // bindState sets what a transition may change, in the order of both statements.
-func bindState(b *binder, a safety.Approval) {
+func bindState(b *binder, a safety.Approval, consents []byte) {
 	b.text(string(a.State))
 	b.optional(a.Approver)
 	b.time(a.DecidedAt)
@@ -111,6 +128,9 @@ func bindState(b *binder, a safety.Approval) {
 	b.optional(a.Verdict)
 	b.json(a.Report)
 	b.time(a.UpdatedAt)
+	b.json(consents)
+	b.optional(a.Change)
+	b.boolean(a.Overridden)
 }
 
 // scanApproval reads a row of select_approval.sql or select_approvals.sql, or one of
@@ -148,9 +168,14 @@ func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 		UpdatedAt:       columnTime(stmt, 33),
 		Replaces:        stmt.ColumnText(34),
 		Chain:           stmt.ColumnInt(35),
+		Approvers:       stmt.ColumnInt(39),
+		Change:          stmt.ColumnText(41),
+		Overridden:      stmt.ColumnBool(42),
+
+		RequesterAuthenticated: stmt.ColumnBool(38),
 	}
 	var entities []approvalEntity
-	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 36: &a.Difference, 37: &a.NotChosen} {
+	for col, dst := range map[int]any{17: &entities, 20: &a.Receipt, 21: &a.Gaps, 36: &a.Difference, 37: &a.NotChosen, 40: &a.Consents} {
 		if stmt.ColumnIsNull(col) {
 			continue // left out, or there is none
 		}

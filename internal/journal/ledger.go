@@ -71,11 +71,15 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 		if moved, err = t.Apply(a); err != nil {
 			return err
 		}
-		err = exec(conn, updateApprovalSQL, func(b *binder) { bindUpdate(b, moved) })
+		consents, err := encodeConsents(moved)
 		if err != nil {
 			return err
 		}
-		return addStep(conn, a.ID, t.Step(a.State))
+		err = exec(conn, updateApprovalSQL, func(b *binder) { bindUpdate(b, moved, consents) })
+		if err != nil {
+			return err
+		}
+		return addStep(conn, a.ID, t.Step(a.State, moved.State))
 	})
 	if err != nil {
 		return safety.Approval{}, err
@@ -89,6 +93,15 @@ func (l *ledger) Last(ctx context.Context, s safety.Session, tool, argsDigest, i
 		a, err = oneApproval(conn, selectLastApprovalSQL, func(b *binder) {
 			b.text(s.App, s.User, s.ID, tool, argsDigest, invocationID)
 		})
+		return err
+	})
+	return a, err
+}
+
+// LastChange returns the last approval for a tool that a person wants to be different.
+func (l *ledger) LastChange(ctx context.Context, s safety.Session, tool string) (a safety.Approval, err error) {
+	err = l.j.read(ctx, fmt.Sprintf("last change of %q", tool), func(conn *sqlite.Conn) error {
+		a, err = oneApproval(conn, selectLastChangeSQL, func(b *binder) { b.text(s.App, s.User, s.ID, tool) })
 		return err
 	})
 	return a, err
@@ -175,6 +188,7 @@ func (l *ledger) History(ctx context.Context, id string) ([]safety.Step, error) 
 
 				Authenticated: stmt.ColumnBool(8),
 				Resolved:      stmt.ColumnBool(9),
+				Override:      stmt.ColumnBool(10),
 			})
 			return nil
 		})
@@ -203,6 +217,7 @@ func addStep(conn *sqlite.Conn, id string, s safety.Step) error {
 		b.optional(s.Actor, s.Verdict, s.Note, s.Run, s.Check)
 		b.boolean(s.Authenticated)
 		b.boolean(s.Resolved)
+		b.boolean(s.Override)
 	})
 }
 

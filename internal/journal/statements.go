@@ -44,6 +44,8 @@ var (
 	selectApprovalStateSQL string
 	//go:embed sql/select_last_approval.sql
 	selectLastApprovalSQL string
+	//go:embed sql/select_last_change.sql
+	selectLastChangeSQL string
 	//go:embed sql/select_approvals.sql
 	selectApprovalsSQL string
 	//go:embed sql/insert_history.sql

@@ -32,6 +32,8 @@ func Run(t *testing.T, open func(t *testing.T) safety.Ledger) {
 		{"FindBySession", testFindBySession},
 		{"ListOrder", testListOrder},
 		{"Last", testLast},
+		{"LastChange", testLastChange},
+		{"Consents", testConsents},
 		{"Isolation", testIsolation},
 		{"Transitions", testTransitions},
 		{"TransitionFrom", testTransitionFrom},
@@ -77,7 +79,7 @@ func Pending(n int) safety.Approval {
 			Since: start, Omitted: 3, Arguments: []safety.ValueDifference{{Name: "n", Was: "1"}},
 			Entities: []safety.EntityDifference{{Type: "Product", Value: "Strava", Change: "changed", Attributes: []safety.ValueDifference{{Name: "price", Was: "$1", Now: "$2"}}}},
 		},
-		Requester: "ana", RequestedAt: asked, ExpiresAt: asked.Add(time.Hour),
+		Requester: "ana", RequesterAuthenticated: true, Approvers: 1, RequestedAt: asked, ExpiresAt: asked.Add(time.Hour),
 		State: safety.StatePending, UpdatedAt: asked,
 	}
 }
@@ -212,6 +214,45 @@ func testLast(t *testing.T, l safety.Ledger) {
 	rejected.Args, rejected.Entities, rejected.Gaps, rejected.Difference = first.Args, first.Entities, first.Gaps, first.Difference
 	last("one that was rejected in the invocation", "inv", rejected)
 	last("one that was rejected in another", "inv-2", second)
+}
+
+// testLastChange rejects requests, with and without a wish for a change.
+func testLastChange(t *testing.T, l safety.Ledger) {
+	last := func() (safety.Approval, error) { return l.LastChange(t.Context(), session, "provision") }
+	_, err := last()
+	wantErr(t, "LastChange of an empty ledger", err, safety.ErrNotFound)
+	reject := func(n int, wish string, change func(*safety.Approval)) safety.Approval {
+		t.Helper()
+		a := Pending(n)
+		change(&a)
+		tr := transition(create(t, l, a), safety.StatePending, safety.StateRejected)
+		tr.Set.Change = wish
+		a, err := l.Transition(t.Context(), tr)
+		if err != nil || a.Change != wish {
+			t.Fatalf("change %q, error %v; want %q", a.Change, err, wish)
+		}
+		return a
+	}
+	as := func(*safety.Approval) {}
+	reject(1, "", as)
+	_, err = last()
+	wantErr(t, "without a wish", err, safety.ErrNotFound)
+	reject(2, "less", as)
+	second := reject(3, "even less", func(a *safety.Approval) { a.ArgsDigest = "another" })
+	reject(4, "more", func(a *safety.Approval) { a.Session.ID = "other" })
+	reject(5, "more", func(a *safety.Approval) { a.Tool = "other" })
+	create(t, l, Pending(6))
+	got, err := last()
+	if err != nil {
+		t.Fatal(err)
+	}
+	returned(t, "the last with a wish", second, got)
+	next := Pending(7)
+	next.Replaces = second.ID
+	create(t, l, next)
+	if got, err := last(); err != nil || got.Change != "less" {
+		t.Errorf("after it is replaced: %q, error %v", got.Change, err)
+	}
 }
 
 func testNotFound(t *testing.T, l safety.Ledger) {

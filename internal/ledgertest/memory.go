@@ -119,6 +119,18 @@ func (m *MemoryLedger) Last(ctx context.Context, s safety.Session, tool, argsDig
 	return bare(last), err
 }
 
+// LastChange returns the last approval for a tool that a person wants to be different.
+func (m *MemoryLedger) LastChange(ctx context.Context, s safety.Session, tool string) (safety.Approval, error) {
+	all, err := m.all(ctx, func(safety.Approval) bool { return true })
+	found := slices.DeleteFunc(slices.Clone(all), func(a safety.Approval) bool {
+		replaced := slices.ContainsFunc(all, func(b safety.Approval) bool { return b.Replaces == a.ID })
+		return a.Session != s || a.Tool != tool || a.State != safety.StateRejected || a.Change == "" || replaced
+	})
+	slices.Reverse(found)
+	last, err := first(found, err, tool)
+	return bare(last), err
+}
+
 // bare returns an approval without what a method need not return.
 func bare(a safety.Approval) safety.Approval {
 	a.Args, a.Entities, a.Needs, a.Gaps, a.Report = nil, nil, nil, nil, nil
@@ -178,7 +190,7 @@ func (m *MemoryLedger) Transition(ctx context.Context, t safety.Transition) (saf
 	if err != nil {
 		return safety.Approval{}, err
 	}
-	m.record(t.ID, t.Step(a.State))
+	m.record(t.ID, t.Step(a.State, moved.State))
 	*a = moved
 	return bare(moved), nil
 }

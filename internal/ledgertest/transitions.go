@@ -53,7 +53,11 @@ func transition(a safety.Approval, from, to safety.ApprovalState) safety.Transit
 		Actor: "actor", Note: "note",
 	}
 	switch to {
-	case safety.StateApproved, safety.StateRejected:
+	case safety.StateApproved:
+		if from != safety.StateApproved {
+			t.Set.Consent = safety.Consent{Who: "ana", Content: "content"}
+		}
+	case safety.StateRejected:
 		t.Set.Approver = "ana"
 	case safety.StatePermitted:
 		t.Set.PermitNonce, t.Set.PermitRun = nonce, "run-p"
@@ -142,15 +146,27 @@ func testTransitionSets(t *testing.T, l safety.Ledger) {
 	approved := transition(want, safety.StatePending, safety.StateApproved)
 	approved.Set.Verdict, approved.Set.Report = "safe", []byte(`{"verdict":"safe"}`)
 	want.State, want.Approver, want.DecidedAt = safety.StateApproved, "ana", approved.At
+	want.Consents = []safety.Consent{{Who: "ana", At: approved.At, Content: "content"}}
 	want.Verdict, want.Report = "safe", []byte(`{"verdict":"safe"}`)
 	step(approved)
 
 	again := transition(want, safety.StateApproved, safety.StateApproved)
-	again.At, again.Set.Approver = again.At.Add(time.Second), "bob"
+	again.At, again.Set.Consent = again.At.Add(time.Second), safety.Consent{Who: "bob", Override: "down", Unchecked: []string{"Product Strava"}}
 	want.UpdatedAt = again.At // the approver and the time of the decision stay
+	want.Consents = append(want.Consents, safety.Consent{Who: "bob", At: again.At, Override: "down", Unchecked: []string{"Product Strava"}})
+	step(again)
+	// The same person counts once; the override stays.
+	again.At, again.Set.Consent = again.At.Add(time.Second), safety.Consent{Who: " BOB "}
+	want.UpdatedAt = again.At
+	step(again)
+	again.At, again.Set.Consent = again.At.Add(time.Second), safety.Consent{Who: "Ana", Override: "down"}
+	want.UpdatedAt = again.At
+	want.Consents = []safety.Consent{{Who: "Ana", At: again.At, Override: "down"}, want.Consents[1]}
 	step(again)
 
 	permitted := transition(want, safety.StateApproved, safety.StatePermitted)
+	permitted.Set.Overridden = true
+	want.Overridden = true
 	want.State, want.UpdatedAt = safety.StatePermitted, permitted.At
 	want.PermitNonce, want.PermitRun, want.PermitExpiresAt = nonce, "run-p", permitted.Set.PermitExpiresAt
 	step(permitted)
@@ -200,7 +216,12 @@ func testRequirements(t *testing.T, l safety.Ledger) {
 		spoil func(*safety.Transition)
 	}{
 		{"no time", nil, safety.StateRejected, func(tr *safety.Transition) { tr.At = time.Time{} }},
-		{"no approver", nil, safety.StateApproved, func(tr *safety.Transition) { tr.Set.Approver = "" }},
+		{"no approver", nil, safety.StateApproved, func(tr *safety.Transition) { tr.Set.Consent.Who = "" }},
+		{"an invisible approver", nil, safety.StateApproved, func(tr *safety.Transition) { tr.Set.Consent.Who = " \u200b" }},
+		{"a consent to a rejection", nil, safety.StateRejected, func(tr *safety.Transition) { tr.Set.Consent.Who = "ana" }},
+		{"a change with an approval", nil, safety.StateApproved, func(tr *safety.Transition) { tr.Set.Change = "less" }},
+		{"an override of an approval", nil, safety.StateApproved, func(tr *safety.Transition) { tr.Set.Overridden = true }},
+		{"an override without people", []safety.ApprovalState{safety.StateApproved}, safety.StatePermitted, func(tr *safety.Transition) { tr.Set.Overridden = true }},
 		{"no new nonce", permitted[:1], safety.StatePermitted, func(tr *safety.Transition) { tr.Set.PermitNonce = "" }},
 		{"no permit expiry", permitted[:1], safety.StatePermitted, func(tr *safety.Transition) { tr.Set.PermitExpiresAt = time.Time{} }},
 		{"no nonce", permitted, safety.StateExecuting, func(tr *safety.Transition) { tr.RequireNonce = "" }},
@@ -265,7 +286,7 @@ func testHistory(t *testing.T, l safety.Ledger) {
 	a := create(t, l, Pending(1))
 	create(t, l, Pending(2)) // has a history of its own
 	at := a.RequestedAt.Add(time.Minute)
-	want := []safety.Step{{To: safety.StatePending, At: a.RequestedAt, Actor: a.Requester, Run: a.RunID}}
+	want := []safety.Step{{To: safety.StatePending, At: a.RequestedAt, Actor: a.Requester, Run: a.RunID, Authenticated: true}}
 	check := func() {
 		t.Helper()
 		got, err := l.History(t.Context(), a.ID)
@@ -291,6 +312,9 @@ func testHistory(t *testing.T, l safety.Ledger) {
 		case safety.StateApproved:
 			tr.Authenticated = i == 1
 			step.Authenticated = i == 1
+			if i == 2 {
+				tr.Set.Consent, step.Override = safety.Consent{Who: "bob", Override: "down"}, true
+			}
 		case safety.StateFailed:
 			tr.Run, tr.Note, tr.Resolved = "", "", true
 			step.Run, step.Note, step.Resolved = "", "", true
@@ -305,4 +329,32 @@ func testHistory(t *testing.T, l safety.Ledger) {
 	_, err := l.Transition(t.Context(), transition(a, safety.StatePending, safety.StateApproved))
 	wantErr(t, "a refused transition", err, safety.ErrConflict)
 	check()
+}
+
+// testConsents asks for the approval of two people.
+func testConsents(t *testing.T, l safety.Ledger) {
+	asked := Pending(1)
+	asked.Approvers = 2
+	a := create(t, l, asked)
+	consent := func(c safety.Consent, to safety.ApprovalState, people int) {
+		t.Helper()
+		tr := transition(a, safety.StatePending, safety.StateApproved)
+		tr.Set.Consent = c
+		got, err := l.Transition(t.Context(), tr)
+		if err != nil || got.State != to || len(got.Consents) != people {
+			t.Fatalf("the consent of %s: %s with %v, error %v; want %s", c.Who, got.State, got.Consents, err, to)
+		}
+		if decided := got.Approver != ""; decided != (to == safety.StateApproved) {
+			t.Errorf("the consent of %s: decided by %q", c.Who, got.Approver)
+		}
+	}
+	consent(safety.Consent{Who: "ana"}, safety.StatePending, 1)
+	consent(safety.Consent{Who: "ANA"}, safety.StatePending, 1)
+	consent(safety.Consent{Who: "bob", Override: "down", Unchecked: []string{"Product a"}}, safety.StatePending, 2)
+	consent(safety.Consent{Who: "eva", Override: "down", Unchecked: []string{"Product b"}}, safety.StatePending, 3)
+	consent(safety.Consent{Who: "ana", Override: "down", Unchecked: []string{"Product a"}}, safety.StateApproved, 3)
+	steps, err := l.History(t.Context(), a.ID)
+	if err != nil || len(steps) != 6 || steps[1].To != safety.StatePending || steps[5].To != safety.StateApproved {
+		t.Errorf("history %+v, error %v", steps, err)
+	}
 }

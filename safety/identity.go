@@ -1,0 +1,59 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+)
+
+// IdentityFunc returns the name of the authenticated person, or program, that a context belongs to.
+// The context is that of the run, so it holds what the host authenticated. An error or an empty
+// name means that nobody was authenticated. It is called concurrently.
+type IdentityFunc func(ctx context.Context) (string, error)
+
+// errNobody is the error of an IdentityFunc that names nobody.
+var errNobody = errors.New("nobody is authenticated")
+
+// who calls f within the time for one check. There is no identity without an f.
+func (g *Guard) who(ctx context.Context) (string, error) {
+	if g.identity == nil {
+		return "", errNobody
+	}
+	name, err := bounded(ctx, g.policy.Timeout, g.identity)
+	if err == nil && identity(name) == "" {
+		err = errNobody
+	}
+	return name, err
+}
+
+// requester returns who asks. If nothing authenticates them, it is the user of the session, who is
+// the word of a client.
+func (g *Guard) requester(ctx context.Context, s Session) (name string, authenticated bool) {
+	if name, err := g.who(ctx); err == nil {
+		return name, true
+	}
+	return s.User, false
+}
+
+// identity returns the form of a name in which people are compared: without regard to case, to the
+// width of characters, to space around and inside, and to characters that nobody sees.
+func identity(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || clip.Ignorable(r) {
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(name))
+	return strings.ToLower(strings.ToUpper(name))
+}
+
+// same reports whether two names are those of one person. Names that are empty are nobody's.
+func same(a, b string) bool { return identity(a) != "" && identity(a) == identity(b) }
