@@ -110,6 +110,9 @@ func open(ctx context.Context, cfg Config, opts []Option) (*Instance, error) {
 	if in.log = in.code.log; in.log == nil {
 		in.log = slog.Default()
 	}
+	if err := in.checkPeople(); err != nil {
+		return nil, err
+	}
 	rc := cgplugin.Config{
 		Record: in.cfg.Record, Underway: &in.underway, Logger: in.log, Now: in.code.Now,
 		Options: cgplugin.Options{Format: in.code.format, Classify: in.code.classify, IsApproval: schema.IsApproval},
@@ -174,7 +177,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 			Asked: func(s record.Session) { in.follower.Sync(s) },
 			Notes: func() []string { return in.gate.Notes() },
 		}),
-		Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
+		Identity: in.identity(), Authorizer: in.code.authorize, SelfApproval: in.cfg.Guard.SelfApproval, Now: in.code.Now,
 	})
 	if err == nil {
 		in.follower, err = setup.Follow(ctx, j, in.of, in.sync, in.log)
@@ -218,11 +221,8 @@ func (in *Instance) wire(rc cgplugin.Config, gc gate.Config) (err error) {
 // announce logs where the record is, and whether approvers are authenticated. The gate logs the
 // tools that it guards when it meets them.
 func (in *Instance) announce() {
-	approvers := "named by the authorizer"
-	if in.code.authorize == nil {
-		approvers = "not authenticated: whoever can send a message as the user of a session approves its requests; WithAuthorizer names approvers"
-	}
-	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "approvers", approvers)
+	requesters, approvers := in.people()
+	in.log.Info("contextgraph: recording", "journal", in.JournalPath(), "requesters", requesters, "approvers", approvers)
 	if in.cfg.Guard.Mode == config.ModeObserve {
 		in.log.Info("contextgraph: guard.mode is observe: verdicts are recorded, and nothing is blocked except tools wrapped by Protect")
 	}

@@ -4,6 +4,8 @@
 package contextgraph
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -30,6 +32,7 @@ type Option func(*settings)
 // settings are what options give.
 type settings struct {
 	setup.Code
+	identity  safety.IdentityFunc
 	authorize safety.Authorizer
 	format    func(eventType string, content []byte) ([]byte, error)
 	classify  func(t tool.Tool, args, result map[string]any) error
@@ -42,14 +45,33 @@ type settings struct {
 // WithLogger sends what an operator should know to l. Defaults to [slog.Default].
 func WithLogger(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
+// WithIdentity lets who name the authenticated person that a context belongs to. The context is that
+// of the run: of the HTTP request, for an agent behind ADK's REST server. An error or an empty name
+// means that nobody was authenticated.
+//
+// The person is the requester of each approval that a run asks for, and the approver of each answer
+// that a run brings. The two have to be different people, unless guard.self_approval allows it. Names
+// are compared without regard to case, space and the width of characters. A request of somebody
+// unknown is recorded as not authenticated; an answer of somebody unknown is refused.
+//
+// Without this option ADK's user id is the requester. It is the word of a client, so nothing shows
+// that two people are at work: the log, the hint, each report and the page say so.
+func WithIdentity(who func(ctx context.Context) (string, error)) Option {
+	if who == nil {
+		who = func(context.Context) (string, error) { return "", errors.New("WithIdentity got nil") }
+	}
+	return func(s *settings) { s.identity = who }
+}
+
 // WithAuthorizer lets a decide who answers a request for an approval, and whether this person may.
 // a learns that from the context of the run, which has the host's authentication, or for a peer
 // agent from the call context of A2A. A nil a refuses everybody: a host that gives this option does
-// not mean to do without an authorizer.
+// not mean to do without an authorizer. With [WithIdentity], a also gets the name of who answers.
 //
-// Without this option, whoever can send a message as the user of a session approves the requests of
-// that session, and no peer agent does. The log says so at the start, and so does the record of
-// each approval.
+// Without this option, whoever WithIdentity names may approve what others asked for. Without both,
+// whoever can send a message as the user of a session approves the requests of that session. No peer
+// agent approves without an authorizer. The log says so at the start, and so does the record of each
+// approval.
 func WithAuthorizer(a safety.Authorizer) Option {
 	if a == nil {
 		a = safety.AuthorizerFunc(nil)

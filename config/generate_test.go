@@ -353,6 +353,9 @@ var samples = map[string]string{
 	"bigquery.extract.model":      "gemini-2.5-flash",
 	"bigquery.extract.location":   "europe-west3",
 	"bigquery.extract.connection": "us.my-connection",
+	"guard.approvals": `
+provision_*: {approvers: 2, override: [eva@example.com, tom@example.com]}
+`,
 	"guard.types": `
 Product:
   optional: false

@@ -74,7 +74,7 @@ type Guard struct {
 type Approvals struct {
 	// Approvers is how many different people have to approve, from 1 to 100. From 2 on, the program
 	// has to name them, with WithIdentity or WithAuthorizer. Defaults to 1.
-	Approvers int `yaml:"approvers"`
+	Approvers int `yaml:"approvers" example:"2"`
 	// Override names the people who may let one call run although its check failed because a source
 	// is down; drift and missing evidence stop the call all the same. It takes two of them, so it
 	// names none or at least two, as the program names people. Defaults to nobody.

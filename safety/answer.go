@@ -88,6 +88,8 @@ type Outcome struct {
 	// Cause is the error that an [Authorizer] refused with. It is for the operator, not for the
 	// person who answered: it may hold something that this person must not know.
 	Cause error
+	// By is who answered; "" if that is not known, or if they may not.
+	By string
 	// Authenticated says that an [Authorizer] or an [IdentityFunc] named who answers. Without both it
 	// is the user of the session, whoever that is.
 	Authenticated bool
@@ -145,6 +147,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 		return out, err
 	}
 	approver, why, cause := g.authorize(ctx, a, ans)
+	out.By = approver
 	switch {
 	case approver == "":
 		out.Reason, out.Detail, out.Cause = CodeNotAuthorized, why, cause
@@ -191,7 +194,11 @@ func (g *Guard) reject(ctx context.Context, out Outcome, approver string, ans An
 // uncounted returns why an approval does not count, whatever its check says; "" if it does.
 func (g *Guard) uncounted(out Outcome, approver string, ans Answer) (code, detail string) {
 	a := out.Approval
-	other := slices.IndexFunc(a.Consents, func(c Consent) bool { return c.Content != ans.Content })
+	other := slices.IndexFunc(a.Consents, func(c Consent) bool {
+		// Whoever approves alone may say something else later.
+		alone := a.Approvers <= 1 && len(a.Consents) == 1 && same(c.Who, approver)
+		return c.Content != ans.Content && !alone
+	})
 	switch {
 	case a.Approvers > 1 && !out.Authenticated:
 		return CodeNotAuthorized, fmt.Sprintf("%d people have to approve, and nothing authenticates whoever answers", a.Approvers)

@@ -317,14 +317,24 @@ func TestTwoApproversEnd(t *testing.T) {
 	}
 }
 
-// The payload that was approved is the one that a later repetition has to have.
+// Whoever approves alone may say something else later; people who approve together say the same.
 func TestRepeatedWithAnotherPayload(t *testing.T) {
 	p := newPeople(t, 1, strava)
 	p.says("eva", safety.Answer{Confirmed: true, Content: "one"})
-	out := p.says("eva", safety.Answer{Confirmed: true, Content: "two"})
-	p.wantOutcome(out, safety.CodeOtherAnswer, safety.StateApproved)
+	if out := p.says("eva", safety.Answer{Confirmed: true, Content: "two"}); !out.Accepted {
+		t.Errorf("%+v", out)
+	}
+	p = newPeople(t, 1, strava)
+	p.down[strava.Value] = down
+	p.says("eva", safety.Answer{Confirmed: true, Override: "down", Content: "one"})
+	out := p.says("tom", safety.Answer{Confirmed: true, Override: "down", Content: "two"})
+	p.wantOutcome(out, safety.CodeOtherAnswer, safety.StatePending)
 	if !strings.Contains(out.Detail, "eva") {
 		t.Errorf("detail %q", out.Detail)
+	}
+	p.says("tom", safety.Answer{Confirmed: true, Override: "down", Content: "one"})
+	if out := p.says("eva", safety.Answer{Confirmed: true, Content: "two"}); out.Reason != safety.CodeOtherAnswer {
+		t.Errorf("one of two, again: %+v", out)
 	}
 }
 

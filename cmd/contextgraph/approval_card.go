@@ -32,13 +32,24 @@ type approvalCard struct {
 
 func (c *approvalCard) write() {
 	p := c.p
-	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold})
+	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold}, overriddenCell(p))
 	c.paragraph(p.Explanation)
 	c.line()
 	c.fact("Approval", p.ID)
 	c.fact("Confirmation", p.ConfirmationID)
 	c.fact("Session", fmt.Sprintf("%s of %s in %s", p.Session.ID, p.Session.User, p.Session.App))
 	c.fact("Asked", strings.TrimSpace(clock(p.RequestedAt)+" UTC by "+cmp.Or(p.Agent, "nobody that is known")))
+	if r := p.Requester; r != nil {
+		who := r.Name
+		if !r.Authenticated {
+			who += " (not authenticated: it may be whoever approves)"
+		}
+		c.fact("Requester", who)
+	}
+	if p.Approvers > 1 || len(p.Consents) > 1 {
+		c.fact("Approvers", fmt.Sprintf("%d of %d: %s", len(p.Consents), p.Approvers, cmp.Or(strings.Join(p.Consents, ", "), "nobody yet")))
+	}
+	c.fact("Change wanted", p.Change)
 	c.fact("Hint", p.Hint)
 	c.fact("Replaces", p.Replaces)
 	if !p.ExpiresAt.IsZero() {
@@ -61,6 +72,14 @@ func (c *approvalCard) write() {
 	c.checks()
 	c.decisions()
 	c.history()
+}
+
+// overriddenCell says that a call ran, or is to run, although its check failed.
+func overriddenCell(p *inspect.Approval) cell {
+	if !p.Overridden {
+		return cell{}
+	}
+	return cell{"  OVERRIDDEN", red}
 }
 
 func (c *approvalCard) fact(name, value string) {
@@ -289,6 +308,12 @@ func (c *approvalCard) decisions() {
 			who += " (nothing vouches for the name)"
 		}
 		c.line("  ", cell{text: clock(w.At) + " UTC"}, "  ", cell{text: who}, "  ", cell{said, bold})
+		if w.Change != "" {
+			c.paragraph("wants: " + w.Change)
+		}
+		if w.Override != "" {
+			c.line("  ", cell{"OVERRIDES", red}, "  ", cell{text: w.Override})
+		}
 	}
 	if x := c.p.Execution; x != nil {
 		c.section("What ran")
@@ -309,6 +334,10 @@ func (c *approvalCard) history() {
 	}
 	c.section("History of the ledger")
 	for _, h := range c.p.History {
-		c.row(indented(clock(h.At)), cmp.Or(string(h.From), "new")+" → "+string(h.To), cmp.Or(h.Actor, "-"), cmp.Or(h.Verdict, "-"), h.Note)
+		verdict := cell{text: cmp.Or(h.Verdict, "-")}
+		if h.Override {
+			verdict = cell{verdict.text + ", OVERRIDDEN", red}
+		}
+		c.row(indented(clock(h.At)), cmp.Or(string(h.From), "new")+" → "+string(h.To), cmp.Or(h.Actor, "-"), verdict, h.Note)
 	}
 }

@@ -24,6 +24,7 @@ type Config struct {
 	contextgraph.Config
 	CheckFuncs    map[string]safety.Checker
 	Databases     map[string]contextgraph.Querier
+	Identity      safety.IdentityFunc
 	Authorize     safety.Authorizer
 	Format        func(eventType string, content []byte) ([]byte, error)
 	Classify      func(t tool.Tool, args, result map[string]any) error
@@ -41,6 +42,9 @@ func (c Config) Open(ctx context.Context) (*contextgraph.Instance, error) {
 	}
 	for name, db := range c.Databases {
 		opts = append(opts, contextgraph.WithDatabase(name, db))
+	}
+	if c.Identity != nil {
+		opts = append(opts, contextgraph.WithIdentity(c.Identity))
 	}
 	if c.Authorize != nil {
 		opts = append(opts, contextgraph.WithAuthorizer(c.Authorize))

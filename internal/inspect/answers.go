@@ -5,6 +5,8 @@ package inspect
 
 import (
 	"encoding/json"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // answer adds the answer that a row is. One without any id, as other recorders write it,
@@ -25,7 +27,10 @@ func (c *collector) answer(r *row, at int, kind string) {
 			return
 		}
 	}
-	a := Answer{At: r.at(), Row: at, Approver: r.ADK.Approver, Authenticated: r.ADK.Authenticated, Reason: r.ADK.Reason}
+	a := Answer{At: r.at(), Row: at, Approver: r.ADK.Approver, Authenticated: r.ADK.Authenticated, Reason: r.ADK.Reason, Change: r.ADK.Change, Override: r.ADK.Override}
+	if a.Reason == safety.CodeChange {
+		q.Change = a.Change
+	}
 	switch {
 	case r.ADK.Confirmed.Bool() != nil:
 		a.Confirmed = *r.ADK.Confirmed.Bool()
@@ -38,6 +43,12 @@ func (c *collector) answer(r *row, at int, kind string) {
 	a.Accepted = a.Confirmed && !q.guarded
 	if accepted := r.ADK.Accepted.Bool(); accepted != nil {
 		a.Accepted = *accepted
+	}
+	switch {
+	case len(r.ADK.Consents) > 0:
+		q.Consents = r.ADK.Consents
+	case a.Accepted && a.Approver != "":
+		q.Consents = []string{a.Approver}
 	}
 	if a.Reason == "" && !a.Accepted && r.ErrorMessage != "" {
 		a.Reason = r.ErrorMessage
@@ -78,6 +89,7 @@ func (c *collector) check(r *row, at int) {
 	}
 	q.addCheck(r.Content, Check{Stage: r.ADK.Stage, Verdict: r.ADK.Verdict, At: r.at(), Span: r.span, Row: at, DurationMS: totalMS(r.LatencyMS)})
 	if r.ADK.Stage == stageExecution {
+		q.Overridden = r.ADK.Overridden
 		q.checkedFor(r)
 	}
 }

@@ -45,6 +45,16 @@ type Approval struct {
 	RequestedAt time.Time          `json:"requested_at"`
 	ExpiresAt   time.Time          `json:"expires_at,omitzero"`
 	WaitedMS    int64              `json:"waited_ms"`
+	// Requester is who asked; nil if that is not on record.
+	Requester *Requester `json:"requester,omitempty"`
+	// Approvers is how many different people have to approve, Consents who has.
+	Approvers int      `json:"approvers"`
+	Consents  []string `json:"consents"`
+	// Change is what the person who rejected it wants to be different; "" for a plain rejection.
+	Change string `json:"change,omitempty"`
+	// Overridden says that people let the call run although its check failed, because sources were
+	// down.
+	Overridden bool `json:"overridden,omitempty"`
 	// Warnings are the warnings in the request itself.
 	Warnings []string `json:"warnings"`
 	// Entities are what it rests on: as the human saw it, and as the last check found it.
@@ -100,14 +110,25 @@ type Alternative struct {
 	SeenAt time.Time         `json:"seen_at,omitzero"`
 }
 
+// Requester is who asked for an approval.
+type Requester struct {
+	Name string `json:"name"`
+	// Authenticated says that the program named them. Else the name is the word of a client.
+	Authenticated bool `json:"authenticated"`
+}
+
 // Answer is the answer of a human to a request, and the guard's reaction.
 type Answer struct {
 	At        time.Time `json:"at"`
 	Confirmed bool      `json:"confirmed"`
 	Accepted  bool      `json:"accepted"`
-	// Approver is who answered; Authenticated says that an Authorizer named them.
+	// Approver is who answered; Authenticated says that the program named them.
 	Approver      string `json:"approver,omitempty"`
 	Authenticated bool   `json:"authenticated"`
+	// Change and Override are the words of the person: what should be different, and why the call
+	// shall run although sources are down.
+	Change   string `json:"change,omitempty"`
+	Override string `json:"override,omitempty"`
 	// Reason is why the answer was not taken.
 	Reason string `json:"reason,omitempty"`
 	Row    int    `json:"row"`

@@ -110,7 +110,9 @@ type payload struct {
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
-		Warnings  []string `json:"warnings"`
+		Warnings  []string   `json:"warnings"`
+		Requester *Requester `json:"requester"`
+		Approvers int        `json:"approvers"`
 		NotChosen struct {
 			Total    int `json:"total"`
 			Entities []struct {
@@ -145,6 +147,7 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.RequestedAt = at
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
+	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
 	if kind == kindConfirmation {
 		q.CallID = cmp.Or(args.Call.ID, r.ADK.CallID())
@@ -158,6 +161,9 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.Tool, q.Hint = content.Tool, args.Message
 	}
 	q.guarded = q.ID != ""
+	if q.Requester == nil && q.guarded {
+		q.Requester = &Requester{Name: q.Session.User} // as all were in earlier versions
+	}
 	q.Enforced = q.guarded && (r.ADK.Enforced == nil || *r.ADK.Enforced)
 	if !q.guarded {
 		unmarshal(args.Call.Args, &q.args)
@@ -234,6 +240,7 @@ func (c *collector) ledger(a *safety.Approval) {
 	q.CallID = cmp.Or(q.CallID, a.CallID)
 	q.Tool, q.Agent = cmp.Or(q.Tool, a.Tool), cmp.Or(q.Agent, a.Agent)
 	q.State = string(a.State)
+	q.people(a)
 	if q.Args == nil {
 		q.Args = raw(a.Args)
 	}

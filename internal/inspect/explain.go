@@ -97,15 +97,27 @@ func (q *request) explanation() string {
 	case StatusDrift:
 		return fmt.Sprintf("The world changed after %s was asked for%s. It was blocked for good: it needs a new request, with the present values or for a new plan.", what, q.changes())
 	case StatusCheckFailed:
+		if q.Overridden {
+			return "Approved, and about to run." + q.overriding()
+		}
 		return fmt.Sprintf("It could not be shown that what %s rests on is unchanged%s, so it was blocked: without proof that it is safe, nothing runs. "+
 			"That is not a sign of a change. The request stays open%s: approve it again when the cause is gone, and it will be checked again.", what, q.failures(), q.until())
 	case StatusRejected:
+		if q.Change != "" {
+			return fmt.Sprintf("Rejected%s, who wants another plan: %s %s did not run; it needs a new request.", q.by(), sentence(q.Change), capital(what))
+		}
 		return fmt.Sprintf("Rejected%s. %s did not run; it needs a new request.", q.by(), capital(what))
 	case StatusExpired:
 		return fmt.Sprintf("Nothing came of it in time%s. %s can not run any more; it needs a new request.", q.since(), capital(what))
 	case StatusExecuted:
+		if q.Overridden {
+			return fmt.Sprintf("Approved%s, and %s ran without an error.", q.by(), what) + q.overriding()
+		}
 		return fmt.Sprintf("Approved%s, checked, and %s ran without an error.", q.by(), what)
 	case StatusFailed:
+		if q.Overridden {
+			return fmt.Sprintf("Approved%s; %s ran and returned an error.", q.by(), what) + q.overriding()
+		}
 		return fmt.Sprintf("Approved%s and checked; %s ran and returned an error. What it did before that is not known here, and it is not repeated.", q.by(), what)
 	case StatusInDoubt:
 		return fmt.Sprintf("%s was started and its end is not on record: either it is still running, or its process ended and nobody knows whether it took effect. "+
@@ -116,6 +128,9 @@ func (q *request) explanation() string {
 
 // waiting explains a request that is open and has no failed check.
 func (q *request) waiting(what string) string {
+	if waits := q.needsMore(); waits != "" {
+		return fmt.Sprintf("%s. %s waits for them%s. What it rests on is checked at each answer.", waits, capital(what), q.until())
+	}
 	if n := len(q.Answers); n > 0 && !q.Answers[n-1].Accepted {
 		return fmt.Sprintf("The last answer was not taken (%s). %s waits for another one%s.", cmp.Or(q.Answers[n-1].Reason, "no reason is on record"), capital(what), q.until())
 	}
@@ -218,6 +233,14 @@ func (q *request) by() string {
 		return " by " + q.ledger.Approver
 	}
 	return ""
+}
+
+// sentence returns a text that ends like a sentence.
+func sentence(s string) string {
+	if s = strings.TrimSpace(s); strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
 }
 
 func (q *request) until() string {

@@ -49,7 +49,7 @@ func (q *request) settle(end, now time.Time) {
 		q.Status = q.rowStatus(now)
 	}
 	q.Explanation = q.explanation()
-	q.Warnings, q.Answers, q.Checks, q.Why = present(q.Warnings), present(q.Answers), present(q.Checks), present(q.Why)
+	q.Warnings, q.Answers, q.Checks, q.Why, q.Consents = present(q.Warnings), present(q.Answers), present(q.Checks), present(q.Why), present(q.Consents)
 }
 
 func (e *Execution) outcome() Status {
@@ -79,6 +79,9 @@ func ledgerStatus(a *safety.Approval, now time.Time) Status {
 	case safety.StatePermitted:
 		if late || past(a.PermitExpiresAt, now) {
 			return StatusExpired
+		}
+		if a.Overridden {
+			return StatusCheckFailed
 		}
 		return StatusSafe
 	case safety.StateRejected:
@@ -122,7 +125,7 @@ func (q *request) news(s Status) Status {
 		switch a.Reason {
 		case safety.CodeDrift, safety.CodeBlocked:
 			return StatusDrift
-		case safety.CodeRejected:
+		case safety.CodeRejected, safety.CodeChange:
 			return StatusRejected
 		}
 	}

@@ -77,7 +77,7 @@ func FuzzApproval(f *testing.F) {
 		}
 		a, err := j.Ledger().Transition(t.Context(), safety.Transition{
 			ID: a.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved, At: a.RequestedAt, Actor: "ana",
-			Set: safety.Update{Approver: "ana", Verdict: "safe", Report: []byte(`{}`)},
+			Set: safety.Update{Consent: safety.Consent{Who: "ana"}, Verdict: "safe", Report: []byte(`{}`)},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden file of the current ve
 // tests of later versions. Such a file is never changed once its version is
 // released.
 func TestGoldenOfThisVersion(t *testing.T) {
-	golden := filepath.Join("testdata", "v9.db")
+	golden := filepath.Join("testdata", "v10.db")
 	if *update {
 		path := filepath.Join(t.TempDir(), "golden.db")
 		openAndClose(t, path, func(j *Journal) {

@@ -40,7 +40,7 @@ func approve(t *testing.T, l safety.Ledger, n int) safety.Approval {
 	}
 	_, err := l.Transition(t.Context(), safety.Transition{
 		ID: a.ID, From: []safety.ApprovalState{safety.StatePending}, To: safety.StateApproved,
-		At: a.RequestedAt.Add(time.Second), Actor: "ana", Set: safety.Update{Approver: "ana", Verdict: "safe", Report: []byte(`{"v":1}`)},
+		At: a.RequestedAt.Add(time.Second), Actor: "ana", Set: safety.Update{Consent: safety.Consent{Who: "ana"}, Verdict: "safe", Report: []byte(`{"v":1}`)},
 	})
 	if err == nil {
 		a, err = l.Get(t.Context(), a.ID)
@@ -231,7 +231,7 @@ func TestStepsOfALargeApprovalAreSmall(t *testing.T) {
 		{"first", to(safety.StatePending, safety.Update{})}, // prepares the statements
 		{"attach", func(l safety.Ledger) error { return l.Attach(t.Context(), a.ID, "confirmation") }},
 		{"check", to(safety.StatePending, safety.Update{Verdict: "check_failed"})},
-		{"approve", to(safety.StateApproved, safety.Update{Approver: "ana", Verdict: "safe"})},
+		{"approve", to(safety.StateApproved, safety.Update{Consent: safety.Consent{Who: "ana"}, Verdict: "safe"})},
 		{"permit", to(safety.StatePermitted, safety.Update{PermitNonce: "n", PermitExpiresAt: a.ExpiresAt})},
 	} {
 		var before, after runtime.MemStats

@@ -80,6 +80,7 @@ func TestOldVersions(t *testing.T) {
 		"version 7":                {"testdata/v7.db", 3},
 		"version 8":                {"testdata/v8.db", 3},
 		"version 9":                {"testdata/v9.db", 3},
+		"version 10":               {"testdata/v10.db", 3},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +147,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	if err == nil {
 		t.Fatal("a newer file was opened")
 	}
-	for _, want := range []string{path, "version 99", "up to 9", "upgrade the program"} {
+	for _, want := range []string{path, "version 99", "up to 10", "upgrade the program"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}

@@ -181,7 +181,7 @@ func leadFrom(tb testing.TB, l safety.Ledger, a safety.Approval, path []safety.A
 		step := safety.Transition{ID: a.ID, From: []safety.ApprovalState{a.State}, To: to, At: a.RequestedAt.Add(time.Second), Actor: "ana"}
 		switch to {
 		case safety.StateApproved:
-			step.Set = safety.Update{Approver: "ana", Verdict: "safe"}
+			step.Set = safety.Update{Consent: safety.Consent{Who: "ana"}, Verdict: "safe"}
 		case safety.StatePermitted:
 			step.Set = safety.Update{PermitNonce: "n", PermitRun: "r", PermitExpiresAt: a.RequestedAt.Add(time.Minute)}
 		case safety.StateExecuting:

@@ -72,9 +72,17 @@ type ADK struct {
 	WaitedMS      Scalar `json:"waited_ms"`
 	Authenticated bool   `json:"authenticated"`
 	Approver      string `json:"approver"`
-	Reason        string `json:"reason"`
-	Verdict       string `json:"verdict"`
-	Stage         string `json:"stage"`
+	Change        string `json:"change"`
+	Override      string `json:"override"`
+	Overridden    bool   `json:"overridden"`
+
+	// Consents are the people who had approved, Approvers is how many have to.
+	Consents  []string `json:"consents"`
+	Approvers int      `json:"approvers"`
+
+	Reason  string `json:"reason"`
+	Verdict string `json:"verdict"`
+	Stage   string `json:"stage"`
 }
 
 // FunctionCall is a call that a model asked for.

@@ -5,6 +5,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -41,6 +42,10 @@ func (g *Gate) answers(ctx agent.InvocationContext, r *plugin.Run, msg *genai.Co
 func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.FunctionResponse, ambiguous bool) {
 	defer g.rec.Rescue("OnUserMessage", &r)
 	confirmation, perr := plugin.ParseConfirmation(fr.Response)
+	var answer safety.Answer
+	if perr == nil {
+		answer, perr = saidIn(confirmation)
+	}
 	var outcome safety.Outcome
 	var err error
 	switch {
@@ -52,10 +57,12 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 		err = errors.New("no guard is configured")
 	default:
 		actx, cancel := r.Detach(ctx, answerTimeout)
-		outcome, err = g.guard.Answer(actx, safety.Answer{
-			Session: r.Session, ConfirmationID: fr.ID, Confirmed: confirmation.Confirmed, RunID: r.ID, Peer: fromPeer(ctx, r.Session),
-		})
+		answer.Session, answer.ConfirmationID, answer.RunID, answer.Peer = r.Session, fr.ID, r.ID, fromPeer(ctx, r.Session)
+		outcome, err = g.guard.Answer(actx, answer)
 		cancel()
+	}
+	if outcome.Reason == safety.CodeChange {
+		g.questions.Remove(outcome.Approval.ID) // it is about the plan that is not wanted
 	}
 	if err = answerError(outcome, err); err != nil {
 		outcome.Accepted = false
@@ -73,6 +80,8 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 	addText(&x.ADK, "call_id", approval.CallID)
 	add(&x.ADK, "confirmation_id", fr.ID)
 	addAnswer(&x.ADK, outcome)
+	addText(&x.ADK, "change", answer.Change)
+	addText(&x.ADK, "override", answer.Override)
 	add(&x.ADK, "confirmed", perr == nil && confirmation.Confirmed)
 	add(&x.ADK, "accepted", outcome.Accepted)
 	enforced, _ := g.enforced(approval.Tool)
@@ -83,16 +92,25 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 		add(&x.ADK, "waited_ms", waited.Milliseconds())
 	}
 	g.rec.Emit(ctx, r, x)
-	g.verdict(ctx, r, outcome.Report, "answer", r.RootSpan, approval)
+	g.verdict(ctx, r, outcome.Report, "answer", r.RootSpan, approval, false)
 }
 
 // addAnswer adds what became of an answer, and who gave it.
 func addAnswer(o *plugin.Object, out safety.Outcome) {
 	addText(o, "approval_id", out.Approval.ID)
 	addText(o, "reason", out.Reason)
-	addText(o, "approver", out.Approval.Approver)
-	if out.Approval.Approver != "" {
+	by := cmp.Or(out.By, out.Approval.Approver)
+	addText(o, "approver", by)
+	if by != "" {
 		add(o, "authenticated", out.Authenticated)
+	}
+	people, override := []string{}, false
+	for _, c := range out.Approval.Consents {
+		people, override = append(people, c.Who), override || c.Override != ""
+	}
+	if out.Approval.Approvers > 1 || override { // else the approver says it all
+		add(o, "consents", people)
+		add(o, "approvers", max(out.Approval.Approvers, 1))
 	}
 }
 

@@ -77,6 +77,9 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 		// itself whether this call needs an approval.
 		return nil, nil
 	case !confirmation.Confirmed:
+		if answer, ok := r.answerTo(c.ID); ok && answer.Reason == safety.CodeChange {
+			return g.refuse(r, c, refusalOf(name, answer.Outcome)), nil
+		}
 		return nil, fmt.Errorf("error tool %q %w", name, tool.ErrConfirmationRejected)
 	}
 	return g.execute(ctx, r, c, args), nil
@@ -132,7 +135,11 @@ func (g *Gate) execute(ctx agent.Context, r *run, c *call, args map[string]any) 
 	permit, report, err := g.guard.Permit(pctx, safety.Execution{
 		Session: r.Session, ApprovalID: outcome.Approval.ID, CallID: c.ID, Tool: c.Name, Agent: c.Agent, RunID: r.ID, Args: args,
 	})
-	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval)
+	g.verdict(ctx, r.Run, report, "execution", c.Span, outcome.Approval, permit.Overridden())
+	if permit.Overridden() {
+		g.log.Error("contextgraph: a call runs although its check failed, because people override a source that is down", "tool", c.Name,
+			"session", r.Session.ID, "approval", outcome.Approval.ID, "failures", found(report))
+	}
 	if err != nil {
 		return g.refuse(r, c, err)
 	}

@@ -6,6 +6,8 @@ package gate
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -301,6 +303,7 @@ func (in *input) args() map[string]any {
 func (g *Gate) answerInput(ctx agent.InvocationContext, ictx context.Context, r *plugin.Run, in *input) error {
 	out, err := g.guard.Answer(ictx, safety.Answer{
 		Session: r.Session, ConfirmationID: in.response.ID, Confirmed: true, RunID: r.ID, Peer: fromPeer(ctx, r.Session),
+		Content: contentOf(in.said),
 	})
 	in.outcome = out
 	g.logCause(out)
@@ -320,7 +323,7 @@ func (g *Gate) answerInput(ctx agent.InvocationContext, ictx context.Context, r 
 		add(&x.ADK, "waited_ms", g.now().Sub(in.approval.RequestedAt).Milliseconds())
 	}
 	g.rec.Emit(ctx, r, x)
-	g.verdict(ctx, r, out.Report, "answer", r.RootSpan, in.approval)
+	g.verdict(ctx, r, out.Report, "answer", r.RootSpan, in.approval, false)
 	if out.Accepted {
 		return nil
 	}
@@ -335,13 +338,19 @@ func (in *input) node() string {
 	return node
 }
 
+// contentOf returns a digest of an answer: people who approve one input have to give the same.
+func contentOf(said []byte) string {
+	sum := sha256.Sum256(said)
+	return hex.EncodeToString(sum[:])
+}
+
 func (g *Gate) permitInput(ctx agent.InvocationContext, ictx context.Context, r *plugin.Run, in *input) (err error) {
 	a := in.approval
 	var report safety.Report
 	in.permit, report, err = g.guard.Permit(ictx, safety.Execution{
 		Session: r.Session, ApprovalID: a.ID, CallID: a.CallID, Tool: a.Tool, Agent: a.Agent, RunID: r.ID, Args: in.args(),
 	})
-	g.verdict(ctx, r, report, "execution", r.RootSpan, a)
+	g.verdict(ctx, r, report, "execution", r.RootSpan, a, false)
 	if err != nil {
 		return refusedInput(in.response.ID, err)
 	}
@@ -357,7 +366,9 @@ func refusedInput(id string, err error) error {
 	var refusal *safety.Refusal
 	if errors.As(err, &refusal) {
 		switch refusal.Code {
-		case safety.CodeCheckFailed, safety.CodeNotAuthorized, safety.CodeStore, safety.CodeInternal, safety.CodeClock, CodeRecorderOff:
+		case safety.CodeMoreApprovers:
+			next = "The request stays open: another person has to send the same answer."
+		case safety.CodeCheckFailed, safety.CodeNotAuthorized, safety.CodeOtherAnswer, safety.CodeStore, safety.CodeInternal, safety.CodeClock, CodeRecorderOff:
 			next = "The request stays open: the answer may be sent again when the cause is gone."
 		}
 		if refusal.Next != "" {

@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,6 +32,12 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 		message = fmt.Sprintf("It could not be shown that what %s rests on is unchanged.", name)
 	case safety.CodeNotAuthorized:
 		message = fmt.Sprintf("Whoever approved %s is not allowed to: %s.", name, outcome.Detail)
+	case safety.CodeChange:
+		message = fmt.Sprintf("A person rejected %s and wants another plan: %s", name, clip.Visible(outcome.Approval.Change))
+	case safety.CodeMoreApprovers:
+		message = fmt.Sprintf("More people have to approve %s: %s.", name, clip.Visible(outcome.Detail))
+	case safety.CodeOtherAnswer, safety.CodeInvalid:
+		message = fmt.Sprintf("The answer to the approval request of %s does not count: %s.", name, clip.Visible(outcome.Detail))
 	case safety.CodeExpired:
 		message = fmt.Sprintf("The approval request of %s has expired.", name)
 	}
@@ -56,16 +63,16 @@ func (g *Gate) refuse(r *run, c *call, err error) map[string]any {
 const maxReasons = 5
 
 // because returns the changes and the failures behind a refusal, in one line.
-func because(r *safety.Refusal) string {
+func because(r *safety.Refusal) string { return cmp.Or(found(r.Report), clip.Visible(r.Message)) }
+
+// found returns the changes and the failures of a check, in one line; "" of none.
+func found(report safety.Report) string {
 	var reasons []string
-	for _, a := range r.Report.Alerts() {
+	for _, a := range report.Alerts() {
 		reasons = append(reasons, fmt.Sprintf("%s: %s %s: %s -> %s", a.Drift, a.EntityType, a.Entity, a.Before, a.After))
 	}
-	for _, f := range r.Report.Failures() {
+	for _, f := range report.Failures() {
 		reasons = append(reasons, f.String())
-	}
-	if len(reasons) == 0 {
-		return clip.Visible(r.Message)
 	}
 	if more := len(reasons) - maxReasons; more > 0 {
 		reasons = append(reasons[:maxReasons], fmt.Sprintf("%d more", more))

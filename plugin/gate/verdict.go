@@ -17,7 +17,7 @@ import (
 
 // verdict writes the row of a world-change check, a step of the run like any
 // other and a node of the graph.
-func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report, stage, parent string, approval safety.Approval) {
+func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report, stage, parent string, approval safety.Approval, overridden bool) {
 	if report.StartedAt().IsZero() {
 		return
 	}
@@ -30,6 +30,9 @@ func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report,
 	addText(&x.ADK, "confirmation_id", approval.ConfirmationID)
 	addText(&x.ADK, "approval_id", approval.ID)
 	add(&x.ADK, "verdict", report.Verdict().String())
+	if overridden {
+		add(&x.ADK, "overridden", true)
+	}
 	if list := replays(report); len(list) > 0 {
 		add(&x.ADK, "replays", list)
 	}
@@ -38,6 +41,9 @@ func (g *Gate) verdict(ctx context.Context, r *plugin.Run, report safety.Report,
 		x.Message = "world-change check failed"
 		if f := report.Failures(); len(f) > 0 {
 			x.Message = fmt.Sprintf("world-change check failed: %s", f[0].Reason)
+		}
+		if overridden {
+			x.Message += "; people let the call run all the same"
 		}
 	}
 	g.rec.Emit(ctx, r, x)
@@ -70,7 +76,7 @@ func replays(report safety.Report) (list []safety.Origin) {
 // RecordCheck writes the verdict of a check that was made outside of any run,
 // under a trace of its own.
 func (g *Gate) RecordCheck(ctx context.Context, s safety.Session, report safety.Report) {
-	g.verdict(ctx, g.rec.NoRun(s), report, "check", "", safety.Approval{})
+	g.verdict(ctx, g.rec.NoRun(s), report, "check", "", safety.Approval{}, false)
 }
 
 // shownAlerts is how many alerts of a report a refusal tells the model.

@@ -82,6 +82,7 @@ func scenarios() []scenario {
 
 		{name: "confirmed", run: func(t *testing.T, h *cgtest.Harness) { confirmation(t, h, true) }},
 		{name: "rejected", run: func(t *testing.T, h *cgtest.Harness) { confirmation(t, h, false) }},
+		{name: "changed_and_overridden", options: []cgtest.Option{people, shopGoesDown}, run: changedAndOverridden},
 		{name: "drifted", run: drifted},
 		{name: "declared_and_drifted", run: declaredAndDrifted},
 		{name: "asked_again", options: []cgtest.Option{func(o *cgtest.Options) { o.Answer = (&cgtest.Repeater{}).Answer }}, run: drifted},
@@ -108,6 +109,7 @@ func scenarios() []scenario {
 		{name: "workflow", run: workflowNodes},
 		{name: "workflow_input", run: workflowInput},
 		{name: "workflow_input_guarded", options: []cgtest.Option{cgtest.FoundByNode, cgtest.GuardInputs("ask")}, run: guardedInput},
+		{name: "workflow_input_of_two", options: []cgtest.Option{cgtest.FoundByNode, cgtest.GuardInputs("ask"), people}, run: inputOfTwo},
 		{name: "workflow_node_error", run: workflowNodeError},
 		{name: "workflow_function_fails", run: workflowFunctionFails},
 		{name: "workflow_route", run: workflowRoute},
@@ -522,6 +524,15 @@ func (deaf) Close() error                 { return nil }
 
 // guardedInput answers a guarded input, and answers it again.
 func guardedInput(t *testing.T, h *cgtest.Harness) {
+	id := askInput(t, h)
+	h.Reply(id, workflow.WorkflowInputFunctionCallName, map[string]any{"payload": "yes"})
+	if _, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, cgtest.InputAnswer(id, "yes")); err == nil {
+		t.Error("the answer was taken twice")
+	}
+}
+
+// askInput runs a workflow up to its guarded input and returns the id of the request.
+func askInput(t *testing.T, h *cgtest.Harness) string {
 	find := cgtest.FunctionNode("find", func(agent.Context, any) (map[string]any, error) {
 		return map[string]any{"items": []any{map[string]any{"name": "Strava Sponsored Routes", "price": "$40,000"}}}, nil
 	})
@@ -533,9 +544,5 @@ func guardedInput(t *testing.T, h *cgtest.Harness) {
 	}, workflow.NodeConfig{})
 	buy := cgtest.FunctionNode("buy", func(_ agent.Context, in string) (string, error) { return "bought: " + in, nil })
 	cgtest.ServeWorkflow(t, h, workflow.Chain(workflow.Start, find, ask, buy), func(*runner.Config) {})
-	id := longRunning(t, h.Say("Buy a route"), workflow.WorkflowInputFunctionCallName)
-	h.Reply(id, workflow.WorkflowInputFunctionCallName, map[string]any{"payload": "yes"})
-	if _, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, cgtest.SessionID, cgtest.InputAnswer(id, "yes")); err == nil {
-		t.Error("the answer was taken twice")
-	}
+	return longRunning(t, h.Say("Buy a route"), workflow.WorkflowInputFunctionCallName)
 }

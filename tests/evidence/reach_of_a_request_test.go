@@ -81,7 +81,7 @@ func TestCheckSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "World Change Report - Session: s1\n  Entities checked : 1\n  Stale entities   : 0\n  Safe to approve  : true\n"
+	want := "World Change Report - Session: s1\n  Entities checked : 1\n  Stale entities   : 0\n  Safe to approve  : true\n  Requester        : alice (not authenticated)\n"
 	if got := report.Summary(); got != want {
 		t.Errorf("Summary() =\n%s\nwant\n%s", got, want)
 	}

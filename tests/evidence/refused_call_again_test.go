@@ -96,7 +96,7 @@ func TestAskedAgainUnderConditions(t *testing.T) {
 	id, _ := h.Ask(cgtest.SessionID)
 	f.set("a", 7)
 	call := cgtest.OnlyRequest(t, h.Decide(id, true))
-	if hint := cgtest.ShownBy(t, call).Hint; !strings.HasSuffix(hint, ": a free 64 → 7. Rests on Cluster a 7 free [at least 8]. Not met: free of Cluster a at least 8. Not chosen: Cluster b.") {
+	if hint := cgtest.ShownBy(t, call).Hint; !strings.HasSuffix(hint, ": a free 64 → 7. Rests on Cluster a 7 free [at least 8]. Not met: free of Cluster a at least 8. Not chosen: Cluster b. Requester: alice (not authenticated).") {
 		t.Errorf("hint %q", hint)
 	}
 	m.Stop = true

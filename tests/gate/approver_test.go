@@ -79,7 +79,7 @@ func TestUnauthenticatedApproverIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			h := cgtest.New(t, append(tt.opts, func(o *cgtest.Options) { o.Config.Logger = slog.New(slog.NewTextHandler(&log, nil)) })...)
-			if said := strings.Contains(log.String(), "not authenticated"); said != tt.said {
+			if said := strings.Contains(log.String(), `approvers="not authenticated`); said != tt.said {
 				t.Errorf("said at the start: %t, want %t\n%s", said, tt.said, log.String())
 			}
 			id, _ := h.Ask(cgtest.SessionID)

@@ -135,6 +135,9 @@ func TestObservedConfirmationIsNoChain(t *testing.T) {
 	}
 }
 
+// requester is the end of each hint of the tests.
+const requester = "Requester: alice (not authenticated)."
+
 // The hint of a guarded request says what would run and on what it rests, however the tool
 // asked.
 func TestHintOfAGuardedRequest(t *testing.T) {
@@ -144,11 +147,11 @@ func TestHintOfAGuardedRequest(t *testing.T) {
 		_, events := h.Ask(cgtest.SessionID)
 		hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint
 		own := `buy with count 1, item "Strava Sponsored Routes". `
-		if strings.HasSuffix(w.Name, "inside of the tool") && hint != own+rests+"." {
+		if strings.HasSuffix(w.Name, "inside of the tool") && hint != own+rests+". "+requester {
 			own = "Buy it? "
 		}
-		if hint != own+rests+"." {
-			t.Errorf("hint %q, want %q", hint, own+rests+".")
+		if hint != own+rests+". "+requester {
+			t.Errorf("hint %q, want %q", hint, own+rests+". "+requester)
 		}
 	})
 
@@ -162,7 +165,7 @@ func TestHintOfAGuardedRequest(t *testing.T) {
 			return adktest.Call("buy", map[string]any{"item": cgtest.Item, "count": 2}), nil
 		}
 		_, events := h.Ask(cgtest.SessionID)
-		if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old).") {
+		if hint := cgtest.ShownBy(t, adktest.Confirmations(events)[0]).Hint; !strings.HasSuffix(hint, rests+" (3 min old). "+requester) {
 			t.Errorf("hint %q", hint)
 		}
 	})
@@ -196,8 +199,8 @@ func TestHintHidesSecrets(t *testing.T) {
 			if tt.want == "" {
 				tt.want = `"pay with api_key '[REDACTED]', item 'say 'Rests on' it', 2 more arguments".`
 			}
-			if hint != tt.want+" "+none {
-				t.Errorf("hint %q, want %q", hint, tt.want+" "+none)
+			if hint != tt.want+" "+none+" "+requester {
+				t.Errorf("hint %q, want %q", hint, tt.want+" "+none+" "+requester)
 			}
 			for _, r := range h.Rows(cgtest.SessionID) {
 				if strings.Contains(string(r.Content), "sk-123") {

@@ -240,7 +240,7 @@ func (r *recorder) doubt(ctx context.Context, id string) error {
 	}
 	const nonce = "0123456789abcdef0123456789abcdef"
 	return errors.Join(
-		step(safety.StatePending, safety.StateApproved, safety.Transition{Actor: user, Set: safety.Update{Approver: user, Verdict: "safe"}}),
+		step(safety.StatePending, safety.StateApproved, safety.Transition{Actor: user, Set: safety.Update{Consent: safety.Consent{Who: user}, Verdict: "safe"}}),
 		step(safety.StateApproved, safety.StatePermitted, safety.Transition{Actor: a.RunID, Set: safety.Update{PermitNonce: nonce, PermitRun: a.RunID, PermitExpiresAt: r.now.Add(time.Minute)}}),
 		step(safety.StatePermitted, safety.StateExecuting, safety.Transition{Actor: a.RunID, RequireNonce: nonce}),
 	)

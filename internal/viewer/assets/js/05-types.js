@@ -138,6 +138,11 @@
  * @property {string} requested_at
  * @property {string} [expires_at]
  * @property {number} waited_ms
+ * @property {{name: string, authenticated: boolean}} [requester]
+ * @property {number} approvers
+ * @property {string[]} consents
+ * @property {string} [change]
+ * @property {boolean} [overridden]
  * @property {string[]} warnings
  * @property {Rested[]} entities
  * @property {NotChosen} [not_chosen]
@@ -188,6 +193,8 @@
  * @property {boolean} accepted
  * @property {string} [approver]
  * @property {boolean} authenticated
+ * @property {string} [change]
+ * @property {string} [override]
  * @property {string} [reason]
  * @property {number} row
  *
@@ -234,6 +241,7 @@
  * @property {string} [verdict]
  * @property {string} [check]
  * @property {boolean} [authenticated]
+ * @property {boolean} [override]
  * @property {boolean} [resolved]
  * @property {string} [note]
  *

@@ -94,6 +94,7 @@ const REASONS = {
   low_confidence: "It was recognised with too little confidence to be compared.",
   not_seen: "It is not known when it was seen.",
   error: "Its checker returned an error.",
+  source_down: "Its source is away: there is no connection, or the server has an error.",
   panic: "Its checker broke down.",
   timeout: "Its checker gave no answer in time.",
   empty_answer: "The answer of its checker holds no attributes.",
@@ -129,7 +130,7 @@ function approvalCard(app, a, index) {
     "article",
     { class: "approval edge-" + tone, "aria-labelledby": "approval-" + index },
     h("header", "ap-head",
-      h("div", "ap-title", h("span", "ap-kind", (a.kind === "confirmation" ? "Approval" : sentence(a.kind)) + " " + (index + 1)), h("h2", { id: "approval-" + index }, h("code", {}, a.tool || a.kind)), chip(a.status), !a.enforced && badge("observed only", "wait", "info")),
+      h("div", "ap-title", h("span", "ap-kind", (a.kind === "confirmation" ? "Approval" : sentence(a.kind)) + " " + (index + 1)), h("h2", { id: "approval-" + index }, h("code", {}, a.tool || a.kind)), chip(a.status), !a.enforced && badge("observed only", "wait", "info"), a.overridden && badge("overridden: its check failed", "bad", "warning")),
       decisionButtons(app, a),
     ),
     h("p", "ap-explain", a.explanation),
@@ -138,6 +139,9 @@ function approvalCard(app, a, index) {
     facts(
       [
         ["Asked by", a.agent],
+        ["Requester", requester(a)],
+        ["Approvers", (a.approvers > 1 || a.consents.length > 1) && a.consents.length + " of " + a.approvers + (a.consents.length > 0 ? ": " + a.consents.join(", ") : "")],
+        ["Change wanted", a.change],
         ["Asked", timeEl(a.requested_at)],
         ["Waited", fmtDuration(a.waited_ms)],
         ["Expiry", expiry(a)],
@@ -188,6 +192,12 @@ function differences(a) {
   ];
   if (d.omitted) items.push(h("li", {}, d.omitted + " more values"));
   return h("section", {}, h("h3", {}, "Asked again: what changed since the request before"), items.length > 0 ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."), facts([["Replaces", mono(a.replaces, "approval id")], ["Asked then", timeEl(d.since)]], "line"));
+}
+
+/** requester says who asked, and whether that is known. @param {Approval} a */
+function requester(a) {
+  if (!a.requester) return "";
+  return [a.requester.name, " ", a.requester.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated: may be whoever approves", "wait", "warning")];
 }
 
 /** expiry counts down while the approval is open, and is a date afterwards. @param {Approval} a */
@@ -311,6 +321,8 @@ function answerList(app, a) {
     answerMark(x.confirmed),
     h("span", {}, "by ", h("strong", {}, x.approver || "a person the record does not name"), " ", x.authenticated ? badge("authenticated", "good", "lock") : badge("not authenticated", "idle")),
     timeEl(x.at),
+    x.change && h("span", {}, "wants: " + x.change),
+    x.override && [badge("overrides", "bad", "warning"), h("span", {}, x.override)],
     x.accepted ? h("span", "muted", "taken") : h("span", "warn-text", icon("warning"), "not taken" + (x.reason ? ": " + words(x.reason) : "")),
     x.row >= 0 && rowLink(app, x.row))));
 }
@@ -341,7 +353,7 @@ function historyTable(steps) {
       h("td", {}, timeEl(s.at)),
       h("td", {}, s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))),
       h("td", {}, s.actor || "–", s.authenticated && [" ", badge("authenticated", "good", "lock")], s.resolved && [" ", badge("by their word", "doubt")]),
-      h("td", {}, s.verdict ? words(s.verdict) : "–"),
+      h("td", {}, s.verdict ? words(s.verdict) : "–", s.override && [" ", badge("overridden", "bad", "warning")]),
       h("td", {}, s.note || "")))));
 }
 

@@ -1,0 +1,58 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// people takes over what the ledger has of the people of a request.
+func (q *request) people(a *safety.Approval) {
+	if a.Requester != "" {
+		q.Requester = &Requester{a.Requester, a.RequesterAuthenticated}
+	}
+	q.Approvers, q.Change, q.Overridden = max(a.Approvers, 1), a.Change, a.Overridden
+	consents := []string{}
+	for _, c := range a.Consents {
+		consents = append(consents, c.Who)
+	}
+	if len(consents) > 0 {
+		q.Consents = consents
+	}
+}
+
+// needsMore says who has approved a request that waits for more people; "" if it waits for none.
+func (q *request) needsMore() string {
+	if q.Approvers < 2 || len(q.Consents) == 0 || len(q.Consents) >= q.Approvers {
+		return ""
+	}
+	more := "1 more person has"
+	if n := q.Approvers - len(q.Consents); n > 1 {
+		more = fmt.Sprintf("%d more people have", n)
+	}
+	return fmt.Sprintf("%s approved; %s to", strings.Join(q.Consents, ", "), more)
+}
+
+// overriding says who let the call run although its check failed; "" if nobody did.
+func (q *request) overriding() string {
+	if !q.Overridden {
+		return ""
+	}
+	var people []string
+	for _, a := range q.Answers {
+		counts := a.Accepted || a.Reason == safety.CodeCheckFailed
+		if a.Override != "" && a.Approver != "" && counts && !slices.Contains(people, a.Approver) {
+			people = append(people, a.Approver)
+		}
+	}
+	who := "People"
+	if len(people) > 0 {
+		who = joinSome(people)
+	}
+	return fmt.Sprintf(" THE CHECK FAILED because sources were down%s. %s let the call run all the same.", q.failures(), who)
+}
