@@ -41,11 +41,13 @@ const (
 	opConsume
 	opConsumeOther
 	opDone
-	opResolve // somebody else says how the effect ended
+	opResolve  // somebody else says how the effect ended
+	opOverride // approves although sources are down
+	opChange   // rejects, and says what should be different
 )
 
 func (o op) String() string {
-	return [...]string{"", "approve", "reject", "permit", "permit with other arguments", "consume", "consume with other arguments", "done", "resolve"}[o]
+	return [...]string{"", "approve", "reject", "permit", "permit with other arguments", "consume", "consume with other arguments", "done", "resolve", "override", "want a change"}[o]
 }
 
 // got is what a guard got for one call. The kind is one of the letters below.
@@ -53,6 +55,7 @@ type got struct {
 	kind     byte
 	clock    uint8 // when
 	drift    bool  // of c
+	down     bool  // of c
 	approval int32 // of f, g and t
 }
 
@@ -73,7 +76,8 @@ type permitInfo struct {
 	has             bool
 	consumed        bool
 	expires, issued int64
-	checked         int16 // instant at which the world was last seen unchanged, -1 for never
+	checked         int16 // instant at which the world was last seen unchanged, or the source down; -1 for never
+	down            bool  // the source was down then
 }
 
 // local is the state of one actor: between operations if op is opNone, else in one.
@@ -107,6 +111,7 @@ type global struct {
 	approval int32
 	clock    uint8
 	drift    bool
+	down     bool // nobody can say whether the world changed
 	effects  uint8
 	approved bool // a person approved
 }
@@ -139,6 +144,10 @@ type scenario struct {
 	// clockSteps makes each reading of the clock a step. Otherwise time passes in calls.
 	clockSteps bool
 	approved   bool // the exploration begins with an approval
+	// sources lets the source of the check go down and come back.
+	sources bool
+	// needs is how many people have to approve; 0 for one.
+	needs int
 	// condition lets the price move up to what the arguments say; the other arguments would
 	// let it move beyond the change.
 	condition bool
@@ -188,11 +197,12 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 	x.first = safety.Approval{
 		ID: "approval", Session: nike, ConfirmationID: "conf", CallID: "call", Tool: "buy", RunID: "run-0",
 		ArgsDigest: sum, Args: canonical, Entities: x.snap.Entities, Fingerprint: safety.Fingerprint(x.snap.Entities),
-		PolicyVersion: x.policy().Version(), Receipt: x.snap.Receipt, Requester: nike.User,
+		PolicyVersion: x.policy().Version(), Receipt: x.snap.Receipt, Requester: nike.User, Approvers: s.needs,
 		RequestedAt: epoch, ExpiresAt: epoch.Add(exploreLifetime), State: safety.StatePending,
 	}
 	if s.approved {
 		x.first.State, x.first.Approver, x.first.DecidedAt = safety.StateApproved, "eva", epoch
+		x.first.Consents = []safety.Consent{{Who: "eva"}}
 	}
 	return x
 }
@@ -200,6 +210,7 @@ func newExplorer(t testing.TB, s scenario) *explorer {
 func (x *explorer) policy() safety.Policy {
 	p := safety.DefaultPolicy()
 	p.MaxAge, p.RequestLifetime, p.Parallel = exploreMaxAge, exploreLifetime, 1
+	p.Approvals = []safety.ApprovalRule{{Tool: "buy", Approvers: x.scenario.needs, Override: []string{"eva", "tom"}}}
 	if x.scenario.condition {
 		p.Types = map[string]safety.TypePolicy{"Product": {Rules: map[string]safety.Rule{
 			"price": {Drift: safety.PriceChanged, Condition: along(safety.AtMost, "$.total")},
@@ -212,8 +223,12 @@ func (x *explorer) at(clock uint8) time.Time { return epoch.Add(x.scenario.insta
 
 // stored returns the number of an approval.
 func (x *explorer) stored(a safety.Approval) int32 {
+	a = a.Clone()
 	a.Report, a.Verdict, a.UpdatedAt = nil, "", time.Time{}
-	key := fmt.Sprint(a.State, "|", a.Approver, "|", a.DecidedAt.UnixNano(), "|", a.PermitNonce, "|", a.PermitRun, "|", a.PermitExpiresAt.UnixNano())
+	for i := range a.Consents {
+		a.Consents[i].At = time.Time{}
+	}
+	key := fmt.Sprint(a.Consents, "|", a.Overridden, "|", a.State, "|", a.Approver, "|", a.DecidedAt.UnixNano(), "|", a.PermitNonce, "|", a.PermitRun, "|", a.PermitExpiresAt.UnixNano())
 	i, ok := x.byKey[key]
 	if !ok {
 		i = int32(len(x.approvals))
@@ -315,6 +330,9 @@ func (a *actor) Check(context.Context, entity.Canonical) (safety.State, error) {
 	if err != nil {
 		return safety.State{}, err
 	}
+	if g.down {
+		return safety.State{}, down
+	}
 	price := usd("$40,000")
 	if a.x.scenario.condition {
 		price = usd("$44,000")
@@ -370,8 +388,15 @@ func (x *explorer) learn(l *local) {
 			args = x.other
 		}
 		switch o {
-		case opApprove, opReject:
-			out, err := guard.Answer(ctx, safety.Answer{Session: nike, ConfirmationID: "conf", Confirmed: o == opApprove, RunID: run})
+		case opApprove, opReject, opOverride, opChange:
+			ans := safety.Answer{Session: nike, ConfirmationID: "conf", Confirmed: o == opApprove || o == opOverride, RunID: run}
+			switch o {
+			case opOverride:
+				ans.Override = "down"
+			case opChange:
+				ans.Change = "less"
+			}
+			out, err := guard.Answer(ctx, ans)
 			return p, safety.Report{}, ended{accepted: err == nil && out.Accepted}
 		case opPermit, opPermitOther:
 			p, r, err := guard.Permit(ctx, safety.Execution{Session: nike, ApprovalID: "approval", CallID: "call", Tool: "buy", RunID: run, Args: args})
@@ -421,8 +446,8 @@ func (x *explorer) learn(l *local) {
 			after.permit.has, after.permit.expires, after.permit.issued = true, p.ExpiresAt().UnixNano(), report.CheckedAt().UnixNano()
 			after.nonce, after.permitNonce, after.permitLog = a.name, a.name, l.log
 			for _, g := range l.log {
-				if g.kind == gotState && !g.drift {
-					after.permit.checked = int16(g.clock)
+				if g.kind == gotState && (!g.drift || g.down) {
+					after.permit.checked, after.permit.down = int16(g.clock), g.down
 				}
 			}
 		}
@@ -450,7 +475,7 @@ func (x *explorer) respond(s global, i int) (global, got) {
 	case gotNow, gotReport:
 		return s, g
 	case gotState:
-		g.drift = s.drift
+		g.drift, g.down = s.drift && !s.down, s.down
 		return s, g
 	case gotFound, gotApproval:
 		g.approval = s.approval
@@ -473,7 +498,7 @@ func (x *explorer) respond(s global, i int) (global, got) {
 	g.kind, s.approval = to.kind, to.approval
 	if g.kind == gotMoved {
 		g.approval = s.approval
-		s.approved = s.approved || l.op == opApprove && x.approvals[s.approval].State == safety.StateApproved
+		s.approved = s.approved || (l.op == opApprove || l.op == opOverride) && x.approvals[s.approval].State == safety.StateApproved
 	}
 	return s, g
 }
@@ -526,7 +551,7 @@ func (x *explorer) describe(g got) string {
 	case gotReport:
 		return "reports"
 	case gotState:
-		return fmt.Sprintf("checks at %v, changed: %t", x.scenario.instants[g.clock], g.drift)
+		return fmt.Sprintf("checks at %v, changed: %t, down: %t", x.scenario.instants[g.clock], g.drift, g.down)
 	case gotMoved:
 		return fmt.Sprintf("makes it %s", x.approvals[g.approval].State)
 	case gotConflict, gotExpired:
@@ -545,9 +570,20 @@ func (x *explorer) verifyEffect(s global, n *local) error {
 		}
 	}
 	a := x.approvals[s.approval]
+	approved, overrode := map[string]bool{}, map[string]bool{}
+	for _, c := range a.Consents {
+		approved[c.Who] = true
+		overrode[c.Who] = c.Override != ""
+	}
 	switch {
 	case s.effects > 1:
 		return errors.New("the effect runs twice")
+	case len(approved) < x.scenario.needs:
+		return fmt.Errorf("the effect runs on the word of %v", a.Consents)
+	case n.permit.down && !(overrode["eva"] && overrode["tom"]):
+		return fmt.Errorf("the effect runs while its source is down, on the word of %v", a.Consents)
+	case n.permit.down != a.Overridden:
+		return fmt.Errorf("overridden: %t, and its source was down: %t", a.Overridden, n.permit.down)
 	case !s.approved || a.Approver == "":
 		return errors.New("the effect runs without an approval")
 	case a.State != safety.StateExecuting:
@@ -615,6 +651,10 @@ func (x *explorer) successors(s global, f func(global, string, error)) {
 		n.drift = true
 		f(n, "the world changes", nil)
 	}
+	if n := s; x.scenario.sources {
+		n.down = !s.down
+		f(n, "the source goes down, or comes back", nil)
+	}
 }
 
 // explore visits every state, the nearest first.
@@ -678,20 +718,28 @@ func (x *explorer) progress() (from int) {
 		if !a.State.Open() || s.drift || x.at(s.clock).After(a.ExpiresAt) {
 			continue
 		}
-		s.effects, s.actors = 0, [2]int32{}
+		s.effects, s.actors, s.down = 0, [2]int32{}, false
 		if tried[s] {
 			continue
 		}
 		tried[s] = true
-		s.actors[0] = x.intern(local{actor: 0, left: 4})
-		for _, o := range []op{opApprove, opPermit, opConsume, opDone} {
-			if !x.locals[s.actors[0]].may(o) {
+		s.actors = [2]int32{x.intern(local{actor: 0, left: 4}), x.intern(local{actor: 1, left: 1})}
+		steps := []struct {
+			actor int
+			op    op
+		}{{0, opApprove}, {0, opPermit}, {0, opConsume}, {0, opDone}}
+		if x.scenario.needs > 1 { // the other one approves first
+			steps = slices.Insert(steps, 0, steps[0])
+			steps[0].actor = 1
+		}
+		for _, step := range steps {
+			if !x.locals[s.actors[step.actor]].may(step.op) {
 				break
 			}
-			s.actors[0] = x.begin(s.actors[0], o, s.clock)
-			for x.locals[s.actors[0]].op != opNone {
+			s.actors[step.actor] = x.begin(s.actors[step.actor], step.op, s.clock)
+			for x.locals[s.actors[step.actor]].op != opNone {
 				var err error
-				if s, _, err = x.advance(s, 0); err != nil {
+				if s, _, err = x.advance(s, step.actor); err != nil {
 					x.t.Error(err)
 				}
 			}
@@ -707,6 +755,7 @@ func (x *explorer) progress() (from int) {
 func TestExplore(t *testing.T) {
 	everything := []op{opApprove, opReject, opPermit, opPermitOther, opConsume, opConsumeOther, opDone, opResolve}
 	path := []op{opApprove, opPermit, opConsume, opDone}
+	glass := append([]op{opOverride}, path...)
 	beyond := []time.Duration{0, exploreMaxAge + time.Nanosecond, exploreLifetime + time.Nanosecond}
 	bounds := []time.Duration{0, exploreMaxAge, exploreLifetime}
 	one, two := [2]string{"eva", "eva"}, [2]string{"eva", "tom"}
@@ -716,6 +765,9 @@ func TestExplore(t *testing.T) {
 		{name: "at the bounds", instants: bounds, approvers: two, ops: [2]uint8{3, 4}, short: [2]uint8{0, 4}, choice: path},
 		{name: "one does anything", instants: beyond, approvers: two, ops: [2]uint8{3, 4}, short: [2]uint8{1, 4}, choice: everything},
 		{name: "every reading of the clock", instants: beyond, approvers: one, ops: [2]uint8{2, 2}, short: [2]uint8{1, 2}, choice: everything, clockSteps: true, approved: true},
+		{name: "two have to approve", instants: beyond, approvers: two, ops: [2]uint8{3, 3}, short: [2]uint8{2, 3}, choice: append([]op{opChange}, everything...), needs: 2},
+		{name: "a source that goes down", instants: beyond, approvers: two, ops: [2]uint8{1, 4}, short: [2]uint8{1, 3}, choice: glass, sources: true},
+		{name: "two, and a source that goes down", instants: beyond[:2], approvers: two, ops: [2]uint8{2, 3}, short: [2]uint8{1, 3}, choice: glass, sources: true, needs: 2},
 		{name: "a condition on the arguments", instants: beyond, approvers: two, ops: [2]uint8{2, 4}, short: [2]uint8{1, 4}, choice: everything, condition: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
