@@ -5,6 +5,7 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,9 +142,45 @@ func CheckPath(k Key, path string) {
 		k.Wrong("no path is given", "write a JSONPath, for example $.name")
 		return
 	}
-	if _, err := jsonpath.Parse(path); err != nil {
+	parsed, err := jsonpath.Parse(path)
+	if err == nil && costly(parsed) {
+		k.Wrong(Quote(path)+" may take hours on a long answer", "write one \"..\" at most and none in a filter; a path from $ in a filter may name one value only")
+	}
+	if err != nil {
 		k.Wrong(Quote(path)+" is not a JSONPath (RFC 9535): "+strings.TrimPrefix(err.Error(), "jsonpath: "), "write for example $.name or $.items[*]")
 	}
+}
+
+// quotedName matches the names and the texts in a path as [jsonpath.Path.String] writes it,
+// rootValue a path from the root to one value, with each name written as 0.
+var (
+	quotedName = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	rootValue  = regexp.MustCompile(`^\$(\[-?[0-9]+\])*([^.\[]|$)`)
+)
+
+// costly reports whether the time to evaluate a path may grow with the square of the document. No
+// evaluation can be stopped, so none may take long.
+func costly(path *jsonpath.Path) bool {
+	text := quotedName.ReplaceAllString(path.String(), "0")
+	var open []bool // the brackets around; true for a filter
+	descends := 0
+	for i := range len(text) {
+		rest, filtered := text[i:], slices.Contains(open, true)
+		switch {
+		case text[i] == '[':
+			open = append(open, strings.HasPrefix(rest, "[?"))
+		case text[i] == ']':
+			open = open[:max(len(open)-1, 0)]
+		case strings.HasPrefix(rest, ".."):
+			descends++
+			if filtered || descends > 1 {
+				return true
+			}
+		case text[i] == '$' && filtered && !rootValue.MatchString(rest):
+			return true
+		}
+	}
+	return false
 }
 
 // checkPattern reports a malformed pattern of names.

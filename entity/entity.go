@@ -249,14 +249,19 @@ func checkText(what, s string, limit int) error {
 		return fmt.Errorf("entity %s %q is longer than %d bytes", what, clip(s), limit)
 	case !utf8.ValidString(s):
 		return fmt.Errorf("entity %s %q is not valid UTF-8", what, clip(s))
-	case strings.ContainsFunc(s, misleading):
-		return fmt.Errorf("entity %s %q has control characters", what, clip(s))
+	}
+	if i := strings.IndexFunc(s, misleading); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return fmt.Errorf("entity %s %+q has the invisible character %U", what, clip(s), r)
 	}
 	return nil
 }
 
-// misleading reports characters that are invisible or reorder what is shown: an
-// approver must see the value that is acted on.
+// misleading reports characters that are invisible or reorder what is shown: an approver must see
+// the value that is acted on. They are the control characters, the separators of lines, and the code
+// points that Unicode lets a screen ignore (Default_Ignorable_Code_Point).
 func misleading(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' ||
+		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
+			!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }

@@ -130,6 +130,9 @@ func TestRequester(t *testing.T) {
 			if !strings.HasSuffix(hint, want) {
 				t.Errorf("hint %q, want %q at the end", hint, want)
 			}
+			if strings.Contains(hint, "Approvers needed") {
+				t.Errorf("hint %q", hint)
+			}
 			if got := a.Shown()["requester"]; !cmp.Equal(got, any(map[string]any{"name": tt.want, "authenticated": tt.known})) {
 				t.Errorf("shown %v", got)
 			}
@@ -662,6 +665,17 @@ func TestChangeLater(t *testing.T) {
 	}
 }
 
+// A later turn may ask for the same call at once.
+func TestChangeInTheNextTurn(t *testing.T) {
+	p := newPeople(t, 1, strava)
+	p.says("eva", safety.Answer{Change: "wait a day"})
+	r := p.request()
+	r.CallID, r.InvocationID = "call-2", "inv-2"
+	if a, err := p.guard.Ask(as(t, "bob"), r); err != nil || a.Replaces != p.approval.ID {
+		t.Errorf("replaces %q, error %v", a.Replaces, err)
+	}
+}
+
 // What the ledger says of a change must fit.
 func TestChangeOfABadLedger(t *testing.T) {
 	change := func(f func(*safety.Approval)) func(*safety.Approval) error {
@@ -788,6 +802,96 @@ func TestVersionOfApprovals(t *testing.T) {
 	slices.Sort(all)
 	if len(slices.Compact(all)) != 7 || slices.Contains(all, "") {
 		t.Errorf("versions %v", all)
+	}
+}
+
+// older is a ledger with approvals of a version that did not keep consents.
+type older struct{ safety.Ledger }
+
+func (o older) Find(ctx context.Context, s safety.Session, id string) (safety.Approval, error) {
+	a, err := o.Ledger.Find(ctx, s, id)
+	a.Consents = nil
+	return a, err
+}
+
+func (o older) Get(ctx context.Context, id string) (safety.Approval, error) {
+	a, err := o.Ledger.Get(ctx, id)
+	a.Consents = nil
+	return a, err
+}
+
+// An approval of an earlier version may be repeated by who gave it, and runs.
+func TestApprovalWithoutConsents(t *testing.T) {
+	p := newPeople(t, 1, strava)
+	p.approves("eva")
+	p.cfg.Ledger = older{p.ledger}
+	var err error
+	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if out := p.approves("tom"); out.Accepted || out.Reason != safety.CodeNotPending {
+		t.Errorf("another: %+v", out)
+	}
+	if out := p.approves("Eva"); !out.Accepted {
+		t.Errorf("the approver: %+v", out)
+	}
+	if _, err := p.runs(); err != nil {
+		t.Error(err)
+	}
+}
+
+// An override that comes too late, or second, approves nothing.
+func TestOverrideTooLate(t *testing.T) {
+	p := newPeople(t, 1, strava)
+	p.down[strava.Value] = down
+	p.overrides("eva")
+	late := p.cfg.Checkers["Product"]
+	p.cfg.Checkers["Product"] = safety.CheckerFunc(func(ctx context.Context, e entity.Canonical) (safety.State, error) {
+		p.clock.Add(p.cfg.Policy.RequestLifetime + time.Microsecond)
+		return late.Check(ctx, e)
+	})
+	var err error
+	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
+		t.Fatal(err)
+	}
+	p.wantOutcome(p.overrides("tom"), safety.CodeExpired, safety.StatePending)
+}
+
+// lost is a ledger in which somebody else was first.
+type lost struct {
+	safety.Ledger
+	won func(*safety.Approval)
+}
+
+func (lost) Transition(context.Context, safety.Transition) (safety.Approval, error) {
+	return safety.Approval{}, safety.ErrConflict
+}
+
+func (l lost) Get(ctx context.Context, id string) (safety.Approval, error) {
+	a, err := l.Ledger.Get(ctx, id)
+	l.won(&a)
+	return a, err
+}
+
+func TestOverrideLosesTheRace(t *testing.T) {
+	p := newPeople(t, 1, strava)
+	p.down[strava.Value] = down
+	p.cfg.Ledger = lost{p.ledger, func(a *safety.Approval) {
+		a.State, a.Approver, a.Consents = safety.StateApproved, "eva", []safety.Consent{{Who: "eva"}}
+	}}
+	var err error
+	if p.guard, err = safety.NewGuard(p.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if out := p.overrides("eva"); out.Accepted || out.Reason != safety.CodeNotPending {
+		t.Errorf("an override: %+v", out)
+	}
+	p.down = nil
+	if out := p.approves("eva"); !out.Accepted {
+		t.Errorf("the same approval: %+v", out)
+	}
+	if out := p.approves("tom"); out.Accepted {
+		t.Errorf("another: %+v", out)
 	}
 }
 

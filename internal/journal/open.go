@@ -50,6 +50,9 @@ func prepareFile(path string) (string, error) {
 	}
 	err = createFile(abs)
 	if errors.Is(err, fs.ErrExist) {
+		if err := checkOwned(abs); err != nil {
+			return "", fmt.Errorf("path %q: %w", path, err)
+		}
 		err = checkWritable(abs)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {

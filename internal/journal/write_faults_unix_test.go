@@ -101,9 +101,11 @@ func TestFileMayNotGrow(t *testing.T) {
 	}
 }
 
+// nobody is the user that a child of the superuser becomes.
+const nobody = 65534
+
 // openChild opens a journal without the rights of the superuser.
 func openChild(path string) {
-	const nobody = 65534
 	if os.Getuid() == 0 {
 		if err := syscall.Setgid(nobody); err != nil {
 			fmt.Println(err)
@@ -154,10 +156,10 @@ func TestOpenWithoutPermission(t *testing.T) {
 		file, directory os.FileMode // 0: there is no file
 		want            string
 	}{
-		{"file", 0o444, 0o777, "cannot be written: open "},
+		{"file", 0o444, 0o755, "cannot be written: open "},
 		{"directory of a new file", 0, 0o555, "name another file with journal.path or CONTEXTGRAPH_JOURNAL_PATH, or change its permissions"},
-		{"directory of an old file", 0o666, 0o555, "the file or its folder is read-only: change its permissions"},
-		{"none", 0o666, 0o777, "<nil>"},
+		{"directory of an old file", 0o644, 0o555, "the file or its folder is read-only: change its permissions"},
+		{"none", 0o644, 0o755, "<nil>"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -174,6 +176,13 @@ func TestOpenWithoutPermission(t *testing.T) {
 			}
 			if err := os.Chmod(directory, tt.directory); err != nil {
 				t.Fatal(err)
+			}
+			if os.Getuid() == 0 {
+				for _, name := range []string{path, directory} {
+					if err := os.Chown(name, nobody, nobody); err != nil && !os.IsNotExist(err) {
+						t.Fatal(err)
+					}
+				}
 			}
 			t.Cleanup(func() { os.Chmod(directory, 0o755) })
 			out, err := testBinary(t, faultChildEnv+"="+path, faultChildEnv+"_ROLE=open").CombinedOutput()

@@ -29,6 +29,13 @@ var tokenForms = []tokenForm{
 	{"Stripe key", []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"}, '_', 10, isDense},
 	{"OpenAI or Anthropic key", []string{"sk-"}, '-', 20, isDashed},
 	{"npm token", []string{"npm_"}, '_', 30, isDense},
+	{"Hugging Face token", []string{"hf_"}, '_', 30, isDense},
+	{"Docker token", []string{"dckr_pat_"}, '_', 20, isDense},
+	{"Shopify token", []string{"shpat_", "shpca_", "shppa_", "shpss_"}, '_', 20, isDense},
+	{"Google client secret", []string{"GOCSPX-"}, 'P', 20, isDense},
+	{"PyPI token", []string{"pypi-"}, '-', 30, isDense},
+	{"Vault token", []string{"hvs.", "hvb.", "hvr."}, 'v', 20, isDense},
+	{"SendGrid key", []string{"SG."}, 'G', 30, isDense},
 }
 
 // tokenPrefixes are the prefixes of tokens by the byte before their signal, of which few

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -61,8 +60,25 @@ func (t urlTemplate) expand(e entity.Canonical) (string, error) {
 	return b.String(), nil
 }
 
-// hasDotSegment reports whether the path has a segment that a server would resolve.
+// maxDecoded is how often servers one behind the other may decode a path.
+const maxDecoded = 5
+
+// hasDotSegment reports whether the path has a segment that a server would resolve: as it is
+// written, or decoded once or several times. Some servers take a backslash for a slash, and leave out
+// what follows a semicolon.
 func hasDotSegment(address string) bool {
 	path, _, _ := strings.Cut(address, "?")
-	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
+	for range maxDecoded {
+		for s := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if s, _, _ = strings.Cut(s, ";"); s == "." || s == ".." {
+				return true
+			}
+		}
+		decoded, err := url.PathUnescape(path)
+		if err != nil || decoded == path {
+			return false
+		}
+		path = decoded
+	}
+	return true // nothing has a reason to be encoded so often
 }
