@@ -64,7 +64,7 @@ func (r *Refusal) Unwrap() error {
 //	  "next": what to do instead of trying again
 //	}
 //
-// Each list has the first 50 entries, so that a model can read it; the report has all. The map
+// Failures are as [Failure.Told] returns them. Each list has the first 50 entries, so that a model can read it; the report has all. The map
 // belongs to the caller.
 func (r *Refusal) Map() map[string]any {
 	if r == nil {
@@ -88,6 +88,7 @@ func (r *Refusal) Map() map[string]any {
 	omitted := make(map[string]any)
 	failures := []any{}
 	for _, f := range first(r.Report.Failures(), "failures", omitted) {
+		f = f.Told()
 		failures = append(failures, map[string]any{
 			"entity_type": f.EntityType, "entity": f.Entity, "reason": f.Reason, "detail": f.Detail,
 		})

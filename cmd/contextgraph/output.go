@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/nearest"
 )
 
@@ -49,7 +50,7 @@ func (a *app) checkOutput(c *cobra.Command) error {
 // print writes v to stdout in the form of --output: fill makes the table for people, JSON is v as
 // it is, and NDJSON has one line for each element of v if v is a slice, else one line for v.
 func (a *app) print(v any, fill func(*table)) error {
-	e := json.NewEncoder(a.stdout)
+	e := json.NewEncoder(clip.JSONWriter{W: a.stdout})
 	e.SetEscapeHTML(false) // people read it too, and characters of HTML are nothing special here
 	list := reflect.ValueOf(v)
 	switch {

@@ -6,6 +6,9 @@
 package clip
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,4 +49,40 @@ func Visible(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+}
+
+// JSON returns a JSON text with escapes in the place of the characters that a terminal obeys or that
+// reverse text, which JSON allows in its strings as they are. The text may be data itself.
+func JSON(data []byte) []byte {
+	if bytes.IndexFunc(data, obeyed) < 0 {
+		return data
+	}
+	out := make([]byte, 0, len(data)+16)
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if obeyed(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		} else {
+			out = append(out, data[:n]...)
+		}
+		data = data[n:]
+	}
+	return out
+}
+
+// obeyed reports whether a character behind ASCII controls a terminal or the direction of text.
+func obeyed(r rune) bool {
+	return r == 0x7f || 0x80 <= r && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// JSONWriter writes JSON texts to w, each as [JSON] returns it. A call of Write gets whole characters,
+// as from a [json.Encoder].
+type JSONWriter struct{ W io.Writer }
+
+// Write implements [io.Writer].
+func (j JSONWriter) Write(data []byte) (int, error) {
+	if _, err := j.W.Write(JSON(data)); err != nil {
+		return 0, err
+	}
+	return len(data), nil
 }

@@ -4,6 +4,8 @@
 package clip_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -46,6 +48,41 @@ func TestVisible(t *testing.T) {
 	} {
 		if got := clip.Visible(s); got != want {
 			t.Errorf("Visible(%q) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for s, want := range map[string]string{
+		`{"a":"price ü😀 $1"}`:            `{"a":"price ü😀 $1"}`,
+		"{\"a\":\"x\u009b2Jy\"}":         `{"a":"x\u009b2Jy"}`,
+		"[\"\u202e\u2066\u200f\u061c\"]": `["\u202e\u2066\u200f\u061c"]`,
+		"\"\x7f\u0080\u009f\u00a0\"":     "\"\\u007f\\u0080\\u009f\u00a0\"",
+	} {
+		if got := string(clip.JSON([]byte(s))); got != want {
+			t.Errorf("JSON(%q) = %q, want %q", s, got, want)
+		}
+		var b strings.Builder
+		if n, err := (clip.JSONWriter{W: &b}).Write([]byte(s)); n != len(s) || err != nil || b.String() != want {
+			t.Errorf("Write(%q) = %d, %v, and wrote %q", s, n, err, b.String())
+		}
+		var was, is any
+		if err := json.Unmarshal([]byte(s), &was); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(want), &is); err != nil || !reflect.DeepEqual(was, is) {
+			t.Errorf("%q reads as %v, not %v: %v", want, is, was, err)
+		}
+	}
+}
+
+func TestIgnorable(t *testing.T) {
+	for r, want := range map[rune]bool{
+		'a': false, ' ': false, '\u00ad': true, '\u200b': true, '\u200d': true, '\u202e': true, '\u2060': true, '\ufe0f': true,
+		'\ufeff': true, '\u3164': true, '\U000e0041': true, '\u0600': false,
+	} {
+		if clip.Ignorable(r) != want {
+			t.Errorf("Ignorable(%U) = %t", r, !want)
 		}
 	}
 }

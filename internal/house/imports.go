@@ -82,7 +82,7 @@ func rules() []rule {
 		{pkg: "internal/inspect", imports: "entity graphsync internal/journal internal/schema record safety", link: outside},
 		{pkg: "internal/rowfile", imports: "internal/clip internal/nearest record", link: outside + " " + storage},
 		{pkg: "page", imports: "config internal/inspect internal/journal internal/viewer", link: adk + " " + cloud + " database/sql"},
-		{pkg: "internal/viewer", imports: "config internal/inspect internal/warehouse record safety", link: adk + " " + cloud + " database/sql"},
+		{pkg: "internal/viewer", imports: "config internal/clip internal/inspect internal/warehouse record safety", link: adk + " " + cloud + " database/sql"},
 
 		// BigQuery.
 		{
@@ -110,7 +110,7 @@ func rules() []rule {
 		},
 		{pkg: "bqstream/ask", imports: "entity graphsync record", link: outside + " " + storage},
 		{pkg: "bqstream", imports: ". bqstream/ask config entity internal/bigquery internal/source safety", itself: adk + " " + storage},
-		{pkg: "internal/propose", imports: "entity graphsync record", link: outside + " " + storage},
+		{pkg: "internal/propose", imports: "entity graphsync internal/clip record", link: outside + " " + storage},
 		{
 			pkg:     "internal/doctor",
 			imports: "config graphsync internal/bigquery internal/journal internal/namepattern internal/nearest internal/setup",
@@ -118,7 +118,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/bigquery internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/clip internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},

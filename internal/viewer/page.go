@@ -17,6 +17,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
@@ -62,7 +63,7 @@ func render(w io.Writer, title string, content data) error {
 	}
 	return page.shell.Execute(w, map[string]string{
 		"Title": html.EscapeString(title), "CSP": html.EscapeString(policy(page, content.Live)), "Style": page.style,
-		"Dagre": page.dagre, "Script": page.script, "Data": string(text),
+		"Dagre": page.dagre, "Script": page.script, "Data": string(clip.JSON(text)),
 	})
 }
 

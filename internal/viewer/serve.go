@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -188,5 +189,5 @@ func write(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(b)
+	w.Write(clip.JSON(b))
 }

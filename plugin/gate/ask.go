@@ -145,7 +145,7 @@ func (g *Gate) withdraw(ctx agent.Context, r *run, c *call, name string, cause e
 	if errors.As(cause, &refusal) && c != nil {
 		return g.refuse(r, c, refusal)
 	}
-	return g.deny(c, name, CodeNotRecorded, fmt.Sprintf("the approval request could not be recorded (%v), so nobody can be asked", cause))
+	return g.deny(c, name, CodeNotRecorded, "the approval request could not be recorded, so nobody can be asked; the log says why")
 }
 
 // unask takes a request for a confirmation back.

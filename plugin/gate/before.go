@@ -28,7 +28,7 @@ func (g *Gate) beforeTool(ctx agent.Context, t tool.Tool, args map[string]any) (
 		if p := recover(); p != nil {
 			g.panics.Add(1)
 			g.log.Error("contextgraph: the gate recovered from a panic and denies", "tool", name, "panic", p)
-			result, err = g.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", p)), nil
+			result, err = g.deny(nil, name, safety.CodeInternal, internalError), nil
 		}
 	}()
 	if denial := g.unavailable(name); denial != nil {

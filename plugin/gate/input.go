@@ -378,7 +378,7 @@ func refusedInput(id string, err error) error {
 			err = fmt.Errorf("%w [%s] %s %s: %s -> %s.", err, a.Drift, a.EntityType, a.Entity, a.Before, a.After)
 		}
 		for _, f := range refusal.Report.Failures() {
-			err = fmt.Errorf("%w [%s].", err, f)
+			err = fmt.Errorf("%w [%s].", err, f.Told())
 		}
 	}
 	return fmt.Errorf("contextgraph: the answer to the input %q was not taken, so the run did not start and nothing of the message is stored. %s %w", id, next, err)

@@ -124,7 +124,7 @@ func (p *protectedStream) begin(ctx agent.Context, args any) (c *call, frozen, r
 		if v := recover(); v != nil {
 			g.panics.Add(1)
 			g.log.Error("contextgraph: the gate recovered from a panic and denies", "tool", name, "panic", v)
-			c, refusal, err = nil, g.deny(nil, name, safety.CodeInternal, fmt.Sprintf("internal error: %v", v)), nil
+			c, refusal, err = nil, g.deny(nil, name, safety.CodeInternal, internalError), nil
 		}
 	}()
 	m, ok := args.(map[string]any)

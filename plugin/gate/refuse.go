@@ -47,15 +47,21 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 	}
 }
 
+// internalError is all that a model learns of an error of ours, which may name files and hosts.
+const internalError = "there was an internal error; the log says more"
+
 // refuse turns a refusal of the guard into the result the model gets.
 func (g *Gate) refuse(r *run, c *call, err error) map[string]any {
 	var refusal *safety.Refusal
 	if !errors.As(err, &refusal) {
-		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: err.Error(), Tool: c.Name}
+		refusal = &safety.Refusal{Code: safety.CodeInternal, Message: internalError, Tool: c.Name, Err: err}
 	}
 	c.refused, c.refusal = err.Error(), refusal
 	g.log.Warn("contextgraph: call refused", "tool", c.Name, "session", r.Session.ID, "approval", refusal.ApprovalID,
 		"code", refusal.Code, "because", because(refusal))
+	if refusal.Err != nil {
+		g.log.Warn("contextgraph: an error is behind the refusal", "tool", c.Name, "error", refusal.Err)
+	}
 	return refusal.Map()
 }
 

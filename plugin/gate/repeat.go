@@ -76,7 +76,7 @@ func (g *Gate) repeated(ctx agent.Context, r *run, c *call, args map[string]any)
 		case err == nil && (before == nil || replaces != ""):
 			return nil, replaces
 		case err != nil && !errors.As(err, &refusal):
-			refusal = &safety.Refusal{Code: safety.CodeInternal, Tool: c.Name, Message: err.Error()}
+			refusal = &safety.Refusal{Code: safety.CodeInternal, Tool: c.Name, Message: internalError, Err: err}
 		}
 	}
 	switch {

@@ -218,7 +218,9 @@ extract:
 		got := settle(h, h.Say("buy it"), nil)
 		wantRefused(h, got, safety.ReasonTimeout)
 		const want = `"buy" does not name it: if these are only a choice, write alternatives: true in rule "found".`
-		if text := got["failures"].([]any)[0].(map[string]any)["detail"].(string); !strings.HasSuffix(text, want) {
+		checks := rowtest.Of(h.Rows(cgtest.SessionID), record.WorldChangeCheck)
+		failures := rowtest.Field(t, checks[0].Content, "failures").([]any)
+		if text := failures[0].(map[string]any)["detail"].(string); !strings.HasSuffix(text, want) {
 			t.Errorf("the failure does not end in %q: %s", want, text)
 		}
 	})

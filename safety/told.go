@@ -1,0 +1,41 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"regexp"
+	"strings"
+)
+
+// address matches what names a place in a network: a URL, or a host with a port.
+var address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b|\[[0-9a-f:.%]*:[0-9a-f:.%]*\](?::\d+)?|\b[a-z0-9-]*[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*:\d{2,5}\b`)
+
+// toldReasons say in fixed words what failed where the detail is the error of a checker, of the store
+// or of the clock. Such an error may name hosts, files and queries.
+var toldReasons = map[string]string{
+	ReasonError:      "its checker returned an error, which the record has",
+	ReasonPanic:      "its checker broke down",
+	ReasonTimeout:    "its source gave no answer in time",
+	ReasonSourceDown: "its source is away",
+	ReasonNeedsAgent: "only the process of the agent can ask for it",
+	ReasonStore:      "the record could not be read",
+	ReasonClock:      "the clock cannot be trusted",
+	ReasonCanceled:   "the run ended before the check did",
+}
+
+// Told returns the failure as a model, or a person without rights, may read it: without the addresses
+// of services and the errors of programs.
+func (f Failure) Told() Failure {
+	if text, fixed := toldReasons[f.Reason]; fixed {
+		f.Detail = text
+		return f
+	}
+	f.Detail = oneLine(address.ReplaceAllStringFunc(f.Detail, func(s string) string {
+		if strings.Contains(s, ".yaml:") || strings.Contains(s, ".yml:") {
+			return s // a line of the configuration
+		}
+		return "[address]"
+	}))
+	return f
+}
