@@ -11,12 +11,15 @@ import (
 	"io"
 	"maps"
 	"math/big"
+	"net/http"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
+	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iterator"
 
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // querier is BigQuery as package [database/sql] asks it: queries alone, and of their rows
@@ -64,7 +67,7 @@ func (q *querier) QueryContext(ctx context.Context, text string, args []driver.N
 	query.DisableQueryCache = true
 	it, err := query.Read(ctx)
 	if err != nil {
-		return nil, bigquery.Brief(err)
+		return nil, brief(err)
 	}
 	// The first answer brings them; a page size would cost a second request.
 	const enough = 2
@@ -76,7 +79,7 @@ func (q *querier) QueryContext(ctx context.Context, text string, args []driver.N
 			break
 		}
 		if err != nil {
-			return nil, bigquery.Brief(err)
+			return nil, brief(err)
 		}
 		rows.rows = append(rows.rows, row)
 	}
@@ -84,6 +87,15 @@ func (q *querier) QueryContext(ctx context.Context, text string, args []driver.N
 		rows.columns = append(rows.columns, f.Name)
 	}
 	return rows, nil
+}
+
+// brief shortens an error of BigQuery, and names one of the service itself as such.
+func brief(err error) error {
+	short := bigquery.Brief(err)
+	if api, is := errors.AsType[*googleapi.Error](err); is && api.Code >= http.StatusInternalServerError {
+		return &safety.AnswerError{Reason: safety.ReasonSourceDown, Err: short}
+	}
+	return short
 }
 
 // fetched are the rows of a query.

@@ -102,15 +102,19 @@ func (c *httpChecker) Check(ctx context.Context, e entity.Canonical) (safety.Sta
 		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = inner.Err // the text around it has the whole URL
 		}
-		return safety.State{}, fmt.Errorf("GET %s: %w", name, err)
+		return safety.State{}, fmt.Errorf("GET %s: %w", name, away(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return safety.State{}, fmt.Errorf("GET %s: status %s is no answer; only 200 is", name, resp.Status)
+		err := fmt.Errorf("GET %s: status %s is no answer; only 200 is", name, resp.Status)
+		if awayStatus(resp.StatusCode) {
+			err = down(err)
+		}
+		return safety.State{}, err
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
-		return safety.State{}, fmt.Errorf("GET %s: reading the answer: %w", name, err)
+		return safety.State{}, fmt.Errorf("GET %s: reading the answer: %w", name, away(err))
 	}
 	if len(body) > maxBody {
 		return safety.State{}, fmt.Errorf("GET %s: the answer is longer than %d bytes", name, maxBody)

@@ -87,6 +87,19 @@ func TestHTTPCheckerURL(t *testing.T) {
 		{"/a/{value}/b", thing("Product", "..", fine), ""},
 		{"/a/{value}{type}", thing(".", ".", fine), ""},
 		{"/a?b={value}", thing("Product", "../..", fine), "/a?b=..%2F.."},
+		{"/a/{value}", thing("Product", "../../admin", fine), ""},
+		{"/a/{value}", thing("Product", "x/../../admin", fine), ""},
+		{"/a/{value}", thing("Product", "x/..", fine), ""},
+		{"/a/{value}", thing("Product", "x/./y", fine), ""},
+		{"/a/{value}", thing("Product", `x\..\admin`, fine), ""},
+		{"/a/{value}", thing("Product", "..%2F..%2Fadmin", fine), ""},
+		{"/a/{value}", thing("Product", "%2e%2e/admin", fine), ""},
+		{"/a/{value}", thing("Product", "%252e%252e%252fadmin", fine), ""},
+		{"/a/{value}", thing("Product", "..;jsessionid=1/admin", fine), ""},
+		{"/a/{value}", thing("Product", "%25252525252525252e", fine), ""},
+		{"/a/{value}", thing("Product", "v1..2/...", fine), "/a/v1..2%2F..."},
+		{"/a/{value}", thing("Product", "100%", fine), "/a/100%25"},
+		{"/a/{value}", thing("Product", "a;b", fine), "/a/a%3Bb"},
 	} {
 		var got string
 		cfg := placement("")

@@ -95,7 +95,7 @@ func (c *sqlChecker) ask(ctx context.Context, args []any, asked time.Time) (safe
 	}
 	rows, err := from.QueryContext(ctx, c.Query, args...)
 	if err != nil {
-		return safety.State{}, err
+		return safety.State{}, away(err)
 	}
 	defer rows.Close()
 	row, err := oneRow(rows)
@@ -113,7 +113,7 @@ func oneRow(rows *sql.Rows) (sqlRow, error) {
 	}
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
-			return nil, fmt.Errorf("reading the row: %w", err)
+			return nil, fmt.Errorf("reading the row: %w", away(err))
 		}
 		return nil, &safety.AnswerError{Reason: safety.ReasonEmptyAnswer, Err: errors.New("the query gave no row; it has to give exactly one")}
 	}
@@ -127,7 +127,7 @@ func oneRow(rows *sql.Rows) (sqlRow, error) {
 		return nil, errors.New("the query gave more than one row; it has to give exactly one")
 	}
 	if err := errors.Join(scanned, rows.Err()); err != nil {
-		return nil, fmt.Errorf("reading the row: %w", err)
+		return nil, fmt.Errorf("reading the row: %w", away(err))
 	}
 	row := make(sqlRow, len(columns))
 	for i, name := range columns {

@@ -17,7 +17,8 @@ import (
 )
 
 // Decode decodes one JSON value and refuses what readers disagree on: bytes that are not
-// UTF-8, a name twice in one object, anything after the value. A number is a
+// UTF-8, a name twice in one object, anything after the value. It also refuses a value that is nested
+// deeper than 200 levels: the time to evaluate a path may grow with the depth. A number is a
 // [json.Number].
 func Decode(body []byte) (any, error) {
 	if !utf8.Valid(body) {
@@ -37,6 +38,8 @@ func Decode(body []byte) (any, error) {
 	return document, uniqueNames(again)
 }
 
+const maxDepth = 200
+
 // SelectOne returns the one value a path selects, or nil if it selects none. JSON null
 // is none: it says nothing about the thing.
 func SelectOne(p *jsonpath.Path, document any) (any, error) {
@@ -51,7 +54,7 @@ func SelectOne(p *jsonpath.Path, document any) (any, error) {
 }
 
 // uniqueNames reads one value that is known to be valid JSON and reports a name that
-// stands twice in one object.
+// stands twice in one object, and a value that is nested too deep.
 func uniqueNames(d *json.Decoder) error {
 	var open []map[string]bool // one per level; nil for an array
 	var name bool              // the next text is a name
@@ -68,6 +71,9 @@ func uniqueNames(d *json.Decoder) error {
 			open[len(open)-1][text] = true
 			name = false
 			continue
+		}
+		if len(open) > maxDepth {
+			return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 		}
 		switch token {
 		case json.Delim('{'):

@@ -67,3 +67,16 @@ func TestSelectOne(t *testing.T) {
 		t.Errorf("%v, error %v", got, err)
 	}
 }
+
+// What is nested deeper than any answer is refused, at the level that the document says.
+func TestDepth(t *testing.T) {
+	nested := func(n int) []byte {
+		return []byte(strings.Repeat(`[{"a":`, n/2) + "1" + strings.Repeat("}]", n/2))
+	}
+	if _, err := strictjson.Decode(nested(200)); err != nil {
+		t.Error(err)
+	}
+	if _, err := strictjson.Decode(nested(202)); err == nil || !strings.Contains(err.Error(), "nested deeper than 200 levels") {
+		t.Errorf("error %v", err)
+	}
+}
