@@ -19,6 +19,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
 
 // minSQLite is the first version without a bug: resetting the WAL under a concurrent reader could
@@ -106,6 +107,8 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	err = execAll(conn,
 		"PRAGMA synchronous = FULL", // until the writer knows its level
 		"PRAGMA fullfsync = ON",
+		"PRAGMA trusted_schema = OFF",
+		"PRAGMA cell_size_check = ON",
 		"PRAGMA foreign_keys = ON",
 		"PRAGMA recursive_triggers = ON",
 		"PRAGMA cache_size = -32768",
@@ -134,7 +137,7 @@ func openReaders(path string, n int, busy time.Duration) (*sqlitex.Pool, error) 
 		PoolSize: n,
 		PrepareConn: func(conn *sqlite.Conn) error {
 			conn.SetBusyTimeout(busy)
-			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA cache_size = -8192")
+			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON","PRAGMA cache_size = -8192")
 		},
 	})
 }
@@ -186,7 +189,24 @@ func checkFile(conn *sqlite.Conn) error {
 	if id != applicationID && (id != 0 || tables != 0) {
 		return errors.New("the file is a SQLite database of another program: choose another path")
 	}
-	return nil
+	return checkSchema(conn)
+}
+
+// checkSchema refuses a file with code in it that no journal has: views and triggers run when
+// their names are read or written, and virtual and generated columns when they are read.
+func checkSchema(conn *sqlite.Conn) error {
+	if version, err := userVersion(conn); err != nil || version > len(migrations) {
+		return err // a later version may have more; it is refused as such
+	}
+	return query(conn, selectForeignSchemaSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+		kind, name, text := stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)
+		for _, known := range migrations {
+			if sql, err := migrationFiles.ReadFile(known); err == nil && kind == "trigger" && strings.Contains(string(sql), text) {
+				return nil
+			}
+		}
+		return fmt.Errorf("the file has a %s %q, which no journal has: somebody else made or changed it, so do not use it", kind, clip.Text(clip.Visible(name), 64))
+	})
 }
 
 // enableVacuum makes a new file one that can give pages back. A file that has pages stays as it

@@ -1,0 +1,119 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// copyOfThisVersion returns a copy of a journal of this version.
+func copyOfThisVersion(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/v10.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "j.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A file that runs code of somebody else when it is read or written is refused by name, before
+// anything of it is read.
+func TestFileWithForeignCode(t *testing.T) {
+	const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+	for name, tt := range map[string]struct {
+		statements []string
+		want       string
+	}{
+		"a view in the place of a table": {[]string{"ALTER TABLE agent_events RENAME TO kept", "CREATE VIEW agent_events AS SELECT *, (" + endless + ") FROM kept"}, `a view "agent_events"`},
+		"another view":                   {[]string{"CREATE VIEW v AS " + endless}, `a view "v"`},
+		"a trigger":                      {[]string{"CREATE TRIGGER t AFTER INSERT ON agent_events BEGIN DELETE FROM approvals; END"}, `a trigger "t"`},
+		"a trigger with a name of ours": {[]string{
+			"DROP TRIGGER approval_history_no_update",
+			"CREATE TRIGGER approval_history_no_update BEFORE UPDATE ON approval_history BEGIN SELECT 1; END",
+		}, `a trigger "approval_history_no_update"`},
+		"a virtual table":   {[]string{"CREATE VIRTUAL TABLE x USING fts5(a)"}, `a virtual table "x"`},
+		"a computed column": {[]string{"ALTER TABLE agent_events ADD COLUMN more TEXT AS (hex(zeroblob(1000)))"}, `a computed column in "agent_events"`},
+		"a name that reads": {[]string{"CREATE VIEW \"x\u202e\x1b[2J\" AS SELECT 1"}, `a view "x  [2J"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := copyOfThisVersion(t)
+			conn := openConn(t, path, sqlite.OpenReadWrite)
+			if err := execAll(conn, tt.statements...); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			j, err := Open(ctx, Config{Journal: config.Journal{Path: path}, Logger: quiet})
+			if err == nil {
+				j.Close(ctx)
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A file with any damage is opened or refused, and read or refused: nothing breaks down or hangs.
+func TestDamagedFiles(t *testing.T) {
+	whole, err := os.ReadFile("testdata/v10.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tries := 400
+	if testing.Short() {
+		tries = 50
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	path := filepath.Join(t.TempDir(), "j.db")
+	opened := 0
+	for range tries {
+		data := append([]byte(nil), whole...)
+		for range 1 + random.IntN(20) {
+			data[random.IntN(len(data))] = byte(random.IntN(256))
+		}
+		if random.IntN(4) == 0 {
+			data = data[:random.IntN(len(data))]
+		}
+		for _, end := range []string{"-wal", "-shm"} {
+			os.Remove(path + end)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		j, err := Open(ctx, Config{Journal: config.Journal{Path: path}, Logger: quiet})
+		if err == nil {
+			opened++
+			s := safety.Session{App: "app", User: "user", ID: "session"}
+			j.Count(ctx)
+			j.Events(ctx, s)
+			j.Ledger().List(ctx, s)
+			j.Sessions(ctx, SessionsQuery{})
+			j.Close(ctx)
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("a damaged file takes a minute: %v", err)
+		}
+		cancel()
+	}
+	if opened == 0 || opened == tries {
+		t.Errorf("%d of %d files were opened", opened, tries)
+	}
+}
