@@ -129,6 +129,12 @@ func TestPeerDoesNotApproveItsOwnRequest(t *testing.T) {
 		"nobody knows it":     {detail: "an Authorizer"},
 		"it has a name":       {as: "broker", detail: "an Authorizer"},
 		"self-approval is on": {as: "broker", opts: []cgtest.Option{func(o *cgtest.Options) { o.Config.Guard.SelfApproval = true }}, detail: "an Authorizer"},
+		"an identity knows it": {as: "broker", opts: []cgtest.Option{func(o *cgtest.Options) {
+			o.Config.Identity = func(ctx context.Context) (string, error) {
+				who, err := nameOfCaller(ctx, safety.AuthorizationRequest{Peer: true})
+				return "supervisor of " + who, err
+			}
+		}}, detail: "an Authorizer"},
 		"the authorizer refuses": {as: "broker", opts: []cgtest.Option{authorize(func(_ context.Context, r safety.AuthorizationRequest) (string, error) {
 			if r.Peer {
 				return "", errors.New("people only")
