@@ -127,6 +127,7 @@ func rules() []rule {
 			imports: ". config entity examples/adcp/internal/adserver graphsync page record safety",
 			link:    dataset,
 		},
+		{pkg: "examples/identity", link: "modules"},
 		{pkg: "examples/adcp/internal/adserver", link: "modules database/sql"},
 
 		// What only tests use.
