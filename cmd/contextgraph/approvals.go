@@ -164,12 +164,21 @@ func (a *app) listApprovals(list []inspect.Approval, all int, where string) erro
 	return nil
 }
 
+// statusOf is the status of a request, and that people overrode its check.
+func statusOf(p *inspect.Approval) cell {
+	c := chip(p.Status)
+	if p.Overridden {
+		c.text, c.style = c.text+", OVERRIDDEN", red
+	}
+	return c
+}
+
 func approvalsTable(t *table, list []inspect.Approval) {
 	if len(list) == 0 {
 		return
 	}
 	t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
 	for _, p := range list {
-		t.row(clock(p.RequestedAt), cmp.Or(p.ID, p.ConfirmationID), p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), chip(p.Status))
+		t.row(clock(p.RequestedAt), cmp.Or(p.ID, p.ConfirmationID), p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), statusOf(&p))
 	}
 }

@@ -137,7 +137,7 @@ func openReaders(path string, n int, busy time.Duration) (*sqlitex.Pool, error) 
 		PoolSize: n,
 		PrepareConn: func(conn *sqlite.Conn) error {
 			conn.SetBusyTimeout(busy)
-			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON","PRAGMA cache_size = -8192")
+			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA cache_size = -8192")
 		},
 	})
 }
