@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -192,7 +193,8 @@ func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 	x.result.Origins = y.result.Origins
 	if err != nil {
 		reason := reasonOf(ctx, err)
-		x.fail(failOf(e, reason, "%v", err))
+		// An AnswerError says its reason too.
+		x.fail(failOf(e, reason, "%s", strings.Replace(fmt.Sprint(err), reason+": ", "", 1)))
 		// A source that is away may be forgiven; that nobody here could ask it may not.
 		optional = optional && reason != ReasonNeedsAgent
 	}

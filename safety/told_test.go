@@ -48,7 +48,7 @@ func TestRefusalTellsNoAddress(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	detail := refusal.Map()["failures"].([]any)[0].(map[string]any)["detail"]
-	if detail != "type_mismatch: GET [address]" {
+	if detail != "GET [address]" {
 		t.Errorf("detail %q", detail)
 	}
 	if got := refusal.Report.Failures()[0].Detail; !strings.Contains(got, "http://ads.internal/x") {

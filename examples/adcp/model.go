@@ -134,12 +134,16 @@ func report(b brief, outcome map[string]any) string {
 			text.WriteString(". " + advice)
 		}
 	}
+	said := make(map[string]bool)
 	for _, item := range list(outcome["failures"]) {
+		line := fmt.Sprintf("\n- %v %v could not be checked", item["entity_type"], item["entity"])
 		if item["entity"] == "" { // it is about the whole plan
-			fmt.Fprintf(&text, "\n- %v", item["detail"])
-			continue
+			line = fmt.Sprintf("\n- %v", item["detail"])
 		}
-		fmt.Fprintf(&text, "\n- %v %v could not be checked", item["entity_type"], item["entity"])
+		if !said[line] {
+			text.WriteString(line)
+			said[line] = true
+		}
 	}
 	if outcome["reason"] == "check_failed" {
 		text.WriteString("\nThe approval stays open: approve again when the cause is gone.")

@@ -94,12 +94,15 @@ func TestCheckFailedRowsLostBeforeTheRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Ask(cgtest.SessionID)
-	rows := h.Rows(cgtest.SessionID)
-	if len(rowtest.Of(rows, record.ToolStarting)) != 2 || len(rowtest.Of(rows, record.ToolCompleted)) != 1 {
-		t.Fatal("no row was lost")
+	if err := h.CG.Flush(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if err := sqlitex.ExecuteTransient(conn, `DROP TRIGGER lose`, nil); err != nil {
 		t.Fatal(err)
+	}
+	rows := h.Rows(cgtest.SessionID)
+	if len(rowtest.Of(rows, record.ToolStarting)) != 2 || len(rowtest.Of(rows, record.ToolCompleted)) != 1 {
+		t.Fatal("no row was lost")
 	}
 	events := adktest.Run(t, h.Runner, cgtest.User, cgtest.SessionID, adktest.UserText("buy another route"))
 	calls := adktest.Confirmations(events)

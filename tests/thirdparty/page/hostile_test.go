@@ -75,7 +75,14 @@ func (p *poison) fill(v reflect.Value, field string, spare map[string]bool) {
 			return
 		}
 		for i := range v.NumField() {
-			p.fill(v.Field(i), v.Type().Field(i).Name, spare)
+			of := p
+			switch name := v.Type().Field(i).Name; name {
+			case "Requester", "Consents", "Change", "Override":
+				of = &poison{n: p.n} // the other fields get the texts that they had without them
+				fallthrough
+			default:
+				of.fill(v.Field(i), name, spare)
+			}
 		}
 	case reflect.Slice:
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {

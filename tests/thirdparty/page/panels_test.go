@@ -95,7 +95,7 @@ func TestApprovals(t *testing.T) {
 	p.click("#cg-nav a", "sess-tesla-q1")
 	p.wait(`location.hash.includes("sess-tesla-q1") && location.hash.includes("v=approvals")`)
 	p.shows(a, "Check failed", "Blocked, because it could not be shown that the world is unchanged.",
-		"A failed check is not a changed world", "The approval stays open", "503 Service Unavailable", "Its checker returned an error.",
+		"A failed check is not a changed world", "The approval stays open", "503 Service Unavailable", "Its source is away: there is no connection, or the server has an error.",
 		"Could not be checked", "It did not run.")
 	p.holds(`document.querySelector("#panel-approvals .countdown").textContent.startsWith("expires in")`)
 

@@ -140,7 +140,7 @@
  * @property {number} waited_ms
  * @property {{name: string, authenticated: boolean}} [requester]
  * @property {number} approvers
- * @property {string[]} consents
+ * @property {string[]|null} consents
  * @property {string} [change]
  * @property {boolean} [overridden]
  * @property {string[]} warnings

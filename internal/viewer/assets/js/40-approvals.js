@@ -140,7 +140,7 @@ function approvalCard(app, a, index) {
       [
         ["Asked by", a.agent],
         ["Requester", requester(a)],
-        ["Approvers", (a.approvers > 1 || a.consents.length > 1) && a.consents.length + " of " + a.approvers + (a.consents.length > 0 ? ": " + a.consents.join(", ") : "")],
+        ["Approvers", approvers(a)],
         ["Change wanted", a.change],
         ["Asked", timeEl(a.requested_at)],
         ["Waited", fmtDuration(a.waited_ms)],
@@ -192,6 +192,13 @@ function differences(a) {
   ];
   if (d.omitted) items.push(h("li", {}, d.omitted + " more values"));
   return h("section", {}, h("h3", {}, "Asked again: what changed since the request before"), items.length > 0 ? h("ul", "refs", items) : h("p", "muted", "Nothing that the record shows."), facts([["Replaces", mono(a.replaces, "approval id")], ["Asked then", timeEl(d.since)]], "line"));
+}
+
+/** approvers says who has approved, where several people have to. @param {Approval} a */
+function approvers(a) {
+  const people = a.consents || [];
+  if (a.approvers < 2 && people.length < 2) return "";
+  return people.length + " of " + a.approvers + (people.length > 0 ? ": " + people.join(", ") : "");
 }
 
 /** requester says who asked, and whether that is known. @param {Approval} a */
