@@ -5,7 +5,6 @@ package gate
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -99,9 +98,8 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 func addAnswer(o *plugin.Object, out safety.Outcome) {
 	addText(o, "approval_id", out.Approval.ID)
 	addText(o, "reason", out.Reason)
-	by := cmp.Or(out.By, out.Approval.Approver)
-	addText(o, "approver", by)
-	if by != "" {
+	addText(o, "approver", out.By)
+	if out.By != "" {
 		add(o, "authenticated", out.Authenticated)
 	}
 	people, override := []string{}, false
