@@ -193,13 +193,23 @@ func (g *Guard) examine(ctx context.Context, q *inquiry, t target) examined {
 	x.result.Origins = y.result.Origins
 	if err != nil {
 		reason := reasonOf(ctx, err)
-		// An AnswerError says its reason too.
-		x.fail(failOf(e, reason, "%s", strings.Replace(fmt.Sprint(err), reason+": ", "", 1)))
+		x.fail(failOf(e, reason, "%s", detailOf(err)))
 		// A source that is away may be forgiven; that nobody here could ask it may not.
 		optional = optional && reason != ReasonNeedsAgent
 	}
 	x.settle(optional)
 	return x
+}
+
+// detailOf returns the text of a checker's error. An AnswerError in it says its reason too, which the
+// failure has already.
+func detailOf(err error) string {
+	detail := fmt.Sprint(err)
+	if named, is := errors.AsType[*AnswerError](err); is {
+		said := named.Error()
+		detail = strings.Replace(detail, said, strings.TrimPrefix(said, named.Reason+": "), 1)
+	}
+	return detail
 }
 
 // reasonOf gives the reason of a checker's error.
