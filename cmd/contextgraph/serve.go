@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 )
 
@@ -26,8 +27,6 @@ const (
 	defaultAddr = "127.0.0.1:8787"
 	// tokenVariable holds the token for decisions.
 	tokenVariable = "CONTEXTGRAPH_TOKEN"
-	// minToken is how long a token is at least, in characters.
-	minToken = 16
 )
 
 // serveFlags are the flags of serve.
@@ -156,9 +155,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		options.Changes = src.journal.LastSeq
 	}
 	if f.decisions {
-		agent, err := a.decider(f.agent, header)
+		agent, err := answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header})
 		if err != nil {
-			return err
+			return usageError{err}
 		}
 		defer func() {
 			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
@@ -167,7 +166,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 				a.note("a turn of the agent was still under way; it may go on there")
 			}
 		}()
-		options.Decide = agent
+		options.Decide, options.Token = agent, a.token()
 	}
 	handler, err := viewer.NewHandler(options)
 	if err != nil {
@@ -176,26 +175,15 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	return a.listen(ctx, f, handler, hosts[0])
 }
 
-// decider returns the way to the agent, and prints the token unless the user gave it.
-func (a *app) decider(url string, header http.Header) (*viewer.Agent, error) {
-	token := os.Getenv(tokenVariable)
-	if token != "" && len(token) < minToken {
-		return nil, fmt.Errorf("the token in %s is too short: use %d characters at least, from openssl rand -hex 16 for example", tokenVariable, minToken)
-	}
-	given := token != ""
-	if !given {
-		token = rand.Text()
-	}
-	agent, err := viewer.NewAgent(viewer.AgentConfig{URL: url, Token: token, Header: header})
-	if err != nil {
-		return nil, usageError{err}
-	}
-	if given {
+// token returns the token for decisions, and prints it unless the user gave it.
+func (a *app) token() string {
+	if token := os.Getenv(tokenVariable); token != "" {
 		a.note("decisions need the token in %s", tokenVariable)
-	} else {
-		a.note("decisions need this token, which is shown once: %s", token)
+		return token
 	}
-	return agent, nil
+	token := rand.Text()
+	a.note("decisions need this token, which is shown once: %s", token)
+	return token
 }
 
 // listen serves until ctx ends.

@@ -34,7 +34,7 @@ func (c *collector) answer(r *row, at int, kind string) {
 	switch {
 	case r.ADK.Confirmed.Bool() != nil:
 		a.Confirmed = *r.ADK.Confirmed.Bool()
-	case kind == kindConfirmation:
+	case kind == KindConfirmation:
 		a.Confirmed = confirmed(r.Content)
 	default:
 		a.Confirmed = true
@@ -80,7 +80,7 @@ func confirmed(content []byte) bool {
 
 // check adds the check that a row is.
 func (c *collector) check(r *row, at int) {
-	q := c.find(r, kindConfirmation)
+	q := c.find(r, KindConfirmation)
 	if q == nil {
 		q = c.find(r, kindInput)
 	}

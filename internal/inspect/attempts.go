@@ -62,7 +62,7 @@ func (q *request) checkedFor(r *row) {
 func (c *collector) tool(r *row) {
 	var call *call
 	for _, q := range c.requests {
-		if q.Kind != kindConfirmation {
+		if q.Kind != KindConfirmation {
 			continue
 		}
 		byID := r.ADK.CallID() != "" || q.guarded
@@ -188,7 +188,7 @@ func (q *request) execution() *Execution {
 // it refuses with an error.
 func (q *request) passed(a *attempt) bool {
 	return a.checked == verdictSafe ||
-		a.checked == "" && q.Kind == kindConfirmation && a.Status == record.StatusOK && !a.End.IsZero()
+		a.checked == "" && q.Kind == KindConfirmation && a.Status == record.StatusOK && !a.End.IsZero()
 }
 
 func (a *attempt) rank() int {

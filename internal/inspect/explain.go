@@ -171,7 +171,7 @@ func (q *request) unguarded(what string) string {
 	case StatusRejected:
 		return fmt.Sprintf("Rejected. %s", none)
 	case StatusExecuted:
-		if q.Kind != kindConfirmation {
+		if q.Kind != KindConfirmation {
 			return fmt.Sprintf("It was answered, and the run went on. %s", none)
 		}
 		return fmt.Sprintf("A human said yes, and %s ran without an error. %s", what, none)

@@ -153,7 +153,7 @@ func (q *request) rowStatus(now time.Time) Status {
 		return StatusRejected
 	case verdict == verdictDrift || q.guarded && (q.hears(safety.CodeDrift) || q.hears(safety.CodeBlocked)):
 		return StatusDrift
-	case accepted && !q.guarded && q.Kind != kindConfirmation:
+	case accepted && !q.guarded && q.Kind != KindConfirmation:
 		return StatusExecuted
 	case past(q.ExpiresAt, now) || q.hears(safety.CodeExpired):
 		return StatusExpired

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -32,8 +33,10 @@ type Options struct {
 	// names of this machine's loopback. Everything else is refused, so that no web page that
 	// a browser has open elsewhere reads a record under a name of its own.
 	Hosts []string
-	// Decide answers a request to a human. Nil, the default, makes the page read only.
+	// Decide brings the answer to a request to the agent. Nil, the default, makes the page read only.
 	Decide Decider
+	// Token has to be sent with a decision: at least [MinToken] bytes. Required with Decide.
+	Token string
 	// Queries, Names and Version are as in [Document].
 	Queries []Query
 	Names   CodeNames
@@ -43,6 +46,9 @@ type Options struct {
 	// Logger gets what could not be read. Default: nothing is logged.
 	Logger *slog.Logger
 }
+
+// MinToken is the least length of a token, in bytes.
+const MinToken = 16
 
 // handler serves the page.
 type handler struct {
@@ -56,6 +62,9 @@ type handler struct {
 func NewHandler(o Options) (http.Handler, error) {
 	if o.Source == nil {
 		return nil, errors.New("viewer: Options.Source is required")
+	}
+	if o.Decide != nil && len(o.Token) < MinToken {
+		return nil, fmt.Errorf("the token for decisions is too short: use %d characters at least, from openssl rand -hex 16 for example", MinToken)
 	}
 	if o.Interval <= 0 {
 		o.Interval = time.Second
@@ -118,7 +127,7 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page.Sessions = listed(page.Sessions)
-	answer(w, page)
+	reply(w, page)
 }
 
 func (h *handler) session(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +142,7 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
-	answer(w, struct {
+	reply(w, struct {
 		Session *inspect.Session `json:"session"`
 		Code    []CodeStep       `json:"code"`
 	}{seen, Code(seen, h.Names)})
@@ -173,8 +182,8 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	fail(w, http.StatusInternalServerError, err.Error())
 }
 
-// answer writes v as JSON.
-func answer(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
+// reply writes v as JSON.
+func reply(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {
