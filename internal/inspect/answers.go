@@ -27,7 +27,7 @@ func (c *collector) answer(r *row, at int, kind string) {
 			return
 		}
 	}
-	a := Answer{At: r.at(), Row: at, Approver: r.ADK.Approver, Authenticated: r.ADK.Authenticated, Reason: r.ADK.Reason, Change: r.ADK.Change, Override: r.ADK.Override}
+	a := Answer{At: r.at(), Row: at, Approver: r.ADK.Approver, Authenticated: r.ADK.Authenticated, Reason: r.ADK.Reason, Change: r.ADK.Change, Because: r.ADK.Because, Override: r.ADK.Override}
 	if a.Reason == safety.CodeChange {
 		q.Change = a.Change
 	}
@@ -52,6 +52,9 @@ func (c *collector) answer(r *row, at int, kind string) {
 	}
 	if a.Reason == "" && !a.Accepted && r.ErrorMessage != "" {
 		a.Reason = r.ErrorMessage
+	}
+	if isNo := !a.Confirmed && (a.Reason == safety.CodeRejected || a.Reason == safety.CodeChange); !a.Accepted && !isNo {
+		a.Refusal = refusal(a.Reason)
 	}
 	q.Answers = append(q.Answers, a)
 	q.answered(r, &a)

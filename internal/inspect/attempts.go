@@ -12,8 +12,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// stageExecution is the stage of the check right before the effect.
-const stageExecution = "execution"
+// The stages of checks.
+const (
+	stageExecution = "execution" // right before the effect
+	stageCheck     = "check"     // on demand: it decides nothing
+)
 
 // attempt is one run of the action: the call of a confirmation, or the run that the answer of an
 // input begins. checked is the verdict of the check made for it.

@@ -37,6 +37,8 @@ type Options struct {
 	Decide Decider
 	// Token has to be sent with a decision: at least [MinToken] bytes. Required with Decide.
 	Token string
+	// Check checks the world now for an open request. Nil, the default, lets no page check.
+	Check Checker
 	// Queries, Names and Version are as in [Document].
 	Queries []Query
 	Names   CodeNames
@@ -55,6 +57,7 @@ type handler struct {
 	Options
 	mux     *http.ServeMux
 	changes *changes
+	checks  checks
 }
 
 // NewHandler returns a handler that serves the page live. It reads from the source with each
@@ -82,7 +85,9 @@ func NewHandler(o Options) (http.Handler, error) {
 	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /api/sessions", h.sessions)
 	h.mux.HandleFunc("GET /api/session", h.session)
+	h.mux.HandleFunc("GET /api/inbox", h.inbox)
 	h.mux.HandleFunc("GET /api/changes", h.stream)
+	h.mux.HandleFunc("POST /api/check", h.check)
 	h.mux.HandleFunc("POST /api/decide", h.decide)
 	return h, nil
 }
@@ -105,7 +110,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	d := dataOf(Document{Source: h.Source.Name(), Generated: h.Now(), Complete: true, Queries: h.Queries, Version: h.Version})
-	d.Live, d.Decisions = true, h.Decide != nil
+	d.Live, d.Decisions, d.Checks = true, h.Decide != nil, h.Check != nil
 	var b bytes.Buffer
 	if err := render(&b, "contextgraph", d); err != nil {
 		h.failed(w, r, err)
@@ -142,6 +147,7 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
+	h.checks.addTo(seen)
 	reply(w, struct {
 		Session *inspect.Session `json:"session"`
 		Code    []CodeStep       `json:"code"`
