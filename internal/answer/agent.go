@@ -55,23 +55,43 @@ type Agent struct {
 
 // NewAgent checks the settings; it does not connect.
 func NewAgent(cfg AgentConfig) (*Agent, error) {
-	u, err := url.Parse(cfg.URL)
-	switch {
-	case err == nil && u.User != nil:
-		return nil, fmt.Errorf("the URL of the agent, %q, has a password in it: send it as a header", u.Redacted())
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("the URL of the agent, %q: use one such as http://localhost:8080/api", cfg.URL)
+	u, err := parseURL(cfg.URL, "http://localhost:8080/api")
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Turn <= 0 {
 		cfg.Turn = defaultTurn
 	}
 	if cfg.Client == nil {
-		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		cfg.Client = plainClient()
 	}
 	cfg.Header = cfg.Header.Clone()
 	a := &Agent{cfg: cfg, run: u.JoinPath("run").String(), under: make(map[Decision]bool)}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
+}
+
+// parseURL reads the URL of something of the agent; example is one that would do.
+func parseURL(text, example string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err == nil && u.User != nil:
+		return nil, fmt.Errorf("the URL of the agent, %q, has a password in it: send it as a header", u.Redacted())
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("the URL of the agent, %q: use one such as %s", text, example)
+	}
+	return u, nil
+}
+
+// plainClient returns a client that follows no redirects: they would bring the headers to somebody
+// else.
+func plainClient() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// errorText returns the text of an error of the agent that is shown.
+func errorText(text []byte) string {
+	return strings.ToValidUTF8(string(text[:min(len(text), maxError)]), "\uFFFD")
 }
 
 // Close ends the turns that are under way for this process and waits for them until ctx ends. The
@@ -150,7 +170,7 @@ func (a *Agent) send(body []byte) error {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the agent at %s said %s: %s", a.run, resp.Status, strings.ToValidUTF8(string(text), "�"))
+		return fmt.Errorf("the agent at %s said %s: %s", a.run, resp.Status, errorText(text))
 	}
 	if err != nil {
 		return fmt.Errorf("the answer of the agent at %s was cut off: %w", a.run, err)
