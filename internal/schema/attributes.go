@@ -73,6 +73,7 @@ type ADK struct {
 	Authenticated bool   `json:"authenticated"`
 	Approver      string `json:"approver"`
 	Change        string `json:"change"`
+	Because       string `json:"because"`
 	Override      string `json:"override"`
 	Overridden    bool   `json:"overridden"`
 
