@@ -160,6 +160,8 @@ func TestInterruptedSyncLeavesNothing(t *testing.T) {
 			delete(tables, name)
 		case name == "cancel":
 			cancelled[r.URL.Path] = true
+		case strings.HasSuffix(r.URL.Path, "/datasets/agents"):
+			job = map[string]any{"location": "US"}
 		case strings.HasPrefix(r.URL.Path, "/upload/"):
 			job["configuration"] = map[string]any{"load": map[string]any{}}
 		case r.Method == http.MethodPost:

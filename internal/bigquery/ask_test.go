@@ -87,6 +87,10 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"jobReference":{"projectId":"test-project","jobId":"%d","location":"US"},"status":%s,"configuration":{"query":{"destinationTable":{"projectId":"test-project","datasetId":"d","tableId":"t%d"}}}}`, len(q.jobs), status, len(q.jobs))
 		return
 	}
+	if strings.HasSuffix(r.URL.Path, "/datasets/agents") {
+		fmt.Fprint(w, `{"location":"US"}`)
+		return
+	}
 	var id int
 	if _, err := fmt.Sscanf(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], "%d", &id); err != nil || id < 1 || id > len(q.jobs) {
 		http.NotFound(w, r)

@@ -40,6 +40,7 @@ type Dataset struct {
 	labels map[string]string
 	// batchAge and ackTimeout are for streaming.
 	batchAge, ackTimeout time.Duration
+	place                place
 	// graph is what questions have found out about the property graph.
 	graph graphState
 }
@@ -78,7 +79,7 @@ func NewDataset(ctx context.Context, cfg config.BigQuery, o DatasetOptions) (*Da
 	if err != nil {
 		return nil, fmt.Errorf("bigquery: no client: run gcloud auth application-default login, name a file of credentials in GOOGLE_APPLICATION_CREDENTIALS, or run where a service account is attached: %w", Brief(err))
 	}
-	d := &Dataset{cfg: cfg, names: names, client: client, log: o.Logger, now: o.Now,
+	d := &Dataset{cfg: cfg, names: names, client: client, place: newPlace(), log: o.Logger, now: o.Now,
 		batchAge: o.BatchAge, ackTimeout: cmp.Or(o.AckTimeout, replicate.DefaultAckTimeout)}
 	if d.write = o.Write; d.write == nil {
 		d.write = o.Client
@@ -129,8 +130,8 @@ func param(name string, value any) bq.QueryParameter {
 	return bq.QueryParameter{Name: name, Value: value}
 }
 
-// prepare makes the query of j, bounded in cost and labelled.
-func (d *Dataset) prepare(j job) (*bq.Query, error) {
+// prepare makes the query of j, bounded in cost, labelled and placed.
+func (d *Dataset) prepare(ctx context.Context, j job) (*bq.Query, error) {
 	text := j.sql
 	if text == "" {
 		var err error
@@ -138,7 +139,12 @@ func (d *Dataset) prepare(j job) (*bq.Query, error) {
 			return nil, err
 		}
 	}
+	location, err := d.jobLocation(ctx)
+	if err != nil {
+		return nil, err
+	}
 	q := d.client.Query(text)
+	q.Location = location
 	q.Parameters = j.params
 	q.MaxBytesBilled = int64(d.cfg.MaxBytesBilled)
 	q.Labels = maps.Clone(d.labels)
@@ -149,7 +155,7 @@ func (d *Dataset) prepare(j job) (*bq.Query, error) {
 
 // start submits j.
 func (d *Dataset) start(ctx context.Context, j job) (*bq.Job, error) {
-	q, err := d.prepare(j)
+	q, err := d.prepare(ctx, j)
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ func (d *Dataset) endpoint(ctx context.Context) (string, error) {
 	if err != nil || d.cfg.Extract.Location != "" || url == d.cfg.Extract.Model {
 		return url, err
 	}
-	md, err := d.client.DatasetInProject(d.names.Project(), d.names.Dataset()).Metadata(ctx)
+	location, err := d.location(ctx)
 	switch {
 	case hasStatus(err, http.StatusNotFound):
 		return "", fmt.Errorf("dataset %s.%s does not exist: create it with contextgraph init: %w", d.names.Project(), d.names.Dataset(), err)
@@ -198,7 +198,7 @@ func (d *Dataset) endpoint(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("where dataset %s.%s is cannot be read, and payloads go to no other region: set extract.location, or allow bigquery.datasets.get (roles/bigquery.metadataViewer): %w",
 			d.names.Project(), d.names.Dataset(), err)
 	}
-	return warehouse.ExtractEndpoint(d.cfg, md.Location)
+	return warehouse.ExtractEndpoint(d.cfg, location)
 }
 
 // ask chooses the rows and asks the model about them. It is false when there are none.
@@ -273,7 +273,7 @@ func (x *extraction) dryRun(ctx context.Context) error {
 	statement := x.statement
 	statement.Pending = ""
 	measured.data = statement
-	q, err := x.prepare(measured)
+	q, err := x.prepare(ctx, measured)
 	if err != nil {
 		return err
 	}

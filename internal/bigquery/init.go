@@ -252,14 +252,14 @@ func (in *initialization) upToDate(ctx context.Context, md *bq.TableMetadata) (b
 // configuration, since nobody can move a dataset.
 func (in *initialization) dataset(ctx context.Context, o *InitObject) error {
 	d := in.d
-	ds := d.client.DatasetInProject(d.names.Project(), d.names.Dataset())
-	md, err := ds.Metadata(ctx)
+	md, err := d.metadata(ctx)
 	if hasStatus(err, 404) {
 		if in.o.NoDataset {
 			return fmt.Errorf("it does not exist: create it, or let contextgraph create it in %s: %w", d.cfg.Location, err)
 		}
-		err = ds.Create(ctx, &bq.DatasetMetadata{Location: d.cfg.Location, Description: "What agents did and why, recorded by contextgraph."})
+		err = d.client.DatasetInProject(d.names.Project(), d.names.Dataset()).Create(ctx, &bq.DatasetMetadata{Location: d.cfg.Location, Description: "What agents did and why, recorded by contextgraph."})
 		if err == nil {
+			d.place.set(d.cfg.Location)
 			o.Outcome = Created
 			return nil
 		}
@@ -267,7 +267,7 @@ func (in *initialization) dataset(ctx context.Context, o *InitObject) error {
 			return fmt.Errorf("it cannot be created in location %q (a region such as europe-west3, or US or EU): %w", d.cfg.Location, err)
 		}
 		if hasStatus(err, 409) { // another process was faster
-			md, err = ds.Metadata(ctx)
+			md, err = d.metadata(ctx)
 		}
 	}
 	if err != nil {

@@ -35,7 +35,9 @@ type service struct {
 	tables   map[string]*api.Table
 	// statement is the last one that a job ran; graph is the one that made the graph.
 	statement, graph string
-	etags            int
+	// jobLocation is where the last job ran.
+	jobLocation string
+	etags       int
 	// requests are "METHOD kind name", without those that poll a job.
 	requests []string
 	// intercept, when set, is asked before a request is served, with the lock held, and
@@ -121,7 +123,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case kind == "datasets":
 		reply(w, &api.Dataset{Location: s.location, DefaultTableExpirationMs: s.tableLife.Milliseconds()})
 	case kind == "jobs":
-		s.statement = decode[api.Job](body).Configuration.Query.Query
+		job := decode[api.Job](body)
+		s.statement, s.jobLocation = job.Configuration.Query.Query, job.JobReference.Location
 		s.run()
 		s.job(w, kind)
 	case r.Method == http.MethodPost && (s.location == "" || s.tables[name] != nil):

@@ -32,8 +32,7 @@ func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, 
 	if err != nil {
 		return nil, nil, err
 	}
-	ds := d.client.DatasetInProject(d.names.Project(), d.names.Dataset())
-	if _, err := ds.Metadata(ctx); hasStatus(err, 404) {
+	if _, err := d.metadata(ctx); hasStatus(err, 404) {
 		return all, nil, nil
 	} else if err != nil {
 		return nil, nil, d.explain("dataset "+d.names.Dataset(), err)

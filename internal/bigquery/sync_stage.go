@@ -160,6 +160,10 @@ func (d *Dataset) load(ctx context.Context, t *bq.Table, c content) error {
 	l.CreateDisposition = bq.CreateNever
 	l.WriteDisposition = bq.WriteTruncate
 	l.Labels = d.jobLabels()
+	var err error
+	if l.Location, err = d.jobLocation(ctx); err != nil {
+		return err
+	}
 	running, err := l.Run(ctx)
 	if err != nil {
 		return Brief(err)

@@ -103,6 +103,8 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.decode(r.Body, &job)
 		f.queries = append(f.queries, job)
 		f.run(w, job, f.failQuery, len(f.queries), f.hang)
+	case strings.HasSuffix(path, "/datasets/agents"):
+		f.answer(w, map[string]any{"location": "EU"})
 	case strings.Contains(path, "/queries/"):
 		f.result(w, path[strings.LastIndexByte(path, '/')+1:])
 	case strings.Contains(path, "/datasets/agents/tables/"):
