@@ -35,15 +35,17 @@ const MaxHops = 400
 // DefaultLimit bounds the rows of an answer where no limit is given.
 const DefaultLimit = 10_000
 
+// DefaultSince is how far back a question about a session looks where no time is given.
+const DefaultSince = 30 * 24 * time.Hour
+
 // Scope says which session a question is about, and how much of it is looked at.
 type Scope struct {
 	// Session is the session. Its id is required; application and user are compared as
 	// they are, also when they are empty.
 	Session record.Session
-	// From and To bound the time of the steps that are looked at. With both only the
-	// partitions of those days are read; without them the session is first looked for
-	// in all partitions of tech_nodes, which its clustering bounds. Default to the time
-	// of the session.
+	// From and To bound the time of the steps that are looked at: only the partitions of
+	// those days are read. To defaults to now, From to [DefaultSince] before it. A session
+	// that lies in neither is unknown.
 	From, To time.Time
 	// Limit bounds the rows of the answer. Defaults to [DefaultLimit].
 	Limit int

@@ -225,7 +225,7 @@ func (d *datasetSource) back(ctx context.Context, s record.Session) (int, error)
 	if !d.has[s] {
 		return 0, nil
 	}
-	es, err := d.dataset.ModelEntities(ctx, ask.Scope{Session: s, Limit: maxModelEntities})
+	es, err := d.dataset.ModelEntities(ctx, ask.Scope{Session: s, From: d.from, Limit: maxModelEntities})
 	if err != nil || len(es) == 0 {
 		return 0, err
 	}
@@ -244,7 +244,7 @@ func (d *datasetSource) find(ctx context.Context, s record.Session, after time.T
 func (d *datasetSource) graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error) {
 	at := time.Now()
 	from := d.from
-	start, err := d.dataset.GraphStart(ctx, s)
+	start, err := d.dataset.GraphStart(ctx, s, from)
 	if err != nil {
 		return warehouse.SessionGraph{}, err
 	}

@@ -28,14 +28,17 @@ func hopLimit(hops int) (int, error) {
 	return cmp.Or(hops, graphsync.DefaultHops), nil
 }
 
-// Times of all rows there can be. TIMESTAMP begins with the year 1, but no row of an
-// agent is older than this.
-var (
-	earliest = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
-	latest   = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-)
+// skew is how far ahead of this clock those of other hosts may be.
+const skew = time.Hour
 
-func checked(s ask.Scope) (ask.Scope, error) {
+// graphAge is how long before the time asked about the graph of a session may begin.
+const graphAge = 90 * 24 * time.Hour
+
+// never lies behind all sightings, for the entities of a session without a decision.
+var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// checked gives s both bounds: no question reads more the older the table is.
+func (d *Dataset) checked(s ask.Scope) (ask.Scope, error) {
 	switch {
 	case s.Session.ID == "":
 		return s, ask.ErrNoSessionID
@@ -44,11 +47,15 @@ func checked(s ask.Scope) (ask.Scope, error) {
 	case !s.From.IsZero() && !s.To.IsZero() && s.To.Before(s.From):
 		return s, fmt.Errorf("the time asked about ends (%s) before it begins (%s)", s.To, s.From)
 	}
+	if s.From.IsZero() && !s.To.IsZero() {
+		s.From = s.To.Add(-ask.DefaultSince)
+	}
+	now := d.now().UTC()
 	if s.From.IsZero() {
-		s.From = earliest
+		s.From = now.Add(-ask.DefaultSince)
 	}
 	if s.To.IsZero() {
-		s.To = latest
+		s.To = now.Add(skew)
 	}
 	if s.Limit == 0 {
 		s.Limit = ask.DefaultLimit
@@ -157,7 +164,7 @@ func (d *Dataset) decision(ctx context.Context, s ask.Scope, key string) (decisi
 
 // session runs one of the two statements that look for a session and narrows s to it.
 func (d *Dataset) session(ctx context.Context, s ask.Scope, j job, which bq.QueryParameter) (ask.Scope, sessionRow, error) {
-	s, err := checked(s)
+	s, err := d.checked(s)
 	if err != nil {
 		return s, sessionRow{}, fmt.Errorf("bigquery: %w", err)
 	}
@@ -167,7 +174,8 @@ func (d *Dataset) session(ctx context.Context, s ask.Scope, j job, which bq.Quer
 		return s, sessionRow{}, err
 	}
 	if len(rows) != 1 || rows[0].Nodes == 0 {
-		return s, sessionRow{}, fmt.Errorf("session %s: %w", s.Session.ID, ask.ErrUnknownSession)
+		return s, sessionRow{}, fmt.Errorf("session %s: no step from %s to %s: %w",
+			s.Session.ID, s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), ask.ErrUnknownSession)
 	}
 	s.From, s.To = rows[0].First.Timestamp.UTC(), rows[0].Last.Timestamp.UTC()
 	return s, rows[0], nil

@@ -14,7 +14,7 @@ import (
 
 // ExplainDecision returns what [Dataset.ReasoningChain] does, with the checks of the world that
 // were made for the decision, what they found, and what humans answered. Checks and
-// answers are of the whole time since the decision, whatever q.To says. Truncated is also
+// answers are of the 30 days since the decision, whatever q.To says. Truncated is also
 // true when there are more of them than the limit.
 func (d *Dataset) ExplainDecision(ctx context.Context, q ask.ReasoningQuestion) (ask.Explanation, error) {
 	hops, err := hopLimit(q.Hops)
@@ -53,11 +53,16 @@ func (d *Dataset) ExplainDecision(ctx context.Context, q ask.ReasoningQuestion) 
 }
 
 func verdictsJob(at decision) job {
-	return askJob("ask_verdicts", nil, sessionParams(at.Scope, param("events", at.events), limitParam(at.Scope)))
+	return askJob("ask_verdicts", nil, afterwards(at))
 }
 
 func answersJob(at decision) job {
-	return askJob("ask_answers", nil, sessionParams(at.Scope, param("events", at.events), limitParam(at.Scope)))
+	return askJob("ask_answers", nil, afterwards(at))
+}
+
+// afterwards are the parameters of what came of a decision.
+func afterwards(at decision) []bq.QueryParameter {
+	return sessionParams(at.Scope, param("until", at.decidedAt.Add(ask.DefaultSince)), param("events", at.events), limitParam(at.Scope))
 }
 
 type checkRow struct {

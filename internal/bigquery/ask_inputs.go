@@ -52,16 +52,16 @@ func (d *Dataset) entityQuestion(s ask.Scope, decided time.Time) asked[entityRow
 // rows. A session of which the dataset has none gives none. More than the limit is an
 // error, which wraps [ask.ErrTooMany]: what is written back must not be a part.
 func (d *Dataset) ReadEntities(ctx context.Context, s ask.Scope) ([]entity.Entity, error) {
-	s, err := checked(s)
+	s, err := d.checked(s)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := d.entityQuestion(s, latest).recursive(ctx)
+	rows, err := d.entityQuestion(s, never).recursive(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, more := cut(rows, s.Limit); more {
 		return nil, tooMany("entities", s.Limit)
 	}
-	return entities(rows, latest)
+	return entities(rows, never)
 }

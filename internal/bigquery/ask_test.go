@@ -44,6 +44,7 @@ type questions struct {
 type questionJob struct {
 	text   string
 	params []string
+	values map[string]string
 	labels map[string]string
 	bytes  string
 }
@@ -59,7 +60,10 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				Query  struct {
 					Query              string
 					MaximumBytesBilled string
-					QueryParameters    []struct{ Name string }
+					QueryParameters    []struct {
+						Name           string
+						ParameterValue struct{ Value string }
+					}
 				}
 			}
 		}
@@ -67,9 +71,10 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		j := questionJob{text: body.Configuration.Query.Query, labels: body.Configuration.Labels, bytes: body.Configuration.Query.MaximumBytesBilled}
+		j := questionJob{values: make(map[string]string), text: body.Configuration.Query.Query, labels: body.Configuration.Labels, bytes: body.Configuration.Query.MaximumBytesBilled}
 		for _, p := range body.Configuration.Query.QueryParameters {
 			j.params = append(j.params, p.Name)
+			j.values[p.Name] = p.ParameterValue.Value
 		}
 		q.jobs = append(q.jobs, j)
 		status, reason := `{"state":"DONE"}`, cmp.Or(q.reason, "invalidQuery")
@@ -397,4 +402,62 @@ func TestBytesBilledRemedy(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A question without times looks back 30 days and not further. What came of a decision is
+// looked for in the 30 days after it.
+func TestQuestionsWithoutTimesAreBounded(t *testing.T) {
+	day := 24 * time.Hour
+	instant := func(text string) time.Time {
+		t.Helper()
+		at, err := time.Parse("2006-01-02 15:04:05.999999-07:00", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, c := range []struct {
+		name           string
+		from, to       time.Time
+		wantFrom, span time.Duration // before now, and of the whole
+	}{
+		{name: "none", wantFrom: 30 * day, span: 30*day + time.Hour},
+		{name: "an end", to: time.Now().Add(-10 * day), wantFrom: 40 * day, span: 30 * day},
+		{name: "a beginning", from: time.Now().Add(-100 * day), wantFrom: 100 * day, span: 100*day + time.Hour},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := &questions{}
+			d := asker(t, q, config.QueriesRecursive)
+			now := time.Now()
+			scope := ask.Scope{Session: record.Session{ID: "s1"}, From: c.from, To: c.to}
+			if _, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: scope}); err != nil {
+				t.Fatal(err)
+			}
+			near := func(what string, got, want time.Duration) {
+				if (got - want).Abs() > time.Minute {
+					t.Errorf("%s is %v, want %v", what, got, want)
+				}
+			}
+			first := q.jobs[0].values
+			near("the beginning", now.Sub(instant(first["from"])), c.wantFrom)
+			near("the time", instant(first["to"]).Sub(instant(first["from"])), c.span)
+			var until int
+			for _, j := range q.jobs {
+				if j.values["until"] != "" {
+					until++
+					near("the time after the decision", instant(j.values["until"]).Sub(time.UnixMicro(1772719200000000)), 30*day)
+				}
+			}
+			if until != 2 {
+				t.Errorf("%d statements look for what came of the decision, want 2", until)
+			}
+		})
+	}
+	t.Run("an unknown session", func(t *testing.T) {
+		q := &questions{rows: map[string][][2]string{"FROM bounds": {{"nodes", "0"}}}}
+		_, err := asker(t, q, config.QueriesRecursive).ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: record.Session{ID: "s1"}}})
+		if want := time.Now().UTC().Add(-30 * day).Format("no step from 2006-01-02T"); !errors.Is(err, ask.ErrUnknownSession) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	})
 }

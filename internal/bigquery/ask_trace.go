@@ -21,8 +21,8 @@ import (
 // came is a root. The edges are those of the graph in the dataset, which can be behind
 // the rows.
 //
-// Without From the time begins with the session's first step in tech_nodes; a session
-// that has rows and no graph yet needs From. Without To it has no end.
+// Without From the time begins with the first step that tech_nodes has of the session in the
+// last 30 days; a session that has rows and no graph yet needs From. Without To it ends now.
 //
 // The error wraps [ask.ErrNoSessionID] or [ask.ErrUnknownSession] where there is nothing to ask
 // about.
@@ -30,7 +30,7 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 	asked, _, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", ""))
 	switch {
 	case errors.Is(err, ask.ErrUnknownSession) && !s.From.IsZero():
-		if asked, err = checked(s); err != nil {
+		if asked, err = d.checked(s); err != nil {
 			return ask.Trace{}, fmt.Errorf("bigquery: %w", err)
 		}
 	case err != nil:
@@ -40,7 +40,7 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 		asked.From = s.From
 	}
 	if asked.To = s.To; s.To.IsZero() {
-		asked.To = latest
+		asked.To = d.now().UTC().Add(skew)
 	}
 	rows, err := d.ReadSession(ctx, asked.Session, asked.From, asked.To)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -21,12 +22,8 @@ import (
 
 const featureExtract = "extract"
 
-// How far an extraction looks back without a From, and how long the tables of one that
-// failed are kept.
-const (
-	defaultExtractAge = 30 * 24 * time.Hour
-	extractTableAge   = 72 * time.Hour
-)
+// extractTableAge is how long the tables of an extraction that failed are kept.
+const extractTableAge = 72 * time.Hour
 
 // EntityStore takes the entities that a model found in a session beside those that it
 // has, such as a [github.com/adk-contextgraph/contextgraph/internal/journal.Journal]. It may be
@@ -153,7 +150,7 @@ func (d *Dataset) newExtraction(ctx context.Context, r ExtractRequest) (*extract
 		x.request.To = x.now
 	}
 	if x.request.From.IsZero() {
-		x.request.From = x.request.To.Add(-defaultExtractAge)
+		x.request.From = x.request.To.Add(-ask.DefaultSince)
 	}
 	if !x.request.From.Before(x.request.To) {
 		return nil, fmt.Errorf("bigquery: extract: no time lies between %s and %s: give From before To", x.request.From.Format(time.RFC3339), x.request.To.Format(time.RFC3339))

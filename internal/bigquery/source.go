@@ -18,7 +18,7 @@ import (
 )
 
 // DefaultSince is how far back a [Dataset.Source] looks.
-const DefaultSince = 30 * 24 * time.Hour
+const DefaultSince = ask.DefaultSince
 
 const (
 	// featureInspect is the label of the jobs of people who look.
@@ -35,7 +35,8 @@ type SourceOptions struct {
 	// tools declared and models found.
 	Extractor *graphsync.Extractor
 	// Since is how far back sessions are looked for: only rows of this time are read, but for
-	// a session that has a graph, which is read whole. Default [DefaultSince].
+	// a session that has a graph, which is read from its first step, if that is not more than
+	// 90 days earlier. Default [DefaultSince].
 	Since time.Duration
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
@@ -65,7 +66,7 @@ func (s *source) Name() string { return "dataset " + s.d.names.Project() + "." +
 // window returns the time whose rows are read. Clocks of hosts differ.
 func (s *source) window() (from, to time.Time) {
 	now := s.Now().UTC()
-	return now.Add(-s.Since), now.Add(time.Hour)
+	return now.Add(-s.Since), now.Add(skew)
 }
 
 func (s *source) Find(ctx context.Context, key record.Session) ([]record.Session, error) {
@@ -83,7 +84,7 @@ func (s *source) Find(ctx context.Context, key record.Session) ([]record.Session
 
 func (s *source) Record(ctx context.Context, key record.Session) (inspect.Record, error) {
 	from, to := s.window()
-	start, err := s.d.GraphStart(ctx, key)
+	start, err := s.d.GraphStart(ctx, key, from)
 	if err != nil {
 		return inspect.Record{}, err
 	}
@@ -98,7 +99,7 @@ func (s *source) Record(ctx context.Context, key record.Session) (inspect.Record
 		return inspect.Record{}, fmt.Errorf("session %q of user %q in application %q within %v: %w", key.ID, key.User, key.App, s.Since, inspect.ErrNotFound)
 	}
 	found := s.Extractor.Extract(rows)
-	models, err := s.d.ModelEntities(ctx, ask.Scope{Session: key, Limit: maxModelEntities})
+	models, err := s.d.ModelEntities(ctx, ask.Scope{Session: key, From: from, To: to, Limit: maxModelEntities})
 	if err != nil {
 		return inspect.Record{}, err
 	}

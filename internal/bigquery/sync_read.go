@@ -135,11 +135,11 @@ func dropNulls(m map[string]any) {
 }
 
 // GraphStart returns the time of the first step that the graph in the dataset has of a
-// session; the zero time when it has none. A graph of [warehouse.RecorderDataset] has to
+// session since 90 days before from; the zero time when it has none. A graph of [warehouse.RecorderDataset] has to
 // be made of the rows since then: one of later rows would lack the edges from earlier
 // steps, and take them for out of date.
-func (d *Dataset) GraphStart(ctx context.Context, s record.Session) (time.Time, error) {
-	scope, _, err := d.session(ctx, ask.Scope{Session: s}, askJob("ask_session", nil, nil), param("decision", ""))
+func (d *Dataset) GraphStart(ctx context.Context, s record.Session, from time.Time) (time.Time, error) {
+	scope, _, err := d.session(ctx, ask.Scope{Session: s, From: from.Add(-graphAge)}, askJob("ask_session", nil, nil), param("decision", ""))
 	if errors.Is(err, ask.ErrUnknownSession) {
 		return time.Time{}, nil
 	}

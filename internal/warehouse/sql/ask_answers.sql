@@ -1,9 +1,10 @@
--- What humans answered to the confirmations that the rows @events ask for, in order.
+-- What humans answered to the confirmations that the rows @events ask for, up to @until, in order.
 WITH
   asked AS (
     SELECT JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id
     FROM {{unique}}
-    WHERE user_id = @user AND session_id = @session AND timestamp BETWEEN @from AND @to
+    WHERE (user_id = @user OR (@user = '' AND user_id IS NULL)) AND session_id = @session
+      AND timestamp BETWEEN @from AND @to
       AND event_type = 'HITL_CONFIRMATION_REQUEST' AND event_id IN UNNEST(@events)
   )
 SELECT
@@ -16,8 +17,9 @@ SELECT
   JSON_VALUE(attributes, '$.adk.approver') AS approver,
   SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64) AS waited_ms
 FROM {{unique}}
-WHERE user_id = @user AND session_id = @session AND timestamp >= @from
-  AND COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), @app) = @app
+WHERE (user_id = @user OR (@user = '' AND user_id IS NULL)) AND session_id = @session
+  AND timestamp BETWEEN @from AND @until
+  AND COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), @app) = @app
   AND event_type = 'HITL_CONFIRMATION_REQUEST_COMPLETED'
   AND JSON_VALUE(attributes, '$.adk.confirmation_id')
     IN (SELECT confirmation_id FROM asked WHERE confirmation_id IS NOT NULL)

@@ -1,19 +1,20 @@
 -- The checks of what a decision rests on, in order: those of the approvals and
--- confirmations that the rows @events ask for.
+-- confirmations that the rows @events ask for, up to @until.
 WITH
   asked AS (
     SELECT
       JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
       JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id
     FROM {{unique}}
-    WHERE user_id = @user AND session_id = @session AND timestamp BETWEEN @from AND @to
+    WHERE (user_id = @user OR (@user = '' AND user_id IS NULL)) AND session_id = @session
+      AND timestamp BETWEEN @from AND @to
       AND event_type = 'HITL_CONFIRMATION_REQUEST' AND event_id IN UNNEST(@events)
   )
 SELECT
   check_id, checked_at, verdict, stage, approval_id, confirmation_id, call_id, tool,
   entities_checked, stale_entities, failed_entities, alerts
 FROM {{table "world_change_checks"}}
-WHERE app_name = @app AND user_id = @user AND session_id = @session AND checked_at >= @from
+WHERE app_name = @app AND user_id = @user AND session_id = @session AND checked_at BETWEEN @from AND @until
   AND (
     approval_id IN (SELECT approval_id FROM asked WHERE approval_id IS NOT NULL)
     OR confirmation_id IN (SELECT confirmation_id FROM asked WHERE confirmation_id IS NOT NULL)

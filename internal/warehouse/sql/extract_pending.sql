@@ -47,7 +47,7 @@ rows_in_scope AS (
     ), '\n') AS parts
   FROM {{unique}}
   WHERE timestamp >= @from_time AND timestamp < @to_time{{if .Session}}
-    AND user_id = @user_id AND session_id = @session_id
+    AND (user_id = @user_id OR (@user_id = '' AND user_id IS NULL)) AND session_id = @session_id
     AND COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app_name{{end}}
     AND event_type IN UNNEST(@event_types)
     -- Rows of writers that give them no id cannot be told apart.
