@@ -24,6 +24,9 @@ type Waiting struct {
 	// Requests counts the requests. A request counts, too, if only its answer lies in the time.
 	// Answered counts those with an answer.
 	Requests, Answered int
+	// Unpaired counts requests and answers whose rows name no confirmation, interrupt or
+	// call, as the plugin for Python writes them. They count nowhere else.
+	Unpaired int
 	// Confirmed and Rejected count what humans said, Accepted what the guard took. They
 	// are about confirmations alone.
 	Confirmed, Rejected, Accepted int

@@ -52,6 +52,7 @@ type waitingJSON struct {
 	Agent     string `json:"agent"`
 	Tool      string `json:"tool"`
 	Requests  int    `json:"requests"`
+	Unpaired  int    `json:"unpaired"`
 	Answered  int    `json:"answered"`
 	Confirmed int    `json:"confirmed"`
 	Rejected  int    `json:"rejected"`
@@ -108,7 +109,7 @@ func newDatasetStats(w ask.Window, drift ask.Drift, times ask.WaitingTimes) *dat
 	}
 	for _, v := range times.Groups {
 		s.Waiting = append(s.Waiting, waitingJSON{
-			v.Kind, v.Agent, v.Tool, v.Requests, v.Answered, v.Confirmed, v.Rejected, v.Accepted,
+			v.Kind, v.Agent, v.Tool, v.Requests, v.Unpaired, v.Answered, v.Confirmed, v.Rejected, v.Accepted,
 			v.Average.Milliseconds(), v.P50.Milliseconds(), v.P95.Milliseconds(), v.Max.Milliseconds(),
 		})
 	}
@@ -128,8 +129,8 @@ func (s *datasetStatsJSON) table(t *table) {
 		t.row(v.EntityType, v.Value, v.DriftType, v.Alerts, v.Sessions, v.Severity, clock(v.Last))
 	}
 	t.line()
-	t.columns([]string{"ASKED FOR", "AGENT", "TOOL", "REQUESTS", "ANSWERED", "APPROVED", "REJECTED", "P50", "P95", "MAX"})
+	t.columns([]string{"ASKED FOR", "AGENT", "TOOL", "REQUESTS", "UNPAIRED", "ANSWERED", "APPROVED", "REJECTED", "P50", "P95", "MAX"})
 	for _, v := range s.Waiting {
-		t.row(v.Kind, v.Agent, v.Tool, v.Requests, v.Answered, v.Confirmed, v.Rejected, waited(v.P50), waited(v.P95), waited(v.Max))
+		t.row(v.Kind, v.Agent, v.Tool, v.Requests, v.Unpaired, v.Answered, v.Confirmed, v.Rejected, waited(v.P50), waited(v.P95), waited(v.Max))
 	}
 }

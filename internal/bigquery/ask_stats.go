@@ -14,7 +14,8 @@ import (
 )
 
 // WaitingTimes returns how long humans were waited for, from requests and their first
-// answers, paired by confirmation, interrupt or call, by kind, agent and tool. The time
+// answers, paired by confirmation, interrupt or call, by kind, agent and tool. Rows of the
+// plugin for Python name none of these and stay unpaired. The time
 // is the one that the row of the answer has, or else that between the two rows. The
 // error wraps [ask.ErrNoWindow] without a time.
 //
@@ -37,7 +38,7 @@ func (d *Dataset) WaitingTimes(ctx context.Context, w ask.Window) (ask.WaitingTi
 	for _, r := range rows {
 		out.Groups = append(out.Groups, ask.Waiting{
 			Kind: r.Kind.StringVal, Agent: r.Agent.StringVal, Tool: r.Tool.StringVal,
-			Requests: int(r.Requests), Answered: int(r.Answered),
+			Requests: int(r.Requests), Unpaired: int(r.Unpaired), Answered: int(r.Answered),
 			Confirmed: int(r.Confirmed), Rejected: int(r.Rejected), Accepted: int(r.Accepted), Waited: int(r.Waited),
 			Average: milliseconds(r.AvgMS.Float64), P50: milliseconds(r.P50MS.Float64),
 			P95: milliseconds(r.P95MS.Float64), Max: milliseconds(r.MaxMS.Float64),
@@ -55,6 +56,7 @@ type waitingRow struct {
 	Agent     bq.NullString  `bigquery:"agent"`
 	Tool      bq.NullString  `bigquery:"tool"`
 	Requests  int64          `bigquery:"requests"`
+	Unpaired  int64          `bigquery:"unpaired"`
 	Answered  int64          `bigquery:"answered"`
 	Confirmed int64          `bigquery:"confirmed"`
 	Rejected  int64          `bigquery:"rejected"`

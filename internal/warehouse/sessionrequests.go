@@ -15,7 +15,8 @@ import (
 )
 
 // RequestRow is an element of the column requests: a request to a human and its first
-// answer. AskedAt is nil for an answer whose request is not among the rows.
+// answer. AskedAt is nil for an answer whose request is not among the rows. Pair is empty
+// where the row names nothing that the two share: such a row stands alone.
 type RequestRow struct {
 	Kind       string     `json:"kind"`
 	Pair       string     `json:"pair"`
@@ -35,7 +36,7 @@ type pairing struct{ kind, pair string }
 type asking struct {
 	*record.Event
 	pairing
-	answer              bool
+	answer, unpaired    bool
 	tool                string
 	confirmed, accepted *bool
 	waited              *float64
@@ -53,7 +54,6 @@ func requests(timeline []record.Event) map[string][]RequestRow {
 	slices.SortStableFunc(rows, func(a, b asking) int {
 		return cmp.Or(cmp.Compare(a.Timestamp, b.Timestamp), cmp.Compare(a.EventID, b.EventID))
 	})
-	pairUnnamed(rows)
 	asked, answered := make(map[pairing]*asking), make(map[pairing]*asking)
 	for i := range rows {
 		first := asked
@@ -76,29 +76,13 @@ func requests(timeline []record.Event) map[string][]RequestRow {
 	return out
 }
 
-// pairUnnamed gives an id to rows without one, as the plugin for Python writes them. An
-// answer gets that of the request of its kind that has waited longest.
-func pairUnnamed(rows []asking) {
-	waiting := make(map[string][]string)
-	for i := range rows {
-		r := &rows[i]
-		if r.pair != "" {
-			continue
-		}
-		r.pair = r.EventID
-		switch queue := waiting[r.kind]; {
-		case !r.answer:
-			waiting[r.kind] = append(queue, r.EventID)
-		case len(queue) > 0:
-			r.pair, waiting[r.kind] = queue[0], queue[1:]
-		}
-	}
-}
-
 // requestRow makes the row of a request and its answer; one of them may be nil.
 func requestRow(request, answer *asking) RequestRow {
 	says := cmp.Or(request, answer)
 	r := RequestRow{Kind: says.kind, Pair: says.pair, Agent: says.Agent, Tool: says.tool}
+	if says.unpaired {
+		r.Pair = ""
+	}
 	if request != nil {
 		at := request.Event.Time()
 		r.AskedAt = &at
@@ -132,6 +116,9 @@ func readAsking(e *record.Event) (asking, bool) {
 	var attrs schema.Attributes
 	_ = attrs.Read(e.Attributes) // what cannot be read stays empty; the row itself is in the table of events
 	a.pair = schema.First(attrs.ADK.ConfirmationID, attrs.ADK.InterruptID, attrs.ADK.Call, attrs.ADK.FunctionCall)
+	if a.unpaired = a.pair == ""; a.unpaired {
+		a.pair = e.EventID // of this row alone: to which row it belongs is not known
+	}
 	a.tool = schema.ReadRequest(e.Content).ToolName()
 	a.confirmed, a.accepted = attrs.ADK.Confirmed.Bool(), attrs.ADK.Accepted.Bool()
 	a.waited = attrs.ADK.WaitedMS.Float()

@@ -201,7 +201,7 @@ func TestRequestsOfSteps(t *testing.T) {
 			eventAt(1, ask, "h", "a", `{}`, adk(`"call_id":"c"`)),
 			eventAt(2, given, "root", "a", `{}`, adk(`"call_id":"c"`)),
 		}, map[string][]string{"h": {"CONFIRMATION c a  1s - - - -"}, "root": {"INPUT c a  - 2s - - -"}}},
-		// The plugin for Python puts requests on the span of the agent, and tells no ids.
+		// The plugin for Python puts requests on the span of the agent, and tells no ids: nothing is paired.
 		{"without ids", []record.Event{
 			eventAt(1, answered, "root", "root", `{}`, `{"adk":{"app_name":"x"}}`), // of a request that the record lacks
 			eventAt(2, ask, "agent", "root", `{"tool":"adk_request_confirmation"}`, `{}`),
@@ -213,13 +213,16 @@ func TestRequestsOfSteps(t *testing.T) {
 			eventAt(9, answered, "root", "root", `{}`, `{}`),
 			eventAt(10, given, "root", "root", `{}`, `{}`),
 		}, map[string][]string{"agent": {
-			"CONFIRMATION e02 root adk_request_confirmation 2s 6s - - 4000",
-			"INPUT e03 root adk_request_input 3s 10s - - 7000",
-			"CONFIRMATION e04 sub adk_request_confirmation 4s 8s - - 4000",
+			"CONFIRMATION  root adk_request_confirmation 2s - - - -",
+			"INPUT  root adk_request_input 3s - - - -",
+			"CONFIRMATION  sub adk_request_confirmation 4s - - - -",
 			"CONFIRMATION k named  5s - - - -",
 		}, "root": {
-			"CONFIRMATION e01 root  - 1s - - -",
-			"CONFIRMATION e09 root  - 9s - - -",
+			"CONFIRMATION  root  - 1s - - -",
+			"CONFIRMATION  root  - 6s - - -",
+			"CONFIRMATION  root  - 8s - - -",
+			"CONFIRMATION  root  - 9s - - -",
+			"INPUT  root  - 10s - - -",
 		}}},
 		// Other recorders name the call alone.
 		{"several on one span", []record.Event{
@@ -230,7 +233,7 @@ func TestRequestsOfSteps(t *testing.T) {
 			eventAt(6, answered, "agent", "root", `{"tool":"adk_request_confirmation","result":{"confirmed":true}}`, adk(`"call_id":"c2"`)),
 		}, map[string][]string{"agent": {
 			"CONFIRMATION c1 root adk_request_confirmation 2s - - - -",
-			"CREDENTIAL e03 root adk_request_credential 3s - - - -",
+			"CREDENTIAL  root adk_request_credential 3s - - - -",
 			"CONFIRMATION c2 sub  4s 6s - - 2000",
 		}}},
 		{"without a span", []record.Event{eventAt(1, in, "", "a", `{}`, adk(`"interrupt_id":null,"call_id":7`))},

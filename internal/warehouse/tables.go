@@ -104,7 +104,7 @@ func techNodes() Table {
 			repeated("requests", "STRUCT", "the requests to a human that were made in the step, each with its first answer, by time; "+
 				"an answer whose request is not among the rows of the session stands in the step it came in, without asked_at",
 				column("kind", "STRING", "CONFIRMATION, INPUT or CREDENTIAL"),
-				column("pair", "STRING", "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call, else the event_id"),
+				column("pair", "STRING", "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call; empty in a row that names none, which has no partner here"),
 				column("agent", "STRING", "the agent that asked; without asked_at, that of the answer"),
 				column("tool", "STRING", "the tool that it was asked for; without asked_at, as the answer says"),
 				column("asked_at", "TIMESTAMP", "the row of the request"),

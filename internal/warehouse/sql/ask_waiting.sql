@@ -2,19 +2,21 @@
 -- and @to: of all sessions, or of those of one application.
 --
 -- A request and its first answer are one wait. They share the confirmation id, or else
--- the id of the interrupt or the call. Rows of the plugin for Python have none of them. There an
--- answer belongs to the request of its kind that has waited longest in the session. How long
--- the wait was stands in the row of the answer
+-- the id of the interrupt or the call. How long the wait was stands in the row of the answer
 -- (adk.waited_ms); where it does not, it is the time between the two rows. A request
 -- without an answer is pending. An answer to a request from before @from counts, with
 -- the agent and the tool of its own row.
+--
+-- Rows of the plugin for Python have none of these ids. Nobody can tell which answer belongs
+-- to which request: they are counted as unpaired and in no other way.
 WITH
   named AS (
     SELECT
       REGEXP_EXTRACT(event_type, '^HITL_([A-Z]+)_REQUEST') AS kind,
       ENDS_WITH(event_type, '_COMPLETED') AS answered,
-      timestamp, event_id, user_id, session_id, agent,
-      COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), '') AS app_name,
+      timestamp, event_id, COALESCE(user_id, '') AS user_id, COALESCE(session_id, '') AS session_id,
+      COALESCE(agent, '') AS agent,
+      COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') AS app_name,
       NULLIF(COALESCE(
         JSON_VALUE(attributes, '$.adk.confirmation_id'),
         JSON_VALUE(attributes, '$.adk.interrupt_id'),
@@ -30,58 +32,28 @@ WITH
         'HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED',
         'HITL_CREDENTIAL_REQUEST', 'HITL_CREDENTIAL_REQUEST_COMPLETED',
         'HITL_INPUT_REQUEST', 'HITL_INPUT_REQUEST_COMPLETED')
-      AND (@app = '' OR JSON_VALUE(attributes, '$.adk.app_name') = @app)
-  ),
-  -- Rows without an id: how many requests and answers there were up to here.
-  counted AS (
-    SELECT
-      *,
-      COUNTIF(NOT answered) OVER (
-        PARTITION BY id IS NULL, kind, app_name, user_id, session_id ORDER BY timestamp, event_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS asks,
-      COUNTIF(answered) OVER (
-        PARTITION BY id IS NULL, kind, app_name, user_id, session_id ORDER BY timestamp, event_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS replies
-    FROM named
-  ),
-  -- And how many of the answers came while no request was waiting.
-  stray AS (
-    SELECT
-      *,
-      GREATEST(0, COALESCE(MAX(replies - asks) OVER (
-        PARTITION BY id IS NULL, kind, app_name, user_id, session_id ORDER BY timestamp, event_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS strays
-    FROM counted
-  ),
-  asking AS (
-    SELECT
-      *,
-      CASE
-        WHEN id IS NOT NULL THEN id
-        WHEN NOT answered THEN CONCAT('request ', CAST(asks AS STRING))
-        WHEN replies - asks > strays THEN event_id
-        ELSE CONCAT('request ', CAST(replies - strays AS STRING))
-      END AS pair
-    FROM stray
+      AND (@app = ''
+        OR COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app)
   ),
   requests AS (
     SELECT *
-    FROM asking
-    WHERE NOT answered
-    QUALIFY ROW_NUMBER() OVER (PARTITION BY kind, app_name, user_id, session_id, pair ORDER BY timestamp, event_id) = 1
+    FROM named
+    WHERE NOT answered AND id IS NOT NULL
+    QUALIFY ROW_NUMBER() OVER (PARTITION BY kind, app_name, user_id, session_id, id ORDER BY timestamp, event_id) = 1
   ),
   answers AS (
     SELECT *
-    FROM asking
-    WHERE answered
-    QUALIFY ROW_NUMBER() OVER (PARTITION BY kind, app_name, user_id, session_id, pair ORDER BY timestamp, event_id) = 1
+    FROM named
+    WHERE answered AND id IS NOT NULL
+    QUALIFY ROW_NUMBER() OVER (PARTITION BY kind, app_name, user_id, session_id, id ORDER BY timestamp, event_id) = 1
   ),
   waits AS (
     SELECT
       COALESCE(requests.kind, answers.kind) AS kind,
-      COALESCE(requests.agent, answers.agent, '') AS agent,
-      COALESCE(requests.tool, answers.tool, '') AS tool,
-      answers.pair IS NOT NULL AS answered,
+      COALESCE(requests.agent, answers.agent) AS agent,
+      COALESCE(requests.tool, answers.tool) AS tool,
+      FALSE AS unpaired,
+      answers.id IS NOT NULL AS answered,
       answers.confirmed, answers.accepted,
       COALESCE(
         answers.waited_ms,
@@ -90,7 +62,11 @@ WITH
     FULL OUTER JOIN answers
       ON answers.kind = requests.kind AND answers.app_name = requests.app_name
       AND answers.user_id = requests.user_id AND answers.session_id = requests.session_id
-      AND answers.pair = requests.pair
+      AND answers.id = requests.id
+    UNION ALL
+    SELECT kind, agent, tool, TRUE, FALSE, CAST(NULL AS BOOL), CAST(NULL AS BOOL), CAST(NULL AS FLOAT64)
+    FROM named
+    WHERE id IS NULL
   ),
   ranked AS (
     SELECT
@@ -101,7 +77,8 @@ WITH
   )
 SELECT
   kind, agent, tool,
-  COUNT(*) AS requests,
+  COUNTIF(NOT unpaired) AS requests,
+  COUNTIF(unpaired) AS unpaired,
   COUNTIF(answered) AS answered,
   COUNTIF(confirmed) AS confirmed,
   COUNTIF(NOT confirmed) AS rejected,
@@ -113,5 +90,5 @@ SELECT
   MAX(waited_ms) AS max_ms
 FROM ranked
 GROUP BY kind, agent, tool
-ORDER BY requests DESC, kind, agent, tool
+ORDER BY requests DESC, unpaired DESC, kind, agent, tool
 LIMIT @limit

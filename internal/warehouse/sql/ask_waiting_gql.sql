@@ -5,12 +5,13 @@
 -- between the two; an answer whose request nobody recorded stands in the step it came in.
 -- The graph has the sessions that were brought to it. The steps that began between @from
 -- and @to count: an answer to a request from before @from does not, and one after @to is
--- none yet.
+-- none yet. A request or answer whose row names no id has no pair: it is unpaired.
 WITH
   waits AS (
     SELECT
       request.kind, COALESCE(request.agent, '') AS agent, COALESCE(request.tool, '') AS tool,
-      COALESCE(request.answered_at <= @to, FALSE) AS answered,
+      COALESCE(request.pair, '') = '' AS unpaired,
+      COALESCE(request.pair, '') != '' AND COALESCE(request.answered_at <= @to, FALSE) AS answered,
       IF(request.answered_at <= @to, request.confirmed, NULL) AS confirmed,
       IF(request.answered_at <= @to, request.accepted, NULL) AS accepted,
       IF(request.answered_at <= @to, request.waited_ms, NULL) AS waited_ms
@@ -33,7 +34,8 @@ WITH
   )
 SELECT
   kind, agent, tool,
-  COUNT(*) AS requests,
+  COUNTIF(NOT unpaired) AS requests,
+  COUNTIF(unpaired) AS unpaired,
   COUNTIF(answered) AS answered,
   COUNTIF(confirmed) AS confirmed,
   COUNTIF(NOT confirmed) AS rejected,
@@ -45,5 +47,5 @@ SELECT
   MAX(waited_ms) AS max_ms
 FROM ranked
 GROUP BY kind, agent, tool
-ORDER BY requests DESC, kind, agent, tool
+ORDER BY requests DESC, unpaired DESC, kind, agent, tool
 LIMIT @limit

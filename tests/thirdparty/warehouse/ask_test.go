@@ -44,7 +44,15 @@ func askServer(t *testing.T, queries config.Queries) (*emulator.Server, *bigquer
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	return s, dataset(t, s, cfg), client
+	// The stories lie in the days before this clock, where questions without times look.
+	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
+		Client: s.RESTOptions(), Now: func() time.Time { return time.UnixMicro(baseTime).Add(24 * time.Hour) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return s, d, client
 }
 
 func same(t *testing.T, what string, want, got any) {

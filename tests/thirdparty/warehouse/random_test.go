@@ -221,7 +221,10 @@ func equalTheJournal(t *testing.T, wanders []*wander, synced bool) (reasons int)
 	server := emulator.Start(t)
 	cfg := server.Config()
 	cfg.Graph.Queries = config.QueriesRecursive
-	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions()})
+	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
+		Client: server.LiteralOptions(), Write: server.WriteOptions(),
+		Now: func() time.Time { return time.UnixMicro(baseTime).Add(24 * time.Hour) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

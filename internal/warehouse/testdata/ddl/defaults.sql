@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS `my-project.agents.tech_nodes` (
   recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
   created_at TIMESTAMP NOT NULL,
   updated_at TIMESTAMP NOT NULL,
-  requests ARRAY<STRUCT<kind STRING OPTIONS (description = "CONFIRMATION, INPUT or CREDENTIAL"), pair STRING OPTIONS (description = "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call, else the event_id"), agent STRING OPTIONS (description = "the agent that asked; without asked_at, that of the answer"), tool STRING OPTIONS (description = "the tool that it was asked for; without asked_at, as the answer says"), asked_at TIMESTAMP OPTIONS (description = "the row of the request"), answered_at TIMESTAMP OPTIONS (description = "the row of the first answer; NULL while it is pending"), confirmed BOOL OPTIONS (description = "the answer to a confirmation"), accepted BOOL OPTIONS (description = "whether an approval of contextgraph accepted the answer"), waited_ms FLOAT64 OPTIONS (description = "milliseconds: what the answer says, else answered_at - asked_at")>> OPTIONS (description = "the requests to a human that were made in the step, each with its first answer, by time; an answer whose request is not among the rows of the session stands in the step it came in, without asked_at")
+  requests ARRAY<STRUCT<kind STRING OPTIONS (description = "CONFIRMATION, INPUT or CREDENTIAL"), pair STRING OPTIONS (description = "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call; empty in a row that names none, which has no partner here"), agent STRING OPTIONS (description = "the agent that asked; without asked_at, that of the answer"), tool STRING OPTIONS (description = "the tool that it was asked for; without asked_at, as the answer says"), asked_at TIMESTAMP OPTIONS (description = "the row of the request"), answered_at TIMESTAMP OPTIONS (description = "the row of the first answer; NULL while it is pending"), confirmed BOOL OPTIONS (description = "the answer to a confirmation"), accepted BOOL OPTIONS (description = "whether an approval of contextgraph accepted the answer"), waited_ms FLOAT64 OPTIONS (description = "milliseconds: what the answer says, else answered_at - asked_at")>> OPTIONS (description = "the requests to a human that were made in the step, each with its first answer, by time; an answer whose request is not among the rows of the session stands in the step it came in, without asked_at")
 )
 PARTITION BY DATE(start_time)
 CLUSTER BY app_name, user_id, session_id
@@ -1299,5 +1299,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '73772aaf59b6b3e0401a1980cbd2f26e'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'd2c9864571a031bbc6477d1d53433498'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
 
