@@ -83,6 +83,10 @@ type Extraction struct {
 	// PlainText asks for JSON in the answer's text in place of an output_schema, for
 	// models and regions that do not take one. Defaults to false.
 	PlainText bool `yaml:"plain_text"`
+	// ThinkingBudget is how many tokens the model may think for one row; thoughts are billed.
+	// 0 stands for as few as a Gemini model takes: none for 2.5 flash, 128 for 2.5 pro, the
+	// level LOW from version 3 on, and no setting for other models. Defaults to 0.
+	ThinkingBudget int `yaml:"thinking_budget"`
 	// MaxRows bounds the rows that one extraction sends to the model. Defaults to
 	// 1000.
 	MaxRows int `yaml:"max_rows"`

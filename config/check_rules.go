@@ -179,7 +179,9 @@ const (
 	minBytesBilled  = 10 << 20 // the least that BigQuery bills for a query
 	maxFlushTimeout = 5 * time.Minute
 	maxExtractRows  = 100_000
-	maxLabels       = 50 // of 64 that a job may have; the rest are those of contextgraph
+	// maxThinking is the largest thinking budget of a Gemini model, in tokens.
+	maxThinking = 32_768
+	maxLabels   = 50 // of 64 that a job may have; the rest are those of contextgraph
 )
 
 // What labels may be: https://cloud.google.com/bigquery/docs/labels-intro#requirements,
@@ -207,6 +209,9 @@ func (b *BigQuery) check(k Key) {
 	}
 	checkSize(k.Of(&b.MaxBytesBilled), b.MaxBytesBilled, minBytesBilled, 0)
 	checkDuration(k.Of(&b.Stream.FlushTimeout), b.Stream.FlushTimeout, maxFlushTimeout)
+	if n := b.Extract.ThinkingBudget; n < 0 || n > maxThinking {
+		k.Of(&b.Extract.ThinkingBudget).Wrong(strconv.Itoa(n)+" is not between 0 and "+strconv.Itoa(maxThinking), "write a number in that range, or leave it out for the default")
+	}
 	if n := b.Extract.MaxRows; n < 0 || n > maxExtractRows {
 		k.Of(&b.Extract.MaxRows).Wrong(strconv.Itoa(n)+" is not between 1 and "+strconv.Itoa(maxExtractRows), "write a number in that range, or leave it out for the default")
 	}

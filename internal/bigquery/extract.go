@@ -170,7 +170,7 @@ func (d *Dataset) newExtraction(ctx context.Context, r ExtractRequest) (*extract
 	x.statement = warehouse.ExtractStatement{
 		Pending: x.pending.Name, Answers: x.answers.Name,
 		Session:  r.Session != record.Session{},
-		Endpoint: endpoint, Connection: connection,
+		Endpoint: endpoint, Connection: connection, Thinking: warehouse.ExtractThinking(d.cfg.Extract),
 	}
 	if !d.cfg.Extract.PlainText {
 		x.statement.Schema = warehouse.ExtractSchema

@@ -78,4 +78,6 @@ type ExtractStatement struct {
 	// Endpoint and Connection are checked arguments of AI.GENERATE, Schema its
 	// output_schema; empty without one.
 	Endpoint, Connection, Schema string
+	// Thinking is the result of [ExtractThinking].
+	Thinking string
 }

@@ -14,7 +14,7 @@ FROM (
       connection_id => '{{.}}',{{end}}
       endpoint => '{{.Endpoint}}',{{with .Schema}}
       output_schema => '{{.}}',{{end}}
-      model_params => JSON '{"generationConfig": {"temperature": 0}}'
+      model_params => JSON '{"generation_config": {"temperature": 0{{with .Thinking}}, "thinking_config": {{.}}{{end}}}}'
     ) AS generated
   FROM {{table .Pending}}
 )
