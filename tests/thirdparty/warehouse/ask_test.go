@@ -44,7 +44,13 @@ func askServer(t *testing.T, queries config.Queries) (*emulator.Server, *bigquer
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	// The stories lie in the days before this clock, where questions without times look.
+	return s, storyDataset(t, s, cfg), client
+}
+
+// storyDataset returns a dataset whose clock is a day after the stories: questions without
+// times look at the days before it.
+func storyDataset(t *testing.T, s *emulator.Server, cfg config.BigQuery) *bigquery.Dataset {
+	t.Helper()
 	d, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
 		Client: s.RESTOptions(), Now: func() time.Time { return time.UnixMicro(baseTime).Add(24 * time.Hour) },
 	})
@@ -52,7 +58,7 @@ func askServer(t *testing.T, queries config.Queries) (*emulator.Server, *bigquer
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	return s, d, client
+	return d
 }
 
 func same(t *testing.T, what string, want, got any) {
@@ -445,7 +451,7 @@ func TestDatasetWithoutGraph(t *testing.T) {
 	}
 	cfg := server.Config()
 	cfg.Graph.Queries = config.QueriesGQL
-	if _, err := dataset(t, server, cfg).ReasoningChain(t.Context(), q); err == nil || !strings.Contains(err.Error(), "graph.queries") {
+	if _, err := storyDataset(t, server, cfg).ReasoningChain(t.Context(), q); err == nil || !strings.Contains(err.Error(), "graph.queries") {
 		t.Errorf("GQL without a graph: %v", err)
 	}
 }
