@@ -44,7 +44,9 @@ type Approval struct {
 	Difference  *safety.Difference `json:"difference,omitempty"`
 	RequestedAt time.Time          `json:"requested_at"`
 	ExpiresAt   time.Time          `json:"expires_at,omitzero"`
-	WaitedMS    int64              `json:"waited_ms"`
+	// WaitedMS is how long it waited for humans: until now while it is open, else until the answer
+	// that ended it, or until it expired. A request that was approved waits for nobody.
+	WaitedMS int64 `json:"waited_ms"`
 	// Requester is who asked; nil if that is not on record.
 	Requester *Requester `json:"requester,omitempty"`
 	// Approvers is how many different people have to approve, Consents who has.

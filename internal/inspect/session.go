@@ -64,8 +64,8 @@ type Summary struct {
 	// Approvals is the number of requests to a human.
 	Approvals int    `json:"approvals"`
 	Tokens    Tokens `json:"tokens"`
-	// WaitedMS is how long the session waited for humans, all requests together: the
-	// cost of waiting. A request without an answer waits until End.
+	// WaitedMS is how long the session waited for humans. A time in which several requests wait
+	// counts once, see [Approval].
 	WaitedMS int64 `json:"waited_ms"`
 }
 

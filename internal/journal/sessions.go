@@ -131,6 +131,7 @@ func scanStanding(stmt *sqlite.Stmt, s record.Session) safety.Approval {
 		Session: s, ID: stmt.ColumnText(0), ConfirmationID: stmt.ColumnText(1), CallID: stmt.ColumnText(2), Tool: stmt.ColumnText(3),
 		RequestedAt: columnTime(stmt, 4), ExpiresAt: columnTime(stmt, 5), State: safety.ApprovalState(stmt.ColumnText(6)),
 		PermitExpiresAt: columnTime(stmt, 7), Verdict: stmt.ColumnText(8), UpdatedAt: columnTime(stmt, 9),
+		Overridden: stmt.ColumnBool(10),
 	}
 }
 
