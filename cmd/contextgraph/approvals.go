@@ -103,7 +103,14 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 
 // findApproval looks for a request in all sessions. session says that the user may have given the
 // id of a session.
-func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of record.Session, session bool) (inspect.Approval, error) {
+func (a *app) findApproval(ctx context.Context, src opened, id string, of record.Session, session bool) (inspect.Approval, error) {
+	found, err := inspect.FindRequests(ctx, src.Source, of, id, a.now())
+	if err != nil {
+		return inspect.Approval{}, err
+	}
+	if len(found) > 0 {
+		return oneApproval(found, id, src.Name())
+	}
 	what := "approval"
 	if session {
 		what = "session or approval"
@@ -120,34 +127,9 @@ func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, o
 		if err != nil {
 			return inspect.Approval{}, err
 		}
-		if i := withID(list, id); i >= 0 {
-			return list[i], nil
-		}
 		known = append(known, approvalIDs(list)...)
 	}
 	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or `+elsewhere)
-}
-
-// oneApproval returns the request with an id.
-func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
-	if i := withID(list, id); i >= 0 {
-		return list[i], nil
-	}
-	return inspect.Approval{}, notFound("approval", id, where, approvalIDs(list), `List them with "contextgraph approvals".`)
-}
-
-// withID returns the place of the request with an id, of the approval or of the confirmation; -1
-// for none.
-func withID(list []inspect.Approval, id string) int {
-	return slices.IndexFunc(list, func(p inspect.Approval) bool { return id != "" && (p.ID == id || p.ConfirmationID == id) })
-}
-
-func approvalIDs(list []inspect.Approval) []string {
-	var ids []string
-	for _, p := range list {
-		ids = append(ids, p.ID, p.ConfirmationID)
-	}
-	return ids
 }
 
 // listApprovals prints some of all.
@@ -177,8 +159,13 @@ func approvalsTable(t *table, list []inspect.Approval) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
-	for _, p := range list {
-		t.row(clock(p.RequestedAt), cmp.Or(p.ID, p.ConfirmationID), p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), statusOf(&p))
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ShownID()
+	}
+	t.columns([]string{t.zoned("ASKED"), "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 4, 3, 2, 1)
+	for i, id := range inspect.ShortIDs(ids) {
+		p := &list[i]
+		t.row(t.when(p.RequestedAt), id, sessionID(p.Session.ID), p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), statusOf(p))
 	}
 }

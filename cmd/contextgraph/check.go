@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,37 +55,36 @@ something changed, with 4 if the check failed, and with 5 if the request has end
 // checked is what check prints.
 type checked struct{ inspect.Recheck }
 
-func (a *app) check(ctx context.Context, s record.Session, approval string) (err error) {
+func (a *app) check(ctx context.Context, s record.Session, approval string) error {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
 	}
-	j, err := openJournal(ctx, cfg, " or with --journal")
+	src, err := a.recorded(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-	src := inspect.NewJournal(j)
+	defer src.close()
 	key, err := a.session(ctx, src, s)
 	if err != nil {
 		return err
 	}
-	found, err := setup.CheckRecorded(ctx, cfg, j, key, approval)
-	record, readErr := src.Record(ctx, key)
-	if err == nil {
-		err = readErr
-	}
-	if errors.Is(err, safety.ErrNotFound) {
-		var known []string
-		for _, r := range record.Approvals {
-			known = append(known, r.ID)
+	if approval != "" {
+		seen, err := inspect.Look(ctx, src, key, a.now())
+		if err != nil {
+			return err
 		}
-		return notFound("approval", approval, fmt.Sprintf("session %q", s.ID), known, `List them with "contextgraph approvals".`)
+		one, err := oneApproval(seen.Approvals, approval, fmt.Sprintf("session %q", key.ID))
+		if err != nil {
+			return err
+		}
+		approval = one.ShownID()
 	}
+	found, err := setup.CheckRecorded(ctx, cfg, src.journal, key, approval)
 	if err != nil {
 		return err
 	}
-	seen, err := inspect.New(record, a.now())
+	seen, err := inspect.Look(ctx, src, key, a.now())
 	if err != nil {
 		return err
 	}
@@ -94,7 +92,7 @@ func (a *app) check(ctx context.Context, s record.Session, approval string) (err
 	if result.Approval != nil {
 		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
 		if i < 0 {
-			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", s.ID, result.Approval.ID)
+			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", key.ID, result.Approval.ID)
 		}
 		result.Request = &seen.Approvals[i]
 	}
@@ -104,7 +102,7 @@ func (a *app) check(ctx context.Context, s record.Session, approval string) (err
 	if missing := a.missingConfig(); missing != "" {
 		a.note("there is no %s here, so no rule and no checker is known; run the command beside it, or name it with --config", missing)
 	}
-	if err := a.print(result, func(t *table) { result.table(t, a.now()) }); err != nil {
+	if err := a.print(result, result.table); err != nil {
 		return err
 	}
 	if code := result.exitCode(); code != exitOK {
@@ -151,13 +149,13 @@ func (r checked) MarshalJSON() ([]byte, error) {
 	return slices.Concat(report[:len(report)-1], []byte{','}, rest[1:]), nil
 }
 
-func (r *checked) table(t *table, now time.Time) {
+func (r *checked) table(t *table) {
 	s := r.Report.Session()
 	t.line("session   ", cell{s.ID + " · " + s.App + " / " + s.User, bold})
 	if q := r.Request; q != nil {
 		said := []any{"request   ", cell{text: q.Tool}, " · ", cell{text: q.ID}, " · ", chip(q.Status)}
 		if !r.Over() && !q.ExpiresAt.IsZero() {
-			said = append(said, ", expires in "+human(q.ExpiresAt.Sub(now)))
+			said = append(said, ", expires "+t.when(q.ExpiresAt))
 		}
 		t.line(said...)
 	} else {
@@ -167,9 +165,9 @@ func (r *checked) table(t *table, now time.Time) {
 	t.line("result    ", chip(r.Status()), ": ", printable(r.Explanation()))
 	if entities := r.Report.Entities(); len(entities) > 0 {
 		t.line()
-		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", "AS OF"})
+		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", t.zoned("AS OF")}, 3, 4)
 		for _, e := range entities {
-			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen, nil), attributes(e.Now, e.Conditions), moment(e.AsOf))
+			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen, nil), attributes(e.Now, e.Conditions), t.when(e.AsOf))
 		}
 	}
 	if n := r.Report.NotChosen(); n.Total > 0 {
@@ -178,7 +176,7 @@ func (r *checked) table(t *table, now time.Time) {
 	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
 		for _, al := range list {
 			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, needed(al, "%+.4g"), al.Severity)})
-			t.line("  ", t.paint(printable(al.Recommendation), dim)) // its end says what to do
+			t.line("  ", cell{al.Recommendation, dim})
 		}
 	}
 	for _, failure := range r.Report.Failures() {

@@ -28,7 +28,7 @@ type deadLetterFlags struct {
 }
 
 func (a *app) deadLettersCommand() *cobra.Command {
-	f := deadLetterFlags{limit: 100, width: 160}
+	f := deadLetterFlags{limit: 100, width: lineWidth}
 	c := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Look at rows that BigQuery refused, send them again or give them up",

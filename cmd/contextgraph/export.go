@@ -96,7 +96,7 @@ func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
 
 // exported returns the sessions to export. Of all, the one with the oldest row is first:
 // who imports them has them in the order of the original.
-func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f exportFlags) ([]record.Session, error) {
+func (a *app) exported(ctx context.Context, src opened, ids []string, f exportFlags) ([]record.Session, error) {
 	var out []record.Session
 	for _, id := range ids {
 		s, err := a.session(ctx, src, named(f.session, id))

@@ -83,6 +83,7 @@ type app struct {
 	from        string
 	output      string
 	noColor     bool
+	utc         bool
 	// flags override what the file says, where they are not empty.
 	flags config.BigQuery
 }
@@ -188,6 +189,7 @@ The command ends with
 	f.StringVar(&a.configPath, "config", "", "configuration file (default "+defaultConfig+" where there is one)")
 	f.StringVar(&a.journalPath, "journal", "", "journal (default that of the configuration, else "+config.Default().Journal.Path+")")
 	f.StringVarP(&a.output, "output", "o", outputTable, "how data is printed: table, json or ndjson")
+	f.BoolVar(&a.utc, "utc", false, "print times in UTC, and not how long ago they were")
 	f.BoolVar(&a.noColor, "no-color", false, "print no colours, also on a terminal")
 	f.StringVar(&a.flags.Project, "project", "", "project of the dataset")
 	f.StringVar(&a.flags.BillingProject, "billing-project", "", "project that runs and pays for the queries (default the project of the dataset)")

@@ -148,7 +148,7 @@ func rulesTable(t *table, list []ruleFound) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{"RULE", "READS", "TYPE", "ROWS", "FOUND"})
+	t.columns([]string{"RULE", "READS", "TYPE", "ROWS", "FOUND"}, 1)
 	for _, r := range list {
 		found := cell{text: fmt.Sprint(r.Found)}
 		if r.Found == 0 {

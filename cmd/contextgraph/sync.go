@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,16 +141,6 @@ func hint(f syncFlags) string {
 		return "; it may have been recorded elsewhere: try --from dataset"
 	}
 	return " within " + f.since.String() + "; look further back with --since"
-}
-
-// several says which sessions have one id.
-func several(id string, sessions []record.Session) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
-	for _, s := range sessions {
-		fmt.Fprintf(&b, "\n  --app %q --user %q", s.App, s.User)
-	}
-	return errors.New(b.String())
 }
 
 // syncAll syncs one session after another and goes on after one that failed.

@@ -148,7 +148,7 @@ func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
 }
 
 // chosen puts the sessions with the ids on the page, each once.
-func (a *app) chosen(ctx context.Context, doc *viewer.Document, src inspect.Source, ids []string, of record.Session) error {
+func (a *app) chosen(ctx context.Context, doc *viewer.Document, src opened, ids []string, of record.Session) error {
 	var out []*inspect.Session
 	known := make(map[record.Session]bool)
 	for _, id := range ids {

@@ -134,7 +134,7 @@ func whyList(t *table, s *inspect.Session, list []reasons) {
 			}
 			edge := ""
 			for _, step := range w.Path {
-				t.line("    ", t.paint(fmt.Sprintf("%-10s", edge), dim), cell{text: spanName(spans[step.Span])})
+				t.line("    ", fmt.Sprintf("%-10s", edge), cell{text: spanName(spans[step.Span])})
 				edge = printable(step.Edge)
 			}
 			if len(w.Path) == 0 {

@@ -118,11 +118,11 @@ func (s *rowsSource) Name() string { return s.name }
 func (s *rowsSource) Find(_ context.Context, key record.Session) ([]record.Session, error) {
 	var out []record.Session
 	for _, of := range s.list {
-		if of.key.ID == key.ID && (key.App == "" || of.key.App == key.App) && (key.User == "" || of.key.User == key.User) {
+		if (key.App == "" || of.key.App == key.App) && (key.User == "" || of.key.User == key.User) {
 			out = append(out, of.key)
 		}
 	}
-	return out, nil
+	return NamedSessions(out, key.ID), nil
 }
 
 func (s *rowsSource) Record(_ context.Context, key record.Session) (Record, error) {

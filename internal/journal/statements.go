@@ -21,6 +21,8 @@ var (
 	selectSessionsSQL string
 	//go:embed sql/select_milestones.sql
 	selectMilestonesSQL string
+	//go:embed sql/select_requested.sql
+	selectRequestedSQL string
 	//go:embed sql/select_outline.sql
 	selectOutlineSQL string
 	//go:embed sql/select_standing.sql
