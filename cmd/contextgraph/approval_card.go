@@ -36,17 +36,7 @@ func (c *approvalCard) write() {
 	c.fact("Approval", p.ID)
 	c.fact("Confirmation", p.ConfirmationID)
 	c.fact("Session", fmt.Sprintf("%s of %s in %s", p.Session.ID, p.Session.User, p.Session.App))
-	c.fact("Asked", c.at(p.RequestedAt)+" by "+cmp.Or(p.Agent, "nobody that is known"))
-	if r := p.Requester; r != nil {
-		who := r.Name
-		if !r.Authenticated {
-			who += " (not authenticated: it may be whoever approves)"
-		}
-		c.fact("Requester", who)
-	}
-	if p.Approvers > 1 || len(p.Consents) > 1 {
-		c.fact("Approvers", fmt.Sprintf("%d of %d: %s", len(p.Consents), p.Approvers, cmp.Or(strings.Join(p.Consents, ", "), "nobody yet")))
-	}
+	c.asked()
 	c.fact("Change wanted", p.Change)
 	c.fact("Hint", p.Hint)
 	c.fact("Replaces", p.Replaces)
@@ -70,6 +60,41 @@ func (c *approvalCard) write() {
 	c.checks()
 	c.decisions()
 	c.history()
+}
+
+// question writes what a human has to know to answer, without the things that it rests on.
+func (c *approvalCard) question() {
+	p := c.p
+	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold})
+	c.paragraph(p.Action)
+	c.line()
+	c.fact("Approval", p.ID)
+	c.asked()
+	if !p.ExpiresAt.IsZero() {
+		c.fact("Expires", c.at(p.ExpiresAt))
+	}
+	c.fact("May approve", p.MayApprove)
+	c.arguments()
+	for _, w := range p.Warnings {
+		c.fact("Warning", w)
+	}
+	c.difference()
+}
+
+// asked writes who asked, and who has approved.
+func (c *approvalCard) asked() {
+	p := c.p
+	c.fact("Asked", c.at(p.RequestedAt)+" by "+cmp.Or(p.Agent, "nobody that is known"))
+	if r := p.Requester; r != nil {
+		who := r.Name
+		if !r.Authenticated {
+			who += " (not authenticated: it may be whoever approves)"
+		}
+		c.fact("Requester", who)
+	}
+	if p.Approvers > 1 || len(p.Consents) > 1 {
+		c.fact("Approvers", fmt.Sprintf("%d of %d: %s", len(p.Consents), p.Approvers, cmp.Or(strings.Join(p.Consents, ", "), "nobody yet")))
+	}
 }
 
 // overriddenCell says that a call ran, or is to run, although its check failed.

@@ -19,6 +19,7 @@ import (
 func (a *app) approvalsCommand() *cobra.Command {
 	f := listFlags{limit: inspect.DefaultLimit}
 	var id string
+	var watch bool
 	c := &cobra.Command{
 		Use:   "approvals [SESSION|APPROVAL]",
 		Short: "List requests for an approval, or show all about one",
@@ -31,18 +32,30 @@ shows all about that request: the question, the entities as the human saw them a
 last check found them, the alerts with their severity, the failures, the verdict, the
 fingerprint, the approver, the time at which it expires, and its history.
 
+--watch prints the open requests, then each new one and each change of a status as it
+happens, a line each. It knows the requests that a guard looks at.
+
 The exit code is 0 whatever it shows. To have the world checked now, use contextgraph check.`,
 		Example: `  contextgraph approvals
   contextgraph approvals --status drift,check_failed --since 7d
   contextgraph approvals s-123
+  contextgraph approvals --watch --output ndjson
   contextgraph approvals 0123456789abcdef0123456789abcdef
   contextgraph approvals s-123 --approval adk-4711 --output json`,
-		Args: argCount(0, 1, "the id of a session or of an approval, or nothing"),
+		Args:              argCount(0, 1, "the id of a session or of an approval, or nothing"),
+		ValidArgsFunction: a.complete(1, sessionChoices, approvalChoices),
 		RunE: func(c *cobra.Command, args []string) error {
+			if watch && (len(args) > 0 || id != "") {
+				return usageError{errors.New("--watch follows all requests: leave the id out")}
+			}
+			if watch {
+				return a.watch(c.Context(), f)
+			}
 			return a.approvals(c.Context(), append(args, "")[0], id, f)
 		},
 	}
 	f.add(c, "requests")
+	c.Flags().BoolVar(&watch, "watch", false, "print open requests and each change of their status, until Ctrl-C")
 	c.Flags().StringVar(&id, "approval", "", "show all about the request with this id: of the approval or of the confirmation")
 	a.fromFlag(c)
 	return c

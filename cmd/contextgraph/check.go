@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
@@ -41,7 +42,8 @@ something changed, with 4 if the check failed, and with 5 if the request has end
 		Example: `  contextgraph check s-123
   contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
   contextgraph check s-123 --config agents/contextgraph.yaml --output json`,
-		Args: argCount(1, 1, "the id of a session"),
+		Args:              argCount(1, 1, "the id of a session"),
+		ValidArgsFunction: a.complete(1, sessionChoices),
 		RunE: func(c *cobra.Command, args []string) error {
 			s.ID = args[0]
 			return a.check(c.Context(), s, approval)
@@ -80,21 +82,9 @@ func (a *app) check(ctx context.Context, s record.Session, approval string) erro
 		}
 		approval = one.ShownID()
 	}
-	found, err := setup.CheckRecorded(ctx, cfg, src.journal, key, approval)
+	result, err := a.checkNow(ctx, cfg, src, key, approval)
 	if err != nil {
 		return err
-	}
-	seen, err := inspect.Look(ctx, src, key, a.now())
-	if err != nil {
-		return err
-	}
-	result := checked{inspect.Recheck{Report: found.Report, Approval: found.Approval, NeedsAgent: found.NeedsAgent}}
-	if result.Approval != nil {
-		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
-		if i < 0 {
-			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", key.ID, result.Approval.ID)
-		}
-		result.Request = &seen.Approvals[i]
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -109,6 +99,27 @@ func (a *app) check(ctx context.Context, s record.Session, approval string) erro
 		return exit{code: code}
 	}
 	return nil
+}
+
+// checkNow checks the world for a request of a session, "" for the latest.
+func (a *app) checkNow(ctx context.Context, cfg config.Config, src opened, key record.Session, approval string) (checked, error) {
+	found, err := setup.CheckRecorded(ctx, cfg, src.journal, key, approval)
+	if err != nil {
+		return checked{}, err
+	}
+	seen, err := inspect.Look(ctx, src, key, a.now())
+	if err != nil {
+		return checked{}, err
+	}
+	result := checked{inspect.Recheck{Report: found.Report, Approval: found.Approval, NeedsAgent: found.NeedsAgent}}
+	if result.Approval != nil {
+		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
+		if i < 0 {
+			return checked{}, fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", key.ID, result.Approval.ID)
+		}
+		result.Request = &seen.Approvals[i]
+	}
+	return result, nil
 }
 
 func (r *checked) exitCode() int {

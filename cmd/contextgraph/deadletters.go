@@ -73,6 +73,7 @@ A step that cannot be undone needs --yes.`,
 			return a.deadLetters(c.Context(), cfg, f)
 		},
 	}
+	a.datasetFlags(c)
 	flags := c.Flags()
 	flags.IntVar(&f.limit, "limit", f.limit, "how many are listed, the oldest first")
 	flags.IntVar(&f.width, "width", f.width, "columns of the table; longer words of the server are cut")

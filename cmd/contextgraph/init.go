@@ -68,6 +68,7 @@ retyped, and no row is touched. It can be run again at any time.`,
 			return a.runInit(ctx, cfg.BigQuery, o)
 		},
 	}
+	a.datasetFlags(c)
 	f := c.Flags()
 	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
 	ownerFlags(c, &from)

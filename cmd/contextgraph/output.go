@@ -67,10 +67,15 @@ func (a *app) print(v any, fill func(*table)) error {
 		}
 		return nil
 	}
-	t := &table{color: a.colored(a.stdout), wrap: a.terminal(a.stdout), now: a.now(), utc: a.utc}
+	t := a.newTable()
 	fill(t)
 	_, err := io.WriteString(a.stdout, t.String())
 	return err
+}
+
+// newTable returns a table for stdout.
+func (a *app) newTable() *table {
+	return &table{color: a.colored(a.stdout), wrap: a.terminal(a.stdout), now: a.now(), utc: a.utc}
 }
 
 // note tells people something about what is printed.

@@ -28,9 +28,60 @@ const elsewhere = "look elsewhere with --journal or --from."
 
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, dataset, or a file of rows such as rows.ndjson")
+	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
+	_ = c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{fromJournal, fromDataset}, cobra.ShellCompDirectiveDefault // and files
+	})
 	a.within = duration(bigquery.DefaultSince)
-	c.Flags().Var(&a.within, "within", "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
+	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
+	for _, name := range a.datasetFlags(c) {
+		c.Flags().Lookup(name).Hidden = true // the help of each command would be about BigQuery
+	}
+}
+
+// withinFlag is a flag of the commands with [app.fromFlag], and of no others.
+const withinFlag = "within"
+
+// datasetFlags adds the flags that name the dataset, and returns their names.
+func (a *app) datasetFlags(c *cobra.Command) []string {
+	var names []string
+	for _, f := range []struct {
+		to          *string
+		name, usage string
+	}{
+		{&a.flags.Project, "project", "project of the dataset"},
+		{&a.flags.BillingProject, "billing-project", "project that runs and pays for the queries (default the project of the dataset)"},
+		{&a.flags.Dataset, "dataset", "dataset"},
+		{&a.flags.Location, "location", "where a new dataset is created, such as EU or europe-west3 (default US)"},
+		{&a.flags.Table, "table", "table of events (default agent_events)"},
+	} {
+		names = append(names, f.name)
+		c.Flags().StringVar(f.to, f.name, "", f.usage)
+	}
+	return names
+}
+
+// checkFrom refuses flags of the dataset where sessions are read elsewhere: they would do nothing.
+func (a *app) checkFrom(c *cobra.Command) error {
+	if a.from == fromDataset || c.Flags().Lookup(withinFlag) == nil {
+		return nil
+	}
+	for _, name := range append(new(app).datasetFlags(new(cobra.Command)), withinFlag) {
+		if c.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s goes with --from dataset", name)}
+		}
+	}
+	return nil
+}
+
+// ofDataset adds to the error for an unknown flag which commands take it, if it names the dataset.
+func ofDataset(c *cobra.Command, err error) error {
+	for _, name := range append(new(app).datasetFlags(new(cobra.Command)), withinFlag) {
+		if err.Error() == "unknown flag: --"+name {
+			return fmt.Errorf("%w: it goes with init, sync, extract and dead-letters, and with --from dataset; %s reads no dataset", err, c.CommandPath())
+		}
+	}
+	return err
 }
 
 // opened is where sessions are read from.

@@ -71,6 +71,7 @@ entities that models found, for the sessions that it has.`,
 			return a.sync(c.Context(), cfg, f)
 		},
 	}
+	a.datasetFlags(c)
 	flags := c.Flags()
 	sessionFlag(c, &f.session, "id of the session")
 	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")

@@ -40,7 +40,8 @@ NDJSON has one span a line. --args prints the arguments of calls; JSON has them 
   contextgraph trace s-123 --errors --ascii
   contextgraph trace s-123 --args
   contextgraph trace s-123 --app shop --user alice --output json`,
-		Args: argCount(1, 1, "the id of one session"),
+		Args:              argCount(1, 1, "the id of one session"),
+		ValidArgsFunction: a.complete(1, sessionChoices),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.session.ID = args[0]
 			return a.trace(c.Context(), f)
