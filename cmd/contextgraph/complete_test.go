@@ -4,6 +4,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -103,6 +104,9 @@ func TestColorsOfKinds(t *testing.T) {
 // TestCheckWithoutConfiguration says which file is missing, and blames no configuration.
 func TestCheckWithoutConfiguration(t *testing.T) {
 	asking(t, nil)
+	if err := os.Remove(defaultConfig); err != nil {
+		t.Fatal(err)
+	}
 	code, stdout, stderr := runCommand(t, "check", "sess")
 	if code != exitCheckFailed || !strings.Contains(stderr, "there is no contextgraph.yaml here") || !strings.Contains(stderr, "name it with --config") ||
 		strings.Contains(stdout, "the configuration declares") || !strings.Contains(stdout, "no configuration with a checker for it was given") {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ import (
 func asking(t *testing.T, change func(*safety.Approval)) (*journal.Journal, safety.Approval) {
 	t.Helper()
 	t.Chdir(t.TempDir())
+	if err := os.WriteFile(defaultConfig, []byte("guard: {mode: enforce}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
