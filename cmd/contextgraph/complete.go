@@ -27,7 +27,7 @@ func (a *app) completeFlags(root *cobra.Command) {
 		"output": cobra.FixedCompletions([]string{outputTable, outputJSON, outputNDJSON}, cobra.ShellCompDirectiveNoFileComp),
 		"status": completeList, "approval": a.complete(1, approvalChoices), "session": a.complete(1, sessionChoices),
 	} {
-		for _, c := range append(root.Commands(), root) {
+		for _, c := range slices.Concat(root.Commands(), []*cobra.Command{root}) {
 			if c.LocalFlags().Lookup(name) != nil {
 				_ = c.RegisterFlagCompletionFunc(name, f) // the flag is there, and has no other
 			}

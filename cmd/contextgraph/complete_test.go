@@ -34,6 +34,8 @@ func TestCompletions(t *testing.T) {
 		"approvals --journal demo.db|e4":           {nike},
 		"approvals --journal demo.db|":             append(append([]string(nil), sessions...), tesla, nike),
 		"approve --journal demo.db|":               nil, // none is open
+		"init --journal demo.db --from|ch":         sessions[:1],
+		"sync --from|":                             {"journal", "dataset"},
 		"sessions --status|dr":                     {"drift"},
 		"sessions --status|drift,exe":              {"drift,executed"},
 		"sessions --output|":                       {"table", "json", "ndjson"},

@@ -224,6 +224,12 @@ func TestDeadLettersShow(t *testing.T) {
 	if got.DeadLetter.Seq != 3 || !strings.HasSuffix(got.DeadLetter.Reason, "in the end") || !strings.Contains(stdout, "<b>5 > 3</b>") {
 		t.Errorf("%s", stdout)
 	}
+	if code, whole, stderr := dead(t, nil, "--show 0…2"); code != exitOK || whole != stdout {
+		t.Errorf("a part of the id: %d: %s%s", code, whole, stderr)
+	}
+	if code, _, stderr := dead(t, nil, "--show 00"); code != exitUsage || !strings.Contains(stderr, "3 dead letters have event ids that begin with \"00\"") {
+		t.Errorf("the beginning of several: %d: %s", code, stderr)
+	}
 	// Row 4 was acknowledged or waits: no dead letter.
 	for _, id := range []string{rowID(4), "x"} {
 		if code, _, stderr := dead(t, nil, "--show "+id); code != exitError || !strings.Contains(stderr, "no dead letter with the event id") {

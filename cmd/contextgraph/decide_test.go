@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,15 +52,17 @@ func asking(t *testing.T, change func(*safety.Approval)) (*journal.Journal, safe
 	return j, a
 }
 
-var rowNumber int
-
 // row records a row of a request, and waits until it is stored.
 func row(t *testing.T, j *journal.Journal, a safety.Approval, eventType, adk string) {
 	t.Helper()
-	rowNumber++
+	seq, err := j.LastSeq(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	seq++
 	j.Append(record.Event{
-		Timestamp: demoNow.UnixMicro() + int64(rowNumber), EventID: strings.Repeat("0", 24) + time.Duration(rowNumber).String(), EventType: eventType,
-		AppName: a.Session.App, UserID: a.Session.User, SessionID: a.Session.ID, TraceID: "t", SpanID: strings.SplitN(eventType, "_", 2)[0], Status: record.StatusOK, RunID: "run", RunSeq: int64(rowNumber),
+		Timestamp: demoNow.UnixMicro() + seq, EventID: fmt.Sprintf("%032d", seq), EventType: eventType,
+		AppName: a.Session.App, UserID: a.Session.User, SessionID: a.Session.ID, TraceID: "t", SpanID: strings.SplitN(eventType, "_", 2)[0], Status: record.StatusOK, RunID: "run", RunSeq: seq,
 		Content: []byte(`{"tool":"deploy","result":{}}`), Attributes: []byte(`{"adk":{"call_id":"` + a.CallID + `","approval_id":"` + a.ID + `","confirmation_id":"` + a.ConfirmationID + `",` + adk + `}}`),
 	})
 	if err := j.Flush(t.Context()); err != nil {

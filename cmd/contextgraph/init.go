@@ -71,6 +71,7 @@ retyped, and no row is touched. It can be run again at any time.`,
 	a.datasetFlags(c)
 	f := c.Flags()
 	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
+	_ = c.RegisterFlagCompletionFunc("from", a.complete(1, sessionChoices))
 	ownerFlags(c, &from)
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
 	f.BoolVar(&offline, "offline", false, "with --dry-run: do not look at the dataset")

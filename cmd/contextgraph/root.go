@@ -173,6 +173,9 @@ The command ends with
   # Requests to humans that were blocked.
   contextgraph approvals --status drift,check_failed
 
+  # Answer one: the gate of the agent checks the world first.
+  contextgraph approve e43c5bd8 --agent http://localhost:8080/api
+
   # Sessions of a file of rows, as JSON.
   contextgraph sessions --from rows.ndjson --output json
 

@@ -76,6 +76,7 @@ entities that models found, for the sessions that it has.`,
 	sessionFlag(c, &f.session, "id of the session")
 	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")
 	flags.StringVar(&f.from, "from", f.from, "where the rows are read: journal or dataset")
+	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{fromJournal, fromDataset}, cobra.ShellCompDirectiveNoFileComp))
 	flags.Var(&f.since, "since", "how far back sessions are looked for, and with --from dataset rows that have no graph yet, such as 7d or 36h")
 	return c
 }

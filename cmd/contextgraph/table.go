@@ -169,7 +169,7 @@ func (t *table) write(line []cell, indent int) {
 				if w > lineWidth-indent { // it fits into no line
 					head = fitting(word, lineWidth-at)
 				}
-				t.out.WriteString(t.paint(part.String()+head, c.style) + "\n" + strings.Repeat(" ", indent))
+				t.out.WriteString(t.paint(strings.TrimRight(part.String()+head, " "), c.style) + "\n" + strings.Repeat(" ", indent))
 				part.Reset()
 				word, at = word[len(head):], indent
 			}
