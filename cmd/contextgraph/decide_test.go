@@ -159,6 +159,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j, a := asking(t, test.change)
 			var sent string
+			done := make(chan struct{})
 			agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {
@@ -166,13 +167,14 @@ func TestDecide(t *testing.T) {
 				}
 				sent = r.Header.Get("X-Me") + string(body)
 				test.gate(gate{t, j, a})
+				close(done)
 				if test.status != 0 {
 					w.WriteHeader(test.status)
 				}
 			}))
 			defer agent.Close()
 			t.Setenv(agentVariable, agent.URL)
-			code, stdout, stderr := askWith(t, &app{tick: always(t)}, append(strings.Fields(test.args), "--agent-header", "X-Me: eva")...)
+			code, stdout, stderr := askWith(t, &app{tick: ticks(t, done)}, append(strings.Fields(test.args), "--agent-header", "X-Me: eva")...)
 			if code != test.code {
 				t.Errorf("it ends with %d, want %d", code, test.code)
 			}
@@ -194,10 +196,14 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// always is a clock that ticks whenever somebody waits for it.
-func always(t *testing.T) <-chan time.Time {
+// ticks is a clock that ticks whenever somebody waits for it, when after is closed.
+func ticks(t *testing.T, after <-chan struct{}) <-chan time.Time {
 	ticks := make(chan time.Time)
 	go func() {
+		select {
+		case <-after:
+		case <-t.Context().Done():
+		}
 		for {
 			select {
 			case ticks <- demoNow:
@@ -253,12 +259,13 @@ func TestDecideRefuses(t *testing.T) {
 func TestApproveAsks(t *testing.T) {
 	for said, want := range map[string]int{"y\n": 1, "YES\n": 1, "n\n": 0, "\n": 0, "": 0, "yesterday\n": 0} {
 		j, a := asking(t, nil)
-		sent := 0
+		sent, done := 0, make(chan struct{})
 		agent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			sent++
 			gate{t, j, a}.move(safety.StatePending, safety.StateBlocked, safety.Transition{Actor: "eva"})
+			close(done)
 		}))
-		app := &app{tick: always(t), stdin: strings.NewReader(said), terminal: func(io.Writer) bool { return true }}
+		app := &app{tick: ticks(t, done), stdin: strings.NewReader(said), terminal: func(io.Writer) bool { return true }}
 		code, stdout, stderr := askWith(t, app, "approve", "e43c", "--agent", agent.URL, "--no-color")
 		agent.Close()
 		if sent != want || !strings.Contains(stderr, "Approve? [y/N]") || (want == 0) != strings.Contains(stderr, "nothing was sent") {
@@ -285,7 +292,7 @@ func TestDecideInterrupted(t *testing.T) {
 	ctx, interrupt := contextWith(t, begun)
 	defer interrupt()
 	var out, errs bytes.Buffer
-	code := run(ctx, []string{"approve", "e43c", "--yes", "--agent", agent.URL}, &app{stdout: &out, stderr: &errs, now: func() time.Time { return demoNow }, tick: always(t)})
+	code := run(ctx, []string{"approve", "e43c", "--yes", "--agent", agent.URL}, &app{stdout: &out, stderr: &errs, now: func() time.Time { return demoNow }, tick: make(chan time.Time)})
 	if code != exitInterrupted || !strings.Contains(errs.String(), "may still have an effect") || strings.Contains(out.String(), "executed") {
 		t.Errorf("%d\n%s%s", code, out.String(), errs.String())
 	}

@@ -4,6 +4,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func (q *request) people(a *safety.Approval) {
 	if a.Requester != "" {
 		q.Requester = &Requester{a.Requester, a.RequesterAuthenticated}
 	}
-	q.Approvers, q.Change, q.Overridden = max(a.Approvers, 1), a.Change, a.Overridden
+	q.Approvers, q.Change, q.Overridden = max(a.Approvers, 1), cmp.Or(a.Change, q.Change), a.Overridden
 	consents := []string{}
 	for _, c := range a.Consents {
 		consents = append(consents, c.Who)
