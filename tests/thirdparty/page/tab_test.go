@@ -51,8 +51,14 @@ type tab struct {
 	problems []string
 }
 
+// size is the size of a window.
+type size struct{ w, h int64 }
+
+// The windows of a desk and of a telephone.
+var wide, narrow = size{1280, 800}, size{390, 844}
+
 // newTab makes an empty tab without a past.
-func newTab(t *testing.T) *tab {
+func newTab(t *testing.T, s size) *tab {
 	t.Helper()
 	if suite.browser == nil {
 		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
@@ -71,7 +77,7 @@ func newTab(t *testing.T) *tab {
 	call(p, network.Enable, network.EnableParams{})
 	call(p, log.Enable, cdp.Empty{})
 	call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: prelude})
-	p.size(1280, 800)
+	p.size(s.w, s.h)
 	p.media("screen", "light", false)
 	return p
 }
@@ -89,26 +95,35 @@ func (p *tab) navigate(address string) {
 // open opens the page at an address. What must not happen there fails the test.
 func open(t *testing.T, address string) *tab {
 	t.Helper()
-	p := newTab(t)
+	return openIn(t, wide, address)
+}
+
+// openIn is open in a window of that size.
+func openIn(t *testing.T, s size, address string) *tab {
+	t.Helper()
+	p := newTab(t, s)
 	t.Cleanup(p.check)
 	p.navigate(address)
 	p.wait(`document.querySelector("#cg-main .tabs")`)
 	return p
 }
 
-// openDemo opens the page of the demo at what is behind the #, such as "s=nike&v=graph", where
-// a session may be named by a part of its id.
+// openDemo opens the page of the demo at a place, see demoAt.
 func openDemo(t *testing.T, at string) *tab {
 	t.Helper()
-	if suite.browser == nil {
-		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
-	}
+	p := open(t, demoAt(t, at))
+	p.wait(`document.querySelector(".session-head .chip")`)
+	return p
+}
+
+// demoAt is the address of a place in the page of the demo: what is behind the #, such as "s=nike&v=graph", where
+// a session may be named by a part of its id.
+func demoAt(t *testing.T, at string) string {
+	t.Helper()
 	for name, id := range demoSessions {
 		at = strings.Replace(at, "s="+name, "s=adcp/buyer-agent/"+id, 1)
 	}
-	p := open(t, fileURL(t, suite.demo)+"#"+at)
-	p.wait(`document.querySelector(".session-head .chip")`)
-	return p
+	return fileURL(t, suite.demo) + "#" + at
 }
 
 // demoSessions are the sessions of the demo by their brands.

@@ -160,7 +160,7 @@ func TestADKWebUI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCafe(t)
-			p := newTab(t)
+			p := newTab(t, wide)
 			p.navigate(c.url + "/")
 			p.click("button", "Select an app")
 			p.click(".app-selector-item-name", "barista")
