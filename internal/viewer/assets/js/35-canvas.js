@@ -120,6 +120,12 @@ class Canvas {
     this.apply();
   }
 
+  /** alignLeft shows the left side of what was laid out for the width of the window. */
+  alignLeft() {
+    this.view.x = 12 - this.bounds.x * this.view.k;
+    this.apply();
+  }
+
   fitScale() {
     const pad = 20;
     return Math.max(0.02, Math.min(1.15, (this.free.w - pad) / this.bounds.w, (this.free.h - pad) / this.bounds.h));

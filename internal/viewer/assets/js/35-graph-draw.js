@@ -72,7 +72,7 @@ class GraphDrawing {
       if (r.back && twin(m.edges[i])) links[i].quiet = true;
     });
     const tracks = assignTracks(routes, links);
-    placeBoard(board, tracks.counts);
+    placeBoard(board, tracks.counts, dir === "TB" ? 110 : 480);
     /** @param {Place} p @returns {Point} */
     const point = (p) => (dir === "TB" ? { x: p.c, y: p.a } : { x: p.a, y: p.c });
     /** @param {{a: number, c: number, along: number, across: number}} p @returns {Rect} */
@@ -103,14 +103,14 @@ class GraphDrawing {
     });
     const bands = board.bands.length < 2 ? [] : board.bands.map((b) => {
       const r = rect(b);
-      return svg("g", { class: "gband", "aria-hidden": "true" }, svg("rect", { x: r.x, y: r.y, width: r.w, height: r.h, rx: 10 }), svg("text", { x: r.x + 44, y: r.y + 17 }, turnName(b.group) + (b.more ? ", continued" : "")));
+      return svg("g", { class: "gband", "aria-hidden": "true" }, svg("rect", { x: r.x, y: r.y, width: r.w, height: r.h, rx: 10 }), svg("text", dir === "TB" ? { x: r.x + 44, y: r.y + 17 } : { x: r.x + 4, y: r.y - 6 }, turnName(b.group) + (b.more ? ", continued" : "")));
     });
     this.canvas.world.replaceChildren(...bands, this.field.dots, edges, nodes, this.labels);
     this.labels.replaceChildren();
     this.named = [];
     this.none.hidden = m.nodes.length > 0;
     this.field.show(items);
-    this.canvas.show(rect({ a: -4, c: 0, along: board.along + 8, across: board.across }), items.slice(0, m.nodes.length).map((it) => ({ ...it.rect, cls: it.cls })), keep);
+    this.canvas.show(rect({ a: -4, c: dir === "TB" ? 0 : -20, along: board.along + 8, across: board.across + (dir === "TB" ? 0 : 24) }), items.slice(0, m.nodes.length).map((it) => ({ ...it.rect, cls: it.cls })), keep);
     return this.stops(m);
   }
 

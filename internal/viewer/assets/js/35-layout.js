@@ -74,8 +74,9 @@ function boardRows(boxes, beside) {
 /**
  * placeBoard gives every box its place.
  * @param {Board} b @param {Map<string, number>} lines how many lines run beside each other before a lane, by laneKey, and behind a row, by gapKey
+ * @param {number} slack how far entities may reach beyond the row of their step
  */
-function placeBoard(b, lines) {
+function placeBoard(b, lines, slack) {
   const beside = b.rows.length > LONG_ROWS;
   let a = 0, c = 0, most = 0;
   for (const [i, band] of b.bands.entries()) {
@@ -84,7 +85,7 @@ function placeBoard(b, lines) {
     a += b.bands.length > 1 ? GAPS.title : 0;
     // Bands under each other share their lanes, so that kinds stand under each other.
     const across = beside || i === 0 ? placeLanes(b, beside ? band.rows : b.rows, c, lines) : b.bands[0].across;
-    const end = placeRows(b, band.rows, a, lines) + 10;
+    const end = placeRows(b, band.rows, a, lines, slack) + 10;
     Object.assign(band, { along: end - band.a, across });
     most = Math.max(most, end);
     if (beside) c += across + GAPS.band;
@@ -119,13 +120,12 @@ function placeLanes(b, rows, from, lines) {
   return c - from + 12;
 }
 
-/** @param {Board} b @param {BoardRow[]} rows @param {number} from @param {Map<string, number>} lines */
-function placeRows(b, rows, from, lines) {
+/** @param {Board} b @param {BoardRow[]} rows @param {number} from @param {Map<string, number>} lines @param {number} slack */
+function placeRows(b, rows, from, lines, slack) {
   const column = rows[0].column;
   let a = from, free = from, end = from;
   for (const r of rows) {
-    // Entities may reach below their row, but not by much.
-    if (r.things.length > 0) a = Math.max(a, free - 110);
+    if (r.things.length > 0) a = Math.max(a, free - slack);
     r.a = a;
     r.along = Math.max(0, ...r.cells.map((x) => x.along));
     for (const x of r.cells) Object.assign(/** @type {Placed} */ (b.at.get(x.id)), { a: a + (r.along - x.along) / 2, c: b.lanes.get(laneKey(column, x.lane)) });
