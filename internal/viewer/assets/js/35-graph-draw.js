@@ -58,7 +58,10 @@ class GraphDrawing {
     // Under each other entities are of one width.
     const width = things.reduce((w, b) => Math.max(w, b.across), 0);
     if (dir === "TB") for (const b of things) b.across = width;
-    const board = boardRows(boxes, besideOf(m));
+    // A number stands before the lane that its line leads into.
+    const laneOf = new Map(boxes.map((b) => [b.id, b.lane]));
+    const numbered = new Set(m.edges.filter((e) => e.edges.length > 1).map((e) => laneOf.get(e.to)));
+    const board = boardRows(boxes, besideOf(m), [0, 1, 2, 3, 4].map((lane) => (numbered.has(lane) ? 34 : 15)));
     const links = m.edges.map((e) => ({ from: e.from, to: e.to, kind: e.kind, quiet: quiet.has(e) }));
     const routes = planRoutes(board, links);
     // Lines over many turns to what was seen in one of them would hide everything else.
@@ -176,7 +179,7 @@ class GraphDrawing {
       g.append(svg("g", { class: "gn-verdict tone-" + s.tone }, svg("rect", { x: at.x, y: at.y, width: w, height: 16, rx: 8 }),
         svg("path", { class: "gn-icon", d: ICONS[s.icon], transform: "translate(" + (at.x + 5) + " " + (at.y + 2.5) + ") scale(.69)" }), svg("text", { class: "gn-left", x: at.x + 18, y: at.y + 12 }, s.label)));
     } else if (down) g.append(svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 }, fitText(n.sub, 200, 12)));
-    if (n.spans.length > 1) g.append(pill(c.x + NODE_R - 4, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"));
+    if (n.spans.length > 1) g.append(pill(c.x - NODE_R + 2, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"));
     if (n.errors > 0) g.append(pill(c.x + NODE_R - 3, c.y + NODE_R - 4, "!", "gn-error"));
   }
 
@@ -185,7 +188,7 @@ class GraphDrawing {
     const m = /** @type {GraphModel} */ (this.model), n = e.edges.length;
     const end = p[p.length - 1], before = p[p.length - 2], level = Math.abs(end.y - before.y) < 1;
     const g = svg("g", { class: "geg ge-k-" + e.kind, "data-edge": i }, svg("path", { class: "ge-hit", d }), svg("path", { class: "ge ge-" + e.kind, d, "marker-end": "url(#gm-" + e.kind + ")", "marker-start": both && "url(#gm-" + e.kind + ")" }),
-      n > 1 && svg("text", { class: "ge-count", "text-anchor": level && end.x > before.x ? "end" : "start", x: level ? end.x + (end.x > before.x ? -9 : 9) : end.x + 4, y: level ? end.y - 3 : end.y - 9 }, "×" + n),
+      n > 1 && svg("text", { class: "ge-count", "text-anchor": level && end.x > before.x ? "end" : "start", x: level ? end.x + (end.x > before.x ? -9 : 9) : end.x + 4, y: level ? end.y + 13 : end.y - 9 }, "×" + n),
       svg("title", {}, /** @type {GraphNode} */ (m.byId.get(e.from)).label + " " + e.kind + " " + /** @type {GraphNode} */ (m.byId.get(e.to)).label + (n > 1 ? " × " + n : "")));
     g.classList.toggle("on", this.paths !== null && this.paths.edges.has(edgeKey(e)));
     g.classList.toggle("sel", i === this.edgeAt);

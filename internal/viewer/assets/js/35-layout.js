@@ -16,7 +16,7 @@
  * @typedef {{group: number, more: boolean, rows: BoardRow[], a: number, c: number, along: number, across: number}} Band rows of one turn; more where it began in another band
  * @typedef {{box: Box, column: number, row: number, a: number, c: number}} Placed where a box begins
  * @typedef {{cells: Box[], things: Box[], group: number, index: number, column: number, a: number, along: number, gap: number}} BoardRow
- * @typedef {{rows: BoardRow[], at: Map<string, Placed>, bands: Band[], lanes: Map<string, number>, along: number, across: number}} Board
+ * @typedef {{rows: BoardRow[], at: Map<string, Placed>, bands: Band[], lanes: Map<string, number>, heads: number[], along: number, across: number}} Board heads are the room before each lane for the heads of lines
  */
 
 /** The lane of entities is behind the lanes of steps. */
@@ -26,14 +26,15 @@ const THINGS = 4;
 const LONG_ROWS = 40;
 
 /** The least distances: between rows, between lanes, between entities, for the title of a band, between lines side by side. */
-const GAPS = { row: 20, lane: 26, thing: 9, title: 22, line: 5, band: 30 };
+const GAPS = { row: 20, lane: 11, thing: 9, title: 22, line: 5, band: 30 };
 
 /**
  * boardRows deals boxes into rows. A row goes on while its steps lead to the right.
  * @param {Box[]} boxes in the order of time @param {Map<string, string>} beside the step that an entity stands beside
+ * @param {number[]} heads
  * @returns {Board} with nothing placed yet
  */
-function boardRows(boxes, beside) {
+function boardRows(boxes, beside, heads) {
   /** @type {BoardRow[]} */
   const rows = [];
   /** @type {Map<string, Placed>} */
@@ -58,17 +59,18 @@ function boardRows(boxes, beside) {
     rows[r].things.push(b);
     at.set(b.id, { box: b, column: 0, row: r, a: 0, c: 0 });
   }
-  const long = rows.length > LONG_ROWS; // then bands stand beside each other, each a column
+  // Where they are many, bands stand beside each other, each a column, so that all of it is about as wide as high.
+  const long = rows.length > LONG_ROWS, most = Math.max(LONG_ROWS, 2.6 * Math.sqrt(rows.length));
   /** @type {Band[]} */
   const bands = [];
   for (const [i, row] of rows.entries()) {
     const turned = i === 0 || row.group !== rows[i - 1].group;
-    if (turned || (long && bands[bands.length - 1].rows.length >= LONG_ROWS)) bands.push({ group: row.group, more: !turned, rows: [], a: 0, c: 0, along: 0, across: 0 });
+    if (turned || (long && bands[bands.length - 1].rows.length >= most)) bands.push({ group: row.group, more: !turned, rows: [], a: 0, c: 0, along: 0, across: 0 });
     bands[bands.length - 1].rows.push(row);
     if (long) row.column = bands.length - 1;
   }
   for (const p of at.values()) p.column = rows[p.row].column;
-  return { rows, at, bands, lanes: new Map(), along: 0, across: 0 };
+  return { rows, at, bands, lanes: new Map(), heads, along: 0, across: 0 };
 }
 
 /**
@@ -113,7 +115,7 @@ function placeLanes(b, rows, from, lines) {
   }
   for (const [lane, across] of size.entries()) {
     const n = lines.get(laneKey(column, lane)) || 0;
-    if (across > 0) c += (c === from && n === 0 ? 12 : GAPS.lane) + GAPS.line * n;
+    if (across > 0) c += (c === from && n === 0 ? 12 : GAPS.lane + b.heads[lane]) + GAPS.line * n;
     b.lanes.set(laneKey(column, lane), c);
     c += across;
   }

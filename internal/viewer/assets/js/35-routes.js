@@ -105,7 +105,7 @@ function routePoints(b, r, track) {
   const lb = r.to.box.lane, key = laneKey(r.to.column, lb);
   /** @param {number} row */
   const gap = (row) => b.rows[row].a + b.rows[row].along + 10 + GAPS.line * track(gapKey(row), r.share);
-  const c = (b.lanes.get(key) || 0) - 15 - GAPS.line * track(key, r.share);
+  const c = (b.lanes.get(key) || 0) - b.heads[lb] - GAPS.line * track(key, r.share);
   /** @type {Place[]} */
   let p;
   switch (r.way) {

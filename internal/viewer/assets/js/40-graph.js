@@ -215,6 +215,7 @@ class GraphView {
       ? { title: n.label + " × " + n.spans.length, items: n.spans.map((sp) => ({ text: fmtClock(sp.start) + " · " + fmtDuration(sp.duration_ms) + (sp.status === "ERROR" ? " · error" : ""), ref: { type: "span", key: sp.key } })) }
       : null;
     this.renderSide(this.app.whyIndex === null ? null : this.session.approvals[this.app.whyIndex] || null);
+    this.draw.reveal(id);
     this.app.select(n.entity ? { type: "entity", key: n.id } : { type: "span", key: n.spans[0].key });
   }
 

@@ -87,7 +87,7 @@ class ThoughtsView {
     const all = bones(s.thoughts);
     this.renderBar(all);
     this.width = this.canvas.root.clientWidth;
-    const d = placeThoughts(s, this.shape, this.foldedTurns, this.foldedTrips, (this.width - 48) / READABLE);
+    const d = placeThoughts(s, this.shape, this.foldedTurns, this.foldedTrips, (this.width - 44) / READABLE);
     this.drawing = d;
     this.indexOf = new Map(d.cards.map((c, i) => [c.id, i]));
     const lines = svg("g", { "aria-hidden": "true" }), list = svg("g", { role: "group", "aria-label": plural(d.cards.length, "node") });
@@ -237,6 +237,7 @@ class ThoughtsView {
     const t = c.thought;
     // Of several cards of one span the one that was activated is the one that is marked.
     this.mark(c);
+    this.canvas.reveal(c.rect);
     if (t.span) this.app.select({ type: "span", key: t.span });
     else if (t.row >= 0) this.app.select(refTo("row", t.row));
   }
