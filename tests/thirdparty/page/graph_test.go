@@ -169,6 +169,12 @@ func TestGraphIsReadableAsAWhole(t *testing.T) {
 		}
 	}
 	p.picture("graph-1440")
+	// A smaller window is used as well.
+	p = openDemo(t, "s=nike&v=graph")
+	if m := eval[measured](p, measure); float64(m.Inside) < 0.9*float64(m.Nodes) || m.Least < 11 || len(m.Over) > 0 {
+		t.Errorf("1280 by 800: %+v", m)
+	}
+	p.picture("graph-1280")
 }
 
 // Several edges of a kind between two nodes are one line with their number, and no line cuts across others.

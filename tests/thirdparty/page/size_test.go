@@ -128,16 +128,17 @@ func TestManySpans(t *testing.T) {
 				{"timeline, all of it", "timeline", press("#panel-timeline .gv-bar button", "Expand all"), `document.querySelectorAll("#panel-timeline .tl-row").length > 10`},
 			} {
 				p.view(c.view)
-				best, wall := cpu{script: 1e9, all: 1e9}, 1e9
+				best, wall, shown := cpu{script: 1e9, all: 1e9}, 1e9, 1e9
 				for range 3 {
 					eval[any](p, `__t.frame()`)
 					before := p.cpu()
-					took := eval[float64](p, fmt.Sprintf(`(async () => { const t = performance.now(); %s; const took = performance.now() - t; await __t.frame(); return took; })()`, c.do))
+					took := eval[[]float64](p, fmt.Sprintf(`(async () => { const t = performance.now(); %s; const took = performance.now() - t; await __t.frame(); return [took, performance.now() - t]; })()`, c.do))
 					after := p.cpu()
-					best.script, best.all, wall = min(best.script, after.script-before.script), min(best.all, after.all-before.all), min(wall, took/1000)
+					best.script, best.all = min(best.script, after.script-before.script), min(best.all, after.all-before.all)
+					wall, shown = min(wall, took[0]), min(shown, took[1])
 				}
 				p.holds(c.done)
-				t.Logf("%-22s %4.0f ms of processor time in scripts, %4.0f ms with all that the browser does for it; %4.0f ms on the clock in scripts", c.name, best.script*1000, best.all*1000, wall*1000)
+				t.Logf("%-22s %4.0f ms of processor time in scripts, %4.0f ms with all that the browser does for it; on the clock %4.0f ms in scripts, %4.0f ms until it is shown", c.name, best.script*1000, best.all*1000, wall, shown)
 				if best.script > layoutLimit {
 					t.Errorf("%s: %.2f s of processor time, more than %.0f s", c.name, best.script, layoutLimit)
 				}

@@ -11,7 +11,7 @@
  */
 
 /** Below this scale a drawing opens at its beginning instead of as a whole: texts of 12 pixels stay readable. */
-const READABLE = 0.93;
+const READABLE = 0.92;
 
 /** What is revealed stands so far from the sides, and from the tools below. */
 const CLEAR = { side: 26, foot: 56 };
@@ -116,7 +116,7 @@ class Canvas {
     this.moved = false;
     const k = Math.max(READABLE, this.fitScale()), b = this.bounds;
     const wide = b.w * k > this.free.w, high = b.h * k > this.free.h;
-    this.view = { k, x: (wide ? 12 : (this.free.w - b.w * k) / 2) - b.x * k, y: (high ? 12 : (this.free.h - b.h * k) / 2) - b.y * k };
+    this.view = { k, x: (wide ? 5 : (this.free.w - b.w * k) / 2) - b.x * k, y: (high ? 5 : (this.free.h - b.h * k) / 2) - b.y * k };
     this.apply();
   }
 
@@ -127,7 +127,7 @@ class Canvas {
   }
 
   fitScale() {
-    const pad = 20;
+    const pad = 10;
     return Math.max(0.02, Math.min(1.15, (this.free.w - pad) / this.bounds.w, (this.free.h - pad) / this.bounds.h));
   }
 

@@ -52,6 +52,7 @@ class GraphDrawing {
   show(m, dir, keep) {
     this.model = m;
     this.dir = dir;
+    this.canvas.measure();
     if (!keep) this.lit = "";
     const quiet = quietEdges(m);
     const boxes = m.nodes.map((n) => this.box(n)), things = boxes.filter((b) => b.lane === THINGS);
@@ -61,7 +62,7 @@ class GraphDrawing {
     // A number stands before the lane that its line leads into.
     const laneOf = new Map(boxes.map((b) => [b.id, b.lane]));
     const numbered = new Set(m.edges.filter((e) => e.edges.length > 1).map((e) => laneOf.get(e.to)));
-    const board = boardRows(boxes, besideOf(m), [0, 1, 2, 3, 4].map((lane) => (numbered.has(lane) ? 34 : 15)));
+    const board = boardRows(boxes, besideOf(m), [0, 1, 2, 3, 4].map((lane) => (numbered.has(lane) ? 34 : 14)));
     const links = m.edges.map((e) => ({ from: e.from, to: e.to, kind: e.kind, quiet: quiet.has(e) }));
     const routes = planRoutes(board, links);
     // Lines over many turns to what was seen in one of them would hide everything else.
@@ -128,13 +129,19 @@ class GraphDrawing {
     }
     const w = Math.max(...this.linesOf(n).map((t) => textWidth(t, 12)), n.verdict ? textWidth(statusInfo(n.verdict).label, 12, true) + 24 : textWidth(n.sub, 12));
     const lane = LANES[n.kind] ?? 2;
-    if (down) return { id: n.id, group: n.turn, lane, along: NODE_R * 2 + 4, across: NODE_R * 2 + 14 + Math.min(w, 200) };
+    if (down) return { id: n.id, group: n.turn, lane, along: NODE_R * 2 + 4, across: NODE_R * 2 + 14 + Math.min(w, this.most(n)) };
     return { id: n.id, group: n.turn, lane, along: Math.max(NODE_R * 2, Math.min(w, 112)) + 8, across: NODE_R * 2 + 8 + 14 * (this.linesOf(n).length + (n.verdict ? 1.3 : 0)) };
+  }
+
+  /** most is how wide the name of a step may be: where there is little room, a message is cut first. @param {GraphNode} n */
+  most(n) {
+    const { w } = this.canvas.size;
+    return w < 600 ? 130 : w < 1060 && n.kind === "user" ? 110 : 200;
   }
 
   /** linesOf are the lines of the name of a step. @param {GraphNode} n */
   linesOf(n) {
-    return this.dir === "TB" ? [fitText(n.label, 200, 12)] : wrapText(n.label, 112, 12, 2);
+    return this.dir === "TB" ? [fitText(n.label, this.most(n), 12)] : wrapText(n.label, 112, 12, 2);
   }
 
   /** @param {GraphNode} n @param {Point} c @param {Rect} r */
@@ -178,7 +185,7 @@ class GraphDrawing {
       const at = down ? { x, y: c.y + 2 } : { x: c.x - w / 2, y: y + lines.length * 14 - 9 };
       g.append(svg("g", { class: "gn-verdict tone-" + s.tone }, svg("rect", { x: at.x, y: at.y, width: w, height: 16, rx: 8 }),
         svg("path", { class: "gn-icon", d: ICONS[s.icon], transform: "translate(" + (at.x + 5) + " " + (at.y + 2.5) + ") scale(.69)" }), svg("text", { class: "gn-left", x: at.x + 18, y: at.y + 12 }, s.label)));
-    } else if (down) g.append(svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 }, fitText(n.sub, 200, 12)));
+    } else if (down) g.append(svg("text", { class: "gn-sub gn-left", x, y: c.y + 12 }, fitText(n.sub, this.most(n), 12)));
     if (n.spans.length > 1) g.append(pill(c.x - NODE_R + 2, c.y - NODE_R + 1, "×" + n.spans.length, "gn-count"));
     if (n.errors > 0) g.append(pill(c.x + NODE_R - 3, c.y + NODE_R - 4, "!", "gn-error"));
   }
@@ -321,6 +328,6 @@ function swing(a, b, dir) {
 
 /** pill is a small number on a node. @param {number} x @param {number} y @param {string} text @param {string} cls */
 function pill(x, y, text, cls) {
-  const w = Math.max(15, text.length * 6.4 + 7);
+  const w = Math.max(16, textWidth(text, 12, true) + 9);
   return svg("g", { class: "gn-pill " + cls }, svg("rect", { x: x - w / 2, y: y - 7.5, width: w, height: 15, rx: 7.5 }), svg("text", { x, y: y + 3.6 }, text));
 }

@@ -240,7 +240,7 @@ function graphTable(m, onNode, onEdge, order) {
   }
   const nodes = h("tbody");
   chunked(nodes, m.nodes, (n) => h("tr", { class: n.entity ? typeClass(n.kind) : kindClass(n.kind) },
-    h("td", {}, h("span", { class: "gv-dot" + (n.entity ? " gv-square" : "") }), n.entity ? n.kind : (CLASSES[n.kind] || CLASSES.other).label),
+    h("td", {}, n.entity ? [typeMark(n.kind), " "] : h("span", "gv-dot"), n.entity ? n.kind : (CLASSES[n.kind] || CLASSES.other).label),
     h("td", {}, link(n.label, () => onNode(n)), n.spans.length > 1 && " × " + n.spans.length),
     h("td", {}, n.entity ? Object.entries(n.entity.attributes).map(([k, v]) => k + " " + v).join(", ") : n.spans[0].agent),
     h("td", { class: "num" }, n.turn || "–"), h("td", { class: "num" }, n.entity ? "–" : fmtDuration(n.ms)),

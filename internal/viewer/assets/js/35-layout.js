@@ -26,7 +26,7 @@ const THINGS = 4;
 const LONG_ROWS = 40;
 
 /** The least distances: between rows, between lanes, between entities, for the title of a band, between lines side by side. */
-const GAPS = { row: 20, lane: 11, thing: 9, title: 22, line: 5, band: 30 };
+const GAPS = { row: 20, lane: 8, thing: 9, title: 22, line: 4, band: 30 };
 
 /**
  * boardRows deals boxes into rows. A row goes on while its steps lead to the right.
