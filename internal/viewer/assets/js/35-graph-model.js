@@ -86,7 +86,7 @@ function graphModel(s, aggregated, hidden) {
     nodeOf.set(sp.key, id);
   }
   for (const n of byId.values()) {
-    n.sub = [n.spans[0].agent === n.label ? "" : n.spans[0].agent, fmtDuration(n.ms)].filter(Boolean).join(" · ");
+    n.sub = [n.kind === "user" || n.spans[0].agent === n.label ? "" : n.spans[0].agent, fmtDuration(n.ms)].filter(Boolean).join(" · ");
     n.label = saidOf(s, n) || n.label;
   }
   for (const e of s.entities) {
