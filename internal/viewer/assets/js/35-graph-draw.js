@@ -136,7 +136,7 @@ class GraphDrawing {
   /** most is how wide the name of a step may be: where there is little room, a message is cut first. @param {GraphNode} n */
   most(n) {
     const { w } = this.canvas.size;
-    return w < 600 ? 130 : w < 1060 && n.kind === "user" ? 94 : 200;
+    return window.innerWidth < 600 ? 130 : w < 1060 && n.kind === "user" ? 94 : 200;
   }
 
   /** linesOf are the lines of the name of a step. @param {GraphNode} n */
