@@ -316,7 +316,7 @@ func (c *approvalCard) decisions() {
 			said = "approved"
 		}
 		if !w.Accepted {
-			said += ", not taken: " + cmp.Or(w.Reason, "no reason is on record")
+			said += ", not taken: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
 		}
 		who := cmp.Or(w.Approver, "nobody that is named")
 		if !w.Authenticated {

@@ -142,8 +142,8 @@ type Answer struct {
 	Override string `json:"override,omitempty"`
 	// Because is the reason of a person who said no; "" for none.
 	Because string `json:"because,omitempty"`
-	// Reason is why the answer was not taken: a code of package safety, or a text. Refusal says a
-	// code in words.
+	// Reason is why the answer was not taken: a code of package safety, or a text. Refusal says it in
+	// words.
 	Reason  string `json:"reason,omitempty"`
 	Refusal string `json:"refusal,omitempty"`
 	Row     int    `json:"row"`

@@ -102,7 +102,7 @@ type Session struct {
 // that was never recorded, content that no one can read. What it names is still shown.
 type Problem struct {
 	// Kind is "missing_rows", "missing_parent", "no_span", "no_trace", "bad_content", "bad_attributes",
-	// "unanswered_call", "truncated" or "duplicate_event".
+	// "unanswered_call", "unknown_request", "truncated" or "duplicate_event".
 	Kind string `json:"kind"`
 	// Detail describes the fault and its effect on the views.
 	Detail string `json:"detail"`

@@ -49,14 +49,18 @@ func serve(t *testing.T, decide viewer.Decider) *live {
 	return &live{t: t, j: j, url: serveJournal(t, j, decide)}
 }
 
-// serveJournal serves the page of a journal and returns its address.
-func serveJournal(t *testing.T, j *journal.Journal, decide viewer.Decider) string {
+// serveJournal serves the page of a journal, with more options, and returns its address.
+func serveJournal(t *testing.T, j *journal.Journal, decide viewer.Decider, more ...func(*viewer.Options)) string {
 	t.Helper()
 	queries, err := viewer.Queries(config.BigQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := viewer.NewHandler(viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Interval: 50 * time.Millisecond, Decide: decide, Token: token, Queries: queries, Version: "test"})
+	o := viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Interval: 50 * time.Millisecond, Decide: decide, Token: token, Queries: queries, Version: "test"}
+	for _, change := range more {
+		change(&o)
+	}
+	h, err := viewer.NewHandler(o)
 	if err != nil {
 		t.Fatal(err)
 	}
