@@ -289,7 +289,7 @@ func (in *Instance) Check(ctx context.Context, s record.Session) (safety.Report,
 	}
 	in.used.Store(true)
 	report, err := in.guard.Check(ctx, s)
-	in.gate.RecordCheck(ctx, s, report)
+	in.gate.RecordCheck(ctx, s, report, safety.Approval{})
 	return report, err
 }
 

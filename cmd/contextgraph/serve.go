@@ -18,6 +18,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/answer"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 )
 
@@ -26,8 +30,6 @@ const (
 	defaultAddr = "127.0.0.1:8787"
 	// tokenVariable holds the token for decisions.
 	tokenVariable = "CONTEXTGRAPH_TOKEN"
-	// minToken is how long a token is at least, in characters.
-	minToken = 16
 )
 
 // serveFlags are the flags of serve.
@@ -37,6 +39,7 @@ type serveFlags struct {
 	hosts        []string
 	decisions    bool
 	agent        string
+	agentCheck   string
 	agentHeaders []string
 }
 
@@ -51,15 +54,21 @@ prints the address to open and runs until Ctrl-C.
 It is for this machine alone: whoever reaches the address reads every payload without a
 password. --allow-remote takes another address; --host then gives its name in browsers.
 
+On loopback the page can check the world now for an open request. This process asks the
+checkers over HTTP that the configuration declares; anything else needs the agent. With
+--agent-check the agent is asked instead: the URL is the place at which its program mounted
+Instance.CheckHandler. A check permits nothing.
+
 With --allow-decisions the page can approve and reject. An answer goes to the agent at
 --agent, the root of its ADK REST API, as a message of the user of the session. The gate
 there checks the world before anything runs. A decision needs the token in
-` + tokenVariable + `, or else the one that is printed when the server starts. Decisions
-are taken on loopback only.`,
+` + tokenVariable + `, or else the one in the address that is printed when the server
+starts. Decisions are taken on loopback only.`,
 		Example: `  contextgraph serve
   contextgraph serve --addr 127.0.0.1:9000 --journal agents/contextgraph.db --open
   contextgraph serve --allow-decisions --agent http://localhost:8080/api
   contextgraph serve --allow-decisions --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine
+  contextgraph serve --agent-check http://localhost:8080/contextgraph/check
   contextgraph serve --addr 192.0.2.7:8787 --allow-remote`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) },
@@ -72,6 +81,7 @@ are taken on loopback only.`,
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	flags.BoolVar(&f.decisions, "allow-decisions", false, "let the page approve and reject; needs --agent")
 	flags.StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api")
+	flags.StringVar(&f.agentCheck, "agent-check", "", "where the program of the agent mounted Instance.CheckHandler")
 	flags.StringArrayVar(&f.agentHeaders, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
 	return c
 }
@@ -110,8 +120,12 @@ func (f *serveFlags) check(from string) (http.Header, error) {
 	switch {
 	case f.decisions && f.agent == "":
 		return nil, errors.New("--allow-decisions needs --agent: who asked takes the answer")
-	case !f.decisions && (f.agent != "" || len(f.agentHeaders) > 0):
-		return nil, errors.New("--agent and --agent-header go with --allow-decisions")
+	case !f.decisions && f.agent != "":
+		return nil, errors.New("--agent goes with --allow-decisions")
+	case !f.decisions && f.agentCheck == "" && len(f.agentHeaders) > 0:
+		return nil, errors.New("--agent-header goes with --allow-decisions or --agent-check")
+	case f.remote && f.agentCheck != "":
+		return nil, errors.New("--agent-check is for loopback: whoever reaches the page could make the agent ask other systems; use a tunnel such as ssh -L")
 	case f.decisions && from != fromJournal:
 		return nil, errors.New("--allow-decisions goes with the journal: leave --from out")
 	}
@@ -154,11 +168,15 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	options.Source = src
 	if src.journal != nil {
 		options.Changes = src.journal.LastSeq
+		if options.Check, err = f.checker(cfg, src.journal, header); err != nil {
+			return usageError{err}
+		}
 	}
+	token := ""
 	if f.decisions {
-		agent, err := a.decider(f.agent, header)
+		agent, err := answer.NewAgent(answer.AgentConfig{URL: f.agent, Header: header})
 		if err != nil {
-			return err
+			return usageError{err}
 		}
 		defer func() {
 			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
@@ -168,38 +186,33 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 			}
 		}()
 		options.Decide = agent
+		if options.Token = os.Getenv(tokenVariable); options.Token != "" {
+			a.note("decisions need the token in %s", tokenVariable)
+		} else {
+			token = rand.Text()
+			options.Token = token
+		}
 	}
 	handler, err := viewer.NewHandler(options)
 	if err != nil {
 		return err
 	}
-	return a.listen(ctx, f, handler, hosts[0])
+	return a.listen(ctx, f, handler, hosts[0], token)
 }
 
-// decider returns the way to the agent, and prints the token unless the user gave it.
-func (a *app) decider(url string, header http.Header) (*viewer.Agent, error) {
-	token := os.Getenv(tokenVariable)
-	if token != "" && len(token) < minToken {
-		return nil, fmt.Errorf("the token in %s is too short: use %d characters at least, from openssl rand -hex 16 for example", tokenVariable, minToken)
+// checker returns the way to check an open request; nil if others than this machine reach the page.
+func (f *serveFlags) checker(cfg config.Config, j *journal.Journal, header http.Header) (viewer.Checker, error) {
+	switch {
+	case f.remote:
+		return nil, nil
+	case f.agentCheck != "":
+		return answer.NewChecker(f.agentCheck, header, nil)
 	}
-	given := token != ""
-	if !given {
-		token = rand.Text()
-	}
-	agent, err := viewer.NewAgent(viewer.AgentConfig{URL: url, Token: token, Header: header})
-	if err != nil {
-		return nil, usageError{err}
-	}
-	if given {
-		a.note("decisions need the token in %s", tokenVariable)
-	} else {
-		a.note("decisions need this token, which is shown once: %s", token)
-	}
-	return agent, nil
+	return setup.RecordedChecker{Config: cfg, Journal: j}, nil
 }
 
-// listen serves until ctx ends.
-func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, host string) error {
+// listen serves until ctx ends. token stands in the address that is printed, "" for none.
+func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, host, token string) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.addr)
 	if err != nil {
 		return fmt.Errorf("%w; name a free address with --addr", err)
@@ -212,6 +225,10 @@ func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, ho
 		return errors.Join(err, listener.Close())
 	}
 	url := "http://" + net.JoinHostPort(host, port) + "/"
+	if token != "" {
+		url += "#token=" + token
+		a.note("the address has the token for decisions in it: whoever has it approves in your name")
+	}
 	fmt.Fprintln(a.stdout, url)
 	if f.remote {
 		a.note("every payload can be read by whoever reaches %s, without a password and unencrypted", url)

@@ -82,7 +82,8 @@ func rules() []rule {
 		{pkg: "internal/inspect", imports: "entity graphsync internal/journal internal/schema record safety", link: outside},
 		{pkg: "internal/rowfile", imports: "internal/clip internal/nearest record", link: outside + " " + storage},
 		{pkg: "page", imports: "config internal/inspect internal/journal internal/viewer", link: adk + " " + cloud + " database/sql"},
-		{pkg: "internal/viewer", imports: "config internal/clip internal/inspect internal/warehouse record safety", link: adk + " " + cloud + " database/sql"},
+		{pkg: "internal/answer", imports: "internal/inspect record safety", link: adk + " " + cloud + " database/sql"},
+		{pkg: "internal/viewer", imports: "config internal/answer internal/clip internal/inspect internal/warehouse record", link: adk + " " + cloud + " database/sql"},
 
 		// BigQuery.
 		{
@@ -118,7 +119,7 @@ func rules() []rule {
 		},
 		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/bigquery internal/clip internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/clip internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},

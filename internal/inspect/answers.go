@@ -27,14 +27,14 @@ func (c *collector) answer(r *row, at int, kind string) {
 			return
 		}
 	}
-	a := Answer{At: r.at(), Row: at, Approver: r.ADK.Approver, Authenticated: r.ADK.Authenticated, Reason: r.ADK.Reason, Change: r.ADK.Change, Override: r.ADK.Override}
+	a := Answer{At: r.at(), Row: at, Approver: r.ADK.Approver, Authenticated: r.ADK.Authenticated, Reason: r.ADK.Reason, Change: r.ADK.Change, Because: r.ADK.Because, Override: r.ADK.Override}
 	if a.Reason == safety.CodeChange {
 		q.Change = a.Change
 	}
 	switch {
 	case r.ADK.Confirmed.Bool() != nil:
 		a.Confirmed = *r.ADK.Confirmed.Bool()
-	case kind == kindConfirmation:
+	case kind == KindConfirmation:
 		a.Confirmed = confirmed(r.Content)
 	default:
 		a.Confirmed = true
@@ -52,6 +52,9 @@ func (c *collector) answer(r *row, at int, kind string) {
 	}
 	if a.Reason == "" && !a.Accepted && r.ErrorMessage != "" {
 		a.Reason = r.ErrorMessage
+	}
+	if isNo := !a.Confirmed && (a.Reason == safety.CodeRejected || a.Reason == safety.CodeChange); !a.Accepted && !isNo {
+		a.Refusal = refusal(a.Reason)
 	}
 	q.Answers = append(q.Answers, a)
 	q.answered(r, &a)
@@ -80,7 +83,7 @@ func confirmed(content []byte) bool {
 
 // check adds the check that a row is.
 func (c *collector) check(r *row, at int) {
-	q := c.find(r, kindConfirmation)
+	q := c.find(r, KindConfirmation)
 	if q == nil {
 		q = c.find(r, kindInput)
 	}

@@ -26,6 +26,8 @@ type Approval struct {
 	// Span is the key of the span of the request.
 	Span   string `json:"span"`
 	Status Status `json:"status"`
+	// Action says in a sentence what a yes lets happen.
+	Action string `json:"action"`
 	// Explanation has the meaning of the status and the next step, in a sentence or two.
 	Explanation string `json:"explanation"`
 	// State is the state in the ledger (safety.ApprovalState); empty where only rows are known.
@@ -47,6 +49,8 @@ type Approval struct {
 	WaitedMS    int64              `json:"waited_ms"`
 	// Requester is who asked; nil if that is not on record.
 	Requester *Requester `json:"requester,omitempty"`
+	// MayApprove says in a sentence who may approve.
+	MayApprove string `json:"may_approve"`
 	// Approvers is how many different people have to approve, Consents who has.
 	Approvers int      `json:"approvers"`
 	Consents  []string `json:"consents"`
@@ -65,6 +69,8 @@ type Approval struct {
 	// Answers are the answers of humans in the order of their arrival, Checks the checks.
 	Answers []Answer `json:"answers"`
 	Checks  []Check  `json:"checks"`
+	// Progress is what happened to it, oldest first.
+	Progress []Progress `json:"progress"`
 	// Execution is the run of the approved call; nil when it did not start.
 	Execution *Execution `json:"execution,omitempty"`
 	// Why leads from each entity to the request.
@@ -129,9 +135,13 @@ type Answer struct {
 	// shall run although sources are down.
 	Change   string `json:"change,omitempty"`
 	Override string `json:"override,omitempty"`
-	// Reason is why the answer was not taken.
-	Reason string `json:"reason,omitempty"`
-	Row    int    `json:"row"`
+	// Because is the reason of a person who said no; "" for none.
+	Because string `json:"because,omitempty"`
+	// Reason is why the answer was not taken: a code of package safety, or a text. Refusal says a
+	// code in words.
+	Reason  string `json:"reason,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
+	Row     int    `json:"row"`
 }
 
 // Check is one world-change check.

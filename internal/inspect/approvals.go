@@ -13,9 +13,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// The kinds of requests to a human.
+// The kinds of requests to a human. A confirmation is answered with yes or no.
 const (
-	kindConfirmation = "confirmation"
+	KindConfirmation = "confirmation"
 	kindInput        = "input"
 	kindCredential   = "credential"
 )
@@ -48,13 +48,13 @@ func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval
 		r := &rows[i]
 		switch r.EventType {
 		case record.HITLConfirmationRequest:
-			c.request(r, i, kindConfirmation)
+			c.request(r, i, KindConfirmation)
 		case record.HITLInputRequest:
 			c.request(r, i, kindInput)
 		case record.HITLCredentialRequest:
 			c.request(r, i, kindCredential)
 		case record.HITLConfirmationRequestCompleted:
-			c.answer(r, i, kindConfirmation)
+			c.answer(r, i, KindConfirmation)
 		case record.HITLInputRequestCompleted:
 			c.answer(r, i, kindInput)
 		case record.HITLCredentialRequestCompleted:
@@ -132,7 +132,7 @@ func (c *collector) request(r *row, at int, kind string) {
 	content := schema.ReadRequest(r.Content)
 	args := content.Args
 	var shown payload
-	if kind == kindConfirmation {
+	if kind == KindConfirmation {
 		unmarshal(args.Confirmation.Payload, &shown)
 	} else {
 		unmarshal(args.Payload, &shown)
@@ -149,7 +149,7 @@ func (c *collector) request(r *row, at int, kind string) {
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
-	if kind == kindConfirmation {
+	if kind == KindConfirmation {
 		q.CallID = cmp.Or(args.Call.ID, r.ADK.CallID())
 		q.Tool, q.Args, q.Hint = cmp.Or(args.Call.Name, seen.Tool, content.Tool), raw(args.Call.Args), args.Confirmation.Hint
 		if q.ConfirmationID == "" && r.ADK.CallID() != q.CallID {
@@ -223,14 +223,14 @@ func (q *request) named(r *row) bool {
 // ledger takes over what the ledger has of a request.
 func (c *collector) ledger(a *safety.Approval) {
 	q := c.byID[a.ID]
-	for _, kind := range []string{kindConfirmation, kindInput} {
+	for _, kind := range []string{KindConfirmation, kindInput} {
 		if q == nil && a.ConfirmationID != "" {
 			q = c.byConfirmation[[2]string{kind, a.ConfirmationID}]
 		}
 	}
 	if q == nil {
 		q = &request{row: -1}
-		q.Kind, q.Span = kindConfirmation, a.DecisionNode
+		q.Kind, q.Span = KindConfirmation, a.DecisionNode
 		c.add(q)
 	}
 	// A request without a kind counts as a request of a guard.

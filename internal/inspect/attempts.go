@@ -12,8 +12,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// stageExecution is the stage of the check right before the effect.
-const stageExecution = "execution"
+// The stages of checks.
+const (
+	stageExecution = "execution" // right before the effect
+	stageCheck     = "check"     // on demand: it decides nothing
+)
 
 // attempt is one run of the action: the call of a confirmation, or the run that the answer of an
 // input begins. checked is the verdict of the check made for it.
@@ -62,7 +65,7 @@ func (q *request) checkedFor(r *row) {
 func (c *collector) tool(r *row) {
 	var call *call
 	for _, q := range c.requests {
-		if q.Kind != kindConfirmation {
+		if q.Kind != KindConfirmation {
 			continue
 		}
 		byID := r.ADK.CallID() != "" || q.guarded
@@ -188,7 +191,7 @@ func (q *request) execution() *Execution {
 // it refuses with an error.
 func (q *request) passed(a *attempt) bool {
 	return a.checked == verdictSafe ||
-		a.checked == "" && q.Kind == kindConfirmation && a.Status == record.StatusOK && !a.End.IsZero()
+		a.checked == "" && q.Kind == KindConfirmation && a.Status == record.StatusOK && !a.End.IsZero()
 }
 
 func (a *attempt) rank() int {

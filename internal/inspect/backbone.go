@@ -151,7 +151,7 @@ func (m *thoughtBuilder) finalAction() (n int, label, detail string) {
 		if a.Execution == nil {
 			continue
 		}
-		if i, ok := m.x.spans[a.Execution.Span]; ok && a.Kind == kindConfirmation {
+		if i, ok := m.x.spans[a.Execution.Span]; ok && a.Kind == KindConfirmation {
 			did := map[Status]string{StatusExecuted: " ran", StatusFailed: " failed", StatusInDoubt: " is in doubt"}[a.Status]
 			rows := m.s.Spans[i].Rows
 			return rows[len(rows)-1], a.Tool + cmp.Or(did, " ran"), joinLines(compact(a.Args), a.Execution.Error, text)

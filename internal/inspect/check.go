@@ -85,7 +85,7 @@ func (c *reported) reasons() map[[2]string]string {
 }
 
 // rest merges the entities as the human saw them with the findings of the last check.
-func (q *request) rest() {
+func (q *Approval) rest() {
 	at := make(map[[2]string]int)
 	for i := range q.Entities {
 		e := &q.Entities[i]
@@ -95,6 +95,9 @@ func (q *request) rest() {
 		at[thing(e.Type, e.Value)] = i
 	}
 	for _, k := range q.Checks {
+		if k.Stage == stageCheck && !q.Status.Open() {
+			continue // the check that ended it says more
+		}
 		for n := range k.Entities {
 			found := &k.Entities[n]
 			i, ok := at[thing(found.Type, found.Value)]

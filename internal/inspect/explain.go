@@ -146,8 +146,8 @@ func (q *request) observed(what string) string {
 		StatusExecuted: "ran without an error", StatusFailed: "ran and returned an error", StatusInDoubt: "was started and its end is not on record",
 	}[q.Status], "may run whatever a check says, and no run of it is on record")
 	verdict := "No check is on record."
-	if n := len(q.Checks); n > 0 {
-		switch q.Checks[n-1].Verdict {
+	if checks := q.deciding(); len(checks) > 0 {
+		switch checks[len(checks)-1].Verdict {
 		case verdictSafe:
 			verdict = "The last check was safe."
 		case verdictDrift:
@@ -171,7 +171,7 @@ func (q *request) unguarded(what string) string {
 	case StatusRejected:
 		return fmt.Sprintf("Rejected. %s", none)
 	case StatusExecuted:
-		if q.Kind != kindConfirmation {
+		if q.Kind != KindConfirmation {
 			return fmt.Sprintf("It was answered, and the run went on. %s", none)
 		}
 		return fmt.Sprintf("A human said yes, and %s ran without an error. %s", what, none)
@@ -183,36 +183,52 @@ func (q *request) unguarded(what string) string {
 	return none
 }
 
-// changes names what the last check found to have changed.
+// changes names what the last check that decided found to have changed.
 func (q *request) changes() string {
-	for _, k := range slices.Backward(q.Checks) {
-		var parts []string
-		for _, a := range k.Alerts {
-			parts = append(parts, fmt.Sprintf("%s %s: %s → %s", a.EntityType, a.Entity, a.Before, a.After))
-		}
-		if len(parts) > 0 {
-			return " (" + joinSome(parts) + ")"
+	for _, k := range slices.Backward(q.deciding()) {
+		if text := k.changes(); text != "" {
+			return text
 		}
 	}
 	return ""
 }
 
-// failures names what the last check could not do.
+func (k *Check) changes() string {
+	var parts []string
+	for _, a := range k.Alerts {
+		parts = append(parts, fmt.Sprintf("%s %s: %s → %s", a.EntityType, a.Entity, a.Before, a.After))
+	}
+	return inBrackets(parts)
+}
+
+// failures names what the last check that decided could not do.
 func (q *request) failures() string {
-	for _, k := range slices.Backward(q.Checks) {
-		var parts []string
-		for _, f := range k.Failures {
-			if f.Entity != "" {
-				parts = append(parts, fmt.Sprintf("%s %s could not be checked", f.EntityType, f.Entity))
-			} else {
-				parts = append(parts, cmp.Or(f.Detail, f.Reason))
-			}
-		}
-		if len(parts) > 0 {
-			return " (" + joinSome(parts) + ")"
+	for _, k := range slices.Backward(q.deciding()) {
+		if text := k.failures(); text != "" {
+			return text
 		}
 	}
 	return ""
+}
+
+func (k *Check) failures() string {
+	var parts []string
+	for _, f := range k.Failures {
+		if f.Entity != "" {
+			parts = append(parts, fmt.Sprintf("%s %s could not be checked", f.EntityType, f.Entity))
+		} else {
+			parts = append(parts, cmp.Or(f.Detail, f.Reason))
+		}
+	}
+	return inBrackets(parts)
+}
+
+// inBrackets joins some parts, and is "" for none.
+func inBrackets(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + joinSome(parts) + ")"
 }
 
 // joinSome joins the first three parts and counts the others.

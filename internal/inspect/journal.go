@@ -28,6 +28,11 @@ type journalSource struct {
 
 func (s *journalSource) Name() string { return "journal " + filepath.Base(s.j.Path()) }
 
+// Waiting implements [Waiter] by the ledger.
+func (s *journalSource) Waiting(ctx context.Context, now time.Time, limit int) ([]record.Session, error) {
+	return s.j.OpenRequests(ctx, now, limit)
+}
+
 // findAtMost is how many sessions with one id are looked for.
 const findAtMost = 1000
 

@@ -56,3 +56,18 @@ func (q *request) overriding() string {
 	}
 	return fmt.Sprintf(" THE CHECK FAILED because sources were down%s. %s let the call run all the same.", q.failures(), who)
 }
+
+// mayApprove says who may approve.
+func (q *request) mayApprove() string {
+	switch {
+	case q.Kind != KindConfirmation:
+		return ""
+	case !q.guarded:
+		return "Whoever answers the agent: no gate looks at the answer."
+	case q.Approvers > 1 && q.Requester != nil:
+		return fmt.Sprintf("%d different people whom the program authenticates. %s asked.", q.Approvers, q.Requester.Name)
+	case q.Requester != nil && q.Requester.Authenticated:
+		return fmt.Sprintf("One person whom the program authenticates. %s asked, and may approve only if the configuration allows that.", q.Requester.Name)
+	}
+	return fmt.Sprintf("Whoever may answer as %s. The requester is not authenticated, so both may be one person.", q.Session.User)
+}

@@ -4,7 +4,10 @@
 package inspect
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -36,17 +39,42 @@ const (
 	Over
 )
 
-// Finding returns what the recheck came to.
-func (r *Recheck) Finding() Finding {
-	switch verdict := r.Report.Verdict(); {
-	case r.Over() && r.Approval.State != safety.StateBlocked:
-		return Over
-	case r.Over() || verdict == safety.Drift:
-		return Changed
-	case verdict == safety.Safe:
+// String returns the name of the finding in one word.
+func (f Finding) String() string {
+	switch f {
+	case Unchanged:
+		return "unchanged"
+	case Changed:
+		return "changed"
+	case Over:
+		return "over"
+	}
+	return "unproven"
+}
+
+// MarshalText encodes the name of the finding.
+func (f Finding) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// findingOf returns the finding that a verdict is, of a request that is open.
+func findingOf(verdict string) Finding {
+	switch verdict {
+	case verdictSafe:
 		return Unchanged
+	case verdictDrift:
+		return Changed
 	}
 	return Unproven
+}
+
+// Finding returns what the recheck came to.
+func (r *Recheck) Finding() Finding {
+	switch {
+	case !r.Over():
+		return findingOf(r.Report.Verdict().String())
+	case r.Approval.State == safety.StateBlocked:
+		return Changed
+	}
+	return Over
 }
 
 // Over reports whether the request can lead to nothing any more. The ledger has one open that
@@ -70,28 +98,13 @@ func (r *Recheck) Status() Status {
 
 // Explanation says what the finding means.
 func (r *Recheck) Explanation() string {
-	switch r.Finding() {
-	case Unchanged:
-		if n := r.skipped(); n > 0 {
-			return fmt.Sprintf("Everything that the policy requires was checked, and nothing changed; %d optional ones could not be checked. The gate checks once more before anything runs.", n)
-		}
-		return "Everything that was to be checked was checked, and nothing changed. The gate checks once more before anything runs."
-	case Changed:
-		if r.Over() {
-			return r.Request.Explanation
-		}
-		return "The world changed since it was seen. An approval now would be blocked for good: ask for a new plan."
-	case Over:
-		if r.Approval.State == safety.StatePermitted && r.Request.Status == StatusSafe {
-			return "It was approved, and a permit for one run was handed out: nothing is left to approve."
-		}
-		return r.Request.Explanation
+	switch {
+	case !r.Over():
+		return explained(r.Finding(), r.skipped(), len(r.NeedsAgent))
+	case r.Approval.State == safety.StatePermitted && r.Request.Status == StatusSafe:
+		return "It was approved, and a permit for one run was handed out: nothing is left to approve."
 	}
-	text := "It could not be shown that nothing changed, and without proof nothing is safe."
-	if len(r.NeedsAgent) > 0 {
-		text += " What needs the agent is checked when the request is answered, or by Instance.Check in its process."
-	}
-	return text
+	return r.Request.Explanation
 }
 
 // skipped is how many entities the policy lets go unchecked that were not checked.
@@ -103,4 +116,57 @@ func (r *Recheck) skipped() int {
 		}
 	}
 	return n
+}
+
+// explained says what a finding about an open request means. skipped counts the optional entities
+// that were not checked, agent the types that only the process of the agent can check.
+func explained(f Finding, skipped, agent int) string {
+	switch {
+	case f == Unchanged && skipped > 0:
+		return fmt.Sprintf("Everything that the policy requires was checked, and nothing changed; %d optional ones could not be checked. The gate checks once more before anything runs.", skipped)
+	case f == Unchanged:
+		return "Everything that was to be checked was checked, and nothing changed. The gate checks once more before anything runs."
+	case f == Changed:
+		return "The world changed since it was seen. An approval now would be blocked for good: ask for a new plan."
+	case agent > 0:
+		return "It could not be shown that nothing changed, and without proof nothing is safe. What needs the agent is checked when the request is answered, or by Instance.Check in its process."
+	}
+	return "It could not be shown that nothing changed, and without proof nothing is safe."
+}
+
+// Checked is a check of an open request that was made now, as the page shows it. It permits nothing.
+type Checked struct {
+	Finding     Finding `json:"finding"`
+	Explanation string  `json:"explanation"`
+	Check       Check   `json:"check"`
+	// NeedsAgent are the types of entities that only the process of the agent can check, each
+	// with the reason.
+	NeedsAgent map[string]string `json:"needs_agent"`
+}
+
+// NewChecked reads the JSON of a [safety.Report]. Its verdict is for people alone.
+func NewChecked(report []byte, needsAgent map[string]string) (Checked, error) {
+	var r reported
+	if err := json.Unmarshal(report, &r); err != nil || r.Verdict == "" {
+		return Checked{}, errors.Join(errors.New("the check has no report that can be read"), err)
+	}
+	c := Checked{Finding: findingOf(r.Verdict), Check: Check{Stage: stageCheck, Row: -1}, NeedsAgent: needsAgent}
+	r.fill(&c.Check)
+	skipped := 0
+	for _, e := range c.Check.Entities {
+		if e.Outcome == safety.EntitySkipped.String() {
+			skipped++
+		}
+	}
+	c.Explanation = explained(c.Finding, skipped, len(needsAgent))
+	return c, nil
+}
+
+// AddTo adds the check to the request that it was made for, unless it is there.
+func (c *Checked) AddTo(a *Approval) {
+	if a.Status.Open() && !slices.ContainsFunc(a.Checks, func(k Check) bool { return k.ID == c.Check.ID }) {
+		a.Checks = append(a.Checks, c.Check)
+		a.Progress = append(a.Progress, c.Check.progress())
+		a.rest()
+	}
 }

@@ -127,6 +127,17 @@ func (s *rowsSource) Find(_ context.Context, key record.Session) ([]record.Sessi
 	return out, nil
 }
 
+// Waiting implements [Waiter].
+func (s *rowsSource) Waiting(_ context.Context, _ time.Time, limit int) ([]record.Session, error) {
+	var out []record.Session
+	for _, of := range s.list {
+		if len(out) < limit && slices.ContainsFunc(of.rows, func(e record.Event) bool { return e.EventType == record.HITLConfirmationRequest }) {
+			out = append(out, of.key)
+		}
+	}
+	return out, nil
+}
+
 func (s *rowsSource) Record(_ context.Context, key record.Session) (Record, error) {
 	of := s.of[key]
 	if of == nil {

@@ -21,7 +21,6 @@ const (
 // settle decides what came of a request, when all about it is known. end is the time of
 // the last row: without an answer it has waited until then.
 func (q *request) settle(end, now time.Time) {
-	q.rest()
 	for _, a := range q.Answers {
 		if end = a.At; a.Accepted || q.refused(&a) {
 			break // nobody waits any more, whatever comes after it
@@ -48,7 +47,8 @@ func (q *request) settle(end, now time.Time) {
 	default:
 		q.Status = q.rowStatus(now)
 	}
-	q.Explanation = q.explanation()
+	q.rest()
+	q.Action, q.Explanation, q.MayApprove, q.Progress = q.action(), q.explanation(), q.mayApprove(), q.progress()
 	q.Warnings, q.Answers, q.Checks, q.Why, q.Consents = present(q.Warnings), present(q.Answers), present(q.Checks), present(q.Why), present(q.Consents)
 }
 
@@ -107,7 +107,7 @@ func (q *request) news(s Status) Status {
 	if s != StatusPending && s != StatusSafe && s != StatusCheckFailed {
 		return s
 	}
-	for _, k := range q.Checks {
+	for _, k := range q.deciding() {
 		if k.Row < 0 || !k.At.After(q.ledger.UpdatedAt) {
 			continue
 		}
@@ -153,7 +153,7 @@ func (q *request) rowStatus(now time.Time) Status {
 		return StatusRejected
 	case verdict == verdictDrift || q.guarded && (q.hears(safety.CodeDrift) || q.hears(safety.CodeBlocked)):
 		return StatusDrift
-	case accepted && !q.guarded && q.Kind != kindConfirmation:
+	case accepted && !q.guarded && q.Kind != KindConfirmation:
 		return StatusExecuted
 	case past(q.ExpiresAt, now) || q.hears(safety.CodeExpired):
 		return StatusExpired
@@ -173,6 +173,12 @@ func (q *request) refused(a *Answer) bool {
 	return !a.Confirmed
 }
 
+// deciding returns the checks that decide about the request: not those that somebody asked for
+// meanwhile.
+func (q *request) deciding() []Check {
+	return slices.DeleteFunc(slices.Clone(q.Checks), func(k Check) bool { return k.Stage == stageCheck })
+}
+
 // hears reports whether the guard gave the reason for any answer that it did not take.
 func (q *request) hears(code string) bool {
 	return slices.ContainsFunc(q.Answers, func(a Answer) bool { return a.Reason == code })
@@ -186,8 +192,9 @@ func (q *request) permitted() bool {
 // verdict is the verdict of the last check, or of one without a row that the last answer names.
 func (q *request) verdict() string {
 	verdict, at := "", -1
-	if n := len(q.Checks); n > 0 {
-		verdict, at = q.Checks[n-1].Verdict, q.Checks[n-1].Row
+	if checks := q.deciding(); len(checks) > 0 {
+		last := checks[len(checks)-1]
+		verdict, at = last.Verdict, last.Row
 	}
 	if n := len(q.Answers); n > 0 && q.Answers[n-1].Row > at && q.Answers[n-1].Reason == safety.CodeCheckFailed {
 		return verdictFailed

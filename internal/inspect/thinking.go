@@ -225,7 +225,7 @@ func (m *thoughtBuilder) humans() {
 			if ans.Confirmed {
 				said = "A human said yes"
 			}
-			if a.Kind != kindConfirmation {
+			if a.Kind != KindConfirmation {
 				said = "A human answered"
 			}
 			if ans.Approver != "" {

@@ -19,6 +19,8 @@ var (
 	selectRunsSQL string
 	//go:embed sql/select_sessions.sql
 	selectSessionsSQL string
+	//go:embed sql/select_open_requests.sql
+	selectOpenRequestsSQL string
 	//go:embed sql/select_milestones.sql
 	selectMilestonesSQL string
 	//go:embed sql/select_outline.sql

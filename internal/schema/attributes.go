@@ -72,6 +72,7 @@ type ADK struct {
 	WaitedMS      Scalar `json:"waited_ms"`
 	Authenticated bool   `json:"authenticated"`
 	Approver      string `json:"approver"`
+	Because       string `json:"because"`
 	Change        string `json:"change"`
 	Override      string `json:"override"`
 	Overridden    bool   `json:"overridden"`

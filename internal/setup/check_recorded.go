@@ -5,6 +5,7 @@ package setup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -89,6 +90,23 @@ func CheckRecorded(ctx context.Context, cfg config.Config, j *journal.Journal, s
 	}
 	out.Approval = &a
 	return out, nil
+}
+
+// RecordedChecker makes the check of [CheckRecorded] for one request after the other.
+type RecordedChecker struct {
+	Config  config.Config
+	Journal *journal.Journal
+}
+
+// Check returns the report as JSON, and the types of entities that only the process of the agent can
+// check.
+func (c RecordedChecker) Check(ctx context.Context, s record.Session, approvalID string) ([]byte, map[string]string, error) {
+	found, err := CheckRecorded(ctx, c.Config, c.Journal, s, approvalID)
+	if err != nil {
+		return nil, nil, err
+	}
+	report, err := json.Marshal(found.Report)
+	return report, found.NeedsAgent, err
 }
 
 // latest returns the id of the approval that is asked about when none is named.

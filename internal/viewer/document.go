@@ -60,9 +60,12 @@ type data struct {
 	Note      string             `json:"note"`
 	List      []inspect.Summary  `json:"list"`
 	Sessions  []*inspect.Session `json:"sessions"`
-	Queries   []Query            `json:"queries"`
+	// Inbox has the open requests of the sessions on the page.
+	Inbox   []inspect.Item `json:"inbox"`
+	Queries []Query        `json:"queries"`
 	// Code has the steps of each session under "app/user/id".
 	Code      map[string][]CodeStep `json:"code"`
 	Decisions bool                  `json:"decisions"`
+	Checks    bool                  `json:"checks"`
 	Version   string                `json:"version"`
 }

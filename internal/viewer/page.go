@@ -38,7 +38,7 @@ func Write(w io.Writer, d Document) error {
 func dataOf(d Document) data {
 	content := data{
 		Format: format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
-		Sessions: listed(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
+		Sessions: listed(d.Sessions), Inbox: inspect.Inbox(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
 	}
 	for i, s := range d.Sessions {
 		content.List[i] = s.Summary

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -32,8 +33,12 @@ type Options struct {
 	// names of this machine's loopback. Everything else is refused, so that no web page that
 	// a browser has open elsewhere reads a record under a name of its own.
 	Hosts []string
-	// Decide answers a request to a human. Nil, the default, makes the page read only.
+	// Decide brings the answer to a request to the agent. Nil, the default, makes the page read only.
 	Decide Decider
+	// Token has to be sent with a decision: at least [MinToken] bytes. Required with Decide.
+	Token string
+	// Check checks the world now for an open request. Nil, the default, lets no page check.
+	Check Checker
 	// Queries, Names and Version are as in [Document].
 	Queries []Query
 	Names   CodeNames
@@ -44,11 +49,15 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// MinToken is the least length of a token, in bytes.
+const MinToken = 16
+
 // handler serves the page.
 type handler struct {
 	Options
 	mux     *http.ServeMux
 	changes *changes
+	checks  checks
 }
 
 // NewHandler returns a handler that serves the page live. It reads from the source with each
@@ -56,6 +65,9 @@ type handler struct {
 func NewHandler(o Options) (http.Handler, error) {
 	if o.Source == nil {
 		return nil, errors.New("viewer: Options.Source is required")
+	}
+	if o.Decide != nil && len(o.Token) < MinToken {
+		return nil, fmt.Errorf("the token for decisions is too short: use %d characters at least, from openssl rand -hex 16 for example", MinToken)
 	}
 	if o.Interval <= 0 {
 		o.Interval = time.Second
@@ -73,7 +85,9 @@ func NewHandler(o Options) (http.Handler, error) {
 	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /api/sessions", h.sessions)
 	h.mux.HandleFunc("GET /api/session", h.session)
+	h.mux.HandleFunc("GET /api/inbox", h.inbox)
 	h.mux.HandleFunc("GET /api/changes", h.stream)
+	h.mux.HandleFunc("POST /api/check", h.check)
 	h.mux.HandleFunc("POST /api/decide", h.decide)
 	return h, nil
 }
@@ -96,7 +110,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	d := dataOf(Document{Source: h.Source.Name(), Generated: h.Now(), Complete: true, Queries: h.Queries, Version: h.Version})
-	d.Live, d.Decisions = true, h.Decide != nil
+	d.Live, d.Decisions, d.Checks = true, h.Decide != nil, h.Check != nil
 	var b bytes.Buffer
 	if err := render(&b, "contextgraph", d); err != nil {
 		h.failed(w, r, err)
@@ -118,7 +132,7 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page.Sessions = listed(page.Sessions)
-	answer(w, page)
+	reply(w, page)
 }
 
 func (h *handler) session(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +147,8 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, err)
 		return
 	}
-	answer(w, struct {
+	h.checks.addTo(seen)
+	reply(w, struct {
 		Session *inspect.Session `json:"session"`
 		Code    []CodeStep       `json:"code"`
 	}{seen, Code(seen, h.Names)})
@@ -173,8 +188,8 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	fail(w, http.StatusInternalServerError, err.Error())
 }
 
-// answer writes v as JSON.
-func answer(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
+// reply writes v as JSON.
+func reply(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -151,15 +152,17 @@ func TestServeTellsOfChanges(t *testing.T) {
 
 // decider is one that remembers what it was given.
 type decider struct {
-	got []viewer.Decision
+	got []answer.Decision
 	err error
 }
 
-func (*decider) Authorized(token string) bool { return token == "secret" }
+const token = "0123456789abcdef"
 
-func (d *decider) Decide(_ context.Context, one viewer.Decision) (string, error) {
+func (d *decider) Send(_ context.Context, one answer.Decision) (<-chan error, error) {
 	d.got = append(d.got, one)
-	return "sent", d.err
+	end := make(chan error, 1)
+	end <- d.err
+	return end, nil
 }
 
 func TestDecide(t *testing.T) {
@@ -178,8 +181,10 @@ func TestDecide(t *testing.T) {
 	}{
 		{name: "taken", body: good, status: http.StatusOK, want: `"ok":true`},
 		{name: "rejected", body: strings.Replace(good, "true", "false", 1), status: http.StatusOK, want: "sent"},
+		{name: "rejected with a reason", body: strings.Replace(good, `true`, `false,"reason":"too much"`, 1), status: http.StatusOK, want: "sent"},
+		{name: "approved with a wish", body: strings.Replace(good, `true`, `true,"change":"less"`, 1), status: http.StatusBadRequest, want: "go with a no"},
 		{name: "no token", body: good, change: func(r *http.Request) { r.Header.Del("Authorization") }, status: http.StatusUnauthorized, want: "token"},
-		{name: "wrong token", body: good, change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer secre") }, status: http.StatusUnauthorized, want: "token"},
+		{name: "wrong token", body: good, change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token[1:]) }, status: http.StatusUnauthorized, want: "token"},
 		{name: "a form", body: good, change: func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, status: http.StatusUnsupportedMediaType, want: "application/json"},
 		{name: "another page", body: good, change: func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, status: http.StatusForbidden, want: "another page"},
 		{name: "no JSON", body: "yes", status: http.StatusBadRequest, want: "cannot be read"},
@@ -209,13 +214,13 @@ func TestDecide(t *testing.T) {
 			if tc.decider == nil {
 				tc.decider = &decider{}
 			}
-			s := serve(t, viewer.Options{Source: tc.source, Decide: tc.decider})
+			s := serve(t, viewer.Options{Source: tc.source, Decide: tc.decider, Token: token})
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/decide", strings.NewReader(tc.body))
 			if err != nil {
 				t.Fatal(err)
 			}
 			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Authorization", "Bearer secret")
+			r.Header.Set("Authorization", "Bearer "+token)
 			if tc.change != nil {
 				tc.change(r)
 			}
@@ -237,6 +242,9 @@ func TestDecide(t *testing.T) {
 		})
 	}
 
+	if _, err := viewer.NewHandler(viewer.Options{Source: &source{}, Decide: &decider{}, Token: token[1:]}); err == nil || !strings.Contains(err.Error(), "too short") {
+		t.Errorf("a short token: %v", err)
+	}
 	resp, err := http.Post(serve(t, viewer.Options{Source: &source{rows: asked(shop)}}).URL+"/api/decide", "application/json", strings.NewReader(good))
 	if err != nil {
 		t.Fatal(err)

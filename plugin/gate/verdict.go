@@ -73,10 +73,10 @@ func replays(report safety.Report) (list []safety.Origin) {
 	return list
 }
 
-// RecordCheck writes the verdict of a check that was made outside of any run,
-// under a trace of its own.
-func (g *Gate) RecordCheck(ctx context.Context, s safety.Session, report safety.Report) {
-	g.verdict(ctx, g.rec.NoRun(s), report, "check", "", safety.Approval{}, false)
+// RecordCheck writes the verdict of a check that was made outside of any run, under a trace of its own.
+// approval is the request that was checked; the zero Approval is none.
+func (g *Gate) RecordCheck(ctx context.Context, s safety.Session, report safety.Report, approval safety.Approval) {
+	g.verdict(ctx, g.rec.NoRun(s), report, "check", "", approval, false)
 }
 
 // shownAlerts is how many alerts of a report a refusal tells the model.

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
@@ -55,7 +56,7 @@ func serveJournal(t *testing.T, j *journal.Journal, decide viewer.Decider) strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := viewer.NewHandler(viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Interval: 50 * time.Millisecond, Decide: decide, Queries: queries, Version: "test"})
+	h, err := viewer.NewHandler(viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Interval: 50 * time.Millisecond, Decide: decide, Token: token, Queries: queries, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,19 +163,19 @@ func TestLive(t *testing.T) {
 // decider is one without an agent behind it.
 type decider struct {
 	mu   sync.Mutex
-	got  []viewer.Decision
+	got  []answer.Decision
 	then func() error
 }
 
 const token = "0123456789abcdef"
 
-func (*decider) Authorized(given string) bool { return given == token }
-
-func (d *decider) Decide(_ context.Context, x viewer.Decision) (string, error) {
+func (d *decider) Send(_ context.Context, x answer.Decision) (<-chan error, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.got = append(d.got, x)
-	return "It was sent.", d.then()
+	end := make(chan error, 1)
+	end <- d.then()
+	return end, nil
 }
 
 func TestDecide(t *testing.T) {
@@ -212,12 +213,12 @@ func TestDecide(t *testing.T) {
 	p.click("#cg-token")
 	p.press('a', chromedp.ModifierCtrl)
 	p.key(token, kb.Enter)
-	p.shows("dialog", "It was sent.")
+	p.shows("dialog", "The answer was sent.")
 	p.key(kb.Escape)
 	p.wait(`__t.text(".session-head").includes("Rejected") && document.querySelectorAll(".decide").length === 0`)
 
 	session := record.Session{App: "shop", User: "ann", ID: "first"}
-	want := []viewer.Decision{{Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first", Confirmed: true}, {Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first"}}
+	want := []answer.Decision{{Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first", Confirmed: true}, {Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first"}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if diff := cmp.Diff(want, d.got); diff != "" {

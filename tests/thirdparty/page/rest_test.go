@@ -30,9 +30,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
+	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
-	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -127,7 +127,7 @@ func TestApproveOnThePage(t *testing.T) {
 		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
 	}
 	b := newBank(t)
-	agent, err := viewer.NewAgent(viewer.AgentConfig{URL: b.url, Token: token})
+	agent, err := answer.NewAgent(answer.AgentConfig{URL: b.url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestApproveOnThePage(t *testing.T) {
 	p.click("#panel-approvals .decide button", "Approve")
 	p.wait(`document.activeElement.id === "cg-token"`)
 	p.key(token, kb.Enter)
-	p.shows("dialog", "The approval was sent")
+	p.shows("dialog", "The answer was sent.")
 	p.key(kb.Escape)
 	p.wait(`__t.text(".session-head").includes("Executed")`)
 	p.shows("#panel-approvals", "Executed", "Approved by", "taken", "right before it would run", "ran without an error")
@@ -157,7 +157,7 @@ func TestApproveOnThePage(t *testing.T) {
 	p.click("#panel-approvals .decide button", "Approve")
 	p.shows("dialog", "Approve pay")
 	p.key(kb.Enter) // the token is still known, and the button has the focus
-	p.shows("dialog", "The approval was sent")
+	p.shows("dialog", "The answer was sent.")
 	p.key(kb.Escape)
 	p.wait(`__t.text(".session-head").includes("Drift")`)
 	p.shows("#panel-approvals", "$100 is now $80", "It did not run.")

@@ -1,13 +1,11 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package viewer
+package answer
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,12 +20,8 @@ import (
 const (
 	// defaultTurn bounds the turn of the agent that a decision starts.
 	defaultTurn = 10 * time.Minute
-	// answerWithin is how long a page waits for a turn: most refusals come sooner.
-	answerWithin = 3 * time.Second
 	// maxTurns bounds the turns that are under way at the same time.
 	maxTurns = 32
-	// minToken is how long a token is at least, in bytes.
-	minToken = 16
 	// maxError is how much of an error of the agent is shown, in bytes.
 	maxError = 2 << 10
 )
@@ -36,8 +30,6 @@ const (
 type AgentConfig struct {
 	// URL is the root of the agent's ADK REST API, such as http://localhost:8080/api.
 	URL string
-	// Token has to be sent with a decision. Required: 16 bytes at least.
-	Token string
 	// Header is sent to the agent with each decision, such as its authorization.
 	Header http.Header
 	// Client is the HTTP client. Default: one without a timeout of its own and without redirects.
@@ -46,12 +38,11 @@ type AgentConfig struct {
 	Turn time.Duration
 }
 
-// Agent is an agent behind ADK's REST API, as a [Decider]. Each decision is a message of the
-// user of the session, and starts a turn of the agent. It is safe for concurrent use. Close it.
+// Agent is an agent behind ADK's REST API. Each decision is a message of the user of the session, and
+// starts a turn of the agent. It is safe for concurrent use. Close it.
 type Agent struct {
 	cfg    AgentConfig
 	run    string
-	token  [sha256.Size]byte
 	ctx    context.Context
 	cancel context.CancelFunc
 	turns  sync.WaitGroup
@@ -64,26 +55,43 @@ type Agent struct {
 
 // NewAgent checks the settings; it does not connect.
 func NewAgent(cfg AgentConfig) (*Agent, error) {
-	u, err := url.Parse(cfg.URL)
-	switch {
-	case err == nil && u.User != nil:
-		return nil, fmt.Errorf("the URL of the agent, %q, has a password in it: send it as a header", u.Redacted())
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("the URL of the agent, %q: use one such as http://localhost:8080/api", cfg.URL)
-	}
-	if len(cfg.Token) < minToken {
-		return nil, fmt.Errorf("the token for decisions is too short: use %d characters at least, from openssl rand -hex 16 for example", minToken)
+	u, err := parseURL(cfg.URL, "http://localhost:8080/api")
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Turn <= 0 {
 		cfg.Turn = defaultTurn
 	}
 	if cfg.Client == nil {
-		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		cfg.Client = plainClient()
 	}
 	cfg.Header = cfg.Header.Clone()
-	a := &Agent{cfg: cfg, run: u.JoinPath("run").String(), token: sha256.Sum256([]byte(cfg.Token)), under: make(map[Decision]bool)}
+	a := &Agent{cfg: cfg, run: u.JoinPath("run").String(), under: make(map[Decision]bool)}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
+}
+
+// parseURL reads the URL of something of the agent; example is one that would do.
+func parseURL(text, example string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err == nil && u.User != nil:
+		return nil, fmt.Errorf("the URL of the agent, %q, has a password in it: send it as a header", u.Redacted())
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("the URL of the agent, %q: use one such as %s", text, example)
+	}
+	return u, nil
+}
+
+// plainClient returns a client that follows no redirects: they would bring the headers to somebody
+// else.
+func plainClient() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// errorText returns the text of an error of the agent that is shown.
+func errorText(text []byte) string {
+	return strings.ToValidUTF8(string(text[:min(len(text), maxError)]), "\uFFFD")
 }
 
 // Close ends the turns that are under way for this process and waits for them until ctx ends. The
@@ -103,55 +111,29 @@ func (a *Agent) Close(ctx context.Context) error {
 	}
 }
 
-// Authorized reports whether token is the one of the settings.
-func (a *Agent) Authorized(token string) bool {
-	sum := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
-}
-
-// Decide sends the answer as the message that ADK expects, and waits a moment for the
-// agent to refuse it. The turn goes on after that, also when the page is gone.
-func (a *Agent) Decide(ctx context.Context, d Decision) (string, error) {
+// Send sends the answer as the message that ADK expects, and returns at once. The channel gets the
+// end of the turn: nil, or the error of the agent. The turn goes on when ctx ends. nil means that the
+// turn ended, and not that the gate took the answer: the record says that.
+//
+// The same decision is not sent twice at once: where no gate would notice, the call would run twice.
+func (a *Agent) Send(ctx context.Context, d Decision) (<-chan error, error) {
+	if err := errors.Join(ctx.Err(), d.Check()); err != nil {
+		return nil, err
+	}
 	body, err := json.Marshal(map[string]any{
 		"appName": d.Session.App, "userId": d.Session.User, "sessionId": d.Session.ID,
 		"newMessage": map[string]any{"role": "user", "parts": []any{map[string]any{"functionResponse": map[string]any{
-			"id": d.ConfirmationID, "name": "adk_request_confirmation", "response": map[string]any{"confirmed": d.Confirmed},
+			"id": d.ConfirmationID, "name": "adk_request_confirmation", "response": d.response(),
 		}}}},
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	result, err := a.begin(d, body)
-	if err != nil {
-		return "", err
-	}
-	wait := time.NewTimer(answerWithin)
-	defer wait.Stop()
-	said := "The rejection was sent. What the gate made of it is below."
-	if d.Confirmed {
-		said = "The approval was sent. What the gate made of it is below."
-	}
-	select {
-	case err := <-result:
-		if err != nil {
-			return "", err
-		}
-		return said, nil
-	case <-wait.C:
-		return "The answer was sent; the agent is at work. What comes of it appears here.", nil
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
-
-// begin starts the turn of a decision. The same one is not sent twice at once: where no gate
-// would notice, the call would run twice.
-func (a *Agent) begin(d Decision, body []byte) (<-chan error, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.closed:
-		return nil, errors.New("the server is stopping; nothing was sent")
+		return nil, errors.New("the way to the agent is closed; nothing was sent")
 	case a.under[d]:
 		return nil, errors.New("this answer was sent before, and the agent is at work on it; nothing was sent again")
 	case len(a.under) >= maxTurns:
@@ -188,7 +170,7 @@ func (a *Agent) send(body []byte) error {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the agent at %s said %s: %s", a.run, resp.Status, strings.ToValidUTF8(string(text), "�"))
+		return fmt.Errorf("the agent at %s said %s: %s", a.run, resp.Status, errorText(text))
 	}
 	if err != nil {
 		return fmt.Errorf("the answer of the agent at %s was cut off: %w", a.run, err)

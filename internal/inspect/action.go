@@ -1,0 +1,129 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds of the sentence about an action.
+const (
+	maxActionArgs   = 6  // arguments
+	maxActionParts  = 3  // elements of a list, and values of an element
+	maxActionLength = 60 // characters of a value
+)
+
+// action says in a sentence what a yes lets happen.
+func (q *request) action() string {
+	switch {
+	case q.Kind != KindConfirmation:
+		return fmt.Sprintf("The agent asks for an %s: answer it where the agent is used.", q.Kind)
+	case q.Tool == "":
+		return ""
+	}
+	args := members(q.Args)
+	if len(args) == 0 {
+		return q.Tool + " runs once, without arguments."
+	}
+	var said []string
+	for _, m := range args[:min(len(args), maxActionArgs)] {
+		said = append(said, m.phrase())
+	}
+	if more := len(args) - len(said); more > 0 {
+		said = append(said, plural(more, "more argument", "more arguments"))
+	}
+	return q.Tool + " runs once, with " + list(said) + "."
+}
+
+// member is a member of a JSON object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns the members of an object in the order of their names; none for anything else.
+func members(object json.RawMessage) []member {
+	var decoded map[string]json.RawMessage
+	unmarshal(object, &decoded)
+	out := make([]member, 0, len(decoded))
+	for name, value := range decoded {
+		out = append(out, member{name, value})
+	}
+	slices.SortFunc(out, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
+
+// phrase names a member and its value, in short.
+func (m member) phrase() string {
+	name := clip(strings.ReplaceAll(m.name, "_", " "), maxActionLength)
+	if text, ok := scalar(m.value); ok {
+		return name + " " + text
+	}
+	var elements []json.RawMessage
+	if unmarshal(m.value, &elements); elements == nil {
+		if values := scalars(m.value); values != "" {
+			return name + " (" + values + ")"
+		}
+		return name
+	}
+	var said []string
+	for _, e := range elements[:min(len(elements), maxActionParts)] {
+		text, ok := scalar(e)
+		if !ok {
+			text = scalars(e)
+		}
+		if text != "" {
+			said = append(said, text)
+		}
+	}
+	if more := len(elements) - maxActionParts; more > 0 {
+		said = append(said, fmt.Sprintf("%d more", more))
+	}
+	switch {
+	case len(said) == 0:
+		return fmt.Sprintf("%s (%d)", name, len(elements))
+	case len(elements) == 1:
+		return name + " " + said[0]
+	}
+	return fmt.Sprintf("%d %s (%s)", len(elements), name, strings.Join(said, ", "))
+}
+
+// scalar returns a JSON scalar as text, and a text in quotes; false for anything else.
+func scalar(v json.RawMessage) (string, bool) {
+	v = bytes.TrimSpace(v)
+	if len(v) == 0 || v[0] == '{' || v[0] == '[' {
+		return "", false
+	}
+	var text string
+	if v[0] == '"' && json.Unmarshal(v, &text) == nil {
+		return strconv.Quote(clip(text, maxActionLength)), true
+	}
+	return clip(string(v), maxActionLength), true
+}
+
+// scalars returns the first scalars of an object, "" if it has none.
+func scalars(object json.RawMessage) string {
+	var said []string
+	for _, m := range members(object) {
+		if text, ok := scalar(m.value); ok && len(said) < maxActionParts {
+			said = append(said, strings.Trim(text, `"`))
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// list joins parts as a sentence does.
+func list(parts []string) string {
+	last := len(parts) - 1
+	if last < 1 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
