@@ -72,7 +72,7 @@ func TestNarrow(t *testing.T) {
 func TestPrint(t *testing.T) {
 	p := openDemo(t, "s=nike&v=approvals")
 	p.media("print", "dark", false)
-	p.shows("#panel-approvals", "provision_campaign", "0.95 critical inventory depleted", "$52,000", "It did not run.")
+	p.shows("#panel-approvals", "provision_campaign", "available is now unavailable", "$52,000", "It did not run.")
 	p.shows(".session-head", "sess-nike-summer", "Drift")
 	p.shows("#cg-top", "journal contextgraph.db")
 	p.holds(`!__t.seen(document.getElementById("cg-nav")) && __t.all("#cg-main .viewbar, #cg-main .btn, .top-actions").length === 0`)
@@ -132,7 +132,9 @@ func TestColourIsNeverAlone(t *testing.T) {
 	p.holds(`[...document.querySelectorAll("#panel-timeline .tl-row .tl-bad")].every((b) => b.closest(".tl-row").querySelector(".icon") && b.closest(".tl-row").getAttribute("aria-label").includes("error"))`)
 	p.holds(`[...document.querySelectorAll("#panel-timeline .tl-row .tl-crit")].every((b) => b.closest(".tl-row").getAttribute("aria-label").includes("critical path"))`)
 	p.view("approvals")
-	p.holds(`[...document.querySelectorAll("#panel-approvals .sev-text")].every((e) => /critical|high|medium|low/.test(e.textContent))`)
+	p.holds(`[...document.querySelectorAll("#panel-approvals .v-line, #panel-approvals .passed li")].every((e) => e.querySelector("svg path") && e.textContent.trim())`)
+	p.click("#panel-approvals .checks summary")
+	p.holds(`document.querySelectorAll("#panel-approvals .sev-text").length === 3 && [...document.querySelectorAll("#panel-approvals .sev-text")].every((e) => /critical|high|medium|low/.test(e.textContent))`)
 }
 
 // violation is what axe finds wrong.
@@ -200,7 +202,7 @@ func TestAccessibility(t *testing.T) {
 				p.view("approvals")
 				eval[bool](p, `(document.querySelectorAll("#panel-approvals details").forEach((d) => { d.open = true; }), true)`)
 				p.accessible("approvals, all open")
-				p.click("#panel-approvals button", "Show in graph")
+				p.click("#panel-approvals button", "Show the paths in the graph")
 				p.click("#panel-graph .gv-whylist button")
 				p.wait(`!document.getElementById("cg-detail").hidden`)
 				p.accessible("why, with the details of an entity")

@@ -153,6 +153,7 @@
  * @property {Check[]} checks
  * @property {Execution} [execution]
  * @property {Why[]} why
+ * @property {Progress[]} progress
  * @property {Step[]} [history]
  *
  * A text of a cost is "" where it is not known.
@@ -203,6 +204,7 @@
  * @property {string} [override]
  * @property {string} [because]
  * @property {string} [reason]
+ * @property {string} [refusal] the reason in words
  * @property {number} row
  *
  * @typedef {object} Check
@@ -239,6 +241,9 @@
  * @typedef {{entity_type?: string, entity?: string, reason: string, detail?: string}} Failure
  * @typedef {{start: string, end?: string, status?: string, error?: string, span: string}} Execution
  * @typedef {{entity: string, type: string, value: string, origin: string, note?: string, hops: number, path: {span: string, edge?: string}[]}} Why
+ *
+ * What happened to a request. The status is the one that the step speaks for.
+ * @typedef {{at: string, step: "asked"|"answered"|"refused"|"checked"|"started"|"ended", status: Status, text: string}} Progress
  *
  * @typedef {object} Step
  * @property {string} [from]

@@ -67,7 +67,7 @@ function wholeSession(s) {
     lists(e, "sources", "evaluated");
   }
   for (const a of s.approvals) {
-    lists(a, "warnings", "entities", "answers", "checks", "why", "costs", "consents");
+    lists(a, "warnings", "entities", "answers", "checks", "why", "costs", "consents", "progress");
     for (const w of a.why) lists(w, "path");
     a.checks.forEach(wholeCheck);
   }

@@ -160,7 +160,10 @@ class App {
       panels.append(panel);
       this.views.set(spec.id, { spec, panel, tab, view: null, shown: undefined });
     });
-    foldOnScroll(panels);
+    panels.addEventListener("scroll", (ev) => {
+      const el = /** @type {HTMLElement} */ (ev.target);
+      if (el.parentElement === panels) foldHead(el);
+    }, { capture: true, passive: true });
     tabs.addEventListener("keydown", (ev) => {
       const ids = tabbed().map((s) => s.id);
       const at = ids.indexOf(this.viewId);
@@ -368,6 +371,7 @@ class App {
     const v = this.views.get(this.viewId);
     if (v) this.renderView(v, !!selection);
     document.body.dataset.view = this.viewId;
+    if (v) foldHead(v.panel);
     this.detail?.show();
     this.list?.mark();
     this.drawTitle();

@@ -114,14 +114,11 @@ function renderHeader(root, app) {
   );
 }
 
-/** foldOnScroll folds the head of the session while something is scrolled, where the style wants that. @param {HTMLElement} panels */
-function foldOnScroll(panels) {
-  panels.addEventListener("scroll", (ev) => {
-    const el = ev.target;
-    if (!(el instanceof HTMLElement) || el.parentElement !== panels) return;
-    // A panel that is little longer than the screen would jump.
-    if (el.scrollHeight - el.clientHeight > 240) document.body.classList.toggle("scrolled", el.scrollTop > 24);
-  }, { capture: true, passive: true });
+/** foldHead folds the head of the session while a panel is scrolled, where the style wants that. @param {HTMLElement} panel */
+function foldHead(panel) {
+  const low = panel.scrollTop > 24;
+  // A panel that is little longer than the screen would jump.
+  if (!low || panel.scrollHeight - panel.clientHeight > 240) document.body.classList.toggle("scrolled", low);
 }
 
 /** hintAtMore marks on which side there are more tabs than are seen. @param {HTMLElement} tabs */

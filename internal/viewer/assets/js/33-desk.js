@@ -69,9 +69,9 @@ class Desk {
       this.errors.set(id, said(err));
       announce("It could not be checked: " + said(err));
     }
+    await this.loadInbox(); // the server adds what it found
     this.busy.delete(id);
     this.app.events.emit("desk", id);
-    this.loadInbox();
   }
 
   /** send sends an answer. It throws what was said against it. @param {Approval} a @param {Reply} reply @param {string} token */

@@ -56,51 +56,16 @@ const REASONS = {
   policy: "A rule of the policy could not be evaluated.",
 };
 
-/** What the codes mean with which the gate does not take an answer. @type {Record<string, string>} */
-const REFUSALS = {
-  unknown_request: "The gate knows no such request in this session.",
-  not_pending: "The request was decided or had ended before this answer came.",
-  not_approved: "Nobody has approved the request yet.",
-  not_authorized: "Whoever answered may not approve this.",
-  rejected: "A person has rejected the request. That is final.",
-  change_wanted: "A person has rejected the request and wants another plan.",
-  more_approvers: "The yes counts. More people have to approve before it runs.",
-  other_answer: "The answer says something else than an earlier one that approved.",
-  expired: "The answer came too late: the request, or its permit, is past its time.",
-  drift: "The world has changed since it was asked. It is blocked for good.",
-  check_failed: "It could not be shown that the world is unchanged. The request stays open.",
-  blocked: "An earlier check found that the world had changed. It is blocked for good.",
-  already_used: "The approval has permitted its one call already. It permits no second one.",
-  other_call: "The approval is for another call or another tool.",
-  args_changed: "The arguments are not those that were approved.",
-  invalid: "The request to the gate is not complete.",
-  clock: "The clock failed or ran backwards.",
-  store: "The ledger could not be read or written.",
-  canceled: "The run has ended; nobody would see the effect.",
-  asked: "The same call waits for an answer already.",
-  asked_too_often: "Changes of the world ended this call as often as it may be asked for in a turn.",
-  internal: "A part of the gate broke down.",
-};
-
 /** What the stages of a check mean. @type {Record<string, string>} */
 const STAGES = { answer: "when it was answered", execution: "right before it would run", check: "on demand" };
-
-/** How the verdict of a check reads. @type {Record<string, {label: string, icon: IconName, tone: string}>} */
-const VERDICTS = {
-  safe: { label: "unchanged", icon: "shield", tone: "good" },
-  drift: { label: "changed", icon: "drift", tone: "warn" },
-  check_failed: { label: "not proven", icon: "shieldx", tone: "bad" },
-};
 
 /** waits says whether a status is one of a request that can still be answered. @param {string} status */
 function waits(status) {
   return status === "pending" || status === "check_failed" || status === "safe";
 }
 
-/** actionOf says what happens on a yes. A record without the sentence has tool and arguments. @param {Approval} a */
+/** actionOf says what happens on a yes. A record of an earlier version has no sentence for that. @param {Approval} a */
 function actionOf(a) {
   if (a.action) return a.action;
-  if (a.kind !== "confirmation") return (a.agent || "The agent") + " asks for " + (a.kind === "input" ? "an input." : "a " + a.kind + ".");
-  const args = a.args && typeof a.args === "object" ? Object.entries(a.args).map(([k, v]) => words(k) + " " + (Array.isArray(v) ? plural(v.length, "item") : clip(JSON.stringify(v), 40))) : [];
-  return (a.tool || "The call") + " runs once" + (args.length > 0 ? ", with " + clip(args.join(", "), 200) : "") + ".";
+  return a.kind === "confirmation" ? (a.tool || "The call") + " runs once, with the arguments below." : "The agent asks for " + (a.kind === "input" ? "an input." : "a " + a.kind + ".");
 }

@@ -34,10 +34,15 @@ function head(app, a, index) {
   return h("header", "card-head",
     h("div", "card-state", chip(a.status), waits(a.status) && countdownEl(a.expires_at), !a.enforced && badge("observed only", "wait", "info"), a.overridden && badge("overridden: its check failed", "bad", "warning"),
       h("span", "muted", "asked ", agoEl(a.requested_at), a.agent && " by " + a.agent)),
-    h("h2", { id: "approval-" + index }, actionOf(a)),
-    h("p", "card-explain", a.explanation),
+    h("h2", { id: "approval-" + index }, leading(actionOf(a), (a.tool || "\n") + " runs once")),
+    h("p", { class: "card-explain status-" + a.status }, a.explanation),
     a.warnings.length > 0 && h("ul", "callout warn list", a.warnings.map((w) => h("li", {}, icon("warning"), w))),
     !a.enforced && a.kind === "confirmation" && h("p", "note", icon("info"), "This confirmation was only observed: the call ran, or would run, whatever the verdict. List the tool under guard.tools to enforce it."));
+}
+
+/** leading sets off the beginning of a sentence. @param {string} text @param {string} begin */
+function leading(text, begin) {
+  return text.startsWith(begin) ? [h("strong", {}, begin), text.slice(begin.length)] : h("strong", {}, text);
 }
 
 /** people says who asked, who may approve, and who has. @param {App} app @param {Approval} a */
@@ -65,7 +70,7 @@ function reasons(app, a, index) {
       const span = app.span(key);
       const note = ws[0].note;
       return h("li", {}, h("span", "why-what", ws.map((w) => entityLink(app, w.entity, w.type, w.value))),
-        h("span", "why-from", key ? ["from ", spanLink(app, key), span && ["in ", span.agent && h("span", {}, span.agent + ","), " ", timeEl(span.end || span.start, "clock"), " (", agoEl(span.end || span.start), ")"]] : "named by the action alone", note && h("span", "warn-text", icon("warning"), note)));
+        h("span", "why-from", key ? ["from ", spanLink(app, key), span && h("span", {}, span.agent && span.agent + ", ", timeEl(span.end || span.start, "clock"), " (", agoEl(span.end || span.start), ")")] : "named by the action alone", note && h("span", "warn-text", icon("warning"), note)));
     })));
 }
 

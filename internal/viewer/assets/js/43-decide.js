@@ -64,9 +64,8 @@ class DecideBox {
     replace(this.out,
       this.sending ? h("p", {}, h("span", "spinner"), " Sending…")
         : this.error ? h("p", "bad-text", icon("error"), this.error)
-          : sent ? h("p", "sent", icon("arrow"), h("span", {}, (sent.reply.confirmed ? "Your yes" : "Your no") + " was sent ", agoEl(sent.at), ". Nothing is known of it yet: the gate has not answered."))
-            : refused ? h("p", "bad-text", icon("error"), h("span", {}, "The last yes was not taken: ", h("strong", {}, words(refused.reason || "no reason on record")), ". " + (REFUSALS[refused.reason || ""] || "")))
-              : this.nowhere());
+          : [sent ? h("p", "sent", icon("arrow"), h("span", {}, (sent.reply.confirmed ? "Your yes" : "Your no") + " was sent ", agoEl(sent.at), ". What the gate makes of it appears here: the record has no word of it yet."))
+            : refused ? h("p", "bad-text", icon("error"), h("span", {}, "The last yes was not taken: ", h("strong", {}, words(refused.reason || "no reason is on record")), refused.refusal ? ". " + capital(refused.refusal) + "." : ".")) : null, this.nowhere()]);
     this.root.hidden = !this.out.firstChild && !this.buttons.firstChild;
   }
 

@@ -62,7 +62,7 @@ function checkList(app, a) {
         c.warnings.length > 0 && [h("h4", {}, "Warnings: changes that do not block"), alertList(c.warnings)],
         c.failures.length > 0 && [h("h4", {}, "Could not be checked"), failureList(c.failures)],
         c.alerts.length + c.warnings.length + c.failures.length === 0 && h("p", "muted", "It found nothing changed."),
-        facts([["Time", timeEl(c.at)], ["Step", spanLink(app, c.span)], ["Fingerprint", mono(c.fingerprint, "fingerprint", 24)], ["Policy", mono(c.policy_version, "policy version", 24)], ["Check", mono(c.id, "check id", 24)]], "line"))));
+        facts([["Time", timeEl(c.at)], ["Step", c.span && spanLink(app, c.span)], ["Fingerprint", mono(c.fingerprint, "fingerprint", 24)], ["Policy", mono(c.policy_version, "policy version", 24)], ["Check", mono(c.id, "check id", 24)]], "line"))));
   }));
 }
 
@@ -76,7 +76,7 @@ function answerList(app, a) {
     x.because && h("span", {}, "because: " + x.because),
     x.change && h("span", {}, "wants: " + x.change),
     x.override && [badge("overrides", "bad", "warning"), h("span", {}, x.override)],
-    x.accepted ? h("span", "muted", "taken") : x.confirmed && h("span", "warn-text", icon("warning"), "not taken" + (x.reason ? ": " + words(x.reason) : "")),
+    x.accepted ? h("span", "muted", "taken") : x.confirmed && h("span", "warn-text", icon("warning"), "not taken" + (x.refusal || x.reason ? ": " + (x.refusal || words(x.reason || "")) : "")),
     x.row >= 0 && rowLink(app, x.row))));
 }
 

@@ -34,8 +34,9 @@ registerView({
     const again = () => !root.hidden && keepPlace(root, draw);
     const offs = [app.on("inbox", again), app.on("desk", again)];
     return {
-      show: draw,
-      select() {},
+      // The view is shown again without another session.
+      show() {},
+      select: draw,
       key(ev) {
         const by = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[ev.key];
         if (!by) return false;
@@ -55,25 +56,24 @@ registerView({
   },
 });
 
-/** inboxItem is a request. What the server found since, on demand, stands for what it knew. @param {App} app @param {InboxItem} i */
+/** inboxItem is a request. @param {App} app @param {InboxItem} i */
 function inboxItem(app, i) {
   const desk = app.desk;
   const f = desk.findings.get(i.approval_id), error = desk.errors.get(i.approval_id), busy = desk.busy.has(i.approval_id);
-  const newer = f && !(millis(i.known_at) > millis(f.at)) ? f : null;
-  const look = newer ? findingLook(newer.finding) : lookOf(KNOWN, i.known);
-  const changes = newer && newer.check ? newer.check.alerts.map((x) => x.entity + " " + words(x.attribute) + " " + x.before + " → " + x.after) : i.changes;
-  const at = newer ? newer.at : i.known_at;
+  const look = lookOf(KNOWN, i.known);
   const need = Math.max(1, i.approvers || 0);
+  const yesno = i.kind === "confirmation";
+  const what = i.action || i.tool || i.kind;
   return h("article", { class: "in-item edge-" + look.tone },
     h("div", "in-main",
-      h("p", "in-state", mark(look), !Number.isNaN(millis(at)) && h("span", "muted", "checked ", agoEl(at)), i.kind !== "confirmation" && badge(i.kind, "idle", "message"), !i.enforced && i.kind === "confirmation" && badge("observed only", "wait", "info"), countdownEl(i.expires_at)),
-      h("h2", {}, h("a", { class: "in-open", href: "#s=" + sessionPath(i.session) + "&v=approvals&request=" + encodeURIComponent(i.confirmation_id || i.approval_id) }, i.action || i.tool || i.kind)),
-      changes.length > 0 && h("ul", "in-changes", changes.slice(0, 4).map((c) => h("li", {}, icon("drift"), c)), changes.length > 4 && h("li", "muted", "and " + (changes.length - 4) + " more")),
-      newer && changes.length === 0 && h("p", {}, newer.explanation),
+      h("p", "in-state", yesno ? mark(look) : badge(i.kind, "idle", "message"), !Number.isNaN(millis(i.known_at)) && h("span", "muted", "checked ", agoEl(i.known_at)), !i.enforced && yesno && badge("observed only", "wait", "info"), countdownEl(i.expires_at)),
+      h("h2", {}, h("a", { class: "in-open", href: "#s=" + sessionPath(i.session) + "&v=approvals&request=" + encodeURIComponent(i.confirmation_id || i.approval_id) }, leading(what, (i.tool || "\n") + " runs once"))),
+      i.changes.length > 0 && h("ul", "in-changes", i.changes.slice(0, 4).map((c) => h("li", {}, icon("drift"), c)), i.changes.length > 4 && h("li", "muted", "and " + (i.changes.length - 4) + " more")),
+      f && i.known === "unproven" && h("p", {}, f.explanation),
       error && h("p", "bad-text", icon("error"), "It could not be checked: " + error),
       i.warnings.length > 0 && h("ul", "in-warnings", i.warnings.map((w) => h("li", {}, icon("warning"), w))),
-      h("p", "in-meta", h("span", "in-title", i.title || i.session.id), h("span", {}, "asked ", agoEl(i.requested_at), i.agent && " by " + i.agent), i.kind === "confirmation" && h("span", {}, i.consents.length + " of " + need + " approved" + (i.consents.length > 0 ? ": " + i.consents.join(", ") : "")))),
-    app.page.checks && i.kind === "confirmation" && h("button", { class: "btn", "aria-disabled": String(busy), "aria-label": (newer ? "Check again: " : "Check now: ") + clip(i.action || i.tool, 80), onclick: () => desk.check(i.session, i.approval_id) }, busy ? h("span", "spinner") : icon("again"), busy ? "Checking…" : newer ? "Check again" : "Check now"));
+      h("p", "in-meta", h("span", "in-title", i.title || i.session.id), h("span", {}, "asked ", agoEl(i.requested_at), i.agent && " by " + i.agent), yesno && h("span", {}, i.consents.length + " of " + need + " approved" + (i.consents.length > 0 ? ": " + i.consents.join(", ") : "")))),
+    app.page.checks && yesno && h("button", { class: "btn", "aria-disabled": String(busy), "aria-label": (f ? "Check again: " : "Check now: ") + clip(what, 80), onclick: () => desk.check(i.session, i.approval_id) }, busy ? h("span", "spinner") : icon("again"), busy ? "Checking…" : f ? "Check again" : "Check now"));
 }
 
 /** inboxLink stands in the top bar with the number of requests, also where the page is not in front. @param {App} app */
