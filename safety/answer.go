@@ -50,6 +50,9 @@ type Answer struct {
 	// Change goes with a rejection: the wish of the person, in words, for another plan. It has at
 	// most [MaxWords] bytes.
 	Change string
+	// Because goes with a rejection without a Change: the reason of the person, in words. It has at
+	// most [MaxWords] bytes. The history has it, and [Outcome.Because] for whoever asked.
+	Because string
 	// Override goes with an approval: the reason of a person with the right in [Policy.Approvals] to
 	// let the call run although sources are down. It has at most [MaxWords] bytes. If the check
 	// fails and every failure is of an entity with a source that is away, the approval counts as
@@ -88,6 +91,9 @@ type Outcome struct {
 	// Cause is the error that an [Authorizer] refused with. It is for the operator, not for the
 	// person who answered: it may hold something that this person must not know.
 	Cause error
+	// Because is the reason of the person, if this answer rejected the request with an
+	// [Answer.Because]; else "".
+	Because string
 	// By is who answered; "" if that is not known, or if they may not.
 	By string
 	// Authenticated says that an [Authorizer] or an [IdentityFunc] named who answers. Without both it
@@ -152,7 +158,7 @@ func (g *Guard) Answer(ctx context.Context, ans Answer) (out Outcome, err error)
 	case approver == "":
 		out.Reason, out.Detail, out.Cause = CodeNotAuthorized, why, cause
 		return out, nil
-	case len(ans.Change) > MaxWords || len(ans.Override) > MaxWords:
+	case max(len(ans.Change), len(ans.Because), len(ans.Override)) > MaxWords:
 		out.Reason, out.Detail = CodeInvalid, fmt.Sprintf("the answer has a text of more than %d bytes; say it in fewer words", MaxWords)
 		return out, nil
 	case !ans.Confirmed:
@@ -177,17 +183,23 @@ func (g *Guard) authenticates() bool { return g.authorizer != nil || g.identity 
 // reject ends a request. A rejection counts as long as nothing ran, also after an approval.
 func (g *Guard) reject(ctx context.Context, out Outcome, approver string, ans Answer) (Outcome, error) {
 	out.Reason = CodeRejected
+	because := strings.TrimSpace(ans.Because)
 	t := Transition{
 		// An approval at the same moment does not save the request.
 		From: []ApprovalState{StatePending, StateApproved},
 		To:   StateRejected, Actor: approver, Run: ans.RunID, Authenticated: out.Authenticated,
 		Note: g.note("rejected", ans.RunID), Set: Update{Approver: approver, Change: strings.TrimSpace(ans.Change)},
 	}
-	if t.Set.Change != "" {
-		out.Reason, t.Note = CodeChange, g.note("rejected, with a wish for a change,", ans.RunID)
+	switch {
+	case t.Set.Change != "":
+		out.Reason, t.Note, because = CodeChange, g.note("rejected, with a wish for a change,", ans.RunID), ""
+	case because != "":
+		t.Note = g.note("rejected ("+quoted(oneLine(because))+")", ans.RunID)
 	}
 	var err error
-	out.Approval, err = g.move(ctx, out.Approval, t, nil)
+	if out.Approval, err = g.move(ctx, out.Approval, t, nil); err == nil {
+		out.Because = because
+	}
 	return g.settle(ctx, out, t, err)
 }
 

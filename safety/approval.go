@@ -102,6 +102,9 @@ type Approval struct {
 	NotChosen NotChosen
 	// Needs are the conditions of the policy on the Entities, by key and attribute.
 	Needs map[string]map[string]Need
+	// Costs are what the plan costs against its budgets, with the values that were read. Only the result
+	// of [Guard.Ask] has them: a [Ledger] does not store them.
+	Costs []Cost
 	// PolicyVersion is the version of the policy at the time of the request.
 	PolicyVersion string
 	// Receipt and Gaps are the fields of the snapshot.
@@ -164,6 +167,7 @@ func (a Approval) Clone() Approval {
 	for key, needs := range a.Needs {
 		a.Needs[key] = maps.Clone(needs)
 	}
+	a.Costs = slices.Clone(a.Costs)
 	a.Gaps = slices.Clone(a.Gaps)
 	a.Receipt.Notes = slices.Clone(a.Receipt.Notes)
 	a.Difference = a.Difference.clone()
@@ -182,6 +186,7 @@ func (a Approval) Clone() Approval {
 //	  "entities": [{"type", "value", "attributes": {name: text},
 //	    "conditions": {name: text}, absent where there is none, "confidence": number,
 //	    "seen_at": RFC 3339, "age": "12s"}],
+//	  "costs": [{"budget_type", "budget", "limit", "seen"}], see [Cost], absent where there is none,
 //	  "warnings": [text],
 //	  "notes": [text], absent where there is none,
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "attributes", "seen_at",
@@ -238,6 +243,9 @@ func (a Approval) Shown() map[string]any {
 		"fingerprint": a.Fingerprint, "requested_at": stamp(a.RequestedAt), "expires_at": stamp(a.ExpiresAt),
 		"requester": map[string]any{"name": oneLine(a.Requester), "authenticated": a.RequesterAuthenticated},
 		"approvers": max(a.Approvers, 1), "entities": entities, "warnings": warnings,
+	}
+	if len(a.Costs) > 0 {
+		out["costs"] = a.shownCosts()
 	}
 	if len(a.Receipt.Notes) > 0 {
 		notes := make([]any, len(a.Receipt.Notes))

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
 )
 
 // Request is one tool call that asks for approval.
@@ -118,6 +120,10 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 			a.Chain = old.Chain + 1
 		}
 	}
+	for _, e := range required {
+		q.require(e, entity.Canonical{}, false)
+	}
+	costs := q.costs(g.policy.Policy)
 	err = g.ledger.Create(ctx, a.Clone())
 	switch {
 	case errors.Is(err, ErrConflict) && old.ID != "":
@@ -125,6 +131,7 @@ func (g *Guard) Ask(ctx context.Context, r Request) (a Approval, err error) {
 	case err != nil:
 		return a, fmt.Errorf("safety: recording the request of %s: %w", r.Tool, err)
 	}
+	a.Costs = costs
 	return a, nil
 }
 

@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -124,12 +125,13 @@ func (x *examined) unread(e entity.Canonical) Failure {
 }
 
 // checkBudgets holds what was found against the budget rules.
-func (q *inquiry) checkBudgets(p Policy, found []examined) (alerts []Alert, failures []Failure) {
+func (q *inquiry) checkBudgets(p Policy, found []examined) (costs []Cost, alerts []Alert, failures []Failure) {
 	for _, b := range p.Budgets {
 		if !b.appliesTo(q.tool) {
 			continue
 		}
-		alert, err := q.checkBudget(p, b, found)
+		cost, alert, err := q.checkBudget(p, b, found)
+		costs = append(costs, cost)
 		switch {
 		case err != nil:
 			f := fail(ReasonPolicy, "it cannot be shown that what the plan costs now fits its %s: %v", b.LimitType, err)
@@ -142,64 +144,87 @@ func (q *inquiry) checkBudgets(p Policy, found []examined) (alerts []Alert, fail
 			alerts = append(alerts, *alert)
 		}
 	}
-	return alerts, failures
+	return costs, alerts, failures
 }
 
-// checkBudget returns an alert if the plan costs more than its budget, and an error
-// if that cannot be said.
-func (q *inquiry) checkBudget(p Policy, b BudgetRule, found []examined) (*Alert, error) {
+// checkBudget returns what the plan costs, an alert if that is more than its budget, and an error if
+// that cannot be said.
+func (q *inquiry) checkBudget(p Policy, b BudgetRule, found []examined) (Cost, *Alert, error) {
 	budget, limit, err := q.limit(p, b)
+	before := q.seenCost(b)
+	cost := b.cost(budget, limit, before)
 	if err != nil {
-		return nil, err
+		return cost, nil, err
 	}
-	var now, approved sum
-	var unknown error // what was approved cost something unknown
-	for i, t := range q.targets {
+	now, err := b.sum(q.targets, q.decision.Node, func(i int) (entity.Value, error) {
+		price := found[i].result.Now[b.CostAttribute]
+		if !found[i].read || price.IsZero() {
+			return price, &unreadError{b.CostAttribute, found[i].unread(q.targets[i].entity)}
+		}
+		return price, nil
+	})
+	switch {
+	case err != nil:
+		return cost, nil, err
+	case now.total == nil:
+		return cost, nil, q.nothingBought(b)
+	case !now.like(limit):
+		return cost, nil, fmt.Errorf("the plan costs a %s, the budget is a %s", now.unit(), kindOf(limit))
+	}
+	after, err := now.value()
+	cost.Now = after.String()
+	if most, _ := limit.Rat(); now.total.Cmp(most) <= 0 {
+		return cost, nil, nil
+	}
+	if err != nil {
+		return cost, nil, err
+	}
+	cost.Exceeded = true
+	return cost, &Alert{
+		EntityType: budget.Type, Entity: budget.Value, Attribute: "cost", Drift: BudgetExceeded,
+		Before: cmp.Or(cost.Seen, "not known"), After: cost.Now, ChangePercent: changePercent(before, after), Severity: b.Severity,
+		Recommendation: fmt.Sprintf("Change the plan so that it costs no more than %s (%s), and ask for approval of the new plan.",
+			limit, oneLine(budget.Type+" "+budget.Value)),
+	}, nil
+}
+
+// seenCost returns what the plan costs with the values that were read for the request; the zero
+// value if that is not known.
+func (q *inquiry) seenCost(b BudgetRule) entity.Value {
+	asked := slices.DeleteFunc(slices.Clone(q.targets), func(t target) bool { return t.unseen })
+	seen, err := b.sum(asked, q.decision.Node, func(i int) (entity.Value, error) { return latest(asked[i].entity, b.CostAttribute), nil })
+	if err != nil {
+		return entity.Value{}
+	}
+	value, _ := seen.value()
+	return value
+}
+
+// sum adds up a plan of an action: the targets that the rule counts, each at its price.
+func (b BudgetRule) sum(targets []target, node string, price func(i int) (entity.Value, error)) (sum, error) {
+	var s sum
+	for i, t := range targets {
 		e := t.entity
 		if e.Type != b.CostType || !t.action && !b.Everything {
 			continue
 		}
-		price := found[i].result.Now[b.CostAttribute]
-		if !found[i].read || price.IsZero() {
-			return nil, &unreadError{b.CostAttribute, found[i].unread(e)}
-		}
-		times, err := t.quantity(b.QuantityAttribute, q.decision.Node)
+		one, err := price(i)
 		if err != nil {
-			return nil, err
+			return s, err
 		}
-		if err := now.add(price, times); err != nil {
-			return nil, fmt.Errorf("%s of %s %s is %w", b.CostAttribute, e.Type, e.Value, err)
+		times, err := t.quantity(b.QuantityAttribute, node)
+		if err != nil {
+			return s, err
 		}
-		if !t.unseen && unknown == nil {
-			unknown = approved.add(latest(e, b.CostAttribute), times)
+		if err := s.add(one, times); err != nil {
+			return s, fmt.Errorf("%s of %s %s is %w", b.CostAttribute, e.Type, e.Value, err)
 		}
 	}
-	if now.total == nil {
-		return nil, q.nothingBought(b)
-	}
-	if !now.like(limit) {
-		return nil, fmt.Errorf("the plan costs a %s, the budget is a %s", now.unit(), kindOf(limit))
-	}
-	if most, _ := limit.Rat(); now.total.Cmp(most) <= 0 {
-		return nil, nil
-	}
-	after, err := now.value()
-	if err != nil {
-		return nil, err
-	}
-	alert := &Alert{
-		EntityType: budget.Type, Entity: budget.Value, Attribute: "cost", Drift: BudgetExceeded,
-		Before: "not known", After: after.String(), Severity: b.Severity,
-		Recommendation: fmt.Sprintf("Change the plan so that it costs no more than %s (%s), and ask for approval of the new plan.",
-			limit, oneLine(budget.Type+" "+budget.Value)),
-	}
-	if before, err := approved.value(); err == nil && unknown == nil {
-		alert.Before, alert.ChangePercent = before.String(), changePercent(before, after)
-	}
-	return alert, nil
+	return s, nil
 }
 
-// limit returns the budget that was approved, and its amount.
+// limit returns the budget that was approved, and its amount. With an error there is no amount, and
+// no budget if it is not known which one counts.
 func (q *inquiry) limit(p Policy, b BudgetRule) (entity.Canonical, entity.Value, error) {
 	var named, others []entity.Canonical
 	for _, t := range q.targets {
@@ -228,10 +253,10 @@ func (q *inquiry) limit(p Policy, b BudgetRule) (entity.Canonical, entity.Value,
 		limit, what, read = e.Attributes[b.LimitAttribute], b.LimitAttribute, len(values) > 0
 	}
 	if !read && !limit.IsZero() && p.Types[e.Type].Unseen != UnseenAllow {
-		return entity.Canonical{}, entity.Value{}, fmt.Errorf("nothing has shown %s of %s %s", what, e.Type, e.Value)
+		return e, entity.Value{}, fmt.Errorf("nothing has shown %s of %s %s", what, e.Type, e.Value)
 	}
 	if _, isNumber := limit.Rat(); !isNumber {
-		return entity.Canonical{}, entity.Value{}, fmt.Errorf("%s of %s %s is %w", what, e.Type, e.Value, errNoNumber(limit))
+		return e, entity.Value{}, fmt.Errorf("%s of %s %s is %w", what, e.Type, e.Value, errNoNumber(limit))
 	}
 	return e, limit, nil
 }

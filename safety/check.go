@@ -114,7 +114,8 @@ func (g *Guard) inspect(ctx, caller context.Context, q inquiry) Report {
 	case !slices.ContainsFunc(found, func(x examined) bool { return x.result.Outcome != EntitySkipped }):
 		r.failures = append(r.failures, fail(ReasonNoEntities, "nothing is left to check: none of the entities, which are all optional, could be checked"))
 	}
-	exceeded, unknown := q.checkBudgets(g.policy.Policy, found)
+	costs, exceeded, unknown := q.checkBudgets(g.policy.Policy, found)
+	r.costs = costs
 	r.failures = append(r.failures, unknown...)
 	if err := caller.Err(); err != nil {
 		r.failures = append(r.failures, fail(ReasonCanceled, "%v", err))

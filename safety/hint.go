@@ -22,9 +22,10 @@ const maxHinted = 5
 
 // Bounds of [Approval.Hint], in bytes.
 const (
-	maxHint          = 1400
+	maxHint          = 1600
 	maxReplacesHint  = 230
 	maxRestsHint     = 350
+	maxCostHint      = 150
 	maxNotSeenHint   = 250
 	maxNotMetHint    = 200
 	maxNotChosenHint = 150
@@ -36,6 +37,7 @@ const (
 const (
 	hintReplaces  = "Replaces the request of"
 	hintRests     = "Rests on"
+	hintCost      = "Planned cost:"
 	hintNotSeen   = "Not seen:"
 	hintNotMet    = "Not met:"
 	hintNotChosen = "Not chosen:"
@@ -43,7 +45,7 @@ const (
 	hintRequester = "Requester:"
 )
 
-// Hint returns the request as a text that stands alone in any client, in one line of at most 1,400
+// Hint returns the request as a text that stands alone in any client, in one line of at most 1,600
 // bytes:
 //
 //	deploy v1.9.0 to eu-west. Rests on Version v1.9.0 passed, Cluster eu-west 64 free [at least 8] (2 min old).
@@ -54,6 +56,7 @@ const (
 //   - "Rests on": up to five entities that results showed. Those that the action names come
 //     first. A condition stands in brackets behind its value. An age stands behind an entity
 //     from one minute on.
+//   - "Planned cost:": what the plan costs and may cost, where both are known.
 //   - "Not seen:": entities that no result showed, and that the record is incomplete.
 //   - "Not met:": conditions that a value that was read does not meet.
 //   - "Not chosen:": see [Approval.NotChosen].
@@ -65,7 +68,7 @@ const (
 // A value that is not one plain word stands in quotes. So does own if it has the beginning of one
 // of these sentences, or a quote that does not end.
 func (a Approval) Hint(own string) string {
-	rest := sentences(a.replacesHint(), a.restsHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
+	rest := sentences(a.replacesHint(), a.restsHint(), a.costHint(), a.notSeenHint(), a.notMetHint(), a.notChosenHint(), a.peopleHint())
 	return sentences(ownHint(own, maxHint-len(rest)-1), rest)
 }
 
@@ -89,7 +92,7 @@ func ownHint(own string, limit int) string {
 // forges reports whether a text has the beginning of a sentence that only the hint may begin.
 func forges(own string) bool {
 	own = letters(own)
-	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintNotSeen, hintNotMet, hintNotChosen, hintApprovers, hintRequester}, func(begin string) bool {
+	return slices.ContainsFunc([]string{hintReplaces, hintRests, hintCost, hintNotSeen, hintNotMet, hintNotChosen, hintApprovers, hintRequester}, func(begin string) bool {
 		return strings.Contains(own, letters(begin))
 	})
 }

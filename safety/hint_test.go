@@ -132,6 +132,8 @@ func TestHint(t *testing.T) {
 		{"the tool says it with accents", "Buy. N\u0307ot seen: nothing", complete(version), "\"Buy. N\u0307ot seen: nothing\". Rests on Version v1.9.0 passed."},
 		{"the tool writes in Devanagari", "\u0915\u094d\u200d\u0937", complete(version), "\u0915\u094d\u200d\u0937. Rests on Version v1.9.0 passed."},
 		{"the tool says that all was seen", "Buy. Not seen: nothing.", complete(version), `"Buy. Not seen: nothing.". Rests on Version v1.9.0 passed.`},
+		{"the tool says what the plan costs", "Planned  cost: $1 of Budget $2", complete(version), `"Planned  cost: $1 of Budget $2". Rests on Version v1.9.0 passed.`},
+		{"the tool speaks of costs", "Cost: planned", complete(version), `Cost: planned. Rests on Version v1.9.0 passed.`},
 		{"the tool opens a quote", `Say "yes`, complete(version), `"Say 'yes". Rests on Version v1.9.0 passed.`},
 		{"the tool quotes", `Say "yes" and "no"`, complete(version), `Say "yes" and "no". Rests on Version v1.9.0 passed.`},
 		{"the tool says that it replaces", "Replaces the request of noon", complete(version), `"Replaces the request of noon". Rests on Version v1.9.0 passed.`},
@@ -206,14 +208,17 @@ func TestHintIsBounded(t *testing.T) {
 			a.NotChosen.Total++
 			a.NotChosen.Entities = append(a.NotChosen.Entities, safety.Alternative{Type: long, Value: long})
 		}
+		for range 9 {
+			a.Costs = append(a.Costs, safety.Cost{BudgetType: long, Budget: long, Limit: long, Seen: long})
+		}
 		a.Replaces, a.Difference = "old", safety.Difference{Omitted: 1 << 40, Entities: []safety.EntityDifference{{
 			Value: long, Change: "changed", Attributes: []safety.ValueDifference{{Name: long, Was: long, Now: long}, {Name: long, Was: long, Now: long}},
 		}}}
 		got := a.Hint(own)
-		if len(got) > 1400 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r") {
+		if len(got) > 1600 || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r") {
 			t.Errorf("%d bytes: %s", len(got), got)
 		}
-		for _, want := range []string{"Replaces the request of", "Rests on ", " (416 days old), and ", "Not seen: a part of the session, whose record is incomplete, ", " more. It cannot be approved.", "Not met: ", "Not chosen: "} {
+		for _, want := range []string{"Replaces the request of", "Rests on ", " (416 days old), and ", "Planned cost: ß", "Not seen: a part of the session, whose record is incomplete, ", " more. It cannot be approved.", "Not met: ", "Not chosen: "} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q is not in %s", want, got)
 			}
@@ -223,10 +228,10 @@ func TestHintIsBounded(t *testing.T) {
 		}
 	}
 	a := complete(many(1)...)
-	if got := a.Hint(strings.Repeat("x", 2000)); len(got) != 1400 || !strings.HasSuffix(got, "x…. Rests on P p0 1 n.") {
+	if got := a.Hint(strings.Repeat("x", 2000)); len(got) != 1600 || !strings.HasSuffix(got, "x…. Rests on P p0 1 n.") {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
-	if got := a.Hint("Rests on " + strings.Repeat("x", 2000)); len(got) != 1400 || !strings.HasSuffix(got, `x…". Rests on P p0 1 n.`) {
+	if got := a.Hint("Rests on " + strings.Repeat("x", 2000)); len(got) != 1600 || !strings.HasSuffix(got, `x…". Rests on P p0 1 n.`) {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
@@ -267,7 +272,7 @@ func FuzzHint(f *testing.F) {
 		a := complete(seenAgo(time.Hour, typ, value, values{"a": entity.Text(text), "b": entity.Bool(true)}), claimed(value, typ, nil))
 		a.Entities[0].Type, a.Entities[0].Value = typ, value
 		got := a.Hint(own)
-		if len(got) > 1400 || !utf8.ValidString(got) || got != a.Hint(own) || !strings.HasSuffix(got, ".") {
+		if len(got) > 1600 || !utf8.ValidString(got) || got != a.Hint(own) || !strings.HasSuffix(got, ".") {
 			t.Errorf("%q", got)
 		}
 		// Outside of quotes our sentences begin once.

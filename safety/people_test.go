@@ -235,14 +235,16 @@ func TestConcurrentApprovers(t *testing.T) {
 
 func TestWordsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", safety.MaxWords+1)
-	for name, ans := range map[string]safety.Answer{"change": {Change: long}, "override": {Confirmed: true, Override: long}} {
+	for name, ans := range map[string]safety.Answer{"change": {Change: long}, "reason": {Because: long}, "override": {Confirmed: true, Override: long}} {
 		p := newPeople(t, 1, strava)
 		out := p.says("eva", ans)
 		p.wantOutcome(out, safety.CodeInvalid, safety.StatePending)
 		if !strings.Contains(out.Detail, "2000 bytes") {
 			t.Errorf("%s: %q", name, out.Detail)
 		}
-		ans.Change, ans.Override = strings.TrimPrefix(ans.Change, "x"), strings.TrimPrefix(ans.Override, "x")
+		for _, words := range []*string{&ans.Change, &ans.Because, &ans.Override} {
+			*words = strings.TrimPrefix(*words, "x")
+		}
 		if out := p.says("eva", ans); out.Reason == safety.CodeInvalid {
 			t.Errorf("%s of the greatest length: %+v", name, out)
 		}

@@ -63,6 +63,7 @@ type Report struct {
 	alerts      []Alert
 	failures    []Failure
 	notChosen   NotChosen
+	costs       []Cost
 	// preconditions are the revisions for an effect after this check.
 	preconditions []Precondition
 	drifted       []entity.Entity
@@ -143,6 +144,10 @@ func (r Report) Entities() []EntityResult {
 	}
 	return out
 }
+
+// Costs returns the cost of the plan for each budget rule that applies, in the order of the policy,
+// whatever the verdict is. The slice is the caller's.
+func (r Report) Costs() []Cost { return slices.Clone(r.costs) }
 
 // NotChosen returns what was there to choose and does not count. It is the caller's.
 func (r Report) NotChosen() NotChosen { return r.notChosen.clone() }
@@ -315,6 +320,8 @@ func (r Report) askedBy() *requester {
 //	    "condition": text, absent where there is none, "change_percent", "severity", "effect": "block", "recommendation"}],
 //	  "warnings": [as alerts, with "effect": "warn"],
 //	  "failures": [{"entity_type", "entity", "reason", "detail"}],
+//	  "costs": [{"budget_type", "budget", "limit", "seen", "now", "exceeded": bool}], see [Cost];
+//	    what is not known is absent, and so is the list where no budget rule applies,
 //	  "not_chosen": {"total": int, "entities": [{"type", "value", "seen": {name: value},
 //	    "seen_at"}]}, absent where there is none
 //	}
@@ -340,11 +347,12 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Alerts        []Alert        `json:"alerts"`
 		Warnings      []Alert        `json:"warnings"`
 		Failures      []Failure      `json:"failures"`
+		Costs         []Cost         `json:"costs,omitempty"`
 		NotChosen     NotChosen      `json:"not_chosen,omitzero"`
 	}{
 		r.id, r.approvalID, r.session, r.askedBy(), r.Verdict(), r.IsSafeToApprove(), r.CheckFailed(),
 		r.fingerprint, r.policy, r.started.UTC(), r.checked.UTC(), r.total, r.StaleEntities(),
 		append([]EntityResult{}, r.results...), append([]Alert{}, r.Alerts()...), append([]Alert{}, r.Warnings()...), append([]Failure{}, r.failures...),
-		r.notChosen,
+		r.costs, r.notChosen,
 	})
 }

@@ -165,7 +165,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer src.close()
-	options.Source = src
+	options.Source = src.Source
 	if src.journal != nil {
 		options.Changes = src.journal.LastSeq
 		if options.Check, err = f.checker(cfg, src.journal, header); err != nil {
@@ -225,15 +225,16 @@ func (a *app) listen(ctx context.Context, f serveFlags, handler http.Handler, ho
 		return errors.Join(err, listener.Close())
 	}
 	url := "http://" + net.JoinHostPort(host, port) + "/"
-	if token != "" {
-		url += "#token=" + token
+	if token == "" {
+		fmt.Fprintln(a.stdout, url)
+	} else {
+		fmt.Fprintln(a.stdout, url+"#token="+token)
 		a.note("the address has the token for decisions in it: whoever has it approves in your name")
 	}
-	fmt.Fprintln(a.stdout, url)
 	if f.remote {
 		a.note("every payload can be read by whoever reaches %s, without a password and unencrypted", url)
 	}
-	if f.open {
+	if f.open { // without the token: others can see the arguments of a program that runs
 		if err := openBrowser(ctx, url); err != nil {
 			a.note("the browser did not start: %v; open %s yourself", err, url)
 		}

@@ -201,3 +201,40 @@ func TestAgentKeepsItsHeaders(t *testing.T) {
 		t.Errorf("header %q", key)
 	}
 }
+
+func TestChecker(t *testing.T) {
+	var body, auth string
+	status, reply := http.StatusOK, `{"verdict":"safe"}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body, auth = string(b), r.Header.Get("Authorization")
+		w.WriteHeader(status)
+		io.WriteString(w, reply)
+	}))
+	t.Cleanup(server.Close)
+	c, err := answer.NewChecker(server.URL, http.Header{"Authorization": {"Bearer of-the-agent"}}, server.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, needs, err := c.Check(t.Context(), shop, "approval")
+	if err != nil || string(report) != reply || needs != nil {
+		t.Errorf("%s, %v, %v", report, needs, err)
+	}
+	if want := `{"app":"shop","approval_id":"approval","session":"s-1","user":"alice"}`; body != want || auth != "Bearer of-the-agent" {
+		t.Errorf("sent %s with %q, want %s", body, auth, want)
+	}
+	status, reply = http.StatusNotFound, "the session has no such request"
+	if _, _, err := c.Check(t.Context(), shop, "approval"); err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), reply) {
+		t.Errorf("the agent said no: %v", err)
+	}
+	server.Close()
+	if _, _, err := c.Check(t.Context(), shop, "approval"); err == nil || !strings.Contains(err.Error(), "could not be asked") {
+		t.Errorf("the agent is away: %v", err)
+	}
+	if _, err := answer.NewChecker("localhost", nil, nil); err == nil || !strings.Contains(err.Error(), "/contextgraph/check") {
+		t.Errorf("a bad URL: %v", err)
+	}
+}

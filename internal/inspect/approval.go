@@ -63,6 +63,9 @@ type Approval struct {
 	Warnings []string `json:"warnings"`
 	// Entities are what it rests on: as the human saw it, and as the last check found it.
 	Entities []Rested `json:"entities"`
+	// Costs has the cost of the plan for each rule of a budget: as the human saw it, and as the last
+	// check found it.
+	Costs []safety.Cost `json:"costs"`
 	// NotChosen has the entities that could have been chosen and do not count; nil if there are
 	// none.
 	NotChosen *NotChosen `json:"not_chosen,omitempty"`
@@ -162,6 +165,7 @@ type Check struct {
 	Alerts        []safety.Alert   `json:"alerts"`
 	Warnings      []safety.Alert   `json:"warnings"`
 	Failures      []safety.Failure `json:"failures"`
+	Costs         []safety.Cost    `json:"costs"`
 }
 
 // Execution is the run of an approved call.

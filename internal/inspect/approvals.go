@@ -110,9 +110,10 @@ type payload struct {
 			Confidence float64           `json:"confidence"`
 			SeenAt     time.Time         `json:"seen_at"`
 		} `json:"entities"`
-		Warnings  []string   `json:"warnings"`
-		Requester *Requester `json:"requester"`
-		Approvers int        `json:"approvers"`
+		Warnings  []string      `json:"warnings"`
+		Costs     []safety.Cost `json:"costs"`
+		Requester *Requester    `json:"requester"`
+		Approvers int           `json:"approvers"`
 		NotChosen struct {
 			Total    int `json:"total"`
 			Entities []struct {
@@ -147,6 +148,7 @@ func (c *collector) request(r *row, at int, kind string) {
 		q.RequestedAt = at
 	}
 	q.ArgsDigest, q.Fingerprint, q.Warnings = seen.ArgsDigest, seen.Fingerprint, seen.Warnings
+	q.Costs = seen.Costs
 	q.Requester, q.Approvers = seen.Requester, max(seen.Approvers, 1)
 	q.Replaces, q.Difference = cmp.Or(r.ADK.Replaces, seen.Replaces), seen.Difference
 	if kind == KindConfirmation {

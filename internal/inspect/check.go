@@ -37,6 +37,7 @@ type reported struct {
 	Alerts   []safety.Alert   `json:"alerts"`
 	Warnings []safety.Alert   `json:"warnings"`
 	Failures []safety.Failure `json:"failures"`
+	Costs    []safety.Cost    `json:"costs"`
 }
 
 // fill sets what the report of a check says.
@@ -52,6 +53,7 @@ func (c *reported) fill(k *Check) {
 	}
 	k.Entities = []Rested{}
 	k.Alerts, k.Warnings, k.Failures = present(c.Alerts), present(c.Warnings), present(c.Failures)
+	k.Costs = present(c.Costs)
 	why := c.reasons()
 	for _, e := range c.Entities {
 		r := Rested{
@@ -98,6 +100,9 @@ func (q *Approval) rest() {
 		if k.Stage == stageCheck && !q.Status.Open() {
 			continue // the check that ended it says more
 		}
+		if len(k.Costs) > 0 {
+			q.Costs = k.Costs
+		}
 		for n := range k.Entities {
 			found := &k.Entities[n]
 			i, ok := at[thing(found.Type, found.Value)]
@@ -116,5 +121,5 @@ func (q *Approval) rest() {
 			e.Now, e.AsOf, e.Outcome, e.Reason = found.Now, found.AsOf, found.Outcome, found.Reason
 		}
 	}
-	q.Entities = present(q.Entities)
+	q.Entities, q.Costs = present(q.Entities), present(q.Costs)
 }

@@ -72,8 +72,8 @@ type ADK struct {
 	WaitedMS      Scalar `json:"waited_ms"`
 	Authenticated bool   `json:"authenticated"`
 	Approver      string `json:"approver"`
-	Because       string `json:"because"`
 	Change        string `json:"change"`
+	Because       string `json:"because"`
 	Override      string `json:"override"`
 	Overridden    bool   `json:"overridden"`
 

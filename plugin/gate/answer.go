@@ -80,6 +80,7 @@ func (g *Gate) answer(ctx agent.InvocationContext, r *plugin.Run, fr *genai.Func
 	add(&x.ADK, "confirmation_id", fr.ID)
 	addAnswer(&x.ADK, outcome)
 	addText(&x.ADK, "change", answer.Change)
+	addText(&x.ADK, "because", answer.Because)
 	addText(&x.ADK, "override", answer.Override)
 	add(&x.ADK, "confirmed", perr == nil && confirmation.Confirmed)
 	add(&x.ADK, "accepted", outcome.Accepted)

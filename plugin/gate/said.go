@@ -13,10 +13,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// The members of the object under [PayloadKey] in the payload of an answer. Both are texts.
+// The members of the object under [PayloadKey] in the payload of an answer. All are texts.
 const (
 	// changeKey goes with "confirmed": false: what the person wants to be different.
 	changeKey = "change"
+	// reasonKey goes with "confirmed": false and without a change: why the person rejects.
+	reasonKey = "reason"
 	// overrideKey goes with "confirmed": true: why the call shall run although its sources are down.
 	overrideKey = "override"
 )
@@ -34,7 +36,7 @@ func saidIn(c toolconfirmation.ToolConfirmation) (ans safety.Answer, err error) 
 	rest := maps.Clone(payload)
 	if own, ok := payload[PayloadKey].(map[string]any); ok && isObject {
 		delete(rest, PayloadKey)
-		for key, text := range map[string]*string{changeKey: &ans.Change, overrideKey: &ans.Override} {
+		for key, text := range map[string]*string{changeKey: &ans.Change, reasonKey: &ans.Because, overrideKey: &ans.Override} {
 			v, has := own[key]
 			if *text, ok = v.(string); has && !ok {
 				return ans, fmt.Errorf("payload.%s.%s of the answer is a %T, not a text", PayloadKey, key, v)
@@ -44,6 +46,10 @@ func saidIn(c toolconfirmation.ToolConfirmation) (ans safety.Answer, err error) 
 	switch {
 	case ans.Change != "" && c.Confirmed:
 		return ans, errors.New("the answer wants a change and approves: a change goes with \"confirmed\": false")
+	case ans.Because != "" && c.Confirmed:
+		return ans, errors.New("the answer gives a reason and approves: a reason goes with \"confirmed\": false")
+	case ans.Because != "" && ans.Change != "":
+		return ans, errors.New("the answer gives a reason and wants a change: a change says it all, so leave the reason out")
 	case ans.Override != "" && !c.Confirmed:
 		return ans, errors.New("the answer overrides and rejects: an override goes with \"confirmed\": true")
 	case len(rest) == 0:

@@ -57,6 +57,8 @@ func changedAndOverridden(t *testing.T, h *cgtest.Harness) {
 	says("eva", true, "override", "by phone")
 	says("tom", true, "override", "I was there")
 	h.WantBought(1)
+	h.Ask(cgtest.SessionID)
+	says("eva", false, "reason", "too expensive")
 }
 
 func inputOfTwo(t *testing.T, h *cgtest.Harness) {

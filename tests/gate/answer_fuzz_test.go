@@ -39,6 +39,8 @@ func FuzzAnswer(f *testing.F) {
 		`{"response":"{\"confirmed\":true}","x":1}`, `{"confirmed":true,"response":"{\"confirmed\":false}"}`, `{"confirmed":true,"payload":{"total":1},"hint":"x"}`,
 		`{"confirmed":true,"hint":7}`, `{"confirmed":false,"Confirmed":true}`, `{"Confirmed":true,"confirmed":false}`, `{"response":"{\"confirmed\":true}garbage"}`,
 		`{"result":{"confirmed":true}}`, `{"confirmed":[true]}`, `{"\u0063onfirmed":true}`, `{"response":"{\"confirmed\":true,\"confirmed\":false}"}`,
+		`{"confirmed":false,"payload":{"contextgraph":{"reason":"too expensive"}}}`, `{"confirmed":false,"payload":{"contextgraph":{"reason":7}}}`,
+		`{"confirmed":false,"payload":{"contextgraph":{"reason":"too expensive","change":"less"}}}`,
 	} {
 		f.Add([]byte(payload), toolconfirmation.FunctionCallName, uint8(0))
 	}

@@ -305,14 +305,57 @@ func TestChangeThis(t *testing.T) {
 	}, known(1))
 }
 
+// A rejection with a reason stays ADK's own, and the model reads the reason.
+func TestNoBecause(t *testing.T) {
+	cgtest.OnEveryGuard(t, func(t *testing.T, h *cgtest.Harness) {
+		id, _ := asks(h, "bob")
+		msg := says(id, false, "reason", "too expensive,\nmy token is ghp_0123456789abcdefghijklmnopqrstuvwxyz")
+		got := sends(h, "eva", msg)
+		text, _ := got["error"].(string)
+		if want := `error tool "buy" call is rejected by a person, who says: too expensive, my token`; !strings.HasPrefix(text, want) {
+			t.Errorf("buy answered %v, want an error with %q", got, want)
+		}
+		h.WantBought(0)
+		if a := h.Approvals(cgtest.SessionID)[0]; a.State != safety.StateRejected || a.Change != "" || a.Approver != "eva" {
+			t.Errorf("approval %+v", a)
+		}
+		rows := rowtest.Of(h.Rows(cgtest.SessionID), record.HITLConfirmationRequestCompleted)
+		because, _ := rowtest.Field(t, rows[0].Attributes, "adk", "because").(string)
+		if !strings.HasPrefix(because, "too expensive,") || strings.Contains(because, "ghp_0123") {
+			t.Errorf("because on record: %q, want it without the token", because)
+		}
+		if reason := rowtest.Field(t, rows[0].Attributes, "adk", "reason"); reason != safety.CodeRejected || rows[0].ErrorMessage != "" {
+			t.Errorf("reason %v, error %q", reason, rows[0].ErrorMessage)
+		}
+	}, known(1))
+}
+
+// The reason of somebody who may not reject is not told.
+func TestReasonOfNobody(t *testing.T) {
+	h := cgtest.New(t, known(1))
+	id, _ := asks(h, "bob")
+	got := sends(h, "", says(id, false, "reason", "too expensive"))
+	if text, _ := got["error"].(string); !strings.HasSuffix(text, "call is rejected") {
+		t.Errorf("buy answered %v", got)
+	}
+	if a := h.Approvals(cgtest.SessionID)[0]; a.State != safety.StatePending {
+		t.Errorf("the request is %s", a.State)
+	}
+}
+
 // Words that an answer cannot have are refused by name, and leave the request open.
 func TestWordsOfAnAnswer(t *testing.T) {
 	h := cgtest.New(t, known(1))
 	id, _ := asks(h, "bob")
 	number := adktest.Answer(id, false)
 	number.Parts[0].FunctionResponse.Response["payload"] = map[string]any{"contextgraph": map[string]any{"change": 7}}
+	both := says(id, false, "reason", "too expensive")
+	both.Parts[0].FunctionResponse.Response["payload"].(map[string]any)["contextgraph"].(map[string]any)["change"] = "less"
 	for name, msg := range map[string]*genai.Content{
 		"a change that approves":     says(id, true, "change", "less"),
+		"a reason that approves":     says(id, true, "reason", "cheap"),
+		"a reason and a change":      both,
+		"a reason that is too long":  says(id, false, "reason", strings.Repeat("x", safety.MaxWords+1)),
 		"an override that rejects":   says(id, false, "override", "down"),
 		"a change that is no text":   number,
 		"a change that is too long":  says(id, false, "change", strings.Repeat("x", safety.MaxWords+1)),

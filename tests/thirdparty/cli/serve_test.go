@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -28,6 +27,7 @@ type served struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	url    string
+	token  string // "" if the address has none
 	stderr string // a file
 }
 
@@ -66,7 +66,7 @@ func serve(t *testing.T, env []string, args ...string) *served {
 		_ = s.cmd.Wait()
 		t.Fatalf("no address: %v\n%s", err, s.said())
 	}
-	s.url = strings.TrimSpace(line)
+	s.url, s.token, _ = strings.Cut(strings.TrimSpace(line), "#token=")
 	return s
 }
 
@@ -150,8 +150,6 @@ func TestServe(t *testing.T) {
 	}
 }
 
-var tokenSaid = regexp.MustCompile(`shown once: (\S+)`)
-
 // A decision goes to the agent with the token alone, with the headers that were given.
 func TestServeDecides(t *testing.T) {
 	var mu sync.Mutex
@@ -190,12 +188,10 @@ func TestServeDecides(t *testing.T) {
 		}
 		token := given
 		if given == "" {
-			m := tokenSaid.FindStringSubmatch(s.said())
-			if m == nil {
-				t.Fatalf("no token: %s", s.said())
+			if token = s.token; len(token) < 16 || strings.Contains(s.said(), token) {
+				t.Fatalf("the token %q is not in the address alone: %s", token, s.said())
 			}
-			token = m[1]
-		} else if strings.Contains(s.said(), given) {
+		} else if s.token != "" || strings.Contains(s.said(), given) {
 			t.Errorf("the token of the environment is printed: %s", s.said())
 		}
 		if code, text := decide(token); code != http.StatusOK {
@@ -207,6 +203,52 @@ func TestServeDecides(t *testing.T) {
 		}
 		mu.Unlock()
 		s.stop()
+	}
+}
+
+// The world is checked now by this process or, with --agent-check, by the agent.
+func TestServeChecks(t *testing.T) {
+	var asked, auth string
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		asked, auth = string(body), r.Header.Get("Authorization")
+		io.WriteString(w, `{"id":"c","verdict":"drift","checked_at":"2026-03-05T12:00:00Z"}`)
+	}))
+	defer agent.Close()
+	for _, tc := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"here", nil, []string{`"finding":"unproven"`, `"needs_agent":{"`}},
+		{"agent", []string{"--agent-check", agent.URL + "/check", "--agent-header", "Authorization: Bearer of-the-agent"}, []string{`"finding":"changed"`, `"needs_agent":null`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := serve(t, nil, tc.args...)
+			_, text := s.do("GET", "api/inbox", nil, "")
+			var inbox struct{ Items []inspect.Item }
+			if err := json.Unmarshal([]byte(text), &inbox); err != nil || len(inbox.Items) == 0 {
+				t.Fatalf("the inbox: %v: %s", err, text)
+			}
+			it := inbox.Items[0]
+			question, err := json.Marshal(map[string]string{"app": it.Session.App, "user": it.Session.User, "session": it.Session.ID, "approval_id": it.ApprovalID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, text := s.do("POST", "api/check", map[string]string{"Content-Type": "application/json"}, string(question))
+			for _, want := range tc.want {
+				if code != http.StatusOK || !strings.Contains(text, want) {
+					t.Errorf("the check: %d, no %s in %s", code, want, text)
+				}
+			}
+			if tc.args != nil && (!strings.Contains(asked, it.ApprovalID) || auth != "Bearer of-the-agent") {
+				t.Errorf("the agent was asked %s with %q", asked, auth)
+			}
+			s.stop()
+		})
 	}
 }
 

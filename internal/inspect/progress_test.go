@@ -1,0 +1,143 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// What happened to a request is told in order, and no success before the record has it.
+func TestProgress(t *testing.T) {
+	tests := map[string]struct {
+		rows func(*script)
+		want []string
+	}{
+		"asked": {func(*script) {}, []string{"asked pending: buyer asked."}},
+		"executed": {func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
+		}, []string{
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"checked safe: Checked when it was answered: nothing has changed.", "started in_doubt: buy was started.",
+			"checked safe: Checked right before it would run: nothing has changed.", "ended executed: buy ran without an error.",
+		}},
+		"running": {func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
+		}, []string{
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"checked safe: Checked when it was answered: nothing has changed.", "started in_doubt: buy was started; its end is not on record yet.",
+			"checked safe: Checked right before it would run: nothing has changed.",
+		}},
+		"failed": {func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolError, failed("no money")).over("r2")
+		}, []string{
+			"asked pending: buyer asked.", "answered pending: bob said yes, and it was taken.",
+			"checked safe: Checked when it was answered: nothing has changed.", "started in_doubt: buy was started.",
+			"checked safe: Checked right before it would run: nothing has changed.", "ended failed: buy returned an error: no money.",
+		}},
+		"blocked": {func(s *script) {
+			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").over("r2")
+		}, []string{
+			"asked pending: buyer asked.", "refused pending: bob said yes, and it was not taken: the world has changed.",
+			"checked drift: Checked when it was answered: the world has changed (Product Strava: $40,000 → $52,000).",
+		}},
+		"not checked": {func(s *script) {
+			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "check_failed"}).checks("answer", "check_failed", "root-r2").over("r2")
+		}, []string{
+			"asked pending: buyer asked.", "refused pending: bob said yes, and it was not taken: it could not be shown that the world has not changed.",
+			"checked check_failed: Checked when it was answered: it could not be shown that nothing has changed (Product Strava could not be checked).",
+		}},
+		"one of two": {func(s *script) {
+			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "more_approvers"}).over("r2")
+		}, []string{"asked pending: buyer asked.", "answered pending: bob said yes: more people have to approve."}},
+		"a no with a reason": {func(s *script) {
+			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected", "because": "too expensive"}).over("r2")
+		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: too expensive."}},
+		"a wish": {func(s *script) {
+			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "change_wanted", "change": "at most $30,000"}).over("r2")
+		}, []string{"asked pending: buyer asked.", "answered rejected: bob said no: at most $30,000."}},
+		"a no that came too late": {func(s *script) {
+			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "already_used"}).over("r2")
+		}, []string{"asked pending: buyer asked.", "refused pending: bob said no, and it was not taken: the approval was used before."}},
+		"checked on demand": {func(s *script) { s.checks("check", "drift", "") },
+			[]string{"asked pending: buyer asked.", "checked drift: Checked on demand: the world has changed (Product Strava: $40,000 → $52,000)."}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t).asks()
+			tt.rows(s)
+			var got []string
+			for _, p := range s.see(at(60)).Approvals[0].Progress {
+				got = append(got, p.Step+" "+string(p.Status)+": "+p.Text)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// A check on demand shows the world of its time. It decides nothing, and says nothing of a request
+// that has ended.
+func TestCheckOnDemand(t *testing.T) {
+	for _, verdict := range []string{"drift", "check_failed", "safe"} {
+		a := newScript(t).asks().checks("check", verdict, "").see(at(60)).Approvals[0]
+		if a.Status != inspect.StatusPending || len(a.Checks) != 1 || a.Entities[0].Outcome == "" {
+			t.Errorf("after a check on demand, %s: %s, %d checks, %+v", verdict, a.Status, len(a.Checks), a.Entities)
+		}
+	}
+	a := newScript(t).asks().checks("check", "drift", "").see(at(60)).Approvals[0]
+	if now := a.Entities[0].Now["price"]; now != "$52,000" {
+		t.Errorf("the price now is %q", now)
+	}
+	s := newScript(t).asks().answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
+	a = s.checks("check", "drift", "").see(at(60)).Approvals[0]
+	if a.Status != inspect.StatusExecuted || a.Entities[0].Now["price"] != "$40,000" {
+		t.Errorf("after its end: %s, %+v", a.Status, a.Entities)
+	}
+}
+
+func TestChecked(t *testing.T) {
+	report := func(verdict, outcome string) []byte {
+		return encode(m{"id": "now", "verdict": verdict, "checked_at": at(50), "entities": []m{{"type": "Product", "value": "Strava", "outcome": outcome,
+			"now": m{"price": m{"kind": "money", "value": "52000", "currency": "USD"}}}}})
+	}
+	for _, tt := range []struct {
+		verdict, outcome string
+		needs            map[string]string
+		want             inspect.Finding
+		says             string
+	}{
+		{"safe", "unchanged", nil, inspect.Unchanged, "nothing changed. The gate checks once more"},
+		{"safe", "skipped", nil, inspect.Unchanged, "1 optional ones could not be checked"},
+		{"drift", "changed", nil, inspect.Changed, "would be blocked for good"},
+		{"check_failed", "failed", nil, inspect.Unproven, "without proof nothing is safe."},
+		{"check_failed", "failed", map[string]string{"Product": "why"}, inspect.Unproven, "What needs the agent"},
+		{"approved", "unchanged", nil, inspect.Unproven, "without proof nothing is safe."},
+	} {
+		c, err := inspect.NewChecked(report(tt.verdict, tt.outcome), tt.needs)
+		if err != nil || c.Finding != tt.want || !contains(c.Explanation, tt.says) {
+			t.Errorf("%s: %v, %v %q, want %v %q", tt.verdict, err, c.Finding, c.Explanation, tt.want, tt.says)
+		}
+		a := newScript(t).asks().see(at(60)).Approvals[0]
+		c.AddTo(&a)
+		c.AddTo(&a)
+		if len(a.Checks) != 1 || a.Entities[0].Now["price"] != "$52,000" || a.Status != inspect.StatusPending || len(a.Progress) != 2 {
+			t.Errorf("%s: added %+v", tt.verdict, a)
+		}
+		a = newScript(t).asks().see(at(7200)).Approvals[0]
+		if c.AddTo(&a); len(a.Checks) != 0 {
+			t.Errorf("%s: a request that has ended got a check", tt.verdict)
+		}
+	}
+	for _, bad := range []string{"", "null", "[]", `{"verdict":""}`, `{"verdict":1}`} {
+		if c, err := inspect.NewChecked([]byte(bad), nil); err == nil || c.Finding != inspect.Unproven {
+			t.Errorf("the report %q is %v, %v", bad, c.Finding, err)
+		}
+	}
+}

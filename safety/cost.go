@@ -1,0 +1,75 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package safety
+
+import (
+	"slices"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+)
+
+// Cost is what a plan costs, and what it may cost by one rule of [Policy.Budgets]. It is for people:
+// no verdict depends on it. Amounts are texts as shown, such as "$212,000".
+//
+// A text is "" if it is not known. So a rule that cannot be evaluated has a Cost as well, with the
+// amounts that are known and without the others. The failures of the check say why.
+type Cost struct {
+	// BudgetType and Budget are the type and the value of the entity that is the budget. Budget is ""
+	// if it is not known which one counts.
+	BudgetType string `json:"budget_type"`
+	Budget     string `json:"budget,omitempty"`
+	// Limit is the amount of the budget at the time of the request.
+	Limit string `json:"limit,omitempty"`
+	// Seen is the cost with the values that were read for the request, and Now the cost with the
+	// answers of the check. Now is "" before a check.
+	Seen string `json:"seen,omitempty"`
+	Now  string `json:"now,omitempty"`
+	// Exceeded says that Now is more than Limit. The check then has an alert that says so too.
+	Exceeded bool `json:"exceeded,omitempty"`
+}
+
+// cost returns a Cost as it is before a check.
+func (b BudgetRule) cost(budget entity.Canonical, limit, seen entity.Value) Cost {
+	return Cost{BudgetType: b.LimitType, Budget: budget.Value, Limit: limit.String(), Seen: seen.String()}
+}
+
+// costs returns the cost of a plan for each rule that applies, with the values that were read. The
+// targets of q are those of the request.
+func (q *inquiry) costs(p Policy) []Cost {
+	var out []Cost
+	for _, b := range p.Budgets {
+		if !b.appliesTo(q.tool) {
+			continue
+		}
+		budget, limit, _ := q.limit(p, b)
+		out = append(out, b.cost(budget, limit, q.seenCost(b)))
+	}
+	return out
+}
+
+// shownCosts returns the costs as [Approval.Shown] has them.
+func (a Approval) shownCosts() []any {
+	out := make([]any, len(a.Costs))
+	for i, c := range a.Costs {
+		entry := map[string]any{"budget_type": c.BudgetType}
+		for name, text := range map[string]string{"budget": c.Budget, "limit": c.Limit, "seen": c.Seen} {
+			if text != "" {
+				entry[name] = text
+			}
+		}
+		out[i] = entry
+	}
+	return out
+}
+
+// costHint says what the plan costs and may cost, where both are known.
+func (a Approval) costHint() string {
+	known := slices.DeleteFunc(slices.Clone(a.Costs), func(c Cost) bool { return c.Seen == "" || c.Limit == "" })
+	items := make([]string, len(known))
+	for i, c := range known {
+		items[i] = clip.Text(c.Seen, maxWord) + " of " + word(c.BudgetType) + " " + clip.Text(c.Limit, maxWord)
+	}
+	return listed(hintCost+" ", items, len(items), maxCostHint)
+}
