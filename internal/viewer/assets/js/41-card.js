@@ -23,7 +23,7 @@ class Card {
     this.decide.update(record);
     this.check.update(record);
     this.root.className = "card edge-" + statusInfo(a.status).tone;
-    replace(this.root, h("div", "card-top", head(app, a, index), seenNow(app, a), costs(a), unproven(a)),
+    replace(this.root, h("div", "card-top", head(app, a, index), seenNow(app, a), unproven(a)),
       h("aside", { class: "card-rail", "aria-label": "Decision" }, this.decide.root, this.check.root, h("section", "rail-steps", h("h3", {}, "What has happened"), stepLine(app, record)), people(app, a)),
       h("div", "card-more", reasons(app, a, index), a.not_chosen && notChosen(a.not_chosen), argumentsOf(a), differences(a), records(app, a)));
   }

@@ -47,11 +47,11 @@ function only(v) {
 }
 
 /**
- * seenNow shows what has changed first and large, and what has not below.
+ * seenNow shows what has changed first and large, then what it costs, and below that what has not changed.
  * @param {App} app @param {Approval & {last: Check|undefined}} a
  */
 function seenNow(app, a) {
-  if (a.entities.length === 0) return h("section", "c-part", h("h3", {}, "Seen → now"), h("p", "muted", "Nothing was found that it rests on. A check of nothing fails."));
+  if (a.entities.length === 0) return [h("section", "c-part", h("h3", {}, "Seen → now"), h("p", "muted", "Nothing was found that it rests on. A check of nothing fails.")), costs(a)];
   const alerts = a.last ? [...a.last.alerts, ...a.last.warnings] : [];
   const values = a.entities.flatMap((e) => valuesOf(e, alerts));
   /** @param {Value} v */
@@ -68,9 +68,13 @@ function seenNow(app, a) {
   const failures = a.last ? a.last.failures : [];
   chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e), failures.find((f) => f.entity_type === e.type && f.entity === e.value)), 40);
   const count = a.entities.some((e) => e.outcome) ? moved.size + " of " + a.entities.length + " changed" : "not checked";
-  return h("section", "c-part", h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", STAGES[a.last.stage] || words(a.last.stage))),
-    (changed.length > 0 || others.length > 0) && h("ul", "v-changed", changed.map((v, i) => changedLine(app, v, changed.findIndex((x) => x.e === v.e) === i ? values.filter((x) => x.e === v.e && !x.changed) : [])), others.map(otherLine)),
-    quiet.length > 0 && list);
+  const title = h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", STAGES[a.last.stage] || words(a.last.stage)));
+  if (changed.length + others.length === 0) return [h("section", "c-part", title, list), costs(a)];
+  return [
+    h("section", "c-part", title, h("ul", "v-changed", changed.map((v, i) => changedLine(app, v, changed.findIndex((x) => x.e === v.e) === i ? values.filter((x) => x.e === v.e && !x.changed) : [])), others.map(otherLine))),
+    costs(a),
+    quiet.length > 0 && h("section", "c-part", h("h3", {}, "The others", h("span", "count", String(quiet.length))), list),
+  ];
 }
 
 /** changedLine is a value that is another one now, with the values of the same thing that are not. @param {App} app @param {Value} v @param {Value[]} rest */
