@@ -6,6 +6,7 @@ package page_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -193,11 +195,13 @@ func TestWordsAreKept(t *testing.T) {
 // Check now says what is true at this moment, and permits nothing.
 func TestCheckNow(t *testing.T) {
 	d, url := servePast(t)
-	d.needs = map[string]string{"Targeting": "needs_agent"}
+	d.needs, d.slow = map[string]string{"Targeting": "needs_agent"}, make(chan struct{})
 	p := open(t, url+"#s=adcp/buyer-agent/sess-nike-summer")
 	p.shows(card+" .rail-check", "Check now", "permits nothing")
 	p.holds(`document.querySelectorAll(".v-line").length === 0`)
 	p.click(card + " .check-now")
+	p.shows(card+" .rail-check", "Checking…")
+	close(d.slow)
 	p.shows(card+" .v-changed", "available is now unavailable", "$40,000 is now $52,000 +30 %")
 	p.shows(card+" .rail-check", "Changed", "checked just now", "An approval now would be blocked for good", "Targeting needs the agent: its checker calls a tool of the agent again", "The gate checks again when you answer", "Check again")
 	p.holds(`document.activeElement.classList.contains("check-now") && __t.text(".session-head").includes("Pending") && document.querySelectorAll(".decide-buttons button").length === 3`)
@@ -227,4 +231,71 @@ func TestCheckNowFails(t *testing.T) {
 	p.expect("409")
 	p.click(card + " .check-now")
 	p.shows(card+" .rail-check", "It could not be checked: the request has ended, so there is nothing to check")
+}
+
+// How a request stands is the last of its steps, for each end.
+func TestEnds(t *testing.T) {
+	for _, c := range []struct {
+		status inspect.Status
+		edit   func(*inspect.Approval)
+		want   string
+		good   int
+	}{
+		{inspect.StatusPending, func(a *inspect.Approval) {}, "Waits for a yes or a no", 0},
+		{inspect.StatusPending, func(a *inspect.Approval) { a.Approvers, a.Consents = 3, []string{"eva"} }, "Waits for 2 more people", 0},
+		{inspect.StatusPending, func(a *inspect.Approval) { a.Approvers, a.Consents = 2, []string{"eva"} }, "Waits for 1 more person", 0},
+		{inspect.StatusSafe, func(a *inspect.Approval) {}, "Approved, and not run yet", 0},
+		{inspect.StatusDrift, func(a *inspect.Approval) {}, "Blocked for good", 0},
+		{inspect.StatusRejected, func(a *inspect.Approval) {}, "It does not run", 0},
+		{inspect.StatusExpired, func(a *inspect.Approval) {}, "Expired", 0},
+		{inspect.StatusInDoubt, func(a *inspect.Approval) { a.Execution = &inspect.Execution{Start: a.RequestedAt} }, "In doubt", 0},
+		{inspect.StatusFailed, func(a *inspect.Approval) {
+			a.Execution = &inspect.Execution{Start: a.RequestedAt, End: a.RequestedAt, Status: "ERROR"}
+			a.Progress = append(a.Progress, inspect.Progress{At: a.RequestedAt, Step: "ended", Status: inspect.StatusFailed, Text: "buy returned an error."})
+		}, "buy returned an error.", 0},
+		{inspect.StatusExecuted, func(a *inspect.Approval) {
+			a.Execution = &inspect.Execution{Start: a.RequestedAt, End: a.RequestedAt, Status: "OK"}
+			a.Progress = append(a.Progress, inspect.Progress{At: a.RequestedAt, Step: "ended", Status: inspect.StatusExecuted, Text: "buy ran without an error."})
+		}, "buy ran without an error.", 1},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			s := demoRecords(t)[0]
+			a := &s.Approvals[0]
+			a.Status, a.Answers, a.Checks, a.Execution, a.Progress = c.status, nil, nil, nil, []inspect.Progress{{At: a.RequestedAt, Step: "asked", Status: inspect.StatusPending, Text: "clerk asked."}}
+			c.edit(a)
+			p := open(t, pageOf(t, s)+"#s="+s.Session.App+"/"+s.Session.User+"/"+s.Session.ID)
+			p.shows(card+" .passed li:last-child", c.want)
+			p.holds(fmt.Sprintf(`document.querySelectorAll("#panel-approvals .passed .tone-good").length === %d`, c.good))
+		})
+	}
+}
+
+// The minute of deciding can be heard and felt: with forms, findings, in the inbox and on a phone.
+func TestDecidingIsAccessible(t *testing.T) {
+	for _, theme := range []string{"light", "dark"} {
+		t.Run(theme, func(t *testing.T) {
+			_, url := servePast(t)
+			p := open(t, url+"#s=adcp/buyer-agent/sess-nike-summer")
+			p.withAxe()
+			p.media("screen", theme, true)
+			p.accessible("asked")
+			for _, choice := range []string{"Yes", "No, with a reason", "Change this"} {
+				p.click(card+" .decide button", choice)
+				p.accessible(choice)
+			}
+			p.key(kb.Escape)
+			p.click(card + " .check-now")
+			p.wait(`document.querySelectorAll(".v-line").length >= 2`)
+			p.accessible("checked")
+			p.size(390, 844)
+			p.accessible("on a phone")
+			// No target is too small for a finger.
+			p.holds(`__t.all("#panel-approvals button, #panel-approvals summary, .session-head button, [role=tab], #cg-top button, #cg-top a").filter((b) => b.getBoundingClientRect().height < 24 || b.getBoundingClientRect().width < 24).map((b) => b.outerHTML).join() === ""`)
+			p.key("i")
+			p.wait(`document.querySelectorAll("#panel-inbox .in-item").length === 3`)
+			p.accessible("the inbox on a phone")
+			p.size(1280, 800)
+			p.accessible("the inbox")
+		})
+	}
 }

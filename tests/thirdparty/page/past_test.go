@@ -36,8 +36,9 @@ type past struct {
 	// turn is the end of the turn that an answer starts; hold keeps what comes of it out of the record.
 	turn error
 	hold bool
-	// needs are the types that only the agent can check.
+	// needs are the types that only the agent can check; a check waits for slow.
 	needs map[string]string
+	slow  chan struct{}
 }
 
 // servePast serves the demo while people are asked, with answers and checks, and returns its address.
@@ -102,6 +103,9 @@ func (d *past) Waiting(ctx context.Context, _ time.Time, _ int) (keys []record.S
 
 // Check finds what the real check found when the request was answered.
 func (d *past) Check(ctx context.Context, s record.Session, _ string) ([]byte, map[string]string, error) {
+	if d.slow != nil {
+		<-d.slow
+	}
 	r, err := d.Source.Record(ctx, s)
 	if err != nil {
 		return nil, nil, err

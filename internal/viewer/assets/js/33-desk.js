@@ -152,7 +152,7 @@ class CheckBox {
     this.a = a;
     const desk = this.app.desk;
     const busy = desk.busy.has(a.id), error = desk.errors.get(a.id), f = desk.findings.get(a.id);
-    this.root.hidden = !this.app.page.checks || a.kind !== "confirmation" || !waits(a.status);
+    this.root.hidden = !this.app.page.checks || !a.id || a.kind !== "confirmation" || !waits(a.status);
     this.button.setAttribute("aria-disabled", String(busy));
     replace(this.button, busy ? h("span", "spinner") : icon("again"), busy ? "Checking…" : f ? "Check again" : "Check now");
     replace(this.out, error ? h("p", "bad-text", icon("error"), "It could not be checked: " + error) : f ? findingBody(f) : !busy && h("p", "muted", "Compares what it rests on with the world at this moment."), h("p", "muted small", CHECK_NOTE));

@@ -56,6 +56,11 @@ const REASONS = {
   policy: "A rule of the policy could not be evaluated.",
 };
 
+/** meaning says what a code means, "" for one that this page does not know. @param {Record<string, string>} table @param {string|undefined} code */
+function meaning(table, code) {
+  return code && Object.hasOwn(table, code) ? table[code] : "";
+}
+
 /** What the stages of a check mean. @type {Record<string, string>} */
 const STAGES = { answer: "when it was answered", execution: "right before it would run", check: "on demand" };
 

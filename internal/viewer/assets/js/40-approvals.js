@@ -13,6 +13,8 @@ registerView({
     /** @type {Session|null} */
     let session = null;
     let large = -1;
+    /** @type {Set<number>} the lines that are open */
+    let unfolded = new Set();
     /** @type {HTMLDetailsElement[]} */
     let opened = [];
     const off = onPrint(() => {
@@ -34,9 +36,11 @@ registerView({
 
     /** line is a request that opens when it is pressed. @param {Approval} a @param {number} i */
     function line(a, i) {
-      const body = h("div", {});
-      const d = details("card-line", [chip(a.status), h("span", "clip", actionOf(a)), h("span", "muted", "asked ", agoEl(a.requested_at))], body);
+      const body = h("div", {}, unfolded.has(i) && cardOf(i));
+      const d = details({ class: "card-line", open: unfolded.has(i) }, [chip(a.status), h("span", "clip", actionOf(a)), h("span", "muted", "asked ", agoEl(a.requested_at))], body);
       d.addEventListener("toggle", () => {
+        if (d.open) unfolded.add(i);
+        else unfolded.delete(i);
         if (d.open && !body.firstChild) body.append(cardOf(i));
       });
       return d;
@@ -56,7 +60,10 @@ registerView({
       show(s) {
         const same = sameSession(session && session.session, s.session);
         session = s;
-        if (!same) cards = new Map();
+        if (!same) {
+          cards = new Map();
+          unfolded = new Set();
+        }
         if (s.approvals.length === 0) {
           session = null;
           large = -1;
@@ -75,6 +82,7 @@ registerView({
         const i = firstOf(session, ref);
         if (i === large) return;
         large = i;
+        unfolded.delete(i);
         draw();
         root.scrollTop = 0;
       },

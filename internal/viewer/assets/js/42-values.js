@@ -68,7 +68,7 @@ function seenNow(app, a) {
   const failures = a.last ? a.last.failures : [];
   chunked(list, quiet, (e) => quietLine(app, e, values.filter((v) => v.e === e), failures.find((f) => f.entity_type === e.type && f.entity === e.value)), 40);
   const count = a.entities.some((e) => e.outcome) ? moved.size + " of " + a.entities.length + " changed" : "not checked";
-  const title = h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", STAGES[a.last.stage] || words(a.last.stage)));
+  const title = h("h3", {}, "Seen → now", h("span", "count", count), a.last && h("span", "v-when", "checked ", agoEl(a.last.at), " ", meaning(STAGES, a.last.stage) || words(a.last.stage)));
   if (changed.length + others.length === 0) return [h("section", "c-part", title, list), costs(a)];
   return [
     h("section", "c-part", title, h("ul", "v-changed", changed.map((v, i) => changedLine(app, v, changed.findIndex((x) => x.e === v.e) === i ? values.filter((x) => x.e === v.e && !x.changed) : [])), others.map(otherLine))),
@@ -100,7 +100,7 @@ function quietLine(app, e, values, failure) {
     h("span", "v-list", values.map(only)),
     h("span", "v-state", mark({ ...look, label: look.label.toLowerCase() }), e.unseen && [" ", badge("not shown to the approver", "warn", "warning")]),
     seenAge(e),
-    (failure || e.reason) && h("span", "v-why", REASONS[failure ? failure.reason : e.reason || ""] || e.reason));
+    (failure || e.reason) && h("span", "v-why", meaning(REASONS, failure ? failure.reason : e.reason) || e.reason));
 }
 
 /** amount reads the number in a text such as "$52,000"; NaN if there is none. @param {string} text */

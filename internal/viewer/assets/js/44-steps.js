@@ -16,7 +16,7 @@ const STEP_LOOKS = {
 /** lookOfStep is the icon and the tone of a step. @param {Progress} p @returns {[IconName, string]} */
 function lookOfStep(p) {
   const s = statusInfo(p.status);
-  return (p.step !== "answered" || p.status === "pending") && STEP_LOOKS[p.step] ? STEP_LOOKS[p.step] : [s.icon, s.tone];
+  return (p.step !== "answered" || p.status === "pending") && Object.hasOwn(STEP_LOOKS, p.step) ? STEP_LOOKS[p.step] : [s.icon, s.tone];
 }
 
 /** ending is how it stands, where the last step does not say it. @param {App} app @param {Approval} a @returns {[IconName, string, Child, Child?]|null} */

@@ -6,7 +6,7 @@
 
 /** failureList says why something could not be checked. @param {Failure[]} list */
 function failureList(list) {
-  return h("ul", "failures", list.map((f) => h("li", {}, h("strong", {}, [f.entity_type, f.entity].filter(Boolean).join(" ") || "The whole check"), " ", badge(words(f.reason), "bad"), h("div", {}, REASONS[f.reason] || ""), f.detail && h("div", "detail-text", f.detail))));
+  return h("ul", "failures", list.map((f) => h("li", {}, h("strong", {}, [f.entity_type, f.entity].filter(Boolean).join(" ") || "The whole check"), " ", badge(words(f.reason), "bad"), h("div", {}, meaning(REASONS, f.reason)), f.detail && h("div", "detail-text", f.detail))));
 }
 
 /** unproven says what could not be checked, and why that blocks. @param {Approval & {last: Check|undefined}} a */
@@ -38,9 +38,9 @@ function alertList(alerts) {
   }));
 }
 
-/** @param {string[]} heads @param {HTMLElement} body */
-function gridTable(heads, body) {
-  return h("div", "table-wrap", h("table", "grid", h("thead", {}, h("tr", {}, heads.map((t) => h("th", { scope: "col" }, t)))), body));
+/** gridTable scrolls on its own where it is too wide, also by keys. @param {string} label @param {string[]} heads @param {HTMLElement} body */
+function gridTable(label, heads, body) {
+  return h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": label }, h("table", "grid", h("thead", {}, h("tr", {}, heads.map((t) => h("th", { scope: "col" }, t)))), body));
 }
 
 /** @param {App} app @param {Approval} a */
@@ -50,7 +50,7 @@ function checkList(app, a) {
     const other = a.fingerprint && c.fingerprint && a.fingerprint !== c.fingerprint;
     const head = [
       chip(c.verdict),
-      h("span", {}, STAGES[c.stage] || words(c.stage)),
+      h("span", {}, meaning(STAGES, c.stage) || words(c.stage)),
       agoEl(c.at),
       h("span", "muted", fmtDuration(c.duration_ms)),
       h("span", "muted", c.stale_entities + " stale of " + c.total_entities),
@@ -93,7 +93,7 @@ function execution(app, a) {
 
 /** @param {Step[]} steps */
 function historyTable(steps) {
-  return gridTable(["Time", "State", "By", "Verdict", "Note"],
+  return gridTable("History in the ledger", ["Time", "State", "By", "Verdict", "Note"],
     h("tbody", {}, steps.map((s) => h("tr", {},
       h("td", {}, timeEl(s.at)),
       h("td", {}, s.from && [h("span", "muted", words(s.from)), icon("arrow")], h("strong", {}, words(s.to))),
