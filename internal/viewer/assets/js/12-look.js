@@ -76,7 +76,7 @@ const STATUSES = {
  * @param {Record<string, {label: string, icon: IconName, tone: string}>} table @param {string} name
  */
 function lookOf(table, name) {
-  return Object.hasOwn(table, name) ? table[name] : { label: words(name), icon: "doubt", tone: "idle" };
+  return Object.hasOwn(table, name) ? table[name] : { label: words(name), icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
 }
 
 /** @param {string} status */
