@@ -103,10 +103,10 @@ function zone() {
   return clockSettings.utc ? "UTC" : "local time";
 }
 
-/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"full"|"minute"|"clock"|"ms"} [form] */
+/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"full"|"clock"|"ms"} [form] */
 function timeEl(t, form) {
   if (Number.isNaN(millis(t))) return h("span", "muted", "–");
-  return h("time", { datetime: t, title: t + " (UTC)" }, form === "clock" ? fmtClock(t) : form === "ms" ? fmtClock(t, true) : form === "minute" ? fmtTime(t).slice(0, -3) : fmtTime(t));
+  return h("time", { datetime: t, title: t + " (UTC)" }, form === "clock" ? fmtClock(t) : form === "ms" ? fmtClock(t, true) : fmtTime(t));
 }
 
 /** fmtAgo says how long ago a time was. @param {number} at in milliseconds */
