@@ -269,35 +269,3 @@ func TestEnds(t *testing.T) {
 		})
 	}
 }
-
-// The minute of deciding can be heard and felt: with forms, findings, in the inbox and on a phone.
-func TestDecidingIsAccessible(t *testing.T) {
-	for _, theme := range []string{"light", "dark"} {
-		t.Run(theme, func(t *testing.T) {
-			_, url := servePast(t)
-			p := open(t, url+"#s=adcp/buyer-agent/sess-nike-summer")
-			p.withAxe()
-			p.media("screen", theme, true)
-			p.accessible("asked")
-			for _, choice := range []string{"Yes", "No, with a reason", "Change this"} {
-				p.click(card+" .decide button", choice)
-				p.accessible(choice)
-			}
-			p.key(kb.Escape)
-			p.click(card + " .check-now")
-			p.wait(`document.querySelectorAll(".v-line").length >= 2`)
-			p.accessible("checked")
-			p.size(390, 844)
-			p.accessible("on a phone")
-			// No target is too small for a finger.
-			for _, small := range eval[[]string](p, `__t.all("#panel-approvals button, #panel-approvals summary, .session-head button, [role=tab], #cg-top button, #cg-top a").filter((b) => b.getBoundingClientRect().height < 23.9 || b.getBoundingClientRect().width < 23.9).map((b) => b.outerHTML)`) {
-				t.Errorf("smaller than 24 pixels: %s", clip(small))
-			}
-			p.key("i")
-			p.wait(`document.querySelectorAll("#panel-inbox .in-item").length === 3`)
-			p.accessible("the inbox on a phone")
-			p.size(1280, 800)
-			p.accessible("the inbox")
-		})
-	}
-}

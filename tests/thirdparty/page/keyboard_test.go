@@ -122,7 +122,7 @@ func TestKeyboardOnly(t *testing.T) {
 	for range 12 {
 		seen[eval[string](p, `document.activeElement.getAttribute("data-stop")`)] = true
 		p.holds(`document.activeElement.getBoundingClientRect().left >= 300 && document.activeElement.getBoundingClientRect().right <= innerWidth + 5`)
-		p.key(kb.ArrowRight)
+		p.key(kb.ArrowDown)
 	}
 	if len(seen) < 6 {
 		t.Errorf("the arrow keys reach %d nodes", len(seen))
@@ -208,7 +208,7 @@ func (p *tab) walk() []string {
 	first := eval[string](p, here)
 	reached, queue := map[string]bool{first: true}, []string{first}
 	for ; len(queue) > 0; queue = queue[1:] {
-		for _, keys := range []string{kb.ArrowRight + kb.ArrowDown + kb.ArrowDown + kb.ArrowDown + kb.ArrowDown, kb.ArrowLeft + kb.ArrowDown + kb.ArrowDown + kb.ArrowDown, kb.ArrowUp, kb.ArrowDown} {
+		for _, keys := range []string{kb.ArrowDown + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight, kb.ArrowUp + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight, kb.ArrowLeft, kb.ArrowRight} {
 			eval[bool](p, `(document.querySelector("#panel-graph [data-stop='" + CSS.escape(`+quote(queue[0])+`) + "']").focus(), true)`)
 			for _, k := range keys {
 				p.press(k, 0)

@@ -23,6 +23,9 @@ func TestPhone(t *testing.T) {
 	p.wait(`document.body.dataset.view === "approvals" && __t.text(".session-head").includes("Nike")`)
 	eval[any](p, `__t.frame()`)
 	p.picture("phone-card")
+	for _, small := range eval[[]string](p, `__t.all("#panel-approvals button, #panel-approvals summary, .session-head button, [role=tab], #cg-top button, #cg-top a").filter((b) => b.getBoundingClientRect().height < 23.9 || b.getBoundingClientRect().width < 23.9).map((b) => b.outerHTML)`) {
+		t.Errorf("smaller than 24 pixels: %s", clip(small))
+	}
 	p.holds(narrow)
 	// What will happen, what has changed, and the buttons: without scrolling.
 	const inSight = `(el) => { const r = el.getBoundingClientRect(); return r.height > 0 && r.top >= 0 && r.bottom <= innerHeight; }`

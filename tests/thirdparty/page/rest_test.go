@@ -40,13 +40,15 @@ import (
 
 // bank is an agent behind ADK's REST API that pays what is owed, after a human agreed.
 type bank struct {
+	api  http.Handler
 	url  string
 	cg   *contextgraph.Instance
 	owed atomic.Value
 	paid atomic.Int64
 }
 
-func newBank(t *testing.T) *bank {
+// newBank returns a bank with more options.
+func newBank(t *testing.T, more ...contextgraph.Option) *bank {
 	t.Helper()
 	b := &bank{}
 	b.owed.Store("$100")
@@ -63,7 +65,8 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 		amount, err := entity.ParseMoney(b.owed.Load().(string), "USD")
 		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"amount": amount}}, err
 	})
-	if b.cg, err = contextgraph.Open(t.Context(), cfg, contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithChecker("Invoice", check)); err != nil {
+	more = append(more, contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithChecker("Invoice", check))
+	if b.cg, err = contextgraph.Open(t.Context(), cfg, more...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -86,15 +89,15 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := adkrest.NewServer(adkrest.ServerConfig{
+	api, err := adkrest.NewServer(adkrest.ServerConfig{
 		SessionService: session.InMemoryService(), AgentLoader: agent.NewSingleLoader(root), PluginConfig: b.cg.PluginConfig(), SSEWriteTimeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
-	b.url = server.URL
+	b.api, b.url = api, server.URL
 	return b
 }
 

@@ -121,12 +121,37 @@ function kindClass(cls) {
   return "k-" + (CLASSES[cls] ? cls : "other");
 }
 
+/** How many colours the types of entities have. */
+const TYPE_COLOURS = 10;
+
+/** What a page has called each type so far. @type {Map<string, {name: string, cls: string, tag: string}>} */
+const typeLooks = new Map();
+
+/**
+ * typeLook is what tells a type of entities from others: a colour, in the order in which the page
+ * meets them, and two letters.
+ * @param {string} type
+ */
+function typeLook(type) {
+  const low = String(type).toLowerCase();
+  let look = typeLooks.get(low);
+  if (!look) {
+    const taken = new Set([...typeLooks.values()].map((t) => t.tag));
+    const letters = [...low.replace(/[^\p{L}\p{N}]/gu, "")];
+    const tags = letters.slice(1).map((x) => letters[0] + x).concat(letters[0] || [], Array.from({ length: 99 }, (_, i) => (letters[0] || "?") + i));
+    const tag = tags.map((t) => t.charAt(0).toUpperCase() + t.slice(1)).find((t) => !taken.has(t)) || "?";
+    look = { name: String(type), cls: "t-" + (typeLooks.size % TYPE_COLOURS), tag };
+    typeLooks.set(low, look);
+  }
+  return look;
+}
+
 /** typeClass is the CSS class that sets the same by the type of an entity. @param {string} type */
 function typeClass(type) {
-  const known = ["product", "targeting", "budget", "campaign"];
-  const low = String(type).toLowerCase();
-  if (known.includes(low)) return "t-" + low;
-  let sum = 0;
-  for (let i = 0; i < low.length; i++) sum = (sum * 31 + low.charCodeAt(i)) >>> 0;
-  return "t-" + (sum % 6);
+  return typeLook(type).cls;
+}
+
+/** typeMark is the mark of a type beside its name. @param {string} type */
+function typeMark(type) {
+  return h("span", { class: "etag " + typeClass(type), "aria-hidden": "true" }, typeLook(type).tag);
 }

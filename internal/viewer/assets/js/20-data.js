@@ -63,6 +63,7 @@ function wholeSession(s) {
   lists(s.thoughts, "nodes", "edges");
   for (const p of s.spans) lists(p, "rows");
   for (const e of s.entities) {
+    typeLook(e.type); // which is the order of the colours
     e.attributes = e.attributes || {};
     lists(e, "sources", "evaluated");
   }
