@@ -87,7 +87,7 @@ func load() (loaded, error) {
 	if p.shell, err = template.New("page").Option("missingkey=error").Parse(read("index.html")); err != nil {
 		return p, fmt.Errorf("the shell of the page: %w", err)
 	}
-	p.style = "\n" + shrink(read("app.css")) + shrink(read("views.css")) + shrink(read("media.css")) + shrink(read("graph.css"))
+	p.style = "\n" + shrink(read("app.css")) + shrink(read("views.css")) + shrink(read("card.css")) + shrink(read("media.css")) + shrink(read("graph.css"))
 	files, err := fs.Glob(assets, "assets/js/*.js") // sorted by name, which is their order
 	if err != nil {
 		return p, err

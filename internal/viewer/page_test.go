@@ -21,7 +21,7 @@ import (
 )
 
 // maxPage is how large the page may be without its data, in bytes.
-const maxPage = 300 << 10
+const maxPage = 350_000
 
 func written(t *testing.T, sessions ...*inspect.Session) string {
 	t.Helper()

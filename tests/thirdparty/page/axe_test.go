@@ -54,15 +54,27 @@ var states = []state{
 	}},
 	{"approvals, to answer", waiting, nil},
 	{"a decision", waiting, func(p *tab) {
-		p.click("#panel-approvals .decide button", "Approve")
+		p.click("#panel-approvals .decide button", "Yes")
 		p.wait(`document.activeElement.id === "cg-token"`)
+	}},
+	{"a decision, with words", waiting, func(p *tab) {
+		p.click("#panel-approvals .decide button", "No, with a reason")
+		p.wait(`document.activeElement.localName === "textarea"`)
 	}},
 	{"a decision, refused", waiting, func(p *tab) {
 		p.expect("401")
-		p.click("#panel-approvals .decide button", "Reject")
+		p.click("#panel-approvals .decide button", "Yes")
 		p.wait(`document.activeElement.id === "cg-token"`)
 		p.key("wrong", kb.Enter)
-		p.shows("dialog", "the token is wrong")
+		p.shows("#panel-approvals .decide", "The token is wrong")
+	}},
+	{"approvals, checked now", asked, func(p *tab) {
+		p.click(card + " .check-now")
+		p.wait(`document.querySelectorAll(".v-line").length >= 2`)
+	}},
+	{"inbox", asked, func(p *tab) {
+		p.key("i")
+		p.wait(`document.querySelectorAll("#panel-inbox .in-item").length === 3`)
 	}},
 }
 
@@ -77,9 +89,17 @@ func demo(at string) func(*testing.T, size) *tab {
 
 // waiting is a page that is served, with a request that can be answered on it.
 func waiting(t *testing.T, s size) *tab {
-	l := serve(t, &decider{})
+	l := serve(t, &decider{}, nil)
 	l.asks("first")
 	p := openIn(t, s, l.url+"#s=shop/ann/first&v=approvals")
+	p.wait(`document.querySelector("#panel-approvals .decide button")`)
+	return p
+}
+
+// asked is the demo while people are asked, see servePast.
+func asked(t *testing.T, s size) *tab {
+	_, url := servePast(t)
+	p := openIn(t, s, url+"#s=adcp/buyer-agent/sess-nike-summer")
 	p.wait(`document.querySelector("#panel-approvals .decide button")`)
 	return p
 }

@@ -105,13 +105,15 @@ func TestKeyboardOnly(t *testing.T) {
 
 	// The skip link, the tabs, and through them.
 	p.tabTo("[role=tab]")
-	for _, id := range append(panels[1:], "graph") {
+	for _, id := range append(slices.Clone(panels[2:]), "approvals", "graph") {
 		p.key(kb.ArrowRight)
 		p.wait(`document.body.dataset.view === ` + quote(id) + ` && document.activeElement.id === "tab-` + id + `"`)
 	}
 	p.key(kb.End)
 	p.wait(`document.body.dataset.view === "queries"`)
 	p.key(kb.Home)
+	p.wait(`document.body.dataset.view === "approvals"`)
+	p.key("2")
 	p.wait(`document.body.dataset.view === "graph"`)
 
 	// The graph is one stop; arrows follow its edges, Enter selects, Esc lets go.
@@ -138,7 +140,7 @@ func TestKeyboardOnly(t *testing.T) {
 		t.Errorf("the arrow keys do not reach %q", lost)
 	}
 
-	p.key("2")
+	p.key("3")
 	p.tabTo("#panel-thoughts [data-stop]")
 	p.key(kb.ArrowDown, kb.ArrowDown, kb.Enter)
 	p.wait(`!document.getElementById("cg-detail").hidden && document.querySelector("#panel-thoughts .tn.sel")`)
@@ -146,14 +148,14 @@ func TestKeyboardOnly(t *testing.T) {
 	p.key(kb.Escape)
 	p.wait(`document.getElementById("cg-detail").hidden`)
 
-	p.key("3")
+	p.key("4")
 	p.tabTo("#panel-timeline [data-row]")
 	p.key(kb.ArrowDown, kb.ArrowDown, kb.ArrowLeft, kb.ArrowRight, kb.Enter)
 	p.wait(`!document.getElementById("cg-detail").hidden && document.querySelector("#panel-timeline .tl-row.sel")`)
 	p.key(kb.Escape)
 	p.wait(`document.getElementById("cg-detail").hidden`)
 
-	p.key("4")
+	p.key("5")
 	p.tabTo("#panel-trajectory .step-name")
 	const at = `[...document.querySelectorAll("#panel-trajectory .step-name")].indexOf(document.activeElement)`
 	for _, move := range []struct {
@@ -175,7 +177,7 @@ func TestKeyboardOnly(t *testing.T) {
 	p.key(kb.Enter)
 	p.wait(`document.getElementById("cg-detail").hidden`)
 
-	p.key("5")
+	p.key("1")
 	p.tabTo("#panel-approvals .checks summary")
 	p.key(" ")
 	p.wait(`document.querySelector("#panel-approvals .checks details").open`)

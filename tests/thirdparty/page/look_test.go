@@ -67,7 +67,7 @@ func TestNarrow(t *testing.T) {
 func TestPrint(t *testing.T) {
 	p := openDemo(t, "s=nike&v=approvals")
 	p.media("print", "dark", false)
-	p.shows("#panel-approvals", "provision_campaign", "0.95 critical inventory depleted", "$52,000", "It did not run.")
+	p.shows("#panel-approvals", "provision_campaign", "available is now unavailable", "$52,000", "It did not run.")
 	p.shows(".session-head", "sess-nike-summer", "Drift")
 	p.shows("#cg-top", "journal contextgraph.db")
 	p.holds(`!__t.seen(document.getElementById("cg-nav")) && __t.all("#cg-main .viewbar, #cg-main .btn, .top-actions").length === 0`)
@@ -127,5 +127,7 @@ func TestColourIsNeverAlone(t *testing.T) {
 	p.holds(`[...document.querySelectorAll("#panel-timeline .tl-row .tl-bad")].every((b) => b.closest(".tl-row").querySelector(".icon") && b.closest(".tl-row").getAttribute("aria-label").includes("error"))`)
 	p.holds(`[...document.querySelectorAll("#panel-timeline .tl-row .tl-crit")].every((b) => b.closest(".tl-row").getAttribute("aria-label").includes("critical path"))`)
 	p.view("approvals")
-	p.holds(`[...document.querySelectorAll("#panel-approvals .sev-text")].every((e) => /critical|high|medium|low/.test(e.textContent))`)
+	p.holds(`[...document.querySelectorAll("#panel-approvals .v-line, #panel-approvals .passed li")].every((e) => e.querySelector("svg path") && e.textContent.trim())`)
+	p.click("#panel-approvals .checks summary")
+	p.holds(`document.querySelectorAll("#panel-approvals .sev-text").length === 3 && [...document.querySelectorAll("#panel-approvals .sev-text")].every((e) => /critical|high|medium|low/.test(e.textContent))`)
 }

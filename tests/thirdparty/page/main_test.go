@@ -36,6 +36,7 @@ var screenshot = flag.String("screenshot", "", "write the picture of the README 
 var suite struct {
 	browser context.Context // nil without Chromium
 	demo    string          // the file of the page
+	journal string          // the journal of the demo
 }
 
 func TestMain(m *testing.M) {
@@ -114,7 +115,8 @@ func demoPage(dir string) (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the demo: %w\n%s", err, out)
 	}
-	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: filepath.Join(folder, "contextgraph.db")}})
+	suite.journal = filepath.Join(folder, "contextgraph.db")
+	j, err := journal.Open(ctx, journal.Config{Journal: config.Journal{Path: suite.journal}})
 	if err != nil {
 		return "", err
 	}

@@ -67,7 +67,7 @@ func newAttack(t *testing.T) *attack {
 		}
 	})
 	a.j = cgtest.JournalOf(t, a.b.cg)
-	a.page = serveJournal(t, a.j, to, func(o *viewer.Options) { o.Now = a.clock.Now })
+	a.page = serveSource(t, viewer.Options{Source: inspect.NewJournal(a.j), Changes: a.j.LastSeq, Decide: to, Now: a.clock.Now})
 	a.session("s1")
 	a.says("s1", m{"text": "pay ACME"})
 	asked, err := a.b.cg.Approvals(t.Context(), sessionOf("s1"))

@@ -32,7 +32,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -140,15 +142,13 @@ func TestApproveOnThePage(t *testing.T) {
 		}
 	})
 	b.asks(t, "holds")
-	p := open(t, serveJournal(t, cgtest.JournalOf(t, b.cg), agent)+"#s=clerk/alice/holds&v=approvals")
+	j := cgtest.JournalOf(t, b.cg)
+	p := open(t, serveSource(t, viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Decide: agent})+"#s=clerk/alice/holds&v=approvals&token="+token)
 	p.shows("#panel-approvals", "pay", "Pending", "ACME", "$100", "Nobody has answered yet")
-	p.click("#panel-approvals .decide button", "Approve")
-	p.wait(`document.activeElement.id === "cg-token"`)
-	p.key(token, kb.Enter)
-	p.shows("dialog", "The answer was sent.")
-	p.key(kb.Escape)
+	p.click("#panel-approvals .decide button", "Yes")
+	p.click("#panel-approvals .decide button[type=submit]", "Yes, run it once")
 	p.wait(`__t.text(".session-head").includes("Executed")`)
-	p.shows("#panel-approvals", "Executed", "Approved by", "taken", "right before it would run", "ran without an error")
+	p.shows("#panel-approvals .passed", "said yes, and it was taken", "Checked right before it would run: nothing has changed", "ran without an error")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times, want once", n)
 	}
@@ -157,13 +157,13 @@ func TestApproveOnThePage(t *testing.T) {
 	p.click("#cg-nav a", "drifts")
 	p.shows("#panel-approvals", "Pending")
 	b.owed.Store("$80")
-	p.click("#panel-approvals .decide button", "Approve")
-	p.shows("dialog", "Approve pay")
+	p.click("#panel-approvals .decide button", "Yes")
+	p.wait(`document.activeElement.matches(".decide button[type=submit]")`)
 	p.key(kb.Enter) // the token is still known, and the button has the focus
-	p.shows("dialog", "The answer was sent.")
-	p.key(kb.Escape)
 	p.wait(`__t.text(".session-head").includes("Drift")`)
-	p.shows("#panel-approvals", "$100 is now $80", "It did not run.")
+	p.shows("#panel-approvals .v-line", "$100 is now $80")
+	p.shows("#panel-approvals .passed", "it was not taken", "drift", "Blocked for good")
+	p.shows("#panel-approvals", "It did not run.")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times although less is owed now, want once", n)
 	}

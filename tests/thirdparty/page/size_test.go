@@ -22,7 +22,7 @@ import (
 )
 
 // maxPage is how many bytes the page without data may have.
-const maxPage = 300_000
+const maxPage = 350_000
 
 func TestPageIsSmall(t *testing.T) {
 	var b bytes.Buffer

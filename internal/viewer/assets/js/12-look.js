@@ -41,6 +41,9 @@ const ICONS = {
   panel: "M1.5 2.5h13v11h-13zM6 2.5v11",
   message: "M2 2.5h12v8.5H7l-3.5 3v-3H2Z",
   link: "M6.5 9.5l3-3M7 4.5l2-2a3 3 0 0 1 4.5 4.5l-2 2M9 11.5l-2 2A3 3 0 0 1 2.5 9l2-2",
+  inbox: "M2 9.5 4 3h8l2 6.5V13H2ZM2 9.5h3.5l1 1.7h3l1-1.7H14",
+  pen: "M3 13l.7-3.2L11 2.5 13.5 5l-7.3 7.3ZM9.5 4 12 6.5",
+  again: "M13.5 8a5.5 5.5 0 1 1-1.8-4.1M13.5 1.8v3.4h-3.4",
   lock: "M3.5 7h9v7h-9zM5.5 7V4.5a2.5 2.5 0 0 1 5 0V7",
 };
 /** @typedef {keyof typeof ICONS} IconName */
@@ -73,7 +76,7 @@ const STATUSES = {
  * @param {Record<string, {label: string, icon: IconName, tone: string}>} table @param {string} name
  */
 function lookOf(table, name) {
-  return table[name] || { label: words(name), icon: "doubt", tone: "idle" };
+  return Object.hasOwn(table, name) ? table[name] : { label: words(name), icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
 }
 
 /** @param {string} status */
