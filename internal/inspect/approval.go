@@ -26,7 +26,7 @@ type Approval struct {
 	// Span is the key of the span of the request.
 	Span   string `json:"span"`
 	Status Status `json:"status"`
-	// Action says in a sentence what a yes lets happen.
+	// Action says in a sentence what a yes lets happen, or what came of it.
 	Action string `json:"action"`
 	// Explanation has the meaning of the status and the next step, in a sentence or two.
 	Explanation string `json:"explanation"`

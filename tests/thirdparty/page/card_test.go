@@ -33,7 +33,7 @@ func TestOpensOnTheCard(t *testing.T) {
 // What was asked, what each entity was and is, and what came of it, for all three ends of the demo.
 func TestCard(t *testing.T) {
 	p := openDemo(t, "s=nike")
-	p.shows(card+" .card-head", "provision_campaign runs once, with", "Drift", "asked", "by root_agent")
+	p.shows(card+" .card-head", "provision_campaign was to run once, with", "Drift", "asked", "by root_agent")
 	p.shows(card+" .v-changed", "Product Yahoo Homepage Takeover availability", "available is now unavailable", "Product Strava Sponsored Routes price", "$40,000 is now $52,000 +30 %", "seen", "price $90,000 unchanged")
 	// The worst change comes first, and is larger than what has not changed.
 	p.holds(`document.querySelector(".v-line").textContent.includes("Yahoo") && parseFloat(getComputedStyle(document.querySelector(".v-vals")).fontSize) > 1.3 * parseFloat(getComputedStyle(document.querySelector(".v-row .v-val")).fontSize)`)
@@ -44,7 +44,7 @@ func TestCard(t *testing.T) {
 	p.shows(card, "nike-running", "It did not run.", "Athletes 18-35")
 	p.shows(card+" .rail-people", "May approve", "Whoever may answer as buyer-agent", "0 of 1", "not authenticated: may be whoever approves")
 	// The order of what a person has to know.
-	p.holds(`(() => { const t = document.querySelector("#panel-approvals .card").innerText; const at = ["provision_campaign runs once", "Seen → now", "Why: where it was learned", "Arguments", "Checks", "History in the ledger", "Fingerprint, digest and ids"].map((x) => t.indexOf(x)); return at.every((x, i) => x >= 0 && (i === 0 || x > at[i - 1])); })()`)
+	p.holds(`(() => { const t = document.querySelector("#panel-approvals .card").innerText; const at = ["provision_campaign was to run once", "Seen → now", "Why: where it was learned", "Arguments", "Checks", "History in the ledger", "Fingerprint, digest and ids"].map((x) => t.indexOf(x)); return at.every((x, i) => x >= 0 && (i === 0 || x > at[i - 1])); })()`)
 	p.holds(`!document.querySelector(".ap-ids").open && __t.all("#panel-approvals .json .j-leaf").length > 5`)
 	p.holds(`!/Status\s+OK/.test(document.querySelector("#panel-approvals").innerText)`)
 	p.click(card + " .checks summary")
