@@ -94,7 +94,7 @@ func (s *shop) asks(id, product string) string {
 func (s *shop) run(args ...string) (int, string) {
 	s.t.Helper()
 	c := exec.CommandContext(s.t.Context(), filepath.Join(made.dir, "bin", "contextgraph"), args...)
-	c.Dir, c.Env = s.dir, environment("CONTEXTGRAPH_AGENT=" + s.url)
+	c.Dir, c.Env = s.dir, environment("CONTEXTGRAPH_AGENT="+s.url)
 	out, err := c.CombinedOutput()
 	if exited := new(exec.ExitError); err != nil && !errors.As(err, &exited) {
 		s.t.Fatal(err)
