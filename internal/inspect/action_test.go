@@ -150,7 +150,7 @@ func TestInbox(t *testing.T) {
 	if want := "changed:changed unproven:unproven old: young: unchanged:unchanged"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	if it := items[0]; it.Tool != "buy" || it.Title != "Buy ads" || it.ApprovalID != "a-1" || it.ConfirmationID != "q1" || !it.Enforced || it.KnownAt.IsZero() || strings.Join(it.Changes, "") != "Strava price: $40,000 → $52,000" {
+	if it := items[0]; it.Tool != "buy" || it.Title != "Buy ads" || it.ApprovalID != "a-1" || it.ConfirmationID != "q1" || !it.Enforced || it.KnownAt.IsZero() || strings.Join(it.Changes, "") != "Product Strava price: $40,000 → $52,000" {
 		t.Errorf("item %+v", it)
 	}
 	if data, err := json.Marshal(inspect.Inbox(nil)); err != nil || string(data) != "[]" {
