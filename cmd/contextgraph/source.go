@@ -159,7 +159,7 @@ func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (opene
 		return opened{}, err
 	}
 	a.tell(read)
-	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), close: func() {}}, nil
+	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x), inspect.WithClock(a.now)), close: func() {}}, nil
 }
 
 // session finds the one session that key names: its id, or the beginning of it, and application and

@@ -25,6 +25,12 @@ func WithExtractor(x *graphsync.Extractor) RowsOption {
 	return func(s *rowsSource) { s.extractor = x }
 }
 
+// WithClock makes facts that depend on the time, such as the wait of an open request, those of another
+// clock than [time.Now].
+func WithClock(now func() time.Time) RowsOption {
+	return func(s *rowsSource) { s.now = now }
+}
+
 // NewRows returns the sessions in rows that no store holds, such as the rows of a file. name
 // describes them for people. They may be in any order, and must not change.
 func NewRows(name string, rows []record.Event, opts ...RowsOption) Source {
