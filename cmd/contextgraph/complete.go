@@ -51,7 +51,7 @@ func completeList(_ *cobra.Command, _ []string, word string) ([]string, cobra.Sh
 type choices func(ctx context.Context, a *app, src opened) (ids, about []string, err error)
 
 // complete completes the ids of the newest sessions or requests of the configured source: at most
-// most arguments, -1 for any number. What goes wrong completes nothing.
+// most arguments, -1 for any number. An error completes nothing.
 func (a *app) complete(most int, lists ...choices) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {

@@ -146,7 +146,7 @@ func (a *app) deadLetters(ctx context.Context, cfg config.Config, f deadLetterFl
 	return a.listDeadLetters(ctx, o, f)
 }
 
-// whole puts whole event ids in the place of beginnings of them. What begins none stays as it is.
+// whole puts whole event ids in the place of their beginnings. Any other text stays as it is.
 func (f *deadLetterFlags) whole(ctx context.Context, o *journal.Outbox) error {
 	var ids []*string
 	for i := range f.events {

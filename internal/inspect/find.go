@@ -102,7 +102,7 @@ func FindRequests(ctx context.Context, src Source, of record.Session, id string,
 func (a *Approval) ShownID() string { return cmp.Or(a.ID, a.ConfirmationID) }
 
 // ShortIDs returns the beginnings of ids that tell them apart: all as long as the longest has to be,
-// and 8 characters at least. What confirmations of the framework begin with does not count.
+// and 8 characters at least. The common beginning of the framework's confirmations does not count.
 func ShortIDs(ids []string) []string {
 	const common = "adk-"
 	for n := 8; ; n++ {

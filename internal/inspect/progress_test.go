@@ -83,7 +83,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The ledger is read before the rows. What rows say of the time after that counts.
+// The ledger is read before the rows, so later rows count.
 func TestRowsAfterTheLedger(t *testing.T) {
 	ledger := safety.Approval{ID: "a-1", Session: session, ConfirmationID: "q1", State: safety.StatePending, RequestedAt: at(7), ExpiresAt: at(3600), UpdatedAt: at(7)}
 	a := newScript(t).asks().answers("r2", m{"confirmed": false, "accepted": false, "reason": "change_wanted", "change": "less"}).over("r2").see(at(60), ledger).Approvals[0]

@@ -38,7 +38,7 @@ func (d *decider) Send(_ context.Context, x answer.Decision) (<-chan error, erro
 	return end, nil
 }
 
-// An answer is sent from the card. What is said against it stands beside the buttons, and the card
+// An answer is sent from the card. A refusal stands beside the buttons, and the card
 // shows a success only when the record has it.
 func TestDecide(t *testing.T) {
 	if suite.browser == nil {

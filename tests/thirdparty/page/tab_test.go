@@ -92,7 +92,7 @@ func (p *tab) navigate(address string) {
 	p.do(chromedp.Navigate(address))
 }
 
-// open opens the page at an address. What must not happen there fails the test.
+// open opens the page at an address. A fault there fails the test.
 func open(t *testing.T, address string) *tab {
 	t.Helper()
 	return openIn(t, wide, address)
