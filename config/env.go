@@ -16,9 +16,13 @@ import (
 // envPrefix begins the name of every variable that overrides a key.
 const envPrefix = "CONTEXTGRAPH_"
 
-// tokenVariable is the token for decisions of "contextgraph serve", which is no part of a
-// configuration and may be set beside one.
-const tokenVariable = envPrefix + "TOKEN"
+// The variables of the command: the token for decisions of "contextgraph serve", and the agent to
+// which "contextgraph approve" brings an answer. They are no part of a configuration and may be set
+// beside one.
+const (
+	tokenVariable = envPrefix + "TOKEN"
+	agentVariable = envPrefix + "AGENT"
+)
 
 // environment holds the variables that a process was started with.
 type environment struct {
@@ -119,7 +123,7 @@ func (env *environment) apply(root Key) {
 
 	var unknown []string
 	for name := range env.values {
-		if strings.HasPrefix(name, envPrefix) && name != tokenVariable && !slices.Contains(known, name) && !env.used[name] {
+		if strings.HasPrefix(name, envPrefix) && name != tokenVariable && name != agentVariable && !slices.Contains(known, name) && !env.used[name] {
 			unknown = append(unknown, name)
 		}
 	}

@@ -88,7 +88,7 @@ func TestEnvironment(t *testing.T) {
 	}{
 		{
 			name:    "unknown variables, sorted",
-			environ: []string{"CONTEXTGRAPH_TOKEN=s3cr3t", "CONTEXTGRAPH_SECRET=s3cr3t", "CONTEXTGRAPH_GUARD_MDOE=observe"},
+			environ: []string{"CONTEXTGRAPH_TOKEN=s3cr3t", "CONTEXTGRAPH_AGENT=http://localhost", "CONTEXTGRAPH_SECRET=s3cr3t", "CONTEXTGRAPH_GUARD_MDOE=observe"},
 			want: `CONTEXTGRAPH_GUARD_MDOE: unknown variable; did you mean CONTEXTGRAPH_GUARD_MODE? Else ` + spelled + `
 CONTEXTGRAPH_SECRET: unknown variable; ` + spelled,
 		},

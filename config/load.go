@@ -37,8 +37,8 @@ func Load(path string, checks ...Check) (Config, error) {
 // outside of lists and maps has one: CONTEXTGRAPH_GUARD_MODE is guard.mode. The lists guard.tools
 // and guard.inputs have one too, with commas between the names: it adds names to those of the file,
 // and takes none away. Any other variable with a name that begins with CONTEXTGRAPH_ is an error.
-// There are two exceptions: a variable that a header of the file names, and CONTEXTGRAPH_TOKEN,
-// which is for the command "contextgraph serve".
+// The exceptions are a variable that a header of the file names, and CONTEXTGRAPH_TOKEN and
+// CONTEXTGRAPH_AGENT, which are for the commands "contextgraph serve" and "contextgraph approve".
 //
 // A value that neither sets is zero and means the default. The checks of this package come before
 // the given ones; see [Config.Check]. The error joins one [*Error] for each fault; with it comes

@@ -23,7 +23,7 @@ import (
 
 // Write writes the page of the journal in the file journalPath to w, and leaves w open. The page
 // has the newest sessions, until their payloads are 64 MiB, and says whether there are more.
-// Without its data it is smaller than 300 KB.
+// Without its data it is smaller than 350 KB.
 //
 // The page holds everything that was said in its sessions: keep it as you keep the journal. It
 // has what is on disk, so a program that records into this journal calls Instance.Flush first.

@@ -157,6 +157,7 @@ func TestCostsInJSON(t *testing.T) {
 		t.Errorf("%s, error %v; want %s in it", data, err, want)
 	}
 	var back safety.Report
+	//lint:ignore SA9005 a report that is read back must deny
 	if err := json.Unmarshal(data, &back); err != nil || back.IsSafeToApprove() || back.Costs() != nil {
 		t.Errorf("read back: safe %t, costs %+v, error %v", back.IsSafeToApprove(), back.Costs(), err)
 	}

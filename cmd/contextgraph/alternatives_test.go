@@ -45,7 +45,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab := new(table)
-	(&checked{inspect.Recheck{Report: report}}).table(tab, demoNow)
+	(&checked{inspect.Recheck{Report: report}}).table(tab)
 	for _, want := range []string{"not chosen Product Hulu, Product Vimeo, and 1 more, which do not count\n", "Replace Product Strava with one that is available"} {
 		if !strings.Contains(tab.String(), want) {
 			t.Errorf("the check does not print %q:\n%s", want, tab)
@@ -55,7 +55,7 @@ func TestNotChosenIsPrinted(t *testing.T) {
 	tab = new(table)
 	(&approvalCard{tab, &inspect.Approval{NotChosen: &inspect.NotChosen{Total: 3, Entities: []inspect.Alternative{
 		{Type: "Product", Value: "Hulu", Seen: map[string]string{"price": "$9", "availability": "available"}}, {Type: "Product", Value: "Vimeo"},
-	}}}, demoNow}).write()
+	}}}}).write()
 	for _, want := range []string{"Not chosen, and not checked\n", "· Product  Hulu   availability available, price $9\n", "· Product  Vimeo", "and 1 more\n"} {
 		if !strings.Contains(tab.String(), want) {
 			t.Errorf("the request does not print %q:\n%s", want, tab)
@@ -65,12 +65,12 @@ func TestNotChosenIsPrinted(t *testing.T) {
 	tab = new(table)
 	(&approvalCard{tab, &inspect.Approval{Checks: []inspect.Check{{
 		Alerts: []safety.Alert{{Recommendation: long}}, Failures: []safety.Failure{{Reason: "error", Detail: long}},
-	}}}, demoNow}).write()
+	}}}}).write()
 	if n := strings.Count(tab.String(), "remedy\n"); n != 2 {
 		t.Errorf("%d of 2 remedies are printed:\n%s", n, tab)
 	}
 	tab = new(table)
-	(&approvalCard{tab, &inspect.Approval{}, demoNow}).write()
+	(&approvalCard{tab, &inspect.Approval{}}).write()
 	if strings.Contains(tab.String(), "Not chosen") {
 		t.Errorf("nothing was there to choose from:\n%s", tab)
 	}

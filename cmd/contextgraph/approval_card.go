@@ -19,15 +19,13 @@ import (
 
 // card prints all about one request.
 func (a *app) card(p inspect.Approval) error {
-	now := a.now()
-	return a.print(p, func(t *table) { (&approvalCard{t, &p, now}).write() })
+	return a.print(p, func(t *table) { (&approvalCard{t, &p}).write() })
 }
 
 // approvalCard writes a request for people.
 type approvalCard struct {
 	*table
-	p   *inspect.Approval
-	now time.Time
+	p *inspect.Approval
 }
 
 func (c *approvalCard) write() {
@@ -38,22 +36,12 @@ func (c *approvalCard) write() {
 	c.fact("Approval", p.ID)
 	c.fact("Confirmation", p.ConfirmationID)
 	c.fact("Session", fmt.Sprintf("%s of %s in %s", p.Session.ID, p.Session.User, p.Session.App))
-	c.fact("Asked", strings.TrimSpace(clock(p.RequestedAt)+" UTC by "+cmp.Or(p.Agent, "nobody that is known")))
-	if r := p.Requester; r != nil {
-		who := r.Name
-		if !r.Authenticated {
-			who += " (not authenticated: it may be whoever approves)"
-		}
-		c.fact("Requester", who)
-	}
-	if p.Approvers > 1 || len(p.Consents) > 1 {
-		c.fact("Approvers", fmt.Sprintf("%d of %d: %s", len(p.Consents), p.Approvers, cmp.Or(strings.Join(p.Consents, ", "), "nobody yet")))
-	}
+	c.asked()
 	c.fact("Change wanted", p.Change)
 	c.fact("Hint", p.Hint)
 	c.fact("Replaces", p.Replaces)
 	if !p.ExpiresAt.IsZero() {
-		c.fact("Expires", clock(p.ExpiresAt)+" UTC, "+c.distance(p.ExpiresAt))
+		c.fact("Expires", c.at(p.ExpiresAt))
 	}
 	c.fact("Waited", waited(p.WaitedMS))
 	if !p.Enforced {
@@ -74,18 +62,47 @@ func (c *approvalCard) write() {
 	c.history()
 }
 
+// question writes what a human has to know to answer, without the things that it rests on.
+func (c *approvalCard) question() {
+	p := c.p
+	c.line(chip(p.Status), "  ", cell{cmp.Or(p.Tool, p.Kind), bold})
+	c.paragraph(p.Action)
+	c.line()
+	c.fact("Approval", p.ID)
+	c.asked()
+	if !p.ExpiresAt.IsZero() {
+		c.fact("Expires", c.at(p.ExpiresAt))
+	}
+	c.fact("May approve", p.MayApprove)
+	c.arguments()
+	for _, w := range p.Warnings {
+		c.fact("Warning", w)
+	}
+	c.difference()
+}
+
+// asked writes who asked, and who has approved.
+func (c *approvalCard) asked() {
+	p := c.p
+	c.fact("Asked", c.at(p.RequestedAt)+" by "+cmp.Or(p.Agent, "nobody that is known"))
+	if r := p.Requester; r != nil {
+		who := r.Name
+		if !r.Authenticated {
+			who += " (not authenticated: it may be whoever approves)"
+		}
+		c.fact("Requester", who)
+	}
+	if p.Approvers > 1 || len(p.Consents) > 1 {
+		c.fact("Approvers", fmt.Sprintf("%d of %d: %s", len(p.Consents), p.Approvers, cmp.Or(strings.Join(p.Consents, ", "), "nobody yet")))
+	}
+}
+
 // overriddenCell says that a call ran, or is to run, although its check failed.
 func overriddenCell(p *inspect.Approval) cell {
 	if !p.Overridden {
 		return cell{}
 	}
 	return cell{"  OVERRIDDEN", red}
-}
-
-func (c *approvalCard) fact(name, value string) {
-	if value != "" {
-		c.row(cell{name, dim}, value)
-	}
 }
 
 // section begins a part of the card.
@@ -108,14 +125,6 @@ func (c *approvalCard) paragraph(text string) {
 	if line != "" {
 		c.line("  ", cell{text: line})
 	}
-}
-
-// distance says how far a time is from now.
-func (c *approvalCard) distance(t time.Time) string {
-	if d := t.Sub(c.now); d >= 0 {
-		return "in " + human(d)
-	}
-	return human(c.now.Sub(t)) + " ago"
 }
 
 // maxArgLines bounds how much of the arguments is shown; JSON has all of them.
@@ -147,7 +156,7 @@ func (c *approvalCard) difference() {
 	if d == nil {
 		return
 	}
-	c.section("What is different from the request of " + clock(d.Since) + " UTC, which it replaces")
+	c.section("What is different from the request that it replaces, made " + c.at(d.Since))
 	values := func(what string, list []safety.ValueDifference) {
 		for _, v := range list {
 			c.row(indented(what), v.Name, cmp.Or(v.Was, "-"), cell{"→ " + cmp.Or(v.Now, "-"), red})
@@ -174,7 +183,7 @@ func (c *approvalCard) entities() {
 		c.line("  nothing that was recorded")
 		return
 	}
-	c.columns([]string{"  TYPE", "VALUE", "ATTRIBUTE", "SEEN", "NOW", "AGE", "OUTCOME"})
+	c.columns([]string{"  TYPE", "VALUE", "ATTRIBUTE", "SEEN", "NOW", "AGE", "OUTCOME"}, 2, 0)
 	for _, e := range c.p.Entities {
 		names := slices.Sorted(maps.Keys(e.Seen))
 		names = slices.AppendSeq(names, maps.Keys(e.Now))
@@ -199,6 +208,18 @@ func (c *approvalCard) entities() {
 				now.text += ", " + condition + " needed"
 			}
 			c.row(indented(kind), value, name, cmp.Or(e.Seen[name], "-"), now, age, outcome)
+		}
+	}
+	for _, e := range c.p.Entities {
+		var said []string
+		if e.Unseen {
+			said = append(said, "not shown to the human")
+		}
+		if e.Reason != "" {
+			said = append(said, e.Reason)
+		}
+		if len(said) > 0 {
+			c.line("  ", cell{text: e.Type + " " + e.Value + ": " + strings.Join(said, "; ")})
 		}
 	}
 }
@@ -240,7 +261,7 @@ func (c *approvalCard) age(e *inspect.Rested) string {
 	if until.IsZero() {
 		until = c.now
 	}
-	return human(max(0, until.Sub(e.SeenAt)))
+	return roughly(max(0, until.Sub(e.SeenAt)))
 }
 
 func outcomeCell(e *inspect.Rested) cell {
@@ -259,19 +280,13 @@ func outcomeCell(e *inspect.Rested) cell {
 	default:
 		text, s = "! "+text, red
 	}
-	if e.Unseen {
-		text += ", not shown to the human"
-	}
-	if e.Reason != "" {
-		text += ": " + e.Reason
-	}
 	return cell{text, s}
 }
 
 func (c *approvalCard) checks() {
 	for _, k := range c.p.Checks {
 		c.section("Check " + cmp.Or(k.ID, "without an id"))
-		c.line("  ", chip(inspect.Status(cmp.Or(k.Verdict, "no verdict is on record"))), "  ", cell{fmt.Sprintf("at %s, %s UTC, in %s: %d entities, %d changed", cmp.Or(k.Stage, "no known stage"), clock(k.At),
+		c.line("  ", chip(inspect.Status(cmp.Or(k.Verdict, "no verdict is on record"))), "  ", cell{fmt.Sprintf("at %s, %s, in %s: %d entities, %d changed", cmp.Or(k.Stage, "no known stage"), c.at(k.At),
 			human(time.Duration(k.DurationMS*float64(time.Millisecond))), k.Total, k.Stale), dim})
 		for _, l := range k.Alerts {
 			c.alert("blocks", red, l)
@@ -286,9 +301,9 @@ func (c *approvalCard) checks() {
 }
 
 func (c *approvalCard) alert(effect string, s style, l safety.Alert) {
-	c.line("  ", c.paint(fmt.Sprintf("%-6s %.2f", effect, l.Severity), s), "  ",
+	c.line("  ", cell{fmt.Sprintf("%s %.2f", effect, l.Severity), s}, "  ",
 		cell{text: fmt.Sprintf("%s %q: %s %s → %s%s, %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After, needed(l, "%+.1f"), l.Drift)})
-	c.line("               ", c.paint(printable(l.Recommendation), dim)) // its end says what to do
+	c.line("    ", cell{l.Recommendation, dim})
 }
 
 func (c *approvalCard) decisions() {
@@ -301,13 +316,13 @@ func (c *approvalCard) decisions() {
 			said = "approved"
 		}
 		if !w.Accepted {
-			said += ", not taken: " + cmp.Or(w.Reason, "no reason is on record")
+			said += ", not taken: " + cmp.Or(w.Refusal, w.Reason, "no reason is on record")
 		}
 		who := cmp.Or(w.Approver, "nobody that is named")
 		if !w.Authenticated {
 			who += " (nothing vouches for the name)"
 		}
-		c.line("  ", cell{text: clock(w.At) + " UTC"}, "  ", cell{text: who}, "  ", cell{said, bold})
+		c.line("  ", cell{text: c.at(w.At)}, "  ", cell{text: who}, "  ", cell{said, bold})
 		if w.Change != "" {
 			c.paragraph("wants: " + w.Change)
 		}
@@ -319,9 +334,9 @@ func (c *approvalCard) decisions() {
 		c.section("What ran")
 		end := "its end was never recorded"
 		if !x.End.IsZero() {
-			end = "ended " + clock(x.End) + " UTC " + x.Status
+			end = "ended " + c.at(x.End) + " " + x.Status
 		}
-		c.line("  ", cell{text: "started " + clock(x.Start) + " UTC, " + end})
+		c.line("  ", cell{text: "started " + c.at(x.Start) + ", " + end})
 		if x.Error != "" {
 			c.line("  ", cell{x.Error, red})
 		}
@@ -338,6 +353,6 @@ func (c *approvalCard) history() {
 		if h.Override {
 			verdict = cell{verdict.text + ", OVERRIDDEN", red}
 		}
-		c.row(indented(clock(h.At)), cmp.Or(string(h.From), "new")+" → "+string(h.To), cmp.Or(h.Actor, "-"), verdict, h.Note)
+		c.row(indented(c.when(h.At)), cmp.Or(string(h.From), "new")+" → "+string(h.To), cmp.Or(h.Actor, "-"), verdict, h.Note)
 	}
 }

@@ -19,6 +19,7 @@ import (
 func (a *app) approvalsCommand() *cobra.Command {
 	f := listFlags{limit: inspect.DefaultLimit}
 	var id string
+	var watch bool
 	c := &cobra.Command{
 		Use:   "approvals [SESSION|APPROVAL]",
 		Short: "List requests for an approval, or show all about one",
@@ -31,18 +32,30 @@ shows all about that request: the question, the entities as the human saw them a
 last check found them, the alerts with their severity, the failures, the verdict, the
 fingerprint, the approver, the time at which it expires, and its history.
 
+--watch prints the open requests, then each new one and each change of a status as it
+happens, a line each. It knows the requests that a guard looks at.
+
 The exit code is 0 whatever it shows. To have the world checked now, use contextgraph check.`,
 		Example: `  contextgraph approvals
   contextgraph approvals --status drift,check_failed --since 7d
   contextgraph approvals s-123
+  contextgraph approvals --watch --output ndjson
   contextgraph approvals 0123456789abcdef0123456789abcdef
   contextgraph approvals s-123 --approval adk-4711 --output json`,
-		Args: argCount(0, 1, "the id of a session or of an approval, or nothing"),
+		Args:              argCount(0, 1, "the id of a session or of an approval, or nothing"),
+		ValidArgsFunction: a.complete(1, sessionChoices, approvalChoices),
 		RunE: func(c *cobra.Command, args []string) error {
+			if watch && (len(args) > 0 || id != "") {
+				return usageError{errors.New("--watch follows all requests: leave the id out")}
+			}
+			if watch {
+				return a.watch(c.Context(), f)
+			}
 			return a.approvals(c.Context(), append(args, "")[0], id, f)
 		},
 	}
 	f.add(c, "requests")
+	c.Flags().BoolVar(&watch, "watch", false, "print open requests and each change of their status, until Ctrl-C")
 	c.Flags().StringVar(&id, "approval", "", "show all about the request with this id: of the approval or of the confirmation")
 	a.fromFlag(c)
 	return c
@@ -103,7 +116,14 @@ func (a *app) approvals(ctx context.Context, arg, id string, f listFlags) error 
 
 // findApproval looks for a request in all sessions. session says that the user may have given the
 // id of a session.
-func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, of record.Session, session bool) (inspect.Approval, error) {
+func (a *app) findApproval(ctx context.Context, src opened, id string, of record.Session, session bool) (inspect.Approval, error) {
+	found, err := inspect.FindRequests(ctx, src.Source, of, id, a.now())
+	if err != nil {
+		return inspect.Approval{}, err
+	}
+	if len(found) > 0 {
+		return oneApproval(found, id, src.Name())
+	}
 	what := "approval"
 	if session {
 		what = "session or approval"
@@ -120,34 +140,9 @@ func (a *app) findApproval(ctx context.Context, src inspect.Source, id string, o
 		if err != nil {
 			return inspect.Approval{}, err
 		}
-		if i := withID(list, id); i >= 0 {
-			return list[i], nil
-		}
 		known = append(known, approvalIDs(list)...)
 	}
 	return inspect.Approval{}, notFound(what, id, src.Name(), known, `List them with "contextgraph approvals", or `+elsewhere)
-}
-
-// oneApproval returns the request with an id.
-func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
-	if i := withID(list, id); i >= 0 {
-		return list[i], nil
-	}
-	return inspect.Approval{}, notFound("approval", id, where, approvalIDs(list), `List them with "contextgraph approvals".`)
-}
-
-// withID returns the place of the request with an id, of the approval or of the confirmation; -1
-// for none.
-func withID(list []inspect.Approval, id string) int {
-	return slices.IndexFunc(list, func(p inspect.Approval) bool { return id != "" && (p.ID == id || p.ConfirmationID == id) })
-}
-
-func approvalIDs(list []inspect.Approval) []string {
-	var ids []string
-	for _, p := range list {
-		ids = append(ids, p.ID, p.ConfirmationID)
-	}
-	return ids
 }
 
 // listApprovals prints some of all.
@@ -177,8 +172,13 @@ func approvalsTable(t *table, list []inspect.Approval) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 1, 2)
-	for _, p := range list {
-		t.row(clock(p.RequestedAt), cmp.Or(p.ID, p.ConfirmationID), p.Session.ID, p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), statusOf(&p))
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ShownID()
+	}
+	t.columns([]string{t.zoned("ASKED"), "APPROVAL", "SESSION", "TOOL", "AGENT", "ENTITIES", "WAITED", "STATUS"}, 4, 3, 2, 1)
+	for i, id := range inspect.ShortIDs(ids) {
+		p := &list[i]
+		t.row(t.when(p.RequestedAt), id, sessionID(p.Session.ID), p.Tool, p.Agent, len(p.Entities), waited(p.WaitedMS), statusOf(p))
 	}
 }

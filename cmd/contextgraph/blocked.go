@@ -124,8 +124,13 @@ func (o *observed) table(t *table) {
 	if len(o.Blocked) == 0 {
 		return
 	}
-	t.columns([]string{"ASKED (UTC)", "APPROVAL", "SESSION", "TOOL", "VERDICT", "WHY"}, 1, 2)
-	for _, b := range o.Blocked {
-		t.row(clock(b.RequestedAt), b.ID, b.Session.ID, b.Tool, b.Verdict, strings.Join(b.Why, "; "))
+	ids := make([]string, len(o.Blocked))
+	for i := range o.Blocked {
+		ids[i] = o.Blocked[i].ID
+	}
+	t.columns([]string{t.zoned("ASKED"), "APPROVAL", "SESSION", "TOOL", "VERDICT", "WHY"}, 5, 3)
+	for i, id := range inspect.ShortIDs(ids) {
+		b := &o.Blocked[i]
+		t.row(t.when(b.RequestedAt), id, sessionID(b.Session.ID), b.Tool, b.Verdict, strings.Join(b.Why, "; "))
 	}
 }

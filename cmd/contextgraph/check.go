@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
@@ -42,7 +42,8 @@ something changed, with 4 if the check failed, and with 5 if the request has end
 		Example: `  contextgraph check s-123
   contextgraph check s-123 --approval 0123456789abcdef0123456789abcdef
   contextgraph check s-123 --config agents/contextgraph.yaml --output json`,
-		Args: argCount(1, 1, "the id of a session"),
+		Args:              argCount(1, 1, "the id of a session"),
+		ValidArgsFunction: a.complete(1, sessionChoices),
 		RunE: func(c *cobra.Command, args []string) error {
 			s.ID = args[0]
 			return a.check(c.Context(), s, approval)
@@ -56,47 +57,34 @@ something changed, with 4 if the check failed, and with 5 if the request has end
 // checked is what check prints.
 type checked struct{ inspect.Recheck }
 
-func (a *app) check(ctx context.Context, s record.Session, approval string) (err error) {
+func (a *app) check(ctx context.Context, s record.Session, approval string) error {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return err
 	}
-	j, err := openJournal(ctx, cfg, " or with --journal")
+	src, err := a.recorded(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-	src := inspect.NewJournal(j)
+	defer src.close()
 	key, err := a.session(ctx, src, s)
 	if err != nil {
 		return err
 	}
-	found, err := setup.CheckRecorded(ctx, cfg, j, key, approval)
-	record, readErr := src.Record(ctx, key)
-	if err == nil {
-		err = readErr
-	}
-	if errors.Is(err, safety.ErrNotFound) {
-		var known []string
-		for _, r := range record.Approvals {
-			known = append(known, r.ID)
+	if approval != "" {
+		seen, err := inspect.Look(ctx, src, key, a.now())
+		if err != nil {
+			return err
 		}
-		return notFound("approval", approval, fmt.Sprintf("session %q", s.ID), known, `List them with "contextgraph approvals".`)
+		one, err := oneApproval(seen.Approvals, approval, fmt.Sprintf("session %q", key.ID))
+		if err != nil {
+			return err
+		}
+		approval = one.ShownID()
 	}
+	result, err := a.checkNow(ctx, cfg, src, key, approval)
 	if err != nil {
 		return err
-	}
-	seen, err := inspect.New(record, a.now())
-	if err != nil {
-		return err
-	}
-	result := checked{inspect.Recheck{Report: found.Report, Approval: found.Approval, NeedsAgent: found.NeedsAgent}}
-	if result.Approval != nil {
-		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
-		if i < 0 {
-			return fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", s.ID, result.Approval.ID)
-		}
-		result.Request = &seen.Approvals[i]
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -104,13 +92,34 @@ func (a *app) check(ctx context.Context, s record.Session, approval string) (err
 	if missing := a.missingConfig(); missing != "" {
 		a.note("there is no %s here, so no rule and no checker is known; run the command beside it, or name it with --config", missing)
 	}
-	if err := a.print(result, func(t *table) { result.table(t, a.now()) }); err != nil {
+	if err := a.print(result, result.table); err != nil {
 		return err
 	}
 	if code := result.exitCode(); code != exitOK {
 		return exit{code: code}
 	}
 	return nil
+}
+
+// checkNow checks the world for a request of a session, "" for the latest.
+func (a *app) checkNow(ctx context.Context, cfg config.Config, src opened, key record.Session, approval string) (checked, error) {
+	found, err := setup.CheckRecorded(ctx, cfg, src.journal, key, approval)
+	if err != nil {
+		return checked{}, err
+	}
+	seen, err := inspect.Look(ctx, src, key, a.now())
+	if err != nil {
+		return checked{}, err
+	}
+	result := checked{inspect.Recheck{Report: found.Report, Approval: found.Approval, NeedsAgent: found.NeedsAgent}}
+	if result.Approval != nil {
+		i := slices.IndexFunc(seen.Approvals, func(p inspect.Approval) bool { return p.ID == result.Approval.ID })
+		if i < 0 {
+			return checked{}, fmt.Errorf("session %q has the approval %s in its ledger and not on record: the journal is not whole; see \"contextgraph doctor\"", key.ID, result.Approval.ID)
+		}
+		result.Request = &seen.Approvals[i]
+	}
+	return result, nil
 }
 
 func (r *checked) exitCode() int {
@@ -151,13 +160,13 @@ func (r checked) MarshalJSON() ([]byte, error) {
 	return slices.Concat(report[:len(report)-1], []byte{','}, rest[1:]), nil
 }
 
-func (r *checked) table(t *table, now time.Time) {
+func (r *checked) table(t *table) {
 	s := r.Report.Session()
 	t.line("session   ", cell{s.ID + " · " + s.App + " / " + s.User, bold})
 	if q := r.Request; q != nil {
 		said := []any{"request   ", cell{text: q.Tool}, " · ", cell{text: q.ID}, " · ", chip(q.Status)}
 		if !r.Over() && !q.ExpiresAt.IsZero() {
-			said = append(said, ", expires in "+human(q.ExpiresAt.Sub(now)))
+			said = append(said, ", expires "+t.when(q.ExpiresAt))
 		}
 		t.line(said...)
 	} else {
@@ -167,9 +176,9 @@ func (r *checked) table(t *table, now time.Time) {
 	t.line("result    ", chip(r.Status()), ": ", printable(r.Explanation()))
 	if entities := r.Report.Entities(); len(entities) > 0 {
 		t.line()
-		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", "AS OF"})
+		t.columns([]string{"", "TYPE", "ENTITY", "SEEN", "NOW", t.zoned("AS OF")}, 3, 4)
 		for _, e := range entities {
-			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen, nil), attributes(e.Now, e.Conditions), moment(e.AsOf))
+			t.row(r.outcome(e), e.Type, e.Value, attributes(e.Seen, nil), attributes(e.Now, e.Conditions), t.when(e.AsOf))
 		}
 	}
 	if n := r.Report.NotChosen(); n.Total > 0 {
@@ -178,7 +187,7 @@ func (r *checked) table(t *table, now time.Time) {
 	for _, list := range [][]safety.Alert{r.Report.Alerts(), r.Report.Warnings()} {
 		for _, al := range list {
 			t.line(alertChip(al), ": ", cell{text: fmt.Sprintf("%s %s, %s: %s → %s%s, severity %.2f", al.EntityType, al.Entity, al.Attribute, al.Before, al.After, needed(al, "%+.4g"), al.Severity)})
-			t.line("  ", t.paint(printable(al.Recommendation), dim)) // its end says what to do
+			t.line("  ", cell{al.Recommendation, dim})
 		}
 	}
 	for _, failure := range r.Report.Failures() {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -33,13 +34,16 @@ func commands(c *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
+// word matches a word of a command line.
+var word = regexp.MustCompile(`"[^"]*"|\S+`)
+
 // Every example in the help is a command line that is understood.
 func TestExamples(t *testing.T) {
 	var examples int
 	commands((&app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}).root(), func(c *cobra.Command) {
 		for line := range strings.Lines(c.Example) {
 			line, _, _ = strings.Cut(line, "#")
-			words := strings.Fields(line)
+			words := word.FindAllString(line, -1)
 			if len(words) == 0 {
 				continue
 			}

@@ -62,7 +62,7 @@ func TestConditionsShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		tab := new(table)
-		(&checked{inspect.Recheck{Report: report}}).table(tab, demoNow)
+		(&checked{inspect.Recheck{Report: report}}).table(tab)
 		holds(t, tab.String(), test.check)
 
 		r := report.Entities()[0]
@@ -73,7 +73,7 @@ func TestConditionsShow(t *testing.T) {
 				Conditions: r.Conditions, Outcome: r.Outcome.String(),
 			}},
 			Checks: []inspect.Check{{Alerts: report.Alerts()}},
-		}, demoNow}).write()
+		}}).write()
 		holds(t, tab.String(), test.card)
 	}
 }

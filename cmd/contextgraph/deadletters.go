@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
@@ -28,7 +29,7 @@ type deadLetterFlags struct {
 }
 
 func (a *app) deadLettersCommand() *cobra.Command {
-	f := deadLetterFlags{limit: 100, width: 160}
+	f := deadLetterFlags{limit: 100, width: lineWidth}
 	c := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Look at rows that BigQuery refused, send them again or give them up",
@@ -73,6 +74,7 @@ A step that cannot be undone needs --yes.`,
 			return a.deadLetters(c.Context(), cfg, f)
 		},
 	}
+	a.datasetFlags(c)
 	flags := c.Flags()
 	flags.IntVar(&f.limit, "limit", f.limit, "how many are listed, the oldest first")
 	flags.IntVar(&f.width, "width", f.width, "columns of the table; longer words of the server are cut")
@@ -128,6 +130,9 @@ func (a *app) deadLetters(ctx context.Context, cfg config.Config, f deadLetterFl
 	}
 	defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
 	o := j.Outbox(names.Destination())
+	if err := f.whole(ctx, o); err != nil {
+		return err
+	}
 	switch {
 	case f.show != "":
 		return a.showDeadLetter(ctx, o, f.show)
@@ -139,6 +144,37 @@ func (a *app) deadLetters(ctx context.Context, cfg config.Config, f deadLetterFl
 		return a.forget(ctx, o)
 	}
 	return a.listDeadLetters(ctx, o, f)
+}
+
+// whole puts whole event ids in the place of their beginnings. Any other text stays as it is.
+func (f *deadLetterFlags) whole(ctx context.Context, o *journal.Outbox) error {
+	var ids []*string
+	for i := range f.events {
+		ids = append(ids, &f.events[i])
+	}
+	if f.show != "" {
+		ids = append(ids, &f.show)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	l, err := o.Backlog(ctx)
+	if err != nil {
+		return err
+	}
+	letters, err := o.DeadLetters(ctx, max(1, int(l.DeadLetters)))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		switch found := inspect.Named(letters, *id, func(l journal.DeadLetter) string { return l.EventID }); {
+		case len(found) == 1:
+			*id = found[0].EventID
+		case len(found) > 1 && found[0].EventID != *id:
+			return usageError{fmt.Errorf("%d dead letters have event ids that begin with %q; give more of the id", len(found), *id)}
+		}
+	}
+	return nil
 }
 
 // resend sends the rows with the event ids again; none stands for all.

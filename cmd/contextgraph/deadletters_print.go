@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -95,16 +96,21 @@ func (a *app) listDeadLetters(ctx context.Context, o *journal.Outbox, f deadLett
 	return nil
 }
 
-// letterTable prints letters. The last column, the words of the server, is cut where a line would
-// be longer than lineWidth.
-func letterTable(t *table, letters []letterJSON, lineWidth int) {
+// letterTable prints letters. The last column, the words of the server, is cut first where a line
+// would be wider than most.
+func letterTable(t *table, letters []letterJSON, most int) {
 	if len(letters) == 0 {
 		return
 	}
-	t.lineWidth = lineWidth
-	t.columns([]string{"SEQ", "TIME", "SESSION", "TYPE", "BYTES", "CODE", "EVENT", "REASON"}, 0, 1, 2, 3, 4, 5, 6, 7)
-	for _, l := range letters {
-		t.row(l.Seq, clock(l.At), l.Session.ID, l.EventType, l.Bytes, l.Code, l.EventID, l.Reason)
+	ids := make([]string, len(letters))
+	for i := range letters {
+		ids[i] = letters[i].EventID
+	}
+	t.width = most
+	t.columns([]string{"SEQ", t.zoned("TIME"), "SESSION", "TYPE", "BYTES", "CODE", "EVENT", "REASON"}, 7, 3, 2)
+	for i, id := range inspect.ShortIDs(ids) {
+		l := &letters[i]
+		t.row(l.Seq, t.when(l.At), sessionID(l.Session.ID), l.EventType, l.Bytes, l.Code, id, l.Reason)
 	}
 }
 

@@ -156,18 +156,18 @@ func TestDeadLettersList(t *testing.T) {
 	t.Chdir(t.TempDir())
 	defer refusedRows(t, 5, 3)()
 
-	code, stdout, stderr := dead(t, nil, "--limit 2 --width 150")
+	code, stdout, stderr := dead(t, nil, "--limit 2 --width 150 --utc")
 	if code != exitOK || !strings.Contains(stderr, "note: 1 more are not listed") {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	want := "" +
-		"SEQ  TIME                 SESSION  TYPE                   BYTES  CODE          EVENT                             REASON\n" +
+		"SEQ  TIME (UTC)           SESSION  TYPE                   BYTES  CODE          EVENT                             REASON\n" +
 		"1    2026-11-02 10:00:00  s1       USER_MESSAGE_RECEIVED  100    FIELDS_ERROR  00000000000000000000000000000000  row says too much too much too much …\n" +
 		"2    2026-11-02 10:00:01  s1       USER_MESSAGE_RECEIVED  101    FIELDS_ERROR  00000000000000000000000000000001  row says too much too much too much …\n"
 	if diff := cmp.Diff(want, stdout); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	if _, stdout, _ := dead(t, nil, "--width 1"); !strings.Contains(stdout, "row says too much t…\n") {
+	if _, stdout, _ := dead(t, nil, "--width 1"); !strings.Contains(stdout, "row say…\n") {
 		t.Errorf("a narrow table:\n%s", stdout)
 	}
 	if _, stdout, _ := dead(t, nil, "--width 1000"); !strings.Contains(stdout, "in the end\n") {
@@ -223,6 +223,12 @@ func TestDeadLettersShow(t *testing.T) {
 	}
 	if got.DeadLetter.Seq != 3 || !strings.HasSuffix(got.DeadLetter.Reason, "in the end") || !strings.Contains(stdout, "<b>5 > 3</b>") {
 		t.Errorf("%s", stdout)
+	}
+	if code, whole, stderr := dead(t, nil, "--show 0…2"); code != exitOK || whole != stdout {
+		t.Errorf("a part of the id: %d: %s%s", code, whole, stderr)
+	}
+	if code, _, stderr := dead(t, nil, "--show 00"); code != exitUsage || !strings.Contains(stderr, "3 dead letters have event ids that begin with \"00\"") {
+		t.Errorf("the beginning of several: %d: %s", code, stderr)
 	}
 	// Row 4 was acknowledged or waits: no dead letter.
 	for _, id := range []string{rowID(4), "x"} {

@@ -45,7 +45,8 @@ recorded.
 		Example: `  contextgraph export s-123
   contextgraph export s-123 s-124 --app shop --file rows.ndjson
   contextgraph export --all --since 7d --file week.ndjson`,
-		Args: argCount(0, -1, "ids of sessions"),
+		Args:              argCount(0, -1, "ids of sessions"),
+		ValidArgsFunction: a.complete(-1, sessionChoices),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case (len(args) == 0) != f.all:
@@ -96,7 +97,7 @@ func (a *app) export(ctx context.Context, ids []string, f exportFlags) error {
 
 // exported returns the sessions to export. Of all, the one with the oldest row is first:
 // who imports them has them in the order of the original.
-func (a *app) exported(ctx context.Context, src inspect.Source, ids []string, f exportFlags) ([]record.Session, error) {
+func (a *app) exported(ctx context.Context, src opened, ids []string, f exportFlags) ([]record.Session, error) {
 	var out []record.Session
 	for _, id := range ids {
 		s, err := a.session(ctx, src, named(f.session, id))

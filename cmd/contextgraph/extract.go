@@ -55,6 +55,7 @@ bounds the rows of one extraction.`,
 			return a.extract(c.Context(), cfg, f)
 		},
 	}
+	a.datasetFlags(c)
 	flags := c.Flags()
 	sessionFlag(c, &f.session, "id of the session (default all sessions)")
 	flags.Var(&f.since, "since", "how far back rows are read, such as 7d or 36h")

@@ -168,7 +168,7 @@ func importTable(t *table, r *imported) {
 		for _, p := range s.Problems {
 			n += p.Count
 		}
-		t.row(s.Session.ID, s.Session.App, s.Session.User, s.Rows, s.Spans, s.Entities, n)
+		t.row(sessionID(s.Session.ID), s.Session.App, s.Session.User, s.Rows, s.Spans, s.Entities, n)
 	}
 	for _, s := range r.Sessions {
 		for _, p := range s.Problems {

@@ -285,7 +285,7 @@ func TestStats(t *testing.T) {
 		t.Fatalf("%d: %s%s%v", code, stdout, stderr, err)
 	}
 	if got.Rows != 84 || got.Sessions != 3 || got.Approvals["drift"] != 1 || got.Approvals["expired"] != 1 || got.Verdicts["drift"] != 1 ||
-		got.Files["demo.db"] == 0 || got.Destination != nil || len(got.Incomplete) != 1 || got.Incomplete[0].Session.ID != "chat-1" || got.WaitedMS != 793 || got.LongestMS != 790 {
+		got.Files["demo.db"] == 0 || got.Destination != nil || len(got.Incomplete) != 1 || got.Incomplete[0].Session.ID != "chat-1" || got.WaitedMS != 604_800_790 || got.LongestMS != 604_800_000 {
 		t.Errorf("%+v", got)
 	}
 	if err := os.WriteFile("warehouse.yaml", []byte("journal:\n  path: demo.db\nbigquery:\n  project: my-project\n  dataset: agents\n"), 0o600); err != nil {

@@ -68,8 +68,10 @@ retyped, and no row is touched. It can be run again at any time.`,
 			return a.runInit(ctx, cfg.BigQuery, o)
 		},
 	}
+	a.datasetFlags(c)
 	f := c.Flags()
 	f.StringVar(&from.ID, "from", "", "draft a configuration from the calls of this session of the journal")
+	_ = c.RegisterFlagCompletionFunc("from", a.complete(1, sessionChoices))
 	ownerFlags(c, &from)
 	f.BoolVar(&dryRun, "dry-run", false, "print the statements and change nothing")
 	f.BoolVar(&offline, "offline", false, "with --dry-run: do not look at the dataset")

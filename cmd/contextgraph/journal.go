@@ -11,6 +11,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -47,6 +48,9 @@ type journalSource struct {
 const pageSize = 1000
 
 func (j *journalSource) find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error) {
+	if s.ID != "" {
+		return inspect.NewJournal(j.journal).Find(ctx, s)
+	}
 	var found []record.Session
 	for offset := 0; ; offset += pageSize {
 		page, err := j.journal.Sessions(ctx, journal.SessionsQuery{App: s.App, User: s.User, Limit: pageSize, Offset: offset})
@@ -54,7 +58,7 @@ func (j *journalSource) find(ctx context.Context, s record.Session, after time.T
 			return nil, err
 		}
 		for _, one := range page {
-			if (s.ID == "" || one.Session.ID == s.ID) && !one.Last.Before(after) {
+			if !one.Last.Before(after) {
 				found = append(found, one.Session)
 			}
 		}

@@ -67,10 +67,15 @@ func (a *app) print(v any, fill func(*table)) error {
 		}
 		return nil
 	}
-	t := &table{color: a.colored(a.stdout)}
+	t := a.newTable()
 	fill(t)
 	_, err := io.WriteString(a.stdout, t.String())
 	return err
+}
+
+// newTable returns a table for stdout.
+func (a *app) newTable() *table {
+	return &table{color: a.colored(a.stdout), wrap: a.terminal(a.stdout), now: a.now(), utc: a.utc}
 }
 
 // note tells people something about what is printed.
@@ -128,24 +133,10 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// near returns what a misspelt id was probably meant to be: an id that it is the beginning
-// of, or one that differs by little; "" for none.
-func near(id string, known []string) string {
-	if id == "" {
-		return ""
-	}
-	for _, k := range known {
-		if strings.HasPrefix(k, id) {
-			return k
-		}
-	}
-	return nearest.Word(id, known)
-}
-
 // notFound is the error for an id that nothing has; known are those that there are.
 func notFound(what, id, where string, known []string, remedy string) error {
 	text := fmt.Sprintf("%s has no %s %q", where, what, id)
-	if meant := near(id, known); meant != "" {
+	if meant := nearest.Word(id, known); meant != "" {
 		text += fmt.Sprintf("; did you mean %q?", meant)
 	}
 	return exit{exitNotFound, errors.New(text + "\n" + remedy)}

@@ -50,14 +50,14 @@ func TestApprovalThatReplacesAnother(t *testing.T) {
 	}
 	got := card(second.ID)
 	for _, want := range []string{
-		"Replaces " + first.ID, "What is different from the request of 2026-01-19 10:00:12 UTC, which it replaces",
+		"Replaces " + first.ID, "What is different from the request that it replaces, made 309d ago",
 		"· Product Strava price $1 → $2", "· Product Yahoo removed", "· argument n 1 → -", "… 3 more values",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
 		}
 	}
-	if got := card(third.ID); !strings.Contains(got, "which it replaces nothing") {
+	if got := card(third.ID); !strings.Contains(got, "made 309d ago nothing") {
 		t.Errorf("the third request: %s", got)
 	}
 	code, stdout, stderr := in(t, nil, "approvals", second.ID, "--output", "json")

@@ -38,6 +38,8 @@ const (
 	// exitOver: nothing can be approved any more: rejected, expired, consumed, in doubt.
 	exitOver     = 5
 	exitNotFound = 6
+	// exitMore: the approval was taken, and more people have to approve.
+	exitMore = 7
 	// exitInterrupted is the code that shells report for a program ended by Ctrl-C.
 	exitInterrupted = 130
 )
@@ -75,6 +77,7 @@ type app struct {
 	terminal func(w io.Writer) bool
 	within   duration // how far back --from dataset reads
 	now      func() time.Time
+	tick     <-chan time.Time // of commands that wait; nil is a ticker
 
 	configPath string
 	// journalPath overrides the journal of the configuration, from says where sessions
@@ -83,6 +86,7 @@ type app struct {
 	from        string
 	output      string
 	noColor     bool
+	utc         bool
 	// flags override what the file says, where they are not empty.
 	flags config.BigQuery
 }
@@ -159,6 +163,7 @@ The command ends with
   4    the check failed: nobody knows whether the world changed
   5    the request has ended: rejected, expired, consumed or in doubt
   6    there is no such session or approval
+  7    approved, and more people have to approve
   130  it was interrupted`,
 		Example: `  # The sessions of the journal here, and the steps and reasons of one.
   contextgraph sessions
@@ -167,6 +172,9 @@ The command ends with
 
   # Requests to humans that were blocked.
   contextgraph approvals --status drift,check_failed
+
+  # Answer one: the gate of the agent checks the world first.
+  contextgraph approve e43c5bd8 --agent http://localhost:8080/api
 
   # Sessions of a file of rows, as JSON.
   contextgraph sessions --from rows.ndjson --output json
@@ -177,28 +185,33 @@ The command ends with
   contextgraph init --dry-run --project my-project --dataset agents`,
 		Args:              noArgs,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.checkOutput(c) },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return errors.Join(a.checkOutput(c), a.checkFrom(c)) },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Version:           buildVersion(),
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{ofDataset(c, err)} })
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default "+defaultConfig+" where there is one)")
 	f.StringVar(&a.journalPath, "journal", "", "journal (default that of the configuration, else "+config.Default().Journal.Path+")")
 	f.StringVarP(&a.output, "output", "o", outputTable, "how data is printed: table, json or ndjson")
+	f.BoolVar(&a.utc, "utc", false, "print times in UTC, and not how long ago they were")
 	f.BoolVar(&a.noColor, "no-color", false, "print no colours, also on a terminal")
-	f.StringVar(&a.flags.Project, "project", "", "project of the dataset")
-	f.StringVar(&a.flags.BillingProject, "billing-project", "", "project that runs and pays for the queries (default the project of the dataset)")
-	f.StringVar(&a.flags.Dataset, "dataset", "", "dataset")
-	f.StringVar(&a.flags.Location, "location", "", "where a new dataset is created, such as EU or europe-west3 (default US)")
-	f.StringVar(&a.flags.Table, "table", "", "table of events (default agent_events)")
-	root.AddCommand(
-		a.checkCommand(), a.viewCommand(), a.serveCommand(), a.doctorCommand(),
-		a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.rulesCommand(), a.approvalsCommand(), a.wouldHaveBlockedCommand(), a.statsCommand(), a.exportCommand(), a.importCommand(),
-		textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()),
-	)
+	group := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, c := range commands {
+			c.GroupID = id
+			root.AddCommand(c)
+		}
+	}
+	group("look", "Look:", a.sessionsCommand(), a.traceCommand(), a.whyCommand(), a.approvalsCommand(), a.statsCommand())
+	group("decide", "Decide:", a.approveCommand(), a.rejectCommand())
+	group("guard", "Check and guard:", a.checkCommand(), a.rulesCommand(), a.wouldHaveBlockedCommand(), a.doctorCommand())
+	group("page", "Page:", a.viewCommand(), a.serveCommand())
+	group("rows", "Rows in and out:", a.exportCommand(), a.importCommand())
+	group("bigquery", "BigQuery:", textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()))
+	a.completeFlags(root)
 	return root
 }
 

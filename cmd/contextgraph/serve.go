@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -129,15 +128,7 @@ func (f *serveFlags) check(from string) (http.Header, error) {
 	case f.decisions && from != fromJournal:
 		return nil, errors.New("--allow-decisions goes with the journal: leave --from out")
 	}
-	header := make(http.Header)
-	for _, h := range f.agentHeaders {
-		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(h, "\r\n") {
-			return nil, errors.New("--agent-header: write NAME:VALUE") // the value may be a secret
-		}
-		header.Add(name, strings.TrimSpace(value))
-	}
-	return header, nil
+	return agentHeader(f.agentHeaders)
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) (err error) {

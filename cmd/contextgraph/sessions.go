@@ -30,8 +30,8 @@ func (a *app) sessionsCommand() *cobra.Command {
 		Use:   "sessions",
 		Short: "List sessions, the one with the newest row first",
 		Long: `sessions lists the sessions of a journal, or of the source that --from names: the time of
-the last row, the agent, the user, the number of turns and tokens, the time spent waiting
-for humans, and the status of the latest request to a human:
+the last row, the user, the number of turns, the time spent waiting for humans, the status
+of the latest request to a human, and the first message of the user. The statuses are:
 
   none          no request
   pending       a human was asked and has not answered
@@ -124,9 +124,8 @@ func sessionsTable(t *table, list []inspect.Summary) {
 	if len(list) == 0 {
 		return
 	}
-	t.columns([]string{"TIME (UTC)", "SESSION", "AGENT", "USER", "TURNS", "TOKENS", "WAITED", "STATUS"}, 1)
+	t.columns([]string{t.zoned("LAST"), "SESSION", "USER", "TURNS", "WAITED", "STATUS", "TITLE"}, 6, 2)
 	for _, s := range list {
-		t.row(clock(s.End), s.Session.ID, strings.Join(s.Agents, ", "), s.Session.User, s.Turns, s.Tokens.Total,
-			waited(s.WaitedMS), chip(s.Status))
+		t.row(t.when(s.End), sessionID(s.Session.ID), s.Session.User, s.Turns, waited(s.WaitedMS), chip(s.Status), cell{s.Title, dim})
 	}
 }

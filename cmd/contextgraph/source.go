@@ -28,9 +28,60 @@ const elsewhere = "look elsewhere with --journal or --from."
 
 // fromFlag adds --from to a command that reads sessions.
 func (a *app) fromFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, dataset, or a file of rows such as rows.ndjson")
+	c.Flags().StringVar(&a.from, "from", fromJournal, "where sessions are read: journal, a file of rows such as rows.ndjson, or dataset, with --project, --dataset and so on")
+	_ = c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{fromJournal, fromDataset}, cobra.ShellCompDirectiveDefault // and files
+	})
 	a.within = duration(bigquery.DefaultSince)
-	c.Flags().Var(&a.within, "within", "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
+	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
+	for _, name := range a.datasetFlags(c) {
+		c.Flags().Lookup(name).Hidden = true // the help of each command would be about BigQuery
+	}
+}
+
+// withinFlag is a flag of the commands with [app.fromFlag], and of no others.
+const withinFlag = "within"
+
+// datasetFlags adds the flags that name the dataset, and returns their names.
+func (a *app) datasetFlags(c *cobra.Command) []string {
+	var names []string
+	for _, f := range []struct {
+		to          *string
+		name, usage string
+	}{
+		{&a.flags.Project, "project", "project of the dataset"},
+		{&a.flags.BillingProject, "billing-project", "project that runs and pays for the queries (default the project of the dataset)"},
+		{&a.flags.Dataset, "dataset", "dataset"},
+		{&a.flags.Location, "location", "where a new dataset is created, such as EU or europe-west3 (default US)"},
+		{&a.flags.Table, "table", "table of events (default agent_events)"},
+	} {
+		names = append(names, f.name)
+		c.Flags().StringVar(f.to, f.name, "", f.usage)
+	}
+	return names
+}
+
+// checkFrom refuses flags of the dataset where sessions are read elsewhere: they would do nothing.
+func (a *app) checkFrom(c *cobra.Command) error {
+	if a.from == fromDataset || c.Flags().Lookup(withinFlag) == nil {
+		return nil
+	}
+	for _, name := range append(new(app).datasetFlags(new(cobra.Command)), withinFlag) {
+		if c.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s goes with --from dataset", name)}
+		}
+	}
+	return nil
+}
+
+// ofDataset adds to the error for an unknown flag which commands take it, if it names the dataset.
+func ofDataset(c *cobra.Command, err error) error {
+	for _, name := range append(new(app).datasetFlags(new(cobra.Command)), withinFlag) {
+		if err.Error() == "unknown flag: --"+name {
+			return fmt.Errorf("%w: it goes with init, sync, extract and dead-letters, and with --from dataset; %s reads no dataset", err, c.CommandPath())
+		}
+	}
+	return err
 }
 
 // opened is where sessions are read from.
@@ -108,13 +159,13 @@ func (a *app) rowsOf(ctx context.Context, cfg config.Config, name string) (opene
 		return opened{}, err
 	}
 	a.tell(read)
-	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x)), close: func() {}}, nil
+	return opened{Source: inspect.NewRows("file "+filepath.Base(name), read.Rows, inspect.WithExtractor(x), inspect.WithClock(a.now)), close: func() {}}, nil
 }
 
-// session finds the one session that key names: its id and, where they are given, application and
-// user. One that is not there ends the command with exitNotFound, and the error names an id that was
-// probably meant.
-func (a *app) session(ctx context.Context, src inspect.Source, key record.Session) (record.Session, error) {
+// session finds the one session that key names: its id, or the beginning of it, and application and
+// user where they are given. One that is not there ends the command with exitNotFound, and the error
+// names an id that was probably meant.
+func (a *app) session(ctx context.Context, src opened, key record.Session) (record.Session, error) {
 	id := key.ID
 	found, err := src.Find(ctx, key)
 	switch {
@@ -141,10 +192,61 @@ func (a *app) session(ctx context.Context, src inspect.Source, key record.Sessio
 }
 
 // read returns all there is to see of the session that key names.
-func (a *app) read(ctx context.Context, src inspect.Source, key record.Session) (*inspect.Session, error) {
+func (a *app) read(ctx context.Context, src opened, key record.Session) (*inspect.Session, error) {
 	key, err := a.session(ctx, src, key)
 	if err != nil {
 		return nil, err
 	}
 	return inspect.Look(ctx, src, key, a.now())
+}
+
+// maxNamed is how many of those that one id names are listed.
+const maxNamed = 10
+
+// several says which sessions an id names.
+func several(id string, sessions []record.Session) error {
+	text := fmt.Sprintf("%d sessions have ids that begin with %q; give more of the id:", len(sessions), id)
+	if sessions[0].ID == id {
+		text = fmt.Sprintf("%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
+	}
+	for i, s := range sessions {
+		switch {
+		case i == maxNamed:
+			return fmt.Errorf("%s\n  and %d more", text, len(sessions)-i)
+		case s.ID == id:
+			text += fmt.Sprintf("\n  --app %q --user %q", s.App, s.User)
+		default:
+			text += fmt.Sprintf("\n  %s of %s in %s", s.ID, s.User, s.App)
+		}
+	}
+	return errors.New(text)
+}
+
+// oneApproval returns the one request of a list that an id names. The others, where something holds
+// the list, are for the error.
+func oneApproval(list []inspect.Approval, id, where string) (inspect.Approval, error) {
+	named := inspect.NamedRequests(list, id)
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		return inspect.Approval{}, notFound("approval", id, where, approvalIDs(list), `List them with "contextgraph approvals".`)
+	}
+	text := fmt.Sprintf("%d requests have ids that begin with %q; give more of the id:", len(named), id)
+	for i, p := range named {
+		if i == maxNamed {
+			text += fmt.Sprintf("\n  and %d more", len(named)-i)
+			break
+		}
+		text += fmt.Sprintf("\n  %s of %s in session %s (%s)", p.ShownID(), p.Tool, p.Session.ID, p.Status)
+	}
+	return inspect.Approval{}, usageError{errors.New(text)}
+}
+
+func approvalIDs(list []inspect.Approval) []string {
+	var ids []string
+	for _, p := range list {
+		ids = append(ids, p.ID, p.ConfirmationID)
+	}
+	return ids
 }

@@ -116,7 +116,7 @@ func (s *recordStats) table(t *table) {
 	fact("sessions", s.Sessions)
 	fact("rows", fmt.Sprintf("%d, %d of them errors", s.Rows, s.Errors))
 	if s.Sessions > 0 {
-		fact("time (UTC)", clock(s.First)+" to "+clock(s.Last))
+		fact(t.zoned("time"), t.when(s.First)+" to "+t.when(s.Last))
 	}
 	fact("turns", s.Turns)
 	fact("tokens", fmt.Sprintf("%d prompt, %d completion, %d total", s.Tokens.Prompt, s.Tokens.Completion, s.Tokens.Total))

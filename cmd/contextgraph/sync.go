@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,10 +71,12 @@ entities that models found, for the sessions that it has.`,
 			return a.sync(c.Context(), cfg, f)
 		},
 	}
+	a.datasetFlags(c)
 	flags := c.Flags()
 	sessionFlag(c, &f.session, "id of the session")
 	flags.BoolVar(&f.all, "all", false, "all sessions with rows within --since")
 	flags.StringVar(&f.from, "from", f.from, "where the rows are read: journal or dataset")
+	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{fromJournal, fromDataset}, cobra.ShellCompDirectiveNoFileComp))
 	flags.Var(&f.since, "since", "how far back sessions are looked for, and with --from dataset rows that have no graph yet, such as 7d or 36h")
 	return c
 }
@@ -142,16 +143,6 @@ func hint(f syncFlags) string {
 		return "; it may have been recorded elsewhere: try --from dataset"
 	}
 	return " within " + f.since.String() + "; look further back with --since"
-}
-
-// several says which sessions have one id.
-func several(id string, sessions []record.Session) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d sessions have the id %q; say which with --app and --user:", len(sessions), id)
-	for _, s := range sessions {
-		fmt.Fprintf(&b, "\n  --app %q --user %q", s.App, s.User)
-	}
-	return errors.New(b.String())
 }
 
 // syncAll syncs one session after another and goes on after one that failed.

@@ -4,25 +4,30 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
-// style is a colour of a terminal. It never says anything that the text does not.
+// style is a colour of a terminal. It never says anything that the text does not. Red is an error or
+// something that was blocked, yellow waits or warns, green is good. What only tells kinds apart has
+// another colour.
 type style string
 
 const (
-	plain  style = ""
-	bold   style = "1"
-	dim    style = "2"
-	red    style = "31"
-	green  style = "32"
-	yellow style = "33"
-	blue   style = "34"
+	plain   style = ""
+	bold    style = "1"
+	dim     style = "2"
+	red     style = "31"
+	green   style = "32"
+	yellow  style = "33"
+	blue    style = "34"
+	magenta style = "35"
+	cyan    style = "36"
 )
 
 // cell is a text in a style.
@@ -31,35 +36,41 @@ type cell struct {
 	style style
 }
 
-// maxCell bounds a column that is not the last one.
-const maxCell = 48
-
-// maxLine bounds a text that stands alone, maxWide a column that is not cut at maxCell.
+// Bounds of texts, in columns of a terminal.
 const (
-	maxLine = 240
-	maxWide = 1 << 10
+	// lineWidth is the width of a row.
+	lineWidth = 100
+	// maxCell bounds a column that is not the last one, maxText a text that stands alone.
+	maxCell = 48
+	maxText = 1 << 10
+	// minColumn is how narrow a column may become to let others be wide, narrowest how narrow any
+	// may become.
+	minColumn = 12
+	narrowest = 8
 )
-
-// minLast is how much a last column has at least in a line of bounded width.
-const minLast = 20
 
 // table collects what is printed for people: aligned rows, and lines between them. All
 // texts pass printable.
 type table struct {
 	color bool
-	// lineWidth bounds the lines of rows: the last column has what is left of it, and
-	// minLast at least. Zero is no bound.
-	lineWidth int
-	out       strings.Builder
-	rows      [][]cell // not written yet
-	wide      []int    // columns that are not cut at maxCell
+	// wrap breaks lines at lineWidth: it is for people. Programs get each line whole.
+	wrap bool
+	// now is the time that times are relative to; utc prints them as they are.
+	now time.Time
+	utc bool
+	// width bounds rows, lineWidth if it is 0.
+	width int
+
+	out  strings.Builder
+	rows [][]cell // not written yet
+	give []int    // the columns that become narrower first
 }
 
-// columns begins a block of rows, with a heading; whole names the columns that are never
-// cut, such as ids that somebody copies.
-func (t *table) columns(names []string, whole ...int) {
+// columns begins a block of rows, with a heading. Where a row would be too wide, the columns of give
+// become narrower, the first of them first, and then the widest.
+func (t *table) columns(names []string, give ...int) {
 	t.flush()
-	t.wide = whole
+	t.give = give
 	head := make([]any, len(names))
 	for i, name := range names {
 		head[i] = cell{name, dim}
@@ -76,11 +87,8 @@ func (t *table) row(values ...any) {
 			c = cell{text: fmt.Sprint(v)}
 		}
 		most := maxCell
-		if slices.Contains(t.wide, i) {
-			most = maxWide
-		}
 		if i == len(values)-1 {
-			most = max(most, maxLine)
+			most = maxText
 		}
 		cells[i] = cell{cut(printable(c.text), most), c.style}
 	}
@@ -90,14 +98,83 @@ func (t *table) row(values ...any) {
 // line writes a line that stands alone, of several pieces: strings are kept as they are
 // and cells are made printable.
 func (t *table) line(pieces ...any) {
-	t.flush()
-	for _, p := range pieces {
-		switch p := p.(type) {
-		case cell:
-			t.out.WriteString(t.paint(cut(printable(p.text), maxLine), p.style))
-		default:
-			fmt.Fprint(&t.out, p)
+	line := texts(pieces)
+	indent := 2
+	if len(line) > 0 {
+		indent += len(line[0].text) - len(strings.TrimLeft(line[0].text, " "))
+	}
+	t.write(line, indent)
+}
+
+// clipped is line without what is behind lineWidth; something is left of each line.
+func (t *table) clipped(pieces ...any) {
+	const least = 40
+	line := texts(pieces)
+	left := lineWidth
+	for i := range line {
+		if i == 0 {
+			left = max(left, width(line[0].text)+least)
 		}
+		line[i].text = cut(line[i].text, left)
+		if left -= width(line[i].text); left == 0 {
+			line = line[:i+1]
+			break
+		}
+	}
+	t.write(line, 0)
+}
+
+// texts returns the pieces of a line: strings as they are, and cells printable.
+func texts(pieces []any) []cell {
+	var line []cell
+	for _, p := range pieces {
+		c, ok := p.(cell)
+		if ok {
+			c.text = cut(printable(c.text), maxText)
+		} else {
+			c.text = fmt.Sprint(p)
+		}
+		line = append(line, c)
+	}
+	return line
+}
+
+// fact writes the name of a value and the value below those of the facts before it.
+func (t *table) fact(name, value string) {
+	const names = 14
+	if value != "" {
+		t.write([]cell{{fmt.Sprintf("%-*s", names, name), dim}, {text: cut(printable(value), maxText)}}, names)
+	}
+}
+
+// write writes a line. One that is too wide goes on in the next lines, behind an indent.
+func (t *table) write(line []cell, indent int) {
+	t.flush()
+	at := 0
+	for _, c := range line {
+		if !t.wrap {
+			t.out.WriteString(t.paint(c.text, c.style))
+			continue
+		}
+		var part strings.Builder
+		for _, word := range strings.SplitAfter(c.text, " ") {
+			for word != "" {
+				w := width(strings.TrimRight(word, " "))
+				if at+w <= lineWidth {
+					part.WriteString(word)
+					at += width(word)
+					break
+				}
+				head := ""
+				if w > lineWidth-indent { // it fits into no line
+					head = fitting(word, lineWidth-at)
+				}
+				t.out.WriteString(t.paint(strings.TrimRight(part.String()+head, " "), c.style) + "\n" + strings.Repeat(" ", indent))
+				part.Reset()
+				word, at = word[len(head):], indent
+			}
+		}
+		t.out.WriteString(t.paint(part.String(), c.style))
 	}
 	t.out.WriteByte('\n')
 }
@@ -113,28 +190,46 @@ func (t *table) flush() {
 			widths[i] = max(widths[i], width(c.text))
 		}
 	}
-	if t.lineWidth > 0 && len(widths) > 0 {
-		last := len(widths) - 1
-		left := t.lineWidth
-		for _, w := range widths[:last] {
-			left -= w + 2
-		}
-		for _, row := range t.rows {
-			row[last].text = cut(row[last].text, max(left, minLast))
-		}
-	}
+	narrow(widths, t.give, cmp.Or(t.width, lineWidth))
 	for _, row := range t.rows {
 		var line strings.Builder
 		for i, c := range row {
-			line.WriteString(t.paint(c.text, c.style))
+			text := cut(c.text, widths[i])
+			line.WriteString(t.paint(text, c.style))
 			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-width(c.text)+2))
+				line.WriteString(strings.Repeat(" ", widths[i]-width(text)+2))
 			}
 		}
 		t.out.WriteString(strings.TrimRight(line.String(), " "))
 		t.out.WriteByte('\n')
 	}
-	t.rows, t.wide = nil, nil
+	t.rows, t.give = nil, nil
+}
+
+// narrow makes the columns of a row with the widths fit into limit.
+func narrow(widths, give []int, limit int) {
+	over := 2*(len(widths)-1) - limit
+	for _, w := range widths {
+		over += w
+	}
+	for _, i := range give {
+		if less := min(over, widths[i]-minColumn); less > 0 {
+			widths[i] -= less
+			over -= less
+		}
+	}
+	for ; over > 0; over-- {
+		widest := 0
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= narrowest {
+			return
+		}
+		widths[widest]--
+	}
 }
 
 // String returns all of it.
@@ -148,6 +243,38 @@ func (t *table) paint(text string, s style) string {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// when writes a time for people: how far it is from now, or the time itself in UTC.
+func (t *table) when(at time.Time) string {
+	switch d := at.Sub(t.now); {
+	case at.IsZero():
+		return "-"
+	case t.utc:
+		return clock(at)
+	case d.Abs() < time.Second:
+		return "now"
+	case d < 0:
+		return roughly(-d) + " ago"
+	default:
+		return "in " + roughly(d)
+	}
+}
+
+// at is when, with the zone where there is one.
+func (t *table) at(at time.Time) string {
+	if t.utc && !at.IsZero() {
+		return t.when(at) + " UTC"
+	}
+	return t.when(at)
+}
+
+// zoned is the heading of a column of times, or the word before one.
+func (t *table) zoned(name string) string {
+	if t.utc {
+		return name + " (UTC)"
+	}
+	return name
 }
 
 // width returns how many columns of a terminal a printable text takes.

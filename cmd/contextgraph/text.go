@@ -47,12 +47,20 @@ func human(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
-// moment writes a time of this day for people.
-func moment(at time.Time) string {
-	if at.IsZero() {
-		return ""
+// roughly writes a duration with one unit.
+func roughly(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Second:
+		return human(d)
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%dh", d/time.Hour)
 	}
-	return at.UTC().Format("15:04:05Z")
+	return fmt.Sprintf("%dd", d/day)
 }
 
 // count writes a number of things.
@@ -63,12 +71,39 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// cut returns at most n characters of s.
+// cut returns s in at most n columns of a terminal.
 func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
+	switch {
+	case width(s) <= n:
+		return s
+	case n <= 0:
+		return ""
+	}
+	return fitting(s, n-1) + "…"
+}
+
+// fitting returns the beginning of s that takes at most n columns.
+func fitting(s string, n int) string {
+	for i, r := range s {
+		if n -= width(string(r)); n < 0 {
+			return s[:i]
+		}
 	}
 	return s
+}
+
+// maxID is how much of the id of a session is in a table.
+const maxID = 24
+
+// sessionID returns the id of a session for a table. The middle of a long one is left out; it names
+// the session all the same.
+func sessionID(id string) string {
+	id = printable(id)
+	if width(id) <= maxID {
+		return id
+	}
+	r := []rune(id)
+	return cut(id, maxID-7) + string(r[len(r)-7:])
 }
 
 // printable returns s in one line, without what a terminal would obey: rows hold what

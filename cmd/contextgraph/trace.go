@@ -21,6 +21,7 @@ type traceFlags struct {
 	session       record.Session
 	turn, depth   int
 	errors, ascii bool
+	args          bool
 }
 
 func (a *app) traceCommand() *cobra.Command {
@@ -33,12 +34,14 @@ tool, a request to a human or a check of the world. It has a name, a duration, t
 business entities, and an error if it failed. A span without an end is marked as open.
 
 --turn, --errors and --depth select spans. In JSON, all else of the session stays as it is.
-NDJSON has one span a line.`,
+NDJSON has one span a line. --args prints the arguments of calls; JSON has them in its rows.`,
 		Example: `  contextgraph trace s-123
   contextgraph trace s-123 --turn 2 --depth 3
   contextgraph trace s-123 --errors --ascii
+  contextgraph trace s-123 --args
   contextgraph trace s-123 --app shop --user alice --output json`,
-		Args: argCount(1, 1, "the id of one session"),
+		Args:              argCount(1, 1, "the id of one session"),
+		ValidArgsFunction: a.complete(1, sessionChoices),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.session.ID = args[0]
 			return a.trace(c.Context(), f)
@@ -49,6 +52,7 @@ NDJSON has one span a line.`,
 	flags.IntVar(&f.turn, "turn", 0, "one turn, from 1 (default all)")
 	flags.IntVar(&f.depth, "depth", 0, "how many levels are drawn (default all)")
 	flags.BoolVar(&f.errors, "errors", false, "only spans with errors and those around them")
+	flags.BoolVar(&f.args, "args", false, "with the arguments of each call of a tool, and the beginning of its result")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw without box characters")
 	a.fromFlag(c)
 	return c
@@ -146,7 +150,7 @@ func (t *spanTree) draw(out *table) {
 			if turn == 0 {
 				heading = "Outside of any turn"
 			}
-			out.line(cell{heading, bold}, "  ", cell{clock(span.Start) + " UTC", dim})
+			out.line(cell{heading, bold}, "  ", cell{out.at(span.Start), dim})
 		}
 		last := true
 		for _, next := range t.Roots[n+1:] {
@@ -175,7 +179,12 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	if last {
 		mark, below = marks[2], "   "
 	}
-	out.line(append([]any{indent, mark}, t.describe(&t.Spans[i])...)...)
+	line := append([]any{indent + mark}, t.describe(&t.Spans[i])...)
+	if t.flags.errors { // somebody wants to read them
+		out.line(line...)
+	} else {
+		out.clipped(line...)
+	}
 	var shown []int
 	for _, c := range t.Children[i] {
 		if t.shown[c] {
@@ -187,6 +196,9 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	if width(inner) > 3*maxIndent {
 		inner = indent
 	}
+	if t.flags.args {
+		t.call(out, &t.Spans[i], inner, marks[1], len(shown) > 0)
+	}
 	for n, c := range shown {
 		t.branch(out, c, inner, n == len(shown)-1)
 	}
@@ -195,17 +207,29 @@ func (t *spanTree) branch(out *table, i int, indent string, last bool) {
 	}
 }
 
-// classStyle is the colour of a class of spans.
+// call writes the arguments and the result of the call that a span is, if it is one.
+func (t *spanTree) call(out *table, s *inspect.Span, indent, bar string, more bool) {
+	args, result := t.session.Call(s)
+	if !more {
+		bar = ""
+	}
+	if args != "" {
+		out.line(indent+bar, cell{"←", dim}, " ", cell{text: args})
+	}
+	if result != "" && result != "{}" {
+		out.clipped(indent+bar, cell{"→", dim}, " ", cell{result, dim})
+	}
+}
+
+// classStyle is the colour of a class of spans, none of those that mean something.
 func classStyle(class string) style {
 	switch class {
-	case "user":
+	case "user", "hitl":
 		return blue
 	case "agent":
-		return green
+		return cyan
 	case "tool":
-		return red
-	case "hitl":
-		return yellow
+		return magenta
 	}
 	return plain
 }

@@ -53,7 +53,8 @@ existing page is replaced; any other file is not.`, viewNewest, viewer.MaxBytes>
   contextgraph view s-123 s-124 --file review.html
   contextgraph view --last 100
   contextgraph view --all --from rows.ndjson --file all.html`,
-		Args: argCount(0, -1, "the ids of sessions"),
+		Args:              argCount(0, -1, "the ids of sessions"),
+		ValidArgsFunction: a.complete(-1, sessionChoices),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("last") {
 				f.last = viewNewest
@@ -148,7 +149,7 @@ func (a *app) codeNames(cfg config.Config) viewer.CodeNames {
 }
 
 // chosen puts the sessions with the ids on the page, each once.
-func (a *app) chosen(ctx context.Context, doc *viewer.Document, src inspect.Source, ids []string, of record.Session) error {
+func (a *app) chosen(ctx context.Context, doc *viewer.Document, src opened, ids []string, of record.Session) error {
 	var out []*inspect.Session
 	known := make(map[record.Session]bool)
 	for _, id := range ids {

@@ -50,7 +50,8 @@ that read it. "resumes" leads from a request to the steps after its answer.`,
 		Example: `  contextgraph why s-123
   contextgraph why s-123 --entity budget
   contextgraph why s-123 --approval 0123456789abcdef0123456789abcdef --output json`,
-		Args: argCount(1, 1, "the id of one session"),
+		Args:              argCount(1, 1, "the id of one session"),
+		ValidArgsFunction: a.complete(1, sessionChoices),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.session.ID = args[0]
 			return a.why(c.Context(), f)
@@ -134,7 +135,7 @@ func whyList(t *table, s *inspect.Session, list []reasons) {
 			}
 			edge := ""
 			for _, step := range w.Path {
-				t.line("    ", t.paint(fmt.Sprintf("%-10s", edge), dim), cell{text: spanName(spans[step.Span])})
+				t.line("    ", fmt.Sprintf("%-10s", edge), cell{text: spanName(spans[step.Span])})
 				edge = printable(step.Edge)
 			}
 			if len(w.Path) == 0 {

@@ -156,9 +156,18 @@ type FoundSession struct {
 }
 
 // FindSessions returns the sessions with rows between two times, the one with the latest
-// row first. Empty fields of s select all. It reads these days of the whole table, and
-// of each row its attributes.
+// row first. Empty fields of s select all, and an id those that it names, see [inspect.Named]. It
+// reads these days of the whole table, and of each row its attributes; twice for a part of an id.
 func (d *Dataset) FindSessions(ctx context.Context, s record.Session, from, to time.Time) ([]FoundSession, error) {
+	found, err := d.findSessions(ctx, s, from, to)
+	if err != nil || len(found) > 0 || s.ID == "" {
+		return found, err
+	}
+	found, err = d.findSessions(ctx, record.Session{App: s.App, User: s.User}, from, to)
+	return inspect.Named(found, s.ID, func(f FoundSession) string { return f.Session.ID }), err
+}
+
+func (d *Dataset) findSessions(ctx context.Context, s record.Session, from, to time.Time) ([]FoundSession, error) {
 	var found []FoundSession
 	err := query(ctx, d, job{
 		statement: "sync_find_sessions", feature: featureSync,

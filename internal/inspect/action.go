@@ -20,7 +20,7 @@ const (
 	maxActionLength = 60 // characters of a value
 )
 
-// action says in a sentence what a yes lets happen.
+// action says in a sentence what a yes lets happen, or what came of it.
 func (q *request) action() string {
 	switch {
 	case q.Kind != KindConfirmation:
@@ -30,7 +30,7 @@ func (q *request) action() string {
 	}
 	args := members(q.Args)
 	if len(args) == 0 {
-		return q.Tool + " runs once, without arguments."
+		return q.Tool + " " + q.verb() + ", without arguments."
 	}
 	var said []string
 	for _, m := range args[:min(len(args), maxActionArgs)] {
@@ -39,7 +39,20 @@ func (q *request) action() string {
 	if more := len(args) - len(said); more > 0 {
 		said = append(said, plural(more, "more argument", "more arguments"))
 	}
-	return q.Tool + " runs once, with " + list(said) + "."
+	return q.Tool + " " + q.verb() + ", with " + list(said) + "."
+}
+
+// verb is the verb of the sentence: a call that was blocked never ran.
+func (q *request) verb() string {
+	switch q.Status {
+	case StatusExecuted:
+		return "ran once"
+	case StatusFailed, StatusInDoubt:
+		return "was started once"
+	case StatusDrift, StatusRejected, StatusExpired:
+		return "was to run once"
+	}
+	return "runs once"
 }
 
 // member is a member of a JSON object.

@@ -48,6 +48,35 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// A call that was blocked never ran, and the sentence does not say so.
+func TestActionThatEnded(t *testing.T) {
+	for _, tt := range []struct {
+		rows func(*script)
+		now  int
+		want string
+	}{
+		{func(*script) {}, 7200, "buy was to run once, with n 1."},
+		{func(s *script) {
+			s.answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected"}).over("r2")
+		}, 60, "buy was to run once, with n 1."},
+		{func(s *script) {
+			s.answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").over("r2")
+		}, 60, "buy was to run once, with n 1."},
+		{func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
+		}, 60, "buy ran once, with n 1."},
+		{func(s *script) {
+			s.answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", "")
+		}, 60, "buy was started once, with n 1."},
+	} {
+		s := newScript(t).asks()
+		tt.rows(s)
+		if got := s.see(at(tt.now)).Approvals[0].Action; got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestMayApprove(t *testing.T) {
 	ledger := func(change func(*safety.Approval)) safety.Approval {
 		a := safety.Approval{ID: "a-1", Session: session, ConfirmationID: "q1", State: safety.StatePending, Requester: "ann", RequestedAt: at(7), ExpiresAt: at(3600)}
@@ -121,7 +150,7 @@ func TestInbox(t *testing.T) {
 	if want := "changed:changed unproven:unproven old: young: unchanged:unchanged"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	if it := items[0]; it.Tool != "buy" || it.Title != "Buy ads" || it.ApprovalID != "a-1" || it.ConfirmationID != "q1" || !it.Enforced || it.KnownAt.IsZero() || strings.Join(it.Changes, "") != "Strava price: $40,000 → $52,000" {
+	if it := items[0]; it.Tool != "buy" || it.Title != "Buy ads" || it.ApprovalID != "a-1" || it.ConfirmationID != "q1" || !it.Enforced || it.KnownAt.IsZero() || strings.Join(it.Changes, "") != "Product Strava price: $40,000 → $52,000" {
 		t.Errorf("item %+v", it)
 	}
 	if data, err := json.Marshal(inspect.Inbox(nil)); err != nil || string(data) != "[]" {

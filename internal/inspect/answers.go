@@ -4,6 +4,7 @@
 package inspect
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -54,7 +55,7 @@ func (c *collector) answer(r *row, at int, kind string) {
 		a.Reason = r.ErrorMessage
 	}
 	if isNo := !a.Confirmed && (a.Reason == safety.CodeRejected || a.Reason == safety.CodeChange); !a.Accepted && !isNo {
-		a.Refusal = refusal(a.Reason)
+		a.Refusal = cmp.Or(r.ErrorMessage, refusal(a.Reason))
 	}
 	q.Answers = append(q.Answers, a)
 	q.answered(r, &a)

@@ -26,7 +26,7 @@ type Approval struct {
 	// Span is the key of the span of the request.
 	Span   string `json:"span"`
 	Status Status `json:"status"`
-	// Action says in a sentence what a yes lets happen.
+	// Action says in a sentence what a yes lets happen, or what came of it.
 	Action string `json:"action"`
 	// Explanation has the meaning of the status and the next step, in a sentence or two.
 	Explanation string `json:"explanation"`
@@ -46,7 +46,9 @@ type Approval struct {
 	Difference  *safety.Difference `json:"difference,omitempty"`
 	RequestedAt time.Time          `json:"requested_at"`
 	ExpiresAt   time.Time          `json:"expires_at,omitzero"`
-	WaitedMS    int64              `json:"waited_ms"`
+	// WaitedMS is how long it waited for humans: until now while it is open, else until the answer
+	// that ended it, or until it expired. A request that was approved waits for nobody.
+	WaitedMS int64 `json:"waited_ms"`
 	// Requester is who asked; nil if that is not on record.
 	Requester *Requester `json:"requester,omitempty"`
 	// MayApprove says in a sentence who may approve.
@@ -140,8 +142,8 @@ type Answer struct {
 	Override string `json:"override,omitempty"`
 	// Because is the reason of a person who said no; "" for none.
 	Because string `json:"because,omitempty"`
-	// Reason is why the answer was not taken: a code of package safety, or a text. Refusal says a
-	// code in words.
+	// Reason is why the answer was not taken: a code of package safety, or a text. Refusal says it in
+	// words.
 	Reason  string `json:"reason,omitempty"`
 	Refusal string `json:"refusal,omitempty"`
 	Row     int    `json:"row"`

@@ -71,15 +71,9 @@ func approvalsOf(rows []row, ledger []safety.Approval, now time.Time) []Approval
 		c.ledger(&ledger[i])
 	}
 	slices.SortStableFunc(c.requests, func(a, b *request) int { return a.RequestedAt.Compare(b.RequestedAt) })
-	var end time.Time
-	for i := range rows {
-		if at := rows[i].at(); at.After(end) {
-			end = at
-		}
-	}
 	out := make([]Approval, len(c.requests))
 	for i, q := range c.requests {
-		q.settle(end, now)
+		q.settle(now)
 		out[i] = q.Approval
 	}
 	return out

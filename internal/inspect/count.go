@@ -25,7 +25,7 @@ type Totals struct {
 	// Approvals counts requests to humans by status, Verdicts checks by verdict.
 	Approvals map[Status]int `json:"approvals"`
 	Verdicts  map[string]int `json:"verdicts"`
-	// WaitedMS is how long humans were waited for, LongestMS the longest of it.
+	// WaitedMS is how long the sessions waited for humans, LongestMS the longest wait of a request.
 	WaitedMS  int64 `json:"waited_ms"`
 	LongestMS int64 `json:"longest_wait_ms"`
 	// Incomplete counts the sessions with a known gap in their record.

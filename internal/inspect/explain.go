@@ -132,7 +132,7 @@ func (q *request) waiting(what string) string {
 		return fmt.Sprintf("%s. %s waits for them%s. What it rests on is checked at each answer.", waits, capital(what), q.until())
 	}
 	if n := len(q.Answers); n > 0 && !q.Answers[n-1].Accepted {
-		return fmt.Sprintf("The last answer was not taken (%s). %s waits for another one%s.", cmp.Or(q.Answers[n-1].Reason, "no reason is on record"), capital(what), q.until())
+		return fmt.Sprintf("The last answer was not taken: %s %s waits for another one%s.", sentence(q.Answers[n-1].why()), capital(what), q.until())
 	}
 	if len(q.Warnings) > 0 {
 		return fmt.Sprintf("%s waits for a human%s. %s", capital(what), q.until(), strings.Join(q.Warnings, " "))

@@ -76,7 +76,7 @@ func itemOf(title string, a *Approval) Item {
 		last := &a.Checks[n-1]
 		it.Known, it.KnownAt = findingOf(last.Verdict).String(), last.At
 		for _, l := range last.Alerts {
-			it.Changes = append(it.Changes, fmt.Sprintf("%s %s: %s → %s", l.Entity, l.Attribute, l.Before, l.After))
+			it.Changes = append(it.Changes, fmt.Sprintf("%s %s %s: %s → %s", l.EntityType, l.Entity, l.Attribute, l.Before, l.After))
 		}
 	}
 	return it

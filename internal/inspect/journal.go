@@ -33,21 +33,38 @@ func (s *journalSource) Waiting(ctx context.Context, now time.Time, limit int) (
 	return s.j.OpenRequests(ctx, now, limit)
 }
 
-// findAtMost is how many sessions with one id are looked for.
+// findAtMost is how many sessions are looked for that one id names.
 const findAtMost = 1000
 
 func (s *journalSource) Find(ctx context.Context, key record.Session) ([]record.Session, error) {
-	list, err := s.j.Sessions(ctx, journal.SessionsQuery{App: key.App, User: key.User, ID: key.ID, Limit: findAtMost})
-	if err != nil {
-		return nil, err
+	if key.ID == "" { // it stands for no session, and not for all
+		return nil, nil
 	}
-	var out []record.Session
-	for _, l := range list {
-		if l.Session.ID == key.ID { // an empty id stands for no session, and not for all
+	for _, q := range []journal.SessionsQuery{{ID: key.ID}, {Prefix: prefix(key.ID)}} {
+		q.App, q.User, q.Limit = key.App, key.User, findAtMost
+		list, err := s.j.Sessions(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		var out []record.Session
+		for _, l := range list {
 			out = append(out, l.Session)
 		}
+		if out = NamedSessions(out, key.ID); len(out) > 0 {
+			return out, nil
+		}
 	}
-	return out, nil
+	return nil, nil
+}
+
+// requestedAtMost is how many sessions are read for requests that one id names.
+const requestedAtMost = 50
+
+func (s *journalSource) requested(ctx context.Context, of record.Session, id string) ([]record.Session, error) {
+	if id == "" {
+		return nil, nil
+	}
+	return s.j.Requested(ctx, of, prefix(id), requestedAtMost)
 }
 
 // Record reads the ledger before the rows: what it says has rows then.

@@ -6,7 +6,6 @@ package inspect
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -111,18 +110,8 @@ func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary
 		if out[i].Agents == nil {
 			out[i].Agents = []string{}
 		}
-		waitsUntil(asked, l.Last)
 	}
 	return out, nil
-}
-
-// waitsUntil sets how long the requests without an answer have waited.
-func waitsUntil(asked []Approval, end time.Time) {
-	for i := range asked {
-		if a := &asked[i]; len(a.Answers) == 0 && !a.RequestedAt.IsZero() {
-			a.WaitedMS = max(0, end.Sub(a.RequestedAt).Milliseconds())
-		}
-	}
 }
 
 // summary returns the whole line of a session.

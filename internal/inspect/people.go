@@ -4,6 +4,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,17 +12,18 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// people takes over what the ledger has of the people of a request.
+// people takes over what the ledger has of the people of a request. It was read before the rows, so
+// rows may know more.
 func (q *request) people(a *safety.Approval) {
 	if a.Requester != "" {
 		q.Requester = &Requester{a.Requester, a.RequesterAuthenticated}
 	}
-	q.Approvers, q.Change, q.Overridden = max(a.Approvers, 1), a.Change, a.Overridden
+	q.Approvers, q.Change, q.Overridden = max(a.Approvers, 1), cmp.Or(a.Change, q.Change), a.Overridden || q.Overridden
 	consents := []string{}
 	for _, c := range a.Consents {
 		consents = append(consents, c.Who)
 	}
-	if len(consents) > 0 {
+	if len(consents) > 0 && len(consents) >= len(q.Consents) {
 		q.Consents = consents
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // maxProblemRows is how many rows a problem names.
@@ -40,6 +41,9 @@ func (x *builder) problems(s *Session) []Problem {
 		{Problem{Kind: "unanswered_call"}, func(n int) string {
 			return fmt.Sprintf("%s no end although the run is over: it is not known what became of it.", plural(n, "call has", "calls have"))
 		}},
+		{Problem{Kind: "unknown_request"}, func(n int) string {
+			return fmt.Sprintf("%s no request of this session, so the gate refused.", plural(n, "answer is to", "answers are to"))
+		}},
 		{Problem{Kind: "truncated"}, func(n int) string {
 			return fmt.Sprintf("%s content to a limit when recorded.", plural(n, "row lost", "rows lost"))
 		}},
@@ -55,7 +59,7 @@ func (x *builder) problems(s *Session) []Problem {
 		for k, n := range []int{
 			one(r.ParentSpanID != "" && !parent), one(r.SpanID == ""), one(r.TraceID == ""),
 			one(badJSON(r.Content) || badJSON(r.ContentParts) || badJSON(r.LatencyMS)), one(!isObject(r.Event.Attributes)),
-			calls[i], one(r.IsTruncated),
+			calls[i], one(r.ADK.Reason == safety.CodeUnknownRequest), one(r.IsTruncated),
 		} {
 			kinds[k].add(i, n)
 		}

@@ -35,6 +35,9 @@ func TestProblems(t *testing.T) {
 		"call": {func(s *script) {
 			s.rows[3].Attributes = []byte(`{"function_calls":[{"id":"c1"},{"id":"c8"},{"id":"c9"}]}`)
 		}, "unanswered_call", []int{3}, "2 calls have no end"},
+		"answer": {func(s *script) {
+			s.rows[0].Attributes = []byte(`{"adk":{"confirmation_id":"forged","confirmed":true,"accepted":false,"reason":"unknown_request"}}`)
+		}, "unknown_request", []int{0}, "1 answer is to no request of this session"},
 		"truncated": {func(s *script) { s.rows[3].IsTruncated = true }, "truncated", []int{3}, "1 row lost content"},
 		"duplicate": {func(s *script) { s.rows = append(s.rows, s.rows[3]) }, "duplicate_event", nil, "1 row was left out"},
 	}

@@ -68,7 +68,7 @@ func (a *Answer) progress() Progress {
 		p.Text = said + ": more people have to approve."
 	case a.Refusal != "" || a.Confirmed && !a.Accepted:
 		p.Step, p.Status = "refused", StatusPending
-		p.Text = sentence(said + ", and it was not taken: " + cmp.Or(a.Refusal, a.Reason, "no reason is on record"))
+		p.Text = sentence(said + ", and it was not taken: " + a.why())
 	case !a.Confirmed:
 		p.Text = sentence(said)
 		if words := cmp.Or(a.Change, a.Because); words != "" {

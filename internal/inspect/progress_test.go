@@ -10,6 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // What happened to a request is told in order, and no success before the record has it.
@@ -79,6 +80,20 @@ func TestProgress(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// The ledger is read before the rows, so later rows count.
+func TestRowsAfterTheLedger(t *testing.T) {
+	ledger := safety.Approval{ID: "a-1", Session: session, ConfirmationID: "q1", State: safety.StatePending, RequestedAt: at(7), ExpiresAt: at(3600), UpdatedAt: at(7)}
+	a := newScript(t).asks().answers("r2", m{"confirmed": false, "accepted": false, "reason": "change_wanted", "change": "less"}).over("r2").see(at(60), ledger).Approvals[0]
+	if a.Status != inspect.StatusRejected || a.Change != "less" || !contains(a.Explanation, "wants another plan: less") {
+		t.Errorf("a wish: %s, %q, %q", a.Status, a.Change, a.Explanation)
+	}
+	ledger.Approvers, ledger.Consents = 2, []safety.Consent{{Who: "ann"}}
+	a = newScript(t).asks().answers("r2", m{"confirmed": true, "accepted": true, "consents": []string{"ann", "bob"}}).see(at(60), ledger).Approvals[0]
+	if diff := cmp.Diff([]string{"ann", "bob"}, a.Consents); diff != "" {
+		t.Errorf("consents (-want +got):\n%s", diff)
 	}
 }
 

@@ -3,7 +3,14 @@
 
 package inspect
 
-import "github.com/adk-contextgraph/contextgraph/safety"
+import (
+	"cmp"
+
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// why says why the answer was not taken.
+func (a *Answer) why() string { return cmp.Or(a.Refusal, a.Reason, "no reason is on record") }
 
 // refusal says for people why the gate did not take an answer; "" for a reason that it does not
 // know.

@@ -25,6 +25,12 @@ func WithExtractor(x *graphsync.Extractor) RowsOption {
 	return func(s *rowsSource) { s.extractor = x }
 }
 
+// WithClock makes facts that depend on the time, such as the wait of an open request, those of another
+// clock than [time.Now].
+func WithClock(now func() time.Time) RowsOption {
+	return func(s *rowsSource) { s.now = now }
+}
+
 // NewRows returns the sessions in rows that no store holds, such as the rows of a file. name
 // describes them for people. They may be in any order, and must not change.
 func NewRows(name string, rows []record.Event, opts ...RowsOption) Source {
@@ -66,8 +72,8 @@ type rowsSession struct {
 
 	mu      sync.Mutex
 	summary Summary
-	// until is the last moment for which the summary is true: a request expires after it. Zero is
-	// for ever.
+	// until is the last moment for which the summary is true: an open request waits longer after it,
+	// or expires. Zero is for ever.
 	until time.Time
 }
 
@@ -85,10 +91,8 @@ func (of *rowsSession) summarize(now time.Time) {
 	rows := decode(of.rows)
 	asked := approvalsOf(rows, nil, now)
 	of.summary, of.until = summarize(of.key, rows, asked), time.Time{}
-	for i := range asked {
-		if at := asked[i].ExpiresAt; !at.IsZero() && !past(at, now) && (of.until.IsZero() || at.Before(of.until)) {
-			of.until = at
-		}
+	if slices.ContainsFunc(asked, func(a Approval) bool { return a.Status.Open() }) {
+		of.until = now
 	}
 }
 
@@ -120,11 +124,11 @@ func (s *rowsSource) Name() string { return s.name }
 func (s *rowsSource) Find(_ context.Context, key record.Session) ([]record.Session, error) {
 	var out []record.Session
 	for _, of := range s.list {
-		if of.key.ID == key.ID && (key.App == "" || of.key.App == key.App) && (key.User == "" || of.key.User == key.User) {
+		if (key.App == "" || of.key.App == key.App) && (key.User == "" || of.key.User == key.User) {
 			out = append(out, of.key)
 		}
 	}
-	return out, nil
+	return NamedSessions(out, key.ID), nil
 }
 
 // Waiting implements [Waiter].

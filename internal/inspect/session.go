@@ -64,8 +64,8 @@ type Summary struct {
 	// Approvals is the number of requests to a human.
 	Approvals int    `json:"approvals"`
 	Tokens    Tokens `json:"tokens"`
-	// WaitedMS is how long the session waited for humans, all requests together: the
-	// cost of waiting. A request without an answer waits until End.
+	// WaitedMS is how long the session waited for humans. A time in which several requests wait
+	// counts once, see [Approval].
 	WaitedMS int64 `json:"waited_ms"`
 }
 
@@ -102,7 +102,7 @@ type Session struct {
 // that was never recorded, content that no one can read. What it names is still shown.
 type Problem struct {
 	// Kind is "missing_rows", "missing_parent", "no_span", "no_trace", "bad_content", "bad_attributes",
-	// "unanswered_call", "truncated" or "duplicate_event".
+	// "unanswered_call", "unknown_request", "truncated" or "duplicate_event".
 	Kind string `json:"kind"`
 	// Detail describes the fault and its effect on the views.
 	Detail string `json:"detail"`

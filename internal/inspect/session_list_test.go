@@ -308,7 +308,7 @@ func TestFind(t *testing.T) {
 			want int
 		}{
 			{record.Session{ID: "s-00001"}, 2}, {record.Session{ID: "s-00001", User: "eve"}, 1}, {record.Session{ID: "s-00001", App: "desk"}, 1},
-			{record.Session{ID: "s-0000"}, 0}, {record.Session{}, 0},
+			{record.Session{ID: "s-0000"}, 4}, {record.Session{ID: "s-0000", App: "desk"}, 1}, {record.Session{ID: "s…1"}, 2}, {record.Session{ID: "0001"}, 0}, {record.Session{}, 0},
 		} {
 			got, err := src.Find(t.Context(), tt.key)
 			if err != nil || len(got) != tt.want {

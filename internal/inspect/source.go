@@ -23,8 +23,8 @@ type Source interface {
 	// Sessions returns one page of the sessions that q selects, the one with the newest
 	// row first.
 	Sessions(ctx context.Context, q Query) (Page, error)
-	// Find returns the sessions that have the id and, where they are given, the application and
-	// the user: none, one, or several.
+	// Find returns the sessions that the id names, see [Named]: none, one, or several. They have the
+	// application and the user, where these are given.
 	Find(ctx context.Context, s record.Session) ([]record.Session, error)
 	// Record returns what is stored of a session; [ErrNotFound] when nothing is.
 	Record(ctx context.Context, s record.Session) (Record, error)

@@ -18,17 +18,8 @@ const (
 	verdictFailed = "check_failed"
 )
 
-// settle decides what came of a request, when all about it is known. end is the time of
-// the last row: without an answer it has waited until then.
-func (q *request) settle(end, now time.Time) {
-	for _, a := range q.Answers {
-		if end = a.At; a.Accepted || q.refused(&a) {
-			break // nobody waits any more, whatever comes after it
-		}
-	}
-	if !q.RequestedAt.IsZero() {
-		q.WaitedMS = max(0, end.Sub(q.RequestedAt).Milliseconds())
-	}
+// settle decides what came of a request, when all about it is known.
+func (q *request) settle(now time.Time) {
 	q.Execution = q.execution()
 	for _, k := range q.Checks {
 		if q.PolicyVersion == "" {
@@ -46,6 +37,9 @@ func (q *request) settle(end, now time.Time) {
 		q.Status = q.news(ledgerStatus(q.ledger, now))
 	default:
 		q.Status = q.rowStatus(now)
+	}
+	if until := q.waitedUntil(now); !until.IsZero() && !q.RequestedAt.IsZero() {
+		q.WaitedMS = max(0, until.Sub(q.RequestedAt).Milliseconds())
 	}
 	q.rest()
 	q.Action, q.Explanation, q.MayApprove, q.Progress = q.action(), q.explanation(), q.mayApprove(), q.progress()

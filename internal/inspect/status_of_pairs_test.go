@@ -6,7 +6,6 @@ package inspect_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -177,15 +176,5 @@ func TestCallsWithoutIDs(t *testing.T) {
 		if a.Status != want[i] {
 			t.Errorf("request %d is %s, want %s", i, a.Status, want[i])
 		}
-	}
-}
-
-// TestWaitingEnds holds that a session waits for a human until the answer that counted.
-func TestWaitingEnds(t *testing.T) {
-	s := newScript(t).asks().answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2").
-		answers("r3", refusedFor("already_used"))
-	s.rows[len(s.rows)-1].Timestamp += time.Hour.Microseconds()
-	if a := s.see(at(60)).Approvals[0]; a.WaitedMS != 3000 {
-		t.Errorf("waited %d ms, want 3000", a.WaitedMS)
 	}
 }

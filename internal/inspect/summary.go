@@ -77,9 +77,9 @@ func summarize(session record.Session, rows []row, approvals []Approval) Summary
 		models = versions
 	}
 	s.Agents, s.Models, s.Turns = names(agents), names(models), len(runs)
-	for i := range approvals {
-		s.WaitedMS += approvals[i].WaitedMS
-		s.Status = approvals[i].Status
+	s.WaitedMS = waited(approvals).Milliseconds()
+	if n := len(approvals); n > 0 {
+		s.Status = approvals[n-1].Status
 	}
 	return s
 }

@@ -233,7 +233,7 @@ func (m *thoughtBuilder) humans() {
 			}
 			detail := said
 			if !ans.Accepted && ans.Confirmed {
-				detail += ", which was not accepted: " + ans.Reason
+				detail += ", which was not accepted: " + ans.why()
 			}
 			id := m.add(m.at(observation, ans.Row, said, detail))
 			m.link(from, id, edgeObserves)

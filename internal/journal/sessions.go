@@ -23,6 +23,8 @@ type SessionsQuery struct {
 	App  string
 	User string
 	ID   string
+	// Prefix selects the sessions with an id that begins with it; empty selects all.
+	Prefix string
 	// From and To bound the time of the latest row: From <= t < To. Zero is unbounded.
 	From, To time.Time
 	// Before selects the sessions with a smaller LastSeq. Use it for the next page: unlike Offset,
@@ -67,6 +69,7 @@ func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSumma
 			b.text(q.ID)
 			b.time(q.From, q.To)
 			b.integer(q.Before)
+			b.text(q.Prefix, afterPrefix(q.Prefix))
 		}, func(stmt *sqlite.Stmt) error {
 			s := SessionSummary{
 				Session:  record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
@@ -80,6 +83,26 @@ func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSumma
 				return fmt.Errorf("agents of session %s: %w", s.Session.ID, err)
 			}
 			list = append(list, s)
+			return nil
+		})
+	})
+	return list, err
+}
+
+// afterPrefix returns a text behind all texts that begin with prefix.
+func afterPrefix(prefix string) string { return prefix + "\U0010FFFF" }
+
+// Requested returns the sessions with an approval whose id, or that of its confirmation, begins with
+// prefix: those of an application and a user where of names them, the one with the newest approval
+// first, at most limit.
+func (j *Journal) Requested(ctx context.Context, of record.Session, prefix string, limit int) ([]record.Session, error) {
+	var list []record.Session
+	err := j.read(ctx, "look for an approval", func(conn *sqlite.Conn) error {
+		return query(conn, selectRequestedSQL, func(b *binder) {
+			b.text(prefix, afterPrefix(prefix), of.App, of.User)
+			b.integer(int64(limit))
+		}, func(stmt *sqlite.Stmt) error {
+			list = append(list, record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)})
 			return nil
 		})
 	})
@@ -131,6 +154,7 @@ func scanStanding(stmt *sqlite.Stmt, s record.Session) safety.Approval {
 		Session: s, ID: stmt.ColumnText(0), ConfirmationID: stmt.ColumnText(1), CallID: stmt.ColumnText(2), Tool: stmt.ColumnText(3),
 		RequestedAt: columnTime(stmt, 4), ExpiresAt: columnTime(stmt, 5), State: safety.ApprovalState(stmt.ColumnText(6)),
 		PermitExpiresAt: columnTime(stmt, 7), Verdict: stmt.ColumnText(8), UpdatedAt: columnTime(stmt, 9),
+		Overridden: stmt.ColumnBool(10),
 	}
 }
 

@@ -23,6 +23,8 @@ var (
 	selectOpenRequestsSQL string
 	//go:embed sql/select_milestones.sql
 	selectMilestonesSQL string
+	//go:embed sql/select_requested.sql
+	selectRequestedSQL string
 	//go:embed sql/select_outline.sql
 	selectOutlineSQL string
 	//go:embed sql/select_standing.sql

@@ -165,7 +165,11 @@ func checkersHere(c config.Config, types []string) (map[string]safety.Checker, m
 			continue
 		}
 		reason := why[t]
-		if reason == "" {
+		switch {
+		case reason != "":
+		case len(c.Checkers)+len(c.Extract) == 0:
+			reason = "no configuration with a checker for it was given, and one in Go would be there only"
+		default:
 			reason = "the configuration declares no checker for it, and one in Go would be there only"
 		}
 		needs[t] = reason

@@ -63,14 +63,14 @@ func render(w io.Writer, title string, content data) error {
 	}
 	return page.shell.Execute(w, map[string]string{
 		"Title": html.EscapeString(title), "CSP": html.EscapeString(policy(page, content.Live)), "Style": page.style,
-		"Dagre": page.dagre, "Script": page.script, "Data": string(clip.JSON(text)),
+		"Script": page.script, "Data": string(clip.JSON(text)),
 	})
 }
 
 // loaded are the parts of the page.
 type loaded struct {
-	shell                *template.Template
-	style, dagre, script string
+	shell         *template.Template
+	style, script string
 }
 
 // load reads the embedded parts.
@@ -87,8 +87,7 @@ func load() (loaded, error) {
 	if p.shell, err = template.New("page").Option("missingkey=error").Parse(read("index.html")); err != nil {
 		return p, fmt.Errorf("the shell of the page: %w", err)
 	}
-	p.style = "\n" + shrink(read("app.css")) + shrink(read("views.css")) + shrink(read("media.css")) + shrink(read("graph.css"))
-	p.dagre = "\n" + read("vendor/dagre.min.js")
+	p.style = "\n" + shrink(read("app.css")) + shrink(read("views.css")) + shrink(read("card.css")) + shrink(read("media.css")) + shrink(read("graph.css"))
 	files, err := fs.Glob(assets, "assets/js/*.js") // sorted by name, which is their order
 	if err != nil {
 		return p, err
@@ -103,12 +102,12 @@ func load() (loaded, error) {
 	return p, nil
 }
 
-// policy is the Content-Security-Policy of the page: its own style and its own two scripts by
+// policy is the Content-Security-Policy of the page: its own style and its own script by
 // their hashes, and where it is served live its own server. See
 // https://www.w3.org/TR/CSP3/.
 func policy(p loaded, live bool) string {
 	rules := []string{
-		"default-src 'none'", "script-src " + digest(p.dagre) + " " + digest(p.script), "style-src " + digest(p.style),
+		"default-src 'none'", "script-src " + digest(p.script), "style-src " + digest(p.style),
 		"img-src data:", "base-uri 'none'", "form-action 'none'",
 	}
 	if live {

@@ -38,6 +38,12 @@ func refusalOf(name string, outcome safety.Outcome) *safety.Refusal {
 		message = fmt.Sprintf("More people have to approve %s: %s.", name, clip.Visible(outcome.Detail))
 	case safety.CodeOtherAnswer, safety.CodeInvalid:
 		message = fmt.Sprintf("The answer to the approval request of %s does not count: %s.", name, clip.Visible(outcome.Detail))
+	case safety.CodeRejected:
+		message = fmt.Sprintf("A person rejected %s before.", name)
+	case safety.CodeBlocked:
+		message = fmt.Sprintf("An earlier check found that the world had changed since the approval of %s was asked.", name)
+	case safety.CodeAlreadyUsed:
+		message = fmt.Sprintf("The approval of %s was used before.", name)
 	case safety.CodeExpired:
 		message = fmt.Sprintf("The approval request of %s has expired.", name)
 	}

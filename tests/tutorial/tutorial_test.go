@@ -75,6 +75,7 @@ var unstable = []struct {
 	stable  string
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?`), "TIME"},
+	{regexp.MustCompile(`(?m)\bnow$|\b\d+[smhd] ago\b|(?m)^now\b`), "AGO"},
 	{regexp.MustCompile(`\d+(\.\d+)?(ns|µs|ms|s)\b`), "DURATION"},
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "ID"},
 	{regexp.MustCompile(`\d+(\.\d+)? (KB|kB|KiB|MiB|bytes)`), "SIZE"},

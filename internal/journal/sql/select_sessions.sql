@@ -8,7 +8,7 @@ SELECT s.app_name, s.user_id, s.session_id, s.first_time, s.last_time, s.last_se
     ORDER BY p.number DESC LIMIT 1) AS approval
 FROM sessions AS s
 WHERE s.events > 0 AND (?1 = '' OR s.app_name = ?1) AND (?2 = '' OR s.user_id = ?2)
-  AND (?5 = '' OR s.session_id = ?5)
+  AND (?5 = '' OR s.session_id = ?5) AND (?9 = '' OR s.session_id >= ?9 AND s.session_id < ?10)
   AND (?6 IS NULL OR s.last_time >= ?6) AND (?7 IS NULL OR s.last_time < ?7)
   AND s.last_seq < ?8
 ORDER BY s.last_seq DESC

@@ -129,10 +129,13 @@ var variable = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`), "TIME"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\dZ`), "TIME"},
+	{regexp.MustCompile(`(?m)\b(\d+[smhd] ago|in \d+[smhd])\b|\bnow$`), "AGO"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "HASH"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UUID"},
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "ID"},
 	{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "SPAN"},
+	{regexp.MustCompile(`\b[0-9a-f]{8}\b`), "ID"},
+	{regexp.MustCompile(`"waited_ms": \d+`), `"waited_ms": SPENT`},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "HOST"},
 	{regexp.MustCompile(`\b\d+(\.\d+)? ([KMGT]i)?B\b`), "SIZE"},
 	{regexp.MustCompile(`\b(\d+d\d\dh|\d+h(\d\dm|\d+m\d+s)|\d+m\d+s|\d+(\.\d+)?(µs|ms|s))\b`), "SPENT"},

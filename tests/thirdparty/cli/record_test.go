@@ -94,6 +94,7 @@ func (w *world) set(product, price string) {
 // recorder plays sessions.
 type recorder struct {
 	world  *world
+	root   agent.Agent
 	cg     *contextgraph.Instance
 	runner *runner.Runner
 	now    time.Time
@@ -137,12 +138,12 @@ func (r *recorder) open(ctx context.Context, text, journal string, start time.Ti
 	if err != nil {
 		return err
 	}
-	root, err := llmagent.New(llmagent.Config{Name: "buyer", Model: &adktest.Model{Answer: shopper}, Tools: []tool.Tool{search, r.cg.Protect(buy)}})
+	r.root, err = llmagent.New(llmagent.Config{Name: "buyer", Model: &adktest.Model{Answer: shopper}, Tools: []tool.Tool{search, r.cg.Protect(buy)}})
 	if err != nil {
 		return err
 	}
 	r.runner, err = runner.New(runner.Config{
-		AppName: "shop", Agent: root, SessionService: session.InMemoryService(), PluginConfig: r.cg.PluginConfig(), AutoCreateSession: true,
+		AppName: "shop", Agent: r.root, SessionService: session.InMemoryService(), PluginConfig: r.cg.PluginConfig(), AutoCreateSession: true,
 	})
 	return err
 }

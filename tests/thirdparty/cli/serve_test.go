@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,7 +53,7 @@ func serve(t *testing.T, env []string, args ...string) *served {
 	}
 	defer stderr.Close()
 	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(made.dir, "bin", "contextgraph"), append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
-	s.cmd.Dir, s.cmd.Stderr, s.cmd.Env = dir, stderr, append(os.Environ(), env...)
+	s.cmd.Dir, s.cmd.Stderr, s.cmd.Env = dir, stderr, environment(env...)
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
 		err = s.cmd.Start()
@@ -68,6 +69,13 @@ func serve(t *testing.T, env []string, args ...string) *served {
 	}
 	s.url, s.token, _ = strings.Cut(strings.TrimSpace(line), "#token=")
 	return s
+}
+
+// environment returns the environment for a command: that of the tests without the settings of the
+// tests themselves, which the command would take for keys of its configuration.
+func environment(more ...string) []string {
+	own := func(v string) bool { return strings.HasPrefix(v, "CONTEXTGRAPH_") }
+	return append(slices.DeleteFunc(os.Environ(), own), more...)
 }
 
 // said returns what the server wrote to stderr so far.

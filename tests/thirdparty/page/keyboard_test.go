@@ -105,13 +105,15 @@ func TestKeyboardOnly(t *testing.T) {
 
 	// The skip link, the tabs, and through them.
 	p.tabTo("[role=tab]")
-	for _, id := range append(panels[1:], "graph") {
+	for _, id := range append(slices.Clone(panels[2:]), "approvals", "graph") {
 		p.key(kb.ArrowRight)
 		p.wait(`document.body.dataset.view === ` + quote(id) + ` && document.activeElement.id === "tab-` + id + `"`)
 	}
 	p.key(kb.End)
 	p.wait(`document.body.dataset.view === "queries"`)
 	p.key(kb.Home)
+	p.wait(`document.body.dataset.view === "approvals"`)
+	p.key("2")
 	p.wait(`document.body.dataset.view === "graph"`)
 
 	// The graph is one stop; arrows follow its edges, Enter selects, Esc lets go.
@@ -120,7 +122,7 @@ func TestKeyboardOnly(t *testing.T) {
 	for range 12 {
 		seen[eval[string](p, `document.activeElement.getAttribute("data-stop")`)] = true
 		p.holds(`document.activeElement.getBoundingClientRect().left >= 300 && document.activeElement.getBoundingClientRect().right <= innerWidth + 5`)
-		p.key(kb.ArrowRight)
+		p.key(kb.ArrowDown)
 	}
 	if len(seen) < 6 {
 		t.Errorf("the arrow keys reach %d nodes", len(seen))
@@ -138,7 +140,7 @@ func TestKeyboardOnly(t *testing.T) {
 		t.Errorf("the arrow keys do not reach %q", lost)
 	}
 
-	p.key("2")
+	p.key("3")
 	p.tabTo("#panel-thoughts [data-stop]")
 	p.key(kb.ArrowDown, kb.ArrowDown, kb.Enter)
 	p.wait(`!document.getElementById("cg-detail").hidden && document.querySelector("#panel-thoughts .tn.sel")`)
@@ -146,14 +148,14 @@ func TestKeyboardOnly(t *testing.T) {
 	p.key(kb.Escape)
 	p.wait(`document.getElementById("cg-detail").hidden`)
 
-	p.key("3")
+	p.key("4")
 	p.tabTo("#panel-timeline [data-row]")
 	p.key(kb.ArrowDown, kb.ArrowDown, kb.ArrowLeft, kb.ArrowRight, kb.Enter)
 	p.wait(`!document.getElementById("cg-detail").hidden && document.querySelector("#panel-timeline .tl-row.sel")`)
 	p.key(kb.Escape)
 	p.wait(`document.getElementById("cg-detail").hidden`)
 
-	p.key("4")
+	p.key("5")
 	p.tabTo("#panel-trajectory .step-name")
 	const at = `[...document.querySelectorAll("#panel-trajectory .step-name")].indexOf(document.activeElement)`
 	for _, move := range []struct {
@@ -175,7 +177,7 @@ func TestKeyboardOnly(t *testing.T) {
 	p.key(kb.Enter)
 	p.wait(`document.getElementById("cg-detail").hidden`)
 
-	p.key("5")
+	p.key("1")
 	p.tabTo("#panel-approvals .checks summary")
 	p.key(" ")
 	p.wait(`document.querySelector("#panel-approvals .checks details").open`)
@@ -206,7 +208,7 @@ func (p *tab) walk() []string {
 	first := eval[string](p, here)
 	reached, queue := map[string]bool{first: true}, []string{first}
 	for ; len(queue) > 0; queue = queue[1:] {
-		for _, keys := range []string{kb.ArrowRight + kb.ArrowDown + kb.ArrowDown + kb.ArrowDown + kb.ArrowDown, kb.ArrowLeft + kb.ArrowDown + kb.ArrowDown + kb.ArrowDown, kb.ArrowUp, kb.ArrowDown} {
+		for _, keys := range []string{kb.ArrowDown + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight, kb.ArrowUp + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight, kb.ArrowLeft, kb.ArrowRight} {
 			eval[bool](p, `(document.querySelector("#panel-graph [data-stop='" + CSS.escape(`+quote(queue[0])+`) + "']").focus(), true)`)
 			for _, k := range keys {
 				p.press(k, 0)

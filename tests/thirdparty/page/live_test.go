@@ -6,21 +6,15 @@ package page_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/adk-contextgraph/contextgraph/config"
-	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
@@ -35,7 +29,7 @@ type live struct {
 	n   int64
 }
 
-func serve(t *testing.T, decide viewer.Decider) *live {
+func serve(t *testing.T, decide viewer.Decider, check viewer.Checker) *live {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(t.TempDir(), "live.db")}})
 	if err != nil {
@@ -46,17 +40,18 @@ func serve(t *testing.T, decide viewer.Decider) *live {
 			t.Error(err)
 		}
 	})
-	return &live{t: t, j: j, url: serveJournal(t, j, decide)}
+	return &live{t: t, j: j, url: serveSource(t, viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Decide: decide, Check: check})}
 }
 
-// serveJournal serves the page of a journal and returns its address.
-func serveJournal(t *testing.T, j *journal.Journal, decide viewer.Decider) string {
+// serveSource serves the page of a source and returns its address.
+func serveSource(t *testing.T, o viewer.Options) string {
 	t.Helper()
 	queries, err := viewer.Queries(config.BigQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := viewer.NewHandler(viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Interval: 50 * time.Millisecond, Decide: decide, Token: token, Queries: queries, Version: "test"})
+	o.Interval, o.Token, o.Queries, o.Version = 50*time.Millisecond, token, queries, "test"
+	h, err := viewer.NewHandler(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +110,15 @@ func (l *live) asks(session string) {
 	l.flush()
 }
 
-// answered records the answer of a human: a no.
+// refuses records a yes that the gate does not take.
+func (l *live) refuses(session, code string) {
+	l.t.Helper()
+	l.row(session, record.HITLConfirmationRequestCompleted, session+"4", "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": true}},
+		m{"adk": m{"call_id": "call", "confirmation_id": "confirmation-" + session, "approval_id": "approval-" + session, "confirmed": true, "accepted": false, "reason": code, "enforced": true, "approver": "bob"}})
+	l.flush()
+}
+
+// rejected records the answer of a human: a no.
 func (l *live) rejected(session string) {
 	l.t.Helper()
 	l.row(session, record.HITLConfirmationRequestCompleted, session+"4", "", m{"tool": "adk_request_confirmation", "result": m{"confirmed": false}},
@@ -128,7 +131,7 @@ func TestLive(t *testing.T) {
 	if suite.browser == nil {
 		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
 	}
-	l := serve(t, nil)
+	l := serve(t, nil, nil)
 	p := open(t, l.url)
 	p.shows("#cg-top", "journal live.db", "Live", "read only")
 	p.shows("#cg-main", "No session yet")
@@ -139,7 +142,8 @@ func TestLive(t *testing.T) {
 	p.wait(`location.hash.includes("first") && document.querySelector(".session-head .chip")`)
 	p.view("approvals")
 	p.shows("#panel-approvals", "buy", "Pending", "Nobody has answered yet", "expires in")
-	p.holds(`document.querySelectorAll(".decide").length === 0`)
+	p.shows("#panel-approvals .decide", "This page is read only")
+	p.holds(`document.querySelectorAll(".decide button").length === 0`)
 
 	p.key("/", "second")
 	l.asks("second")
@@ -158,75 +162,4 @@ func TestLive(t *testing.T) {
 	p.click("#cg-nav .filter-box summary")
 	p.click("#cg-nav .chip.filter", "Rejected")
 	p.wait(`__t.all("#cg-nav .sessions a").length === 1 && __t.text("#cg-nav .sessions").includes("first")`)
-}
-
-// decider is one without an agent behind it.
-type decider struct {
-	mu   sync.Mutex
-	got  []answer.Decision
-	then func() error
-}
-
-const token = "0123456789abcdef"
-
-func (d *decider) Send(_ context.Context, x answer.Decision) (<-chan error, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.got = append(d.got, x)
-	end := make(chan error, 1)
-	end <- d.then()
-	return end, nil
-}
-
-func TestDecide(t *testing.T) {
-	if suite.browser == nil {
-		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
-	}
-	d := &decider{then: func() error { return errors.New("the agent is <b>away</b>") }}
-	l := serve(t, d)
-	l.asks("first")
-	p := open(t, l.url+"#s=shop/ann/first&v=approvals")
-	p.shows("#cg-top", "approvals can be answered here")
-	p.click("#panel-approvals .decide button", "Approve")
-	p.wait(`document.activeElement.id === "cg-token"`)
-	p.shows("dialog", "Approve buy", "the gate decides, not this page", "Fingerprint")
-
-	p.expect("401")
-	p.key("wrong", kb.Enter)
-	p.shows("dialog", "the token is wrong")
-	p.holds(`document.querySelector("dialog[open] button[type=submit]").disabled === false`)
-
-	p.expect("502")
-	p.click("#cg-token")
-	p.press('a', chromedp.ModifierCtrl)
-	p.key(token, kb.Enter)
-	p.shows("dialog", "the agent is <b>away</b>")
-	p.holds(`!document.querySelector("dialog b") && document.getElementById("cg-token").type === "password"`)
-
-	d.mu.Lock()
-	d.then = func() error { l.rejected("first"); return nil }
-	d.mu.Unlock()
-	p.key(kb.Escape)
-	p.wait(`!document.querySelector("dialog")`)
-	p.click("#panel-approvals .decide button", "Reject")
-	p.shows("dialog", "A rejection is final")
-	p.click("#cg-token")
-	p.press('a', chromedp.ModifierCtrl)
-	p.key(token, kb.Enter)
-	p.shows("dialog", "The answer was sent.")
-	p.key(kb.Escape)
-	p.wait(`__t.text(".session-head").includes("Rejected") && document.querySelectorAll(".decide").length === 0`)
-
-	session := record.Session{App: "shop", User: "ann", ID: "first"}
-	want := []answer.Decision{{Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first", Confirmed: true}, {Session: session, ApprovalID: "approval-first", ConfirmationID: "confirmation-first"}}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if diff := cmp.Diff(want, d.got); diff != "" {
-		t.Errorf("decisions (-want +got):\n%s", diff)
-	}
-	// The token is nowhere that outlives the page.
-	p.holds(`!JSON.stringify({ ...localStorage, ...sessionStorage }).includes(` + quote(token) + `) && !location.href.includes(` + quote(token) + `)`)
-	if strings.Contains(eval[string](p, `document.cookie`), token) {
-		t.Error("the token is in a cookie")
-	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // panels are the panels in the order of their tabs.
-var panels = []string{"graph", "thoughts", "timeline", "trajectory", "approvals", "queries"}
+var panels = []string{"approvals", "graph", "thoughts", "timeline", "trajectory", "queries"}
 
 func TestFace(t *testing.T) {
 	p := openDemo(t, "s=nike&v=graph")
@@ -59,51 +59,6 @@ func TestSessionsAreSearchedAndFiltered(t *testing.T) {
 	p.click("#cg-nav .sessions a")
 	p.wait(`location.hash.includes("sess-elf-cosmetics")`)
 	p.shows(".session-head", "Executed")
-}
-
-// What was asked, what each entity was and is, and what came of it, for all three ends.
-func TestApprovals(t *testing.T) {
-	p := openDemo(t, "s=nike&v=approvals")
-	const a = "#panel-approvals"
-	p.shows(a, "provision_campaign", "Drift", "Changes found3",
-		"0.95 critical inventory depleted", "Product Yahoo Homepage Takeover available is now unavailable",
-		"0.85 high budget exceeded", "Budget $200,000 $200,000 is now $212,000 +6%",
-		"0.72 high price changed", "Product Strava Sponsored Routes $40,000 is now $52,000 +30%",
-		"ask for approval of the new plan", "It did not run.", "nike-running", "Asked by root_agent", "Waited", "Expiry")
-	rows := eval[[]string](p, `[...document.querySelectorAll("#panel-approvals .grid tbody tr")].map((r) => __t.plain(r.innerText))`)
-	for _, want := range [][]string{
-		{"Strava Sponsored Routes", "Changed"}, {"$40,000", "$52,000", "changed"}, {"Yahoo Homepage Takeover", "Changed"}, {"ESPN Video Pre-roll", "Unchanged"}, {"later"},
-	} {
-		found := false
-		for _, r := range rows {
-			all := true
-			for _, w := range want {
-				all = all && strings.Contains(r, w)
-			}
-			found = found || all
-		}
-		if !found {
-			t.Errorf("no row has all of %q in\n%s", want, strings.Join(rows, "\n"))
-		}
-	}
-	p.click(a + " .checks summary")
-	p.shows(a+" .checks", "when it was answered", "2 stale of 5", "Fingerprint")
-	p.shows(a, "Approved", "blocked")
-	p.click(a + " .ap-ids summary")
-	p.shows(a+" .ap-ids", "Fingerprint of what was seen", "Digest of the arguments", "Policy version", "Confirmation")
-
-	p.click("#cg-nav a", "sess-tesla-q1")
-	p.wait(`location.hash.includes("sess-tesla-q1") && location.hash.includes("v=approvals")`)
-	p.shows(a, "Check failed", "Blocked, because it could not be shown that the world is unchanged.",
-		"A failed check is not a changed world", "The approval stays open", "503 Service Unavailable", "Its source is away: there is no connection, or the server has an error.",
-		"Could not be checked", "It did not run.")
-	p.holds(`document.querySelector("#panel-approvals .countdown").textContent.startsWith("expires in")`)
-
-	p.click("#cg-nav a", "sess-elf-cosmetics")
-	p.wait(`location.hash.includes("sess-elf-cosmetics")`)
-	p.shows(a, "Executed", "The last check found nothing changed.", "Changes found0", "right before it would run", "Unchanged", "GAM-2026-ELF-001", "History in the ledger")
-	p.holds(`__t.all("#panel-approvals .checks > li").length === 2 && __t.all("#panel-approvals .checks summary .tone-good").length === 2`)
-	p.holds(`document.querySelectorAll("#panel-approvals .decide").length === 0`)
 }
 
 func TestGraph(t *testing.T) {
@@ -163,7 +118,7 @@ func TestGraph(t *testing.T) {
 // Why leads from the request back to each of the five things it rests on.
 func TestWhy(t *testing.T) {
 	p := openDemo(t, "s=nike&v=approvals")
-	p.click("#panel-approvals button", "Show in graph")
+	p.click("#panel-approvals button", "Show the paths in the graph")
 	p.wait(`document.body.dataset.view === "graph" && location.hash.includes("why=0")`)
 	p.shows("#panel-graph .gv-side", "Why provision_campaign", "5 entities", "Strava Sponsored Routes", "Athletes 18-35", "$200,000", "hop")
 	p.holds(`document.querySelectorAll("#panel-graph .gn-entity.on").length === 5 && document.querySelectorAll("#panel-graph .gn.k-hitl.on").length === 1`)
@@ -189,8 +144,8 @@ func TestWhyOfWhatTheActionNames(t *testing.T) {
 
 	p := open(t, pageOf(t, s)+"#s=sess-nike-summer&v=approvals")
 	p.shows("#panel-approvals .whys", "Strava Sponsored Routes", w.Note)
-	p.holds(`[...document.querySelectorAll("#panel-approvals .whys > li")].filter((li) => !li.querySelector(".crumbs")).map((li) => li.textContent.includes("Strava")).join() === "true"`)
-	p.click("#panel-approvals button", "Show in graph")
+	p.holds(`[...document.querySelectorAll("#panel-approvals .whys > li")].filter((li) => li.textContent.includes("named by the action alone")).map((li) => li.textContent.includes("Strava") && !li.querySelector(".why-from button")).join() === "true"`)
+	p.click("#panel-approvals button", "Show the paths in the graph")
 	p.wait(`document.body.dataset.view === "graph" && location.hash.includes("why=0")`)
 	p.shows("#panel-graph .gv-side", w.Note)
 	p.click("#panel-graph .gv-whylist button", "Strava Sponsored Routes")

@@ -19,12 +19,12 @@ func TestPeople(t *testing.T) {
 	a.Answers = []inspect.Answer{{At: a.RequestedAt, Confirmed: true, Accepted: true, Approver: "tom", Authenticated: true, Override: "I was there", Row: -1}}
 	a.History = []safety.Step{{To: safety.StateExecuted, At: a.RequestedAt, Actor: "run", Override: true}}
 	p := open(t, pageOf(t, s)+"#v=approvals")
-	p.wait(`document.querySelector("#panel-approvals .approval")`)
-	p.shows("#panel-approvals .approval", "overridden: its check failed", "bob", "not authenticated: may be whoever approves", "2 of 2: eva, tom", "at most $30,000",
+	p.wait(`document.querySelector("#panel-approvals .card")`)
+	p.shows("#panel-approvals .card", "overridden: its check failed", "bob", "not authenticated: may be whoever approves", "2 of 2: eva, tom", "at most $30,000",
 		"overrides", "I was there", "authenticated")
 	a.Requester.Authenticated, a.Overridden, a.Consents, a.Approvers = true, false, nil, 0
 	p = open(t, pageOf(t, s)+"#v=approvals")
-	p.wait(`document.querySelector("#panel-approvals .approval")`)
-	p.shows("#panel-approvals .approval", "bob")
-	p.holds(`!__t.text("#panel-approvals .ap-head").includes("overridden") && !__t.text("#panel-approvals").includes("may be whoever approves")`)
+	p.wait(`document.querySelector("#panel-approvals .card")`)
+	p.shows("#panel-approvals .card", "bob")
+	p.holds(`!__t.text("#panel-approvals .card-head").includes("overridden") && !__t.text("#panel-approvals").includes("may be whoever approves")`)
 }

@@ -32,19 +32,23 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // bank is an agent behind ADK's REST API that pays what is owed, after a human agreed.
 type bank struct {
+	api  http.Handler
 	url  string
 	cg   *contextgraph.Instance
 	owed atomic.Value
 	paid atomic.Int64
 }
 
-func newBank(t *testing.T) *bank {
+// newBank returns a bank with more options.
+func newBank(t *testing.T, more ...contextgraph.Option) *bank {
 	t.Helper()
 	b := &bank{}
 	b.owed.Store("$100")
@@ -61,7 +65,8 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 		amount, err := entity.ParseMoney(b.owed.Load().(string), "USD")
 		return safety.State{AsOf: time.Now(), Attributes: map[string]entity.Value{"amount": amount}}, err
 	})
-	if b.cg, err = contextgraph.Open(t.Context(), cfg, contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithChecker("Invoice", check)); err != nil {
+	more = append(more, contextgraph.WithLogger(slog.New(slog.DiscardHandler)), contextgraph.WithChecker("Invoice", check))
+	if b.cg, err = contextgraph.Open(t.Context(), cfg, more...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -84,15 +89,15 @@ guard: {types: {Invoice: {unseen: allow}}} # no tool shows what is owed
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := adkrest.NewServer(adkrest.ServerConfig{
+	api, err := adkrest.NewServer(adkrest.ServerConfig{
 		SessionService: session.InMemoryService(), AgentLoader: agent.NewSingleLoader(root), PluginConfig: b.cg.PluginConfig(), SSEWriteTimeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
-	b.url = server.URL
+	b.api, b.url = api, server.URL
 	return b
 }
 
@@ -137,15 +142,13 @@ func TestApproveOnThePage(t *testing.T) {
 		}
 	})
 	b.asks(t, "holds")
-	p := open(t, serveJournal(t, cgtest.JournalOf(t, b.cg), agent)+"#s=clerk/alice/holds&v=approvals")
+	j := cgtest.JournalOf(t, b.cg)
+	p := open(t, serveSource(t, viewer.Options{Source: inspect.NewJournal(j), Changes: j.LastSeq, Decide: agent})+"#s=clerk/alice/holds&v=approvals&token="+token)
 	p.shows("#panel-approvals", "pay", "Pending", "ACME", "$100", "Nobody has answered yet")
-	p.click("#panel-approvals .decide button", "Approve")
-	p.wait(`document.activeElement.id === "cg-token"`)
-	p.key(token, kb.Enter)
-	p.shows("dialog", "The answer was sent.")
-	p.key(kb.Escape)
+	p.click("#panel-approvals .decide button", "Yes")
+	p.click("#panel-approvals .decide button[type=submit]", "Yes, run it once")
 	p.wait(`__t.text(".session-head").includes("Executed")`)
-	p.shows("#panel-approvals", "Executed", "Approved by", "taken", "right before it would run", "ran without an error")
+	p.shows("#panel-approvals .passed", "said yes, and it was taken", "Checked right before it would run: nothing has changed", "ran without an error")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times, want once", n)
 	}
@@ -154,13 +157,13 @@ func TestApproveOnThePage(t *testing.T) {
 	p.click("#cg-nav a", "drifts")
 	p.shows("#panel-approvals", "Pending")
 	b.owed.Store("$80")
-	p.click("#panel-approvals .decide button", "Approve")
-	p.shows("dialog", "Approve pay")
+	p.click("#panel-approvals .decide button", "Yes")
+	p.wait(`document.activeElement.matches(".decide button[type=submit]")`)
 	p.key(kb.Enter) // the token is still known, and the button has the focus
-	p.shows("dialog", "The answer was sent.")
-	p.key(kb.Escape)
 	p.wait(`__t.text(".session-head").includes("Drift")`)
-	p.shows("#panel-approvals", "$100 is now $80", "It did not run.")
+	p.shows("#panel-approvals .v-line", "$100 is now $80")
+	p.shows("#panel-approvals .passed", "it was not taken", "drift", "Blocked for good")
+	p.shows("#panel-approvals", "It did not run.")
 	if n := b.paid.Load(); n != 1 {
 		t.Errorf("paid %d times although less is owed now, want once", n)
 	}

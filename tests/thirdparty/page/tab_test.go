@@ -51,16 +51,17 @@ type tab struct {
 	problems []string
 }
 
-// open opens an address in a tab without a past.
-func open(t *testing.T, address string) *tab {
+// size is the size of a window.
+type size struct{ w, h int64 }
+
+// The windows of a desk and of a telephone.
+var wide, narrow = size{1280, 800}, size{390, 844}
+
+// newTab makes an empty tab without a past.
+func newTab(t *testing.T, s size) *tab {
 	t.Helper()
 	if suite.browser == nil {
 		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
-	}
-	p := &tab{t: t}
-	p.origin, _, _ = strings.Cut(address, "#")
-	if strings.HasPrefix(address, "http") {
-		p.origin = strings.Join(strings.SplitN(address, "/", 4)[:3], "/") + "/"
 	}
 	own, done := chromedp.NewContext(suite.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(done)
@@ -69,45 +70,74 @@ func open(t *testing.T, address string) *tab {
 	}
 	ctx, cancel := context.WithTimeout(own, testLimit)
 	t.Cleanup(cancel)
-	p.ctx = ctx
+	p := &tab{t: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, p.hear); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.check)
 	call(p, network.Enable, network.EnableParams{})
 	call(p, log.Enable, cdp.Empty{})
 	call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: prelude})
-	p.size(1280, 800)
+	p.size(s.w, s.h)
 	p.media("screen", "light", false)
+	return p
+}
+
+// navigate goes to an address.
+func (p *tab) navigate(address string) {
+	p.t.Helper()
+	p.origin, _, _ = strings.Cut(address, "#")
+	if strings.HasPrefix(address, "http") {
+		p.origin = strings.Join(strings.SplitN(address, "/", 4)[:3], "/") + "/"
+	}
 	p.do(chromedp.Navigate(address))
+}
+
+// open opens the page at an address. A fault there fails the test.
+func open(t *testing.T, address string) *tab {
+	t.Helper()
+	return openIn(t, wide, address)
+}
+
+// openIn is open in a window of that size.
+func openIn(t *testing.T, s size, address string) *tab {
+	t.Helper()
+	p := newTab(t, s)
+	t.Cleanup(p.check)
+	p.navigate(address)
 	p.wait(`document.querySelector("#cg-main .tabs")`)
 	return p
 }
 
-// openDemo opens the page of the demo at what is behind the #, such as "s=nike&v=graph", where
-// a session may be named by a part of its id.
+// openDemo opens the page of the demo at a place, see demoAt.
 func openDemo(t *testing.T, at string) *tab {
 	t.Helper()
-	if suite.browser == nil {
-		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
-	}
-	for name, id := range demoSessions {
-		at = strings.Replace(at, "s="+name, "s=adcp/buyer-agent/"+id, 1)
-	}
-	p := open(t, fileURL(t, suite.demo)+"#"+at)
+	p := open(t, demoAt(t, at))
 	p.wait(`document.querySelector(".session-head .chip")`)
 	return p
 }
 
+// demoAt is the address of a place in the page of the demo: what is behind the #, such as "s=nike&v=graph", where
+// a session may be named by a part of its id.
+func demoAt(t *testing.T, at string) string {
+	t.Helper()
+	for name, id := range demoSessions {
+		at = strings.Replace(at, "s="+name, "s=adcp/buyer-agent/"+id, 1)
+	}
+	return fileURL(t, suite.demo) + "#" + at
+}
+
 // demoSessions are the sessions of the demo by their brands.
 var demoSessions = map[string]string{"elf": "sess-elf-cosmetics", "nike": "sess-nike-summer", "tesla": "sess-tesla-q1"}
+
+// leavesPage begins the complaint about a request to another host.
+const leavesPage = "a request leaves the page: "
 
 // hear takes note of what must not happen.
 func (p *tab) hear(ev any) {
 	switch ev := ev.(type) {
 	case *network.EventRequestWillBeSent:
 		if u := ev.Request.URL; !strings.HasPrefix(u, p.origin) && !strings.HasPrefix(u, "data:") {
-			p.complain("a request leaves the page: " + u)
+			p.complain(leavesPage + u)
 		}
 	case *network.EventWebSocketCreated:
 		p.complain("a web socket: " + ev.URL)

@@ -49,8 +49,9 @@ func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 	d.stream(shuffled)
 	d.stream(shuffled[:5]) // twice
 
-	want := inspect.NewRows("rows", rows, inspect.WithExtractor(rules(t)))
-	got := d.Source(bigquery.SourceOptions{Extractor: rules(t), Now: func() time.Time { return now }})
+	clock := func() time.Time { return now }
+	want := inspect.NewRows("rows", rows, inspect.WithExtractor(rules(t)), inspect.WithClock(clock))
+	got := d.Source(bigquery.SourceOptions{Extractor: rules(t), Now: clock})
 	if got.Name() == "" {
 		t.Error("the source has no name")
 	}

@@ -128,8 +128,11 @@
  * @property {string} explanation
  * @property {string} [state]
  * @property {boolean} enforced
+ * @property {string} [action] what happens on a yes, in a sentence
  * @property {string} [hint]
  * @property {any} [args]
+ * @property {Cost[]} costs
+ * @property {string} [may_approve] who may approve, in a sentence
  * @property {string} [args_digest]
  * @property {string} [fingerprint]
  * @property {string} [policy_version]
@@ -140,7 +143,7 @@
  * @property {number} waited_ms
  * @property {{name: string, authenticated: boolean}} [requester]
  * @property {number} approvers
- * @property {string[]|null} consents
+ * @property {string[]} consents
  * @property {string} [change]
  * @property {boolean} [overridden]
  * @property {string[]} warnings
@@ -150,7 +153,11 @@
  * @property {Check[]} checks
  * @property {Execution} [execution]
  * @property {Why[]} why
+ * @property {Progress[]} progress
  * @property {Step[]} [history]
+ *
+ * A text of a cost is "" where it is not known.
+ * @typedef {{budget_type: string, budget: string, limit: string, seen: string, now: string, exceeded: boolean}} Cost
  *
  * @typedef {object} Difference
  * @property {string} [since]
@@ -195,7 +202,9 @@
  * @property {boolean} authenticated
  * @property {string} [change]
  * @property {string} [override]
+ * @property {string} [because]
  * @property {string} [reason]
+ * @property {string} [refusal] the reason in words
  * @property {number} row
  *
  * @typedef {object} Check
@@ -214,6 +223,7 @@
  * @property {Alert[]} alerts
  * @property {Alert[]} warnings
  * @property {Failure[]} failures
+ * @property {Cost[]} costs
  *
  * @typedef {object} Alert
  * @property {string} entity_type
@@ -232,6 +242,9 @@
  * @typedef {{start: string, end?: string, status?: string, error?: string, span: string}} Execution
  * @typedef {{entity: string, type: string, value: string, origin: string, note?: string, hops: number, path: {span: string, edge?: string}[]}} Why
  *
+ * What happened to a request. The status is the one that the step speaks for.
+ * @typedef {{at: string, step: "asked"|"answered"|"refused"|"checked"|"started"|"ended", status: Status, text: string}} Progress
+ *
  * @typedef {object} Step
  * @property {string} [from]
  * @property {string} to
@@ -244,6 +257,34 @@
  * @property {boolean} [override]
  * @property {boolean} [resolved]
  * @property {string} [note]
+ *
+ * A request of any session that waits for people. What is known of the world comes from its last check.
+ * @typedef {object} InboxItem
+ * @property {SessionKey} session
+ * @property {string} title
+ * @property {string} approval_id
+ * @property {string} confirmation_id
+ * @property {string} tool
+ * @property {string} action
+ * @property {string} kind
+ * @property {string} agent
+ * @property {Status} status
+ * @property {boolean} enforced
+ * @property {string} requested_at
+ * @property {string} [expires_at]
+ * @property {""|"unchanged"|"changed"|"unproven"} known
+ * @property {string} [known_at]
+ * @property {string[]} changes
+ * @property {number} approvers
+ * @property {string[]} consents
+ * @property {string[]} warnings
+ *
+ * The answer of the server to “check now”.
+ * @typedef {object} Finding
+ * @property {"unchanged"|"changed"|"unproven"|"over"} finding
+ * @property {string} explanation
+ * @property {Check|null} check
+ * @property {Record<string, string>} needs_agent by the type of entity, why only the agent can ask
  *
  * @typedef {{name: string, title: string, category: string, language: string, tags: string[]|null, text: string}} QueryText
  * @typedef {{title: string, text: string}} CodeStep

@@ -77,12 +77,14 @@ function replace(el, ...children) {
 function keepPlace(root, draw) {
   const top = root.scrollTop;
   const open = [...root.querySelectorAll("details")].map((d) => d.open);
+  const focused = root.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
   const stops = () => /** @type {HTMLElement[]} */ ([...root.querySelectorAll("a, button, input, select, summary, [tabindex]")]);
-  const at = stops().findIndex((el) => el === document.activeElement);
+  const at = focused ? stops().indexOf(focused) : -1;
   draw();
   const now = root.querySelectorAll("details");
   if (now.length === open.length) now.forEach((d, i) => (d.open = open[i]));
-  if (at >= 0) stops()[at]?.focus({ preventScroll: true });
+  // An element that was put back is the one; else the one at its place.
+  if (focused) (root.contains(focused) ? focused : stops()[at])?.focus({ preventScroll: true });
   root.scrollTop = top;
 }
 

@@ -14,10 +14,14 @@ function said(err) {
   return err instanceof Error ? err.message : String(err);
 }
 
-/** sentence begins with a capital. @param {string} s */
+/** capital begins with one. @param {string} s */
+function capital(s) {
+  return s.charAt(0).toUpperCase() + s.slice(1);
+}
+
+/** sentence turns check_failed into "Check failed". @param {string} s */
 function sentence(s) {
-  const w = words(s);
-  return w.charAt(0).toUpperCase() + w.slice(1);
+  return capital(words(s));
 }
 
 /** eventName is the name of an event type for people. @param {string} type */
@@ -99,10 +103,49 @@ function zone() {
   return clockSettings.utc ? "UTC" : "local time";
 }
 
-/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"full"|"minute"|"clock"|"ms"} [form] */
+/** timeEl is a time with the exact one behind it. @param {string|null|undefined} t @param {"full"|"clock"|"ms"} [form] */
 function timeEl(t, form) {
   if (Number.isNaN(millis(t))) return h("span", "muted", "–");
-  return h("time", { datetime: t, title: t + " (UTC)" }, form === "clock" ? fmtClock(t) : form === "ms" ? fmtClock(t, true) : form === "minute" ? fmtTime(t).slice(0, -3) : fmtTime(t));
+  return h("time", { datetime: t, title: t + " (UTC)" }, form === "clock" ? fmtClock(t) : form === "ms" ? fmtClock(t, true) : fmtTime(t));
+}
+
+/** fmtAgo says how long ago a time was. @param {number} at in milliseconds */
+function fmtAgo(at) {
+  const min = Math.floor((Date.now() - at) / 60000);
+  if (min < 1) return "just now";
+  if (min < 60) return min + " min ago";
+  if (min < 48 * 60) return Math.floor(min / 60) + " h ago";
+  const days = Math.floor(min / 1440);
+  return days < 60 ? days + " days ago" : days < 730 ? Math.floor(days / 30.4) + " months ago" : Math.floor(days / 365) + " years ago";
+}
+
+/** agoEl says how long ago a time was, with the exact one behind it; tick keeps it true. @param {string|null|undefined} t */
+function agoEl(t) {
+  const at = millis(t);
+  if (Number.isNaN(at)) return h("span", "muted", "–");
+  return h("time", { datetime: t, title: fmtTime(t) + " " + zone(), data: { ago: at } }, fmtAgo(at));
+}
+
+/** untilText counts down to a time. @param {number} at in milliseconds */
+function untilText(at) {
+  const left = at - Date.now();
+  return left > 0 ? "expires in " + fmtDuration(Math.ceil(left / 1000) * 1000) : "expired " + fmtAgo(at);
+}
+
+/** countdownEl counts down to a time, with the exact one behind it. @param {string|null|undefined} t */
+function countdownEl(t) {
+  const at = millis(t);
+  return Number.isNaN(at) ? null : h("time", { class: "countdown", datetime: t, title: fmtTime(t) + " " + zone(), data: { until: at } }, untilText(at));
+}
+
+/** tick brings what depends on the present time up to date. */
+function tick() {
+  for (const [name, text] of /** @type {[string, (at: number) => string][]} */ ([["ago", fmtAgo], ["until", untilText]])) {
+    for (const el of document.querySelectorAll("[data-" + name + "]")) {
+      const now = text(Number(el.getAttribute("data-" + name)));
+      if (el.textContent !== now) el.textContent = now;
+    }
+  }
 }
 
 /** fmtDuration says a duration for people. @param {number|null|undefined} ms */

@@ -41,6 +41,9 @@ const ICONS = {
   panel: "M1.5 2.5h13v11h-13zM6 2.5v11",
   message: "M2 2.5h12v8.5H7l-3.5 3v-3H2Z",
   link: "M6.5 9.5l3-3M7 4.5l2-2a3 3 0 0 1 4.5 4.5l-2 2M9 11.5l-2 2A3 3 0 0 1 2.5 9l2-2",
+  inbox: "M2 9.5 4 3h8l2 6.5V13H2ZM2 9.5h3.5l1 1.7h3l1-1.7H14",
+  pen: "M3 13l.7-3.2L11 2.5 13.5 5l-7.3 7.3ZM9.5 4 12 6.5",
+  again: "M13.5 8a5.5 5.5 0 1 1-1.8-4.1M13.5 1.8v3.4h-3.4",
   lock: "M3.5 7h9v7h-9zM5.5 7V4.5a2.5 2.5 0 0 1 5 0V7",
 };
 /** @typedef {keyof typeof ICONS} IconName */
@@ -73,7 +76,7 @@ const STATUSES = {
  * @param {Record<string, {label: string, icon: IconName, tone: string}>} table @param {string} name
  */
 function lookOf(table, name) {
-  return table[name] || { label: words(name), icon: "doubt", tone: "idle" };
+  return Object.hasOwn(table, name) ? table[name] : { label: words(name), icon: /** @type {IconName} */ ("doubt"), tone: "idle" };
 }
 
 /** @param {string} status */
@@ -118,12 +121,37 @@ function kindClass(cls) {
   return "k-" + (CLASSES[cls] ? cls : "other");
 }
 
+/** How many colours the types of entities have. */
+const TYPE_COLOURS = 10;
+
+/** What a page has called each type so far. @type {Map<string, {name: string, cls: string, tag: string}>} */
+const typeLooks = new Map();
+
+/**
+ * typeLook is what tells a type of entities from others: a colour, in the order in which the page
+ * meets them, and two letters.
+ * @param {string} type
+ */
+function typeLook(type) {
+  const low = String(type).toLowerCase();
+  let look = typeLooks.get(low);
+  if (!look) {
+    const taken = new Set([...typeLooks.values()].map((t) => t.tag));
+    const letters = [...low.replace(/[^\p{L}\p{N}]/gu, "")];
+    const tags = letters.slice(1).map((x) => letters[0] + x).concat(letters[0] || [], Array.from({ length: 99 }, (_, i) => (letters[0] || "?") + i));
+    const tag = tags.map((t) => t.charAt(0).toUpperCase() + t.slice(1)).find((t) => !taken.has(t)) || "?";
+    look = { name: String(type), cls: "t-" + (typeLooks.size % TYPE_COLOURS), tag };
+    typeLooks.set(low, look);
+  }
+  return look;
+}
+
 /** typeClass is the CSS class that sets the same by the type of an entity. @param {string} type */
 function typeClass(type) {
-  const known = ["product", "targeting", "budget", "campaign"];
-  const low = String(type).toLowerCase();
-  if (known.includes(low)) return "t-" + low;
-  let sum = 0;
-  for (let i = 0; i < low.length; i++) sum = (sum * 31 + low.charCodeAt(i)) >>> 0;
-  return "t-" + (sum % 6);
+  return typeLook(type).cls;
+}
+
+/** typeMark is the mark of a type beside its name. @param {string} type */
+function typeMark(type) {
+  return h("span", { class: "etag " + typeClass(type), "aria-hidden": "true" }, typeLook(type).tag);
 }

@@ -69,10 +69,24 @@ function moreButton(text, fn) {
   return b;
 }
 
+/** overflows makes a stop of Tab out of each element that has more than its box shows, so that keys can scroll it. */
+const overflows = new ResizeObserver((seen) => {
+  for (const { target: el } of seen) {
+    if (el.scrollHeight > el.clientHeight || el.scrollWidth > el.clientWidth) el.setAttribute("tabindex", "0");
+    else el.removeAttribute("tabindex");
+  }
+});
+
+/** scroller is an element whose box may be too small for it. @template {HTMLElement} T @param {T} el @returns {T} */
+function scroller(el) {
+  overflows.observe(el);
+  return el;
+}
+
 /** longText shows the beginning of a long text, and all of it when asked. @param {string} text @param {number} [max] @param {string} [cls] */
 function longText(text, max, cls) {
   const limit = max || 1200;
-  const pre = h("pre", { class: "text" + (cls ? " " + cls : "") });
+  const pre = scroller(h("pre", { class: "text" + (cls ? " " + cls : "") }));
   if (text.length <= limit * 1.2) {
     pre.textContent = text;
     return pre;

@@ -17,12 +17,15 @@
  * @property {QueryText[]} queries
  * @property {Record<string, CodeStep[]>} code
  * @property {boolean} decisions
+ * @property {boolean} [checks] the server can check now
+ * @property {InboxItem[]} [inbox] in a file
  * @property {string} version
  *
  * @typedef {{app: string, user: string, q: string, status: Status[], after?: string, limit: number}} ListQuery
  * @typedef {{sessions: Summary[], next: string}} ListPage
  * @typedef {{session: Session, code: CodeStep[]}} Loaded
- * @typedef {{session: SessionKey, approval_id: string, confirmation_id: string, confirmed: boolean, token: string}} Decision
+ * @typedef {{confirmed: boolean, reason?: string, change?: string}} Reply
+ * @typedef {{session: SessionKey, approval_id: string, confirmation_id: string, token: string, reply: Reply}} Decision
  */
 
 /**
@@ -60,15 +63,28 @@ function wholeSession(s) {
   lists(s.thoughts, "nodes", "edges");
   for (const p of s.spans) lists(p, "rows");
   for (const e of s.entities) {
+    typeLook(e.type); // which is the order of the colours
     e.attributes = e.attributes || {};
     lists(e, "sources", "evaluated");
   }
   for (const a of s.approvals) {
-    lists(a, "warnings", "entities", "answers", "checks", "why");
+    lists(a, "warnings", "entities", "answers", "checks", "why", "costs", "consents", "progress");
     for (const w of a.why) lists(w, "path");
-    for (const c of a.checks) lists(c, "entities", "alerts", "warnings", "failures");
+    a.checks.forEach(wholeCheck);
   }
   return s;
+}
+
+/** wholeCheck has every list. @param {Check} c */
+function wholeCheck(c) {
+  lists(c, "entities", "alerts", "warnings", "failures", "costs");
+  return c;
+}
+
+/** wholeItem has every list. @param {InboxItem} i */
+function wholeItem(i) {
+  lists(i, "changes", "consents", "warnings");
+  return i;
 }
 
 /**
@@ -105,6 +121,16 @@ class StaticData {
   async session(k) {
     const s = this.sessions.get(sessionPath(k));
     return s ? { session: s, code: this.page.code[k.app + "/" + k.user + "/" + k.id] || [] } : null;
+  }
+
+  /** inbox has the requests that waited when the file was written. @returns {Promise<InboxItem[]>} */
+  async inbox() {
+    return (this.page.inbox || []).map(wholeItem);
+  }
+
+  /** @param {SessionKey} _s @param {string} _id @returns {Promise<Finding>} */
+  async check(_s, _id) {
+    throw new Error("This page is a file and asks nobody. Use “contextgraph check”, or “contextgraph serve”.");
   }
 
   /** @param {Decision} _d @returns {Promise<string>} */
@@ -149,15 +175,27 @@ class LiveData {
     return { session: wholeSession(p.session), code: p.code || [] };
   }
 
-  /** @param {Decision} d @returns {Promise<string>} */
+  /** @returns {Promise<InboxItem[]>} */
+  async inbox() {
+    const p = await this.get("api/inbox", {});
+    return (p.items || []).map(wholeItem);
+  }
+
+  /** post sends JSON. @param {string} path @param {object} body @param {Record<string, string>} [headers] */
+  async post(path, body, headers) {
+    return readAnswer(await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) }));
+  }
+
+  /** check asks the world now. It changes nothing. @param {SessionKey} s @param {string} id @returns {Promise<Finding>} */
+  async check(s, id) {
+    const f = await this.post("api/check", { app: s.app, user: s.user, session: s.id, approval_id: id });
+    return { ...f, check: f.check ? wholeCheck(f.check) : null, needs_agent: f.needs_agent || {} };
+  }
+
+  /** decide sends an answer. It resolves when the answer was sent: what comes of it is in the record. @param {Decision} d @returns {Promise<string>} */
   async decide(d) {
-    const res = await fetch("api/decide", {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Authorization: "Bearer " + d.token },
-      body: JSON.stringify({ app: d.session.app, user: d.session.user, session: d.session.id, approval_id: d.approval_id, confirmation_id: d.confirmation_id, confirmed: d.confirmed }),
-    });
-    const a = await readAnswer(res);
-    return a.message || "The answer was taken.";
+    const sent = await this.post("api/decide", { app: d.session.app, user: d.session.user, session: d.session.id, approval_id: d.approval_id, confirmation_id: d.confirmation_id, ...d.reply }, { Authorization: "Bearer " + d.token });
+    return sent.message || "The answer was sent.";
   }
 }
 

@@ -7,19 +7,27 @@
 /**
  * A view shows one session in its own element. It is mounted when it is first opened; show is
  * called when it is open and the session is another one or has changed, select when it is open
- * and the selection changed, also with null. A view with sessionless is also shown null.
+ * and the selection changed, also with null. A view with sessionless is also shown null. One with
+ * everywhere shows all sessions and has no tab. key gets the keys that nobody else takes, and says
+ * whether it has taken one.
  *
  * @typedef {object} View
  * @property {(session: any) => void} show
  * @property {(ref: Ref|null) => void} select
+ * @property {(ev: KeyboardEvent) => boolean} [key]
  * @property {() => void} destroy
  *
- * @typedef {{id: string, title: string, sessionless?: boolean, mount: (root: HTMLElement, app: App) => View}} ViewSpec
+ * @typedef {{id: string, title: string, sessionless?: boolean, everywhere?: boolean, mount: (root: HTMLElement, app: App) => View}} ViewSpec
  */
 
 /** @type {ViewSpec[]} */
 const registered = [];
-const VIEW_ORDER = ["graph", "thoughts", "timeline", "trajectory", "approvals", "queries"];
+const VIEW_ORDER = ["approvals", "graph", "thoughts", "timeline", "trajectory", "queries", "inbox"];
+
+/** tabbed are the views that have a tab. */
+function tabbed() {
+  return registered.filter((v) => !v.everywhere);
+}
 
 /** @param {ViewSpec} spec */
 function registerView(spec) {
@@ -60,8 +68,15 @@ class App {
     this.selected = null;
     /** @type {number|null} */
     this.whyIndex = null;
-    this.viewId = registered.length > 0 ? registered[0].id : "";
-    /** @type {Map<string, {spec: ViewSpec, panel: HTMLElement, tab: HTMLElement, view: View|null, shown: Session|null|undefined}>} */
+    this.viewId = "graph";
+    /** the view that the address names, "" where the session chooses */
+    this.chosen = "";
+    /** the view that the session chose */
+    this.opened = "graph";
+    /** the request that an address asks for, until its session is there */
+    this.request = "";
+    this.desk = new Desk(this);
+    /** @type {Map<string, {spec: ViewSpec, panel: HTMLElement, tab: HTMLElement|null, view: View|null, shown: Session|null|undefined}>} */
     this.views = new Map();
     /** @type {Map<string, Span>} */
     this.spanIndex = new Map();
@@ -79,6 +94,7 @@ class App {
     /** @type {DetailPane|null} */
     this.detail = null;
     this.header = h("div", "session-head");
+    this.headOpen = false;
     this.theme = remember("theme") || "auto";
     clockSettings.utc = remember("zone") !== "local";
   }
@@ -109,20 +125,28 @@ class App {
   /** start builds the shell and shows what the address asks for. */
   start() {
     this.applyTheme();
+    this.desk.takeToken();
     buildTop(this);
     this.list = new SessionList(byId("cg-nav"), this);
     this.buildMain();
     this.detail = new DetailPane(byId("cg-detail"), this);
     window.addEventListener("hashchange", () => this.route());
     document.addEventListener("keydown", (ev) => shortcuts(this, ev));
-    this.data.events.on("changed", () => this.reload());
+    this.data.events.on("changed", () => {
+      this.reload();
+      this.desk.loadInbox();
+    });
+    window.setInterval(tick, 1000);
     /** @type {HTMLAnchorElement|null} */ (document.querySelector("a.skip"))?.addEventListener("click", (ev) => {
       ev.preventDefault();
       byId("cg-main").focus();
     });
-    this.list.load().then((first) => {
-      if (!this.route() && first) this.open(first.session, true);
-      else if (!this.key) this.render();
+    Promise.all([this.list.load(), this.desk.loadInbox()]).then(([first]) => {
+      const bare = !location.hash;
+      if (this.route()) return;
+      if (bare && this.desk.inbox.length > 0) this.navigate("#v=inbox", true);
+      else if (first) this.open(first.session, true);
+      else this.render();
     });
   }
 
@@ -130,28 +154,33 @@ class App {
     const tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
     const panels = h("div", "panels");
     registered.forEach((spec, i) => {
-      const tab = h("button", { role: "tab", id: "tab-" + spec.id, "aria-controls": "panel-" + spec.id, title: spec.title + " (" + (i + 1) + ")", onclick: () => this.go(spec.id) }, spec.title);
-      const panel = h("section", { role: "tabpanel", id: "panel-" + spec.id, class: "panel view-" + spec.id, "aria-labelledby": "tab-" + spec.id, tabindex: "0", hidden: true });
-      tabs.append(tab);
+      const tab = spec.everywhere ? null : h("button", { role: "tab", id: "tab-" + spec.id, "aria-controls": "panel-" + spec.id, title: spec.title + " (" + (i + 1) + ")", onclick: () => this.go(spec.id) }, spec.title);
+      const panel = h("section", { role: tab ? "tabpanel" : "region", id: "panel-" + spec.id, class: "panel view-" + spec.id, "aria-labelledby": tab && tab.id, "aria-label": tab ? null : spec.title, tabindex: "0", hidden: true });
+      if (tab) tabs.append(tab);
       panels.append(panel);
       this.views.set(spec.id, { spec, panel, tab, view: null, shown: undefined });
     });
+    panels.addEventListener("scroll", (ev) => {
+      const el = /** @type {HTMLElement} */ (ev.target);
+      if (el.parentElement === panels) foldHead(el);
+    }, { capture: true, passive: true });
     tabs.addEventListener("keydown", (ev) => {
-      const ids = registered.map((s) => s.id);
+      const ids = tabbed().map((s) => s.id);
       const at = ids.indexOf(this.viewId);
       const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[ev.key];
       if (to === undefined) return;
       ev.preventDefault();
       const id = ids[(to + ids.length) % ids.length];
       this.go(id);
-      this.views.get(id)?.tab.focus();
+      this.views.get(id)?.tab?.focus();
     });
     replace(byId("cg-main"), this.header, h("div", "viewbar", tabs), panels);
+    hintAtMore(tabs);
   }
 
   /** address is what stands behind the # for what is shown. @param {{key?: SessionKey|null, view?: string, ref?: Ref|null, why?: number|null}} [change] */
   address(change) {
-    const c = { key: this.key, view: this.viewId, ref: this.selected, why: this.whyIndex, ...change };
+    const c = { key: this.key, view: this.chosen, ref: this.selected, why: this.whyIndex, ...change };
     const parts = [];
     if (c.key) parts.push("s=" + sessionPath(c.key));
     if (c.view) parts.push("v=" + c.view);
@@ -170,7 +199,8 @@ class App {
 
   /** route shows what the address says; false when it names no session. */
   route() {
-    if (location.hash === this.routed) return this.key !== null;
+    this.desk.takeToken();
+    if (location.hash === this.routed) return this.key !== null || this.viewId === "inbox";
     this.routed = location.hash;
     /** @type {Record<string, string>} */
     const p = {};
@@ -181,7 +211,12 @@ class App {
     /** @type {Ref|null} */
     let ref = null;
     for (const type of /** @type {Ref["type"][]} */ (["span", "entity", "approval", "row", "edge"])) if (p[type] !== undefined) ref = { type, key: decoded(p[type]) };
-    const view = this.views.has(p.v) ? p.v : this.viewId;
+    if (p.v === "inbox" && this.desk.offersInbox()) {
+      this.leave();
+      return true;
+    }
+    const view = tabbed().some((v) => v.id === p.v) ? p.v : "";
+    this.request = decoded(p.request || "");
     const s = (p.s || "").split("/").map(decoded);
     const why = /^\d+$/.test(p.why || "") ? Number(p.why) : null;
     if (s.length !== 3) {
@@ -194,13 +229,30 @@ class App {
     return true;
   }
 
-  /** @param {string} view @param {Ref|null} ref @param {number|null} why */
+  /** leave shows the inbox, and no session. */
+  leave() {
+    this.fetches++;
+    this.loading = 0;
+    this.key = null;
+    this.failure = "";
+    this.selected = null;
+    this.whyIndex = null;
+    this.chosen = "";
+    this.viewId = "inbox";
+    this.adopt(null);
+    this.render(true);
+    this.events.emit("session", null);
+  }
+
+  /** @param {string} view "" for the one that the session chose @param {Ref|null} ref @param {number|null} why */
   apply(view, ref, why) {
     const other = JSON.stringify(ref) !== JSON.stringify(this.selected);
     const otherWhy = why !== this.whyIndex;
-    this.viewId = view;
+    this.chosen = view;
+    this.viewId = view || this.opened;
     this.selected = ref;
     this.whyIndex = why;
+    this.findRequest();
     this.render(other);
     if (otherWhy) this.events.emit("why", why);
   }
@@ -209,7 +261,8 @@ class App {
   async fetch(key, view, ref, why) {
     const turn = ++this.fetches;
     this.key = key;
-    this.viewId = view;
+    this.chosen = view;
+    if (view || this.viewId === "inbox") this.viewId = view || "graph";
     this.selected = ref;
     this.whyIndex = why;
     this.session = null;
@@ -229,10 +282,25 @@ class App {
     if (turn !== this.fetches) return;
     this.loading = 0;
     this.adopt(got);
+    // A session in which somebody was asked opens on that, and stays there for the reader.
+    this.opened = !got ? this.viewId : got.session.approvals.length > 0 ? "approvals" : "graph";
+    this.viewId = this.chosen || this.opened;
+    this.findRequest();
     this.render(true);
     this.events.emit("session", this.session);
     this.events.emit("why", this.whyIndex);
     announce(got ? "Session " + clip(got.session.title || key.id, 80) + ", " + statusInfo(got.session.status).label : this.failure);
+  }
+
+  /** findRequest selects the request that the address asks for by its id. */
+  findRequest() {
+    const id = this.request;
+    const i = id && this.session ? this.session.approvals.findIndex((a) => a.confirmation_id === id || a.id === id) : -1;
+    if (i < 0) return;
+    this.request = "";
+    this.selected = refTo("approval", i);
+    history.replaceState(null, "", this.address());
+    this.routed = location.hash;
   }
 
   /** @param {Loaded|null} got */
@@ -292,22 +360,32 @@ class App {
     renderHeader(this.header, this);
     for (const [id, v] of this.views) {
       const on = id === this.viewId;
+      v.panel.hidden = !on;
+      if (!v.tab) continue;
       v.tab.setAttribute("aria-selected", String(on));
       v.tab.tabIndex = on ? 0 : -1;
-      v.panel.hidden = !on;
-      if (id === "approvals") replace(v.tab, v.spec.title, s && s.approvals.length > 0 && h("span", "count", String(s.approvals.length)));
+      if (on) v.tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+      const open = s ? s.approvals.filter((a) => waits(a.status)).length : 0;
+      if (id === "approvals") replace(v.tab, v.spec.title, s && s.approvals.length > 0 && h("span", { class: open > 0 ? "count waits" : "count" }, open > 0 ? open + " open" : String(s.approvals.length)));
     }
     const v = this.views.get(this.viewId);
     if (v) this.renderView(v, !!selection);
     document.body.dataset.view = this.viewId;
+    if (v) foldHead(v.panel);
     this.detail?.show();
     this.list?.mark();
-    if (s) document.title = clip(s.title || s.session.id, 60) + " · contextgraph";
+    this.drawTitle();
+  }
+
+  /** drawTitle says what is shown, and before that how many requests wait. */
+  drawTitle() {
+    const s = this.session, n = this.desk.inbox.length;
+    document.title = (n > 0 ? "(" + n + ") " : "") + (s ? clip(s.title || s.session.id, 60) + " · " : this.viewId === "inbox" ? "Inbox · " : "") + "contextgraph";
   }
 
   /** @param {{spec: ViewSpec, panel: HTMLElement, view: View|null, shown: Session|null|undefined}} v @param {boolean} selection */
   renderView(v, selection) {
-    if (!this.session && !v.spec.sessionless) {
+    if (!this.session && !v.spec.sessionless && !v.spec.everywhere) {
       v.view?.destroy();
       v.view = null;
       v.shown = undefined;

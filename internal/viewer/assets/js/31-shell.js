@@ -66,7 +66,7 @@ function buildTop(app) {
   });
   const help = iconButton("keyboard", "Keys and symbols (?)", () => showHelp(app), "Keys and symbols");
   const print = iconButton("print", "Print this view", () => window.print());
-  replace(byId("cg-top"), toggle, logo, h("span", "brand", "contextgraph"), about, h("div", "top-actions", tz, print, theme, help));
+  replace(byId("cg-top"), toggle, logo, h("span", "brand", "contextgraph"), about, h("div", "top-actions", app.desk.offersInbox() && inboxLink(app), tz, print, theme, help));
 }
 
 /** @param {HTMLElement} root @param {App} app */
@@ -77,18 +77,25 @@ function renderHeader(root, app) {
     return;
   }
   const title = s.title || s.session.id;
+  // Where it is narrow, the facts are behind a button.
+  const fold = h("button", { class: "iconbtn small head-more", "aria-expanded": String(app.headOpen), title: "Facts about the session", onclick: () => {
+    app.headOpen = !app.headOpen;
+    root.classList.toggle("open", app.headOpen);
+    fold.setAttribute("aria-expanded", String(app.headOpen));
+  } }, icon("chevron"), h("span", "sr-only", "Facts about the session"));
+  root.classList.toggle("open", app.headOpen);
   const span = millis(s.end) - millis(s.start);
   const worst = s.problems.reduce((n, p) => n + (p.count || 1), 0);
   replace(
     root,
-    h("div", "head-line", h("h1", { title }, title), chip(s.status), copyLink()),
+    h("div", "head-line", h("h1", { title }, title), chip(s.status), fold, copyLink()),
     facts(
       [
         ["Session", mono(s.session.id, "session id", 40)],
         ["User", s.session.user],
         ["App", s.session.app],
         ["Agents", h("span", { title: s.agents.join(", ") }, clip(s.agents.join(", "), 48))],
-        ["Started", timeEl(s.start)],
+        ["Started", agoEl(s.start)],
         ["Duration", fmtDuration(span)],
         ["Turns", String(s.turns)],
         ["Tokens", h("span", { title: tokensOf(s.tokens) + (s.models.length ? "; " + s.models.join(", ") : "") }, fmtInt(s.tokens.total))],
@@ -105,6 +112,23 @@ function renderHeader(root, app) {
         h("ul", {}, s.problems.map((p) => h("li", {}, h("strong", {}, sentence(p.kind)), p.count > 1 && " (" + p.count + ")", ": " + p.detail, (p.rows || []).slice(0, 20).map((r) => [" ", rowLink(app, r)])))),
       ),
   );
+}
+
+/** foldHead folds the head of the session while a panel is scrolled, where the style wants that. @param {HTMLElement} panel */
+function foldHead(panel) {
+  const low = panel.scrollTop > 24;
+  // A panel that is little longer than the screen would jump.
+  if (!low || panel.scrollHeight - panel.clientHeight > 240) document.body.classList.toggle("scrolled", low);
+}
+
+/** hintAtMore marks on which side there are more tabs than are seen. @param {HTMLElement} tabs */
+function hintAtMore(tabs) {
+  const look = () => {
+    tabs.classList.toggle("more-left", tabs.scrollLeft > 4);
+    tabs.classList.toggle("more-right", tabs.scrollLeft + tabs.clientWidth < tabs.scrollWidth - 4);
+  };
+  tabs.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(tabs);
 }
 
 /** copyLink copies the address of what is shown. */
@@ -127,12 +151,14 @@ function shortcuts(app, ev) {
     return;
   }
   if (typing) return;
-  const n = Number(ev.key);
+  const n = Number(ev.key), tabs = tabbed();
+  if (app.views.get(app.viewId)?.view?.key?.(ev)) return ev.preventDefault();
   if (ev.key === "/") app.list?.focusSearch();
+  else if (ev.key === "i" && app.desk.offersInbox()) app.navigate("#v=inbox");
   else if (ev.key === "j") app.list?.step(1);
   else if (ev.key === "k") app.list?.step(-1);
   else if (ev.key === "?") showHelp(app);
-  else if (n >= 1 && n <= registered.length) app.go(registered[n - 1].id);
+  else if (n >= 1 && n <= tabs.length && app.key) app.go(tabs[n - 1].id);
   else return;
   ev.preventDefault();
 }
@@ -160,8 +186,9 @@ function showHelp(app) {
   /** @type {[string, string][]} */
   const keys = [
     ["/", "Search sessions"],
-    ["j  k", "Next, previous session"],
-    ["1 – " + registered.length, registered.map((v) => v.title).join(", ")],
+    ["i", "Inbox: all requests that wait for people"],
+    ["j  k", "Next, previous session; in the inbox, request"],
+    ["1 – " + tabbed().length, tabbed().map((v) => v.title).join(", ")],
     ["← →", "In the tabs: next view"],
     ["↑ ↓", "In Timeline and Trajectory: the step above, the step below"],
     ["Enter", "On a node or a row: its details"],
@@ -174,7 +201,7 @@ function showHelp(app) {
       h("section", {}, h("h3", {}, "Keys"), plainTable(keys.map(([k, t]) => [k.split("  ").map((x) => [h("kbd", {}, x), " "]), t]))),
       h("section", {}, h("h3", {}, "Where an approval stands"), h("ul", "legend", Object.keys(STATUSES).filter((s) => s !== "none").map((s) => h("li", {}, chip(s), h("span", {}, STATUS_HELP[s]))))),
       h("section", {}, h("h3", {}, "Steps"), h("ul", "legend cols", Object.entries(CLASSES).map(([k, c]) => h("li", {}, h("span", { class: "kind " + kindClass(k) }, icon(c.icon), c.label))))),
-      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", ["Product", "Targeting", "Budget", "Campaign"].map((t) => h("li", {}, h("span", { class: "kind entity " + typeClass(t) }, icon("entity"), t))), h("li", {}, "Any other type has a stable colour."))),
+      h("section", {}, h("h3", {}, "Business entities"), h("ul", "legend cols", [...typeLooks.values()].map((t) => h("li", {}, h("span", { class: "kind entity " + t.cls }, typeMark(t.name), t.name)))), h("p", "muted", typeLooks.size === 0 ? "This page has met none." : "Each type has two letters of its own, and a colour in the order in which the page met them. After " + TYPE_COLOURS + " types the colours come again.")),
     ),
     h("p", "muted", "contextgraph " + (app.page.version || "") + (app.page.note ? " · " + app.page.note : "")),
   );

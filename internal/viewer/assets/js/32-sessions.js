@@ -150,7 +150,7 @@ class SessionList {
           this.app.open(s.session);
         } },
         h("span", "s-title", s.title || s.session.id),
-        h("span", "s-line", chip(s.status), h("span", "s-when", timeEl(s.start, "minute"))),
+        h("span", "s-line", chip(s.status), h("span", "s-when", agoEl(s.start))),
         h("span", "s-line s-meta", h("span", { class: "s-id", title: s.session.app + " / " + s.session.user + " / " + s.session.id }, s.session.id), h("span", {}, s.session.user)),
         h("span", "s-line s-meta", h("span", { class: "s-agents", title: s.agents.join(", ") }, s.agents.join(", ")), h("span", {}, plural(s.turns, "turn")), h("span", { title: fmtInt(s.tokens.total) + " tokens" }, fmtCompact(s.tokens.total) + " tok"), s.approvals > 0 && h("span", { class: "s-wait", title: "Waited for people" }, icon("clock"), h("span", "sr-only", "waited "), fmtDuration(s.waited_ms)), s.errors > 0 && h("span", { class: "bad-text", title: plural(s.errors, "error") }, icon("error"), String(s.errors), h("span", "sr-only", " errors"))),
       ),

@@ -10,8 +10,11 @@
  * @typedef {{x: number, y: number, w: number, h: number, cls: string}} MapMark
  */
 
-/** Below this scale a drawing opens at its beginning instead of as a whole. */
-const READABLE = 0.62;
+/** Below this scale a drawing opens at its beginning instead of as a whole: texts of 12 pixels stay readable. */
+const READABLE = 0.92;
+
+/** What is revealed stands so far from the sides, and from the tools below. */
+const CLEAR = { side: 26, foot: 56 };
 
 /** Canvas is an SVG with a world inside that is panned and zoomed. */
 class Canvas {
@@ -29,6 +32,12 @@ class Canvas {
     this.root = h("div", { class: "cv", role: "application", "aria-label": label + ": arrow keys follow the edges, Enter selects, plus and minus zoom, f fits" }, this.svg, this.tools, this.map.root);
     this.view = { k: 1, x: 0, y: 0 };
     this.size = { w: 0, h: 0 };
+    /** The part of the window that the details do not cover; it begins at the upper left. */
+    this.free = { w: 0, h: 0 };
+    /** What is selected, which nothing may cover. @type {Rect|null} */
+    this.held = null;
+    /** Told when the window shows something else; on paper all of it. @type {(all: boolean) => void} */
+    this.onview = () => {};
     /** @type {Rect} */
     this.bounds = { x: 0, y: 0, w: 1, h: 1 };
     this.opened = false;
@@ -39,12 +48,16 @@ class Canvas {
       this.resize();
     });
     this.watch.observe(this.root);
+    // The details come and go, beside the drawing or over it.
+    this.pane = byId("cg-detail");
+    this.watch.observe(this.pane);
     this.pointers();
     // On paper there is no moving: all of it is shown.
     this.off = onPrint(() => {
       const b = this.bounds;
       this.svg.setAttribute("viewBox", [b.x, b.y, b.w, b.h].join(" "));
       this.world.removeAttribute("transform");
+      this.onview(true);
     }, () => {
       this.svg.removeAttribute("viewBox");
       this.apply();
@@ -71,18 +84,29 @@ class Canvas {
    */
   measure() {
     if (!this.stale && this.size.w > 0) return true;
+    const box = this.root.getBoundingClientRect();
+    if (box.width === 0 || box.height === 0) return false;
     this.stale = false;
-    const w = this.root.clientWidth, hgt = this.root.clientHeight;
-    if (w > 0 && hgt > 0) this.size = { w, h: hgt };
-    return w > 0 && hgt > 0;
+    this.size = { w: box.width, h: box.height };
+    this.free = { ...this.size };
+    const pane = this.pane.getBoundingClientRect();
+    const w = Math.min(box.right, pane.right) - Math.max(box.left, pane.left), hgt = Math.min(box.bottom, pane.bottom) - Math.max(box.top, pane.top);
+    if (w > 1 && hgt > 1) {
+      if (w < box.width * 0.75) this.free.w -= w;
+      else this.free.h -= hgt;
+    }
+    this.root.style.setProperty("--covered-x", this.size.w - this.free.w + "px");
+    this.root.style.setProperty("--covered-y", this.size.h - this.free.h + "px");
+    return true;
   }
 
   resize() {
-    const was = this.size;
+    const was = this.free;
     if (!this.measure()) return;
-    const grew = was.w !== this.size.w || was.h !== this.size.h;
-    if (!this.opened || (grew && !this.moved)) this.open();
+    const other = was.w !== this.free.w || was.h !== this.free.h;
+    if (!this.opened || (other && !this.moved && !this.held)) this.open();
     else this.apply();
+    if (other && this.held) this.reveal(this.held);
   }
 
   /** open shows all of it, or the beginning where all of it could not be read. */
@@ -90,24 +114,26 @@ class Canvas {
     if (this.size.w === 0) return;
     this.opened = true;
     this.moved = false;
-    const k = this.fitScale();
-    if (k >= READABLE) return this.fit();
-    const b = this.bounds;
-    this.view.k = Math.max(READABLE, Math.min(0.85, Math.max((this.size.w - 48) / b.w, (this.size.h - 48) / b.h)));
-    const s = this.view.k;
-    this.view.x = b.w * s > this.size.w - 48 ? 24 - b.x * s : (this.size.w - b.w * s) / 2 - b.x * s;
-    this.view.y = b.h * s > this.size.h - 48 ? 24 - b.y * s : (this.size.h - b.h * s) / 2 - b.y * s;
+    const k = Math.max(READABLE, this.fitScale()), b = this.bounds;
+    const wide = b.w * k > this.free.w, high = b.h * k > this.free.h;
+    this.view = { k, x: (wide ? 5 : (this.free.w - b.w * k) / 2) - b.x * k, y: (high ? 5 : (this.free.h - b.h * k) / 2) - b.y * k };
+    this.apply();
+  }
+
+  /** alignLeft shows the left side of what was laid out for the width of the window. */
+  alignLeft() {
+    this.view.x = 12 - this.bounds.x * this.view.k;
     this.apply();
   }
 
   fitScale() {
-    const pad = 48;
-    return Math.max(0.02, Math.min(1.25, (this.size.w - pad) / this.bounds.w, (this.size.h - pad) / this.bounds.h));
+    const pad = 10;
+    return Math.max(0.02, Math.min(1.15, (this.free.w - pad) / this.bounds.w, (this.free.h - pad) / this.bounds.h));
   }
 
   fit() {
     const k = this.fitScale(), b = this.bounds;
-    this.view = { k, x: (this.size.w - b.w * k) / 2 - b.x * k, y: (this.size.h - b.h * k) / 2 - b.y * k };
+    this.view = { k, x: (this.free.w - b.w * k) / 2 - b.x * k, y: (this.free.h - b.h * k) / 2 - b.y * k };
     this.apply();
   }
 
@@ -117,7 +143,7 @@ class Canvas {
 
   /** @param {number} f @param {Point} [at] in the window of the drawing; its middle when there is none */
   zoomBy(f, at) {
-    const p = at || { x: this.size.w / 2, y: this.size.h / 2 };
+    const p = at || { x: this.free.w / 2, y: this.free.h / 2 };
     const k = Math.max(0.02, Math.min(4, this.view.k * f));
     const r = k / this.view.k;
     this.view = { k, x: p.x - (p.x - this.view.x) * r, y: p.y - (p.y - this.view.y) * r };
@@ -135,22 +161,28 @@ class Canvas {
 
   /** centre moves the point of the world to the middle. @param {Point} p */
   centre(p) {
-    this.view.x = this.size.w / 2 - p.x * this.view.k;
-    this.view.y = this.size.h / 2 - p.y * this.view.k;
+    this.view.x = this.free.w / 2 - p.x * this.view.k;
+    this.view.y = this.free.h / 2 - p.y * this.view.k;
     this.moved = true;
     this.apply();
   }
 
-  /** reveal moves as little as it takes to see a box. @param {Rect} r */
+  /** hold keeps a box in sight when the details open or the window changes; null lets go. @param {Rect|null} r */
+  hold(r) {
+    this.held = r;
+    this.apply();
+  }
+
+  /** reveal moves as little as it takes to see a box; of what is too large its beginning. @param {Rect} r */
   reveal(r) {
     if (!this.measure()) return;
-    if (this.view.k < 0.35) this.view.k = 0.8;
-    const { k } = this.view, pad = 40;
-    const x0 = r.x * k + this.view.x, y0 = r.y * k + this.view.y;
-    if (x0 < pad) this.view.x += pad - x0;
-    else if (x0 + r.w * k > this.size.w - pad) this.view.x -= x0 + r.w * k - this.size.w + pad;
-    if (y0 < pad) this.view.y += pad - y0;
-    else if (y0 + r.h * k > this.size.h - pad) this.view.y -= y0 + r.h * k - this.size.h + pad;
+    if (this.view.k < FAR) this.view.k = READABLE;
+    const { k } = this.view, side = Math.min(CLEAR.side, this.free.w / 10), foot = Math.min(CLEAR.foot, this.free.h / 6);
+    /** @param {number} from @param {number} to @param {number} end */
+    const by = (from, to, end) => Math.max(Math.min(0, end - to), side - from) * (from < side || to > end ? 1 : 0);
+    const x = r.x * k + this.view.x, y = r.y * k + this.view.y;
+    this.view.x += by(x, x + r.w * k, this.free.w - side);
+    this.view.y += by(y, y + r.h * k, this.free.h - foot);
     this.moved = true;
     this.apply();
   }
@@ -159,11 +191,11 @@ class Canvas {
   frame(r) {
     if (!this.measure()) return;
     this.opened = true;
-    const pad = 70;
-    const k = Math.max(0.5, Math.min(1.1, (this.size.w - pad) / r.w, (this.size.h - pad) / r.h));
+    const pad = 40;
+    const k = Math.max(READABLE, Math.min(1.1, (this.free.w - pad) / r.w, (this.free.h - pad) / r.h));
     this.view.k = k;
-    const x = r.w * k > this.size.w - pad ? r.x + r.w - (this.size.w - pad) / 2 / k : r.x + r.w / 2;
-    const y = r.h * k > this.size.h - pad ? r.y + r.h - (this.size.h - pad) / 2 / k : r.y + r.h / 2;
+    const x = r.w * k > this.free.w - pad ? r.x + r.w - (this.free.w - pad) / 2 / k : r.x + r.w / 2;
+    const y = r.h * k > this.free.h - pad ? r.y + r.h - (this.free.h - pad) / 2 / k : r.y + r.h / 2;
     this.centre({ x, y });
   }
 
@@ -172,9 +204,11 @@ class Canvas {
     v.x = Math.min(this.size.w - keep - b.x * v.k, Math.max(keep - (b.x + b.w) * v.k, v.x));
     v.y = Math.min(this.size.h - keep - b.y * v.k, Math.max(keep - (b.y + b.h) * v.k, v.y));
     this.world.setAttribute("transform", "translate(" + v.x.toFixed(1) + " " + v.y.toFixed(1) + ") scale(" + v.k.toFixed(4) + ")");
-    this.root.classList.toggle("cv-far", v.k < 0.4);
+    this.root.classList.toggle("cv-far", v.k < FAR);
     this.percent.textContent = Math.round(v.k * 100) + "%";
     this.map.frame();
+    this.map.stepAside(this.held);
+    this.onview(false);
   }
 
   pointers() {
@@ -256,6 +290,7 @@ class Minimap {
     this.root = h("div", { class: "cv-map no-print", title: "Drag to move" }, this.svg);
     /** @type {Rect} */
     this.bounds = { x: 0, y: 0, w: 1, h: 1 };
+    this.size = { w: 0, h: 0 };
     /** @param {PointerEvent} ev */
     const to = (ev) => {
       const box = this.svg.getBoundingClientRect();
@@ -285,16 +320,24 @@ class Minimap {
     this.svg.setAttribute("viewBox", [bounds.x, bounds.y, w / k, hgt / k].join(" "));
     this.win.setAttribute("stroke-width", String(1.5 / k));
     const least = 1.5 / k;
-    this.marks.replaceChildren(...marks.map((m) => svg("rect", { class: "cv-map-mark " + m.cls, x: m.x, y: m.y, width: Math.max(least, m.w), height: Math.max(least, m.h) })));
+    this.marks.replaceChildren(...[...groupBy(marks, (m) => m.cls)].map(([cls, of]) => svg("path", { class: "cv-map-mark " + cls, d: of.map((m) => rectPath({ x: m.x, y: m.y, w: Math.max(least, m.w), h: Math.max(least, m.h) })).join("") })));
+    this.size = { w: w + 12, h: hgt + 12 };
+  }
+
+  /** stepAside takes the map to the upper corner while it would cover a box. @param {Rect|null} r */
+  stepAside(r) {
+    const { view: v, free } = this.canvas;
+    const x = free.w - 12 - this.size.w, y = free.h - 12 - this.size.h;
+    this.root.classList.toggle("cv-map-up", r !== null && meet({ x: r.x * v.k + v.x, y: r.y * v.k + v.y, w: r.w * v.k, h: r.h * v.k }, { x: x - 8, y: y - 8, w: this.size.w + 20, h: this.size.h + 20 }));
   }
 
   frame() {
-    const { view, size, bounds } = this.canvas;
-    if (size.w === 0) return;
-    const r = { x: -view.x / view.k, y: -view.y / view.k, w: size.w / view.k, h: size.h / view.k };
+    const { view, free, bounds } = this.canvas;
+    if (free.w === 0) return;
+    const r = { x: -view.x / view.k, y: -view.y / view.k, w: free.w / view.k, h: free.h / view.k };
     const x0 = Math.max(bounds.x, r.x), y0 = Math.max(bounds.y, r.y);
     const x1 = Math.min(bounds.x + bounds.w, r.x + r.w), y1 = Math.min(bounds.y + bounds.h, r.y + r.h);
-    this.root.hidden = x0 <= bounds.x + 1 && y0 <= bounds.y + 1 && x1 >= bounds.x + bounds.w - 1 && y1 >= bounds.y + bounds.h - 1;
+    this.root.hidden = free.w < 480 || x0 <= bounds.x + 1 && y0 <= bounds.y + 1 && x1 >= bounds.x + bounds.w - 1 && y1 >= bounds.y + bounds.h - 1;
     for (const [k, v] of Object.entries({ x: x0, y: y0, width: Math.max(0, x1 - x0), height: Math.max(0, y1 - y0) })) this.win.setAttribute(k, v.toFixed(1));
   }
 }

@@ -17,6 +17,8 @@
  * @property {Entity|null} entity
  * @property {number} errors
  * @property {number} ms
+ * @property {string} verdict the status of what a step asked for or checked, "" for other steps
+ * @property {Found|null} found what the checks found of an entity
  *
  * @typedef {object} GraphEdge
  * @property {string} from
@@ -68,25 +70,30 @@ function graphModel(s, aggregated, hidden) {
   const byId = new Map();
   /** @type {Map<string, string>} */
   const nodeOf = new Map();
+  const drifts = driftsOf(s);
   for (const sp of s.spans) {
     if (hidden.has("class:" + sp.class)) continue;
     const id = aggregated ? ["g", sp.turn, sp.agent, sp.class, sp.name].join("\u0001") : sp.key;
     let n = byId.get(id);
     if (!n) {
-      n = { id, type: "span", kind: sp.class, label: sp.name, sub: "", turn: sp.turn, spans: [], entity: null, errors: 0, ms: 0 };
+      n = { id, type: "span", kind: sp.class, label: sp.name, sub: "", turn: sp.turn, spans: [], entity: null, errors: 0, ms: 0, verdict: "", found: null };
       byId.set(id, n);
     }
     n.spans.push(sp);
     n.ms += sp.duration_ms;
     if (sp.status === "ERROR") n.errors++;
+    n.verdict = drifts.verdicts.get(sp.key) || n.verdict;
     nodeOf.set(sp.key, id);
   }
-  for (const n of byId.values()) n.sub = [n.spans[0].agent === n.label ? "" : n.spans[0].agent, fmtDuration(n.ms)].filter(Boolean).join(" · ");
+  for (const n of byId.values()) {
+    n.sub = [n.kind === "user" || n.spans[0].agent === n.label ? "" : n.spans[0].agent, fmtDuration(n.ms)].filter(Boolean).join(" · ");
+    n.label = saidOf(s, n) || n.label;
+  }
   for (const e of s.entities) {
     if (hidden.has("type:" + e.type)) continue;
     const first = e.evaluated.map((x) => nodeOf.get(x.span)).find(Boolean);
     const turn = first ? /** @type {GraphNode} */ (byId.get(first)).turn : 0;
-    byId.set(e.key, { id: e.key, type: "entity", kind: e.type, label: e.value, sub: e.type, turn, spans: [], entity: e, errors: 0, ms: 0 });
+    byId.set(e.key, { id: e.key, type: "entity", kind: e.type, label: e.value, sub: e.type, turn, spans: [], entity: e, errors: 0, ms: 0, verdict: "", found: drifts.entities.get(e.key) || null });
     nodeOf.set(e.key, e.key);
   }
   /** @type {Map<string, GraphEdge>} */
@@ -108,13 +115,28 @@ function graphModel(s, aggregated, hidden) {
   return { nodes: [...byId.values()], edges: [...edges.values()], byId, nodeOf };
 }
 
+/** saidOf is what a node says beside its kind: what was decided, asked or checked. @param {Session} s @param {GraphNode} n */
+function saidOf(s, n) {
+  if (n.kind === "model") return decisionOf(s, n.spans);
+  if (n.kind === "check") return "World check";
+  if (n.kind === "hitl") return s.approvals.find((a) => a.span === n.spans[0].key)?.tool || "";
+  if (n.kind !== "user") return "";
+  const row = n.spans[0].rows.map((i) => s.rows[i]).find((r) => r && r.event_type === "USER_MESSAGE_RECEIVED");
+  const text = row && row.content ? clip(pretty(row.content.text_summary || ""), 120) : "";
+  return onlyResponses.test(text) ? "answers a request" : text;
+}
+
 /** graphNodeName says what a node is in words. @param {GraphNode} n */
 function graphNodeName(n) {
   if (n.entity) {
     const attrs = Object.entries(n.entity.attributes).map(([k, v]) => k + " " + v);
-    return [n.kind + " " + n.label, ...attrs].join(", ");
+    const f = n.found, text = foundText(f);
+    const found = f && text ? [lookOf(OUTCOMES, f.outcome).label.toLowerCase() + " since the request", text, ...f.turned.map(turnedText)] : [];
+    return [n.kind + " " + n.label, ...found, ...attrs].join(", ");
   }
   const parts = [(CLASSES[n.kind] || CLASSES.other).label + " " + n.label];
+  if (n.verdict) parts.push(statusInfo(n.verdict).label);
+  if (n.spans[0].name !== n.label) parts.push(n.spans[0].name);
   if (n.spans.length > 1) parts.push(plural(n.spans.length, "span"));
   if (n.spans[0].agent && n.spans[0].agent !== n.label) parts.push("by " + n.spans[0].agent);
   if (n.turn) parts.push("turn " + n.turn);
@@ -123,28 +145,34 @@ function graphNodeName(n) {
   return parts.join(", ");
 }
 
+/** The lane of each class of steps. @type {Record<string, number>} */
+const LANES = { user: 0, agent: 0, model: 1, tool: 2, other: 2, hitl: 3, check: 3 };
+
 /**
- * looseEdges are drawn but do not decide where things stand: where a step lies when another edge
- * already says what led to it, and where else an entity was seen.
+ * quietEdges are drawn only with a step they belong to: where a step lies when another line
+ * leads to it already, but for the first step within.
  * @param {GraphModel} m @returns {Set<GraphEdge>}
  */
-function looseEdges(m) {
+function quietEdges(m) {
   const led = new Set(m.edges.filter((e) => e.kind === "informs" || e.kind === "resumes").map((e) => e.to));
   /** @type {Set<GraphEdge>} */
-  const loose = new Set();
+  const quiet = new Set();
   /** @type {Set<string>} */
   const begun = new Set();
   for (const e of m.edges) {
-    // An entity stands behind the step that saw it first.
-    if (isLink(e.kind)) {
-      if (begun.has(e.to)) loose.add(e);
-      begun.add(e.to);
-    }
     if (e.kind !== "contains") continue;
-    if (begun.has(e.from) && led.has(e.to)) loose.add(e);
+    if (begun.has(e.from) && led.has(e.to)) quiet.add(e);
     begun.add(e.from);
   }
-  return loose;
+  return quiet;
+}
+
+/** besideOf is the step that showed each entity first, or only named it. @param {GraphModel} m @returns {Map<string, string>} */
+function besideOf(m) {
+  /** @type {Map<string, string>} */
+  const beside = new Map();
+  for (const kind of ["evaluated", "named"]) for (const e of m.edges) if (e.kind === kind && !beside.has(e.to)) beside.set(e.to, e.from);
+  return beside;
 }
 
 /** parentOf returns the span around one that a graph shows. @param {GraphModel} m @param {string} span */
@@ -186,6 +214,15 @@ function graphPaths(m, why) {
   return { order, edges };
 }
 
+/** stateOf says how a node stands. @param {GraphNode} n @returns {Child} */
+function stateOf(n) {
+  if (n.verdict) return chip(n.verdict);
+  if (n.errors > 0) return badge(plural(n.errors, "error"), "bad", "error");
+  if (!n.entity) return "ok";
+  const text = foundText(n.found);
+  return [n.found && text && [outcomeMark(n.found.outcome), " ", text, ", "], "seen " + n.entity.evaluated.length + "×"];
+}
+
 /**
  * graphTable is the graph as two tables, for people who read it rather than look at it.
  * @param {GraphModel} m @param {(n: GraphNode) => void} onNode @param {(e: GraphEdge) => void} onEdge
@@ -203,11 +240,11 @@ function graphTable(m, onNode, onEdge, order) {
   }
   const nodes = h("tbody");
   chunked(nodes, m.nodes, (n) => h("tr", { class: n.entity ? typeClass(n.kind) : kindClass(n.kind) },
-    h("td", {}, h("span", { class: "gv-dot" + (n.entity ? " gv-square" : "") }), n.entity ? n.kind : (CLASSES[n.kind] || CLASSES.other).label),
+    h("td", {}, n.entity ? [typeMark(n.kind), " "] : h("span", "gv-dot"), n.entity ? n.kind : (CLASSES[n.kind] || CLASSES.other).label),
     h("td", {}, link(n.label, () => onNode(n)), n.spans.length > 1 && " × " + n.spans.length),
     h("td", {}, n.entity ? Object.entries(n.entity.attributes).map(([k, v]) => k + " " + v).join(", ") : n.spans[0].agent),
     h("td", { class: "num" }, n.turn || "–"), h("td", { class: "num" }, n.entity ? "–" : fmtDuration(n.ms)),
-    h("td", {}, n.errors > 0 ? badge(plural(n.errors, "error"), "bad", "error") : n.entity ? "seen " + n.entity.evaluated.length + "×" : "ok"),
+    h("td", {}, stateOf(n)),
     h("td", { class: "num" }, String(into.get(n.id))), h("td", { class: "num" }, String(out.get(n.id))),
     order && h("td", { class: "num" }, order.get(n.id) ? String(order.get(n.id)) : "–")), 200);
   const edges = h("tbody");

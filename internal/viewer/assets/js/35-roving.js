@@ -44,7 +44,6 @@ class Roving {
     this.stops = stops;
     this.vertical = vertical;
     this.siblings = [];
-    for (const s of stops.values()) s.el.setAttribute("tabindex", "-1");
     const first = stops.has(this.current) ? this.current : [...stops.keys()][0];
     this.current = "";
     if (first !== undefined) this.mark(first);

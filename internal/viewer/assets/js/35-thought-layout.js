@@ -15,13 +15,34 @@
  * @property {Thought[]} folded what a collapsed turn stands for
  *
  * @typedef {"horizontal"|"vertical"|"clustered"} ThoughtShape
- * @typedef {{id: string, rect: Rect, bone: Bone|null, thought: Thought, hidden: number}} ThoughtCard
- * @typedef {{from: string, to: string, kind: string}} ThoughtLine
+ * @typedef {{id: string, rect: Rect, bone: Bone|null, thought: Thought, hidden: number, face: Face}} ThoughtCard
+ * @typedef {{from: string, to: string, kind: string, points: Point[]}} ThoughtLine
  * @typedef {{cards: ThoughtCard[], lines: ThoughtLine[], turns: {turn: number, rect: Rect}[], bounds: Rect}} ThoughtDrawing
+ *
+ * @typedef {object} Columns where a thought, a call and an observation stand across
+ * @property {number} bone the width of a thought
+ * @property {number} call
+ * @property {number} seen
+ * @property {number} callAt
+ * @property {number} seenAt
+ * @property {boolean} row whether a call and its observation stand beside each other
+ * @property {boolean} under whether both stand under the thought
  */
 
-const BONE = { w: 210, h: 62 };
-const TRIP = { w: 168, h: 50 };
+/** Distances between cards: below a thought, below a call, from the side, across. */
+const THOUGHT_GAP = { next: 30, trip: 16, inset: 18, across: 46 };
+
+/** columnsOf uses a width. @param {number} width @returns {Columns} */
+function columnsOf(width) {
+  const w = Math.max(300, Math.min(1500, width)), gap = THOUGHT_GAP.across;
+  if (w < 560) return { bone: w, call: w - 34, seen: w - 34, callAt: 34, seenAt: 34, row: false, under: true };
+  if (w < 820) {
+    const bone = Math.round((w - gap) * 0.44), trip = w - gap - bone;
+    return { bone, call: trip, seen: trip, callAt: bone + gap, seenAt: bone + gap, row: false, under: false };
+  }
+  const rest = w - 2 * gap + 10, bone = Math.round(rest * 0.34), call = Math.round(rest * 0.23);
+  return { bone, call, seen: rest - bone - call, callAt: bone + gap, seenAt: bone + call + 2 * gap - 10, row: true, under: false };
+}
 
 /** bones are the places on the backbone in the order of the record. @param {Thoughts} t @returns {Bone[]} */
 function bones(t) {
@@ -71,89 +92,89 @@ function foldTurns(all, folded) {
 
 /**
  * placeThoughts draws the shape.
- * @param {Thoughts} t @param {ThoughtShape} shape @param {Set<number>} foldedTurns @param {Set<string>} foldedTrips ids of thoughts
+ * @param {Session} s @param {ThoughtShape} shape @param {Set<number>} foldedTurns @param {Set<string>} foldedTrips ids of thoughts
+ * @param {number} width what there is room for
  * @returns {ThoughtDrawing}
  */
-function placeThoughts(t, shape, foldedTurns, foldedTrips) {
-  const list = foldTurns(bones(t), foldedTurns);
+function placeThoughts(s, shape, foldedTurns, foldedTrips, width) {
+  const list = foldTurns(bones(s.thoughts), foldedTurns);
   /** @type {ThoughtDrawing} */
   const d = { cards: [], lines: [], turns: [], bounds: { x: 0, y: 0, w: 1, h: 1 } };
-  if (shape === "clustered") {
-    /** @type {Bone[][]} */
-    const groups = [];
-    for (const b of list) {
-      const last = groups[groups.length - 1];
-      if (last && last[0].turn === b.turn) last.push(b);
-      else groups.push([b]);
-    }
-    clusters(d, groups, foldedTrips);
-  } else run(d, list, shape === "horizontal", foldedTrips, { x: 0, y: 0 });
-  connect(d, t, list, foldedTrips);
+  if (shape === "clustered") clusters(d, s, list, foldedTrips, width);
+  else if (shape === "vertical") run(d, s, list, columnsOf(width), foldedTrips, { x: 0, y: 0 });
+  else {
+    // Lying, each thought has its calls under it.
+    let x = 0;
+    for (const b of list) x += run(d, s, [b], columnsOf(340), foldedTrips, { x, y: 0 }).w + 44;
+  }
+  connect(d, s.thoughts, list, foldedTrips, shape);
   const all = [...d.cards.map((c) => c.rect), ...d.turns.map((c) => c.rect)];
   if (all.length > 0) {
-    const x = Math.min(...all.map((r) => r.x)) - 16, y = Math.min(...all.map((r) => r.y)) - 16;
-    d.bounds = { x, y, w: Math.max(...all.map((r) => r.x + r.w)) + 16 - x, h: Math.max(...all.map((r) => r.y + r.h)) + 16 - y };
+    const r = around(all.flatMap((q) => [{ x: q.x, y: q.y }, { x: q.x + q.w, y: q.y + q.h }]));
+    d.bounds = { x: r.x - 10, y: r.y - 10, w: r.w + 36, h: r.h + 20 };
   }
   return d;
 }
 
 /**
- * run places a stretch of the backbone and returns how far it reaches.
- * @param {ThoughtDrawing} d @param {Bone[]} list @param {boolean} flat @param {Set<string>} foldedTrips @param {Point} from
+ * run places a stretch of the backbone downwards and returns how far it reaches.
+ * @param {ThoughtDrawing} d @param {Session} s @param {Bone[]} list @param {Columns} c @param {Set<string>} foldedTrips @param {Point} from
  * @returns {{w: number, h: number}}
  */
-function run(d, list, flat, foldedTrips, from) {
-  let at = 0, reach = 0, wide = flat ? BONE.h : BONE.w;
-  list.forEach((b, i) => {
-    const folded = foldedTrips.has(b.id);
-    const trips = folded ? [] : b.trips;
-    d.cards.push({ id: b.id, rect: flat ? { x: from.x + at, y: from.y, ...BONE } : { x: from.x, y: from.y + at, ...BONE }, bone: b, thought: b.thought, hidden: folded ? b.trips.length : b.folded.length });
-    const end = i === list.length - 1;
-    // The two cards of an excursion stand between the middles of the thought and the next one.
-    const step = flat ? (trips.length > 0 ? TRIP.w * 2 + 104 : BONE.w + 46) : trips.length > 0 ? BONE.h + TRIP.h + 74 : BONE.h + 34;
-    trips.forEach((x, k) => {
-      [x.call, x.seen].forEach((n, j) => {
-        if (!n) return;
-        const rect = flat
-          ? { x: from.x + at + BONE.w / 2 + 12 + j * (TRIP.w + 16), y: from.y + BONE.h + 34 + k * (TRIP.h + 14), ...TRIP }
-          : { x: from.x + BONE.w + 44 + k * (TRIP.w + 22), y: from.y + at + BONE.h / 2 + 4 + j * (TRIP.h + 16), ...TRIP };
-        d.cards.push({ id: n.id, rect, bone: null, thought: n, hidden: 0 });
-        wide = Math.max(wide, flat ? rect.y + rect.h - from.y : rect.x + rect.w - from.x);
-        reach = Math.max(reach, flat ? rect.x + rect.w - from.x : rect.y + rect.h - from.y);
-      });
-    });
-    if (!end) at += step;
-  });
-  const long = Math.max(reach, at + (flat ? BONE.w : BONE.h));
-  return flat ? { w: long, h: wide } : { w: wide, h: long };
+function run(d, s, list, c, foldedTrips, from) {
+  let y = from.y, wide = c.bone;
+  for (const b of list) {
+    const folded = foldedTrips.has(b.id), turn = b.folded.length > 0;
+    const face = turn ? textFace(plural(b.folded.length, "step") + ": " + b.thought.label, c.bone, 2) : faceOf(s, b.thought, c.bone);
+    d.cards.push({ id: b.id, rect: { x: from.x, y, w: c.bone, h: face.h }, bone: b, thought: b.thought, hidden: folded ? b.trips.length : b.folded.length, face });
+    let foot = y + face.h, at = c.under ? foot + THOUGHT_GAP.trip : y;
+    for (const trip of folded ? [] : b.trips) {
+      let low = at;
+      for (const n of [trip.call, trip.seen]) {
+        if (!n) continue;
+        const call = n === trip.call, w = call ? c.call : c.seen, f = faceOf(s, n, w);
+        const top = call || c.row || !trip.call ? at : low + THOUGHT_GAP.trip;
+        d.cards.push({ id: n.id, rect: { x: from.x + (call ? c.callAt : c.seenAt), y: top, w, h: f.h }, bone: null, thought: n, hidden: 0, face: f });
+        low = Math.max(low, top + f.h);
+        wide = Math.max(wide, (call ? c.callAt : c.seenAt) + w);
+      }
+      foot = Math.max(foot, low);
+      at = low + THOUGHT_GAP.trip;
+    }
+    y = foot + THOUGHT_GAP.next;
+  }
+  return { w: wide, h: y - THOUGHT_GAP.next - from.y };
 }
 
-/** clusters places a box for each turn, in rows. @param {ThoughtDrawing} d @param {Bone[][]} groups @param {Set<string>} foldedTrips */
-function clusters(d, groups, foldedTrips) {
-  /** @type {{g: Bone[], w: number, h: number}[]} */
-  const sized = groups.map((g) => {
-    /** @type {ThoughtDrawing} */
-    const trial = { cards: [], lines: [], turns: [], bounds: d.bounds };
-    return { g, ...run(trial, g, false, foldedTrips, { x: 0, y: 0 }) };
-  });
-  const area = sized.reduce((s, b) => s + (b.w + 70) * (b.h + 100), 0);
-  const limit = Math.max(Math.sqrt(area) * 1.5, ...sized.map((b) => b.w + 70));
+/** clusters places a box for each turn, in rows. @param {ThoughtDrawing} d @param {Session} s @param {Bone[]} list @param {Set<string>} foldedTrips @param {number} width */
+function clusters(d, s, list, foldedTrips, width) {
+  /** @type {Bone[][]} */
+  const groups = [];
+  for (const b of list) {
+    const last = groups[groups.length - 1];
+    if (last && last[0].turn === b.turn) last.push(b);
+    else groups.push([b]);
+  }
+  const c = columnsOf(Math.min(700, width));
+  const sized = groups.map((g) => ({ g, ...run({ cards: [], lines: [], turns: [], bounds: d.bounds }, s, g, c, foldedTrips, { x: 0, y: 0 }) }));
+  const area = sized.reduce((n, b) => n + (b.w + 76) * (b.h + 100), 0);
+  const limit = Math.max(Math.sqrt(area) * 1.5, ...sized.map((b) => b.w + 76));
   let x = 0, y = 0, deep = 0;
   for (const b of sized) {
-    if (x > 0 && x + b.w + 32 > limit) {
+    if (x > 0 && x + b.w + 48 > limit) {
       x = 0;
-      y += deep + 40;
+      y += deep + 44;
       deep = 0;
     }
-    run(d, b.g, false, foldedTrips, { x: x + 16, y: y + 40 });
-    d.turns.push({ turn: b.g[0].turn, rect: { x, y, w: b.w + 32, h: b.h + 56 } });
-    x += b.w + 32 + 44;
-    deep = Math.max(deep, b.h + 56);
+    run(d, s, b.g, c, foldedTrips, { x: x + 16, y: y + 40 });
+    d.turns.push({ turn: b.g[0].turn, rect: { x, y, w: b.w + 48, h: b.h + 60 } });
+    x += b.w + 48 + 44;
+    deep = Math.max(deep, b.h + 60);
   }
 }
 
-/** connect adds the lines between what is shown. @param {ThoughtDrawing} d @param {Thoughts} t @param {Bone[]} list @param {Set<string>} foldedTrips */
-function connect(d, t, list, foldedTrips) {
+/** connect adds the lines between what is shown. @param {ThoughtDrawing} d @param {Thoughts} t @param {Bone[]} list @param {Set<string>} foldedTrips @param {ThoughtShape} shape */
+function connect(d, t, list, foldedTrips, shape) {
   /** @type {Map<string, string>} */
   const shown = new Map();
   for (const b of list) {
@@ -161,57 +182,44 @@ function connect(d, t, list, foldedTrips) {
     for (const f of b.folded) shown.set(f.id, b.id);
     if (foldedTrips.has(b.id)) for (const x of b.trips) for (const n of [x.call, x.seen]) if (n) shown.set(n.id, "");
   }
-  const drawn = new Set(d.cards.map((c) => c.id));
+  const drawn = new Map(d.cards.map((c) => [c.id, c]));
   /** @type {Set<string>} */
   const had = new Set();
   for (const e of t.edges) {
     const from = shown.has(e.from) ? /** @type {string} */ (shown.get(e.from)) : e.from;
     const to = shown.has(e.to) ? /** @type {string} */ (shown.get(e.to)) : e.to;
-    if (!drawn.has(from) || !drawn.has(to) || from === to) continue;
+    const a = drawn.get(from), b = drawn.get(to);
+    if (!a || !b || a === b) continue;
     const key = edgeKey({ from, to, kind: e.kind });
     if (had.has(key)) continue;
     had.add(key);
-    d.lines.push({ from, to, kind: e.kind });
+    d.lines.push({ from, to, kind: e.kind, points: thoughtLine(a, b, e.kind, shape) });
   }
 }
 
 /**
- * thoughtLine is the path of a line between two cards: from the side that faces the other.
- * @param {Rect} a @param {Rect} b @param {string} kind @param {boolean} flat whether the backbone lies
+ * thoughtLine are the corners of a line between two cards. Lines run down on the left of cards,
+ * from card to card at the height of their titles, and back to a thought on the right.
+ * @param {ThoughtCard} from @param {ThoughtCard} to @param {string} kind @param {ThoughtShape} shape @returns {Point[]}
  */
-function thoughtLine(a, b, kind, flat) {
-  const ma = mid(a), mb = mid(b);
-  /** @param {number} x @param {number} y */
-  const p = (x, y) => x.toFixed(1) + " " + y.toFixed(1);
-  if (kind === "calls" || (kind === "observes" && a.h === BONE.h)) {
-    // Out of the side of the backbone, round the corner, into the call.
-    if (flat) {
-      const x = Math.min(b.x - 8, a.x + a.w / 2), y = mb.y;
-      return "M" + p(x - 10, a.y + a.h) + "V" + (y - 10) + "Q" + p(x - 10, y) + " " + p(x, y) + "H" + (b.x - 3);
-    }
-    const fork = a.y + a.h - 14;
-    return "M" + p(a.x + a.w, fork) + "H" + (mb.x - 10) + (b.y - fork > 6 ? "Q" + p(mb.x, fork) + " " + p(mb.x, Math.min(b.y - 3, fork + 10)) + "V" + (b.y - 3) : "H" + (b.x - 3));
+function thoughtLine(from, to, kind, shape) {
+  const a = from.rect, b = to.rect, inset = THOUGHT_GAP.inset, right = a.x + a.w, foot = a.y + a.h;
+  const level = { x: right, y: a.y + inset }, into = { x: b.x - 3, y: b.y + inset };
+  if (Math.abs(a.y - b.y) < 1 && b.x > right) return [level, into];
+  const other = to.bone !== null && (from.bone !== null || kind === "returns");
+  if (other && (shape === "horizontal" ? b.x > a.x : b.x > right || b.y + b.h < a.y)) {
+    // To the thought at the right, or in another box.
+    const by = kind === "next" ? 24 : 16, at = { x: b.x - by, y: kind === "next" ? into.y : into.y + 16 };
+    const start = from.bone && shape !== "horizontal" ? [{ x: a.x + inset, y: foot }, { x: a.x + inset, y: foot + by - 8 }, { x: at.x, y: foot + by - 8 }] : [level, { x: at.x, y: level.y }];
+    return [...start, at, { x: into.x, y: at.y }];
   }
-  if (kind === "observes") return Math.abs(ma.x - mb.x) > 2 ? "M" + p(a.x + a.w, ma.y) + "H" + (b.x - 3) : "M" + p(ma.x, a.y + a.h) + "V" + (b.y - 3);
-  const beside = !flat && b.x > a.x + a.w && Math.abs(ma.x - mb.x) > BONE.w;
-  if (!flat && (beside || b.y + b.h < a.y)) {
-    // Into another turn: under its own, up beside the other, in from the left.
-    const foot = a.y + a.h + (kind === "next" ? 24 : 14), gap = b.x - (kind === "next" ? 42 : 30), into = kind === "next" ? mb.y : b.y + 14;
-    const up = into < foot ? -1 : 1;
-    return "M" + p(ma.x, a.y + a.h) + "V" + (foot - 8) + "Q" + p(ma.x, foot) + " " + p(ma.x + 8, foot) + "H" + (gap - 8) + "Q" + p(gap, foot) + " " + p(gap, foot + 8 * up) + "V" + (into - 8 * up) + "Q" + p(gap, into) + " " + p(gap + 8, into) + "H" + (b.x - 4);
+  if (b.x >= right) return [level, { x: (right + b.x) / 2, y: level.y }, { x: (right + b.x) / 2, y: into.y }, into];
+  // What hangs under a thought is further in.
+  if (from.bone && !to.bone) return [{ x: a.x + inset, y: foot }, { x: a.x + inset, y: into.y }, into];
+  if (Math.abs(a.x - b.x) < 1) return [{ x: a.x + inset, y: foot }, { x: a.x + inset, y: b.y - 3 }];
+  if (to.bone) {
+    const turn = b.y - 12, x = b.x + Math.min(b.w - 40, 160);
+    return [level, { x: right + 14, y: level.y }, { x: right + 14, y: turn }, { x, y: turn }, { x, y: b.y - 3 }];
   }
-  if (kind === "returns") {
-    if (flat) {
-      const x = Math.max(b.x + 46, Math.min(b.x + b.w - 24, a.x + a.w + 14));
-      const turn = Math.min(10, Math.abs(x - a.x - a.w));
-      return "M" + p(a.x + a.w, ma.y) + "H" + (x - turn) + "Q" + p(x, ma.y) + " " + p(x, ma.y - 10) + "V" + (b.y + b.h + 3);
-    }
-    const into = b.y + 14;
-    if (b.x + b.w < a.x) return "M" + p(ma.x, a.y + a.h) + (into - a.y - a.h > 10 ? "V" + (into - 10) + "Q" + p(ma.x, into) + " " + p(ma.x - 10, into) : "L" + p(ma.x - 6, into)) + "H" + (b.x + b.w + 3);
-  }
-  if (flat && Math.abs(ma.y - mb.y) < 2) return "M" + p(a.x + a.w, ma.y) + "H" + (b.x - 4);
-  if (!flat && Math.abs(ma.x - mb.x) < 2 && b.y > a.y) return "M" + p(ma.x, a.y + a.h) + "V" + (b.y - 4);
-  // Into a row below.
-  const half = (a.y + a.h + b.y) / 2;
-  return "M" + p(ma.x, a.y + a.h) + "C" + p(ma.x, half) + " " + p(mb.x, half) + " " + p(mb.x, b.y - 4);
+  return [{ x: a.x + inset, y: foot }, { x: a.x + inset, y: b.y - 8 }, { x: b.x + 60, y: b.y - 8 }, { x: b.x + 60, y: b.y - 3 }];
 }

@@ -16,7 +16,7 @@ class GraphView {
     /** @type {boolean|null} what someone chose */
     this.chosen = null;
     /** @type {"LR"|"TB"} */
-    this.dir = remember("graph.dir") === "TB" ? "TB" : "LR";
+    this.dir = remember("graph.dir") === "LR" ? "LR" : "TB";
     this.asTable = false;
     /** @type {string|null} the entity whose path alone is shown */
     this.only = null;
@@ -33,20 +33,18 @@ class GraphView {
       key: (id, ev) => ev.key === "e" && this.toEdge(id),
       leave: () => (this.app.whyIndex === null ? this.app.select(null) : this.app.why(null)),
     });
-    this.note = h("p", { class: "gv-note", hidden: true }, "A band for each turn. What a step saw first in another turn shows with the step.");
     this.side = h("aside", { class: "gv-side", "aria-label": "Paths and members", hidden: true });
     this.table = h("div", { class: "gv-tablebox", hidden: true });
     this.body = h("div", { class: "gv-body" }, this.canvas.root, this.table, this.side);
-    this.canvas.root.append(this.note);
     root.append(h("div", { class: "gv" }, this.bar, this.legend, this.body));
     this.canvas.svg.addEventListener("click", (ev) => {
       const el = ev.target instanceof Element ? ev.target.closest("[data-stop], [data-edge]") : null;
-      if (!el) return;
-      const stop = el.getAttribute("data-stop");
+      const stop = el ? el.getAttribute("data-stop") : this.draw.under(ev);
+      if (!stop && !el) return;
       if (stop) {
         this.activate(stop);
         this.roving.mark(stop);
-      } else this.activateEdge(Number(el.getAttribute("data-edge")));
+      } else this.activateEdge(Number(el?.getAttribute("data-edge")));
     });
     this.off = app.on("why", () => this.why());
   }
@@ -79,7 +77,6 @@ class GraphView {
       const had = this.roving.held();
       const stops = this.draw.show(model, this.dir, !!keep);
       this.roving.show(stops, this.dir === "TB", had);
-      this.note.hidden = !this.draw.banded;
     }
     this.why();
     this.select(this.app.selected, true);
@@ -111,7 +108,7 @@ class GraphView {
         choice("Expanded", !this.aggregated, () => aggregate(false), "Every span is a node"),
         choice("Aggregated", this.aggregated, () => aggregate(true), "Spans of one turn, agent and name are one node")),
       h("div", { class: "seg", role: "group", "aria-label": "Direction" },
-        choice("→", this.dir === "LR", () => turn("LR"), "Left to right"), choice("↓", this.dir === "TB", () => turn("TB"), "Top to bottom")),
+        choice("↓", this.dir === "TB", () => turn("TB"), "Top to bottom"), choice("→", this.dir === "LR", () => turn("LR"), "Left to right")),
       h("label", { class: "gv-why", for: "gv-why" }, "Why"), pick,
       h("span", { class: "gv-count muted" }, this.model && plural(this.model.nodes.length, "node") + ", " + plural(this.model.edges.length, "edge")),
       choice("As table", this.asTable, () => {
@@ -145,7 +142,7 @@ class GraphView {
     for (const e of s.edges) count(kinds, e.kind);
     replace(this.legend,
       Object.keys(CLASSES).filter((c) => classes.has(c)).map((c) => item("class:" + c, h("span", { class: "gv-mark" }, icon(CLASSES[c].icon)), CLASSES[c].label, classes.get(c) || 0, kindClass(c))),
-      [...types.keys()].sort().map((t) => item("type:" + t, h("span", { class: "gv-mark gv-square" }), t, types.get(t) || 0, typeClass(t))),
+      [...types.keys()].map((t) => item("type:" + t, typeMark(t), t, types.get(t) || 0, typeClass(t))),
       Object.keys(EDGE_KINDS).filter((k) => kinds.has(k)).map((k) => item("edge:" + k,
         svg("svg", { class: "gv-line", width: 26, height: 10, "aria-hidden": "true" }, svg("path", { class: "ge ge-" + k, d: "M1 5H19" }), svg("path", { class: "ge-head ge-head-" + k, d: "M18 1.500 25 5 18 8.500Z" })),
         EDGE_KINDS[k].label, kinds.get(k) || 0, "", EDGE_KINDS[k].says)));
@@ -182,7 +179,7 @@ class GraphView {
         h("p", { class: "muted" }, a.why.length === 0 ? "The request rests on no entity that was recorded." : "The request rests on " + plural(a.why.length, "entity", "entities") + ". Numbers count the steps from the request, which is 1, back to each."), all,
         h("ul", { class: "gv-whylist" }, a.why.map((w) => h("li", { class: typeClass(w.type) },
           h("button", { type: "button", "aria-pressed": String(this.only === w.entity), onclick: () => this.choosePath(this.only === w.entity ? null : w.entity) },
-            h("span", { class: "gv-mark gv-square" }), h("span", { class: "gv-whyname" }, w.value, h("small", {}, w.type), w.note && h("small", {}, w.note)), h("span", { class: "gv-hops" }, w.hops === 0 ? "at the request" : plural(w.hops, "hop")))))));
+            typeMark(w.type), h("span", { class: "gv-whyname" }, w.value, h("small", {}, w.type), w.note && h("small", {}, w.note)), h("span", { class: "gv-hops" }, w.hops === 0 ? "at the request" : plural(w.hops, "hop")))))));
     }
     const mem = this.members;
     if (mem) {
@@ -218,6 +215,7 @@ class GraphView {
       ? { title: n.label + " × " + n.spans.length, items: n.spans.map((sp) => ({ text: fmtClock(sp.start) + " · " + fmtDuration(sp.duration_ms) + (sp.status === "ERROR" ? " · error" : ""), ref: { type: "span", key: sp.key } })) }
       : null;
     this.renderSide(this.app.whyIndex === null ? null : this.session.approvals[this.app.whyIndex] || null);
+    this.draw.reveal(id);
     this.app.select(n.entity ? { type: "entity", key: n.id } : { type: "span", key: n.spans[0].key });
   }
 

@@ -26,12 +26,21 @@ class ThoughtsView {
     this.foldedTurns = new Set();
     /** @type {Set<string>} */
     this.foldedTrips = new Set();
-    /** @type {Map<string, {el: SVGGElement, card: ThoughtCard}>} */
-    this.drawn = new Map();
-    /** @type {{el: SVGElement, line: ThoughtLine}[]} */
-    this.lines = [];
+    /** @type {ThoughtDrawing} */
+    this.drawing = { cards: [], lines: [], turns: [], bounds: { x: 0, y: 0, w: 1, h: 1 } };
+    /** The index of a card. @type {Map<string, number>} */
+    this.indexOf = new Map();
+    /** @type {string|null} */
+    this.selected = null;
+    /** What had happened by the step of the playback, null for all. @type {Set<string>|null} */
+    this.done = null;
+    /** @type {Thought|null} */
+    this.at = null;
+    /** The width that cards were laid out for. */
+    this.width = 0;
     this.bar = barOf("Thoughts");
     this.canvas = new Canvas("Thoughts of the agent");
+    this.field = new Field(this.canvas);
     this.canvas.svg.prepend(svg("defs", {}, ["next", "trip"].map((k) =>
       svg("marker", { id: "tm-" + k, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { class: "tm-" + k, d: "M0 0.500 8 4 0 7.500Z" })))));
     this.roving = new Roving(this.canvas, { activate: (id) => this.activate(id), key: (id, ev) => ev.key === "x" && this.fold(id), leave: () => app.select(null) });
@@ -46,6 +55,14 @@ class ThoughtsView {
       else this.activate(id);
     });
     this.off = app.on("view", (id) => id !== "thoughts" && this.player.pause());
+    this.watch = new ResizeObserver(() => {
+      const w = this.canvas.root.clientWidth;
+      if (w === 0 || this.shape === "horizontal" || Math.abs(w - this.width) < 24) return;
+      this.render(this.canvas.moved);
+      this.canvas.alignLeft();
+      if (this.canvas.held) this.canvas.reveal(this.canvas.held);
+    });
+    this.watch.observe(this.canvas.root);
   }
 
   /** @param {Session} s */
@@ -69,29 +86,25 @@ class ThoughtsView {
     const had = this.roving.held();
     const all = bones(s.thoughts);
     this.renderBar(all);
-    const d = placeThoughts(s.thoughts, this.shape, this.foldedTurns, this.foldedTrips);
-    this.drawn.clear();
-    const rects = new Map(d.cards.map((c) => [c.id, c.rect]));
-    const lines = svg("g", { "aria-hidden": "true" });
-    this.lines = d.lines.map((l) => {
-      const main = l.kind === "next";
-      const el = svg("path", { class: "te te-" + l.kind, "marker-end": main ? "url(#tm-next)" : "url(#tm-trip)", d: thoughtLine(/** @type {Rect} */ (rects.get(l.from)), /** @type {Rect} */ (rects.get(l.to)), l.kind, this.shape === "horizontal") }, svg("title", {}, l.kind));
-      lines.append(el);
-      return { el, line: l };
-    });
-    const list = svg("g", { role: "group", "aria-label": plural(d.cards.length, "node") });
-    // In the order of time, whatever the order of drawing.
-    for (const c of d.cards) {
-      const el = this.card(c);
-      this.drawn.set(c.id, { el, card: c });
-      list.append(el);
-    }
+    this.width = this.canvas.root.clientWidth;
+    const d = placeThoughts(s, this.shape, this.foldedTurns, this.foldedTrips, (this.width - 44) / READABLE);
+    this.drawing = d;
+    this.indexOf = new Map(d.cards.map((c, i) => [c.id, i]));
+    const lines = svg("g", { "aria-hidden": "true" }), list = svg("g", { role: "group", "aria-label": plural(d.cards.length, "node") });
     const turns = d.turns.map((t) => svg("g", { class: "gband tv-turn", "aria-hidden": "true" }, svg("rect", { x: t.rect.x, y: t.rect.y, width: t.rect.w, height: t.rect.h, rx: 12 }), svg("text", { x: t.rect.x + 16, y: t.rect.y + 24 }, turnName(t.turn))));
-    this.canvas.world.replaceChildren(...turns, lines, list);
-    this.canvas.show(d.bounds, d.cards.map((c) => ({ ...c.rect, cls: THOUGHT_KINDS[c.thought.kind]?.cls || "k-other" })), !!keep);
+    this.canvas.world.replaceChildren(...turns, this.field.dots, lines, list);
+    /** @type {Piece[]} */
+    const pieces = d.cards.map((c) => ({ rect: c.rect, layer: list, cls: "cv-dot " + (THOUGHT_KINDS[c.thought.kind] || THOUGHT_KINDS.THOUGHT).cls, d: rectPath(c.rect), make: () => this.card(c) }));
+    for (const l of d.lines) {
+      const path = corners(l.points);
+      pieces.push({ rect: around(l.points), layer: lines, cls: "te te-" + l.kind, d: path, make: () => this.line(l, path) });
+    }
+    this.field.show(pieces);
+    this.canvas.show(d.bounds, d.cards.map((c, i) => ({ ...c.rect, cls: pieces[i].cls })), !!keep);
     /** @type {Map<string, Stop>} */
     const stops = new Map();
-    for (const [id, { el, card }] of this.drawn) stops.set(id, { el, rect: card.rect, prev: [], next: [] });
+    const field = this.field;
+    d.cards.forEach((c, i) => stops.set(c.id, { get el() { return field.at(i); }, rect: c.rect, prev: [], next: [] }));
     for (const kinds of [["next"], ["calls", "observes", "returns"]]) {
       for (const l of d.lines) {
         if (!kinds.includes(l.kind)) continue;
@@ -142,33 +155,62 @@ class ThoughtsView {
     const kind = THOUGHT_KINDS[t.kind] || THOUGHT_KINDS.THOUGHT;
     const bad = turn ? c.bone !== null && c.bone.folded.some((x) => x.status === "ERROR") : t.status === "ERROR";
     const title = turn ? "Turn " + t.turn : kind.label;
-    const text = turn ? plural(c.hidden, "step") + ": " + t.label : t.label;
-    const says = [title, t.agent, text, bad ? "error" : "", turn ? "" : "turn " + t.turn, c.hidden > 0 ? plural(c.hidden, turn ? "step" : "tool call") + " collapsed" : ""].filter(Boolean).join(", ");
+    const text = c.face.words.map((x) => x.text).join(" ");
+    const says = [title, t.agent, turn ? "" : t.label, text, bad ? "error" : "", turn ? "" : "turn " + t.turn, c.hidden > 0 ? plural(c.hidden, turn ? "step" : "tool call") + " collapsed" : ""].filter(Boolean).join(", ");
     const foldable = c.bone !== null && (turn || c.bone.trips.length > 0 || t.kind === "INCIDENT");
-    const wide = (r.w - 24) / 6.9;
-    const rows = wrapText(text, Math.floor(wide), r.h > 55 ? 2 : 1);
     const g = svg("g", { class: "tn " + kind.cls + (bad ? " tn-bad" : "") + (turn ? " tn-turn" : ""), "data-stop": c.id, role: "button", "aria-label": says, "aria-expanded": foldable ? String(c.hidden === 0) : null, tabindex: "-1" },
       svg("title", {}, says + (t.detail && t.detail !== t.label ? "\n" + clip(t.detail, 400) : "")),
       turn && svg("rect", { class: "tn-box", x: r.x + 5, y: r.y + 5, width: r.w, height: r.h, rx: 10 }),
       svg("rect", { class: "tn-ring", x: r.x - 4, y: r.y - 4, width: r.w + 8, height: r.h + 8, rx: 13 }),
-      svg("rect", { class: "tn-box", x: r.x, y: r.y, width: r.w, height: r.h, rx: t.kind === "OBSERVATION" ? r.h / 2 : 10 }),
+      svg("rect", { class: "tn-box", x: r.x, y: r.y, width: r.w, height: r.h, rx: c.bone ? 10 : 5 }),
       svg("path", { class: "gn-icon", d: ICONS[bad ? "error" : kind.icon], transform: "translate(" + (r.x + 10) + " " + (r.y + 6) + ") scale(.85)" }),
       svg("g", { class: "tn-body" },
         svg("text", { class: "tn-kind", x: r.x + 28, y: r.y + 17 }, title.toUpperCase()),
-        c.bone !== null && svg("text", { class: "tn-agent", x: r.x + r.w - (foldable ? 30 : 12), y: r.y + 17 }, clip(t.agent, 16)),
-        rows.map((line, i) => svg("text", { class: "tn-text", x: r.x + 12, y: r.y + 35 + i * 15 }, line))));
+        c.bone !== null && svg("text", { class: "tn-agent", x: r.x + r.w - (foldable ? 30 : 12), y: r.y + 17 }, fitText(t.agent, r.w - 150, 12)),
+        c.face.rules.map((y) => svg("path", { class: "tn-rule", d: "M" + (r.x + 12) + " " + (r.y + y) + "H" + (r.x + r.w - 12) })),
+        c.face.words.map((x) => svg("text", { class: x.cls, x: r.x + x.x, y: r.y + x.y }, x.text))));
     if (foldable) {
       const x = r.x + r.w - 15, y = r.y + 13;
       g.append(svg("g", { class: "tn-fold", "data-fold": "1" }, svg("circle", { cx: x, cy: y, r: 8 }), svg("path", { d: "M" + (x - 3.5) + " " + y + "h7" + (c.hidden > 0 ? "M" + x + " " + (y - 3.5) + "v7" : "") })));
       if (c.hidden > 0 && !turn) g.append(pill(r.x + r.w - 14, r.y + r.h, "+" + c.hidden, "gn-count"));
     }
+    this.dress(c, g);
     return g;
+  }
+
+  /** @param {ThoughtLine} l @param {string} d */
+  line(l, d) {
+    const el = svg("path", { class: "te te-" + l.kind, "marker-end": l.kind === "next" ? "url(#tm-next)" : "url(#tm-trip)", d }, svg("title", {}, l.kind));
+    el.classList.toggle("later", !this.past(l.from) || !this.past(l.to));
+    return el;
+  }
+
+  /** past says whether a card had happened by the step of the playback. @param {string} id */
+  past(id) {
+    const c = this.drawing.cards[this.indexOf.get(id) ?? -1], done = this.done;
+    return done === null || (!!c && (c.bone && c.bone.folded.length > 0 ? c.bone.folded : [c.thought]).some((t) => done.has(t.id)));
+  }
+
+  /** dress marks the element of a card by the selection and the playback. @param {ThoughtCard} c @param {SVGElement} el */
+  dress(c, el) {
+    const at = this.at;
+    el.classList.toggle("sel", c.id === this.selected);
+    el.classList.toggle("later", !this.past(c.id));
+    el.classList.toggle("now", at !== null && (c.thought.id === at.id || !!c.bone?.folded.some((f) => f.id === at.id)));
+  }
+
+  /** dressAll does so for all that is drawn. */
+  dressAll() {
+    const { cards, lines } = this.drawing;
+    for (const [i, el] of this.field.made) {
+      if (i < cards.length) this.dress(cards[i], el);
+      else el.classList.toggle("later", !this.past(lines[i - cards.length].from) || !this.past(lines[i - cards.length].to));
+    }
   }
 
   /** fold closes or opens what hangs on a node: a turn at its incident, else its tool calls. @param {string} id */
   fold(id) {
-    const d = this.drawn.get(id);
-    const b = d && d.card.bone;
+    const b = this.drawing.cards[this.indexOf.get(id) ?? -1]?.bone;
     if (!b) return false;
     if (b.folded.length > 0 || b.thought.kind === "INCIDENT") this.foldTurn(b.turn, true);
     else if (b.trips.length > 0) {
@@ -183,71 +225,54 @@ class ThoughtsView {
   foldTurn(turn, focus) {
     if (!this.foldedTurns.delete(turn)) this.foldedTurns.add(turn);
     this.render(true);
-    const first = [...this.drawn.values()].find((d) => d.card.thought.turn === turn);
-    if (first && focus) this.roving.focus(first.card.id);
-    else if (first) this.canvas.reveal(first.card.rect);
+    const first = this.drawing.cards.find((c) => c.thought.turn === turn);
+    if (first && focus) this.roving.focus(first.id);
+    else if (first) this.canvas.reveal(first.rect);
   }
 
   /** @param {string} id */
   activate(id) {
-    const d = this.drawn.get(id);
-    if (!d) return;
-    const t = d.card.thought;
+    const c = this.drawing.cards[this.indexOf.get(id) ?? -1];
+    if (!c) return;
+    const t = c.thought;
+    // Of several cards of one span the one that was activated is the one that is marked.
+    this.mark(c);
+    this.canvas.reveal(c.rect);
     if (t.span) this.app.select({ type: "span", key: t.span });
     else if (t.row >= 0) this.app.select(refTo("row", t.row));
-    this.mark(id);
   }
 
-  /** @param {string|null} id */
-  mark(id) {
-    for (const [k, d] of this.drawn) d.el.classList.toggle("sel", k === id);
+  /** @param {ThoughtCard|null} c */
+  mark(c) {
+    this.selected = c ? c.id : null;
+    this.canvas.hold(c ? c.rect : null);
+    this.dressAll();
   }
 
   /** @param {Ref|null} ref @param {boolean} [quiet] */
   select(ref, quiet) {
     const span = this.app.spanOf(ref);
-    const mine = [...this.drawn.values()].filter(({ card }) => span && card.thought.span === span);
-    // Of several nodes of one span the one that was just activated stays marked.
-    const now = mine.find(({ el }) => el.classList.contains("sel")) || mine[0];
-    this.mark(now ? now.card.id : null);
-    if (now && !quiet) this.canvas.reveal(now.card.rect);
+    const mine = this.drawing.cards.filter((c) => span && c.thought.span === span);
+    const now = mine.find((c) => c.id === this.selected) || mine[0] || null;
+    this.mark(now);
+    if (now && !quiet) this.canvas.reveal(now.rect);
   }
 
   /** reach shows what had happened by a step of the playback. @param {Set<string>|null} done null for all @param {Thought|null} at */
   reach(done, at) {
-    /** @param {ThoughtCard} c */
-    const past = (c) => done === null || (c.bone && c.bone.folded.length > 0 ? c.bone.folded : [c.thought]).some((t) => done.has(t.id));
-    for (const { el, card } of this.drawn.values()) {
-      el.classList.toggle("later", !past(card));
-      el.classList.toggle("now", at !== null && (card.thought.id === at.id || !!card.bone?.folded.some((f) => f.id === at.id)));
-    }
-    for (const { el, line } of this.lines) {
-      const a = this.drawn.get(line.from), b = this.drawn.get(line.to);
-      el.classList.toggle("later", !a || !b || !past(a.card) || !past(b.card));
-    }
-    const now = at && [...this.drawn.values()].find(({ el }) => el.classList.contains("now"));
-    if (now) this.canvas.reveal(now.card.rect);
+    this.done = done;
+    this.at = at;
+    this.dressAll();
+    const now = at && this.drawing.cards.find((c) => c.thought.id === at.id || c.bone?.folded.some((f) => f.id === at.id));
+    if (now) this.canvas.reveal(now.rect);
   }
 
   destroy() {
     this.off();
+    this.watch.disconnect();
     this.player.pause();
     this.canvas.destroy();
   }
-}
-
-/** wrapText breaks a text into lines. @param {string} text @param {number} max @param {number} rows @returns {string[]} */
-function wrapText(text, max, rows) {
-  /** @type {string[]} */
-  const out = [];
-  let rest = clip(text, max * rows + rows);
-  while (out.length < rows - 1 && rest.length > max) {
-    const space = rest.lastIndexOf(" ", max);
-    const cut = space > max * 0.5 ? space : max;
-    out.push(rest.slice(0, cut));
-    rest = rest.slice(cut).trimStart();
-  }
-  return [...out, clip(rest, max)];
 }
 
 registerView({ id: "thoughts", title: "Thoughts", mount: (root, app) => new ThoughtsView(root, app) });

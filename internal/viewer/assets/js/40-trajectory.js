@@ -280,8 +280,8 @@ function checkBody(app, report, adk) {
   const alerts = Array.isArray(report.alerts) ? report.alerts : [];
   const failures = Array.isArray(report.failures) ? report.failures : [];
   return [
-    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", STAGES[adk.stage] || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
-    alerts.length > 0 && alertList(app, alerts, "", false),
+    h("p", {}, chip(report.verdict || adk.verdict || "No verdict"), " ", meaning(STAGES, adk.stage) || words(adk.stage), h("span", "muted", " · " + (report.stale_entities || 0) + " stale of " + (report.total_entities || 0))),
+    alerts.length > 0 && alertList(alerts),
     failures.length > 0 && failureList(failures),
     approvalLink(app, adk),
   ];

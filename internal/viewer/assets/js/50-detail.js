@@ -141,6 +141,9 @@ function describeSpan(app, s, span) {
   const children = s.spans.filter((x) => x.parent === span.key);
   const rows = span.rows.filter((i) => s.rows[i]);
   const tokens = span.tokens && span.tokens.total > 0 ? tokensOf(span.tokens) : "";
+  const check = s.approvals.flatMap((a) => a.checks).find((c) => c.span === span.key);
+  const asked = approval >= 0 ? s.approvals[approval] : null;
+  const decided = span.class === "model" && decisionOf(s, [span]);
   return {
     title: span.name,
     mark: kindMark(span.class),
@@ -148,7 +151,11 @@ function describeSpan(app, s, span) {
     body: [
       span.error && errorBox(span.error, 600),
       facts([
-        ["Status", [okBadge(span.status), span.open && [" ", badge("No end recorded", "wait", "clock")]]],
+        ["Verdict", check && chip(check.verdict)],
+        ["Approval", asked && chip(asked.status)],
+        // That a check ran without an error says nothing of what it found.
+        ["Status", !(check || asked) && [okBadge(span.status), span.open && [" ", badge("No end recorded", "wait", "clock")]]],
+        ["Decided", decided],
         ["Agent", span.agent],
         ["Started", timeEl(span.start, "ms")],
         ["Duration", span.open ? "open" : fmtDuration(span.duration_ms)],
@@ -159,6 +166,7 @@ function describeSpan(app, s, span) {
         ["Critical path", s.critical_path.includes(span.key) ? "yes: the session would have ended sooner without it" : ""],
       ]),
       h("div", "actions", approval >= 0 && h("button", { class: "btn small primary", onclick: () => app.go("approvals", refTo("approval", approval)) }, "Open the approval"), viewLink(app, "graph", ref, "Graph"), viewLink(app, "timeline", ref, "Timeline"), viewLink(app, "trajectory", ref, "Trajectory")),
+      check && checkFound(app, check),
       seen.length > 0 && part("Evaluated here", h("ul", "refs", seen)),
       names.length > 0 && part("Named here", h("ul", "refs", names)),
       (span.parent || edges.length > 0 || children.length > 0) &&
@@ -177,6 +185,16 @@ function describeSpan(app, s, span) {
   };
 }
 
+/** checkFound is what a check found, in lines to read. @param {App} app @param {Check} c @returns {Child} */
+function checkFound(app, c) {
+  /** @param {string|undefined} type @param {string|undefined} value */
+  const name = (type, value) => entityLink(app, c.entities.find((e) => e.type === type && e.value === value)?.key, type || "", value || "");
+  return part(c.alerts.length + c.failures.length + c.warnings.length === 0 ? "Nothing has changed" : "What it found",
+    h("ul", "refs", [...c.alerts, ...c.warnings].map((x) => h("li", {}, name(x.entity_type, x.entity), h("span", "turned", turnedLine({ name: x.attribute, seen: x.before, now: x.after })))),
+      c.failures.map((x) => h("li", {}, x.entity && name(x.entity_type, x.entity), h("span", "turned", "could not be checked: " + words(x.reason))))),
+    h("p", "muted", c.stale_entities + " changed of " + plural(c.total_entities, "entity", "entities") + " checked"));
+}
+
 /** rowContent is the content of a row under its name. @param {Row} row */
 function rowContent(row) {
   if (row.content === null || row.content === undefined) return null;
@@ -188,11 +206,13 @@ function describeEntity(app, s, e) {
   const used = s.approvals.map((a, i) => ({ a, i, r: a.entities.find((x) => x.key === e.key) })).filter((x) => x.r);
   const sightings = h("ul", "refs");
   chunked(sightings, e.evaluated, (x) => h("li", {}, timeEl(x.seen_at, "ms"), spanLink(app, x.span), h("span", "muted", x.source + (x.link === "named" ? ", only named" : "")), x.row >= 0 && rowLink(app, x.row)), 40);
+  const found = driftsOf(s).entities.get(e.key), now = used.map((x) => x.r).filter((r) => r && r.outcome).pop();
   return {
     title: e.value,
-    mark: h("span", { class: "kind entity " + typeClass(e.type) }, icon("entity"), e.type),
+    mark: h("span", { class: "kind entity " + typeClass(e.type) }, typeMark(e.type), e.type),
     value: e,
     body: [
+      found && now && part("Seen, and at the last check", h("p", {}, outcomeMark(found.outcome), found.reason && h("span", "muted", " " + words(found.reason))), thenAndNow(now, found)),
       part("Latest values seen", attributeTable(e.attributes) || h("p", "muted", "It was named; no attribute of it was seen.")),
       facts([["Confidence", e.confidence.toFixed(2)], ["Found by", e.sources.join(", ")], ["First seen", timeEl(e.first_seen)], ["Last seen", timeEl(e.last_seen)], ["Artifact", e.artifact_uri && mono(e.artifact_uri, "artifact URI", 40)]]),
       h("div", "actions", viewLink(app, "graph", { type: "entity", key: e.key }, "Show in graph")),
@@ -203,15 +223,26 @@ function describeEntity(app, s, e) {
   };
 }
 
+/** thenAndNow has the value that was seen beside the present one in each line. @param {Rested} r @param {Found} f */
+function thenAndNow(r, f) {
+  const names = new Set([...f.turned.map((t) => t.name), ...Object.keys(r.seen || {}), ...Object.keys(r.now || {})]);
+  return h("table", "plain then", h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, "Seen"), h("th", { scope: "col" }, "Now"))), h("tbody", {}, [...names].map((name) => {
+    const t = f.turned.find((x) => x.name === name);
+    const seen = t ? t.seen : (r.seen || {})[name], now = t ? t.now : (r.now || {})[name];
+    return h("tr", { class: t ? "turned" : null }, h("th", { scope: "row" }, words(name)), h("td", {}, seen === undefined ? "–" : seen), h("td", {}, now === undefined ? "not read" : t ? h("strong", {}, now) : now));
+  })));
+}
+
 /** @param {App} app @param {Session} s @param {Row} row @param {number} index */
 function describeRow(app, s, row, index) {
+  const verdict = s.approvals.flatMap((a) => a.checks).find((c) => c.row === index)?.verdict;
   return {
     title: eventName(row.event_type),
     mark: h("span", "kind", "Row " + (index + 1)),
     value: row,
     body: [
       row.error_message && errorBox(row.error_message, 600),
-      facts([["Status", okBadge(row.status)], ["Agent", row.agent], ["Time", timeEl(row.timestamp)], ["Latency", tookOf(row)], ["Step", spanLink(app, row.span)], ["Cut", row.is_truncated && badge("lost content to a limit", "warn", "warning")]]),
+      facts([["Verdict", verdict && chip(verdict)], ["Status", !verdict && okBadge(row.status)], ["Agent", row.agent], ["Time", timeEl(row.timestamp)], ["Latency", tookOf(row)], ["Step", spanLink(app, row.span)], ["Cut", row.is_truncated && badge("lost content to a limit", "warn", "warning")]]),
       h("div", "actions",
         index > 0 && smallButton("Row before", () => app.select(refTo("row", index - 1))),
         index + 1 < s.rows.length && smallButton("Next row", () => app.select(refTo("row", index + 1))),

@@ -42,7 +42,7 @@
 
   // The page never makes any of these, and only so many of the others.
   const never = ["img", "iframe", "frame", "object", "embed", "video", "audio", "source", "base", "foreignobject", "math", "mi", "animate", "animatetransform", "set", "use", "image", "feimage", "applet", "marquee", "template", "portal"];
-  const counts = { script: 3, style: 1, link: 1, meta: 5, form: 1, title: Infinity };
+  const counts = { script: 2, style: 1, link: 1, meta: 5, form: 1, title: Infinity };
   const made = new Set();
   new MutationObserver((list) => {
     for (const m of list) {

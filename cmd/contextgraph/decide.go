@@ -1,0 +1,299 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/answer"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+const (
+	// agentVariable is the --agent of who gives none.
+	agentVariable = "CONTEXTGRAPH_AGENT"
+	// followEvery is how often the record is read after an answer.
+	followEvery = 250 * time.Millisecond
+)
+
+// decideFlags are the flags of approve and reject.
+type decideFlags struct {
+	agent   string
+	headers []string
+	yes     bool
+	d       answer.Decision
+}
+
+func (a *app) approveCommand() *cobra.Command {
+	f := decideFlags{d: answer.Decision{Confirmed: true}}
+	c := &cobra.Command{
+		Use:   "approve APPROVAL",
+		Short: "Approve a request: the gate of the agent checks the world first",
+		Long: `approve sends a yes to the agent, as a message of the user of the session. The gate of the
+agent takes it or does not, and checks the world before anything runs. At a terminal, approve
+first shows what would run and what it rests on, as seen and as it is now, and asks. Without a
+terminal it needs --yes.
+
+Then it prints what the record says, until the request has ended. It ends with 0 only if the
+record says that the tool ran. It ends with 3 if the world changed, with 4 if the check failed,
+with 5 if the request has ended otherwise, and with 7 if more people have to approve.`,
+		Example: `  contextgraph approve e43c5bd8 --agent http://localhost:8080/api
+  contextgraph approve e43c5bd8 --agent https://agent.example.com/api --agent-header Authorization:Bearer-of-mine --yes`,
+		Args:              argCount(1, 1, "the id of one approval"),
+		ValidArgsFunction: a.complete(1, openChoices),
+		RunE:              func(c *cobra.Command, args []string) error { return a.decide(c.Context(), args[0], f) },
+	}
+	f.add(c)
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	return c
+}
+
+func (a *app) rejectCommand() *cobra.Command {
+	var f decideFlags
+	c := &cobra.Command{
+		Use:   "reject APPROVAL",
+		Short: "Reject a request, with a reason or a wish for another plan",
+		Long: `reject sends a no to the agent, as a message of the user of the session. With --reason the
+agent learns why, with --change what should be different. The tool does not run.
+
+It ends with 0 only if the record says that the request was rejected.`,
+		Example: `  contextgraph reject e43c5bd8 --agent http://localhost:8080/api
+  contextgraph reject e43c5bd8 --reason "not this month"
+  contextgraph reject e43c5bd8 --change "at most $30,000"`,
+		Args:              argCount(1, 1, "the id of one approval"),
+		ValidArgsFunction: a.complete(1, openChoices),
+		RunE:              func(c *cobra.Command, args []string) error { return a.decide(c.Context(), args[0], f) },
+	}
+	f.add(c)
+	c.Flags().StringVar(&f.d.Reason, "reason", "", "why, for the agent and for the record")
+	c.Flags().StringVar(&f.d.Change, "change", "", "what should be different, such as \"at most $30,000\"")
+	return c
+}
+
+func (f *decideFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.agent, "agent", "", "root of the agent's ADK REST API, such as http://localhost:8080/api (default "+agentVariable+" of the environment)")
+	c.Flags().StringArrayVar(&f.headers, "agent-header", nil, "header for the agent, NAME:VALUE; may be repeated")
+}
+
+// agentHeader reads the headers for the agent.
+func agentHeader(headers []string) (http.Header, error) {
+	header := make(http.Header)
+	for _, h := range headers {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(h, "\r\n") {
+			return nil, errors.New("--agent-header: write NAME:VALUE") // the value may be a secret
+		}
+		header.Add(name, strings.TrimSpace(value))
+	}
+	return header, nil
+}
+
+// way returns the way to the agent.
+func (f *decideFlags) way() (*answer.Agent, error) {
+	url := cmp.Or(f.agent, os.Getenv(agentVariable))
+	if url == "" {
+		return nil, usageError{errors.New("name the agent with --agent, or with " + agentVariable + " in the environment: who asked takes the answer")}
+	}
+	header, err := agentHeader(f.headers)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	agent, err := answer.NewAgent(answer.AgentConfig{URL: url, Header: header})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return agent, nil
+}
+
+// decide sends the answer to the request that id names, and prints what comes of it.
+func (a *app) decide(ctx context.Context, id string, f decideFlags) error {
+	agent, err := f.way()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewer.StopTime)
+		defer cancel()
+		_ = agent.Close(ending) // a turn that goes on there is no fault
+	}()
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	src, err := a.recorded(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	p, err := a.findApproval(ctx, src, id, record.Session{}, false)
+	if err != nil {
+		return err
+	}
+	f.d.Session, f.d.ApprovalID, f.d.ConfirmationID = p.Session, p.ID, p.ConfirmationID
+	if err := f.refused(ctx, src, &p, a.now()); err != nil {
+		return err
+	}
+	if f.d.Confirmed && !f.yes {
+		if err := a.sure(ctx, cfg, src, &p); err != nil {
+			return err
+		}
+	}
+	return a.send(ctx, agent, src, p, f.d)
+}
+
+// refused returns why the request cannot be answered from here.
+func (f *decideFlags) refused(ctx context.Context, src opened, p *inspect.Approval, now time.Time) error {
+	if err := f.d.Check(); err != nil {
+		return usageError{err}
+	}
+	s, err := inspect.Look(ctx, src, p.Session, now)
+	if err != nil {
+		return err
+	}
+	why := answer.Refusal(s, f.d)
+	switch {
+	case why == "":
+		return nil
+	case p.Status == inspect.StatusDrift:
+		return exit{exitChanged, errors.New(why)}
+	case !p.Status.Open() || p.Status == inspect.StatusSafe:
+		return exit{exitOver, errors.New(why)}
+	}
+	return errors.New(why)
+}
+
+// sure shows what an approval would let run, with the world as it is now, and asks.
+func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspect.Approval) error {
+	in := cmp.Or[io.Reader](a.stdin, os.Stdin)
+	if out, ok := in.(io.Writer); a.stdin == nil && !(ok && a.terminal(out)) || !a.terminal(a.stdout) {
+		return usageError{errors.New("nobody is at a terminal to be asked: look at it with \"contextgraph check\", then add --yes")}
+	}
+	t := a.newTable()
+	(&approvalCard{t, p}).question()
+	result, err := a.checkNow(ctx, cfg, src, p.Session, p.ID)
+	if err != nil {
+		(&approvalCard{t, p}).entities()
+		t.line(cell{"! the world could not be checked: ", red}, cell{text: err.Error()})
+	} else {
+		t.line()
+		result.table(t)
+	}
+	if _, err := io.WriteString(a.stdout, t.String()); err != nil {
+		return err
+	}
+	lines, done, err := a.openRows(ctx, stdinName)
+	if err != nil {
+		return err
+	}
+	defer done()
+	fmt.Fprint(a.stderr, "Approve? [y/N] ")
+	said, err := bufio.NewReader(lines).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if said = strings.ToLower(strings.TrimSpace(said)); said != "y" && said != "yes" {
+		return errors.New("not approved: nothing was sent")
+	}
+	return nil
+}
+
+// send sends a decision and prints what the record says of it.
+func (a *app) send(ctx context.Context, agent *answer.Agent, src opened, p inspect.Approval, d answer.Decision) error {
+	turn, err := agent.Send(ctx, d)
+	if err != nil {
+		return err
+	}
+	a.step("sent", plain, "to the agent; its gate decides")
+	tick, stop := a.ticks(followEvery)
+	defer stop()
+	f := answer.Follower{Source: src.Source, Request: p, Tick: tick, Now: a.now, Step: func(s inspect.Progress) { a.step(s.Step, chip(s.Status).style, s.Text) }}
+	got, err := f.Follow(ctx, turn)
+	if err != nil {
+		a.note("the answer was sent, and may still have an effect: see contextgraph approvals %s", p.ShownID())
+		return err
+	}
+	end := a.ended(&got, d.Confirmed)
+	if a.output != outputTable {
+		if err := a.print(got.Request, nil); err != nil {
+			return err
+		}
+	}
+	if !got.Ended {
+		a.note("the agent goes on with its turn; Ctrl-C does not wait for it")
+		select {
+		case err := <-turn:
+			if err != nil {
+				a.note("%v", err)
+			}
+		case <-ctx.Done():
+		}
+	}
+	return end
+}
+
+// step prints one thing that happened to a request; for programs, only its end is printed.
+func (a *app) step(name string, s style, text string) {
+	if a.output == outputTable {
+		t := a.newTable()
+		t.line(cell{name, s}, ": ", cell{text: text})
+		fmt.Fprint(a.stdout, t.String())
+	}
+}
+
+// ended prints how a request stands after an answer, and returns what the command ends with.
+func (a *app) ended(got *answer.Followed, confirmed bool) error {
+	p := &got.Request
+	name := map[inspect.Status]string{
+		inspect.StatusDrift: "blocked", inspect.StatusInDoubt: "in doubt", inspect.StatusCheckFailed: "check failed",
+	}[p.Status]
+	style := chip(p.Status).style
+	code := exitError
+	switch p.Status {
+	case inspect.StatusExecuted:
+		code = exitOver
+		if confirmed {
+			code = exitOK
+		}
+	case inspect.StatusRejected:
+		code = exitOver
+		if !confirmed {
+			code = exitOK
+		}
+	case inspect.StatusDrift:
+		code = exitChanged
+	case inspect.StatusCheckFailed:
+		code = exitCheckFailed
+	case inspect.StatusExpired, inspect.StatusInDoubt:
+		code = exitOver
+	case inspect.StatusPending:
+		if n := len(p.Consents); confirmed && n > 0 && n < p.Approvers {
+			name, code = fmt.Sprintf("%d of %d people have approved", n, p.Approvers), exitMore
+		}
+	}
+	a.step(cmp.Or(name, string(p.Status)), style, p.Explanation)
+	if code == exitOK {
+		return nil
+	}
+	if code == exitError && got.Turn != nil {
+		return exit{code, got.Turn}
+	}
+	if p.Status == inspect.StatusPending && len(p.Answers) == 0 {
+		return exit{code, errors.New("the turn of the agent ended, and no answer is on record: is this the journal of that agent?")}
+	}
+	return exit{code: code}
+}

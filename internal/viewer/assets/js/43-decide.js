@@ -1,0 +1,145 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+// @ts-check
+
+// How an approval is answered: three buttons, and a row that unfolds in place to confirm.
+
+/** @typedef {"yes"|"no"|"change"} Choice */
+
+/** @type {Record<Choice, {button: string, icon: IconName, cls: string, send: string, note: string, label: string}>} */
+const CHOICES = {
+  yes: { button: "Yes", icon: "check", cls: "primary", send: "Yes, run it once", label: "", note: "The gate checks what it rests on now, and again right before it runs. If anything has changed, or cannot be checked, nothing runs: the gate decides, not this page." },
+  no: { button: "No, with a reason", icon: "rejected", cls: "danger", send: "No, do not run it", label: "Reason (optional): the agent reads it", note: "A no is final. A new plan needs a new request." },
+  change: { button: "Change this", icon: "pen", cls: "primary", send: "Send the wish", label: "What should be different? The agent reads it", note: "This request ends with a no. The agent can ask again with another plan." },
+};
+
+/**
+ * DecideBox has the buttons, and beside them what was said against an answer. It is the same element
+ * as long as the card is shown, so that nobody loses what they write.
+ */
+class DecideBox {
+  /** @param {App} app @param {Approval} a */
+  constructor(app, a) {
+    this.app = app;
+    this.a = a;
+    /** @type {Choice|""} */
+    this.choice = "";
+    this.error = "";
+    this.sending = false;
+    this.buttons = h("div", { class: "decide-buttons", role: "group", "aria-label": "Your answer" });
+    this.place = h("div", "decide-form");
+    this.out = h("div", { class: "decide-out", role: "status" });
+    this.root = h("section", { class: "decide", "aria-label": "Decide" }, this.buttons, this.place, this.out);
+    this.root.addEventListener("keydown", (ev) => {
+      if (ev.key !== "Escape" || !this.choice) return;
+      ev.preventDefault();
+      this.choose(this.choice);
+    });
+  }
+
+  /** offered are the answers that the server would pass on. No gate would look at the world before a call that is only observed. */
+  offered() {
+    const { app, a } = this;
+    if (!app.page.decisions || !app.page.live || a.kind !== "confirmation" || !waits(a.status) || app.desk.underWay(a)) return [];
+    return /** @type {Choice[]} */ (a.enforced ? ["yes", "no", "change"] : ["no", "change"]);
+  }
+
+  /** @param {Approval} a */
+  update(a) {
+    this.a = a;
+    const offered = this.offered();
+    if (this.choice && !this.sending && !offered.includes(this.choice)) this.close();
+    const sign = JSON.stringify(offered);
+    if (this.buttons.dataset.sign !== sign) {
+      this.buttons.dataset.sign = sign;
+      replace(this.buttons, offered.map((c) => h("button", { class: "btn " + (c === "yes" ? "primary" : ""), data: { choice: c }, "aria-expanded": "false", onclick: () => this.choose(c) }, icon(CHOICES[c].icon), CHOICES[c].button)));
+    }
+    this.say();
+  }
+
+  /** say shows what stands against an answer, or where the answer is. */
+  say() {
+    const { app, a } = this;
+    const sent = app.desk.underWay(a), refused = app.desk.refused(a);
+    replace(this.out,
+      this.sending ? h("p", {}, h("span", "spinner"), " Sending…")
+        : this.error ? h("p", "bad-text", icon("error"), this.error)
+          : [sent ? h("p", "sent", icon("arrow"), h("span", {}, (sent.reply.confirmed ? "Your yes" : "Your no") + " was sent ", agoEl(sent.at), ". What the gate makes of it appears here: the record has no word of it yet."))
+            : refused ? h("p", "bad-text", icon("error"), h("span", {}, "The last yes was not taken: ", h("strong", {}, words(refused.reason || "no reason is on record")), refused.refusal ? ". " + capital(refused.refusal) + "." : ".")) : null, this.nowhere()]);
+    this.root.hidden = !this.out.firstChild && !this.buttons.firstChild;
+  }
+
+  /** nowhere says where an open request is answered, if not here. */
+  nowhere() {
+    const { app, a } = this;
+    if (!waits(a.status) || this.buttons.firstChild) return null;
+    if (a.kind !== "confirmation") return h("p", {}, icon("info"), h("span", {}, "Answer it where the agent is used, such as its own page or ADK’s web UI. A page like this one takes a yes or a no, and nothing else."));
+    if (!app.page.live) return h("p", {}, icon("info"), h("span", {}, "This page is a file and can only be read. Answer where the agent runs, or with “contextgraph serve”."));
+    if (!app.page.decisions) return h("p", {}, icon("info"), h("span", {}, "This page is read only. Answer where the agent runs, or start the server with --allow-decisions."));
+    return null;
+  }
+
+  close() {
+    this.choice = "";
+    this.place.replaceChildren();
+    for (const b of this.buttons.children) b.setAttribute("aria-expanded", "false");
+  }
+
+  /** choose unfolds the row of an answer, or folds it. @param {Choice} choice */
+  choose(choice) {
+    const again = this.choice === choice;
+    if (this.sending) return;
+    this.close();
+    this.error = "";
+    this.say();
+    const button = /** @type {HTMLElement|null} */ (this.buttons.querySelector("[data-choice=" + choice + "]"));
+    if (again) {
+      button?.focus();
+      return;
+    }
+    this.choice = choice;
+    button?.setAttribute("aria-expanded", "true");
+    const c = CHOICES[choice];
+    const wish = choice === "yes" ? null : h("textarea", { rows: 2, maxlength: 2000, required: choice === "change", name: "words" });
+    const token = this.app.desk.token ? null : h("input", { type: "password", id: "cg-token", autocomplete: "off", spellcheck: "false", required: true });
+    const send = h("button", { type: "submit", class: "btn " + c.cls }, c.send);
+    const form = h("form", { class: "decision", "aria-label": c.button },
+      wish && h("label", {}, c.label, wish),
+      token && h("label", {}, "Token", token, h("span", "muted", "“contextgraph serve” printed it. It stays in the memory of this page until you close it.")),
+      h("p", "muted", c.note),
+      h("div", "actions", send, h("button", { class: "btn quiet", onclick: () => this.choose(choice) }, "Back")));
+    form.addEventListener("submit", (ev) => {
+      ev.preventDefault();
+      this.send({ confirmed: choice === "yes", ...(wish && wish.value.trim() ? { [choice === "no" ? "reason" : "change"]: wish.value.trim() } : {}) }, token ? token.value : this.app.desk.token, send);
+    });
+    replace(this.place, form);
+    (wish || token || send).focus();
+  }
+
+  /** @param {Reply} reply @param {string} token @param {HTMLButtonElement} button */
+  async send(reply, token, button) {
+    this.sending = true;
+    this.error = "";
+    button.disabled = true;
+    this.say();
+    try {
+      await this.app.desk.send(this.a, reply, token);
+      this.sending = false;
+      this.close();
+    } catch (err) {
+      this.sending = false;
+      button.disabled = false;
+      // A token that was not taken is asked for again, and the words stay.
+      const choice = this.choice;
+      if (choice && !this.app.desk.token && !this.place.querySelector("#cg-token")) {
+        this.close();
+        this.choose(choice);
+        const wish = this.place.querySelector("textarea");
+        if (wish) wish.value = reply.reason || reply.change || "";
+      }
+      this.error = capital(said(err));
+    }
+    this.update(this.a);
+    this.app.events.emit("desk", this.a.id);
+  }
+}

@@ -1,0 +1,188 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package page_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/answer"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// past is the journal of the demo as it was while people were asked: no request has an answer. An
+// answer to one of the sessions brings back what came of it.
+type past struct {
+	inspect.Source
+	seq atomic.Int64
+
+	mu       sync.Mutex
+	answered map[string]bool
+	sent     []answer.Decision
+	// turn is the end of the turn that an answer starts; hold keeps what comes of it out of the record.
+	turn error
+	hold bool
+	// needs are the types that only the agent can check; a check waits for slow.
+	needs map[string]string
+	slow  chan struct{}
+}
+
+// servePast serves the demo while people are asked, with answers and checks, and returns its address.
+func servePast(t *testing.T) (*past, string) {
+	t.Helper()
+	if suite.browser == nil {
+		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
+	}
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: suite.journal}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	d := &past{Source: inspect.NewJournal(j), answered: map[string]bool{}}
+	return d, serveSource(t, viewer.Options{Source: d, Changes: func(context.Context) (int64, error) { return d.seq.Load(), nil }, Decide: d, Check: d})
+}
+
+// Record cuts what came after the request.
+func (d *past) Record(ctx context.Context, s record.Session) (inspect.Record, error) {
+	r, err := d.Source.Record(ctx, s)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil || d.answered[s.ID] {
+		return r, err
+	}
+	run := r.Rows[0].RunID
+	r.Rows = slices.DeleteFunc(r.Rows, func(e record.Event) bool { return e.RunID != run })
+	for i := range r.Approvals {
+		a := &r.Approvals[i]
+		a.State, a.Verdict, a.Report, a.Consents, a.Approver, a.UpdatedAt = safety.StatePending, "", nil, nil, "", a.RequestedAt
+		a.PermitNonce, a.PermitRun, a.PermitExpiresAt = "", "", time.Time{}
+		r.History[a.ID] = r.History[a.ID][:1]
+	}
+	return r, nil
+}
+
+// Sessions has the status that the cut record has.
+func (d *past) Sessions(ctx context.Context, q inspect.Query) (inspect.Page, error) {
+	page, err := d.Source.Sessions(ctx, q)
+	for i := range page.Sessions {
+		s, err := inspect.Look(ctx, d, page.Sessions[i].Session, time.Now())
+		if err != nil {
+			return page, err
+		}
+		page.Sessions[i] = s.Summary
+	}
+	return page, err
+}
+
+// Waiting names every session: the inbox leaves out those without an open request.
+func (d *past) Waiting(ctx context.Context, _ time.Time, _ int) (keys []record.Session, err error) {
+	page, err := d.Source.Sessions(ctx, inspect.Query{})
+	for _, s := range page.Sessions {
+		keys = append(keys, s.Session)
+	}
+	return keys, err
+}
+
+// Check finds what the real check found when the request was answered.
+func (d *past) Check(ctx context.Context, s record.Session, _ string) ([]byte, map[string]string, error) {
+	if d.slow != nil {
+		<-d.slow
+	}
+	r, err := d.Source.Record(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range r.Rows {
+		if e.EventType == record.WorldChangeCheck {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			var report map[string]any
+			if err := json.Unmarshal(e.Content, &report); err != nil {
+				return nil, nil, err
+			}
+			report["id"], report["checked_at"] = "on demand", time.Now()
+			b, err := json.Marshal(report)
+			return b, d.needs, err
+		}
+	}
+	return nil, nil, errors.New("the checker is away")
+}
+
+// Send starts the turn that the demo had.
+func (d *past) Send(_ context.Context, x answer.Decision) (<-chan error, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sent = append(d.sent, x)
+	end := make(chan error, 1)
+	end <- d.turn
+	if d.turn == nil && !d.hold {
+		d.answered[x.Session.ID] = true
+		d.seq.Add(1)
+	}
+	return end, nil
+}
+
+// set changes what the agent does.
+func (d *past) set(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+	d.seq.Add(1)
+}
+
+// editedDemo writes the page of the demo with other data, and returns its address.
+func editedDemo(t *testing.T, edit func(data m)) string {
+	t.Helper()
+	if suite.browser == nil {
+		t.Skip("no Chromium in PATH and none named in CONTEXTGRAPH_CHROMIUM")
+	}
+	b, err := os.ReadFile(suite.demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(b), `id="cg-data">`)
+	text, after, ok := strings.Cut(rest, "</script>")
+	if !ok {
+		t.Fatal("the page of the demo has no data")
+	}
+	var data m
+	if err := json.Unmarshal([]byte(text), &data); err != nil {
+		t.Fatal(err)
+	}
+	edit(data)
+	path := t.TempDir() + "/page.html"
+	if err := os.WriteFile(path, []byte(before+`id="cg-data">`+string(encode(data))+"</script>"+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return fileURL(t, path)
+}
+
+// approvalIn is the request of a session in the data of a page.
+func approvalIn(t *testing.T, data m, id string) m {
+	t.Helper()
+	for _, s := range data["sessions"].([]any) {
+		if s := s.(m); s["session"].(m)["id"] == id {
+			return s["approvals"].([]any)[0].(m)
+		}
+	}
+	t.Fatalf("the page has no session %q", id)
+	return nil
+}
