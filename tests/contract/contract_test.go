@@ -449,6 +449,9 @@ func (n *normaliser) value(key string, v any) any {
 			return "<ms>"
 		}
 	case string:
+		if key == "age" { // a slow machine takes a second
+			return "<age>"
+		}
 		return n.text(v)
 	case []any:
 		for i := range v {
