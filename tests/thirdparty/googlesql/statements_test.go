@@ -124,7 +124,7 @@ func (e *engine) render(t *testing.T, f form) string {
 // them; its own tests compare the names with the calls.
 var parameters = map[string]string{
 	"app": "STRING", "user": "STRING", "session": "STRING", "from": "TIMESTAMP", "to": "TIMESTAMP", "limit": "INT64",
-	"until": "TIMESTAMP",
+	"until":    "TIMESTAMP",
 	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
 	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
 }
