@@ -216,12 +216,12 @@ func TestFlushOnRunEndGivesUp(t *testing.T) {
 func TestRetentionKnowsTheDataset(t *testing.T) {
 	h := cgtest.New(t, into(&dataset{}, nil))
 	box := h.Journal().Outbox("bigquery:my-project.agents.agent_events")
-	if err := box.Advance(t.Context(), "me", journal.Position{}, nil); !errors.Is(err, journal.ErrLeaseLost) || strings.Contains(err.Error(), "does not exist") {
+	if err := box.Advance(t.Context(), "me", 0, nil); !errors.Is(err, journal.ErrLeaseLost) || strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("Advance() = %v", err)
 	}
 	h = cgtest.New(t)
 	box = h.Journal().Outbox("bigquery:my-project.agents.agent_events")
-	if err := box.Advance(t.Context(), "me", journal.Position{}, nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if err := box.Advance(t.Context(), "me", 0, nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("without a dataset: Advance() = %v", err)
 	}
 }
