@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"time"
 
@@ -41,7 +42,7 @@ func openJournal(ctx context.Context, cfg config.Config, instead string) (*journ
 // journalSource reads graphs from a journal.
 type journalSource struct {
 	journal *journal.Journal
-	graphs  *graphsync.Syncer
+	syncer  *graphsync.Syncer
 }
 
 // pageSize is how many sessions or dead letters are listed at a time.
@@ -68,9 +69,21 @@ func (j *journalSource) find(ctx context.Context, s record.Session, after time.T
 	}
 }
 
+func (j *journalSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[warehouse.SessionGraph, error] {
+	return func(yield func(warehouse.SessionGraph, error) bool) {
+		for _, s := range sessions {
+			g, err := j.graph(ctx, s)
+			g.Session = s
+			if !yield(g, err) {
+				return
+			}
+		}
+	}
+}
+
 func (j *journalSource) graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error) {
 	at := time.Now()
-	g, _, err := j.graphs.Sync(ctx, s)
+	g, _, err := j.syncer.Sync(ctx, s)
 	if err != nil {
 		return warehouse.SessionGraph{}, err
 	}

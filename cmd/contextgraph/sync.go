@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -86,8 +88,9 @@ type source interface {
 	// find returns the sessions with rows after a time that match the fields of s that
 	// are not empty.
 	find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error)
-	// graph returns the graph of a session.
-	graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error)
+	// graphs returns the graph of each session, or why there is none. After an error without a
+	// session nothing comes.
+	graphs(ctx context.Context, sessions []record.Session) iter.Seq2[warehouse.SessionGraph, error]
 	// back gives a journal what only the dataset has of a session, and counts it.
 	back(ctx context.Context, s record.Session) (int, error)
 }
@@ -112,7 +115,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 			return err
 		}
 		defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-		recorded := &journalSource{journal: j, graphs: graphsync.NewSyncer(j, x)}
+		recorded := &journalSource{journal: j, syncer: graphsync.NewSyncer(j, x)}
 		if f.from == fromJournal {
 			from = recorded
 			if !f.all {
@@ -149,12 +152,17 @@ func hint(f syncFlags) string {
 func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, sessions []record.Session) error {
 	var failed int
 	var billed int64
-	for i, s := range sessions {
-		which := fmt.Sprintf("%d/%d %s of %s in %s", i+1, len(sessions), printable(s.ID), printable(s.User), printable(s.App))
+	i := 0
+	for g, err := range from.graphs(ctx, sessions) {
+		s := g.Session
+		if s == (record.Session{}) {
+			return fmt.Errorf("stopped after %d of %d sessions: %w", i, len(sessions), err)
+		}
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("stopped after %d of %d sessions: %w", i, len(sessions), err)
 		}
-		g, err := from.graph(ctx, s)
+		i++
+		which := fmt.Sprintf("%d/%d %s of %s in %s", i, len(sessions), printable(s.ID), printable(s.User), printable(s.App))
 		var r bigquery.SyncReport
 		if err == nil {
 			r, err = d.SyncSession(ctx, g)
@@ -172,7 +180,7 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 			a.say("%s: what models found did not get to the journal: %v", which, err)
 			continue
 		case n > 0:
-			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i+1, len(sessions), printable(s.ID), n)
+			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i, len(sessions), printable(s.ID), n)
 		}
 		if n := r.DuplicatesRemoved; n > 0 {
 			a.note("%s stood in the dataset twice, in %d rows, which were removed: another sync brought it at the same time", s.ID, n)
@@ -196,6 +204,10 @@ type datasetSource struct {
 	// journal takes what models found in the sessions that it has; nil without one.
 	journal *journal.Journal
 	has     map[record.Session]bool
+	// models are the entities that models found in the sessions that are read, and in has; or why
+	// that is not known.
+	models    map[record.Session][]entity.Entity
+	modelsErr error
 }
 
 // giveTo makes back give entities of models to a journal, for the sessions that match s.
@@ -208,17 +220,10 @@ func (d *datasetSource) giveTo(ctx context.Context, j *journalSource, s record.S
 	return err
 }
 
-// maxModelEntities bounds what models found in one session. More is an error: a journal
-// takes all of it or nothing.
-const maxModelEntities = 100_000
-
 func (d *datasetSource) back(ctx context.Context, s record.Session) (int, error) {
-	if !d.has[s] {
-		return 0, nil
-	}
-	es, err := d.dataset.ModelEntities(ctx, ask.Scope{Session: s, From: d.from, Limit: maxModelEntities})
-	if err != nil || len(es) == 0 {
-		return 0, err
+	es := d.models[s]
+	if d.modelsErr != nil || len(es) == 0 {
+		return 0, d.modelsErr
 	}
 	return len(es), d.journal.AddEntities(ctx, s, es)
 }
@@ -232,19 +237,27 @@ func (d *datasetSource) find(ctx context.Context, s record.Session, after time.T
 	return sessions, err
 }
 
-func (d *datasetSource) graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error) {
-	at := time.Now()
-	from := d.from
-	start, err := d.dataset.GraphStart(ctx, s, from)
-	if err != nil {
-		return warehouse.SessionGraph{}, err
+func (d *datasetSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[warehouse.SessionGraph, error] {
+	return func(yield func(warehouse.SessionGraph, error) bool) {
+		for chunk := range slices.Chunk(sessions, bigquery.ReadAtOnce) {
+			at := time.Now()
+			spans, err := d.dataset.GraphSpans(ctx, chunk, d.from)
+			if err != nil {
+				yield(warehouse.SessionGraph{}, err)
+				return
+			}
+			has := slices.DeleteFunc(slices.Clone(chunk), func(s record.Session) bool { return !d.has[s] })
+			d.models, d.modelsErr = d.dataset.ModelEntitiesOf(ctx, has, d.from, d.to)
+			for read, err := range d.dataset.ReadSessions(ctx, spans, d.to) {
+				g := warehouse.SessionGraph{Session: read.Session}
+				if err == nil {
+					g, err = warehouse.GraphOfRows(read.Session, read.Rows, d.extractor, warehouse.GraphOptions{Recorder: warehouse.RecorderDataset, ReadAt: at})
+					g.Session = read.Session
+				}
+				if !yield(g, err) || g.Session == (record.Session{}) {
+					return
+				}
+			}
+		}
 	}
-	if !start.IsZero() && start.Before(from) {
-		from = start
-	}
-	rows, err := d.dataset.ReadSession(ctx, s, from, d.to)
-	if err != nil {
-		return warehouse.SessionGraph{}, err
-	}
-	return warehouse.GraphOfRows(s, rows, d.extractor, warehouse.GraphOptions{Recorder: warehouse.RecorderDataset, ReadAt: at})
 }
