@@ -38,10 +38,6 @@ const (
 	longestGraphWait = 5 * time.Minute
 )
 
-// errGraph says that the graph of a session, as it stands in the journal, is not one that can be
-// brought. Trying again changes nothing.
-var errGraph = errors.New("the graph cannot be made")
-
 // GraphSyncerConfig is what a [GraphSyncer] works with. All fields but Poll are required.
 type GraphSyncerConfig struct {
 	// Journal has the rows, and Destination names where they go, as in [journal.Journal.Outbox].

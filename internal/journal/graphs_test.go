@@ -94,7 +94,7 @@ func TestTriggersAreApprovals(t *testing.T) {
 // with its rows for everything else.
 func TestGraphsOfADestination(t *testing.T) {
 	j := openJournal(t, nil)
-	recordTypes(t, j, named("a"), record.AgentStarting, record.HITLConfirmationRequest)                             // 1, 2
+	recordTypes(t, j, named("a"), record.AgentStarting, record.HITLConfirmationRequest)                           // 1, 2
 	recordTypes(t, j, named("b"), record.HITLConfirmationRequest, record.WorldChangeCheck, record.AgentCompleted) // 3 to 5
 	o := j.Outbox(dataset)
 	acquire(t, o, "rows")
