@@ -20,3 +20,6 @@ func SetUpgrade(t replicate.Target, upgrade func(context.Context) error) {
 func WithPauses(o DatasetOptions, table, recheck time.Duration) warehouse.Opener {
 	return with(o, pauses{table, recheck})
 }
+
+// ErrGraph is the error of a graph that cannot be made.
+var ErrGraph = errGraph

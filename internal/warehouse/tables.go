@@ -77,7 +77,7 @@ func repeated(name, typ, description string, fields ...Column) Column {
 // GraphTables returns the definitions of the tables beside the table of events, in the
 // order in which they are made.
 func GraphTables() []Table {
-	return []Table{SessionGraphsTable(), extractedRows()}
+	return []Table{SessionGraphsTable(), ExtractedRowsTable()}
 }
 
 // SessionGraphsTable returns the definition of the table of graphs. Rows are appended and
@@ -206,7 +206,8 @@ func checkColumns() []Column {
 	}
 }
 
-func extractedRows() Table {
+// ExtractedRowsTable returns the definition of the table of what a model has read.
+func ExtractedRowsTable() Table {
 	return Table{
 		Name:        ExtractedRows,
 		Description: "What came of the rows of events that a model was asked about: one row for each time it was asked.",

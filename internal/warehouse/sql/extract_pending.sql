@@ -3,7 +3,8 @@
 {{if .Pending}}INSERT INTO {{table .Pending}}
   (app_name, user_id, session_id, event_id, trace_id, span_id, event_type, seen_at, artifact_uri, truncated, attempt, pending, prompt)
 {{end}}WITH asked AS (
-  SELECT app_name, user_id, session_id, event_id, COUNT(*) AS times, LOGICAL_OR(status IN ('OK', 'EMPTY')) AS done
+  -- An attempt may be there twice: it counts once.
+  SELECT app_name, user_id, session_id, event_id, MAX(attempt) AS times, LOGICAL_OR(status IN ('OK', 'EMPTY')) AS done
   FROM {{table "extracted_rows"}}
   WHERE extractor = @extractor
     AND processed_at >= @from_time{{if .Session}}
