@@ -46,15 +46,19 @@ rows_in_scope AS (
       SELECT part.text FROM UNNEST(content_parts) AS part
       WHERE TRIM(part.text) != '' ORDER BY part.part_index
     ), '\n') AS parts
-  FROM {{unique}}
-  WHERE timestamp >= @from_time AND timestamp < @to_time{{if .Session}}
-    AND (user_id = @user_id OR (@user_id = '' AND user_id IS NULL)) AND session_id = @session_id
-    AND COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app_name{{end}}
-    AND event_type IN UNNEST(@event_types)
-    -- Rows of writers that give them no id cannot be told apart.
-    AND event_id IS NOT NULL
-    -- A piece of a streamed answer is read with the whole.
-    AND COALESCE(JSON_VALUE(attributes, '$.adk.partial'), '') != 'true'
+  FROM (
+    SELECT *
+    FROM {{events}}
+    WHERE timestamp >= @from_time AND timestamp < @to_time{{if .Session}}
+      AND (user_id = @user_id OR (@user_id = '' AND user_id IS NULL)) AND session_id = @session_id
+      AND COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app_name{{end}}
+      AND event_type IN UNNEST(@event_types)
+      -- Rows of writers that give them no id cannot be told apart.
+      AND event_id IS NOT NULL
+      -- A piece of a streamed answer is read with the whole.
+      AND COALESCE(JSON_VALUE(attributes, '$.adk.partial'), '') != 'true'
+    {{template "once"}}
+  )
 ),
 texts AS (
   SELECT rows_in_scope.*, COALESCE(said, NULLIF(parts, '')) AS text, COALESCE(asked.times, 0) + 1 AS attempt

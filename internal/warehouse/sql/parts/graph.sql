@@ -1,8 +1,9 @@
 {{- /*
 The graph that the rows of session_graphs tell. The views of the graph show it whole ("all"), and
 the questions put the same text into themselves with bounds inside: "session" for one session
-(@app, @user, @session), "window" for those of one application or of all (@app), both for
-the time from @from to @to. A bound inside needs no optimizer to get there.
+(@app, @user, @session), "sessions" for some (@apps, @users, @sessions), "window" for those of one
+application or of all (@app), each for the time from @from to @to. A bound inside needs no
+optimizer to get there.
 */ -}}
 
 {{define "bounds"}}
@@ -10,6 +11,8 @@ the time from @from to @to. A bound inside needs no optimizer to get there.
       {{- else}}graphs.session_day BETWEEN {{days}}
       {{- if eq . "session"}}
         AND graphs.app_name = @app AND graphs.user_id = @user AND graphs.session_id = @session
+      {{- else if eq . "sessions"}}
+        AND graphs.app_name IN UNNEST(@apps) AND graphs.user_id IN UNNEST(@users) AND graphs.session_id IN UNNEST(@sessions)
       {{- else}}
         AND (@app = '' OR graphs.app_name = @app)
       {{- end}}{{end}}
@@ -46,9 +49,9 @@ was restored from a copy counts again from an earlier one. */ -}}
     ) = 1
 {{- end}}
 
-{{- /* The steps, one row a key. The writer that read most rows of a step owns it, with all that
-hangs on it. */ -}}
-{{define "steps"}}
+{{- /* The steps, one row a key, and beside them what models found in steps. The writer that read
+most rows of a step owns it, with all that hangs on it. */ -}}
+{{define "owned"}}
   SELECT
     app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
     IF(writer = 'journal', writer_id, writer) AS recorder,
@@ -57,11 +60,18 @@ hangs on it. */ -}}
     requests, caused_by, entities, checks
   FROM ({{template "newest" .}}
   )
-  WHERE writer != 'model'
-  QUALIFY ROW_NUMBER() OVER (
-    PARTITION BY {{template "day" .}}app_name, user_id, session_id, node_key
+  WHERE TRUE
+  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
+    PARTITION BY {{template "day" .}}app_name, user_id, session_id, node_key, writer = 'model'
     ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
   ) = 1
+{{- end}}
+
+{{define "steps"}}
+  SELECT *
+  FROM ({{template "owned" .}}
+  )
+  WHERE writer != 'model'
 {{- end}}
 
 {{define "tech_nodes"}}
@@ -87,34 +97,18 @@ hangs on it. */ -}}
 before what a model found, and of several findings the earliest stands: earlier decisions rest on it. */ -}}
 {{define "biz_nodes"}}
   SELECT
-    CONCAT(span_id, ':', node_type, ':', node_value) AS biz_node_id, span_id, session_id, node_type, node_value,
-    confidence, artifact_uri, biz_key, node_key, app_name, user_id, session_day, trace_id, event_id, canonical_key,
-    norm, attributes, source, link_type, evaluated_at, recorder, read_to AS created_at, read_to AS updated_at,
-    first_evaluated_at, sightings, echoes
-  FROM (
-    SELECT
-      found.app_name, found.user_id, found.session_id, found.session_day, found.recorder, found.read_to, found.owned,
-      found.writer_id, found.node_key, found.trace_id, found.span_id, seen.biz_key, seen.node_type, seen.node_value,
-      seen.confidence, seen.artifact_uri, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
-      seen.source, seen.link_type, seen.evaluated_at, seen.first_evaluated_at, seen.sightings, seen.echoes
-    FROM (
-      SELECT
-        app_name, user_id, session_id, session_day, recorder, read_to, writer_id, TRUE AS owned, node_key, trace_id, span_id, entities
-      FROM ({{template "steps" .}}
-      )
-      UNION ALL
-      SELECT
-        app_name, user_id, session_id, session_day, writer, read_to, writer_id, FALSE, node_key, trace_id, span_id, entities
-      FROM ({{template "newest" .}}
-      )
-      WHERE writer = 'model'
-    ) AS found
-    CROSS JOIN UNNEST(found.entities) AS seen
-  )
+    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
+    steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
+    seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
+    steps.read_to AS updated_at, seen.first_evaluated_at, seen.sightings, seen.echoes
+  FROM ({{template "owned" .}}
+  ) AS steps
+  CROSS JOIN UNNEST(steps.entities) AS seen
   WHERE TRUE
   QUALIFY ROW_NUMBER() OVER (
-    PARTITION BY {{template "day" .}}app_name, user_id, session_id, biz_key
-    ORDER BY IF(source = 'model', 1, 0), owned DESC, evaluated_at, confidence DESC, writer_id
+    PARTITION BY {{if eq . "all"}}steps.session_day, {{end}}steps.app_name, steps.user_id, steps.session_id, seen.biz_key
+    ORDER BY IF(seen.source = 'model', 1, 0), IF(steps.writer = 'model', 1, 0), seen.evaluated_at, seen.confidence DESC, steps.writer_id
   ) = 1
 {{- end}}
 
