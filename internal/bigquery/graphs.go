@@ -78,6 +78,7 @@ type GraphSyncer struct {
 	// brought has the sessions that were settled behind the position, with the last trigger that was
 	// known of each.
 	brought map[record.Session]int64
+	settled int       // counts them
 	moved   time.Time // the position
 	worked  time.Time // Sync; zero when Idle was called since
 	leased  time.Time
@@ -145,15 +146,18 @@ func (g *GraphSyncer) run() {
 		if g.life.Err() != nil {
 			return
 		}
+		settled := g.settled
 		more, err := true, error(nil)
 		for more && err == nil && g.life.Err() == nil {
 			more, err = g.round(g.life, last)
 		}
 		g.look(g.life)
-		failures++
-		if err == nil {
+		if err == nil || g.settled > settled {
 			failures = 0
-		} else if g.life.Err() == nil {
+		}
+		if err == nil {
+			// Nothing to wait for.
+		} else if failures++; g.life.Err() == nil {
 			g.retries.Warn("contextgraph: graphs could not be brought to BigQuery yet; it is tried again", "attempts", failures, "error", err)
 		}
 		if last {
@@ -254,6 +258,7 @@ func (g *GraphSyncer) sessions(ctx context.Context, at int64, triggers []journal
 			return err
 		}
 		g.brought[t.Session] = seq
+		g.settled++
 	}
 	return nil
 }

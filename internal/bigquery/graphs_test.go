@@ -43,12 +43,12 @@ type approvals struct {
 	fail func(ctx context.Context, id string) error
 }
 
-const toDataset = "bigquery:my-project.agents.agent_events"
+const destination = "bigquery:my-project.agents.agent_events"
 
 func newApprovals(t *testing.T) *approvals {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{
-		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Destinations: []string{toDataset, journal.GraphDestination(toDataset)},
+		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "j.db")}, Destinations: []string{destination, journal.GraphDestination(destination)},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *approvals) record(ids ...string) {
 // acknowledge moves the position of the rows.
 func (a *approvals) acknowledge(to int64) {
 	a.t.Helper()
-	o := a.Outbox(toDataset)
+	o := a.Outbox(destination)
 	if _, err := o.Acquire(a.t.Context(), "rows", time.Hour); err != nil {
 		a.t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func (a *approvals) acknowledge(to int64) {
 // at returns the position of the graphs.
 func (a *approvals) at() int64 {
 	a.t.Helper()
-	at, err := a.Outbox(toDataset).Graphs().Position(a.t.Context())
+	at, err := a.Outbox(destination).Graphs().Position(a.t.Context())
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func (a *approvals) at() int64 {
 // start starts a GraphSyncer, as another process with the same journal would.
 func (a *approvals) start() *bigquery.GraphSyncer {
 	return bigquery.NewGraphSyncer(bigquery.GraphSyncerConfig{
-		Journal: a.Journal, Destination: toDataset, Logger: slog.New(slog.NewTextHandler(a, nil)),
+		Journal: a.Journal, Destination: destination, Logger: slog.New(slog.NewTextHandler(a, nil)),
 		Sync: func(ctx context.Context, s record.Session) error {
 			a.mu.Lock()
 			a.brought = append(a.brought, s.ID)
