@@ -167,7 +167,7 @@ func TestReference(t *testing.T) {
 	t.Run("42_the_id_of_a_link_is_that_of_the_entity", func(t *testing.T) {
 		// Links are a view of the entities.
 		text, err := os.ReadFile("../warehouse/sql/parts/graph.sql")
-		if err != nil || !strings.Contains(string(text), "biz_node_id AS link_id") || !strings.Contains(string(text), "CONCAT(span_id, ':', node_type, ':', node_value) AS biz_node_id") {
+		if err != nil || !strings.Contains(string(text), "biz_node_id AS link_id") || !strings.Contains(string(text), "seen.node_type, ':', seen.node_value) AS biz_node_id") {
 			t.Errorf("%v\n%s", err, text)
 		}
 	})
