@@ -152,12 +152,15 @@ func (g *GraphSyncer) run() {
 			more, err = g.round(g.life, last)
 		}
 		g.look(g.life)
-		if err == nil || g.settled > settled {
+		switch {
+		case err == nil:
 			failures = 0
+		case g.settled > settled:
+			failures = 1
+		default:
+			failures++
 		}
-		if err == nil {
-			// Nothing to wait for.
-		} else if failures++; g.life.Err() == nil {
+		if err != nil && g.life.Err() == nil {
 			g.retries.Warn("contextgraph: graphs could not be brought to BigQuery yet; it is tried again", "attempts", failures, "error", err)
 		}
 		if last {
