@@ -31,11 +31,6 @@ type bounds struct {
 	Backwards   bool
 }
 
-// staging are the tables that a synchronisation and an extraction make for themselves.
-type staging struct{ Nodes, Edges, Entities, Links, Checks, Rows string }
-
-var staged = staging{"staging_nodes", "staging_edges", "staging_entities", "staging_links", "staging_checks", "staging_rows"}
-
 // forms returns every statement in every form that it can have. A statement that is not
 // listed fails the test.
 func forms(t *testing.T, e *engine) []form {
@@ -59,11 +54,6 @@ func forms(t *testing.T, e *engine) []form {
 				form{name: name, variant: "backwards", data: bounds{Hops: 21, Backwards: true}})
 		case "ask_reasoning_chain_gql", "ask_entity_approvals_gql":
 			out = append(out, form{name: name, data: bounds{Edges: 84}})
-		case "extract_merge":
-			out = append(out, form{name: name, variant: "entities", data: staged})
-			none := staged
-			none.Entities, none.Links = "", ""
-			out = append(out, form{name: name, variant: "no entities", data: none})
 		case "extract_pending":
 			out = append(out, form{name: name, variant: "all", data: extract}, form{name: name, variant: "session", data: session},
 				form{name: name, variant: "count", data: count})
@@ -153,7 +143,7 @@ var parameters = map[string]string{
 	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
 	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
 	"first_day": "DATE", "last_day": "DATE", "graph": "STRING",
-	"sessions": "ARRAY<STRING>", "users": "ARRAY<STRING>", "apps": "ARRAY<STRING>",
+	"sessions": "ARRAY<STRING>", "users": "ARRAY<STRING>", "apps": "ARRAY<STRING>", "failed": "ARRAY<STRING>", "begins": "STRING", "ends": "STRING",
 }
 
 // notAnalysed are the statements that the analyzer cannot resolve, and why.
@@ -186,7 +176,7 @@ func TestStatements(t *testing.T) {
 				return
 			}
 			var declared map[string]string
-			if strings.HasPrefix(f.name, "ask_") || f.name == "sync_read_sessions" || f.name == "sync_graph_starts" || f.name == "sync_model_entities" {
+			if strings.HasPrefix(f.name, "ask_") || strings.HasPrefix(f.name, "sync_") {
 				declared = make(map[string]string)
 				for p := range parametersOf(text) {
 					if parameters[p] == "" {

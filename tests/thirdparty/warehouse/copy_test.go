@@ -35,7 +35,17 @@ func TestInitCopiesTheGraphOf09ed1b5(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.write(from(found, warehouse.WriterModel, "m1", 1))
-	want := d.graph()
+	// An array that is NULL is empty in BigQuery, and NULL in the emulator.
+	shows := func() map[string]map[string]string {
+		g := d.graph()
+		for _, rows := range g {
+			for k, row := range rows {
+				rows[k] = regexp.MustCompile(`"(sightings|requests|alerts)":null`).ReplaceAllString(row, `"$1":[]`)
+			}
+		}
+		return g
+	}
+	want := shows()
 	if len(want["entities"]) < 3 || len(want["checks"]) == 0 || len(want["edges"]) == 0 {
 		t.Fatalf("the graph: %v", want)
 	}
@@ -93,7 +103,7 @@ func TestInitCopiesTheGraphOf09ed1b5(t *testing.T) {
 		if !strings.Contains(strings.Join(r.Notes, "\n"), "copied into session_graphs once") {
 			t.Errorf("notes: %v", r.Notes)
 		}
-		if diff := cmp.Diff(want, d.graph()); diff != "" {
+		if diff := cmp.Diff(want, shows()); diff != "" {
 			t.Fatalf("graph (-before +after):\n%s", diff)
 		}
 		if rows := d.rows("SELECT writer FROM `agents.session_graphs`"); len(rows) != 2 {
