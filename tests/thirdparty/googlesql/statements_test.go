@@ -9,7 +9,7 @@ package googlesql_test
 import (
 	"fmt"
 	"os"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,11 +30,6 @@ type bounds struct {
 	Hops, Edges int
 	Backwards   bool
 }
-
-// staging are the tables that a synchronisation and an extraction make for themselves.
-type staging struct{ Nodes, Edges, Entities, Links, Checks, Rows string }
-
-var staged = staging{"staging_nodes", "staging_edges", "staging_entities", "staging_links", "staging_checks", "staging_rows"}
 
 // forms returns every statement in every form that it can have. A statement that is not
 // listed fails the test.
@@ -59,31 +54,30 @@ func forms(t *testing.T, e *engine) []form {
 				form{name: name, variant: "backwards", data: bounds{Hops: 21, Backwards: true}})
 		case "ask_reasoning_chain_gql", "ask_entity_approvals_gql":
 			out = append(out, form{name: name, data: bounds{Edges: 84}})
-		case "sync_session":
-			out = append(out, form{name: name, data: staged})
-		case "extract_merge":
-			out = append(out, form{name: name, variant: "entities", data: staged})
-			none := staged
-			none.Entities, none.Links = "", ""
-			out = append(out, form{name: name, variant: "no entities", data: none})
 		case "extract_pending":
 			out = append(out, form{name: name, variant: "all", data: extract}, form{name: name, variant: "session", data: session},
 				form{name: name, variant: "count", data: count})
 		case "extract_ask":
 			out = append(out, form{name: name, variant: "plain", data: extract}, form{name: name, variant: "typed", data: typed})
 		case "init_add_column":
-			text, err := e.names.AddColumns(warehouse.WorldChangeChecks, warehouse.GraphTables()[4].Columns)
+			text, err := e.names.AddColumns(warehouse.SessionGraphs, warehouse.SessionGraphsTable().Columns)
 			if err != nil {
 				t.Fatal(err)
 			}
 			out = append(out, form{name: name, text: text})
-		case "init_unique", "init_view":
+		case "init_unique", "init_view", "init_graph_view":
 			views, err := e.names.Views()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, v := range views {
-				if (name == "init_unique") == (v.Name == e.names.UniqueEvents()) {
+				made := "init_view"
+				if v.Table == warehouse.SessionGraphs {
+					made = "init_graph_view"
+				} else if v.EventType == "" {
+					made = "init_unique"
+				}
+				if name == made {
 					out = append(out, form{name: name, variant: v.Name, text: v.Query})
 				}
 			}
@@ -108,6 +102,27 @@ func forms(t *testing.T, e *engine) []form {
 	return out
 }
 
+// legacyTables returns the tables of the graph of an earlier version with their columns.
+func legacyTables(t *testing.T) map[string][]warehouse.Column {
+	t.Helper()
+	text, err := os.ReadFile("../../../internal/warehouse/testdata/legacy/09ed1b5.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string][]warehouse.Column)
+	options := regexp.MustCompile(` OPTIONS \(description = "[^"]*"\)| NOT NULL`)
+	for _, m := range regexp.MustCompile("(?s)CREATE TABLE IF NOT EXISTS `my-project\\.agents\\.(\\w+)` \\((.*?)\n\\)").FindAllStringSubmatch(string(text), -1) {
+		for _, line := range strings.Split(strings.TrimSpace(m[2]), "\n") {
+			name, typ, _ := strings.Cut(strings.Trim(options.ReplaceAllString(line, ""), " ,"), " ")
+			out[m[1]] = append(out[m[1]], warehouse.Column{Name: name, Type: typ})
+		}
+	}
+	if len(out) != len(warehouse.LegacyTables()) {
+		t.Fatalf("%d tables of an earlier version", len(out))
+	}
+	return out
+}
+
 func (e *engine) render(t *testing.T, f form) string {
 	t.Helper()
 	if f.text != "" {
@@ -127,6 +142,8 @@ var parameters = map[string]string{
 	"until":    "TIMESTAMP",
 	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
 	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
+	"first_day": "DATE", "last_day": "DATE", "graph": "STRING",
+	"sessions": "ARRAY<STRING>", "users": "ARRAY<STRING>", "apps": "ARRAY<STRING>", "failed": "ARRAY<STRING>", "begins": "STRING", "ends": "STRING",
 }
 
 // notAnalysed are the statements that the analyzer cannot resolve, and why.
@@ -136,19 +153,12 @@ var notAnalysed = map[string]string{
 
 func TestStatements(t *testing.T) {
 	e := newEngine(t)
-	for i, table := range warehouse.GraphTables()[:5] {
-		name := []string{staged.Nodes, staged.Edges, staged.Entities, staged.Links, staged.Checks}[i]
-		e.addTable(t, name, table.Columns)
-	}
-	e.addTable(t, staged.Rows, warehouse.GraphTables()[5].Columns)
 	pending, answers := warehouse.ExtractTables("x")
 	e.addTable(t, pending.Name, pending.Columns)
 	e.addTable(t, answers.Name, answers.Columns)
 
-	// The temporary tables of sync_unique.
-	for i, table := range warehouse.GraphTables()[:5] {
-		name := []string{"kept_nodes", "kept_edges", "kept_entities", "kept_links", "kept_checks"}[i]
-		e.addNamed(t, name, append(slices.Clone(table.Columns), warehouse.Column{Name: "copies_of_key", Type: "INT64", Mode: "NULLABLE"}))
+	for name, columns := range legacyTables(t) {
+		e.addTable(t, name, columns)
 	}
 
 	seen := make(map[string]bool)
@@ -166,7 +176,7 @@ func TestStatements(t *testing.T) {
 				return
 			}
 			var declared map[string]string
-			if strings.HasPrefix(f.name, "ask_") {
+			if strings.HasPrefix(f.name, "ask_") || strings.HasPrefix(f.name, "sync_") {
 				declared = make(map[string]string)
 				for p := range parametersOf(text) {
 					if parameters[p] == "" {
@@ -208,6 +218,49 @@ func TestGuide(t *testing.T) {
 	}
 	if n < 3 {
 		t.Errorf("the guide has %d queries in GQL", n)
+	}
+}
+
+// The statements in GQL of the document that describes the context graph, as they stand there but for
+// the name of the graph, are GQL over this graph.
+func TestPublishedStatements(t *testing.T) {
+	e := newEngine(t)
+	graph := e.names.Quote(e.names.Graph())
+	for name, text := range map[string]string{
+		"reasoning": "GRAPH " + graph + `
+MATCH
+(decision:TechNode)-[c:Caused]->{1,20}(step:TechNode)
+-[e:Evaluated]->(biz:BizNode)
+WHERE decision.event_type = @decision_event_type
+AND biz.node_value = @biz_entity
+RETURN
+decision.span_id AS decision_span_id,
+step.span_id AS reasoning_span_id,
+step.event_type AS step_type,
+step.agent AS step_agent,
+biz.node_type AS entity_type,
+biz.node_value AS entity_value,
+biz.confidence AS entity_confidence,
+biz.artifact_uri AS artifact_uri
+ORDER BY step.timestamp ASC`,
+		"trace": "GRAPH " + graph + `
+MATCH
+(parent:TechNode)-[c:Caused]->(child:TechNode)
+WHERE parent.session_id = @session_id
+OR child.session_id = @session_id
+RETURN
+parent.span_id AS parent_span_id,
+parent.event_type AS parent_event_type,
+parent.agent AS parent_agent,
+child.span_id AS child_span_id,
+child.event_type AS child_event_type,
+child.agent AS child_agent,
+child.timestamp AS child_timestamp
+ORDER BY child.timestamp ASC`,
+	} {
+		if err := e.analyse(t, text, nil); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, numbered(text))
+		}
 	}
 }
 
