@@ -29,8 +29,8 @@ func (v View) Digest() string { return digest(v.Query) }
 // Label returns [DigestLabel].
 func (View) Label() string { return DigestLabel }
 
-// Views returns the definitions of the views: that of unique events, then one for each
-// event type.
+// Views returns the definitions of the views: that of unique events, which questions read, then
+// one for each event type unless the configuration leaves them out.
 //
 // The typed views read the table of events itself and leave copies out by themselves,
 // each after its condition on the event type: what they read is then bounded by the
@@ -46,6 +46,9 @@ func (n Names) Views() ([]View, error) {
 		Description: "The rows of " + n.Events() + ", each once.",
 		Query:       strings.TrimSpace(unique),
 	}}
+	if !n.typed {
+		return out, nil
+	}
 	common, typed, err := TypedViews()
 	if err != nil {
 		return nil, err
