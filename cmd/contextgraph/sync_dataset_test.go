@@ -115,7 +115,7 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	server := answering(t, &asked, map[string][]map[string]string{
 		"COUNT(DISTINCT event_id) AS events": sessions,
 		"BEGIN TRANSACTION":                  {{"n INTEGER": "0"}}, // nothing stands there twice
-		"AS run_seq": rows,
+		"AS run_seq":                         rows,
 		"MIN(start_time) AS first": {{
 			"app STRING": "shop", "user STRING": "alice", "session STRING": "s1", "first TIMESTAMP": strconv.FormatInt(began.UnixMicro(), 10),
 		}},
