@@ -132,7 +132,7 @@ func TestDeniedColumnsAreNotStreamed(t *testing.T) {
 // large returns a row that no request can hold. Of its attributes the small ones say whose it is.
 func large(n int) record.Event {
 	e := newEvent(n, replicate.MaxRequestBytes)
-	e.Attributes = []byte(`{"adk":{"app_name":"app","args":"` + strings.Repeat("y", 100_000) + `","call_id":"call-1"},"custom_tags":{"team":"ads"},"state":"` + strings.Repeat("z", 100_000) + `"}`)
+	e.Attributes = []byte(`{"adk":{"app_name":"app","args":"` + strings.Repeat("y", 100_000) + `","call_id":"call-1"},"a":1,"custom_tags":{"team":"ads"},"state":"` + strings.Repeat("z", 100_000) + `"}`)
 	e.ContentParts = []byte(`[{"mime_type":"text/plain","text":"hi","part_index":0}]`)
 	return e
 }
@@ -156,7 +156,7 @@ func TestLargeRowsKeepTheirPayloadInTheStore(t *testing.T) {
 		if mode == "GCS_REFERENCE" {
 			part["object_ref"] = map[string]any{"uri": uri, "authorizer": "us.c", "details": `{"gcs_metadata":{"content_type":"application/json"}}`}
 		}
-		want := map[string]any{"attributes": `{"adk":{"run_id":"run","run_seq":1,"app_name":"app","call_id":"call-1"},"custom_tags":{"team":"ads"}}`, "content_parts": []any{part}, "is_truncated": true}
+		want := map[string]any{"attributes": `{"adk":{"run_id":"run","run_seq":1,"app_name":"app","call_id":"call-1"},"a":1,"custom_tags":{"team":"ads"}}`, "content_parts": []any{part}, "is_truncated": true}
 		for column := range want {
 			if diff := gocmp.Diff(want[column], got[column]); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", column, diff)
