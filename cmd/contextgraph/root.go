@@ -73,6 +73,8 @@ type app struct {
 	// client are options of the BigQuery client beside the credentials of the
 	// environment.
 	client []option.ClientOption
+	// write are those of the client of the Storage Write API; nil for client.
+	write []option.ClientOption
 	// terminal reports whether people read what is written to w.
 	terminal func(w io.Writer) bool
 	within   duration // how far back --from dataset reads
@@ -315,7 +317,7 @@ func (a *app) config() (config.Config, error) {
 
 // dataset connects to the dataset of the configuration. The caller closes it.
 func (a *app) dataset(ctx context.Context, cfg config.BigQuery) (*bigquery.Dataset, error) {
-	return bigquery.NewDataset(ctx, cfg, bigquery.DatasetOptions{Client: a.client, Surface: "cli"})
+	return bigquery.NewDataset(ctx, cfg, bigquery.DatasetOptions{Client: a.client, Write: a.write, Surface: "cli"})
 }
 
 // buildVersion says which build this is.

@@ -101,10 +101,11 @@ func (s *source) Records(ctx context.Context, keys []record.Session) iter.Seq2[i
 
 func (s *source) records(ctx context.Context, keys []record.Session, yield func(inspect.Record, error) bool) error {
 	from, to := s.window()
-	spans, err := s.d.GraphSpans(ctx, keys, from)
+	known, err := s.d.KnownGraphs(ctx, keys, from)
 	if err != nil {
 		return err
 	}
+	spans := known.Spans(keys, from)
 	for _, span := range spans {
 		if span.From.Before(from) {
 			from = span.From

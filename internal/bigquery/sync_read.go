@@ -255,39 +255,6 @@ func dropNulls(m map[string]any) {
 	}
 }
 
-// GraphSpans returns the times from which the rows of sessions are to be read: from the first step
-// that their graph in the dataset has, if that is before from and no more than 90 days earlier,
-// else from that time. A graph of [warehouse.RecorderDataset] has to be made of the rows since
-// then: one of later rows would lack the edges from earlier steps, and take them for out of date.
-// One query reads the graphs of 100 sessions.
-func (d *Dataset) GraphSpans(ctx context.Context, sessions []record.Session, from time.Time) ([]SessionSpan, error) {
-	starts := make(map[record.Session]time.Time)
-	for chunk := range slices.Chunk(sessions, ReadAtOnce) {
-		err := query(ctx, d, job{
-			statement: "sync_graph_starts", feature: featureSync, params: manyParams(chunk, from.Add(-graphAge), d.now().Add(skew)),
-		}, func(r *struct {
-			App     string    `bigquery:"app"`
-			User    string    `bigquery:"user"`
-			Session string    `bigquery:"session"`
-			First   time.Time `bigquery:"first"`
-		}) error {
-			starts[record.Session{App: r.App, User: r.User, ID: r.Session}] = r.First.UTC()
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	spans := make([]SessionSpan, len(sessions))
-	for i, s := range sessions {
-		spans[i] = SessionSpan{s, from}
-		if start, ok := starts[s]; ok && start.Before(from) {
-			spans[i].From = start
-		}
-	}
-	return spans, nil
-}
-
 // maxModelEntities bounds what models found in one session. More is an error: a journal takes all
 // of it or nothing.
 const maxModelEntities = 100_000

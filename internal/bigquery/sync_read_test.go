@@ -27,13 +27,15 @@ import (
 )
 
 // rowsAPI is a BigQuery that knows rows of sessions and answers sync_read_sessions and
-// sync_graph_starts with them, all else with nothing.
+// sync_known with them, all else with nothing.
 type rowsAPI struct {
 	t *testing.T
 	// rows are app, user, session, event id, microseconds and content parts; an app may be nil.
 	rows [][]any
-	// starts are app, user, session and microseconds.
-	starts [][]any
+	// known are the time of the clock, app, user, session, the key of a step, its day and its microseconds.
+	known [][]any
+	// kept are the keys of steps and entities.
+	kept [][]any
 	// most is how many sessions one query can read.
 	most int
 
@@ -106,8 +108,13 @@ func (a *rowsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		slices.SortStableFunc(rows, func(x, y []any) int {
 			return cmp.Compare(slices.Index(ids, x[2].(string)), slices.Index(ids, y[2].(string)))
 		})
-	case strings.Contains(text, "MIN(start_time)"):
-		columns, rows = []string{"app STRING", "user STRING", "session STRING", "first TIMESTAMP"}, a.starts
+	case strings.Contains(text, "CURRENT_TIMESTAMP()"):
+		columns = []string{"now INTEGER", "app STRING", "user STRING", "session STRING", "node_key STRING", "day DATE", "first TIMESTAMP"}
+		if rows = a.known; len(rows) == 0 {
+			rows = [][]any{{"1", nil, nil, nil, nil, nil, nil}}
+		}
+	case strings.Contains(text, "TO_JSON_STRING(entity)"):
+		columns, rows = []string{"node_key STRING", "entity STRING"}, a.kept
 	}
 	reply := func(w http.ResponseWriter, more map[string]any) {
 		more["jobReference"], more["status"] = map[string]any{"projectId": "my-project", "jobId": job.JobReference.JobID}, status
@@ -241,7 +248,7 @@ func TestRecordsOfTheDataset(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)
 	micros := func(ago time.Duration) string { return strconv.FormatInt(now.Add(-ago).UnixMicro(), 10) }
-	api := &rowsAPI{t: t, starts: [][]any{{"shop", "ann", "s007", micros(50 * time.Hour)}}}
+	api := &rowsAPI{t: t, known: [][]any{{"1", "shop", "ann", "s007", "k", "2026-07-31", micros(50 * time.Hour)}}}
 	var keys []record.Session
 	for i := range 250 {
 		key := record.Session{App: "shop", User: "ann", ID: fmt.Sprintf("s%03d", i)}

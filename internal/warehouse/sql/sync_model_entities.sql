@@ -4,8 +4,8 @@ SELECT
   biz_key, node_key, span_id, event_id, node_type, node_value, canonical_key,
   TO_JSON_STRING(norm) AS norm, TO_JSON_STRING(attributes) AS attributes, TO_JSON_STRING(echoes) AS echoes,
   artifact_uri, confidence, source, evaluated_at
-FROM {{table "extracted_biz_nodes"}}
-WHERE app_name IN UNNEST(@apps) AND user_id IN UNNEST(@users) AND session_id IN UNNEST(@sessions)
-  AND evaluated_at BETWEEN @from AND @to
+FROM ({{template "biz_nodes" "sessions"}}
+  )
+WHERE evaluated_at BETWEEN @from AND @to
   AND source = 'model'
 ORDER BY evaluated_at, event_id, node_key, node_type, node_value

@@ -22,9 +22,13 @@ SELECT
   is_truncated,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
   SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64) AS run_seq
-FROM {{unique}}
+FROM (
+  SELECT *
+  FROM {{events}}
+  WHERE timestamp BETWEEN @from AND @to
+    AND session_id IN UNNEST(@sessions)
+    AND (user_id IS NULL OR user_id IN UNNEST(@users))
+  {{template "once"}}
+)
 JOIN UNNEST(@sessions) AS wanted WITH OFFSET AS place ON session_id = wanted
-WHERE timestamp BETWEEN @from AND @to
-  AND session_id IN UNNEST(@sessions)
-  AND (user_id IS NULL OR user_id IN UNNEST(@users))
 ORDER BY place, timestamp, run_seq, event_id
