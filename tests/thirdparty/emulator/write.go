@@ -4,7 +4,9 @@
 package emulator
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -226,4 +228,16 @@ func typeOf(c *bq.FieldSchema, repeated bool) string {
 		return "ARRAY<" + name + ">"
 	}
 	return name
+}
+
+// quote returns s as a literal; JSON escapes what a literal of GoogleSQL does, and in the
+// same way, but for characters of HTML.
+func quote(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic(err) // a string can be encoded
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -4,10 +4,13 @@
 package warehouse_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +20,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -36,7 +43,7 @@ func newSynced(t *testing.T) *synced {
 	t.Helper()
 	server := emulator.Start(t)
 	d, err := bigquery.NewDataset(t.Context(), server.Config(), bigquery.DatasetOptions{
-		Client: server.LiteralOptions(), Write: server.WriteOptions(), Now: func() time.Time { return day.Add(24 * time.Hour) },
+		Client: server.RESTOptions(), Write: server.WriteOptions(), Now: func() time.Time { return day.Add(24 * time.Hour) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -288,6 +295,182 @@ func plain(v any) any {
 	return v
 }
 
+// Readers see the newest version of a writer, each step once, whatever came before it and in whatever
+// order. What a version does not have is not there.
+func TestSyncVersions(t *testing.T) {
+	d := newSynced(t)
+	g := graphOf(t, conversation())
+	d.write(from(g, warehouse.WriterJournal, "j1", 1))
+	first := d.graph()
+	edges := 0
+	for _, n := range g.Nodes {
+		edges += len(n.CausedBy)
+	}
+	for name, n := range map[string]int{"nodes": len(g.Nodes), "edges": edges, "entities": 2, "links": 2, "checks": 1} {
+		if len(first[name]) != n {
+			t.Errorf("%d %s, want %d", len(first[name]), name, n)
+		}
+	}
+	check := quoted(first["checks"][fmt.Sprintf("%032x", 12)])
+	for _, want := range []string{
+		`"verdict":"drift"`, `"stage":"answer"`, `"tool":"buy"`, `"entities_checked":2`, `"stale_entities":1`, `"failed_entities":1`, `"drift_type":"price_changed"`,
+		`"node_key":"` + graphsync.TechNodeKey(syncedSession, "trace-r2", "check") + `"`,
+	} {
+		if !strings.Contains(check, want) {
+			t.Errorf("the check lacks %s: %s", want, check)
+		}
+	}
+
+	// Another session, of another user with the same id, changes nothing of the first.
+	stranger := record.Session{App: syncedSession.App, User: "bob", ID: syncedSession.ID}
+	others := conversation()[:6]
+	for i := range others {
+		others[i].UserID = stranger.User
+	}
+	theirs, err := warehouse.GraphOfRows(stranger, others, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The same graph again, and one that was read earlier and comes late.
+	d.write(from(theirs, warehouse.WriterJournal, "j1", 9), from(g, warehouse.WriterJournal, "j1", 2),
+		from(graphOf(t, conversation()[:9]), warehouse.WriterJournal, "j1", 1))
+	mine := func() map[string]map[string]string {
+		all := d.graph()
+		for _, rows := range all {
+			maps.DeleteFunc(rows, func(_, row string) bool { return strings.Contains(row, `"user_id":"bob"`) })
+		}
+		return all
+	}
+	after := mine()
+	if diff := cmp.Diff(first, after); diff != "" {
+		t.Errorf("the graph changed (-before +after):\n%s", diff)
+	}
+
+	// The tool declares one entity less, at another price, and its parent is another one.
+	changed := conversation()
+	changed[5].Attributes = []byte(strings.NewReplacer(`,{"type":"Audience","value":"runners"}`, "", "40000", "41000").Replace(string(changed[5].Attributes)))
+	for i := range changed {
+		if changed[i].SpanID == "tool1" {
+			changed[i].ParentSpanID = "root1"
+		}
+	}
+	d.write(from(graphOf(t, changed), warehouse.WriterJournal, "j1", 3))
+	after = mine()
+	var left []string
+	for _, row := range after["entities"] {
+		left = append(left, row)
+	}
+	if len(left) != 1 || !strings.Contains(left[0], "41000") || len(after["links"]) != 1 {
+		t.Errorf("entities %v, links %v", left, after["links"])
+	}
+	old := warehouse.EdgeKey(graphsync.TechNodeKey(syncedSession, "trace-r1", "agent1"), graphsync.Contains, graphsync.TechNodeKey(syncedSession, "trace-r1", "tool1"))
+	if _, was := first["edges"][old]; !was {
+		t.Fatal("the edge was not there before")
+	}
+	if _, is := after["edges"][old]; is {
+		t.Error("an edge of an earlier version is there")
+	}
+}
+
+// A session that ran on two hosts: what both journals say adds up, and what the rows of both say comes
+// from the dataset. The journal of one host takes nothing of that away.
+func TestSyncOfTwoHosts(t *testing.T) {
+	d := newSynced(t)
+	rows := conversation()
+	a, b := graphOf(t, rows[:10]), graphOf(t, rows[10:])
+	b.Day = b.Day.AddDate(0, 0, 1) // it began on another day
+	d.write(from(a, warehouse.WriterJournal, "j1", 1), from(b, warehouse.WriterJournal, "j2", 1))
+	parts := d.graph()
+	if len(parts["nodes"]) != len(a.Nodes)+len(b.Nodes) {
+		t.Errorf("%d steps of two journals with %d and %d", len(parts["nodes"]), len(a.Nodes), len(b.Nodes))
+	}
+	request, answer := graphsync.TechNodeKey(syncedSession, "trace-r1", "hitl"), graphsync.TechNodeKey(syncedSession, "trace-r2", "root2")
+	across := warehouse.EdgeKey(request, graphsync.Resumes, answer)
+	if _, there := parts["edges"][across]; there {
+		t.Error("two journals that each have a part made an edge between the parts")
+	}
+
+	d.stream(rows)
+	known, err := d.KnownGraphs(t.Context(), []record.Session{syncedSession}, day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := time.UnixMicro(known.Version); time.Since(at).Abs() > time.Hour {
+		t.Errorf("BigQuery's clock is at %v", at)
+	}
+	read, err := d.ReadSession(t.Context(), syncedSession, day, day.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bring := func(rows []record.Event, version int64) []warehouse.SessionGraph {
+		split := known.Split(from(graphOf(t, rows), warehouse.WriterDataset, "", version))
+		d.write(split...)
+		return split
+	}
+	split := bring(read, known.Version)
+	if len(split) != 2 || len(split[0].Nodes) != len(a.Nodes) || len(split[1].Nodes) != len(b.Nodes) || !split[1].Day.Equal(b.Day) {
+		t.Errorf("the graph of both stands under %d days", len(split))
+	}
+	whole := d.graph()
+	if _, there := whole["edges"][across]; !there || len(whole["nodes"]) != len(parts["nodes"]) {
+		t.Errorf("%d steps, the edge between the hosts is there: %v", len(whole["nodes"]), there)
+	}
+	if got := quoted(whole["nodes"][request]); !strings.Contains(got, `"asked_at":"2026-03-04T10:00:10`) || !strings.Contains(got, `"answered_at":"2026-03-04T10:00:11`) {
+		t.Errorf("the request of one host lacks the answer of the other: %s", got)
+	}
+	// The host that began is brought again. What it read is no more than the dataset has.
+	d.write(from(a, warehouse.WriterJournal, "j1", 2))
+	again := d.graph()
+	if diff := cmp.Diff(whole, again); diff != "" {
+		t.Errorf("the host that began changed what both said:\n%s", diff)
+	}
+}
+
+// What a model found stands beside what is exact, also in later versions, and does not take its place.
+func TestSyncOfAModelDoesNotReplaceWhatIsExact(t *testing.T) {
+	d := newSynced(t)
+	d.write(from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 1))
+	before := d.graph()
+	tool := graphsync.TechNodeKey(syncedSession, "trace-r1", "tool1")
+	var found []entity.Entity
+	for typ, value := range map[string]string{"Product": "Strava Sponsored Routes", "Audience": "runners", "Budget": "$1"} {
+		found = append(found, entity.Entity{
+			Type: typ, Value: value, Confidence: 0.5, Source: entity.SourceModel, EventID: "e", TechNode: tool, SpanID: "tool1", SeenAt: day.Add(6 * time.Second),
+		})
+	}
+	g, err := warehouse.ModelGraph(syncedSession, found, map[string]string{tool: "trace-r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write(from(g, warehouse.WriterModel, "x1", 1), from(g, warehouse.WriterModel, "x1", 1), from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 2))
+	after := d.graph()
+	added := warehouse.BizKey(tool, "Budget", "$1")
+	if !strings.Contains(after["entities"][added], `"source":"model"`) {
+		t.Errorf("the entity of the model: %s", after["entities"][added])
+	}
+	delete(after["entities"], added)
+	delete(after["links"], added)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("a model changed what is exact:\n%s", diff)
+	}
+}
+
+func TestSyncFailsWithoutTables(t *testing.T) {
+	server := emulator.Start(t)
+	d, err := bigquery.NewDataset(t.Context(), server.Config(), bigquery.DatasetOptions{Client: server.RESTOptions(), Write: server.WriteOptions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	w := d.GraphWriter()
+	defer w.Close()
+	if _, err := w.Write(ctx, from(graphOf(t, conversation()), warehouse.WriterJournal, "j1", 1)); err == nil || !strings.Contains(err.Error(), syncedSession.ID) {
+		t.Errorf("error = %v", err)
+	}
+}
+
 // stream sends rows to the table of events by the Storage Write API.
 func (d *synced) stream(rows []record.Event) {
 	d.t.Helper()
@@ -309,3 +492,63 @@ func (d *synced) stream(rows []record.Event) {
 	}
 }
 
+func TestReadSessionGivesTheGraphOfTheJournal(t *testing.T) {
+	d := newSynced(t)
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: t.TempDir() + "/journal.db"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close(t.Context())
+	rows := conversation()
+	rows[3].Timestamp = rows[2].Timestamp     // of one microsecond, in the order of the run
+	rows[6].Timestamp = rows[5].Timestamp - 5 // a clock that went back
+	for i := range rows {
+		e := rows[i]
+		e.Seq = 0
+		j.Append(e)
+	}
+	if err := j.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want, err := d.JournalGraph(t.Context(), j, graphsync.NewSyncer(j, nil), syncedSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Rows arrive late, out of order and twice.
+	shuffled := slices.Clone(rows)
+	slices.Reverse(shuffled)
+	d.stream(shuffled[:9])
+	early, err := d.ReadSession(t.Context(), syncedSession, day, day.Add(time.Hour))
+	if err != nil || len(early) != 9 {
+		t.Fatalf("%d rows, %v", len(early), err)
+	}
+	d.write(from(graphOf(t, early), warehouse.WriterDataset, "", 1))
+	d.stream(shuffled[7:])
+	late, err := d.ReadSession(t.Context(), syncedSession, day, day.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := graphOf(t, late)
+	if diff := cmp.Diff(texts(t, want.Nodes), texts(t, got.Nodes)); diff != "" {
+		t.Errorf("graph of the journal (-) and of the dataset (+):\n%s", diff)
+	}
+	if parts := string(late[0].ContentParts); parts != string(rows[0].ContentParts) {
+		t.Errorf("content_parts = %s, want %s", parts, rows[0].ContentParts)
+	}
+
+	// The rows that came late stand under their parents then.
+	d.write(from(got, warehouse.WriterDataset, "", 2))
+	if after := d.graph(); len(after["nodes"]) != len(want.Nodes) {
+		t.Errorf("%d steps, want %d", len(after["nodes"]), len(want.Nodes))
+	}
+
+	found, err := d.FindSessions(t.Context(), record.Session{ID: syncedSession.ID}, day, day.Add(time.Hour))
+	if err != nil || len(found) != 1 || found[0].Session != syncedSession || found[0].Events != int64(len(rows)) {
+		t.Errorf("FindSessions = %+v, %v", found, err)
+	}
+	none, err := d.ReadSession(t.Context(), record.Session{App: "other", User: syncedSession.User, ID: syncedSession.ID}, day, day.Add(time.Hour))
+	if err != nil || len(none) != 0 {
+		t.Errorf("another application has %d rows of the session, %v", len(none), err)
+	}
+}
