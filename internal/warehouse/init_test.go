@@ -78,9 +78,9 @@ func TestDefinitionsOfClustersAndViews(t *testing.T) {
 		clustered string
 		views     int
 	}{
-		"default":           {config.BigQuery{}, "PARTITION BY DATE(timestamp)\nCLUSTER BY event_type, agent, user_id\nOPTIONS", 32},
-		"clusters":          {config.BigQuery{ClusteringFields: []string{"session_id"}}, "PARTITION BY DATE(timestamp)\nCLUSTER BY session_id\nOPTIONS", 32},
-		"no clusters, none": {config.BigQuery{ClusteringFields: []string{}, CreateViews: new(false)}, "PARTITION BY DATE(timestamp)\nOPTIONS", 1},
+		"default":           {config.BigQuery{}, "PARTITION BY DATE(timestamp)\nCLUSTER BY event_type, agent, user_id\nOPTIONS", 38},
+		"clusters":          {config.BigQuery{ClusteringFields: []string{"session_id"}}, "PARTITION BY DATE(timestamp)\nCLUSTER BY session_id\nOPTIONS", 38},
+		"no clusters, none": {config.BigQuery{ClusteringFields: []string{}, CreateViews: new(false)}, "PARTITION BY DATE(timestamp)\nOPTIONS", 7},
 	} {
 		tt.cfg.Project, tt.cfg.Dataset = "my-project", "agents"
 		statements, err := warehouse.Definitions(tt.cfg)
