@@ -61,12 +61,14 @@ func (d *Dataset) finish(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, er
 
 // admitted runs j if the watch admits it.
 func (d *Dataset) admitted(ctx context.Context, j job, ran *Ran) (*bq.Job, *bq.JobStatus, error) {
-	var err error
-	if ran.Estimate, err = d.estimate(ctx, j); err != nil {
-		return nil, nil, err
-	}
-	if err := d.watch.Admit(ran.Statement, ran.Estimate); err != nil {
-		return nil, nil, err
+	if j.statement != "" { // what makes tables reads nothing
+		var err error
+		if ran.Estimate, err = d.estimate(ctx, j); err != nil {
+			return nil, nil, err
+		}
+		if err := d.watch.Admit(ran.Statement, ran.Estimate); err != nil {
+			return nil, nil, err
+		}
 	}
 	return d.runJob(ctx, j)
 }

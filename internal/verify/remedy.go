@@ -85,8 +85,6 @@ func (r *run) remedy(err error) string {
 		return "the statement did not run. On your data it reads more than the guide says: " + report
 	case errors.As(err, new(*AnswerError)):
 		return report
-	case errors.Is(err, bigquery.ErrNotScratch):
-		return "look at the dataset and remove it yourself: " + r.removal()
 	case errors.As(err, &refused) && refused.Remedy != "":
 		return refused.Remedy
 	case bigquery.IsQuota(err):

@@ -136,6 +136,9 @@ func (r *run) make(ctx context.Context, c *check) {
 		out.Outcome, out.Reason = Skipped, skipped.reason
 	case err != nil:
 		out.Outcome, out.Reason, out.Remedy = Failed, err.Error(), r.remedy(err)
+		if c.step == stepRemove {
+			out.Remedy = fmt.Sprintf("remove it yourself: %s; its tables expire in %s", r.removal(), config.FormatDuration(life))
+		}
 	}
 	r.mu.Lock()
 	out.Statements = r.statements

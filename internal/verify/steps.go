@@ -42,10 +42,7 @@ func remove(ctx context.Context, r *run) error {
 	case r.cfg.Keep:
 		return skip{fmt.Sprintf("it is kept (--keep), and its tables expire in %s. It is removed by: %s", config.FormatDuration(life), r.removal())}
 	}
-	if err := r.sql.RemoveScratch(ctx); err != nil {
-		return fmt.Errorf("%w; remove it yourself: %s; its tables expire in %s", err, r.removal(), config.FormatDuration(life))
-	}
-	return nil
+	return r.sql.RemoveScratch(ctx)
 }
 
 // initTables makes everything but the graph.
