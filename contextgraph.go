@@ -189,7 +189,7 @@ func (in *Instance) start(ctx context.Context, rc cgplugin.Config, gc gate.Confi
 		err = in.connect(ctx)
 	}
 	if err == nil {
-		rc.Sink, gc.Guard = in.sink(), in.guard
+		rc.Sink, gc.Guard = in.journal, in.guard
 		rc.Options.RunEnded = in.runEnded()
 		if in.parts != nil {
 			rc.Options.Offload = in.parts

@@ -13,10 +13,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
-	"github.com/adk-contextgraph/contextgraph/internal/schema"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
-	cgplugin "github.com/adk-contextgraph/contextgraph/plugin"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // errNoClient is returned by Open for a configuration that names a dataset in a program
@@ -52,31 +49,11 @@ func (in *Instance) destinations() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contextgraph: %w", err)
 	}
-	return []string{names.Destination()}, nil
-}
-
-// streamed is a journal that tells the dataset when the graph of a session has something
-// new to say about an approval.
-type streamed struct {
-	*journal.Journal
-	to warehouse.Connection
-}
-
-// Append implements the sink of the recorder. It never waits.
-func (s streamed) Append(e record.Event) bool {
-	ok := s.Journal.Append(e)
-	if schema.IsApproval(e.EventType) {
-		s.to.Sync(e.Session())
+	to := names.Destination()
+	if *in.cfg.BigQuery.Graph.Sync {
+		return []string{to, journal.GraphDestination(to)}, nil
 	}
-	return ok
-}
-
-// sink returns where the recorder writes rows.
-func (in *Instance) sink() cgplugin.Sink {
-	if in.warehouse == nil || !*in.cfg.BigQuery.Graph.Sync {
-		return in.journal
-	}
-	return streamed{in.journal, in.warehouse}
+	return []string{to}, nil
 }
 
 // runEnded returns what the recorder calls at the end of a run, nil for nothing.

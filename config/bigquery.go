@@ -55,7 +55,7 @@ type Graph struct {
 	// Sync brings the graph of a session to the dataset, in the background, when a
 	// confirmation is requested. False leaves that to "contextgraph sync". Defaults to true.
 	Sync *bool `yaml:"sync"`
-	// Name is the property graph. Defaults to agent_context_graph.
+	// Name is the property graph. Defaults to contextgraph.
 	Name string `yaml:"name"`
 	// Queries says how questions are asked. Defaults to [QueriesAuto].
 	Queries Queries `yaml:"queries"`

@@ -129,6 +129,7 @@ func (a *app) findApproval(ctx context.Context, src opened, id string, of record
 		what = "session or approval"
 	}
 	var known []string
+	var sessions []inspect.Summary
 	for s, err := range inspect.All(ctx, src, inspect.Query{App: of.App, User: of.User}) {
 		if err != nil {
 			return inspect.Approval{}, err
@@ -136,7 +137,9 @@ func (a *app) findApproval(ctx context.Context, src opened, id string, of record
 		if session {
 			known = append(known, s.Session.ID)
 		}
-		list, err := inspect.Requests(ctx, src, s, a.now())
+		sessions = append(sessions, s)
+	}
+	for list, err := range inspect.Requests(ctx, src, sessions, a.now()) {
 		if err != nil {
 			return inspect.Approval{}, err
 		}

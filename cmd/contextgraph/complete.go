@@ -112,8 +112,7 @@ func requestChoices(ctx context.Context, a *app, src opened, q inspect.Query) (i
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range page.Sessions {
-		list, err := inspect.Requests(ctx, src, s, a.now())
+	for list, err := range inspect.Requests(ctx, src, page.Sessions, a.now()) {
 		if err != nil {
 			return nil, nil, err
 		}

@@ -48,7 +48,10 @@ func (d *datasetOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					Query           string
 					QueryParameters []struct {
 						Name           string
-						ParameterValue struct{ Value string }
+						ParameterValue struct {
+							Value       string
+							ArrayValues []struct{ Value string }
+						}
 					}
 				}
 			}
@@ -56,13 +59,19 @@ func (d *datasetOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			d.t.Error(err)
 		}
-		var session string
+		var begins string
+		var sessions []string
 		for _, p := range request.Configuration.Query.QueryParameters {
-			if p.Name == "session" {
-				session = p.ParameterValue.Value
+			switch p.Name {
+			case "begins":
+				begins = p.ParameterValue.Value
+			case "sessions":
+				for _, v := range p.ParameterValue.ArrayValues {
+					sessions = append(sessions, v.Value)
+				}
 			}
 		}
-		d.jobs[request.JobReference.JobID] = d.answer(request.Configuration.Query.Query, session)
+		d.jobs[request.JobReference.JobID] = d.answer(request.Configuration.Query.Query, begins, sessions)
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"jobReference": map[string]any{"projectId": "my-project", "jobId": request.JobReference.JobID}, "status": map[string]any{"state": "DONE"},
 			"configuration": map[string]any{"query": map[string]any{}}, "statistics": map[string]any{"query": map[string]any{"statementType": "SELECT"}},
@@ -90,18 +99,15 @@ func (d *datasetOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer returns what a statement selects.
-func (d *datasetOf) answer(query, session string) answered {
+func (d *datasetOf) answer(query, begins string, ids []string) answered {
 	switch {
-	case strings.Contains(query, "bounds.nodes"): // ask_session: there is no graph
-		return answered{
-			[]string{"nodes INTEGER", "first TIMESTAMP", "last TIMESTAMP", "node_key STRING", "decided_at TIMESTAMP"},
-			[][]any{{"0", nil, nil, nil, nil}},
-		}
-	case strings.Contains(query, "biz_key"): // ask_entities: nor entities
+	case strings.Contains(query, "MIN(start_time)"): // sync_graph_starts: there is no graph
+		return answered{[]string{"app STRING"}, nil}
+	case strings.Contains(query, "biz_key"): // sync_model_entities: nor entities
 		return answered{[]string{"biz_key STRING"}, nil}
 	case strings.Contains(query, "MAX(timestamp) AS last"): // list_sessions, sync_find_sessions
 		out := answered{columns: []string{"app STRING", "user STRING", "session STRING", "events INTEGER", "first TIMESTAMP", "last TIMESTAMP"}}
-		for _, rows := range d.sessions(session) {
+		for _, rows := range d.sessions(begins, nil) {
 			first, last := rows[0].Timestamp, rows[0].Timestamp
 			for _, e := range rows {
 				first, last = min(first, e.Timestamp), max(last, e.Timestamp)
@@ -111,13 +117,13 @@ func (d *datasetOf) answer(query, session string) answered {
 		}
 		slices.SortStableFunc(out.rows, func(a, b []any) int { return -cmp.Compare(a[5].(string), b[5].(string)) })
 		return out
-	case strings.Contains(query, "AS run_seq"): // list_rows, sync_read_session
+	case strings.Contains(query, "AS run_seq"): // list_rows, sync_read_sessions
 		out := answered{columns: []string{
 			"app STRING", "user STRING", "session STRING", "timestamp TIMESTAMP", "event_id STRING", "event_type STRING", "agent STRING",
 			"invocation_id STRING", "trace_id STRING", "span_id STRING", "parent_span_id STRING", "content STRING", "content_parts STRING",
 			"attributes STRING", "latency_ms STRING", "status STRING", "error_message STRING", "is_truncated BOOLEAN", "run_id STRING", "run_seq INTEGER",
 		}}
-		for _, rows := range d.sessions(session) {
+		for _, rows := range d.sessions("", ids) {
 			for _, e := range rows {
 				out.rows = append(out.rows, cells(e))
 			}
@@ -128,13 +134,14 @@ func (d *datasetOf) answer(query, session string) answered {
 	return answered{}
 }
 
-// sessions returns the rows of each session, or of the one with the id.
-func (d *datasetOf) sessions(id string) [][]record.Event {
+// sessions returns the rows of each session whose id begins so, or of those with the ids, in the
+// order of these.
+func (d *datasetOf) sessions(begins string, ids []string) [][]record.Event {
 	var out [][]record.Event
 	at := make(map[record.Session]int)
 	for _, e := range d.rows {
 		s := e.Session()
-		if id != "" && s.ID != id {
+		if !strings.HasPrefix(s.ID, begins) || ids != nil && !slices.Contains(ids, s.ID) {
 			continue
 		}
 		i, known := at[s]
@@ -144,6 +151,9 @@ func (d *datasetOf) sessions(id string) [][]record.Event {
 		}
 		out[i] = append(out[i], e)
 	}
+	slices.SortStableFunc(out, func(a, b []record.Event) int {
+		return cmp.Compare(slices.Index(ids, a[0].SessionID), slices.Index(ids, b[0].SessionID))
+	})
 	return out
 }
 

@@ -42,7 +42,7 @@ says, until you decide:
              the server. A program may stream the journal meanwhile.
   --discard  gives rows up: they are never sent. They stay in the journal as long as
              retention keeps their sessions.
-  --forget   gives up the dataset: its position in the journal and its dead letters. The
+  --forget   gives up the dataset: its positions in the journal and its dead letters. The
              journal no longer waits for it, so retention may remove sessions with rows
              that were never sent. A program that streams to the dataset again begins
              with the oldest row of the journal. The command refuses while a program

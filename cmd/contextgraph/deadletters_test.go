@@ -52,7 +52,7 @@ func refusedRows(t *testing.T, count, dead int) (release func()) {
 	if _, err := o.Acquire(t.Context(), "agent", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Advance(t.Context(), "agent", journal.Position{Seq: int64(dead)}, letters); err != nil {
+	if err := o.Advance(t.Context(), "agent", int64(dead), letters); err != nil {
 		t.Fatal(err)
 	}
 	closed := false

@@ -123,11 +123,7 @@ func (a *app) exported(ctx context.Context, src opened, ids []string, f exportFl
 
 func writeSessions(ctx context.Context, src inspect.Source, sessions []record.Session, w io.Writer) (rows int, err error) {
 	out := rowfile.NewWriter(w)
-	for _, s := range sessions {
-		r, err := src.Record(ctx, s)
-		if errors.Is(err, inspect.ErrNotFound) {
-			continue // removed meanwhile
-		}
+	for r, err := range inspect.Records(ctx, src, sessions) { // without those that were removed meanwhile
 		if err != nil {
 			return rows, err
 		}

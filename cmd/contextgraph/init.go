@@ -78,7 +78,7 @@ retyped, and no row is touched. It can be run again at any time.`,
 	f.BoolVar(&o.NoDataset, "no-dataset", false, "do not create the dataset")
 	f.Var(&timeout, "timeout", "give up after this time")
 	f.StringVar(&a.flags.ViewPrefix, "view-prefix", "", "prefix of the typed views (default v)")
-	f.StringVar(&a.flags.Graph.Name, "graph", "", "name of the property graph (default agent_context_graph)")
+	f.StringVar(&a.flags.Graph.Name, "graph", "", "name of the property graph (default contextgraph)")
 	f.StringVar((*string)(&a.flags.Graph.Queries), "queries", "", "how questions are asked: auto, gql or recursive, which needs no property graph (default auto)")
 	return c
 }

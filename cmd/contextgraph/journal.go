@@ -6,11 +6,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
@@ -38,10 +40,11 @@ func openJournal(ctx context.Context, cfg config.Config, instead string) (*journ
 	return journal.Open(ctx, journal.Config{Journal: config.Journal{Path: path}})
 }
 
-// journalSource reads graphs from a journal.
+// journalSource reads graphs from a journal, for a dataset.
 type journalSource struct {
+	dataset *bigquery.Dataset
 	journal *journal.Journal
-	graphs  *graphsync.Syncer
+	syncer  *graphsync.Syncer
 }
 
 // pageSize is how many sessions or dead letters are listed at a time.
@@ -68,13 +71,15 @@ func (j *journalSource) find(ctx context.Context, s record.Session, after time.T
 	}
 }
 
-func (j *journalSource) graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error) {
-	at := time.Now()
-	g, _, err := j.graphs.Sync(ctx, s)
-	if err != nil {
-		return warehouse.SessionGraph{}, err
+func (j *journalSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[sessionGraphs, error] {
+	return func(yield func(sessionGraphs, error) bool) {
+		for _, s := range sessions {
+			g, err := j.dataset.JournalGraph(ctx, j.journal, j.syncer, s)
+			if !yield(sessionGraphs{s, []warehouse.SessionGraph{g}}, err) {
+				return
+			}
+		}
 	}
-	return warehouse.NewSessionGraph(s, g, warehouse.GraphOptions{Recorder: j.journal.ID(), ReadAt: at})
 }
 
 // back does nothing: the graph was made of the journal.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,11 @@ type opened struct {
 	// journal is nil where it is another source.
 	journal *journal.Journal
 	close   func()
+}
+
+// Records reads many sessions at a time where the source can.
+func (o opened) Records(ctx context.Context, sessions []record.Session) iter.Seq2[inspect.Record, error] {
+	return inspect.Records(ctx, o.Source, sessions)
 }
 
 // source opens what --from names. The caller closes it.

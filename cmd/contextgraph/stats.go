@@ -33,11 +33,12 @@ type recordStats struct {
 	Destination *destinationJSON `json:"destination,omitempty"`
 }
 
-// destinationJSON counts the rows that a dataset has not taken.
+// destinationJSON counts the rows and graphs that a dataset has not taken.
 type destinationJSON struct {
 	Name        string    `json:"name"`
 	Waiting     int64     `json:"waiting_rows"`
 	Oldest      time.Time `json:"oldest,omitzero"`
+	Graphs      int64     `json:"waiting_graphs"`
 	DeadLetters int64     `json:"dead_letters"`
 }
 
@@ -103,7 +104,7 @@ func (a *app) ofJournal(ctx context.Context, j *journal.Journal, s *recordStats)
 		return err
 	}
 	l, err := j.Outbox(names.Destination()).Backlog(ctx)
-	s.Destination = &destinationJSON{names.Destination(), l.Rows, l.Oldest, l.DeadLetters}
+	s.Destination = &destinationJSON{names.Destination(), l.Rows, l.Oldest, l.Graphs, l.DeadLetters}
 	return err
 }
 
@@ -126,6 +127,7 @@ func (s *recordStats) table(t *table) {
 	}
 	if d := s.Destination; d != nil {
 		fact("to send", fmt.Sprintf("%d rows to %s", d.Waiting, d.Name))
+		fact("to sync", fmt.Sprintf("the graphs after %d requests for approval, answers and verdicts", d.Graphs))
 		fact("dead letters", d.DeadLetters)
 	}
 	if len(s.Approvals) > 0 {

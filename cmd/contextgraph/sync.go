@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
@@ -40,15 +42,13 @@ func (a *app) syncCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sync",
 		Short: "Bring the graph of sessions to the dataset",
-		Long: `sync brings the graph of one session, or of all recent ones, to the tables of the graph. It
-adds what is missing, changes what differs, and removes what is out of date. Running it
-again changes nothing.
+		Long: `sync appends the graph of one session, or of all recent ones, to the table session_graphs, as
+a new version. Readers see the newest version; earlier ones stay where they are.
 
 With --from journal it makes the graph of the rows in the journal of the configuration. With
 --from dataset it makes the graph of the rows that all hosts streamed. Use the latter for a
-session with runs on several hosts, after all of its rows arrived. A later sync from the
-journal of one host removes nothing of that, but sets back the order of its own steps: then
-run it from the dataset again.
+session with runs on several hosts, after all of its rows arrived, or for rows that another
+program wrote. Of each step, readers see the graph that was made of most of its rows.
 
 With --from dataset, the journal of the configuration, if there is one, also gets the
 entities that models found, for the sessions that it has.`,
@@ -86,10 +86,17 @@ type source interface {
 	// find returns the sessions with rows after a time that match the fields of s that
 	// are not empty.
 	find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error)
-	// graph returns the graph of a session.
-	graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error)
+	// graphs returns the graphs of each session, or why there are none. After an error without a
+	// session nothing comes.
+	graphs(ctx context.Context, sessions []record.Session) iter.Seq2[sessionGraphs, error]
 	// back gives a journal what only the dataset has of a session, and counts it.
 	back(ctx context.Context, s record.Session) (int, error)
+}
+
+// sessionGraphs is the graph of a session: one for each day under which the dataset has its steps.
+type sessionGraphs struct {
+	session record.Session
+	graphs  []warehouse.SessionGraph
 }
 
 func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err error) {
@@ -112,7 +119,7 @@ func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err err
 			return err
 		}
 		defer func() { err = errors.Join(err, j.Close(context.WithoutCancel(ctx))) }()
-		recorded := &journalSource{journal: j, graphs: graphsync.NewSyncer(j, x)}
+		recorded := &journalSource{dataset: d, journal: j, syncer: graphsync.NewSyncer(j, x)}
 		if f.from == fromJournal {
 			from = recorded
 			if !f.all {
@@ -147,24 +154,31 @@ func hint(f syncFlags) string {
 
 // syncAll syncs one session after another and goes on after one that failed.
 func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, sessions []record.Session) error {
+	w := d.GraphWriter()
+	defer w.Close()
 	var failed int
-	var billed int64
-	for i, s := range sessions {
-		which := fmt.Sprintf("%d/%d %s of %s in %s", i+1, len(sessions), printable(s.ID), printable(s.User), printable(s.App))
+	var bytes int64
+	i := 0
+	for g, err := range from.graphs(ctx, sessions) {
+		s := g.session
+		if s == (record.Session{}) {
+			return fmt.Errorf("stopped after %d of %d sessions: %w", i, len(sessions), err)
+		}
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("stopped after %d of %d sessions: %w", i, len(sessions), err)
 		}
-		g, err := from.graph(ctx, s)
+		i++
+		which := fmt.Sprintf("%d/%d %s of %s in %s", i, len(sessions), printable(s.ID), printable(s.User), printable(s.App))
 		var r bigquery.SyncReport
 		if err == nil {
-			r, err = d.SyncSession(ctx, g)
+			r, err = writeGraphs(ctx, w, g.graphs)
 		}
 		if err != nil {
 			failed++
 			a.say("%s: %v", which, err)
 			continue
 		}
-		billed += r.BytesBilled
+		bytes += r.Bytes
 		fmt.Fprintf(a.stdout, "%s: %d steps, %d edges, %d entities, %d checks\n", which, r.Nodes, r.Edges, r.Entities, r.Checks)
 		switch n, err := from.back(ctx, s); {
 		case err != nil:
@@ -172,20 +186,30 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 			a.say("%s: what models found did not get to the journal: %v", which, err)
 			continue
 		case n > 0:
-			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i+1, len(sessions), printable(s.ID), n)
+			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i, len(sessions), printable(s.ID), n)
 		}
-		if n := r.DuplicatesRemoved; n > 0 {
-			a.note("%s stood in the dataset twice, in %d rows, which were removed: another sync brought it at the same time", s.ID, n)
-		}
-		if n := len(g.Failed); n > 0 {
+		if n := len(g.graphs[0].Failed); n > 0 {
 			a.note("%d steps of %s have rows that could not be read by the rules; their entities were kept", n, s.ID)
 		}
 	}
-	fmt.Fprintf(a.stdout, "%d sessions, %d bytes billed\n", len(sessions)-failed, billed)
+	fmt.Fprintf(a.stdout, "%d sessions, %d bytes sent\n", len(sessions)-failed, bytes)
 	if failed > 0 {
 		return fmt.Errorf("%d of %d sessions failed", failed, len(sessions))
 	}
 	return nil
+}
+
+// writeGraphs appends the graphs of a session and counts what was appended.
+func writeGraphs(ctx context.Context, w *bigquery.GraphWriter, graphs []warehouse.SessionGraph) (sum bigquery.SyncReport, err error) {
+	for _, g := range graphs {
+		r, err := w.Write(ctx, g)
+		if err != nil {
+			return sum, err
+		}
+		sum.Nodes, sum.Edges, sum.Entities, sum.Checks = sum.Nodes+r.Nodes, sum.Edges+r.Edges, sum.Entities+r.Entities, sum.Checks+r.Checks
+		sum.Parts, sum.Bytes = sum.Parts+r.Parts, sum.Bytes+r.Bytes
+	}
+	return sum, nil
 }
 
 // datasetSource makes graphs of the rows in the dataset.
@@ -196,6 +220,10 @@ type datasetSource struct {
 	// journal takes what models found in the sessions that it has; nil without one.
 	journal *journal.Journal
 	has     map[record.Session]bool
+	// models are the entities that models found in the sessions that are read, and in has; or why
+	// that is not known.
+	models    map[record.Session][]entity.Entity
+	modelsErr error
 }
 
 // giveTo makes back give entities of models to a journal, for the sessions that match s.
@@ -208,17 +236,10 @@ func (d *datasetSource) giveTo(ctx context.Context, j *journalSource, s record.S
 	return err
 }
 
-// maxModelEntities bounds what models found in one session. More is an error: a journal
-// takes all of it or nothing.
-const maxModelEntities = 100_000
-
 func (d *datasetSource) back(ctx context.Context, s record.Session) (int, error) {
-	if !d.has[s] {
-		return 0, nil
-	}
-	es, err := d.dataset.ModelEntities(ctx, ask.Scope{Session: s, From: d.from, Limit: maxModelEntities})
-	if err != nil || len(es) == 0 {
-		return 0, err
+	es := d.models[s]
+	if d.modelsErr != nil || len(es) == 0 {
+		return 0, d.modelsErr
 	}
 	return len(es), d.journal.AddEntities(ctx, s, es)
 }
@@ -232,19 +253,38 @@ func (d *datasetSource) find(ctx context.Context, s record.Session, after time.T
 	return sessions, err
 }
 
-func (d *datasetSource) graph(ctx context.Context, s record.Session) (warehouse.SessionGraph, error) {
-	at := time.Now()
-	from := d.from
-	start, err := d.dataset.GraphStart(ctx, s, from)
+func (d *datasetSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[sessionGraphs, error] {
+	return func(yield func(sessionGraphs, error) bool) {
+		for chunk := range slices.Chunk(sessions, bigquery.ReadAtOnce) {
+			known, err := d.dataset.KnownGraphs(ctx, chunk, d.from)
+			if err != nil {
+				yield(sessionGraphs{}, err)
+				return
+			}
+			has := slices.DeleteFunc(slices.Clone(chunk), func(s record.Session) bool { return !d.has[s] })
+			d.models, d.modelsErr = d.dataset.ModelEntitiesOf(ctx, has, d.from, d.to)
+			for read, err := range d.dataset.ReadSessions(ctx, known.Spans(chunk, d.from), d.to) {
+				out := sessionGraphs{session: read.Session}
+				if err == nil {
+					out.graphs, err = d.graph(ctx, read, &known)
+				}
+				if !yield(out, err) || out.session == (record.Session{}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// graph makes the graph of the rows of a session.
+func (d *datasetSource) graph(ctx context.Context, read bigquery.SessionRows, known *bigquery.KnownGraphs) ([]warehouse.SessionGraph, error) {
+	g, err := warehouse.GraphOfRows(read.Session, read.Rows, d.extractor)
 	if err != nil {
-		return warehouse.SessionGraph{}, err
+		return nil, err
 	}
-	if !start.IsZero() && start.Before(from) {
-		from = start
+	if err := d.dataset.KeepEntities(ctx, &g, d.from); err != nil {
+		return nil, err
 	}
-	rows, err := d.dataset.ReadSession(ctx, s, from, d.to)
-	if err != nil {
-		return warehouse.SessionGraph{}, err
-	}
-	return warehouse.GraphOfRows(s, rows, d.extractor, warehouse.GraphOptions{Recorder: warehouse.RecorderDataset, ReadAt: at})
+	g.Writer, g.Version = warehouse.WriterDataset, known.Version
+	return known.Split(g), nil
 }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +128,34 @@ func (d *Dataset) Extract(ctx context.Context, r ExtractRequest) (*ExtractReport
 	return x.report, x.store(ctx)
 }
 
+// store gives the store of the request what models found in the sessions of this
+// extraction.
+func (x *extraction) store(ctx context.Context) error {
+	if x.request.Store == nil {
+		return nil
+	}
+	if x.statement.Session {
+		x.touched[x.request.Session] = true
+	}
+	sessions := slices.SortedFunc(maps.Keys(x.touched), bySession)
+	found, err := x.ModelEntitiesOf(ctx, sessions, x.request.From.Add(-storeMargin), x.request.To.Add(storeMargin))
+	if err != nil {
+		return fmt.Errorf("the entities that models found: %w", err)
+	}
+	for _, s := range sessions {
+		if len(found[s]) == 0 {
+			continue
+		}
+		if err := x.request.Store.AddEntities(ctx, s, found[s]); err != nil {
+			return fmt.Errorf("the entities that a model found in session %q of user %q: %w", s.ID, s.User, err)
+		}
+	}
+	return nil
+}
+
+// storeMargin widens the time in which entities for a store are looked for beyond that of the rows.
+const storeMargin = 7 * 24 * time.Hour
+
 // extraction is one call of Extract.
 type extraction struct {
 	*Dataset
@@ -133,7 +163,6 @@ type extraction struct {
 	statement        warehouse.ExtractStatement
 	pending, answers warehouse.Table
 	report           *ExtractReport
-	retry            *retrier
 	now              time.Time
 	// touched are the sessions with rows in the answers.
 	touched map[record.Session]bool
@@ -145,7 +174,7 @@ func (d *Dataset) newExtraction(ctx context.Context, r ExtractRequest) (*extract
 	if err != nil {
 		return nil, fmt.Errorf("bigquery: extract: %w", err)
 	}
-	x := &extraction{Dataset: d, request: r, retry: newRetrier(sleep), now: d.now(), touched: make(map[record.Session]bool)}
+	x := &extraction{Dataset: d, request: r, now: d.now(), touched: make(map[record.Session]bool)}
 	if x.request.To.IsZero() {
 		x.request.To = x.now
 	}

@@ -6,7 +6,6 @@ package bigquery
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -119,7 +118,7 @@ func (x *extraction) use(ctx context.Context) error {
 	if len(found.rows) == 0 {
 		return nil
 	}
-	return x.merge(ctx, &found)
+	return x.append(ctx, &found)
 }
 
 // read adds the entities of one answer to found and returns what became of the row.
@@ -199,73 +198,43 @@ func (f *findings) add(s record.Session, e entity.Entity) {
 	f.entities[s][key] = e
 }
 
-// merge brings the findings to the dataset, all of them or none.
-func (x *extraction) merge(ctx context.Context, found *findings) error {
-	var entities []warehouse.BizNodeRow
-	var links []warehouse.CrossLinkRow
-	var sessions []string
-	var from, to time.Time
-	for _, s := range slices.SortedFunc(maps.Keys(found.entities), bySession) {
-		sessions = append(sessions, s.ID)
-		byKey := found.entities[s]
-		var es []entity.Entity
-		for _, key := range slices.Sorted(maps.Keys(byKey)) {
-			e := byKey[key]
-			es = append(es, e)
-			x.report.Entities[e.Type]++
-			if from.IsZero() || e.SeenAt.Before(from) {
-				from = e.SeenAt
-			}
-			if e.SeenAt.After(to) {
-				to = e.SeenAt
-			}
-		}
-		rows, seen, err := warehouse.ModelRows(s, es, found.traces, x.now)
+// append brings the findings to the dataset, and then says which rows were read. A second use of
+// the same answers gives the same versions of the same graphs, and rows that count once.
+func (x *extraction) append(ctx context.Context, found *findings) error {
+	w := x.GraphWriter()
+	defer w.Close()
+	for sessions := range slices.Chunk(slices.SortedFunc(maps.Keys(found.entities), bySession), ReadAtOnce) {
+		known, err := x.KnownGraphs(ctx, sessions, found.since)
 		if err != nil {
-			return fmt.Errorf("bigquery: extract: %w", err)
-		}
-		entities, links = append(entities, rows...), append(links, seen...)
-	}
-	statement := x.statement
-	defer func() { x.drop(ctx, statement.Entities, statement.Links, statement.Rows) }()
-	prefix := "staging_" + rand.Text() + "_"
-	statement.Rows = prefix + "rows"
-	if err := stageRows(ctx, x, statement.Rows, warehouse.ExtractedRows, found.rows); err != nil {
-		return err
-	}
-	if len(entities) > 0 {
-		statement.Entities, statement.Links = prefix+"entities", prefix+"links"
-		if err := stageRows(ctx, x, statement.Entities, warehouse.BizNodes, entities); err != nil {
 			return err
 		}
-		if err := stageRows(ctx, x, statement.Links, warehouse.CrossLinks, links); err != nil {
-			return err
-		}
-	} else {
-		sessions, from, to = []string{}, x.now, x.now // parameters have no NULL
-	}
-	j := job{
-		statement: "extract_merge", data: statement, feature: featureExtract,
-		params: []bq.QueryParameter{param("sessions", sessions), param("from", from.Add(-matchMargin)), param("to", to.Add(matchMargin)), param("since", found.since)},
-	}
-	return x.retry.do(ctx, func() error { return x.run(ctx, j) })
-}
-
-// stageRows writes rows to a new table with the columns of another one.
-func stageRows[T any](ctx context.Context, x *extraction, name, like string, rows []T) error {
-	text, err := lines(rows)
-	if err != nil {
-		return fmt.Errorf("bigquery: extract: %s: %w", like, err)
-	}
-	for _, t := range warehouse.GraphTables() {
-		if t.Name == like {
-			err = x.fill(ctx, x.table(name), content{name: name, table: t, rows: text}, x.retry)
+		for _, s := range sessions {
+			var es []entity.Entity
+			for _, key := range slices.Sorted(maps.Keys(found.entities[s])) {
+				e := found.entities[s][key]
+				es = append(es, e)
+				x.report.Entities[e.Type]++
+			}
+			g, err := warehouse.ModelGraph(s, es, found.traces)
+			if err != nil {
+				return fmt.Errorf("bigquery: extract: %w", err)
+			}
+			g.WriterID, g.Version = warehouse.ExtractionID(x.answers.Name), 1
+			for _, part := range known.Split(g) {
+				if _, err := w.Write(ctx, part); err != nil {
+					return err
+				}
+			}
 		}
 	}
+	t := warehouse.ExtractedRowsTable()
+	rows, err := encodeRows(t, found.rows)
 	if err != nil {
 		return fmt.Errorf("bigquery: extract: %w", err)
 	}
-	return nil
+	to := x.appendTo(t)
+	defer to.disconnect()
+	return to.all(ctx, rows)
 }
 
 func bySession(a, b record.Session) int {

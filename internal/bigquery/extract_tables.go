@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"time"
 
 	bq "cloud.google.com/go/bigquery"
 	"google.golang.org/api/iterator"
@@ -15,11 +17,20 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
+const (
+	// dropTimeout bounds the dropping of the tables of an extraction, and lastDropTimeout that of one
+	// whose context has ended: somebody waits for the end.
+	dropTimeout     = 30 * time.Second
+	lastDropTimeout = 2 * time.Second
+)
+
 // create makes a table that BigQuery deletes by itself when nobody else does.
 func (x *extraction) create(ctx context.Context, t warehouse.Table) error {
+	labels := maps.Clone(x.labels)
+	labels["sdk_feature"] = featureExtract
 	err := x.table(t.Name).Create(ctx, &bq.TableMetadata{
 		Description: t.Description, Schema: schemaOf(t.Columns),
-		ExpirationTime: x.now.Add(extractTableAge), Labels: x.jobLabels(),
+		ExpirationTime: x.now.Add(extractTableAge), Labels: labels,
 	})
 	if err != nil {
 		return fmt.Errorf("bigquery: extract: create table %s: %w", t.Name, Brief(err))
@@ -30,7 +41,11 @@ func (x *extraction) create(ctx context.Context, t warehouse.Table) error {
 // drop deletes tables, also when ctx has ended. One that stays is deleted by BigQuery
 // when its time is over.
 func (x *extraction) drop(ctx context.Context, names ...string) {
-	ctx, cancel := lastCall(ctx, dropTimeout, lastDropTimeout)
+	wait := dropTimeout
+	if ctx.Err() != nil {
+		wait = lastDropTimeout
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	for _, name := range names {
 		if name == "" {

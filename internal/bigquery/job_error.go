@@ -6,11 +6,9 @@ package bigquery
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	bq "cloud.google.com/go/bigquery"
-	"google.golang.org/api/googleapi"
 
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 )
@@ -45,23 +43,4 @@ func (e briefError) Error() string {
 	}
 	words, _, _ = strings.Cut(strings.TrimSpace(words), "\n")
 	return clip.Text(words, maxWords)
-}
-
-// refusedError says that a table was not made.
-type refusedError struct{ error }
-
-// Unwrap returns why.
-func (e refusedError) Unwrap() error { return e.error }
-
-// turnedDown reports whether the service understood a request and did not do it.
-func turnedDown(err error) bool {
-	var e *googleapi.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return true
-	}
-	return false
 }

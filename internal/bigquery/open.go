@@ -29,6 +29,7 @@ func With(o DatasetOptions) warehouse.Opener { return with(o, pauses{}) }
 type pauses struct {
 	table   time.Duration // see tableWait; 0 stands for that
 	recheck time.Duration // see [replicate.Config]
+	graphs  time.Duration // see [GraphSyncerConfig.Poll]
 }
 
 func with(o DatasetOptions, p pauses) warehouse.Opener {
@@ -56,7 +57,13 @@ func with(o DatasetOptions, p pauses) warehouse.Opener {
 			return nil, errors.Join(fmt.Errorf("bigquery: %w", err), d.Close())
 		}
 		if *d.cfg.Graph.Sync {
-			c.graphs = NewGraphSyncer(GraphSyncerConfig{Sync: c.syncGraph, Flush: c.rows.Flush, Logger: d.log})
+			c.writer = d.GraphWriter()
+			c.writer.target = awaited{c.writer.target, c.ready}
+			c.graphs = NewGraphSyncer(GraphSyncerConfig{
+				Journal: host.Journal, Destination: d.names.Destination(), Sync: c.syncGraph, Idle: c.writer.Close, Poll: p.graphs, Logger: d.log,
+			})
+		} else {
+			c.work.Go(c.forgetGraphs)
 		}
 		if !*d.cfg.Init {
 			c.made()
@@ -76,6 +83,7 @@ type connection struct {
 	log     *slog.Logger
 	rows    *replicate.Replicator
 	graphs  *GraphSyncer // nil: left to people
+	writer  *GraphWriter // of the goroutine of graphs alone
 	// ready is closed when the table of events was made or looked at, or could not be.
 	ready chan struct{}
 	once  sync.Once
@@ -173,33 +181,39 @@ func (d *Dataset) guard(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			d.log.Error("contextgraph: panic while BigQuery is used", "while", what, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("bigquery: panic while %s: %v", what, p)
+			err = fmt.Errorf("bigquery: %w while %s: %v", errPanic, what, p)
 		}
 	}()
 	return f()
 }
 
+// errPanic is in the errors that guard makes.
+var errPanic = errors.New("panic")
+
 // syncGraph brings the graph of a session to the dataset.
 func (c *connection) syncGraph(ctx context.Context, s record.Session) error {
+	var g warehouse.SessionGraph
+	err := c.dataset.guard("a graph is made", func() (err error) {
+		g, err = c.dataset.JournalGraph(ctx, c.host.Journal, c.host.Graphs, s)
+		return err
+	})
+	switch {
+	case errors.Is(err, errPanic):
+		return fmt.Errorf("%w: %w", errGraph, err)
+	case err != nil:
+		return err
+	}
 	return c.dataset.guard("a graph is brought", func() error {
-		at := c.dataset.now()
-		g, _, err := c.host.Graphs.Sync(ctx, s)
-		if err != nil {
-			return err
-		}
-		rows, err := warehouse.NewSessionGraph(s, g, warehouse.GraphOptions{Recorder: c.host.Journal.ID(), ReadAt: at})
-		if err != nil {
-			return err
-		}
-		_, err = c.dataset.SyncSession(ctx, rows)
+		_, err := c.writer.Write(ctx, g)
 		return err
 	})
 }
 
-// Sync implements [warehouse.Connection].
-func (c *connection) Sync(s record.Session) {
-	if c.graphs != nil {
-		c.graphs.Add(s)
+// forgetGraphs ends the wait of retention for graphs that nobody brings any more.
+func (c *connection) forgetGraphs() {
+	err := c.host.Journal.Outbox(c.dataset.names.Destination()).Graphs().Forget(c.life)
+	if err != nil && c.life.Err() == nil {
+		c.log.Warn("contextgraph: the journal waits for graphs although graph.sync is off", "error", err)
 	}
 }
 
@@ -223,21 +237,8 @@ func (c *connection) Status() warehouse.Status {
 	return s
 }
 
-// closeGraphs ends the syncs early enough for them to remove what they leave half done.
-func (c *connection) closeGraphs(ctx context.Context) error {
-	if c.graphs == nil {
-		return nil
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-lastDropTimeout))
-		defer cancel()
-	}
-	return c.graphs.Close(ctx)
-}
-
 // Close implements [warehouse.Connection]. Rows go first, the graphs made from them
-// second: they can be brought by a command. It returns soon after the end of ctx, even
+// second. It returns soon after the end of ctx, even
 // where the client library does not.
 func (c *connection) Close(ctx context.Context) error {
 	c.closing.Do(func() {
@@ -249,7 +250,10 @@ func (c *connection) Close(ctx context.Context) error {
 				c.patience.Stop()
 			}
 			rows := c.rows.Close(ctx)
-			graphs := c.closeGraphs(ctx)
+			var graphs error
+			if c.graphs != nil {
+				graphs = c.graphs.Close(ctx)
+			}
 			c.end()
 			c.work.Wait()
 			c.closeErr = errors.Join(rows, graphs, c.dataset.Close())

@@ -4,22 +4,24 @@
 package bigquery_test
 
 import (
-	"encoding/json"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	api "google.golang.org/api/bigquery/v2"
 	"google.golang.org/api/option"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -46,33 +48,6 @@ func TestReference(t *testing.T) {
 	refusing := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusForbidden, "accessDenied", "Access Denied: no permission")
 	})
-	// staged syncs a graph and returns the rows that were staged when the merge began, by
-	// the table they are for.
-	staged := func(t *testing.T, g warehouse.SessionGraph) (*fakeAPI, map[string]string) {
-		t.Helper()
-		f := newFakeAPI(t)
-		var tables map[string]string
-		f.failQuery = func(int) map[string]any { tables = maps.Clone(f.tables); return nil }
-		if _, err := f.dataset().SyncSession(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
-		byName := make(map[string]string)
-		for name, rows := range tables {
-			_, rest, _ := strings.Cut(name, "_") // without staging_ and the random word
-			_, rest, _ = strings.Cut(rest, "_")
-			byName[rest] = rows
-		}
-		return f, byName
-	}
-	row := func(t *testing.T, line string) map[string]any {
-		t.Helper()
-		var out map[string]any
-		if err := json.Unmarshal([]byte(line), &out); err != nil {
-			t.Fatalf("%v in %q", err, line)
-		}
-		return out
-	}
-	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	// seen makes a graph of one step with a row for each text of entities.
 	seen := func(t *testing.T, entities ...string) warehouse.SessionGraph {
 		t.Helper()
@@ -80,14 +55,36 @@ func TestReference(t *testing.T) {
 		for i, e := range entities {
 			rows = append(rows, record.Event{
 				EventID: string(rune('a' + i)), EventType: record.ToolCompleted, AppName: "shop", UserID: "alice", SessionID: "s1", TraceID: "t", SpanID: "tool",
-				Timestamp: at.UnixMicro() + int64(i), Content: []byte(`{"tool":"find","result":{}}`), Attributes: []byte(`{"entities":[` + e + `]}`),
+				Timestamp: 1_772_618_400_000_000 + int64(i), Content: []byte(`{"tool":"find","result":{}}`), Attributes: []byte(`{"entities":[` + e + `]}`),
 			})
 		}
-		g, err := warehouse.GraphOfRows(named("s1"), rows, nil, warehouse.GraphOptions{Recorder: "j1", ReadAt: at.Add(time.Minute)})
+		g, err := warehouse.GraphOfRows(named("s1"), rows, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return g
+	}
+	// appended appends a graph of one step and returns the entities that arrive.
+	appended := func(t *testing.T, g warehouse.SessionGraph) (entities []any) {
+		t.Helper()
+		server := newServer(t, writefake.Options{})
+		if _, err := writeGraph(t, newDataset(t, server, nil), g); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range server.Rows() {
+			step := row.Fields()["nodes"].([]any)[0].(map[string]any)
+			list, _ := step["entities"].([]any)
+			entities = append(entities, list...)
+		}
+		return entities
+	}
+	denied := func(t *testing.T) (*writefake.Server, *bigquery.Dataset) {
+		t.Helper()
+		server := newServer(t, writefake.Options{})
+		server.Schedule(func(writefake.Request) writefake.Answer {
+			return writefake.EndBefore(status.Error(codes.PermissionDenied, "Access Denied: no permission"))
+		})
+		return server, newDataset(t, server, nil)
 	}
 
 	t.Run("17_the_graph_is_made_once", func(t *testing.T) {
@@ -105,41 +102,42 @@ func TestReference(t *testing.T) {
 			t.Error("no error")
 		}
 	})
-	t.Run("19_no_entities_are_stored_without_a_load_job", func(t *testing.T) {
-		g := seen(t, "")
-		f, tables := staged(t, g)
-		if tables[warehouse.BizNodes] != "" || tables[warehouse.CrossLinks] != "" || f.loads != 1 { // the step itself
-			t.Errorf("%d load jobs, staged %v", f.loads, tables)
+	t.Run("19_no_entities_are_stored_where_none_were_seen", func(t *testing.T) {
+		if es := appended(t, seen(t, "")); len(es) != 0 {
+			t.Errorf("appended %v", es)
 		}
 	})
-	t.Run("20_an_entity_is_stored_by_a_load_job", func(t *testing.T) {
-		// fakeAPI knows no streaming inserts: one would fail.
-		f, tables := staged(t, seen(t, `{"type":"Product","value":"Reels"}`))
-		if e := row(t, tables[warehouse.BizNodes]); e["node_value"] != "Reels" || e["node_type"] != "Product" || f.loads != 3 {
-			t.Errorf("%d load jobs, staged %v", f.loads, e)
+	t.Run("20_an_entity_is_appended_with_its_graph", func(t *testing.T) {
+		es := appended(t, seen(t, `{"type":"Product","value":"Reels"}`))
+		if e := es[0].(map[string]any); len(es) != 1 || e["node_value"] != "Reels" || e["node_type"] != "Product" {
+			t.Errorf("appended %v", es)
 		}
 	})
-	t.Run("21_a_load_job_that_fails_is_an_error", func(t *testing.T) {
-		f := newFakeAPI(t)
-		f.failLoad = func(int) map[string]any { return reason("invalid", "no such field") }
-		if _, err := f.dataset().SyncSession(t.Context(), oneGraph(t)); err == nil || len(f.queries) != 0 {
-			t.Errorf("error %v, %d merges: a failed load must change nothing", err, len(f.queries))
+	t.Run("21_an_append_that_fails_is_an_error", func(t *testing.T) {
+		server, d := denied(t)
+		if _, err := writeGraph(t, d, oneGraph(t)); err == nil || len(server.Rows()) != 0 {
+			t.Errorf("error %v, %d rows: an append that failed must change nothing", err, len(server.Rows()))
 		}
 	})
-	t.Run("22_one_entity_is_loaded_once", func(t *testing.T) {
-		_, tables := staged(t, seen(t, `{"type":"Product","value":"Reels","confidence":0.5}`, `{"type":"Product","value":"Reels","confidence":0.9}`))
-		if lines := strings.Split(strings.TrimSpace(tables[warehouse.BizNodes]), "\n"); len(lines) != 1 || row(t, lines[0])["confidence"] != 0.9 {
-			t.Errorf("loaded %v", lines)
+	t.Run("22_one_entity_is_appended_once", func(t *testing.T) {
+		es := appended(t, seen(t, `{"type":"Product","value":"Reels","confidence":0.5}`, `{"type":"Product","value":"Reels","confidence":0.9}`))
+		if e := es[0].(map[string]any); len(es) != 1 || e["confidence"] != 0.9 {
+			t.Errorf("appended %v", es)
 		}
 	})
 	t.Run("29_a_dataset_that_refuses_everything_is_an_error", func(t *testing.T) {
-		if _, err := datasetOf(t, refusing, config.BigQuery{}).SyncSession(t.Context(), oneGraph(t)); err == nil || !strings.Contains(err.Error(), "Access Denied") {
-			t.Errorf("error %v", err)
+		_, d := denied(t)
+		_, written := writeGraph(t, d, oneGraph(t))
+		_, read := datasetOf(t, refusing, config.BigQuery{}).KnownGraphs(t.Context(), []record.Session{named("s1")}, time.Now())
+		for _, err := range []error{written, read} {
+			if err == nil || !strings.Contains(err.Error(), "Access Denied") {
+				t.Errorf("error %v", err)
+			}
 		}
 	})
 	t.Run("30_the_report_says_what_was_stored", func(t *testing.T) {
-		r, err := newFakeAPI(t).dataset().SyncSession(t.Context(), oneGraph(t))
-		if err != nil || r.Entities != 1 || r.Links != 1 || r.Nodes != 2 || r.Edges != 1 {
+		r, err := writeGraph(t, newDataset(t, newServer(t, writefake.Options{}), nil), oneGraph(t))
+		if err != nil || r.Entities != 1 || r.Nodes != 2 || r.Edges != 1 || r.Parts != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -167,40 +165,47 @@ func TestReference(t *testing.T) {
 		}
 	})
 	t.Run("42_the_id_of_a_link_is_that_of_the_entity", func(t *testing.T) {
-		_, tables := staged(t, seen(t, `{"type":"Product","value":"Reels"}`))
-		entity, link := row(t, tables[warehouse.BizNodes]), row(t, tables[warehouse.CrossLinks])
-		if link["link_id"] != entity["biz_node_id"] || link["biz_node_id"] != entity["biz_node_id"] || link["link_type"] != "EVALUATED" || entity["biz_node_id"] != "tool:Product:Reels" {
-			t.Errorf("entity %v, link %v", entity, link)
+		// Links are a view of the entities.
+		text, err := os.ReadFile("../warehouse/sql/parts/graph.sql")
+		if err != nil || !strings.Contains(string(text), "biz_node_id AS link_id") || !strings.Contains(string(text), "seen.node_type, ':', seen.node_value) AS biz_node_id") {
+			t.Errorf("%v\n%s", err, text)
 		}
 	})
-	t.Run("44_the_document_is_in_the_loaded_row", func(t *testing.T) {
-		_, tables := staged(t, seen(t, `{"type":"Campaign","value":"Summer","artifact_uri":"gs://plans/summer.json"}`))
-		if e := row(t, tables[warehouse.BizNodes]); e["artifact_uri"] != "gs://plans/summer.json" {
-			t.Errorf("loaded %v", e)
+	t.Run("44_the_document_is_in_the_appended_row", func(t *testing.T) {
+		es := appended(t, seen(t, `{"type":"Campaign","value":"Summer","artifact_uri":"gs://plans/summer.json"}`))
+		if e := es[0].(map[string]any); e["artifact_uri"] != "gs://plans/summer.json" {
+			t.Errorf("appended %v", es)
 		}
 	})
-	t.Run("45_a_refused_merge_is_an_error", func(t *testing.T) {
-		f := newFakeAPI(t)
-		f.failQuery = func(int) map[string]any { return reason("accessDenied", "Permission denied") }
-		if _, err := f.dataset().SyncSession(t.Context(), oneGraph(t)); err == nil || len(f.tables) != 0 {
-			t.Errorf("error %v, tables left %v", err, f.tables)
+	t.Run("45_a_refused_row_leaves_nothing_behind", func(t *testing.T) {
+		server := newServer(t, writefake.Options{})
+		server.Refuse(func(writefake.Row) string { return "no such field" })
+		if _, err := writeGraph(t, newDataset(t, server, nil), oneGraph(t)); err == nil || !strings.Contains(err.Error(), "no such field") || len(server.Rows()) != 0 {
+			t.Errorf("error %v, %d rows left", err, len(server.Rows()))
 		}
 	})
 	t.Run("46_deleting_what_is_not_there_is_no_error", func(t *testing.T) {
-		f := newFakeAPI(t)
+		deleted := 0
 		d := datasetOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodDelete {
+			switch {
+			case r.Method == http.MethodDelete:
+				deleted++
 				fail(w, http.StatusNotFound, "notFound", "Table not found")
-				return
+			case strings.Contains(r.URL.Path, "/jobs"):
+				reply(w, map[string]any{
+					"jobReference": map[string]any{"projectId": "my-project", "jobId": "j"}, "status": map[string]any{"state": "DONE"},
+					"configuration": map[string]any{"query": map[string]any{}}, "statistics": map[string]any{"query": map[string]any{}},
+				})
+			default: // a table that is made, and then has no rows
+				reply(w, map[string]any{"location": "EU"})
 			}
-			f.ServeHTTP(w, r)
-		}), config.BigQuery{})
-		if _, err := d.SyncSession(t.Context(), oneGraph(t)); err != nil {
-			t.Error(err)
+		}), config.BigQuery{Extract: config.Extraction{Model: "gemini-2.5-flash", Location: "EU"}})
+		if _, err := d.Extract(t.Context(), bigquery.ExtractRequest{}); err != nil || deleted != 2 {
+			t.Errorf("%d tables of the extraction were deleted, %v", deleted, err)
 		}
 	})
 	t.Run("93_a_dataset_is_bound_to_its_project", func(t *testing.T) {
-		if n := newFakeAPI(t).dataset().Names(); n.Project() != "my-project" || n.Dataset() != "agents" {
+		if n := datasetOf(t, refusing, config.BigQuery{}).Names(); n.Project() != "my-project" || n.Dataset() != "agents" {
 			t.Errorf("%s.%s", n.Project(), n.Dataset())
 		}
 	})

@@ -47,11 +47,6 @@ const (
 	// it what a request and the memory hold. A larger row is read alone.
 	resendRows  = 256
 	resendBytes = 1 << 20
-	// resendAttempts is how often in succession a request may fail for reasons that pass.
-	resendAttempts = 5
-	// firstResendWait and longestResendWait bound the pauses between them.
-	firstResendWait   = 100 * time.Millisecond
-	longestResendWait = 10 * time.Second
 	// settleTime bounds how long the journal may take to discard the letters of rows that
 	// are acknowledged, and to store those of others. That happens after the end of the
 	// context too: the rows would be sent twice otherwise.
@@ -73,8 +68,8 @@ const (
 // acknowledged stay.
 func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOptions) (ResendReport, error) {
 	r := &resend{
-		target: d.Target(), timeout: d.ackTimeout, now: d.now,
-		outbox: j.Outbox(d.names.Destination()), refused: o.Refused,
+		appender: appender{target: d.Target(), timeout: d.ackTimeout},
+		now:      d.now, outbox: j.Outbox(d.names.Destination()), refused: o.Refused,
 	}
 	defer r.disconnect()
 	if len(o.EventIDs) > 0 {
@@ -100,18 +95,14 @@ func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOption
 
 // resend is one call of Resend.
 type resend struct {
-	target  replicate.Target
-	timeout time.Duration
+	appender
 	now     func() time.Time
 	outbox  *journal.Outbox
 	refused func(journal.DeadLetter)
 	wanted  map[string]bool // those that were not found yet; nil: every row
 
-	stream   replicate.Stream // nil when none is open
-	attempts int              // that failed in succession
-	upgraded bool
-	again    []journal.DeadLetter // refused, and not stored yet
-	report   ResendReport
+	again  []journal.DeadLetter // refused, and not stored yet
+	report ResendReport
 }
 
 // message is one row to send.
@@ -214,12 +205,16 @@ func (r *resend) send(ctx context.Context, batch []message) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	err := r.request(ctx, batch)
+	rows := make([][]byte, len(batch))
+	for i, m := range batch {
+		rows[i] = m.bytes
+	}
+	err := r.request(ctx, rows)
 	if err == nil {
 		return r.acknowledged(ctx, batch)
 	}
-	e, ok := errors.AsType[*replicate.Error](err)
-	if !ok || e.Class != replicate.ClassRows && e.Class != replicate.ClassTooLarge {
+	e := refusal(err)
+	if e == nil {
 		return err
 	}
 	words := make(map[int]replicate.RowError, len(e.Rows))
@@ -263,84 +258,4 @@ func (r *resend) acknowledged(ctx context.Context, batch []message) error {
 		return fmt.Errorf("%d rows were acknowledged and will be sent again: %w", len(batch), err)
 	}
 	return nil
-}
-
-// request sends one request, again while it fails for reasons that may pass, and returns
-// nil when it is acknowledged.
-func (r *resend) request(ctx context.Context, batch []message) error {
-	rows := make([][]byte, len(batch))
-	for i, m := range batch {
-		rows[i] = m.bytes
-	}
-	for {
-		err := r.attempt(ctx, rows)
-		if cause := context.Cause(ctx); cause != nil && err != nil && !errors.Is(err, cause) {
-			err = fmt.Errorf("%w: %w", cause, err)
-		}
-		class := replicate.ClassAmbiguous
-		if e, ok := errors.AsType[*replicate.Error](err); ok {
-			class = e.Class
-		}
-		switch {
-		case err == nil, class == replicate.ClassRows, class == replicate.ClassTooLarge:
-			r.attempts = 0
-			return err
-		case class == replicate.ClassPermanent, ctx.Err() != nil:
-			return err
-		}
-		r.disconnect()
-		if class == replicate.ClassSchema && !r.upgraded {
-			r.upgraded = true
-			if err := r.target.Upgrade(ctx); err != nil {
-				return err
-			}
-		}
-		if r.attempts++; r.attempts >= resendAttempts {
-			return fmt.Errorf("%d attempts failed: %w", r.attempts, err)
-		}
-		if stop := sleep(ctx, r.pause(class)); stop != nil {
-			return fmt.Errorf("%w: %w", stop, err)
-		}
-	}
-}
-
-// pause returns how long to wait after a failure. A quota, and a table that was made or
-// changed a moment ago, take longer than a connection.
-func (r *resend) pause(c replicate.Class) time.Duration {
-	first := firstResendWait
-	switch c {
-	case replicate.ClassExhausted, replicate.ClassNotFound, replicate.ClassSchema:
-		first *= 10
-	}
-	return min(first<<(r.attempts-1), longestResendWait)
-}
-
-// attempt sends one request and waits for the answer.
-func (r *resend) attempt(ctx context.Context, rows [][]byte) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("the stream has answered nothing for %v", r.timeout))
-	defer cancel()
-	if r.stream == nil {
-		s, err := r.target.Open(ctx)
-		if err != nil {
-			return err
-		}
-		r.stream = s
-	}
-	pending, err := r.stream.Append(ctx, rows)
-	if err != nil {
-		return err
-	}
-	if err = pending.Wait(ctx); err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return err
-}
-
-// disconnect ends the stream. What it answers to that concerns nobody: every request was
-// answered, or is sent again on another one.
-func (r *resend) disconnect() {
-	if r.stream != nil {
-		_ = r.stream.Close()
-		r.stream = nil
-	}
 }

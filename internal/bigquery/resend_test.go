@@ -58,7 +58,7 @@ func refusedBefore(t testing.TB, j *journal.Journal, d *bigquery.Dataset) *journ
 	for seq := int64(1); seq <= last; seq++ {
 		letters = append(letters, journal.DeadLetter{Seq: seq, Bytes: 1, Code: "FIELDS_ERROR", Reason: "no such column"})
 	}
-	if err := o.Advance(t.Context(), "somebody", journal.Position{Seq: last}, letters); err != nil {
+	if err := o.Advance(t.Context(), "somebody", last, letters); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -190,7 +190,7 @@ func TestResend(t *testing.T) {
 			t.Errorf("the journal has other words (-want +got):\n%s", diff)
 		}
 		// Who streams has its lease still.
-		if err := o.Advance(t.Context(), "somebody", journal.Position{Seq: count}, nil); err != nil {
+		if err := o.Advance(t.Context(), "somebody", count, nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -344,7 +344,7 @@ func TestResendLeavesNewLetters(t *testing.T) {
 		}
 		last := int64(added + 1)
 		letter := journal.DeadLetter{Seq: last, Reason: "a new one"}
-		if err := o.Advance(context.Background(), "somebody", journal.Position{Seq: last}, []journal.DeadLetter{letter}); err != nil {
+		if err := o.Advance(context.Background(), "somebody", last, []journal.DeadLetter{letter}); err != nil {
 			t.Error(err)
 		}
 	}})

@@ -5,7 +5,9 @@ package bigquery
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -20,14 +22,8 @@ import (
 // DefaultSince is how far back a [Dataset.Source] looks.
 const DefaultSince = ask.DefaultSince
 
-const (
-	// featureInspect is the label of the jobs of people who look.
-	featureInspect = "inspect"
-	// sourceChunk is how many sessions are looked through at a time for those that a query selects.
-	sourceChunk = 100
-	// maxModelEntities bounds what models found in one session.
-	maxModelEntities = 100_000
-)
+// featureInspect is the label of the jobs of people who look.
+const featureInspect = "inspect"
 
 // SourceOptions are those of [Dataset.Source].
 type SourceOptions struct {
@@ -83,27 +79,55 @@ func (s *source) Find(ctx context.Context, key record.Session) ([]record.Session
 }
 
 func (s *source) Record(ctx context.Context, key record.Session) (inspect.Record, error) {
+	for r, err := range s.Records(ctx, []record.Session{key}) {
+		return r, err
+	}
+	return inspect.Record{}, fmt.Errorf("session %q of user %q in application %q within %v: %w", key.ID, key.User, key.App, s.Since, inspect.ErrNotFound)
+}
+
+// Records reads 100 sessions by three queries.
+func (s *source) Records(ctx context.Context, keys []record.Session) iter.Seq2[inspect.Record, error] {
+	return func(yield func(inspect.Record, error) bool) {
+		for chunk := range slices.Chunk(keys, ReadAtOnce) {
+			if err := s.records(ctx, chunk, yield); err != nil {
+				if !errors.Is(err, errEnough) {
+					yield(inspect.Record{}, err)
+				}
+				return
+			}
+		}
+	}
+}
+
+func (s *source) records(ctx context.Context, keys []record.Session, yield func(inspect.Record, error) bool) error {
 	from, to := s.window()
-	start, err := s.d.GraphStart(ctx, key, from)
+	known, err := s.d.KnownGraphs(ctx, keys, from)
 	if err != nil {
-		return inspect.Record{}, err
+		return err
 	}
-	if !start.IsZero() && start.Before(from) {
-		from = start
+	spans := known.Spans(keys, from)
+	for _, span := range spans {
+		if span.From.Before(from) {
+			from = span.From
+		}
 	}
-	rows, err := s.d.ReadSession(ctx, key, from, to)
+	models, err := s.d.ModelEntitiesOf(ctx, keys, from, to)
 	if err != nil {
-		return inspect.Record{}, err
+		return err
 	}
-	if len(rows) == 0 {
-		return inspect.Record{}, fmt.Errorf("session %q of user %q in application %q within %v: %w", key.ID, key.User, key.App, s.Since, inspect.ErrNotFound)
+	for read, err := range s.d.ReadSessions(ctx, spans, to) {
+		switch {
+		case err != nil:
+			return err
+		case len(read.Rows) == 0:
+			continue
+		}
+		entities := append(s.Extractor.Extract(read.Rows).Entities, models[read.Session]...)
+		if !yield(inspect.Record{Session: read.Session, Rows: read.Rows, Entities: entities, Gaps: inspect.Gaps(read.Rows)}, nil) {
+			return errEnough
+		}
 	}
-	found := s.Extractor.Extract(rows)
-	models, err := s.d.ModelEntities(ctx, ask.Scope{Session: key, From: from, To: to, Limit: maxModelEntities})
-	if err != nil {
-		return inspect.Record{}, err
-	}
-	return inspect.Record{Session: key, Rows: rows, Entities: append(found.Entities, models...), Gaps: inspect.Gaps(rows)}, nil
+	return nil
 }
 
 // sourcePlace is a place in the list: behind this session, whose last row is of Last, in
@@ -129,7 +153,7 @@ func (s *source) Sessions(ctx context.Context, q inspect.Query) (inspect.Page, e
 	for {
 		size := q.Limit + 1 - len(page.Sessions)
 		if selects {
-			size = max(size, sourceChunk)
+			size = max(size, ReadAtOnce)
 		}
 		keys, err := s.list(ctx, q, place, size)
 		if err != nil {

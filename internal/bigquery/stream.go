@@ -26,12 +26,15 @@ import (
 // Target returns the table of events as a replicator writes to it: the default stream of
 // the Storage Write API. Nothing is sent before its Open. Its Upgrade is [Dataset.Init],
 // unless the configuration leaves tables to people.
-func (d *Dataset) Target() replicate.Target {
+func (d *Dataset) Target() replicate.Target { return d.target(d.names.Events(), wire.Descriptor()) }
+
+// target returns the table with the name, whose rows are messages of the descriptor.
+func (d *Dataset) target(name string, rows *descriptorpb.DescriptorProto) *target {
 	t := &target{
 		project:    d.cfg.BillingProject,
-		table:      managedwriter.TableParentFromParts(d.names.Project(), d.names.Dataset(), d.names.Events()),
+		table:      managedwriter.TableParentFromParts(d.names.Project(), d.names.Dataset(), name),
 		traceID:    "contextgraph:" + Version(),
-		descriptor: wire.Descriptor(),
+		descriptor: rows,
 		options:    d.write,
 		timeout:    d.ackTimeout,
 	}
@@ -56,7 +59,7 @@ type target struct {
 // errNoUpgrade is returned where the configuration leaves tables to people.
 var errNoUpgrade = errors.New("the table lacks columns of the rows, and this program does not change tables")
 
-// Upgrade adds the columns that the table of events lacks.
+// Upgrade adds the columns that the table lacks.
 func (t *target) Upgrade(ctx context.Context) error {
 	if t.upgrade == nil {
 		return &replicate.Error{Class: replicate.ClassPermanent, Remedy: remedySchema, Err: fmt.Errorf("bigquery: %s: %w", t.table, errNoUpgrade)}

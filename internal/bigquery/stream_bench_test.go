@@ -68,10 +68,10 @@ type memory struct {
 	cursor int64
 }
 
-func (m *memory) Acquire(context.Context, string, time.Duration) (journal.Position, error) {
+func (m *memory) Acquire(context.Context, string, time.Duration) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return journal.Position{Seq: m.cursor}, nil
+	return m.cursor, nil
 }
 
 func (m *memory) Release(context.Context, string) error { return nil }
@@ -89,10 +89,10 @@ func (m *memory) Rows(_ context.Context, after int64, maxRows int, maxBytes int6
 	return slices.Clone(rows), nil // they are the caller's
 }
 
-func (m *memory) Advance(_ context.Context, _ string, to journal.Position, _ []journal.DeadLetter) error {
+func (m *memory) Advance(_ context.Context, _ string, to int64, _ []journal.DeadLetter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.cursor = to.Seq
+	m.cursor = to
 	return nil
 }
 

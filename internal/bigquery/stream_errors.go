@@ -53,25 +53,30 @@ func classify(table string, err error) (class replicate.Class, remedy string) {
 	if !ok {
 		return replicate.ClassAmbiguous, ""
 	}
-	storage, reason := details(s)
-	if class, remedy, ok := ofStorage(storage, table); ok {
+	d := detailsOf(s)
+	if class, remedy, ok := ofStorage(d.storage, table); ok {
 		return class, remedy
 	}
-	return ofCode(s, reason, table)
+	return ofCode(s, d, table)
 }
 
-// details returns what the service says of an error beside its status: the code of the
-// Storage API and the reason of Google's APIs in general.
-func details(s *status.Status) (storage storagepb.StorageError_StorageErrorCode, reason string) {
+// details are what the service says of an error beside its status.
+type details struct {
+	storage storagepb.StorageError_StorageErrorCode // of the Storage API
+	reason  string                                  // of Google's APIs in general
+	limit   string                                  // the quota that is used up
+}
+
+func detailsOf(s *status.Status) (out details) {
 	for _, d := range s.Details() {
 		switch d := d.(type) {
 		case *storagepb.StorageError:
-			storage = d.GetCode()
+			out.storage = d.GetCode()
 		case *errdetails.ErrorInfo:
-			reason = d.GetReason()
+			out.reason, out.limit = d.GetReason(), d.GetMetadata()["quota_limit"]
 		}
 	}
-	return storage, reason
+	return out
 }
 
 // ofStorage classifies the codes of the Storage API that say more than the status:
@@ -92,7 +97,7 @@ func ofStorage(code storagepb.StorageError_StorageErrorCode, table string) (clas
 }
 
 // ofCode classifies what has no code of the Storage API.
-func ofCode(s *status.Status, reason, table string) (class replicate.Class, remedy string) {
+func ofCode(s *status.Status, d details, table string) (class replicate.Class, remedy string) {
 	switch words := s.Message(); s.Code() {
 	case codes.Canceled, codes.DeadlineExceeded, codes.Internal, codes.Unknown, codes.DataLoss:
 		return replicate.ClassAmbiguous, ""
@@ -103,7 +108,7 @@ func ofCode(s *status.Status, reason, table string) (class replicate.Class, reme
 		// The client libraries of Google try these again.
 		return replicate.ClassTransient, ""
 	case codes.ResourceExhausted:
-		return replicate.ClassExhausted, remedyQuota
+		return replicate.ClassExhausted, remedyQuota(d.limit, words)
 	case codes.NotFound:
 		return replicate.ClassNotFound, remedyTable(table)
 	case codes.InvalidArgument:
@@ -121,7 +126,7 @@ func ofCode(s *status.Status, reason, table string) (class replicate.Class, reme
 		}
 		return replicate.ClassPermanent, remedyCredentials
 	case codes.PermissionDenied:
-		return replicate.ClassPermanent, remedyPermission(table, reason)
+		return replicate.ClassPermanent, remedyPermission(table, d.reason)
 	case codes.Unimplemented:
 		return replicate.ClassPermanent, "check the endpoint: it has no Storage Write API"
 	}
@@ -136,10 +141,27 @@ func revoked(words string) bool {
 
 const (
 	remedyCredentials = "give the program credentials of a Google account: run it with a service account, or use \"gcloud auth application-default login\" on a machine of a developer"
-	remedyQuota       = "if it goes on, ask for more of the quota \"AppendRows throughput\" of the BigQuery Storage API in the project"
 	remedySchema      = "run \"contextgraph init\", which adds the columns that the table lacks"
 	remedyKey         = "give the BigQuery service account of the project the role roles/cloudkms.cryptoKeyEncrypterDecrypter on the key of the table"
 )
+
+// remedyQuota names the quota that is used up: by its limit, where the service says it, else by
+// the words. For throughput those are known, for connections they are not documented.
+func remedyQuota(limit, words string) string {
+	connections := "connections (ConcurrentWriteConnectionsPerProject…), which counts in the project of the program's service account: " +
+		"run fewer processes with a journal at a time, or give some of them a service account of another project"
+	throughput := "throughput (AppendBytesThroughputPerProject…), which counts in the project of the dataset: " +
+		"record less, or stream to a dataset of another project or region"
+	switch words = strings.ToLower(words); {
+	case strings.HasPrefix(limit, "ConcurrentWriteConnections"), limit == "" && strings.Contains(words, "connections"):
+		return "if it goes on, ask for more of the BigQuery Storage quota of " + connections
+	case strings.HasPrefix(limit, "AppendBytesThroughput"), limit == "" && strings.Contains(words, "throughput"):
+		return "if it goes on, ask for more of the BigQuery Storage quota of " + throughput
+	case limit != "":
+		return "if it goes on, ask for more of the quota " + limit
+	}
+	return "if it goes on, look which BigQuery Storage quota is used up. It is that of " + connections + "; or that of " + throughput
+}
 
 func remedyTable(table string) string {
 	return "if the table was not created a moment ago, create it with \"contextgraph init\": " + table

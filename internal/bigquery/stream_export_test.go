@@ -18,5 +18,13 @@ func SetUpgrade(t replicate.Target, upgrade func(context.Context) error) {
 
 // WithPauses is With that waits for the table, and when it has stopped, as long as this.
 func WithPauses(o DatasetOptions, table, recheck time.Duration) warehouse.Opener {
-	return with(o, pauses{table, recheck})
+	return with(o, pauses{table, recheck, 5 * time.Millisecond})
+}
+
+// ErrGraph is the error of a graph that cannot be made.
+var ErrGraph = errGraph
+
+// SetGraphUpgrade replaces what a writer of graphs does about a table that lacks columns.
+func SetGraphUpgrade(w *GraphWriter, upgrade func(context.Context) error) {
+	w.target.(*target).upgrade = upgrade
 }

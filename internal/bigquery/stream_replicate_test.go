@@ -98,11 +98,11 @@ func newOutbox(t testing.TB, j *journal.Journal, server *writefake.Server) *outb
 	}
 }
 
-func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (journal.Position, error) {
+func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.crashed {
-		return journal.Position{}, errCrashed
+		return 0, errCrashed
 	}
 	return o.Source.Acquire(ctx, owner, ttl)
 }
@@ -136,7 +136,7 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	return rows, err
 }
 
-func (o *outbox) Advance(ctx context.Context, owner string, to journal.Position, dead []journal.DeadLetter) error {
+func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.crashed {
@@ -145,7 +145,7 @@ func (o *outbox) Advance(ctx context.Context, owner string, to journal.Position,
 	for _, d := range dead {
 		o.dead[o.events[d.Seq-1].EventID] = d.Reason
 	}
-	for seq := o.cursor + 1; seq <= to.Seq; seq++ {
+	for seq := o.cursor + 1; seq <= to; seq++ {
 		id := o.events[seq-1].EventID
 		if _, buried := o.dead[id]; !buried && o.server.Applied(id) == 0 {
 			o.t.Errorf("the cursor passes row %d, which is neither in the table nor a dead letter", seq)
@@ -154,7 +154,7 @@ func (o *outbox) Advance(ctx context.Context, owner string, to journal.Position,
 	if err := o.Source.Advance(ctx, owner, to, dead); err != nil {
 		return err
 	}
-	o.cursor = max(o.cursor, to.Seq)
+	o.cursor = max(o.cursor, to)
 	return nil
 }
 

@@ -203,8 +203,14 @@ func TestStreamErrors(t *testing.T) {
 		{"canceled", writefake.EndBefore(status.Error(codes.Canceled, "words")), replicate.ClassAmbiguous, "words", ""},
 		{"unavailable in band", writefake.Failed(codes.Unavailable, "memory-protection"), replicate.ClassTransient, "memory-protection", ""},
 		{"precondition", writefake.Failed(codes.FailedPrecondition, "words"), replicate.ClassTransient, "words", ""},
-		{"quota in band", writefake.Failed(codes.ResourceExhausted, "Exceeds 'AppendRows throughput' quota"), replicate.ClassExhausted, "throughput", "quota"},
-		{"quota", writefake.EndBefore(status.Error(codes.ResourceExhausted, "words")), replicate.ClassExhausted, "words", "quota"},
+		{"throughput in band", writefake.Failed(codes.ResourceExhausted, "Exceeds 'AppendRows throughput' quota, user_id: project01_us (status: INSUFFICIENT_TOKENS)"),
+			replicate.ClassExhausted, "throughput", "quota of throughput (AppendBytesThroughputPerProject…)"},
+		{"throughput by its limit", writefake.EndBefore(withLimit("AppendBytesThroughputPerProjectEU")), replicate.ClassExhausted, "words", "quota of throughput"},
+		{"connections", writefake.EndBefore(status.Error(codes.ResourceExhausted, "Exceeds 'Concurrent connections' quota")),
+			replicate.ClassExhausted, "connections", "quota of connections (ConcurrentWriteConnectionsPerProject…)"},
+		{"connections by their limit", writefake.EndBefore(withLimit("ConcurrentWriteConnectionsPerProjectRegion")), replicate.ClassExhausted, "words", "service account of another project"},
+		{"another quota", writefake.EndBefore(withLimit("CreateWriteStreamPerMinute")), replicate.ClassExhausted, "words", "more of the quota CreateWriteStreamPerMinute"},
+		{"a quota", writefake.EndBefore(status.Error(codes.ResourceExhausted, "words")), replicate.ClassExhausted, "words", "look which"},
 		{"table not found", writefake.EndBefore(writefake.TableNotFound(table)), replicate.ClassNotFound, "not found", "contextgraph init"},
 		{"not found", writefake.Failed(codes.NotFound, "words"), replicate.ClassNotFound, "words", table},
 		{"permission", writefake.EndBefore(denied), replicate.ClassPermanent, "TABLES_UPDATE_DATA", "roles/bigquery.dataEditor (permission bigquery.tables.updateData) on " + table},
@@ -248,6 +254,18 @@ func TestStreamErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withLimit is a refusal that names its quota, as Google's APIs do.
+func withLimit(limit string) error {
+	s, err := status.New(codes.ResourceExhausted, "words, with connections and throughput").WithDetails(&errdetails.ErrorInfo{
+		Reason: "RATE_LIMIT_EXCEEDED", Domain: "googleapis.com",
+		Metadata: map[string]string{"service": "bigquerystorage.googleapis.com", "quota_limit": limit},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return s.Err()
 }
 
 func TestStreamRowErrors(t *testing.T) {

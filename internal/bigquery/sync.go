@@ -5,151 +5,103 @@ package bigquery
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
-	"slices"
-	"time"
 
-	bq "cloud.google.com/go/bigquery"
-
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// featureSync is the label of the jobs that bring the graph of a session to the dataset.
+// featureSync is the label of the jobs that read what graphs of sessions are made of.
 const featureSync = "graph-sync"
 
-// matchMargin widens the time in which rows of a session are looked for beyond what was
-// read. A step that was read in part, or further than by an earlier reading, has its
-// time of partition outside of what was read; without its old row it would get a second
-// one. Of the days beyond the session little is read, since the tables are clustered by
-// session; but what BigQuery holds against MaxBytesBilled before it runs a statement are
-// the columns of whole days.
-const matchMargin = 7 * 24 * time.Hour
+// maxPart is how large a part of a graph becomes: what a request may hold is more than twice as
+// much, and one step that is larger alone may still fit.
+const maxPart = 4 << 20
 
-// SyncReport says what one [Dataset.SyncSession] brought to the dataset.
+// SyncReport says what one graph brought to the dataset.
 type SyncReport struct {
 	Session record.Session
-	// Nodes, Edges, Entities, Links and Checks are the numbers of rows that were
-	// compared with those of the dataset.
-	Nodes, Edges, Entities, Links, Checks int
-	// DuplicatesRemoved counts the rows that were too many, because somebody else brought
-	// the session for the first time at the same moment.
-	DuplicatesRemoved int64
-	// BytesProcessed and BytesBilled are those of the job that merged, and of one that
-	// removed duplicates, over all of their statements. Load jobs cost nothing.
-	BytesProcessed, BytesBilled int64
-	// Retries counts what was done again after an error that passes, such as a conflict
-	// with another session.
-	Retries int
-	// Job is the id of the job that merged.
-	Job string
+	// Nodes, Edges, Entities and Checks are their numbers.
+	Nodes, Edges, Entities, Checks int
+	// Parts is the number of rows that were appended, and Bytes their size as they were sent.
+	Parts int
+	Bytes int64
 }
 
-// SyncSession brings the graph of one session to the tables of the graph: rows that are
-// missing are added, others are changed, keeping when they were created, and those that
-// are out of date are removed, see [warehouse.SessionGraph]. All five tables change
-// together in one transaction, so that no reader sees a part, and calling it again
-// changes nothing.
-//
-// BigQuery has no unique keys, and does not take it for a conflict when two calls bring a
-// session for the first time at the same moment. The one that ends last finds the rows
-// that are there twice and removes them.
-//
-// Of a session that ran on several hosts the graph of [warehouse.RecorderDataset] is the
-// whole. A journal that is brought after it removes nothing of that, edges between hosts
-// among it, but says of its own steps what it knows alone: where they stand in the order
-// of the session, edges that it would draw without the others, and answers to requests
-// that another host made. The next graph of RecorderDataset puts that right.
-//
-// The rows are staged in tables of their own that are dropped afterwards, also after an
-// error, and expire by themselves after an hour. Errors that pass, such as "Could not
-// serialize access", are retried with backoff; what has failed for good changed nothing,
-// except that an error may wrap [ErrDuplicates].
-func (d *Dataset) SyncSession(ctx context.Context, g warehouse.SessionGraph) (SyncReport, error) {
-	return d.syncSession(ctx, g, newRetrier(sleep))
+// GraphWriter appends graphs of sessions to the table session_graphs, over one stream. The caller
+// closes it, and calls its methods from one goroutine.
+type GraphWriter struct {
+	table warehouse.Table
+	*appender
 }
 
-func (d *Dataset) syncSession(ctx context.Context, g warehouse.SessionGraph, r *retrier) (SyncReport, error) {
-	report := SyncReport{
-		Session: g.Session, Nodes: len(g.Nodes), Edges: len(g.Edges), Entities: len(g.Entities), Links: len(g.Links), Checks: len(g.Checks),
+// GraphWriter returns a GraphWriter. It connects with the first graph.
+func (d *Dataset) GraphWriter() *GraphWriter {
+	t := warehouse.SessionGraphsTable()
+	return &GraphWriter{t, d.appendTo(t)}
+}
+
+// Write appends one version of a graph, as one row or several parts, and returns when all are
+// acknowledged. Nothing that is there is changed: readers see this version once all of its parts are
+// there, and until then, or if Write fails, the one before it. A part may be there twice, which they
+// see too. The error wraps [warehouse.ErrNoRows] for a graph without steps, which would say that the
+// session has none.
+//
+// What may pass is tried again for some seconds. The rest is a [replicate.Error].
+func (w *GraphWriter) Write(ctx context.Context, g warehouse.SessionGraph) (SyncReport, error) {
+	report := SyncReport{Session: g.Session, Nodes: len(g.Nodes)}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		report.Edges += len(n.CausedBy)
+		report.Entities += len(n.Entities)
+		report.Checks += len(n.Checks)
 	}
-	if len(g.Nodes) == 0 {
-		return report, fmt.Errorf("bigquery: sync session %s: %w", g.Session.ID, warehouse.ErrNoRows)
+	g.SyncID = rand.Text()
+	parts, err := g.Parts(maxPart)
+	var rows [][]byte
+	switch {
+	case err == nil && len(parts) == 0:
+		err = warehouse.ErrNoRows
+	case err == nil:
+		rows, err = encodeRows(w.table, parts)
 	}
-	scope := syncScope(g, d.now())
-	stage, err := d.stage(ctx, g, r)
-	defer stage.drop(ctx)
-	if err == nil {
-		var merged *bq.Job
-		err = r.do(ctx, func() (err error) {
-			merged, err = d.runSync(ctx, job{statement: "sync_session", data: stage.names, params: syncParams(g, scope)}, &report)
-			return err
-		})
-		if merged != nil {
-			report.Job = merged.ID()
-		}
-		if err == nil {
-			err = d.unique(ctx, merged, scope, r, &report)
-		} else if lacking := d.lacking(ctx, err); lacking != nil {
-			err = lacking
-		}
-	}
-	report.Retries = r.retries
 	if err != nil {
-		return report, d.explain("sync session "+g.Session.ID, err)
+		return report, fmt.Errorf("bigquery: graph of session %s: %w: %w", g.Session.ID, errGraph, err)
+	}
+	report.Parts = len(rows)
+	for _, row := range rows {
+		report.Bytes += int64(len(row))
+	}
+	if err := w.all(ctx, rows); err != nil {
+		return report, fmt.Errorf("bigquery: graph of session %s: %w", g.Session.ID, err)
 	}
 	return report, nil
 }
 
-// runSync runs a script of a synchronisation once and adds what it cost to the report. The
-// job is nil when it was not started.
-func (d *Dataset) runSync(ctx context.Context, j job, report *SyncReport) (*bq.Job, error) {
-	j.feature = featureSync
-	running, err := d.start(ctx, j)
+// Close ends the stream.
+func (w *GraphWriter) Close() { w.disconnect() }
+
+// JournalGraph makes the next version of the graph that a journal has of a session, and stores in
+// the journal that it did: two callers never make the same version. The error wraps
+// [warehouse.ErrNoRows] when the journal has no rows of the session.
+func (d *Dataset) JournalGraph(ctx context.Context, j *journal.Journal, graphs *graphsync.Syncer, s record.Session) (warehouse.SessionGraph, error) {
+	g, _, err := graphs.Sync(ctx, s)
 	if err != nil {
-		return nil, err
+		return warehouse.SessionGraph{}, err
 	}
-	status, err := awaitJob(ctx, running)
+	out, err := warehouse.NewSessionGraph(s, g)
 	if err != nil {
-		return running, fmt.Errorf("%s (job %s): %w", j.name(), running.ID(), err)
+		return out, fmt.Errorf("%w: %w", errGraph, err)
 	}
-	if s := status.Statistics; s != nil {
-		report.BytesProcessed += s.TotalBytesProcessed
-		if q, ok := s.Details.(*bq.QueryStatistics); ok {
-			report.BytesBilled += q.TotalBytesBilled
-		}
-	}
-	return running, nil
+	out.Writer, out.WriterID = warehouse.WriterJournal, j.ID()
+	out.Version, out.Day, err = j.Outbox(d.names.Destination()).NextGraph(ctx, s, out.Day)
+	return out, err
 }
 
-// syncScope are the parameters that say which rows are looked at.
-func syncScope(g warehouse.SessionGraph, now time.Time) []bq.QueryParameter {
-	to := g.To
-	if now.After(to) {
-		to = now // what a later reading of the session brought is found too
-	}
-	return []bq.QueryParameter{
-		param("app", g.Session.App),
-		param("user", g.Session.User),
-		param("session", g.Session.ID),
-		param("from", g.From.Add(-matchMargin)),
-		param("to", to.Add(matchMargin)),
-	}
-}
-
-// syncParams are the parameters of sync_session.
-func syncParams(g warehouse.SessionGraph, scope []bq.QueryParameter) []bq.QueryParameter {
-	failed := g.Failed
-	if failed == nil {
-		failed = []string{} // an array parameter has no NULL
-	}
-	return append(slices.Clip(scope),
-		param("first", g.From),
-		param("last", g.To),
-		param("read_at", g.ReadAt),
-		param("recorder", g.Recorder),
-		param("whole", g.Recorder == warehouse.RecorderDataset),
-		param("full", !g.Partial),
-		param("failed", failed),
-	)
-}
+// errGraph says that the graph of a session, as it stands in the journal, is not one that can be
+// brought. Trying again changes nothing.
+var errGraph = errors.New("the graph cannot be made")

@@ -10,16 +10,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
 
-	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
+	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// eventRow is a row of sync_read_session.
+// eventRow is what statements say of a row of the table of events.
 type eventRow struct {
 	Timestamp    time.Time     `bigquery:"timestamp"`
 	EventID      bq.NullString `bigquery:"event_id"`
@@ -40,34 +43,152 @@ type eventRow struct {
 	RunSeq       bq.NullInt64  `bigquery:"run_seq"`
 }
 
-// ReadSession returns the rows of one session between two times, each event once: those
-// that all hosts streamed. Rows of the Python implementation that do not name their
-// application are among them.
+// ReadAtOnce is how many sessions one statement reads. However many they are, it reads their
+// days of the whole table.
+const ReadAtOnce = 100
+
+// SessionSpan is a session and the time from which its rows count.
+type SessionSpan struct {
+	Session record.Session
+	From    time.Time
+}
+
+// SessionRows are the rows of one session.
+type SessionRows struct {
+	Session record.Session
+	Rows    []record.Event
+}
+
+// ReadSession returns the rows of one session between two times, see [Dataset.ReadSessions].
+func (d *Dataset) ReadSession(ctx context.Context, s record.Session, from, to time.Time) ([]record.Event, error) {
+	for read, err := range d.ReadSessions(ctx, []SessionSpan{{s, from}}, to) {
+		return read.Rows, err
+	}
+	return nil, nil
+}
+
+// ReadSessions returns the rows of sessions up to a time, each event once: those that all hosts
+// streamed. Rows of the Python implementation that do not name their application are among those
+// of each session of their id. Every session comes once, also one without rows; those with one id
+// come together, else in the order of the spans. One query reads 100 sessions; where they are too large for BigQuery,
+// two read the halves. No more than the rows of one id are held at a time.
+//
+// The error beside a session is of that session alone. One without a session is the last element.
 //
 // The rows of a run stand in the order in which they were recorded, and those of several
 // runs by time. When every row says its place in its run, Seq is its place in this
 // order, from 1; else it is 0, as everything that makes a graph of rows expects of rows
 // that come without an order. JSON comes as the warehouse normalises it.
-func (d *Dataset) ReadSession(ctx context.Context, s record.Session, from, to time.Time) ([]record.Event, error) {
-	var events []record.Event
-	err := query(ctx, d, job{
-		statement: "sync_read_session", feature: featureSync,
-		params: []bq.QueryParameter{
-			param("app", s.App), param("user", s.User), param("session", s.ID), param("from", from.UTC()), param("to", to.UTC()),
-		},
-	}, func(r *eventRow) error {
-		e, err := r.event(s)
-		if err != nil {
-			return fmt.Errorf("bigquery: read session %s: row %s: %w", s.ID, r.EventID.StringVal, err)
+func (d *Dataset) ReadSessions(ctx context.Context, spans []SessionSpan, to time.Time) iter.Seq2[SessionRows, error] {
+	return func(yield func(SessionRows, error) bool) {
+		for chunk := range slices.Chunk(spans, ReadAtOnce) {
+			err := d.readChunk(ctx, chunk, to, yield)
+			if err != nil && !errors.Is(err, errEnough) {
+				yield(SessionRows{}, err)
+			}
+			if err != nil {
+				return
+			}
 		}
-		events = append(events, e)
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	inspect.Order(events)
-	return events, nil
+}
+
+// errEnough ends the reading of rows that nobody wants.
+var errEnough = errors.New("enough")
+
+// readChunk yields the rows of some sessions, of one query if that is possible.
+func (d *Dataset) readChunk(ctx context.Context, spans []SessionSpan, to time.Time, yield func(SessionRows, error) bool) error {
+	g := &grouped{of: make(map[string][]SessionSpan), yield: yield}
+	var users []string
+	from := spans[0].From
+	for _, s := range spans {
+		if _, known := g.of[s.Session.ID]; !known {
+			g.ids = append(g.ids, s.Session.ID)
+		}
+		g.of[s.Session.ID] = append(g.of[s.Session.ID], s)
+		users = append(users, s.Session.User)
+		if s.From.Before(from) {
+			from = s.From
+		}
+	}
+	err := query(ctx, d, job{
+		statement: "sync_read_sessions", feature: featureSync,
+		params: []bq.QueryParameter{
+			param("sessions", g.ids), param("users", distinct(users)), param("from", from.UTC()), param("to", to.UTC()),
+		},
+	}, g.add)
+	switch half := len(spans) / 2; {
+	case err == nil:
+		return g.through("")
+	case half == 0 || !hasReason(err, reasonResources):
+		return err
+	default:
+		if err := d.readChunk(ctx, spans[:half], to, yield); err != nil {
+			return err
+		}
+		return d.readChunk(ctx, spans[half:], to, yield)
+	}
+}
+
+// distinct returns the texts sorted, each once.
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// grouped makes sessions of rows, which come in the order of ids.
+type grouped struct {
+	ids   []string // those that were not yielded
+	of    map[string][]SessionSpan
+	rows  []sessionRowOf // of the first id
+	yield func(SessionRows, error) bool
+}
+
+// sessionRowOf is a row of sync_read_sessions.
+type sessionRowOf struct {
+	App     bq.NullString `bigquery:"app"`
+	User    string        `bigquery:"user"`
+	Session string        `bigquery:"session"`
+	eventRow
+}
+
+func (g *grouped) add(r *sessionRowOf) error {
+	if err := g.through(r.Session); err != nil {
+		return err
+	}
+	g.rows = append(g.rows, *r)
+	return nil
+}
+
+// through yields the sessions with the ids before this one, all for none.
+func (g *grouped) through(id string) error {
+	for len(g.ids) > 0 && g.ids[0] != id {
+		for _, span := range g.of[g.ids[0]] {
+			if !g.yield(sessionOf(span, g.rows)) {
+				return errEnough
+			}
+		}
+		g.ids, g.rows = g.ids[1:], nil
+	}
+	return nil
+}
+
+// sessionOf returns what is of one session among rows with its id.
+func sessionOf(span SessionSpan, rows []sessionRowOf) (SessionRows, error) {
+	out, key := SessionRows{Session: span.Session}, span.Session
+	for i := range rows {
+		r := &rows[i]
+		if r.User != key.User || r.App.Valid && r.App.StringVal != key.App || r.Timestamp.Before(span.From) {
+			continue
+		}
+		e, err := r.event(key)
+		if err != nil {
+			return SessionRows{Session: key}, fmt.Errorf("bigquery: read session %s: row %s: %w", key.ID, r.EventID.StringVal, err)
+		}
+		out.Rows = append(out.Rows, e)
+	}
+	inspect.Order(out.Rows)
+	return out, nil
 }
 
 func (r *eventRow) event(s record.Session) (record.Event, error) {
@@ -134,16 +255,49 @@ func dropNulls(m map[string]any) {
 	}
 }
 
-// GraphStart returns the time of the first step that the graph in the dataset has of a
-// session since 90 days before from; the zero time when it has none. A graph of [warehouse.RecorderDataset] has to
-// be made of the rows since then: one of later rows would lack the edges from earlier
-// steps, and take them for out of date.
-func (d *Dataset) GraphStart(ctx context.Context, s record.Session, from time.Time) (time.Time, error) {
-	scope, _, err := d.session(ctx, ask.Scope{Session: s, From: from.Add(-graphAge)}, askJob("ask_session", nil, nil), param("decision", ""))
-	if errors.Is(err, ask.ErrUnknownSession) {
-		return time.Time{}, nil
+// maxModelEntities bounds what models found in one session. More is an error: a journal takes all
+// of it or nothing.
+const maxModelEntities = 100_000
+
+// ModelEntitiesOf returns what models found in sessions between two times, by time. One query
+// reads the entities of 100 sessions.
+func (d *Dataset) ModelEntitiesOf(ctx context.Context, sessions []record.Session, from, to time.Time) (map[record.Session][]entity.Entity, error) {
+	found := make(map[record.Session][]entity.Entity)
+	for chunk := range slices.Chunk(sessions, ReadAtOnce) {
+		err := query(ctx, d, job{
+			statement: "sync_model_entities", feature: featureSync, params: manyParams(chunk, from, to),
+		}, func(r *struct {
+			App     string `bigquery:"app"`
+			User    string `bigquery:"user"`
+			Session string `bigquery:"session"`
+			entityRow
+		}) error {
+			key := record.Session{App: r.App, User: r.User, ID: r.Session}
+			e, err := r.entity(never)
+			if err == nil && len(found[key]) == maxModelEntities {
+				err = fmt.Errorf("session %q: %w", key.ID, tooMany("entities", maxModelEntities))
+			}
+			found[key] = append(found[key], e)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return scope.From, err
+	return found, nil
+}
+
+// manyParams returns the parameters of statements about the graphs of some sessions. An id may be
+// that of sessions which are not among them.
+func manyParams(sessions []record.Session, from, to time.Time) []bq.QueryParameter {
+	var apps, users, ids []string
+	for _, s := range sessions {
+		apps, users, ids = append(apps, s.App), append(users, s.User), append(ids, s.ID)
+	}
+	return []bq.QueryParameter{
+		param("apps", distinct(apps)), param("users", distinct(users)), param("sessions", distinct(ids)),
+		param("from", from.UTC()), param("to", to.UTC()),
+	}
 }
 
 // FoundSession is one session that has rows in the dataset.
@@ -157,22 +311,14 @@ type FoundSession struct {
 
 // FindSessions returns the sessions with rows between two times, the one with the latest
 // row first. Empty fields of s select all, and an id those that it names, see [inspect.Named]. It
-// reads these days of the whole table, and of each row its attributes; twice for a part of an id.
+// reads these days of the whole table, and of each row its attributes.
 func (d *Dataset) FindSessions(ctx context.Context, s record.Session, from, to time.Time) ([]FoundSession, error) {
-	found, err := d.findSessions(ctx, s, from, to)
-	if err != nil || len(found) > 0 || s.ID == "" {
-		return found, err
-	}
-	found, err = d.findSessions(ctx, record.Session{App: s.App, User: s.User}, from, to)
-	return inspect.Named(found, s.ID, func(f FoundSession) string { return f.Session.ID }), err
-}
-
-func (d *Dataset) findSessions(ctx context.Context, s record.Session, from, to time.Time) ([]FoundSession, error) {
 	var found []FoundSession
+	begins, ends, _ := strings.Cut(s.ID, "…")
 	err := query(ctx, d, job{
 		statement: "sync_find_sessions", feature: featureSync,
 		params: []bq.QueryParameter{
-			param("app", s.App), param("user", s.User), param("session", s.ID), param("from", from.UTC()), param("to", to.UTC()),
+			param("app", s.App), param("user", s.User), param("begins", begins), param("ends", ends), param("from", from.UTC()), param("to", to.UTC()),
 		},
 	}, func(r *struct {
 		App     string    `bigquery:"app"`
@@ -187,5 +333,8 @@ func (d *Dataset) findSessions(ctx context.Context, s record.Session, from, to t
 		})
 		return nil
 	})
+	if s.ID != "" {
+		found = inspect.Named(found, s.ID, func(f FoundSession) string { return f.Session.ID })
+	}
 	return found, err
 }

@@ -51,6 +51,7 @@ func TestExamineDestination(t *testing.T) {
 		"a while":  {journal.Destination{Name: "d", Backlog: journal.Backlog{Rows: 3, Oldest: now.Add(-time.Minute)}}, []Level{Note}, "nobody sends"},
 		"long": {journal.Destination{Name: "d", LeasedUntil: now.Add(time.Minute), Backlog: journal.Backlog{Rows: 3, Oldest: now.Add(-time.Hour), DeadLetters: 2}},
 			[]Level{Warning, Warning}, "somebody sends"},
+		"graphs": {journal.Destination{Name: "d", Backlog: journal.Backlog{Graphs: 2}}, []Level{OK, Note}, "every row"},
 	} {
 		x := at()
 		x.destination(test.d)

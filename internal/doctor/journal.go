@@ -115,6 +115,9 @@ func (x *examination) destination(d journal.Destination) {
 	default:
 		x.add(area, Note, "", "%s lacks %d rows, the oldest for %s; %s", d.Name, d.Rows, waited, sent)
 	}
+	if d.Graphs > 0 {
+		x.add(area, Note, "", "%s lacks the graphs of sessions after %d requests for approval, answers and verdicts", d.Name, d.Graphs)
+	}
 	if d.DeadLetters > 0 {
 		x.add(area, Warning, `see "contextgraph dead-letters"`, "%s refused %d rows for what they hold", d.Name, d.DeadLetters)
 	}

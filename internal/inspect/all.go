@@ -17,24 +17,36 @@ import (
 // Each comes once, also when it goes on meanwhile. An error is the last element.
 func All(ctx context.Context, src Source, q Query) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
+		for page, err := range pages(ctx, src, q) {
+			if err != nil {
+				yield(Summary{}, err)
+				return
+			}
+			for _, s := range page {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pages returns the sessions of [All], page after page.
+func pages(ctx context.Context, src Source, q Query) iter.Seq2[[]Summary, error] {
+	return func(yield func([]Summary, error) bool) {
 		q.Limit = MaxLimit
 		seen := make(map[record.Session]bool)
 		for {
 			page, err := src.Sessions(ctx, q)
 			if err != nil {
-				yield(Summary{}, err)
+				yield(nil, err)
 				return
 			}
-			for _, s := range page.Sessions {
-				if seen[s.Session] {
-					continue
-				}
+			list := slices.DeleteFunc(page.Sessions, func(s Summary) bool { return seen[s.Session] })
+			for _, s := range list {
 				seen[s.Session] = true
-				if !yield(s, nil) {
-					return
-				}
 			}
-			if page.Next == "" {
+			if !yield(list, nil) || page.Next == "" {
 				return
 			}
 			q.After = page.Next
@@ -51,20 +63,51 @@ func Look(ctx context.Context, src Source, s record.Session, now time.Time) (*Se
 	return New(r, now)
 }
 
-// Requests returns the requests to a human of a session that was listed, oldest first; none when
-// it was removed since.
-func Requests(ctx context.Context, src Source, s Summary, now time.Time) ([]Approval, error) {
-	if s.Approvals == 0 {
-		return nil, nil
+// Records returns what is stored of each session, and leaves out those of which nothing is. An
+// error is the last element. A source that reads many at a time has a method Records for that.
+func Records(ctx context.Context, src Source, sessions []record.Session) iter.Seq2[Record, error] {
+	if many, ok := src.(interface {
+		Records(ctx context.Context, sessions []record.Session) iter.Seq2[Record, error]
+	}); ok {
+		return many.Records(ctx, sessions)
 	}
-	full, err := Look(ctx, src, s.Session, now)
-	if errors.Is(err, ErrNotFound) {
-		return nil, nil
+	return func(yield func(Record, error) bool) {
+		for _, s := range sessions {
+			r, err := src.Record(ctx, s)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
 	}
-	if err != nil {
-		return nil, err
+}
+
+// Requests returns the requests to a human of each session that was listed, oldest first, without
+// the sessions that have none or were removed since. An error is the last element.
+func Requests(ctx context.Context, src Source, list []Summary, now time.Time) iter.Seq2[[]Approval, error] {
+	var sessions []record.Session
+	for _, s := range list {
+		if s.Approvals > 0 {
+			sessions = append(sessions, s.Session)
+		}
 	}
-	return full.Approvals, nil
+	return func(yield func([]Approval, error) bool) {
+		for r, err := range Records(ctx, src, sessions) {
+			var full *Session
+			if err == nil {
+				full, err = New(r, now)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(full.Approvals, nil) {
+				return
+			}
+		}
+	}
 }
 
 // SelectsRequest reports whether a request has a status that is asked for, and was not made before
@@ -79,18 +122,20 @@ func AllRequests(ctx context.Context, src Source, q Query, now time.Time) iter.S
 	return func(yield func(Approval, error) bool) {
 		sessions := q
 		sessions.Status = nil // the status of a session comes from its last request alone
-		for s, err := range All(ctx, src, sessions) {
-			var list []Approval
-			if err == nil {
-				list, err = Requests(ctx, src, s, now)
-			}
+		for page, err := range pages(ctx, src, sessions) {
 			if err != nil {
 				yield(Approval{}, err)
 				return
 			}
-			for _, p := range slices.Backward(list) {
-				if q.SelectsRequest(&p) && !yield(p, nil) {
+			for list, err := range Requests(ctx, src, page, now) {
+				if err != nil {
+					yield(Approval{}, err)
 					return
+				}
+				for _, p := range slices.Backward(list) {
+					if q.SelectsRequest(&p) && !yield(p, nil) {
+						return
+					}
 				}
 			}
 		}

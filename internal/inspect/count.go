@@ -5,7 +5,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -41,12 +40,19 @@ type Incomplete struct {
 // Count counts what there is in the sessions that q selects. It reads every row of them.
 func Count(ctx context.Context, src Source, q Query, now time.Time) (Totals, error) {
 	t := Totals{Source: src.Name(), Approvals: make(map[Status]int), Verdicts: make(map[string]int), Incomplete: []Incomplete{}}
+	var sessions []record.Session
 	for s, err := range All(ctx, src, q) {
 		if err != nil {
 			return Totals{}, err
 		}
 		t.add(s)
-		if err := t.look(ctx, src, s.Session, now); err != nil {
+		sessions = append(sessions, s.Session)
+	}
+	for r, err := range Records(ctx, src, sessions) {
+		if err == nil {
+			err = t.look(r, now)
+		}
+		if err != nil {
 			return Totals{}, err
 		}
 	}
@@ -69,16 +75,9 @@ func (t *Totals) add(s Summary) {
 }
 
 // look counts what only the rows of a session say.
-func (t *Totals) look(ctx context.Context, src Source, s record.Session, now time.Time) error {
-	r, err := src.Record(ctx, s)
-	if errors.Is(err, ErrNotFound) {
-		return nil // removed meanwhile
-	}
-	if err != nil {
-		return err
-	}
+func (t *Totals) look(r Record, now time.Time) error {
 	if len(r.Gaps) > 0 {
-		t.Incomplete = append(t.Incomplete, Incomplete{s, r.Gaps})
+		t.Incomplete = append(t.Incomplete, Incomplete{r.Session, r.Gaps})
 	}
 	if len(r.Approvals) == 0 && !slices.ContainsFunc(r.Rows, func(e record.Event) bool { return isRequest(e.EventType) }) {
 		return nil

@@ -76,7 +76,7 @@ func (j *Journal) LimitWAL(ctx context.Context, size int64, pragmas ...string) e
 func OutboxSQL() map[string]string {
 	return map[string]string{
 		"rows ??": selectRowsSQL, "dead rows ???": selectDeadRowsSQL, "dead letters ??": selectDeadLettersSQL,
-		"backlog ??": selectBacklogSQL, "last seq": selectLastSeqSQL,
+		"backlog ???": selectBacklogSQL, "triggers ???": selectTriggersSQL, "last seq": selectLastSeqSQL,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -120,6 +121,9 @@ func (h *Health) read(conn *sqlite.Conn) error {
 		return err
 	}
 	err = query(conn, selectDestinationsSQL, nothing, func(stmt *sqlite.Stmt) error {
+		if strings.HasPrefix(stmt.ColumnText(0), graphPrefix) {
+			return nil // the backlog of its destination says it
+		}
 		h.Destinations = append(h.Destinations, Destination{Name: stmt.ColumnText(0), LeasedUntil: columnTime(stmt, 1)})
 		return nil
 	})

@@ -37,7 +37,7 @@ func TestExamine(t *testing.T) {
 	if _, err := o.Acquire(t.Context(), "me", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Advance(t.Context(), "me", journal.Position{Seq: 2}, []journal.DeadLetter{{Seq: 1, Reason: "no"}}); err != nil {
+	if err := o.Advance(t.Context(), "me", 2, []journal.DeadLetter{{Seq: 1, Reason: "no"}}); err != nil {
 		t.Fatal(err)
 	}
 	h, err := journal.Examine(t.Context(), path) // beside the one who writes

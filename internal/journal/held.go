@@ -57,8 +57,8 @@ func (h held) explain(bytes, limit int64) error {
 		return nil
 	}
 	return fmt.Errorf("journal: %d bytes are in use and %d are allowed, but %d sessions may not be removed: %w: "+
-		"%q has acknowledged row %d of %d, and %d rows are dead letters: "+
+		"%s row %d of %d, and %d rows are dead letters: "+
 		"see why it does not take them, discard the dead letters, or forget a destination that is not used any more: "+
 		"contextgraph dead-letters --help",
-		bytes, limit, h.sessions, ErrNotReplicated, h.laggard, h.cursor, h.last, h.letters)
+		bytes, limit, h.sessions, ErrNotReplicated, describeDestination(h.laggard), h.cursor, h.last, h.letters)
 }

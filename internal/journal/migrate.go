@@ -31,6 +31,7 @@ var migrations = []string{
 	"sql/migrations/0008_plans.sql",
 	"sql/migrations/0009_rules.sql",
 	"sql/migrations/0010_people.sql",
+	"sql/migrations/0011_graphs.sql",
 }
 
 // migrate applies the steps that the file lacks, each in one transaction together

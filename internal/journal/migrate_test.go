@@ -81,6 +81,7 @@ func TestOldVersions(t *testing.T) {
 		"version 8":                {"testdata/v8.db", 3},
 		"version 9":                {"testdata/v9.db", 3},
 		"version 10":               {"testdata/v10.db", 3},
+		"version 11":               {"testdata/v11.db", 3},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@
 package journal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +32,9 @@ var (
 // Forget. Meanwhile retention removes no session with a row that it has not acknowledged. Its first
 // row is the oldest in the file.
 //
+// A destination that also gets the graphs of sessions has two positions, each with a lease: see
+// [Outbox.Graphs].
+//
 // All methods may be called concurrently. They return [ErrClosed] after the journal is closed.
 type Outbox struct {
 	journal *Journal
@@ -49,34 +51,26 @@ func (j *Journal) Outbox(destination string) *Outbox {
 // Destination returns the name.
 func (o *Outbox) Destination() string { return o.name }
 
-// Position is how far a destination is.
-type Position struct {
-	// Seq is the number of the last row that needs no sending: it and all before it
-	// are acknowledged, or dead letters. 0 is before the first.
-	Seq int64
-	// State is data of the sender, in a form of its own; may be nil.
-	State []byte
-}
-
 // Acquire leases the destination to owner for ttl, from now on by the clock of the
-// journal, and returns its position; it creates the destination when there is none. For
+// journal, and returns its position: the number of the last row that needs no sending, because it
+// and all before it are acknowledged or dead letters; 0 is before the first. It creates the
+// destination when there is none. For
 // one who has the lease already it renews it. It returns an [ErrLeased] that says who
 // has the lease, and until when, while another has one that has not expired. owner names
 // one sender, so two in one process have two names.
 //
 // The lease survives what a row survives; see [config.Durability].
-func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (Position, error) {
+func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (position int64, err error) {
 	what := fmt.Sprintf("lease %s to %q", o.name, owner)
 	switch {
 	case o.name == "":
-		return Position{}, fmt.Errorf("journal: %s: the destination has no name", what)
+		return 0, fmt.Errorf("journal: %s: the destination has no name", what)
 	case owner == "":
-		return Position{}, fmt.Errorf("journal: %s: the owner has no name", what)
+		return 0, fmt.Errorf("journal: %s: the owner has no name", what)
 	case ttl <= 0:
-		return Position{}, fmt.Errorf("journal: %s: time of %v: it must be positive", what, ttl)
+		return 0, fmt.Errorf("journal: %s: time of %v: it must be positive", what, ttl)
 	}
-	var p Position
-	err := o.write(ctx, what, func(conn *sqlite.Conn) error {
+	err = o.write(ctx, what, func(conn *sqlite.Conn) error {
 		now := o.journal.w.now()
 		d, _, err := getDestination(conn, o.name)
 		if err != nil {
@@ -85,16 +79,16 @@ func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (
 		if d.leasedToOther(owner, now) {
 			return d.leasedError()
 		}
-		p = d.Position
+		position = d.cursor
 		return exec(conn, leaseDestinationSQL, func(b *binder) {
 			b.text(o.name, owner)
 			b.time(now.Add(ttl))
 		})
 	})
 	if err != nil {
-		return Position{}, err
+		return 0, err
 	}
-	return p, nil
+	return position, nil
 }
 
 // Release ends the lease of owner, so that another need not wait until it expires. It
@@ -106,8 +100,7 @@ func (o *Outbox) Release(ctx context.Context, owner string) error {
 }
 
 // Advance notes in one transaction that the destination has acknowledged every row up to and
-// including to.Seq, except for dead letters. It stores to.State and the new dead letters. Of a
-// letter it uses Seq, Bytes, Reason, Code and At (the zero At is now); the names of the row are
+// including number to, except for dead letters, and stores the new ones. Of a letter it uses Seq, Bytes, Reason, Code and At (the zero At is now); the names of the row are
 // read from the row. A letter replaces an earlier one for the same row.
 //
 // Advance returns an [ErrLeaseLost] and changes nothing if owner has no lease: it never had one, it
@@ -117,26 +110,24 @@ func (o *Outbox) Release(ctx context.Context, owner string) error {
 //
 // Its effect survives whatever a row survives, see [config.Durability]. It never survives a row
 // that it is about. If it is lost, the rows are sent again.
-func (o *Outbox) Advance(ctx context.Context, owner string, to Position, dead []DeadLetter) error {
-	// Copies, because the writer may still use them when ctx has ended.
-	to.State = bytes.Clone(to.State)
-	dead = slices.Clone(dead)
-	return o.write(ctx, fmt.Sprintf("advance %s to row %d", o.name, to.Seq), func(conn *sqlite.Conn) error {
+func (o *Outbox) Advance(ctx context.Context, owner string, to int64, dead []DeadLetter) error {
+	dead = slices.Clone(dead) // the writer may still use them when ctx has ended
+	return o.write(ctx, fmt.Sprintf("advance %s to row %d", o.name, to), func(conn *sqlite.Conn) error {
 		d, found, err := getDestination(conn, o.name)
 		switch {
 		case err != nil:
 			return err
 		case !found || owner == "" || d.owner != owner:
 			return fmt.Errorf("%w: %s", ErrLeaseLost, d.describe(found))
-		case to.Seq < d.Seq:
-			return fmt.Errorf("it is at row %d already: a position never moves backwards", d.Seq)
+		case to < d.cursor:
+			return fmt.Errorf("it is at row %d already: a position never moves backwards", d.cursor)
 		}
-		if to.Seq > d.Seq {
+		if to > d.cursor {
 			last, err := lastSeq(conn)
 			if err != nil {
 				return err
 			}
-			if to.Seq > last {
+			if to > last {
 				return fmt.Errorf("the last row is %d: rows to come would never be sent", last)
 			}
 		}
@@ -147,26 +138,33 @@ func (o *Outbox) Advance(ctx context.Context, owner string, to Position, dead []
 			}
 		}
 		return exec(conn, advanceDestinationSQL, func(b *binder) {
-			b.integer(d.id, to.Seq)
-			b.blob(to.State)
+			b.integer(d.id, to)
 		})
 	})
 }
 
-// Forget removes the destination with its dead letters: nobody sends to it any more, and
-// retention need not wait for it. It returns an [ErrLeased] while somebody does. It does
-// nothing when there is no such destination.
+// Forget removes the destination with its dead letters and the position of its graphs: nobody sends
+// to it any more, and retention need not wait for it. It returns an [ErrLeased] while somebody does.
+// It does nothing when there is no such destination.
 func (o *Outbox) Forget(ctx context.Context) error {
 	what := "forget " + o.name
 	err := o.journal.w.do(ctx, func(conn *sqlite.Conn) error {
-		d, found, err := getDestination(conn, o.name)
-		if err != nil || !found {
-			return err
+		for _, name := range []string{o.name, GraphDestination(o.name)} {
+			d, found, err := getDestination(conn, name)
+			if err != nil {
+				return err
+			}
+			if d.leasedToOther("", o.journal.w.now()) {
+				return d.leasedError()
+			}
+			if !found {
+				continue
+			}
+			if err := exec(conn, forgetDestinationSQL, func(b *binder) { b.integer(d.id) }); err != nil {
+				return err
+			}
 		}
-		if d.leasedToOther("", o.journal.w.now()) {
-			return d.leasedError()
-		}
-		return exec(conn, forgetDestinationSQL, func(b *binder) { b.integer(d.id) })
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("journal: %s: %w", what, err)
@@ -193,10 +191,9 @@ func (o *Outbox) write(ctx context.Context, what string, fn func(*sqlite.Conn) e
 
 // destination is a row of the table of destinations.
 type destination struct {
-	Position
-	id    int64
-	owner string
-	until time.Time
+	id, cursor int64
+	owner      string
+	until      time.Time
 }
 
 // createDestinations creates those that do not exist. Only a new one costs the write lock.
@@ -219,8 +216,8 @@ func createDestinations(conn *sqlite.Conn, names []string) error {
 func getDestination(conn *sqlite.Conn, name string) (d destination, found bool, err error) {
 	err = query(conn, selectDestinationSQL, func(b *binder) { b.text(name) }, func(stmt *sqlite.Stmt) error {
 		found = true
-		d.id, d.Seq, d.State = stmt.ColumnInt64(0), stmt.ColumnInt64(1), columnBlob(stmt, 2)
-		d.owner, d.until = stmt.ColumnText(3), columnTime(stmt, 4)
+		d.id, d.cursor = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
+		d.owner, d.until = stmt.ColumnText(2), columnTime(stmt, 3)
 		return nil
 	})
 	return d, found, err

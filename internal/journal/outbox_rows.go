@@ -152,6 +152,9 @@ type Backlog struct {
 	Oldest time.Time
 	// DeadLetters is the number of rows that were refused, and neither sent again nor discarded.
 	DeadLetters int64
+	// Graphs is after how many rows the graph of a session is still to be brought, see [Trigger]. It
+	// counts up to 1,000, and is 0 where nobody brings graphs.
+	Graphs int64
 }
 
 // backlogCounted is up to how many rows a backlog is counted.
@@ -170,7 +173,7 @@ func (o *Outbox) Backlog(ctx context.Context) (l Backlog, err error) {
 // backlog returns what the destination with the name lacks.
 func backlog(conn *sqlite.Conn, name string) (l Backlog, err error) {
 	err = query(conn, selectBacklogSQL, func(b *binder) {
-		b.text(name)
+		b.text(name, GraphDestination(name))
 		b.integer(backlogCounted)
 	}, func(stmt *sqlite.Stmt) error {
 		l.Rows = stmt.ColumnInt64(0)
@@ -178,6 +181,7 @@ func backlog(conn *sqlite.Conn, name string) (l Backlog, err error) {
 			l.Rows = stmt.ColumnInt64(3) - stmt.ColumnInt64(1) + 1
 		}
 		l.First, l.Oldest, l.DeadLetters = stmt.ColumnInt64(1), columnTime(stmt, 2), stmt.ColumnInt64(4)
+		l.Graphs = stmt.ColumnInt64(5)
 		return nil
 	})
 	if err != nil {

@@ -37,4 +37,8 @@ var (
 	selectDeadRowsSQL string
 	//go:embed sql/select_backlog.sql
 	selectBacklogSQL string
+	//go:embed sql/select_triggers.sql
+	selectTriggersSQL string
+	//go:embed sql/upsert_graph_version.sql
+	upsertGraphVersionSQL string
 )

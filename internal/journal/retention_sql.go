@@ -35,4 +35,6 @@ var (
 	removeReceiptSQL string
 	//go:embed sql/remove_agents.sql
 	removeAgentsSQL string
+	//go:embed sql/remove_graph_versions.sql
+	removeGraphVersionsSQL string
 )

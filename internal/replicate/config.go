@@ -21,7 +21,7 @@ import (
 type Source interface {
 	// Acquire leases the source to owner for ttl, or prolongs the lease, and returns the
 	// position. It returns a [journal.ErrLeased] while another owner has it.
-	Acquire(ctx context.Context, owner string, ttl time.Duration) (journal.Position, error)
+	Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error)
 	// Release ends the lease of owner.
 	Release(ctx context.Context, owner string) error
 	// Rows returns the rows after a position, in ascending order of Seq: at least one
@@ -30,7 +30,7 @@ type Source interface {
 	Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error)
 	// Advance stores the position and the dead letters before it in one transaction. It
 	// returns a [journal.ErrLeaseLost] when owner has no lease.
-	Advance(ctx context.Context, owner string, to journal.Position, dead []journal.DeadLetter) error
+	Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error
 	// Backlog says what is not acknowledged, whoever moved the position. It needs no
 	// lease.
 	Backlog(ctx context.Context) (journal.Backlog, error)

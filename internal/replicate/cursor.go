@@ -53,25 +53,25 @@ func (o *owner) lease(now time.Time) {
 }
 
 // have begins to send after a position, or goes on when it is the one of this owner.
-func (o *owner) have(at journal.Position) {
-	if o.active && o.stored.Seq <= at.Seq && at.Seq <= o.acked {
+func (o *owner) have(at int64) {
+	if o.active && o.stored <= at && at <= o.acked {
 		// An Advance that seemed to fail may have been late: it is stored now.
-		if at.Seq == o.acked {
+		if at == o.acked {
 			o.dead = nil
 		}
-		if at.Seq > o.stored.Seq {
+		if at > o.stored {
 			o.stored = at
 		}
 		return
 	}
 	if o.active {
-		o.r.log.Warn("contextgraph: warehouse: the cursor was moved by another process; streaming begins there", "seq", at.Seq)
+		o.r.log.Warn("contextgraph: warehouse: the cursor was moved by another process; streaming begins there", "seq", at)
 	} else {
-		o.r.log.Info("contextgraph: warehouse: streaming begins", "after", at.Seq)
+		o.r.log.Info("contextgraph: warehouse: streaming begins", "after", at)
 	}
 	o.restart()
-	o.active, o.standby, o.stored, o.acked, o.dead = true, false, at, at.Seq, nil
-	o.out.discard(at.Seq)
+	o.active, o.standby, o.stored, o.acked, o.dead = true, false, at, at, nil
+	o.out.discard(at)
 }
 
 // lose makes the replicator stand by.
@@ -103,7 +103,7 @@ func (o *owner) settle() {
 // advance stores the cursor when that is due: at once when nothing is under way or
 // somebody waits for it, else not too often.
 func (o *owner) advance(now time.Time) {
-	if o.acked <= o.stored.Seq {
+	if o.acked <= o.stored {
 		return
 	}
 	waiting := len(o.out.queue) == 0 || o.closing ||
@@ -127,24 +127,23 @@ func (o *owner) advance(now time.Time) {
 
 // store stores the cursor and the dead letters before it.
 func (o *owner) store(ctx context.Context) error {
-	to := journal.Position{Seq: o.acked, State: o.stored.State}
-	if err := o.r.cfg.Source.Advance(ctx, o.r.cfg.Owner, to, o.dead); err != nil {
+	if err := o.r.cfg.Source.Advance(ctx, o.r.cfg.Owner, o.acked, o.dead); err != nil {
 		return err
 	}
-	o.stored, o.dead = to, nil
+	o.stored, o.dead = o.acked, nil
 	return nil
 }
 
 // reached reports whether every row up to seq is settled, and that is stored. Rows that
 // somebody removed meanwhile are.
 func (o *owner) reached(seq int64) bool {
-	return o.stored.Seq >= seq || o.drained()
+	return o.stored >= seq || o.drained()
 }
 
 // drained reports whether the end of the source was reached and every row up to it is
 // settled, and that is stored.
 func (o *owner) drained() bool {
-	return !o.more && o.acked == o.stored.Seq && len(o.out.queue) == 0 && o.out.open == nil && len(o.out.chunk) == 0
+	return !o.more && o.acked == o.stored && len(o.out.queue) == 0 && o.out.open == nil && len(o.out.chunk) == 0
 }
 
 // beginClose makes the goroutine end when every row that is committed now is settled.
@@ -181,7 +180,7 @@ func (o *owner) end() {
 		o.more, o.closeThrough = true, o.last(ctx)
 	}
 	if o.active {
-		if o.acked > o.stored.Seq {
+		if o.acked > o.stored {
 			o.writeErr = o.store(ctx)
 		}
 		// A lease that is not released expires.
@@ -218,5 +217,5 @@ func (o *owner) left(none bool) error {
 	case err == nil:
 		err = errors.New("there was no time to send them")
 	}
-	return fmt.Errorf("replicate: close: rows after %d are not acknowledged and stay in the journal: %w", o.stored.Seq, err)
+	return fmt.Errorf("replicate: close: rows after %d are not acknowledged and stay in the journal: %w", o.stored, err)
 }

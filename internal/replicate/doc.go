@@ -62,15 +62,4 @@
 // are used again, except those that a dropped stream may still read. Of dropped streams
 // that do not return at most three are left behind at a time, and no other is opened
 // until one returns.
-//
-// # Committed streams
-//
-// Rows go to the default stream of the table, without offsets. With a committed stream
-// the server recognises a request that comes twice by its offset. What that needs is
-// here: requests are made from the journal in order and, unless rows are refused, again
-// the same ones from the same cursor; and [journal.Position] has a State that is stored
-// with the cursor in one transaction and handed back by Acquire, unread by the journal.
-// It would hold the name of the stream and the offset of the row after Seq. After a crash
-// the sender continues at that offset; an ALREADY_EXISTS counts as acknowledged only for
-// rows whose last answer was ambiguous. Today State is passed on unchanged.
 package replicate

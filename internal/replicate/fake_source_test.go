@@ -23,7 +23,7 @@ type memory struct {
 
 	mu       sync.Mutex
 	rows     []record.Event // ascending, Seq from 1
-	position journal.Position
+	position int64
 	owner    string
 	until    time.Time
 	dead     map[int64]journal.DeadLetter
@@ -83,18 +83,18 @@ func (m *memory) fail(err error) {
 func (m *memory) cursor() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.position.Seq
+	return m.position
 }
 
-func (m *memory) Acquire(ctx context.Context, owner string, ttl time.Duration) (journal.Position, error) {
+func (m *memory) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := errors.Join(ctx.Err(), m.failing); err != nil {
-		return journal.Position{}, err
+		return 0, err
 	}
 	now := time.Now()
 	if m.owner != "" && m.owner != owner && now.Before(m.until) {
-		return journal.Position{}, fmt.Errorf("%w: %q", journal.ErrLeased, m.owner)
+		return 0, fmt.Errorf("%w: %q", journal.ErrLeased, m.owner)
 	}
 	m.owner, m.until = owner, now.Add(ttl)
 	return m.position, nil
@@ -126,7 +126,7 @@ func (m *memory) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	return slices.Clone(rows[:n]), nil
 }
 
-func (m *memory) Advance(ctx context.Context, owner string, to journal.Position, dead []journal.DeadLetter) error {
+func (m *memory) Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := errors.Join(ctx.Err(), m.failing); err != nil {
@@ -135,19 +135,19 @@ func (m *memory) Advance(ctx context.Context, owner string, to journal.Position,
 	if m.owner != owner {
 		return fmt.Errorf("%w: %q has it", journal.ErrLeaseLost, m.owner)
 	}
-	if to.Seq < m.position.Seq || to.Seq > m.last() {
-		m.tb.Errorf("the cursor is moved from %d to %d of %d", m.position.Seq, to.Seq, m.last())
+	if to < m.position || to > m.last() {
+		m.tb.Errorf("the cursor is moved from %d to %d of %d", m.position, to, m.last())
 	}
 	for _, l := range dead {
-		if l.Seq > to.Seq || l.Reason == "" || l.Code == "" || l.Bytes == 0 || l.At.IsZero() {
-			m.tb.Errorf("at %d: a dead letter %+v", to.Seq, l)
+		if l.Seq > to || l.Reason == "" || l.Code == "" || l.Bytes == 0 || l.At.IsZero() {
+			m.tb.Errorf("at %d: a dead letter %+v", to, l)
 		}
 		m.dead[l.Seq] = l
 	}
 	if m.table != nil {
-		for _, e := range m.after(m.position.Seq) {
-			if _, buried := m.dead[e.Seq]; e.Seq <= to.Seq && !buried && !m.table.acknowledged(e.EventID) {
-				m.tb.Errorf("the cursor is moved to %d, but row %d is not acknowledged", to.Seq, e.Seq)
+		for _, e := range m.after(m.position) {
+			if _, buried := m.dead[e.Seq]; e.Seq <= to && !buried && !m.table.acknowledged(e.EventID) {
+				m.tb.Errorf("the cursor is moved to %d, but row %d is not acknowledged", to, e.Seq)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (m *memory) Backlog(ctx context.Context) (journal.Backlog, error) {
 	if err := errors.Join(ctx.Err(), m.failing); err != nil {
 		return journal.Backlog{}, err
 	}
-	rest := m.after(m.position.Seq)
+	rest := m.after(m.position)
 	l := journal.Backlog{Rows: int64(len(rest)), DeadLetters: int64(len(m.dead))}
 	if len(rest) > 0 {
 		l.First, l.Oldest = rest[0].Seq, time.UnixMicro(rest[0].Timestamp)
@@ -196,9 +196,9 @@ type process struct {
 
 var errKilled = errors.New("the process was killed")
 
-func (p process) Acquire(ctx context.Context, owner string, ttl time.Duration) (journal.Position, error) {
+func (p process) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
 	if p.ctx.Err() != nil {
-		return journal.Position{}, errKilled
+		return 0, errKilled
 	}
 	return p.memory.Acquire(ctx, owner, ttl)
 }
@@ -217,7 +217,7 @@ func (p process) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	return p.memory.Rows(ctx, after, maxRows, maxBytes)
 }
 
-func (p process) Advance(ctx context.Context, owner string, to journal.Position, dead []journal.DeadLetter) error {
+func (p process) Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error {
 	if p.ctx.Err() != nil {
 		return errKilled
 	}

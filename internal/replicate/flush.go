@@ -142,7 +142,7 @@ func (o *owner) settledThrough(now time.Time) int64 {
 	case o.active && o.drained():
 		return math.MaxInt64
 	case o.active:
-		return o.stored.Seq
+		return o.stored
 	case now.Before(o.flushAt):
 		return 0
 	}

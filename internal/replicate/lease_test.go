@@ -136,7 +136,7 @@ func TestCursorMovedByOthers(t *testing.T) {
 		r := start(t, m, table, nil)
 		time.Sleep(2 * time.Second)
 		m.mu.Lock()
-		m.position.Seq = 8
+		m.position = 8
 		m.mu.Unlock()
 		table.change(func() { table.respond = nil })
 		time.Sleep(10 * time.Second)

@@ -31,8 +31,8 @@ type owner struct {
 	leaseAt    time.Time // when to ask for it or to renew it
 
 	// The cursor.
-	stored        journal.Position // in the source
-	acked         int64            // every row up to here is settled
+	stored        int64 // the cursor in the source
+	acked         int64 // every row up to here is settled
 	dead          []journal.DeadLetter
 	advanceAt     time.Time
 	advanceFailed bool
@@ -124,7 +124,7 @@ func (o *owner) guard(f func()) {
 		o.r.log.Error("contextgraph: warehouse: panic in the replicator", "panic", p, "stack", string(debug.Stack()))
 		fresh := newOwner(o.r)
 		fresh.active, fresh.standby, fresh.leaseUntil, fresh.leaseAt = o.active, o.standby, o.leaseUntil, o.leaseAt
-		fresh.stored, fresh.acked, fresh.out.read = o.stored, o.stored.Seq, o.stored.Seq
+		fresh.stored, fresh.acked, fresh.out.read = o.stored, o.stored, o.stored
 		fresh.out.partsLost, fresh.out.encoded = o.out.partsLost, o.out.encoded
 		fresh.flushes, fresh.closing, fresh.closeThrough = o.flushes, o.closing, o.closeThrough
 		fresh.backoff, fresh.stopped, fresh.upgrade = o.backoff, o.stopped, o.upgrade
@@ -197,7 +197,7 @@ func (o *owner) wake(now time.Time) time.Time {
 			sooner(t)
 		}
 	}
-	if o.acked > o.stored.Seq {
+	if o.acked > o.stored {
 		sooner(o.advanceAt)
 	}
 	return at

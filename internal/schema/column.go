@@ -3,11 +3,11 @@
 
 package schema
 
-// Column is a column of the table of events, or a field of one that is a STRUCT.
+// Column is a column of a table, or a field of one that is a STRUCT.
 type Column struct {
 	Name string
-	// Type is the name that BigQuery's SQL has for the type: STRING, JSON, TIMESTAMP,
-	// BOOL, INT64 or STRUCT.
+	// Type is the name that BigQuery's SQL has for the type: STRING, JSON, TIMESTAMP, DATE,
+	// BOOL, INT64, FLOAT64 or STRUCT.
 	Type string
 	// Mode is REQUIRED, NULLABLE or REPEATED.
 	Mode string
@@ -22,8 +22,10 @@ const (
 	String    = "STRING"
 	JSON      = "JSON"
 	Timestamp = "TIMESTAMP"
+	Date      = "DATE"
 	Bool      = "BOOL"
 	Int64     = "INT64"
+	Float64   = "FLOAT64"
 	Struct    = "STRUCT"
 
 	Required = "REQUIRED"

@@ -5,11 +5,11 @@ package viewer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 const (
@@ -82,21 +82,17 @@ func (d *Document) read(ctx context.Context, src inspect.Source, c Choice) (more
 		if err != nil {
 			return false, err
 		}
-		for _, one := range page.Sessions {
+		for r, err := range inspect.Records(ctx, src, keys(page.Sessions)) { // without those that were removed since they were listed
 			if full() {
 				return true, nil
-			}
-			record, err := src.Record(ctx, one.Session)
-			if errors.Is(err, inspect.ErrNotFound) {
-				continue // removed since it was listed
 			}
 			if err != nil {
 				return false, err
 			}
-			if size += payload(record); size > MaxBytes && len(d.Sessions) > 0 {
+			if size += payload(r); size > MaxBytes && len(d.Sessions) > 0 {
 				return true, nil
 			}
-			s, err := inspect.New(record, d.Generated)
+			s, err := inspect.New(r, d.Generated)
 			if err != nil {
 				return false, err
 			}
@@ -106,6 +102,14 @@ func (d *Document) read(ctx context.Context, src inspect.Source, c Choice) (more
 			return q.After != "" || c.App != "" || c.User != "", nil
 		}
 	}
+}
+
+func keys(list []inspect.Summary) []record.Session {
+	out := make([]record.Session, len(list))
+	for i := range list {
+		out[i] = list[i].Session
+	}
+	return out
 }
 
 // payload returns how many bytes the rows of a session have.

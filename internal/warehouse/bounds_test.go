@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
 // Every reading of the table of events has both bounds in time, so that no question reads
@@ -54,5 +57,44 @@ func TestReadingsOfEventsAreBounded(t *testing.T) {
 	}
 	if read == 0 {
 		t.Error("no statement reads events")
+	}
+}
+
+// Every reading of graphs has the days of the sessions inside, where no optimizer has to bring
+// them, and none goes over the views.
+func TestReadingsOfGraphsAreBounded(t *testing.T) {
+	n, err := warehouse.NamesOf(config.BigQuery{Project: "my-project", Dataset: "agents"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := map[string]any{ // what a pattern needs
+		"ask_causal_chain_gql":     struct{ Hops, Backwards any }{1, false},
+		"ask_reasoning_chain_gql":  struct{ Edges int }{1},
+		"ask_entity_approvals_gql": struct{ Edges int }{1},
+		"extract_pending":          warehouse.ExtractStatement{},
+		"extract_ask":              warehouse.ExtractStatement{Pending: "p", Answers: "a"},
+	}
+	views := regexp.MustCompile("`my-project\\.agents\\.graph_\\w+`")
+	var read int
+	for _, name := range warehouse.StatementNames() {
+		if strings.HasPrefix(name, "init_") {
+			continue
+		}
+		text, err := n.Statement(name, data[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := views.FindString(text); v != "" {
+			t.Errorf("%s reads the view %s", name, v)
+		}
+		bounded := strings.Count(text, "session_day BETWEEN ")
+		if readings := strings.Count(text, "FROM `my-project.agents.session_graphs`"); readings > bounded {
+			t.Errorf("%s reads graphs %d times and bounds %d of them", name, readings, bounded)
+		} else {
+			read += readings
+		}
+	}
+	if read == 0 {
+		t.Error("no statement reads graphs")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Opener connects a journal to the dataset of cfg. It returns at once: what needs the
@@ -36,9 +35,6 @@ type Host struct {
 // Connection streams the rows of one journal to a dataset and keeps the graph there.
 // Its methods are safe for concurrent use.
 type Connection interface {
-	// Sync asks for the graph of the session to be brought to the dataset, in the
-	// background, once its rows are there. It never waits.
-	Sync(s record.Session)
 	// Flush returns nil when every row that was in the journal before the call was
 	// acknowledged by BigQuery or is in the table of dead letters. It returns early
 	// with the reason when streaming has stopped until somebody does something about

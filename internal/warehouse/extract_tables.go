@@ -50,7 +50,15 @@ func ExtractEventTypes() []string {
 	}
 }
 
-var answersTable = regexp.MustCompile(`^extract_[0-9a-z]{1,64}_answers$`)
+var answersTable = regexp.MustCompile(`^extract_([0-9a-z]{1,64})_answers$`)
+
+// ExtractionID returns the id of the extraction with a table of answers.
+func ExtractionID(answers string) string {
+	if m := answersTable.FindStringSubmatch(answers); m != nil {
+		return m[1]
+	}
+	return answers
+}
 
 // CheckExtractAnswers reports whether a name can be that of a table of answers: an
 // extraction deletes the table when it is done.

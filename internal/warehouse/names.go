@@ -74,14 +74,19 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("%s: %q cannot be used in a statement: %s", e.What, e.Name, e.Remedy)
 }
 
-// The tables beside the table of events, as [Names.Quote] takes them.
+// The tables beside the table of events, and the views of the graph, as [Names.Quote] takes
+// them. No table of the graph of the plugin for Python has one of these names.
 const (
-	TechNodes         = "tech_nodes"
-	CausedEdges       = "caused_edges"
-	BizNodes          = "extracted_biz_nodes"
-	CrossLinks        = "context_cross_links"
-	WorldChangeChecks = "world_change_checks"
-	ExtractedRows     = "extracted_rows"
+	SessionGraphs = "session_graphs"
+	ExtractedRows = "extracted_rows"
+
+	NewestGraphs      = "graph_newest"
+	GraphSteps        = "graph_steps"
+	TechNodes         = "graph_tech_nodes"
+	CausedEdges       = "graph_caused_edges"
+	BizNodes          = "graph_biz_nodes"
+	CrossLinks        = "graph_cross_links"
+	WorldChangeChecks = "graph_world_change_checks"
 )
 
 // Project returns the project of the dataset.

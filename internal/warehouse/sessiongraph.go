@@ -6,6 +6,7 @@ package warehouse
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,73 +18,73 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// RecorderDataset is the recorder of a graph that was made from the rows in the dataset,
-// which are those of all journals. Other recorders are ids of journals.
-const RecorderDataset = "dataset"
+// Writer is who reads the rows of a session and appends a graph of it.
+type Writer string
+
+// The writers.
+const (
+	// WriterJournal has the rows that one journal recorded. Its id is that of the journal.
+	WriterJournal Writer = "journal"
+	// WriterDataset has the rows in the dataset, which are those of all journals. It needs
+	// no id.
+	WriterDataset Writer = "dataset"
+	// WriterModel has what a model found in rows. Its id is that of the extraction.
+	WriterModel Writer = "model"
+)
 
 // ErrNoRows is returned for a session without rows. An empty graph is not brought to a
 // dataset: it would say that everything known of the session is out of date.
 var ErrNoRows = errors.New("the session has no rows")
 
-// SessionGraph holds the rows of the tables of the graph for one session. All keys are
-// computed from what they name, so that the same graph always has the same rows, and
-// every key occurs once per table.
+// SessionGraph is one version of the graph of one session, as one writer read it. Its keys
+// are computed from what they name, so that the same graph always has the same rows, and
+// every key occurs once.
 type SessionGraph struct {
 	Session record.Session
-	// Recorder is the id of the journal whose rows the graph was made from, or
-	// [RecorderDataset]. A journal knows its own rows only, so what another recorder
-	// brought to the dataset is not out of date because this one does not have it.
-	Recorder string
-	// Partial is true for a graph that was made from a part of the recorder's rows: it
-	// adds what is missing in the dataset, and changes and removes nothing.
-	Partial bool
-	// ReadAt is when the rows were read, UTC. What was brought to the dataset from a
-	// later reading is newer: it is neither changed nor removed.
-	ReadAt time.Time
-	// From and To are the earliest and the latest time in any row below, UTC.
-	From, To time.Time
-	// Failed are the keys of nodes with an event that could not be read. Their entities
-	// are not out of date because this graph does not have them.
+	// Day is the day of the session's first row that the writer knew when it first brought
+	// the session: midnight, UTC. It stays the same for all versions, because the table is
+	// partitioned by it.
+	Day time.Time
+	// Writer and WriterID say who read the rows.
+	Writer   Writer
+	WriterID string
+	// SyncID is random, another one for each version: the parts of a version have it in
+	// common.
+	SyncID string
+	// Version counts up for each writer and session.
+	Version int64
+	// ReadTo is the time of the latest row that was read, UTC. It is no time of a clock
+	// of the sync.
+	ReadTo time.Time
+
+	Nodes []NodeRow
+	// Failed are the keys of nodes with a row that could not be read. Their entities are
+	// not out of date because this graph does not have them.
 	Failed []string
-
-	Nodes    []TechNodeRow
-	Edges    []CausedEdgeRow
-	Entities []BizNodeRow
-	Links    []CrossLinkRow
-	Checks   []WorldChangeCheckRow
 }
 
-// GraphOptions say where a graph comes from, for [NewSessionGraph].
-type GraphOptions struct {
-	// Recorder, Partial and Failed are those of the SessionGraph. Recorder is required.
-	Recorder string
-	Partial  bool
-	Failed   []string
-	// ReadAt is when the rows were read. Required.
-	ReadAt time.Time
-}
-
-// NewSessionGraph makes the rows of a session from its graph, such as the one that
+// NewSessionGraph makes the graph of a session for a dataset from the one that
 // [graphsync.Syncer.Sync] returns, which has all entities of the journal, also those
-// that a model found and those it kept of rows that failed. The error wraps
-// [ErrNoRows] when the graph is empty.
-func NewSessionGraph(s record.Session, g *graphsync.Graph, o GraphOptions) (SessionGraph, error) {
-	if o.Recorder == "" || o.ReadAt.IsZero() {
-		return SessionGraph{}, fmt.Errorf("warehouse: graph of session %s: who recorded it and when it was read are missing", s.ID)
-	}
-	at := micros(o.ReadAt)
-	out := SessionGraph{Session: s, Recorder: o.Recorder, Partial: o.Partial, ReadAt: at, Failed: slices.Clone(o.Failed)}
-	nodes := make(map[string]graphsync.TechNode)
+// that a model found and those it kept of rows that failed. Day is the day of the first
+// row and ReadTo the time of the last one. The caller sets what says who wrote it: Writer,
+// WriterID, SyncID and Version, and another Day where an earlier version had one. The error
+// wraps [ErrNoRows] when the graph is empty.
+//
+// Edges, entities and checks stand in the step that they belong to. An entity or a check
+// of a step that the graph does not have is left out.
+func NewSessionGraph(s record.Session, g *graphsync.Graph) (SessionGraph, error) {
+	out := SessionGraph{Session: s}
+	at := make(map[string]int) // places of nodes by key
 	tools := make(map[string]string)
 	for i, n := range g.Nodes() {
 		if n.Session != s {
 			return SessionGraph{}, fmt.Errorf("warehouse: graph of session %s: node %s belongs to session %s", s.ID, n.Key, n.Session.ID)
 		}
-		nodes[n.Key] = n
+		at[n.Key] = i
 		if n.Kind == graphsync.KindTool && n.CallID != "" && tools[n.CallID] == "" {
 			tools[n.CallID] = n.Name
 		}
-		out.Nodes = append(out.Nodes, techNodeRow(n, i, o.Recorder, at))
+		out.Nodes = append(out.Nodes, nodeRow(n, i))
 	}
 	if len(out.Nodes) == 0 {
 		return SessionGraph{}, fmt.Errorf("warehouse: graph of session %s: %w", s.ID, ErrNoRows)
@@ -93,31 +94,27 @@ func NewSessionGraph(s record.Session, g *graphsync.Graph, o GraphOptions) (Sess
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.decided(decided)
-		n.Requests = append(n.Requests, asked[n.NodeKey]...)
-		out.cover(n.StartTime, n.EndTime)
+		n.Requests = asked[n.NodeKey]
+		out.cover(n.StartTime)
+		out.cover(n.EndTime)
 	}
 	for _, e := range g.Edges() {
-		out.Edges = append(out.Edges, CausedEdgeRow{
-			EdgeKey: EdgeKey(e.From, e.Kind, e.To), FromKey: e.From, ToKey: e.To, Kind: string(e.Kind), sessionColumns: columnsOf(s),
-			OccurredAt: micros(nodes[e.To].Start), Recorder: o.Recorder, CreatedAt: at,
-		})
+		if i, ok := at[e.To]; ok {
+			to := &out.Nodes[i]
+			to.CausedBy = append(to.CausedBy, CauseRow{EdgeKey: EdgeKey(e.From, e.Kind, e.To), FromKey: e.From, Kind: string(e.Kind)})
+		}
 	}
-	traces := make(map[string]string, len(nodes))
-	for key, n := range nodes {
-		traces[key] = n.TraceID
-	}
-	var err error
-	if out.Entities, out.Links, err = entityRows(s, g.Entities(), g.Sightings(), traces, o.Recorder, at); err != nil {
-		return SessionGraph{}, err
-	}
-	for i := range out.Entities {
-		out.cover(out.Entities[i].EvaluatedAt)
+	known := g.Sightings()
+	for i, e := range g.Entities() {
+		if err := out.add(at, e, known[i]); err != nil {
+			return SessionGraph{}, err
+		}
 	}
 	for i := range timeline {
 		e := &timeline[i]
-		if e.EventType == record.WorldChangeCheck {
-			out.Checks = append(out.Checks, worldChangeCheckRow(e, tools, o.Recorder, at))
-			out.cover(e.Time())
+		if place, ok := at[graphsync.RowNodeKey(e)]; ok && e.EventType == record.WorldChangeCheck {
+			n := &out.Nodes[place]
+			n.Checks = append(n.Checks, checkRow(e, tools))
 		}
 	}
 	return out, nil
@@ -126,40 +123,111 @@ func NewSessionGraph(s record.Session, g *graphsync.Graph, o GraphOptions) (Sess
 // GraphOfRows makes the graph of a session from rows, in any order, finding entities
 // with the rules of x; a nil x finds what tools declared. It is for the rows of a
 // dataset; a journal has more than its rows, see [NewSessionGraph].
-func GraphOfRows(s record.Session, rows []record.Event, x *graphsync.Extractor, o GraphOptions) (SessionGraph, error) {
+func GraphOfRows(s record.Session, rows []record.Event, x *graphsync.Extractor) (SessionGraph, error) {
 	found := x.Extract(rows)
+	out, err := NewSessionGraph(s, graphsync.Build(rows, found.Entities))
 	for i := range found.Failed {
-		if node := found.Failed[i].TechNode; !slices.Contains(o.Failed, node) {
-			o.Failed = append(slices.Clip(o.Failed), node)
+		if node := found.Failed[i].TechNode; !slices.Contains(out.Failed, node) {
+			out.Failed = append(out.Failed, node)
 		}
 	}
-	return NewSessionGraph(s, graphsync.Build(rows, found.Entities), o)
+	return out, err
 }
 
-// cover widens From and To to times that are set.
-func (g *SessionGraph) cover(times ...time.Time) {
-	for _, t := range times {
-		if t.IsZero() {
-			continue
+// ModelGraph makes the graph of what a model found in the rows of a session: steps of which
+// the key, the trace and the span are known alone, with the entities. TechNode, SpanID,
+// EventID and SeenAt of each entity are set; traces has the trace ids of the steps by key.
+// An entity that occurs twice counts once. The error wraps [ErrNoRows] when there is none.
+func ModelGraph(s record.Session, es []entity.Entity, traces map[string]string) (SessionGraph, error) {
+	out := SessionGraph{Session: s, Writer: WriterModel}
+	at := make(map[string]int)
+	for _, e := range es {
+		if _, ok := at[e.TechNode]; !ok {
+			at[e.TechNode] = len(out.Nodes)
+			out.Nodes = append(out.Nodes, NodeRow{NodeKey: e.TechNode, TraceID: traces[e.TechNode], SpanID: e.SpanID})
 		}
-		if g.From.IsZero() || t.Before(g.From) {
-			g.From = t
+		out.cover(e.SeenAt)
+	}
+	if len(out.Nodes) == 0 {
+		return SessionGraph{}, fmt.Errorf("warehouse: what a model found in session %s: %w", s.ID, ErrNoRows)
+	}
+	for _, e := range es {
+		if err := out.add(at, e, nil); err != nil {
+			return SessionGraph{}, err
 		}
-		if t.After(g.To) {
-			g.To = t
-		}
+	}
+	return out, nil
+}
+
+// add puts an entity into its step, with what the step knew of it before.
+func (g *SessionGraph) add(at map[string]int, e entity.Entity, known []graphsync.Known) error {
+	place, ok := at[e.TechNode]
+	if !ok {
+		return nil
+	}
+	row, err := entityRow(e, g.ReadTo)
+	if err == nil {
+		err = row.seen(known)
+	}
+	if err != nil {
+		return fmt.Errorf("warehouse: session %s: %w", g.Session.ID, err)
+	}
+	n := &g.Nodes[place]
+	if !slices.ContainsFunc(n.Entities, func(r EntityRow) bool { return r.BizKey == row.BizKey }) {
+		n.Entities = append(n.Entities, row)
+	}
+	return nil
+}
+
+// cover widens Day and ReadTo to the time of a row.
+func (g *SessionGraph) cover(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	t = micros(t)
+	if day := t.Truncate(24 * time.Hour); g.Day.IsZero() || day.Before(g.Day) {
+		g.Day = day
+	}
+	if t.After(g.ReadTo) {
+		g.ReadTo = t
 	}
 }
 
-// EdgeKey returns the key of an edge in caused_edges: the first 32 hexadecimal digits of
+// Parts splits the graph into rows of session_graphs whose nodes have at most maxBytes as
+// JSON, which the encoded message of a row does not exceed but for a few bytes a string.
+// A node is in one part. One that is larger alone has a part of its own.
+func (g *SessionGraph) Parts(maxBytes int) ([]SessionGraphRow, error) {
+	var rows []SessionGraphRow
+	size := maxBytes
+	for i := range g.Nodes {
+		text, err := json.Marshal(&g.Nodes[i])
+		if err != nil {
+			return nil, fmt.Errorf("warehouse: session %s: node %s: %w", g.Session.ID, g.Nodes[i].NodeKey, err)
+		}
+		if size += len(text); size > maxBytes {
+			size = len(text)
+			rows = append(rows, SessionGraphRow{
+				sessionColumns: columnsOf(g.Session), SessionDay: g.Day.UTC().Format(time.DateOnly), Writer: g.Writer, WriterID: g.WriterID,
+				SyncID: g.SyncID, Version: g.Version, ReadTo: g.ReadTo, Part: len(rows),
+			})
+		}
+		row := &rows[len(rows)-1]
+		row.Nodes = append(row.Nodes, g.Nodes[i])
+	}
+	for i := range rows {
+		rows[i].Parts = len(rows)
+	}
+	return rows, nil
+}
+
+// EdgeKey returns the key of an edge: the first 32 hexadecimal digits of
 // the SHA-256 of from, kind and to, each with its length in bytes and a colon before
 // it, as in "3:abc".
 func EdgeKey(from string, kind graphsync.EdgeKind, to string) string {
 	return rowKey(from, string(kind), to)
 }
 
-// BizKey returns the key of an entity in extracted_biz_nodes and of the link to it in
-// context_cross_links, made like [EdgeKey] from the key of the node that saw it, its
+// BizKey returns the key of an entity and of the link to it, made like [EdgeKey] from the key of the node that saw it, its
 // type and its value. In SQL it is
 //
 //	LEFT(TO_HEX(SHA256(CONCAT(
@@ -194,33 +262,3 @@ func decisions(rows []record.Event) map[string]time.Time {
 
 // micros returns t as a TIMESTAMP column holds it.
 func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-// EntityRows returns the rows of entities that were found otherwise than with the graph,
-// and the links to them: those that a model found in the rows of a dataset. TechNode,
-// SpanID, EventID and SeenAt of each entity are set; traces has the trace ids of the
-// nodes by key. An entity that occurs twice counts once.
-func EntityRows(s record.Session, es []entity.Entity, traces map[string]string, recorder string, at time.Time) ([]BizNodeRow, []CrossLinkRow, error) {
-	return entityRows(s, es, nil, traces, recorder, at)
-}
-
-// entityRows is EntityRows with what the steps knew of each entity; nil for entities that
-// were seen once.
-func entityRows(s record.Session, es []entity.Entity, known [][]graphsync.Known, traces map[string]string, recorder string, at time.Time) ([]BizNodeRow, []CrossLinkRow, error) {
-	var rows []BizNodeRow
-	var links []CrossLinkRow
-	seen := make(map[string]bool)
-	for i, e := range es {
-		row, err := bizNodeRow(e, s, traces[e.TechNode], recorder, micros(at))
-		if err == nil && known != nil {
-			err = row.seen(known[i])
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("warehouse: session %s: %w", s.ID, err)
-		}
-		if !seen[row.BizKey] {
-			seen[row.BizKey] = true
-			rows, links = append(rows, row), append(links, row.link(e))
-		}
-	}
-	return rows, links, nil
-}

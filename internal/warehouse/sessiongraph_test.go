@@ -4,15 +4,15 @@
 package warehouse_test
 
 import (
+	"encoding/json"
 	"errors"
-	"regexp"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -28,24 +28,109 @@ func TestKeysOfRows(t *testing.T) {
 	}
 }
 
-func TestSessionGraphNeedsToKnowWhoReadWhen(t *testing.T) {
+func TestSessionGraphOfOneSession(t *testing.T) {
 	s := record.Session{App: "shop", User: "alice", ID: "s1"}
-	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 3, 4, 23, 59, 59, 0, time.UTC)
 	row := record.Event{EventID: "e", EventType: record.UserMessageReceived, AppName: s.App, UserID: s.User, SessionID: s.ID, TraceID: "t", SpanID: "a", Timestamp: at.UnixMicro()}
-	for _, o := range []warehouse.GraphOptions{{ReadAt: at}, {Recorder: "j"}} {
-		if _, err := warehouse.GraphOfRows(s, []record.Event{row}, nil, o); err == nil {
-			t.Errorf("%+v was taken", o)
-		}
+	later := row
+	later.EventID, later.SpanID, later.Timestamp = "l", "b", at.Add(time.Hour).UnixMicro()
+	g, err := warehouse.GraphOfRows(s, []record.Event{later, row}, nil)
+	if err != nil || !g.ReadTo.Equal(at.Add(time.Hour)) || !g.Day.Equal(at.Truncate(24*time.Hour)) {
+		t.Errorf("read to %v, day %v, %v", g.ReadTo, g.Day, err)
 	}
-	o := warehouse.GraphOptions{Recorder: "j", ReadAt: at}
-	if _, err := warehouse.GraphOfRows(s, nil, nil, o); !errors.Is(err, warehouse.ErrNoRows) {
+	if _, err := warehouse.GraphOfRows(s, nil, nil); !errors.Is(err, warehouse.ErrNoRows) {
 		t.Errorf("no rows: %v", err)
 	}
 	other := row
 	other.SessionID, other.EventID = "s2", "f"
-	if _, err := warehouse.GraphOfRows(s, []record.Event{row, other}, nil, o); err == nil || !strings.Contains(err.Error(), "s2") {
+	if _, err := warehouse.GraphOfRows(s, []record.Event{row, other}, nil); err == nil || !strings.Contains(err.Error(), "s2") {
 		t.Errorf("rows of two sessions: %v", err)
 	}
+}
+
+// A graph is split between nodes, and the parts are the graph.
+func TestParts(t *testing.T) {
+	node := func(key string, size int) warehouse.NodeRow {
+		return warehouse.NodeRow{NodeKey: key, ErrorMessage: strings.Repeat("x", size)}
+	}
+	g := warehouse.SessionGraph{
+		Session: record.Session{App: "shop", User: "alice", ID: "s1"}, Day: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC),
+		Writer: warehouse.WriterJournal, WriterID: "j", SyncID: "x", Version: 7, ReadTo: time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC),
+		Nodes: []warehouse.NodeRow{node("a", 100), node("b", 100), node("c", 3000), node("d", 1), node("e", 1)},
+	}
+	for _, test := range []struct {
+		max  int
+		want []string
+	}{{1 << 20, []string{"abcde"}}, {600, []string{"ab", "c", "de"}}, {1, []string{"a", "b", "c", "d", "e"}}} {
+		rows, err := g.Parts(test.max)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, r := range rows {
+			var keys string
+			for _, n := range r.Nodes {
+				keys += n.NodeKey
+			}
+			got = append(got, keys)
+			want := warehouse.SessionGraphRow{
+				SessionDay: "2026-03-04", Writer: g.Writer, WriterID: "j", SyncID: "x", Version: 7, ReadTo: g.ReadTo, Part: i, Parts: len(rows), Nodes: r.Nodes,
+			}
+			want.AppName, want.UserID, want.SessionID = "shop", "alice", "s1"
+			if diff := cmp.Diff(want, r, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+				t.Errorf("part %d (-want +got):\n%s", i, diff)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("at most %d bytes (-want +got):\n%s", test.max, diff)
+		}
+	}
+}
+
+// A row has the columns of the table and no others.
+func TestRowsHaveTheColumns(t *testing.T) {
+	one := 1.5
+	at, yes, n := time.Unix(1, 0).UTC(), true, int64(1)
+	raw := json.RawMessage(`{}`)
+	row := warehouse.SessionGraphRow{Nodes: []warehouse.NodeRow{{
+		TraceID: "x", SpanID: "x", ParentSpanID: "x", Kind: "x", Name: "x", Agent: "x", InvocationID: "x", Branch: "x", CallID: "x",
+		EventTypes: []string{"x"}, EventIDs: []string{"x"}, StartTime: at, EndTime: at, DecidedAt: at, Status: "x", ErrorMessage: "x",
+		Requests: []warehouse.RequestRow{{AskedAt: &at, AnsweredAt: &at, Confirmed: &yes, Accepted: &yes, WaitedMS: &one}},
+		CausedBy: []warehouse.CauseRow{{}},
+		Entities: []warehouse.EntityRow{{
+			ArtifactURI: "x", EventID: "x", Norm: raw, Attributes: raw, Echoes: raw,
+			Sightings: []warehouse.SightingRow{{ArtifactURI: "x", Norm: "x", Attributes: "x", Echoes: "x"}},
+		}},
+		Checks: []warehouse.CheckRow{{
+			Verdict: "x", Stage: "x", ApprovalID: "x", ConfirmationID: "x", CallID: "x", Tool: "x", EntitiesChecked: &n, StaleEntities: &n,
+			FailedEntities: &n, Alerts: []warehouse.AlertRow{{}}, Detail: raw,
+		}},
+	}}}
+	text, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	var compare func(path string, columns []warehouse.Column, members map[string]any)
+	compare = func(path string, columns []warehouse.Column, members map[string]any) {
+		for _, c := range columns {
+			v, ok := members[c.Name]
+			if !ok {
+				t.Errorf("%s%s is in the table and not in the row", path, c.Name)
+			}
+			delete(members, c.Name)
+			if list, ok := v.([]any); ok && len(c.Fields) > 0 {
+				compare(path+c.Name+".", c.Fields, list[0].(map[string]any))
+			}
+		}
+		for name := range members {
+			t.Errorf("%s%s is in the row and not in the table", path, name)
+		}
+	}
+	compare("", warehouse.SessionGraphsTable().Columns, members)
 }
 
 func TestDecidedAt(t *testing.T) {
@@ -63,7 +148,7 @@ func TestDecidedAt(t *testing.T) {
 		approval bool
 		want     time.Duration
 	}{{rows, true, 2 * time.Second}, {rows[:1], false, 0}, {[]record.Event{rows[0], rows[3]}, false, 3 * time.Second}} {
-		g, err := warehouse.GraphOfRows(s, test.rows, nil, warehouse.GraphOptions{Recorder: "j", ReadAt: at})
+		g, err := warehouse.GraphOfRows(s, test.rows, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,92 +167,13 @@ func TestCheckWithoutItsReport(t *testing.T) {
 			EventID: "e", EventType: record.WorldChangeCheck, AppName: s.App, UserID: s.User, SessionID: s.ID, TraceID: "t", SpanID: "a",
 			Timestamp: 1, Content: []byte(content), Attributes: []byte(`{"adk":{"verdict":"check_failed","stage":"execution","approval_id":"a1"}}`),
 		}
-		g, err := warehouse.GraphOfRows(s, []record.Event{row}, nil, warehouse.GraphOptions{Recorder: "j", ReadAt: time.Now()})
+		g, err := warehouse.GraphOfRows(s, []record.Event{row}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := g.Checks[0]
+		c := g.Nodes[0].Checks[0]
 		if c.CheckID != "e" || c.Verdict != "check_failed" || c.Stage != "execution" || c.ApprovalID != "a1" || c.EntitiesChecked != nil || c.Detail != nil {
 			t.Errorf("content %q: %+v", content, c)
-		}
-	}
-}
-
-// Every condition over the target names the session and a time of the column that the
-// table is partitioned by, all as parameters, so that cost can follow the session.
-func TestSyncStatementsNameSessionAndPartition(t *testing.T) {
-	names, err := warehouse.NamesOf(config.BigQuery{Project: "my-project", Dataset: "agents"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := names.Statement("sync_session", struct{ Nodes, Edges, Entities, Links, Checks string }{"n", "e", "b", "l", "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	partition := make(map[string]string)
-	for _, table := range warehouse.GraphTables() {
-		partition[table.Name] = table.PartitionBy
-	}
-	target := regexp.MustCompile("^MERGE `my-project\\.agents\\.([a-z_]+)`")
-	clause := regexp.MustCompile(`(?s)\n(?:ON |WHEN MATCHED|WHEN NOT MATCHED BY SOURCE)(.*?)(?:\nTHEN|\nWHEN)`)
-	merges := make(map[string]int)
-	for _, statement := range strings.Split(text, ";\n") {
-		at := strings.Index(statement, "MERGE `")
-		if at < 0 {
-			continue
-		}
-		statement = statement[at:]
-		table := target.FindStringSubmatch(statement)[1]
-		merges[table]++
-		// With both it is a full outer join, for which BigQuery reads all partitions:
-		// https://cloud.google.com/bigquery/docs/using-dml-with-partitioned-tables
-		adds, removes := strings.Contains(statement, "NOT MATCHED BY TARGET"), strings.Contains(statement, "NOT MATCHED BY SOURCE")
-		if adds == removes || adds && strings.Contains(statement, "WHEN MATCHED") {
-			t.Errorf("%s: one statement is to add rows, one to change and remove them:\n%s", table, statement)
-		}
-		// A clause ends where the next one begins: both ends count.
-		found := clause.FindAllStringSubmatch(strings.ReplaceAll(statement, "\nWHEN", "\nWHEN\nWHEN"), -1)
-		var conditions int
-		for _, c := range found {
-			if strings.TrimSpace(c[1]) == "" || removes && strings.HasPrefix(c[0], "\nON ") {
-				continue
-			}
-			conditions++
-			for _, want := range []string{"T.app_name = @app", "T.user_id = @user", "T.session_id = @session", "T." + partition[table] + " BETWEEN @"} {
-				if !strings.Contains(c[1], want) {
-					t.Errorf("%s: a condition lacks %q:%s", table, want, c[1])
-				}
-			}
-		}
-		if want := map[bool]int{false: 2, true: 1}[adds]; conditions != want {
-			t.Errorf("%s has %d conditions over the target, want %d", table, conditions, want)
-		}
-	}
-	want := make(map[string]int)
-	for table := range partition {
-		if table != warehouse.ExtractedRows {
-			want[table] = 2
-		}
-	}
-	if diff := cmp.Diff(want, merges); diff != "" {
-		t.Errorf("MERGE statements by table (-want +got):\n%s", diff)
-	}
-	transaction, count, committed := strings.Cut(text, "\nCOMMIT TRANSACTION;\n")
-	if before, _, begun := strings.Cut(transaction, "\nBEGIN TRANSACTION;\n"); !begun || !committed || strings.Contains(before, "MERGE `") || strings.Contains(count, "MERGE") {
-		t.Error("the statements are not one transaction")
-	}
-	unique, err := names.Statement("sync_unique", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for table := range want {
-		from := "FROM `my-project.agents." + table + "`"
-		bounds := regexp.MustCompile(regexp.QuoteMeta(from) + `\n *WHERE app_name = @app AND user_id = @user AND session_id = @session AND ` + partition[table] + ` BETWEEN @from AND @to`)
-		if len(bounds.FindAllString(count, -1)) != 1 || strings.Count(count, table) != 1 {
-			t.Errorf("the duplicates of %s are not counted among the rows of the session:\n%s", table, count)
-		}
-		if len(bounds.FindAllString(unique, -1)) != 2 || strings.Count(unique, from) != 2 {
-			t.Errorf("the duplicates of %s are not sought and removed among the rows of the session:\n%s", table, unique)
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// The types below are rows as a load job takes them in JSON: a member per column. What
-// is left out is NULL.
+// The types below are rows of session_graphs and what stands in them, with a JSON member
+// per column. What is left out is NULL.
 
-// sessionColumns are the columns that all tables are clustered by. They are never NULL.
+// sessionColumns are the columns that the table is clustered by. They are never NULL.
 type sessionColumns struct {
 	AppName   string `json:"app_name"`
 	UserID    string `json:"user_id"`
@@ -31,51 +31,66 @@ func columnsOf(s record.Session) sessionColumns {
 	return sessionColumns{AppName: s.App, UserID: s.User, SessionID: s.ID}
 }
 
-// TechNodeRow is a row of tech_nodes.
-type TechNodeRow struct {
-	NodeKey string `json:"node_key"`
+// SessionGraphRow is a row of session_graphs: one part of one version of a graph.
+type SessionGraphRow struct {
 	sessionColumns
-	TraceID      string    `json:"trace_id"`
-	SpanID       string    `json:"span_id"`
+	// SessionDay is a DATE, such as 2026-03-04.
+	SessionDay string    `json:"session_day"`
+	Writer     Writer    `json:"writer"`
+	WriterID   string    `json:"writer_id"`
+	SyncID     string    `json:"sync_id"`
+	Version    int64     `json:"version"`
+	ReadTo     time.Time `json:"read_to"`
+	Part       int       `json:"part"`
+	Parts      int       `json:"parts"`
+	Nodes      []NodeRow `json:"nodes,omitempty"`
+}
+
+// NodeRow is an element of the column nodes: one step, and all that hangs on it. What a
+// model found hangs on steps of which the row knows the key, the trace and the span alone.
+type NodeRow struct {
+	NodeKey      string    `json:"node_key"`
+	TraceID      string    `json:"trace_id,omitempty"`
+	SpanID       string    `json:"span_id,omitempty"`
 	ParentSpanID string    `json:"parent_span_id,omitempty"`
-	Kind         string    `json:"kind"`
+	Kind         string    `json:"kind,omitempty"`
 	Name         string    `json:"name,omitempty"`
 	Agent        string    `json:"agent,omitempty"`
 	InvocationID string    `json:"invocation_id,omitempty"`
 	Branch       string    `json:"branch,omitempty"`
 	CallID       string    `json:"call_id,omitempty"`
 	Approval     bool      `json:"approval"`
-	EventTypes   []string  `json:"event_types"`
-	EventIDs     []string  `json:"event_ids"`
-	StartTime    time.Time `json:"start_time"`
-	EndTime      time.Time `json:"end_time"`
-	DecidedAt    time.Time `json:"decided_at"`
+	EventTypes   []string  `json:"event_types,omitempty"`
+	EventIDs     []string  `json:"event_ids,omitempty"`
+	StartTime    time.Time `json:"start_time,omitzero"`
+	EndTime      time.Time `json:"end_time,omitzero"`
+	DecidedAt    time.Time `json:"decided_at,omitzero"`
 	Status       string    `json:"status,omitempty"`
 	ErrorMessage string    `json:"error_message,omitempty"`
 	LatencyMS    float64   `json:"latency_ms"`
 	Position     int       `json:"position"`
-	Recorder     string    `json:"recorder"`
-	CreatedAt    time.Time `json:"created_at"`
-	UpdatedAt    time.Time `json:"updated_at"`
 	// Requests are those that were made in the step.
-	Requests []RequestRow `json:"requests"`
+	Requests []RequestRow `json:"requests,omitempty"`
+	// CausedBy are the edges that end in the step.
+	CausedBy []CauseRow  `json:"caused_by,omitempty"`
+	Entities []EntityRow `json:"entities,omitempty"`
+	Checks   []CheckRow  `json:"checks,omitempty"`
 }
 
-func techNodeRow(n graphsync.TechNode, position int, recorder string, at time.Time) TechNodeRow {
-	return TechNodeRow{
-		NodeKey: n.Key, sessionColumns: columnsOf(n.Session), TraceID: n.TraceID, SpanID: n.SpanID, ParentSpanID: n.ParentSpanID,
+func nodeRow(n graphsync.TechNode, position int) NodeRow {
+	return NodeRow{
+		NodeKey: n.Key, TraceID: n.TraceID, SpanID: n.SpanID, ParentSpanID: n.ParentSpanID,
 		Kind: string(n.Kind), Name: n.Name, Agent: n.Agent, InvocationID: n.InvocationID, Branch: n.Branch, CallID: n.CallID,
 		Approval:   slices.Contains(n.EventTypes, record.HITLConfirmationRequest),
-		EventTypes: append([]string{}, n.EventTypes...), EventIDs: append([]string{}, n.EventIDs...),
+		EventTypes: slices.Clone(n.EventTypes), EventIDs: slices.Clone(n.EventIDs),
 		StartTime: micros(n.Start), EndTime: micros(n.End), DecidedAt: micros(n.End),
 		Status: n.Status, ErrorMessage: n.ErrorMessage, LatencyMS: n.LatencyMS, Position: position,
-		Recorder: recorder, CreatedAt: at, UpdatedAt: at, Requests: []RequestRow{},
 	}
 }
 
 // decided sets when the decision was asked for: nothing that comes after it counts for
 // it. A node where no confirmation was asked is decided with its last row.
-func (r *TechNodeRow) decided(requests map[string]time.Time) {
+func (r *NodeRow) decided(requests map[string]time.Time) {
 	for _, id := range slices.Backward(r.EventIDs) {
 		if at, ok := requests[id]; ok {
 			r.DecidedAt = at
@@ -84,42 +99,31 @@ func (r *TechNodeRow) decided(requests map[string]time.Time) {
 	}
 }
 
-// CausedEdgeRow is a row of caused_edges.
-type CausedEdgeRow struct {
+// CauseRow is an element of the column caused_by: an edge that ends in the step.
+type CauseRow struct {
 	EdgeKey string `json:"edge_key"`
 	FromKey string `json:"from_key"`
-	ToKey   string `json:"to_key"`
 	Kind    string `json:"kind"`
-	sessionColumns
-	OccurredAt time.Time `json:"occurred_at"`
-	Recorder   string    `json:"recorder"`
-	CreatedAt  time.Time `json:"created_at"`
 }
 
-// BizNodeRow is a row of extracted_biz_nodes.
-type BizNodeRow struct {
-	BizNodeID   string  `json:"biz_node_id"`
-	SpanID      string  `json:"span_id"`
-	NodeType    string  `json:"node_type"`
-	NodeValue   string  `json:"node_value"`
-	Confidence  float64 `json:"confidence"`
-	ArtifactURI string  `json:"artifact_uri,omitempty"`
-	BizKey      string  `json:"biz_key"`
-	NodeKey     string  `json:"node_key"`
-	sessionColumns
-	TraceID      string          `json:"trace_id"`
-	EventID      string          `json:"event_id"`
+// EntityRow is an element of the column entities: what the step saw of one entity.
+type EntityRow struct {
+	BizKey       string          `json:"biz_key"`
+	NodeType     string          `json:"node_type"`
+	NodeValue    string          `json:"node_value"`
+	Confidence   float64         `json:"confidence"`
+	ArtifactURI  string          `json:"artifact_uri,omitempty"`
+	EventID      string          `json:"event_id,omitempty"`
 	CanonicalKey string          `json:"canonical_key"`
 	Norm         json.RawMessage `json:"norm,omitempty"`
 	Attributes   json.RawMessage `json:"attributes,omitempty"`
 	Source       string          `json:"source"`
-	EvaluatedAt  time.Time       `json:"evaluated_at"`
-	Recorder     string          `json:"recorder"`
-	CreatedAt    time.Time       `json:"created_at"`
-	UpdatedAt    time.Time       `json:"updated_at"`
+	// LinkType is EVALUATED or NAMED.
+	LinkType    string    `json:"link_type"`
+	EvaluatedAt time.Time `json:"evaluated_at"`
 	// FirstEvaluatedAt is EvaluatedAt, or the earliest of Sightings when that is earlier.
 	FirstEvaluatedAt time.Time     `json:"first_evaluated_at"`
-	Sightings        []SightingRow `json:"sightings"`
+	Sightings        []SightingRow `json:"sightings,omitempty"`
 	// Echoes is a list of names of attributes; nil for none.
 	Echoes json.RawMessage `json:"echoes,omitempty"`
 }
@@ -139,7 +143,7 @@ type SightingRow struct {
 }
 
 // seen sets what the step knew before EvaluatedAt.
-func (r *BizNodeRow) seen(list []graphsync.Known) error {
+func (r *EntityRow) seen(list []graphsync.Known) error {
 	for _, k := range list {
 		at := micros(k.Since)
 		if k.Since.IsZero() || !at.Before(r.EvaluatedAt) {
@@ -178,61 +182,29 @@ func typedFacts(e entity.Entity) (norm, attributes, echoes json.RawMessage, err 
 	return norm, attributes, echoes, nil
 }
 
-func bizNodeRow(e entity.Entity, s record.Session, traceID, recorder string, at time.Time) (BizNodeRow, error) {
+// entityRow makes the row of an entity that was seen at e.SeenAt, or at another time if it
+// does not say when.
+func entityRow(e entity.Entity, at time.Time) (EntityRow, error) {
 	if err := e.Validate(); err != nil {
-		return BizNodeRow{}, err
+		return EntityRow{}, err
 	}
-	r := BizNodeRow{
-		BizNodeID: e.BizNodeID(), SpanID: e.SpanID, NodeType: e.Type, NodeValue: e.Value, Confidence: e.Confidence,
-		ArtifactURI: e.ArtifactURI, BizKey: BizKey(e.TechNode, e.Type, e.Value), NodeKey: e.TechNode, sessionColumns: columnsOf(s),
-		TraceID: traceID, EventID: e.EventID, CanonicalKey: e.CanonicalKey(), Source: string(e.Source),
-		EvaluatedAt: micros(e.SeenAt), Recorder: recorder, CreatedAt: at, UpdatedAt: at, Sightings: []SightingRow{},
+	if !e.SeenAt.IsZero() {
+		at = micros(e.SeenAt)
 	}
-	if e.SeenAt.IsZero() {
-		r.EvaluatedAt = at // the column is what the table is partitioned by
+	r := EntityRow{
+		BizKey: BizKey(e.TechNode, e.Type, e.Value), NodeType: e.Type, NodeValue: e.Value, Confidence: e.Confidence,
+		ArtifactURI: e.ArtifactURI, EventID: e.EventID, CanonicalKey: e.CanonicalKey(), Source: string(e.Source),
+		LinkType: strings.ToUpper(string(graphsync.LinkOf(e))), EvaluatedAt: at, FirstEvaluatedAt: at,
 	}
-	r.FirstEvaluatedAt = r.EvaluatedAt
 	var err error
 	r.Norm, r.Attributes, r.Echoes, err = typedFacts(e)
 	return r, err
 }
 
-// CrossLinkRow is a row of context_cross_links.
-type CrossLinkRow struct {
-	LinkID      string    `json:"link_id"`
-	SpanID      string    `json:"span_id"`
-	BizNodeID   string    `json:"biz_node_id"`
-	NodeValue   string    `json:"node_value"`
-	LinkType    string    `json:"link_type"`
-	ArtifactURI string    `json:"artifact_uri,omitempty"`
-	CreatedAt   time.Time `json:"created_at"`
-	LinkKey     string    `json:"link_key"`
-	NodeKey     string    `json:"node_key"`
-	BizKey      string    `json:"biz_key"`
-	sessionColumns
-	Source      string    `json:"source"`
-	EvaluatedAt time.Time `json:"evaluated_at"`
-	Recorder    string    `json:"recorder"`
-	UpdatedAt   time.Time `json:"updated_at"`
-	// FirstEvaluatedAt is that of the entity.
-	FirstEvaluatedAt time.Time `json:"first_evaluated_at"`
-}
-
-// link returns the link to the entity, of which the row is, from the span that saw it.
-func (r *BizNodeRow) link(e entity.Entity) CrossLinkRow {
-	return CrossLinkRow{
-		LinkID: r.BizNodeID, SpanID: r.SpanID, BizNodeID: r.BizNodeID, NodeValue: r.NodeValue, LinkType: strings.ToUpper(string(graphsync.LinkOf(e))),
-		ArtifactURI: r.ArtifactURI, CreatedAt: r.CreatedAt, LinkKey: r.BizKey, NodeKey: r.NodeKey, BizKey: r.BizKey,
-		sessionColumns: r.sessionColumns, Source: r.Source, EvaluatedAt: r.EvaluatedAt, Recorder: r.Recorder, UpdatedAt: r.UpdatedAt,
-		FirstEvaluatedAt: r.FirstEvaluatedAt,
-	}
-}
-
-// WorldChangeCheckRow is a row of world_change_checks. The numbers are nil when the row
-// of the check does not say them.
-type WorldChangeCheckRow struct {
-	CheckID string `json:"check_id"`
-	sessionColumns
+// CheckRow is an element of the column checks: a world-change check whose row belongs to
+// the step. The numbers are nil when the row of the check does not say them.
+type CheckRow struct {
+	CheckID         string          `json:"check_id"`
 	CheckedAt       time.Time       `json:"checked_at"`
 	Verdict         string          `json:"verdict,omitempty"`
 	Stage           string          `json:"stage,omitempty"`
@@ -243,12 +215,8 @@ type WorldChangeCheckRow struct {
 	EntitiesChecked *int64          `json:"entities_checked,omitempty"`
 	StaleEntities   *int64          `json:"stale_entities,omitempty"`
 	FailedEntities  *int64          `json:"failed_entities,omitempty"`
-	Alerts          []AlertRow      `json:"alerts"`
+	Alerts          []AlertRow      `json:"alerts,omitempty"`
 	Detail          json.RawMessage `json:"detail,omitempty"`
-	Recorder        string          `json:"recorder"`
-	CreatedAt       time.Time       `json:"created_at"`
-	// NodeKey is that of the step that the row of the check belongs to.
-	NodeKey string `json:"node_key"`
 }
 
 // AlertRow is an element of the column alerts.
@@ -283,17 +251,16 @@ type checkReport struct {
 	} `json:"alerts"`
 }
 
-// worldChangeCheckRow reads a row WORLD_CHANGE_CHECK; tools are the names of the tools by
-// call id. A row that lacks its content still says its verdict and what it was about.
-func worldChangeCheckRow(e *record.Event, tools map[string]string, recorder string, at time.Time) WorldChangeCheckRow {
+// checkRow reads a row WORLD_CHANGE_CHECK; tools are the names of the tools by call id. A
+// row that lacks its content still says its verdict and what it was about.
+func checkRow(e *record.Event, tools map[string]string) CheckRow {
 	// What cannot be read stays empty; the row itself is in the table of events.
 	var attrs schema.Attributes
 	_ = attrs.Read(e.Attributes)
-	r := WorldChangeCheckRow{
-		CheckID: e.EventID, sessionColumns: columnsOf(e.Session()), CheckedAt: e.Time(),
+	r := CheckRow{
+		CheckID: e.EventID, CheckedAt: e.Time(),
 		Verdict: attrs.ADK.Verdict, Stage: attrs.ADK.Stage, ApprovalID: attrs.ADK.ApprovalID,
 		ConfirmationID: attrs.ADK.ConfirmationID.Text, CallID: attrs.ADK.CallID(), Tool: tools[attrs.ADK.CallID()],
-		Alerts: []AlertRow{}, Recorder: recorder, CreatedAt: at, NodeKey: graphsync.RowNodeKey(e),
 	}
 	var report checkReport
 	if len(e.Content) == 0 || json.Unmarshal(e.Content, &report) != nil {

@@ -5,7 +5,7 @@ package warehouse_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -36,7 +36,7 @@ func eventAt(second int, typ, span, agent, content, attributes string) record.Ev
 
 func rowsOf(t *testing.T, rows []record.Event) warehouse.SessionGraph {
 	t.Helper()
-	g, err := warehouse.GraphOfRows(rowsSession, rows, nil, warehouse.GraphOptions{Recorder: "j", ReadAt: rowsBegin.Add(time.Hour)})
+	g, err := warehouse.GraphOfRows(rowsSession, rows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,10 +84,11 @@ func TestSightingsOfAStep(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			g := rowsOf(t, c.rows)
-			if len(g.Entities) != 1 {
-				t.Fatalf("entities = %+v", g.Entities)
+			es := entitiesOf(g)
+			if len(es) != 1 {
+				t.Fatalf("entities = %+v", es)
 			}
-			e := g.Entities[0]
+			e := es[0]
 			var got []string
 			for _, s := range e.Sightings {
 				got = append(got, fmt.Sprintf("%s %.0fs %s %s", s.EventID, s.EvaluatedAt.Sub(rowsBegin).Seconds(), s.Source, s.Attributes))
@@ -96,8 +97,8 @@ func TestSightingsOfAStep(t *testing.T) {
 				t.Errorf("sightings (-want +got):\n%s", diff)
 			}
 			first := rowsBegin.Add(time.Second)
-			if !e.FirstEvaluatedAt.Equal(first) || !g.Links[0].FirstEvaluatedAt.Equal(first) {
-				t.Errorf("first evaluated at %v, the link at %v", e.FirstEvaluatedAt, g.Links[0].FirstEvaluatedAt)
+			if !e.FirstEvaluatedAt.Equal(first) {
+				t.Errorf("first evaluated at %v", e.FirstEvaluatedAt)
 			}
 			if at := e.EvaluatedAt.Sub(rowsBegin); at != time.Duration(c.last)*time.Second || string(e.Attributes) != c.now {
 				t.Errorf("last evaluated after %v with %s, want %ds with %s", at, e.Attributes, c.last, c.now)
@@ -131,17 +132,19 @@ func TestLinksOfActionsAndResults(t *testing.T) {
 		call(3, "repeated", "find", `{"id":"A","price":2}`, `{"id":"A","price":2}`),
 		call(5, "partly", "find", `{"id":"A","price":3}`, `{"id":"A","price":3,"status":"old"}`),
 		call(7, "bought", "buy", `{"id":"A","price":4}`, `{}`),
-	), x, warehouse.GraphOptions{Recorder: "j", ReadAt: rowsBegin})
+	), x)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for i, e := range g.Entities {
-		line := fmt.Sprintf("%s %s %s %s", e.SpanID, e.Source, g.Links[i].LinkType, e.Echoes)
-		for _, s := range e.Sightings {
-			line += fmt.Sprintf(", before %s %s", s.Source, s.Echoes)
+	for _, n := range g.Nodes {
+		for _, e := range n.Entities {
+			line := fmt.Sprintf("%s %s %s %s", n.SpanID, e.Source, e.LinkType, e.Echoes)
+			for _, s := range e.Sightings {
+				line += fmt.Sprintf(", before %s %s", s.Source, s.Echoes)
+			}
+			got = append(got, line)
 		}
-		got = append(got, line)
 	}
 	want := []string{
 		`found rule EVALUATED `, `repeated rule NAMED ["price"], before claim `, `partly rule EVALUATED ["price"], before claim `, `bought action NAMED `,
@@ -151,16 +154,44 @@ func TestLinksOfActionsAndResults(t *testing.T) {
 	}
 }
 
-// What was found otherwise than with the graph was seen once.
-func TestEntityRowsHaveOneSighting(t *testing.T) {
-	rows, links, err := warehouse.EntityRows(rowsSession, []entity.Entity{{
-		Type: "Product", Value: "Routes", Confidence: 0.5, Source: entity.SourceModel, EventID: "e1", TechNode: "n", SpanID: "x", SeenAt: rowsBegin,
-	}}, nil, "model", rowsBegin.Add(time.Hour))
+func entitiesOf(g warehouse.SessionGraph) []warehouse.EntityRow {
+	var out []warehouse.EntityRow
+	for _, n := range g.Nodes {
+		out = append(out, n.Entities...)
+	}
+	return out
+}
+
+// What a model found hangs on steps that the graph knows no more of than their keys.
+func TestModelGraph(t *testing.T) {
+	found := func(value, node string, second int) entity.Entity {
+		return entity.Entity{
+			Type: "Product", Value: value, Confidence: 0.5, Source: entity.SourceModel, EventID: "e1", TechNode: node, SpanID: "x",
+			SeenAt: rowsBegin.Add(time.Duration(second) * time.Second),
+		}
+	}
+	g, err := warehouse.ModelGraph(rowsSession, []entity.Entity{
+		found("Routes", "n1", 2), found("Shoes", "n2", 1), found("Maps", "n1", 3), found("Routes", "n1", 4),
+	}, map[string]string{"n1": "t1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !rows[0].FirstEvaluatedAt.Equal(rowsBegin) || !links[0].FirstEvaluatedAt.Equal(rowsBegin) || len(rows[0].Sightings) != 0 || rows[0].Sightings == nil {
-		t.Errorf("row %+v, link %+v", rows[0], links[0])
+	var got []string
+	for _, n := range g.Nodes {
+		line := n.NodeKey + " " + n.TraceID + " " + n.SpanID
+		for _, e := range n.Entities {
+			line += fmt.Sprintf(", %s %s %v", e.NodeValue, e.LinkType, e.FirstEvaluatedAt.Sub(rowsBegin))
+		}
+		got = append(got, line)
+	}
+	if diff := cmp.Diff([]string{"n1 t1 x, Routes EVALUATED 2s, Maps EVALUATED 3s", "n2  x, Shoes EVALUATED 1s"}, got); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if g.Writer != warehouse.WriterModel || !g.ReadTo.Equal(rowsBegin.Add(4*time.Second)) || !g.Day.Equal(rowsBegin.Truncate(24*time.Hour)) {
+		t.Errorf("writer %s, read to %v, day %v", g.Writer, g.ReadTo, g.Day)
+	}
+	if _, err := warehouse.ModelGraph(rowsSession, nil, nil); !errors.Is(err, warehouse.ErrNoRows) {
+		t.Errorf("no entities: %v", err)
 	}
 }
 
@@ -254,9 +285,6 @@ func TestRequestsOfSteps(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := make(map[string][]string)
 			for _, n := range rowsOf(t, c.rows).Nodes {
-				if n.Requests == nil {
-					t.Errorf("step %s has null for no requests, which a load job refuses", n.SpanID)
-				}
 				for _, r := range n.Requests {
 					got[n.SpanID] = append(got[n.SpanID], fmt.Sprintf("%s %s %s %s %s %s %s %s %s", r.Kind, r.Pair, r.Agent, r.Tool,
 						seconds(r.AskedAt), seconds(r.AnsweredAt), shown(r.Confirmed), shown(r.Accepted), shown(r.WaitedMS)))
@@ -290,27 +318,24 @@ func TestCallOfACheck(t *testing.T) {
 			eventAt(1, record.ToolStarting, "tool", "a", `{"tool":"buy","args":{}}`, `{"adk":{"`+name+`":"c1"}}`),
 			eventAt(2, record.WorldChangeCheck, "check", "a", `{}`, `{"adk":{"verdict":"safe","`+name+`":"c1"}}`),
 		})
-		if c := g.Checks[0]; c.CallID != "c1" || c.Tool != "buy" || g.Nodes[0].CallID != "c1" {
+		if c := g.Nodes[1].Checks[0]; c.CallID != "c1" || c.Tool != "buy" || g.Nodes[0].CallID != "c1" {
 			t.Errorf("%s: check of call %q of tool %q, step of call %q", name, c.CallID, c.Tool, g.Nodes[0].CallID)
 		}
 	}
 }
 
-// A check names the step of its row.
+// A check stands in the step of its row.
 func TestNodeOfACheck(t *testing.T) {
 	g := rowsOf(t, []record.Event{
 		eventAt(1, record.WorldChangeCheck, "check", "a", `{}`, `{"adk":{"verdict":"safe"}}`),
 		eventAt(2, record.WorldChangeCheck, "", "a", `{}`, `{"adk":{"verdict":"safe"}}`),
 	})
-	if key := graphsync.TechNodeKey(rowsSession, "t", "check"); g.Checks[0].NodeKey != key {
-		t.Errorf("node %s, want %s", g.Checks[0].NodeKey, key)
+	if key := graphsync.TechNodeKey(rowsSession, "t", "check"); g.Nodes[0].NodeKey != key {
+		t.Errorf("node %s, want %s", g.Nodes[0].NodeKey, key)
 	}
-	for i, c := range g.Checks {
-		if c.NodeKey != g.Nodes[i].NodeKey {
-			t.Errorf("check %d names %s, the step is %s", i, c.NodeKey, g.Nodes[i].NodeKey)
-		}
-		if text, err := json.Marshal(c); err != nil || !json.Valid(text) {
-			t.Error(err)
+	for i, id := range []string{"e01", "e02"} {
+		if checks := g.Nodes[i].Checks; len(checks) != 1 || checks[0].CheckID != id {
+			t.Errorf("step %d has the checks %+v, want %s", i, checks, id)
 		}
 	}
 }

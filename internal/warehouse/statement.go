@@ -12,12 +12,18 @@ import (
 	"text/template"
 )
 
-//go:embed sql/*.sql
+//go:embed sql/*.sql sql/parts/*.sql
 var statements embed.FS
 
+// sessionDays is how many days before the time asked about a session may have begun: a
+// question reads the graphs of sessions since then.
+const sessionDays = 30
+
 // Statement returns the statement of the file sql/<name>.sql for these names. Where the
-// text has {{events}}, {{unique}}, {{graph}}, {{table "tech_nodes"}} or {{dataset}}, the
-// statement has a quoted name; all values are query parameters. data is what the rest
+// text has {{events}}, {{unique}}, {{graph}}, {{table "session_graphs"}} or {{dataset}}, the
+// statement has a quoted name, and for {{days}} the days on which the sessions may have begun
+// that have steps from @from to @to; all values are query parameters. What several statements
+// have in common stands in sql/parts. data is what the rest
 // of the template needs, which may only be names that were checked and numbers; most
 // need nil.
 func (n Names) Statement(name string, data any) (string, error) {
@@ -32,7 +38,13 @@ func (n Names) Statement(name string, data any) (string, error) {
 		"table":   n.Quote,
 		"view":    func(suffix string) string { return n.Quote(n.View(suffix)) },
 		"dataset": func() string { return "`" + n.project + "." + n.dataset + "`" },
-	}).Parse(string(text))
+		"days": func() string {
+			return fmt.Sprintf("DATE_SUB(DATE(@from), INTERVAL %d DAY) AND DATE(@to)", sessionDays)
+		},
+	}).ParseFS(statements, "sql/parts/*.sql")
+	if err == nil {
+		t, err = t.Parse(string(text))
+	}
 	if err != nil {
 		return "", fmt.Errorf("warehouse: %w", err)
 	}

@@ -6,7 +6,7 @@ package warehouse
 import "github.com/adk-contextgraph/contextgraph/internal/schema"
 
 // Column is one column of a table, or one field of a column of type STRUCT: Name, Type (a
-// type of GoogleSQL: STRING, JSON, TIMESTAMP, BOOL, INT64, FLOAT64 or STRUCT), Mode
+// type of GoogleSQL: STRING, JSON, TIMESTAMP, DATE, BOOL, INT64, FLOAT64 or STRUCT), Mode
 // (REQUIRED, NULLABLE or REPEATED), the Fields of a STRUCT, and a Description.
 type Column = schema.Column
 
@@ -16,11 +16,21 @@ type Table struct {
 	Name        string
 	Description string
 	Columns     []Column
-	// PartitionBy is the TIMESTAMP column whose days are the partitions.
+	// PartitionBy is the column whose days are the partitions: a DATE or a TIMESTAMP.
 	PartitionBy string
 	ClusterBy   []string
 	// Labels are those of the table beside the ones that say which version made it.
 	Labels map[string]string
+}
+
+// Partition returns what the table is partitioned by, as a statement has it: days.
+func (t Table) Partition() string {
+	for _, c := range t.Columns {
+		if c.Name == t.PartitionBy && c.Type == "DATE" {
+			return t.PartitionBy
+		}
+	}
+	return "DATE(" + t.PartitionBy + ")"
 }
 
 // pythonSchemaVersion is the version of the table of events that the plugin for Python
@@ -46,8 +56,8 @@ func (n Names) Tables() []Table {
 	return append([]Table{n.EventsTable()}, GraphTables()...)
 }
 
-// bySession is how the tables of the graph are clustered: the graph is written, read
-// and replaced by session.
+// bySession is how the tables of the graph are clustered: the graph is written and read
+// by session.
 func bySession() []string { return []string{"app_name", "user_id", "session_id"} }
 
 // Short forms for the definitions below.
@@ -67,201 +77,137 @@ func repeated(name, typ, description string, fields ...Column) Column {
 // GraphTables returns the definitions of the tables beside the table of events, in the
 // order in which they are made.
 func GraphTables() []Table {
-	return []Table{techNodes(), causedEdges(), bizNodes(), crossLinks(), worldChangeChecks(), extractedRows()}
+	return []Table{SessionGraphsTable(), ExtractedRowsTable()}
 }
 
-func techNodes() Table {
+// SessionGraphsTable returns the definition of the table of graphs. Rows are appended and
+// never changed.
+func SessionGraphsTable() Table {
 	return Table{
-		Name:        TechNodes,
-		Description: "The steps of all sessions: one row per span. Nodes TechNode of the graph.",
+		Name: SessionGraphs,
+		Description: "The graphs of sessions: one row per part of a version that a writer read of a session. " +
+			"Nothing is changed here; the views " + GraphSteps + " and others show what is newest.",
 		Columns: []Column{
-			required("node_key", "STRING", "32 hexadecimal digits: application, user, session, trace and span, hashed"),
 			required("app_name", "STRING", ""),
 			required("user_id", "STRING", ""),
 			required("session_id", "STRING", ""),
-			column("trace_id", "STRING", ""),
-			column("span_id", "STRING", ""),
-			column("parent_span_id", "STRING", "the first one that is not empty"),
-			column("kind", "STRING", "invocation, agent, llm, tool, hitl, check, node or other"),
-			column("name", "STRING", "the agent, the model, the tool, or the kind"),
-			column("agent", "STRING", ""),
-			column("invocation_id", "STRING", ""),
-			column("branch", "STRING", "the branch of the agent; empty for the main branch"),
-			column("call_id", "STRING", "the id of the tool call"),
-			column("approval", "BOOL", "whether a confirmation was asked here"),
-			repeated("event_types", "STRING", "the types of the rows, in the order of recording"),
-			repeated("event_ids", "STRING", "the ids of the rows, in the order of recording"),
-			required("start_time", "TIMESTAMP", "the first row"),
-			column("end_time", "TIMESTAMP", "the last row"),
-			column("decided_at", "TIMESTAMP", "the last request for a confirmation, else the last row: nothing later counts for this decision"),
-			column("status", "STRING", "OK or ERROR, of the last row"),
-			column("error_message", "STRING", ""),
-			column("latency_ms", "FLOAT64", "milliseconds"),
-			column("position", "INT64", "the place of the node in its session, from 0: nodes of one time have an order too"),
-			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
-			required("created_at", "TIMESTAMP", ""),
-			required("updated_at", "TIMESTAMP", ""),
-			repeated("requests", "STRUCT", "the requests to a human that were made in the step, each with its first answer, by time; "+
-				"an answer whose request is not among the rows of the session stands in the step it came in, without asked_at",
-				column("kind", "STRING", "CONFIRMATION, INPUT or CREDENTIAL"),
-				column("pair", "STRING", "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call; empty in a row that names none, which has no partner here"),
-				column("agent", "STRING", "the agent that asked; without asked_at, that of the answer"),
-				column("tool", "STRING", "the tool that it was asked for; without asked_at, as the answer says"),
-				column("asked_at", "TIMESTAMP", "the row of the request"),
-				column("answered_at", "TIMESTAMP", "the row of the first answer; NULL while it is pending"),
-				column("confirmed", "BOOL", "the answer to a confirmation"),
-				column("accepted", "BOOL", "whether an approval of contextgraph accepted the answer"),
-				column("waited_ms", "FLOAT64", "milliseconds: what the answer says, else answered_at - asked_at"),
-			),
+			required("session_day", "DATE", "the day of the first row of the session that the writer knew at its first sync, UTC"),
+			required("writer", "STRING", "journal, dataset or model"),
+			required("writer_id", "STRING", "the id of the journal, or of the extraction by a model; else empty"),
+			required("sync_id", "STRING", "random: what the parts of one version have in common"),
+			required("version", "INT64", "counts up for one writer and session"),
+			required("read_to", "TIMESTAMP", "the time of the latest row that was read"),
+			required("part", "INT64", "from 0"),
+			required("parts", "INT64", "the number of parts: the version counts when all are there"),
+			repeated("nodes", "STRUCT", "the steps, each with all that hangs on it", nodeColumns()...),
 		},
-		PartitionBy: "start_time",
+		PartitionBy: "session_day",
 		ClusterBy:   bySession(),
 	}
 }
 
-func causedEdges() Table {
-	return Table{
-		Name:        CausedEdges,
-		Description: "What caused what: one row per pair of steps and kind. Edges Caused of the graph.",
-		Columns: []Column{
-			required("edge_key", "STRING", "32 hexadecimal digits: from_key, kind and to_key, hashed"),
-			required("from_key", "STRING", "tech_nodes.node_key of the cause"),
-			required("to_key", "STRING", "tech_nodes.node_key of the effect"),
+func nodeColumns() []Column {
+	return []Column{
+		required("node_key", "STRING", "32 hexadecimal digits: application, user, session, trace and span, hashed"),
+		column("trace_id", "STRING", ""),
+		column("span_id", "STRING", ""),
+		column("parent_span_id", "STRING", "the first one that is not empty"),
+		column("kind", "STRING", "invocation, agent, llm, tool, hitl, check, node or other"),
+		column("name", "STRING", "the agent, the model, the tool, or the kind"),
+		column("agent", "STRING", ""),
+		column("invocation_id", "STRING", ""),
+		column("branch", "STRING", "the branch of the agent; empty for the main branch"),
+		column("call_id", "STRING", "the id of the tool call"),
+		column("approval", "BOOL", "whether a confirmation was asked here"),
+		repeated("event_types", "STRING", "the types of the rows, in the order of recording"),
+		repeated("event_ids", "STRING", "the ids of the rows, in the order of recording"),
+		column("start_time", "TIMESTAMP", "the first row"),
+		column("end_time", "TIMESTAMP", "the last row"),
+		column("decided_at", "TIMESTAMP", "the last request for a confirmation, else the last row: nothing later counts for this decision"),
+		column("status", "STRING", "OK or ERROR, of the last row"),
+		column("error_message", "STRING", ""),
+		column("latency_ms", "FLOAT64", "milliseconds"),
+		column("position", "INT64", "the place of the node in its session, from 0: nodes of one time have an order too"),
+		repeated("requests", "STRUCT", "the requests to a human that were made in the step, each with its first answer, by time; "+
+			"an answer whose request is not among the rows of the session stands in the step it came in, without asked_at",
+			column("kind", "STRING", "CONFIRMATION, INPUT or CREDENTIAL"),
+			column("pair", "STRING", "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call; empty in a row that names none, which has no partner here"),
+			column("agent", "STRING", "the agent that asked; without asked_at, that of the answer"),
+			column("tool", "STRING", "the tool that it was asked for; without asked_at, as the answer says"),
+			column("asked_at", "TIMESTAMP", "the row of the request"),
+			column("answered_at", "TIMESTAMP", "the row of the first answer; NULL while it is pending"),
+			column("confirmed", "BOOL", "the answer to a confirmation"),
+			column("accepted", "BOOL", "whether an approval of contextgraph accepted the answer"),
+			column("waited_ms", "FLOAT64", "milliseconds: what the answer says, else answered_at - asked_at"),
+		),
+		repeated("caused_by", "STRUCT", "the edges that end in the step",
+			required("edge_key", "STRING", "32 hexadecimal digits: from_key, kind and the key of the step, hashed"),
+			required("from_key", "STRING", "the key of the step that is the cause"),
 			required("kind", "STRING", "contains, informs or resumes"),
-			required("app_name", "STRING", ""),
-			required("user_id", "STRING", ""),
-			required("session_id", "STRING", ""),
-			required("occurred_at", "TIMESTAMP", "when the effect began"),
-			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
-			required("created_at", "TIMESTAMP", ""),
-		},
-		PartitionBy: "occurred_at",
-		ClusterBy:   bySession(),
+		),
+		repeated("entities", "STRUCT", "the business entities that the step evaluated", entityColumns()...),
+		repeated("checks", "STRUCT", "the world-change checks whose rows belong to the step", checkColumns()...),
 	}
 }
 
-// bizNodes begins with the columns of the table of the Python implementation, which
-// has no others.
-func bizNodes() Table {
-	return Table{
-		Name:        BizNodes,
-		Description: "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph.",
-		Columns: []Column{
-			column("biz_node_id", "STRING", "span_id:node_type:node_value"),
-			column("span_id", "STRING", ""),
-			required("session_id", "STRING", ""),
-			column("node_type", "STRING", "Product, Budget, ..."),
-			column("node_value", "STRING", "the name or value as it was shown"),
+func entityColumns() []Column {
+	return []Column{
+		required("biz_key", "STRING", "32 hexadecimal digits: the key of the step, node_type and node_value, hashed"),
+		column("node_type", "STRING", "Product, Budget, ..."),
+		column("node_value", "STRING", "the name or value as it was shown"),
+		column("confidence", "FLOAT64", "0 to 1"),
+		column("artifact_uri", "STRING", "a document that belongs to it"),
+		column("event_id", "STRING", "the last row it was seen in"),
+		column("canonical_key", "STRING", "the same for one entity wherever it is seen"),
+		column("norm", "JSON", "the typed form of node_value"),
+		column("attributes", "JSON", "the typed facts seen with it"),
+		column("source", "STRING", "declared or rule, which show it; action, claim or model"),
+		column("link_type", "STRING", "EVALUATED: the step showed the entity, or a model found it there; NAMED: the step only named it, as what a call acts on"),
+		column("evaluated_at", "TIMESTAMP", "the time of the last row of the step that it was seen in"),
+		column("first_evaluated_at", "TIMESTAMP", "the time of the first row of the step that it was seen in"),
+		repeated("sightings", "STRUCT", "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: "+
+			"for a decision that lies between; empty for nearly all",
+			column("event_id", "STRING", "the row it was seen in"),
+			column("evaluated_at", "TIMESTAMP", "from when on the step knew this"),
 			column("confidence", "FLOAT64", "0 to 1"),
 			column("artifact_uri", "STRING", "a document that belongs to it"),
-			required("biz_key", "STRING", "32 hexadecimal digits: node_key, node_type and node_value, hashed"),
-			required("node_key", "STRING", "tech_nodes.node_key of the step"),
-			required("app_name", "STRING", ""),
-			required("user_id", "STRING", ""),
-			column("trace_id", "STRING", ""),
-			column("event_id", "STRING", "the last row it was seen in"),
-			column("canonical_key", "STRING", "the same for one entity wherever it is seen"),
-			column("norm", "JSON", "the typed form of node_value"),
-			column("attributes", "JSON", "the typed facts seen with it"),
 			column("source", "STRING", "declared or rule, which show it; action, claim or model"),
-			required("evaluated_at", "TIMESTAMP", "the time of the last row of the step that it was seen in"),
-			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
-			required("created_at", "TIMESTAMP", ""),
-			required("updated_at", "TIMESTAMP", ""),
-			firstEvaluatedAt(),
-			repeated("sightings", "STRUCT", "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: "+
-				"for a decision that lies between; empty for nearly all",
-				column("event_id", "STRING", "the row it was seen in"),
-				column("evaluated_at", "TIMESTAMP", "from when on the step knew this"),
-				column("confidence", "FLOAT64", "0 to 1"),
-				column("artifact_uri", "STRING", "a document that belongs to it"),
-				column("source", "STRING", "declared or rule, which show it; action, claim or model"),
-				column("norm", "STRING", "JSON: the typed form of node_value"),
-				column("attributes", "STRING", "JSON: the typed facts seen with it"),
-				column("echoes", "STRING", "JSON: the attributes that only repeat arguments, or that only words say"),
-			),
-			column("echoes", "JSON", "the names of the attributes that only repeat the arguments of the call, or that only words say; NULL for none"),
-		},
-		PartitionBy: "evaluated_at",
-		ClusterBy:   bySession(),
+			column("norm", "STRING", "JSON: the typed form of node_value"),
+			column("attributes", "STRING", "JSON: the typed facts seen with it"),
+			column("echoes", "STRING", "JSON: the attributes that only repeat arguments, or that only words say"),
+		),
+		column("echoes", "JSON", "the names of the attributes that only repeat the arguments of the call, or that only words say; NULL for none"),
 	}
 }
 
-// firstEvaluatedAt is a column of entities and of the links to them.
-func firstEvaluatedAt() Column {
-	return column("first_evaluated_at", "TIMESTAMP", "the time of the first row of the step that the entity was seen in; NULL: evaluated_at")
-}
-
-// crossLinks begins with the columns of the table of the Python implementation, which
-// has no others.
-func crossLinks() Table {
-	return Table{
-		Name:        CrossLinks,
-		Description: "Which step evaluated which entity. Edges Evaluated of the graph.",
-		Columns: []Column{
-			column("link_id", "STRING", "extracted_biz_nodes.biz_node_id"),
-			column("span_id", "STRING", ""),
-			required("session_id", "STRING", ""),
-			column("biz_node_id", "STRING", ""),
-			column("node_value", "STRING", ""),
-			column("link_type", "STRING", "EVALUATED: the step showed the entity, or a model found it there; NAMED: the step only named it, as what a call acts on"),
-			column("artifact_uri", "STRING", ""),
-			column("created_at", "TIMESTAMP", ""),
-			required("link_key", "STRING", "32 hexadecimal digits: the same as biz_key"),
-			required("node_key", "STRING", "tech_nodes.node_key"),
-			required("biz_key", "STRING", "extracted_biz_nodes.biz_key"),
-			required("app_name", "STRING", ""),
-			required("user_id", "STRING", ""),
-			column("source", "STRING", "extracted_biz_nodes.source"),
-			required("evaluated_at", "TIMESTAMP", "the time of the last row of the step that the entity was seen in"),
-			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
-			column("updated_at", "TIMESTAMP", ""),
-			firstEvaluatedAt(),
-		},
-		PartitionBy: "evaluated_at",
-		ClusterBy:   bySession(),
+func checkColumns() []Column {
+	return []Column{
+		required("check_id", "STRING", "event_id of the row WORLD_CHANGE_CHECK"),
+		column("checked_at", "TIMESTAMP", "when the check ended"),
+		column("verdict", "STRING", "safe, drift or check_failed"),
+		column("stage", "STRING", "answer, execution or check"),
+		column("approval_id", "STRING", ""),
+		column("confirmation_id", "STRING", ""),
+		column("call_id", "STRING", "the id of the tool call"),
+		column("tool", "STRING", ""),
+		column("entities_checked", "INT64", ""),
+		column("stale_entities", "INT64", ""),
+		column("failed_entities", "INT64", ""),
+		repeated("alerts", "STRUCT", "what changed",
+			column("entity_type", "STRING", ""),
+			column("value", "STRING", "the entity"),
+			column("attribute", "STRING", ""),
+			column("drift_type", "STRING", ""),
+			column("before", "STRING", ""),
+			column("after", "STRING", ""),
+			column("severity", "FLOAT64", "0 to 1"),
+		),
+		column("detail", "JSON", "the whole report"),
 	}
 }
 
-func worldChangeChecks() Table {
-	return Table{
-		Name:        WorldChangeChecks,
-		Description: "The verdicts of world-change checks: one row per check.",
-		Columns: []Column{
-			required("check_id", "STRING", "event_id of the row WORLD_CHANGE_CHECK"),
-			required("app_name", "STRING", ""),
-			required("user_id", "STRING", ""),
-			required("session_id", "STRING", ""),
-			required("checked_at", "TIMESTAMP", "when the check ended"),
-			column("verdict", "STRING", "safe, drift or check_failed"),
-			column("stage", "STRING", "answer, execution or check"),
-			column("approval_id", "STRING", ""),
-			column("confirmation_id", "STRING", ""),
-			column("call_id", "STRING", "the id of the tool call"),
-			column("tool", "STRING", ""),
-			column("entities_checked", "INT64", ""),
-			column("stale_entities", "INT64", ""),
-			column("failed_entities", "INT64", ""),
-			repeated("alerts", "STRUCT", "what changed",
-				column("entity_type", "STRING", ""),
-				column("value", "STRING", "the entity"),
-				column("attribute", "STRING", ""),
-				column("drift_type", "STRING", ""),
-				column("before", "STRING", ""),
-				column("after", "STRING", ""),
-				column("severity", "FLOAT64", "0 to 1"),
-			),
-			column("detail", "JSON", "the whole report"),
-			column("recorder", "STRING", "the id of the journal that wrote the row, or dataset"),
-			required("created_at", "TIMESTAMP", ""),
-			column("node_key", "STRING", "tech_nodes.node_key of the step that the row belongs to"),
-		},
-		PartitionBy: "checked_at",
-		ClusterBy:   bySession(),
-	}
-}
-
-func extractedRows() Table {
+// ExtractedRowsTable returns the definition of the table of what a model has read.
+func ExtractedRowsTable() Table {
 	return Table{
 		Name:        ExtractedRows,
 		Description: "What came of the rows of events that a model was asked about: one row for each time it was asked.",

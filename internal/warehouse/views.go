@@ -17,8 +17,10 @@ type View struct {
 	Name        string
 	Description string
 	// EventType is the type of the rows that a typed view shows; empty for the view of
-	// unique events.
+	// unique events and those of the graph.
 	EventType string
+	// Table is the table that the view reads.
+	Table string
 	// Query is the statement that the view stands for.
 	Query string
 }
@@ -30,7 +32,7 @@ func (v View) Digest() string { return digest(v.Query) }
 func (View) Label() string { return DigestLabel }
 
 // Views returns the definitions of the views: that of unique events, then one for each
-// event type.
+// event type, then those of the graph.
 //
 // The typed views read the table of events itself and leave copies out by themselves,
 // each after its condition on the event type: what they read is then bounded by the
@@ -44,6 +46,7 @@ func (n Names) Views() ([]View, error) {
 	out := []View{{
 		Name:        n.UniqueEvents(),
 		Description: "The rows of " + n.Events() + ", each once.",
+		Table:       n.Events(),
 		Query:       strings.TrimSpace(unique),
 	}}
 	common, typed, err := TypedViews()
@@ -69,8 +72,30 @@ func (n Names) Views() ([]View, error) {
 			Name:        n.View(v.Suffix),
 			Description: "The rows " + v.EventType + " of " + n.Events() + ", each once.",
 			EventType:   v.EventType,
+			Table:       n.Events(),
 			Query:       strings.TrimSpace(query),
 		})
+	}
+	graph, err := n.graphViews()
+	return append(out, graph...), err
+}
+
+// graphViews returns the views that show the newest graph of each session.
+func (n Names) graphViews() ([]View, error) {
+	var out []View
+	for _, v := range []struct{ name, part, description string }{
+		{GraphSteps, "steps", "The steps of all sessions with all that hangs on them: one row per span, of the writer that read most of it."},
+		{TechNodes, "tech_nodes", "The steps of all sessions: one row per span. Nodes TechNode of the graph."},
+		{CausedEdges, "caused_edges", "What caused what: one row per pair of steps and kind. Edges Caused of the graph."},
+		{BizNodes, "biz_nodes", "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph."},
+		{CrossLinks, "cross_links", "Which step evaluated which entity. Edges Evaluated of the graph."},
+		{WorldChangeChecks, "checks", "The verdicts of world-change checks: one row per check."},
+	} {
+		query, err := n.Statement("init_graph_view", v.part)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, View{Name: v.name, Description: v.description, Table: SessionGraphs, Query: strings.TrimSpace(query)})
 	}
 	return out, nil
 }

@@ -194,6 +194,7 @@ func (c *connection) take(req *storagepb.AppendRowsRequest) answer {
 	if err := c.check(req, size); err != nil {
 		return answer{end: err}
 	}
+	request.Stream = c.about.Stream
 	decoded, bad := c.decode(rows, request)
 	if c.silent {
 		return answer{bytes: size}

@@ -26,6 +26,8 @@ type Request struct {
 	Connection, Number int
 	// Rows and Bytes are its size; Bytes is that of the whole message.
 	Rows, Bytes int
+	// Stream is what the rows are for: .../tables/agent_events/streams/_default.
+	Stream string
 }
 
 // record is what the server remembers. It is guarded by the lock of the server.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +26,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // dataset is a warehouse.Connection that remembers what it was asked for.
@@ -37,7 +37,6 @@ type dataset struct {
 
 	mu      sync.Mutex
 	calls   []string
-	synced  []record.Session
 	rows    int64 // in the journal at the last Flush or Close
 	status  warehouse.Status
 	lastCtx context.Context
@@ -46,13 +45,6 @@ type dataset struct {
 func (d *dataset) open(_ context.Context, cfg config.BigQuery, host warehouse.Host) (warehouse.Connection, error) {
 	d.cfg, d.host = cfg, host
 	return d, nil
-}
-
-func (d *dataset) Sync(s record.Session) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.calls = append(d.calls, "sync")
-	d.synced = append(d.synced, s)
 }
 
 func (d *dataset) Flush(ctx context.Context) error {
@@ -105,20 +97,26 @@ func into(d *dataset, change func(*config.BigQuery)) cgtest.Option {
 
 // A request for an approval, its answer and its verdicts bring the graph of their
 // session to the dataset; nothing else does.
-func TestApprovalsSyncTheGraph(t *testing.T) {
+func TestApprovalsBringTheGraph(t *testing.T) {
 	d := &dataset{}
 	h := cgtest.New(t, into(d, nil))
 	if _, err := adktest.TryRun(t.Context(), h.Runner, cgtest.User, "other", adktest.UserText("find routes")); err != nil {
 		t.Fatal(err)
 	}
-	before := d.called("sync")
-	h.Ask(cgtest.SessionID)
-	if d.called("sync") == before {
-		t.Error("the request for an approval did not ask for a sync")
+	h.Rows("other") // until they are committed
+	before, err := h.Journal().LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, s := range d.synced[before:] {
-		if s != cgtest.Key(cgtest.SessionID) {
-			t.Errorf("synced %v", s)
+	h.Ask(cgtest.SessionID)
+	h.Rows(cgtest.SessionID)
+	triggers, err := h.Journal().Triggers(t.Context(), before, math.MaxInt64, 100)
+	if err != nil || len(triggers) == 0 {
+		t.Fatalf("%d triggers, %v: the request brings no graph", len(triggers), err)
+	}
+	for _, x := range triggers {
+		if x.Session != cgtest.Key(cgtest.SessionID) {
+			t.Errorf("a graph of %v", x.Session)
 		}
 	}
 	if d.cfg.Table != config.Default().BigQuery.Table || d.host.Graphs == nil {
@@ -126,13 +124,6 @@ func TestApprovalsSyncTheGraph(t *testing.T) {
 	}
 	if d.called("flush") != 0 {
 		t.Error("a run waited for the dataset")
-	}
-
-	d = &dataset{}
-	h = cgtest.New(t, into(d, func(c *config.BigQuery) { c.Graph.Sync = new(false) }))
-	h.Ask(cgtest.SessionID)
-	if d.called("sync") != 0 {
-		t.Error("synced although the configuration says no")
 	}
 }
 
@@ -214,15 +205,23 @@ func TestFlushOnRunEndGivesUp(t *testing.T) {
 // The outbox of the dataset is there as soon as the journal is, so that retention, which
 // looks at once, keeps what BigQuery lacks.
 func TestRetentionKnowsTheDataset(t *testing.T) {
-	h := cgtest.New(t, into(&dataset{}, nil))
-	box := h.Journal().Outbox("bigquery:my-project.agents.agent_events")
-	if err := box.Advance(t.Context(), "me", journal.Position{}, nil); !errors.Is(err, journal.ErrLeaseLost) || strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("Advance() = %v", err)
-	}
-	h = cgtest.New(t)
-	box = h.Journal().Outbox("bigquery:my-project.agents.agent_events")
-	if err := box.Advance(t.Context(), "me", journal.Position{}, nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("without a dataset: Advance() = %v", err)
+	noGraphs := func(c *config.BigQuery) { c.Graph.Sync = new(false) }
+	for name, c := range map[string]struct {
+		options      []cgtest.Option
+		rows, graphs bool
+	}{
+		"with a dataset":  {[]cgtest.Option{into(&dataset{}, nil)}, true, true},
+		"with rows alone": {[]cgtest.Option{into(&dataset{}, noGraphs)}, true, false},
+		"without one":     {nil, false, false},
+	} {
+		h := cgtest.New(t, c.options...)
+		box := h.Journal().Outbox("bigquery:my-project.agents.agent_events")
+		for box, want := range map[*journal.Outbox]bool{box: c.rows, box.Graphs(): c.graphs} {
+			err := box.Advance(t.Context(), "me", 0, nil)
+			if !errors.Is(err, journal.ErrLeaseLost) || strings.Contains(err.Error(), "does not exist") == want {
+				t.Errorf("%s: Advance() of %s = %v", name, box.Destination(), err)
+			}
+		}
 	}
 }
 

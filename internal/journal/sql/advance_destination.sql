@@ -1,2 +1,2 @@
-UPDATE destinations SET cursor = ?2, state = ?3
+UPDATE destinations SET cursor = ?2
 WHERE id = ?1

@@ -1,2 +1,2 @@
-SELECT id, cursor, state, owner, lease_until FROM destinations
+SELECT id, cursor, owner, lease_until FROM destinations
 WHERE name = ?1

@@ -9,26 +9,30 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
 )
 
-// Descriptor returns the descriptor of the messages that [Row.Append] writes, as the
-// Storage Write API takes it: a proto2 message that stands alone, with one field for
-// each column, named after it and numbered by its place from 1. The numbers never
-// change, so that rows encoded by an older or a newer version can be read.
+// Descriptor returns the descriptor of the messages that [Row.Append] writes. It is that of
+// [DescriptorOf] for [schema.Columns]: the numbers of its fields never change, so that rows encoded
+// by an older or a newer version can be read.
+func Descriptor() *descriptorpb.DescriptorProto { return DescriptorOf("AgentEvent", schema.Columns()) }
+
+// DescriptorOf returns the descriptor of a message with the columns of a table, as the Storage
+// Write API takes it: a proto2 message that stands alone, with one field for each column, named
+// after it and numbered by its place from 1.
 //
 // The types are those of
 // https://cloud.google.com/bigquery/docs/supported-data-types: a TIMESTAMP is an int64
-// of microseconds since the Unix epoch, and JSON is a string.
+// of microseconds since the Unix epoch, a DATE an int32 of days since it, and JSON a string.
 //
 // It is made anew for each call, and nothing is registered with the protobuf runtime:
 // a library must not take names in a registry that its host shares.
-func Descriptor() *descriptorpb.DescriptorProto {
-	root := &descriptorpb.DescriptorProto{Name: new("AgentEvent")}
-	root.Field = fields(root, schema.Columns())
+func DescriptorOf(name string, columns []schema.Column) *descriptorpb.DescriptorProto {
+	root := &descriptorpb.DescriptorProto{Name: new(name)}
+	root.Field = fields(root, name, columns)
 	return root
 }
 
 // fields returns the fields for columns. The messages of records are nested in root,
-// however deep they stand, and named after their column.
-func fields(root *descriptorpb.DescriptorProto, columns []schema.Column) []*descriptorpb.FieldDescriptorProto {
+// however deep they stand, and named after their column and those that it stands in.
+func fields(root *descriptorpb.DescriptorProto, prefix string, columns []schema.Column) []*descriptorpb.FieldDescriptorProto {
 	out := make([]*descriptorpb.FieldDescriptorProto, len(columns))
 	for i, c := range columns {
 		f := &descriptorpb.FieldDescriptorProto{
@@ -38,10 +42,10 @@ func fields(root *descriptorpb.DescriptorProto, columns []schema.Column) []*desc
 			Type:   fieldType(c.Type).Enum(),
 		}
 		if c.Type == schema.Struct {
-			name := "AgentEvent_" + c.Name
+			name := prefix + "_" + c.Name
 			nested := &descriptorpb.DescriptorProto{Name: &name}
 			root.NestedType = append(root.NestedType, nested)
-			nested.Field = fields(root, c.Fields)
+			nested.Field = fields(root, name, c.Fields)
 			f.TypeName = new(name)
 		}
 		out[i] = f
@@ -63,6 +67,10 @@ func fieldType(name string) descriptorpb.FieldDescriptorProto_Type {
 	switch name {
 	case schema.Timestamp, schema.Int64:
 		return descriptorpb.FieldDescriptorProto_TYPE_INT64
+	case schema.Date:
+		return descriptorpb.FieldDescriptorProto_TYPE_INT32
+	case schema.Float64:
+		return descriptorpb.FieldDescriptorProto_TYPE_DOUBLE
 	case schema.Bool:
 		return descriptorpb.FieldDescriptorProto_TYPE_BOOL
 	case schema.Struct:

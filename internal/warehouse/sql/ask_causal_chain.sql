@@ -10,13 +10,13 @@ WITH RECURSIVE
         IF(@backwards, edges.to_key, edges.from_key) AS near_key,
         IF(@backwards, edges.from_key, edges.to_key) AS far_key,
         edges.kind, nodes.position)) AS edges
-    FROM {{table "caused_edges"}} AS edges
-    LEFT JOIN {{table "tech_nodes"}} AS nodes
+    FROM ({{template "caused_edges" "session"}}
+  ) AS edges
+    LEFT JOIN ({{template "tech_nodes" "session"}}
+  ) AS nodes
       ON nodes.node_key = IF(@backwards, edges.to_key, edges.from_key)
-      AND nodes.app_name = @app AND nodes.user_id = @user AND nodes.session_id = @session
       AND nodes.start_time BETWEEN @from AND @to
-    WHERE edges.app_name = @app AND edges.user_id = @user AND edges.session_id = @session
-      AND edges.occurred_at BETWEEN @from AND @to
+    WHERE edges.occurred_at BETWEEN @from AND @to
   ),
   walk AS (
     SELECT 0 AS hops, [STRUCT(@node AS node_key, 0 AS hops, '' AS via, '' AS edge)] AS reached
@@ -55,8 +55,8 @@ SELECT
   nodes.end_time, nodes.status, nodes.error_message, nodes.latency_ms, nodes.position,
   reached.hops, reached.via, reached.edge
 FROM reached
-JOIN {{table "tech_nodes"}} AS nodes ON nodes.node_key = reached.node_key
-WHERE nodes.app_name = @app AND nodes.user_id = @user AND nodes.session_id = @session
-  AND nodes.start_time BETWEEN @from AND @to
+JOIN ({{template "tech_nodes" "session"}}
+  ) AS nodes ON nodes.node_key = reached.node_key
+WHERE nodes.start_time BETWEEN @from AND @to
 ORDER BY reached.hops, nodes.position
 LIMIT @limit

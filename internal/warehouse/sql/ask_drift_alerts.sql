@@ -7,9 +7,10 @@ SELECT
   COUNT(DISTINCT TO_JSON_STRING([checks.app_name, checks.user_id, checks.session_id])) AS sessions,
   AVG(alert.severity) AS severity,
   MAX(checks.checked_at) AS last
-FROM {{table "world_change_checks"}} AS checks
+FROM ({{template "checks" "window"}}
+  ) AS checks
 CROSS JOIN UNNEST(checks.alerts) AS alert
-WHERE checks.checked_at BETWEEN @from AND @to AND (@app = '' OR checks.app_name = @app)
+WHERE checks.checked_at BETWEEN @from AND @to
 GROUP BY alert.entity_type, alert.value, alert.drift_type
 ORDER BY alerts DESC, alert.entity_type, alert.value, alert.drift_type
 LIMIT @limit

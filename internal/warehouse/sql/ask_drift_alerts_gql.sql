@@ -11,7 +11,7 @@ FROM
   GRAPH_TABLE(
     {{graph}}
     MATCH
-      (made:WorldChangeCheck WHERE (@app = '' OR made.app_name = @app) AND made.checked_at BETWEEN @from AND @to)
+      (made:WorldChangeCheck WHERE (@app = '' OR made.app_name = @app) AND made.checked_at BETWEEN @from AND @to AND made.session_day BETWEEN {{days}})
     RETURN
       made.app_name AS app_name, made.user_id AS user_id, made.session_id AS session_id,
       made.checked_at AS checked_at, made.alerts AS alerts

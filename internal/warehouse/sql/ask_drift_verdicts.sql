@@ -10,8 +10,9 @@ SELECT
   COUNTIF(verdict IS NULL OR verdict NOT IN ('safe', 'drift')) AS failed,
   COALESCE(SUM(entities_checked), 0) AS entities,
   COALESCE(SUM(stale_entities), 0) AS stale
-FROM {{table "world_change_checks"}}
-WHERE checked_at BETWEEN @from AND @to AND (@app = '' OR app_name = @app)
+FROM ({{template "checks" "window"}}
+  )
+WHERE checked_at BETWEEN @from AND @to
 GROUP BY day, tool, stage
 ORDER BY day, tool, stage
 LIMIT @limit

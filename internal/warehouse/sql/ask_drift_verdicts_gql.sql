@@ -14,7 +14,7 @@ FROM
   GRAPH_TABLE(
     {{graph}}
     MATCH
-      (made:WorldChangeCheck WHERE (@app = '' OR made.app_name = @app) AND made.checked_at BETWEEN @from AND @to)
+      (made:WorldChangeCheck WHERE (@app = '' OR made.app_name = @app) AND made.checked_at BETWEEN @from AND @to AND made.session_day BETWEEN {{days}})
     RETURN
       made.checked_at AS checked_at, made.tool AS tool, made.stage AS stage, made.verdict AS verdict,
       made.entities_checked AS entities_checked, made.stale_entities AS stale_entities

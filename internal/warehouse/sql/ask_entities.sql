@@ -13,9 +13,9 @@ SELECT
     WHERE s.evaluated_at <= @decided
     ORDER BY place DESC
     LIMIT 1)) AS earlier
-FROM {{table "extracted_biz_nodes"}}
-WHERE app_name = @app AND user_id = @user AND session_id = @session
-  AND evaluated_at BETWEEN @from AND @to
+FROM ({{template "biz_nodes" "session"}}
+  )
+WHERE evaluated_at BETWEEN @from AND @to
   AND (evaluated_at <= @decided OR first_evaluated_at <= @decided)
 ORDER BY evaluated_at, event_id, node_key, node_type, node_value, source
 LIMIT @limit

@@ -10,9 +10,9 @@
 WITH RECURSIVE
   seen AS (
     SELECT app_name, user_id, session_id, node_key, node_value, evaluated_at, first_evaluated_at, sightings
-    FROM {{table "extracted_biz_nodes"}}
+    FROM ({{template "biz_nodes" "window"}}
+  )
     WHERE evaluated_at BETWEEN @from AND @to
-      AND (@app = '' OR app_name = @app)
       AND (canonical_key = @entity OR (@type != '' AND node_type = @type AND node_value = @value))
   ),
   sessions AS (
@@ -24,7 +24,8 @@ WITH RECURSIVE
     SELECT
       nodes.app_name, nodes.user_id, nodes.session_id, nodes.node_key, nodes.name, nodes.agent, nodes.call_id,
       nodes.decided_at, COUNT(*) OVER () AS searched
-    FROM {{table "tech_nodes"}} AS nodes
+    FROM ({{template "tech_nodes" "window"}}
+  ) AS nodes
     JOIN sessions
       ON sessions.app_name = nodes.app_name AND sessions.user_id = nodes.user_id
       AND sessions.session_id = nodes.session_id
@@ -34,9 +35,9 @@ WITH RECURSIVE
   ),
   edges AS (
     SELECT app_name, user_id, session_id, from_key, to_key, IF(kind = 'contains', 1, 1000001) AS cost
-    FROM {{table "caused_edges"}}
+    FROM ({{template "caused_edges" "window"}}
+  )
     WHERE occurred_at BETWEEN @from AND @to
-      AND (@app = '' OR app_name = @app)
       AND session_id IN (SELECT session_id FROM decisions)
   ),
   searches AS (

@@ -18,13 +18,13 @@ WITH
       GRAPH_TABLE(
         {{graph}}
         MATCH ANY SHORTEST
-          (entity:BizNode WHERE (@app = '' OR entity.app_name = @app) AND entity.evaluated_at BETWEEN @from AND @to
+          (entity:BizNode WHERE (@app = '' OR entity.app_name = @app) AND entity.evaluated_at BETWEEN @from AND @to AND entity.session_day BETWEEN {{days}}
             AND (entity.canonical_key = @entity OR (@type != '' AND entity.node_type = @type AND entity.node_value = @value)))
-          <-[evaluated:Evaluated WHERE (@app = '' OR evaluated.app_name = @app) AND evaluated.evaluated_at BETWEEN @from AND @to]-
+          <-[evaluated:Evaluated WHERE (@app = '' OR evaluated.app_name = @app) AND evaluated.evaluated_at BETWEEN @from AND @to AND evaluated.session_day BETWEEN {{days}}]-
           (step:TechNode)
-          -[caused:Caused WHERE (@app = '' OR caused.app_name = @app) AND caused.occurred_at BETWEEN @from AND @to]->{0,{{.Edges}}}
+          -[caused:Caused WHERE (@app = '' OR caused.app_name = @app) AND caused.occurred_at BETWEEN @from AND @to AND caused.session_day BETWEEN {{days}}]->{0,{{.Edges}}}
           (decision:TechNode WHERE decision.approval AND (@app = '' OR decision.app_name = @app)
-            AND decision.start_time BETWEEN @from AND @to)
+            AND decision.start_time BETWEEN @from AND @to AND decision.session_day BETWEEN {{days}})
         WHERE entity.evaluated_at <= decision.decided_at OR entity.first_evaluated_at <= decision.decided_at
         LET hops = COUNTIF(caused.kind != 'contains')
         RETURN
@@ -32,8 +32,9 @@ WITH
           decision.node_key AS node_key, decision.name AS name, decision.agent AS agent, decision.call_id AS call_id,
           decision.decided_at AS decided_at, entity.biz_key AS biz_key, hops
       ) AS found
-    JOIN {{table "extracted_biz_nodes"}} AS biz ON biz.biz_key = found.biz_key
-    WHERE (@app = '' OR biz.app_name = @app) AND biz.evaluated_at BETWEEN @from AND @to
+    JOIN ({{template "biz_nodes" "window"}}
+  ) AS biz ON biz.biz_key = found.biz_key
+    WHERE biz.evaluated_at BETWEEN @from AND @to
       AND found.hops <= @hops
   )
 SELECT

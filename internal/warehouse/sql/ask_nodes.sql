@@ -2,8 +2,8 @@
 SELECT
   node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id,
   event_types, event_ids, start_time, end_time, status, error_message, latency_ms, position
-FROM {{table "tech_nodes"}}
-WHERE app_name = @app AND user_id = @user AND session_id = @session
-  AND start_time BETWEEN @from AND @to
+FROM ({{template "tech_nodes" "session"}}
+  )
+WHERE start_time BETWEEN @from AND @to
   AND node_key IN UNNEST(@nodes)
 ORDER BY position

@@ -17,13 +17,13 @@ WITH RECURSIVE
       ARRAY_AGG(STRUCT(
         edges.from_key, edges.to_key, edges.kind, COALESCE(nodes.position, -1) AS position,
         IF(edges.kind = 'contains', 1, 1000001) AS cost)) AS edges
-    FROM {{table "caused_edges"}} AS edges
-    LEFT JOIN {{table "tech_nodes"}} AS nodes
+    FROM ({{template "caused_edges" "session"}}
+  ) AS edges
+    LEFT JOIN ({{template "tech_nodes" "session"}}
+  ) AS nodes
       ON nodes.node_key = edges.to_key
-      AND nodes.app_name = @app AND nodes.user_id = @user AND nodes.session_id = @session
       AND nodes.start_time BETWEEN @from AND @to
-    WHERE edges.app_name = @app AND edges.user_id = @user AND edges.session_id = @session
-      AND edges.occurred_at BETWEEN @from AND @to
+    WHERE edges.occurred_at BETWEEN @from AND @to
   ),
   walk AS (
     SELECT 0 AS round, [STRUCT(@decision AS node_key, 0 AS cost, '' AS next_key, '' AS kind, 0 AS step, -1 AS position, TRUE AS fresh)] AS reached
@@ -81,13 +81,13 @@ SELECT
     LIMIT 1)) AS earlier,
   reached.incomplete
 FROM reached
-LEFT JOIN {{table "tech_nodes"}} AS nodes
+LEFT JOIN ({{template "tech_nodes" "session"}}
+  ) AS nodes
   ON nodes.node_key = reached.node_key
-  AND nodes.app_name = @app AND nodes.user_id = @user AND nodes.session_id = @session
   AND nodes.start_time BETWEEN @from AND @to
-LEFT JOIN {{table "extracted_biz_nodes"}} AS biz
+LEFT JOIN ({{template "biz_nodes" "session"}}
+  ) AS biz
   ON biz.node_key = reached.node_key
-  AND biz.app_name = @app AND biz.user_id = @user AND biz.session_id = @session
   AND biz.evaluated_at BETWEEN @from AND @to
   AND (biz.evaluated_at <= @decided OR biz.first_evaluated_at <= @decided)
   AND (@entity = '' OR biz.canonical_key = @entity)

@@ -4,9 +4,9 @@
 WITH
   nodes AS (
     SELECT node_key, start_time, end_time, decided_at, position, approval, event_ids, event_types
-    FROM {{table "tech_nodes"}}
-    WHERE app_name = @app AND user_id = @user AND session_id = @session
-      AND start_time BETWEEN @from AND @to
+    FROM ({{template "tech_nodes" "session"}}
+  )
+    WHERE start_time BETWEEN @from AND @to
   ),
   bounds AS (
     SELECT 1 AS one, COUNT(*) AS nodes, MIN(start_time) AS first, MAX(COALESCE(end_time, start_time)) AS last

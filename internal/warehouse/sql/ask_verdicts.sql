@@ -5,7 +5,7 @@ WITH
     SELECT
       JSON_VALUE(attributes, '$.adk.approval_id') AS approval_id,
       JSON_VALUE(attributes, '$.adk.confirmation_id') AS confirmation_id
-    FROM {{unique}}
+    FROM {{events}}
     WHERE (user_id = @user OR (@user = '' AND user_id IS NULL)) AND session_id = @session
       AND timestamp BETWEEN @from AND @to
       AND event_type = 'HITL_CONFIRMATION_REQUEST' AND event_id IN UNNEST(@events)
@@ -13,8 +13,9 @@ WITH
 SELECT
   check_id, checked_at, verdict, stage, approval_id, confirmation_id, call_id, tool,
   entities_checked, stale_entities, failed_entities, alerts
-FROM {{table "world_change_checks"}}
-WHERE app_name = @app AND user_id = @user AND session_id = @session AND checked_at BETWEEN @from AND @until
+FROM ({{template "checks" "session"}}
+  )
+WHERE checked_at BETWEEN @from AND @until
   AND (
     approval_id IN (SELECT approval_id FROM asked WHERE approval_id IS NOT NULL)
     OR confirmation_id IN (SELECT confirmation_id FROM asked WHERE confirmation_id IS NOT NULL)

@@ -26,14 +26,18 @@ WITH
       SAFE_CAST(JSON_VALUE(attributes, '$.adk.confirmed') AS BOOL) AS confirmed,
       SAFE_CAST(JSON_VALUE(attributes, '$.adk.accepted') AS BOOL) AS accepted,
       SAFE_CAST(JSON_VALUE(attributes, '$.adk.waited_ms') AS FLOAT64) AS waited_ms
-    FROM {{unique}}
-    WHERE timestamp BETWEEN @from AND @to
-      AND event_type IN (
-        'HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED',
-        'HITL_CREDENTIAL_REQUEST', 'HITL_CREDENTIAL_REQUEST_COMPLETED',
-        'HITL_INPUT_REQUEST', 'HITL_INPUT_REQUEST_COMPLETED')
-      AND (@app = ''
-        OR COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app)
+    FROM (
+      SELECT *
+      FROM {{events}}
+      WHERE timestamp BETWEEN @from AND @to
+        AND event_type IN (
+          'HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED',
+          'HITL_CREDENTIAL_REQUEST', 'HITL_CREDENTIAL_REQUEST_COMPLETED',
+          'HITL_INPUT_REQUEST', 'HITL_INPUT_REQUEST_COMPLETED')
+      {{template "once"}}
+    )
+    WHERE @app = ''
+      OR COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app
   ),
   requests AS (
     SELECT *

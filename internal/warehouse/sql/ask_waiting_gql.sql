@@ -19,7 +19,7 @@ WITH
       GRAPH_TABLE(
         {{graph}}
         MATCH
-          (step:TechNode WHERE (@app = '' OR step.app_name = @app) AND step.start_time BETWEEN @from AND @to)
+          (step:TechNode WHERE (@app = '' OR step.app_name = @app) AND step.start_time BETWEEN @from AND @to AND step.session_day BETWEEN {{days}})
         RETURN step.requests AS requests
       ) AS steps
     CROSS JOIN UNNEST(steps.requests) AS request

@@ -3,7 +3,8 @@
 {{if .Pending}}INSERT INTO {{table .Pending}}
   (app_name, user_id, session_id, event_id, trace_id, span_id, event_type, seen_at, artifact_uri, truncated, attempt, pending, prompt)
 {{end}}WITH asked AS (
-  SELECT app_name, user_id, session_id, event_id, COUNT(*) AS times, LOGICAL_OR(status IN ('OK', 'EMPTY')) AS done
+  -- An attempt may be there twice: it counts once.
+  SELECT app_name, user_id, session_id, event_id, MAX(attempt) AS times, LOGICAL_OR(status IN ('OK', 'EMPTY')) AS done
   FROM {{table "extracted_rows"}}
   WHERE extractor = @extractor
     AND processed_at >= @from_time{{if .Session}}
@@ -45,15 +46,19 @@ rows_in_scope AS (
       SELECT part.text FROM UNNEST(content_parts) AS part
       WHERE TRIM(part.text) != '' ORDER BY part.part_index
     ), '\n') AS parts
-  FROM {{unique}}
-  WHERE timestamp >= @from_time AND timestamp < @to_time{{if .Session}}
-    AND (user_id = @user_id OR (@user_id = '' AND user_id IS NULL)) AND session_id = @session_id
-    AND COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app_name{{end}}
-    AND event_type IN UNNEST(@event_types)
-    -- Rows of writers that give them no id cannot be told apart.
-    AND event_id IS NOT NULL
-    -- A piece of a streamed answer is read with the whole.
-    AND COALESCE(JSON_VALUE(attributes, '$.adk.partial'), '') != 'true'
+  FROM (
+    SELECT *
+    FROM {{events}}
+    WHERE timestamp >= @from_time AND timestamp < @to_time{{if .Session}}
+      AND (user_id = @user_id OR (@user_id = '' AND user_id IS NULL)) AND session_id = @session_id
+      AND COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app_name{{end}}
+      AND event_type IN UNNEST(@event_types)
+      -- Rows of writers that give them no id cannot be told apart.
+      AND event_id IS NOT NULL
+      -- A piece of a streamed answer is read with the whole.
+      AND COALESCE(JSON_VALUE(attributes, '$.adk.partial'), '') != 'true'
+    {{template "once"}}
+  )
 ),
 texts AS (
   SELECT rows_in_scope.*, COALESCE(said, NULLIF(parts, '')) AS text, COALESCE(asked.times, 0) + 1 AS attempt

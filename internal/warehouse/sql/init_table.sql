@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS {{table .Name}} (
 {{- range $i, $c := .Columns}}{{if $i}},{{end}}
   {{template "column" $c}}{{end}}
 )
-PARTITION BY DATE({{.PartitionBy}})
+PARTITION BY {{.Partition}}
 CLUSTER BY {{range $i, $c := .ClusterBy}}{{if $i}}, {{end}}{{$c}}{{end}}
 OPTIONS (
   description = {{printf "%q" .Description}}

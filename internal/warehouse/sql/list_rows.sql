@@ -30,7 +30,11 @@ SELECT
   is_truncated,
   JSON_VALUE(attributes, '$.adk.run_id') AS run_id,
   SAFE_CAST(JSON_VALUE(attributes, '$.adk.run_seq') AS INT64) AS run_seq
-FROM {{unique}}
-WHERE timestamp BETWEEN @from AND @to
-  AND session_id IN UNNEST(@sessions)
+FROM (
+  SELECT *
+  FROM {{events}}
+  WHERE timestamp BETWEEN @from AND @to
+    AND session_id IN UNNEST(@sessions)
+  {{template "once"}}
+)
 ORDER BY session, timestamp, run_seq, event_id

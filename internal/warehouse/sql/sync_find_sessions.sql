@@ -1,5 +1,5 @@
--- The sessions with rows in a time, the one with the latest row first. An empty
--- parameter selects all.
+-- The sessions with rows in a time whose id has this beginning and this end, the one with the
+-- latest row first. An empty parameter selects all.
 SELECT
   COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') AS app,
   COALESCE(user_id, '') AS user,
@@ -9,8 +9,7 @@ SELECT
   MAX(timestamp) AS last
 FROM {{events}}
 WHERE timestamp BETWEEN @from AND @to
-  AND session_id IS NOT NULL
-  AND (@session = '' OR session_id = @session)
+  AND STARTS_WITH(session_id, @begins) AND ENDS_WITH(session_id, @ends)
   AND (@user = '' OR user_id = @user)
   AND (@app = '' OR COALESCE(JSON_VALUE(attributes, '$.adk.app_name'), JSON_VALUE(attributes, '$.session_metadata.app_name'), '') = @app)
 GROUP BY app, user, session

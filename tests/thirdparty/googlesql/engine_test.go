@@ -52,7 +52,11 @@ func newEngine(t *testing.T) *engine {
 	for _, table := range names.Tables() {
 		e.addTable(t, table.Name, table.Columns)
 	}
-	e.addTable(t, names.UniqueEvents(), names.EventsTable().Columns)
+	views, err := names.Views()
+	must(err)
+	for _, v := range views {
+		e.addView(t, v)
+	}
 	graph, err := names.CreateGraph(true)
 	must(err)
 	e.addGraph(t, graph)
@@ -164,6 +168,58 @@ func (e *engine) addNamed(t *testing.T, full string, columns []warehouse.Column)
 		t.Fatal(err)
 	}
 	e.keep = append(e.keep, table)
+}
+
+// addView adds what a view shows as a table.
+func (e *engine) addView(t *testing.T, v warehouse.View) {
+	t.Helper()
+	out, err := googlesql.AnalyzeStatement(v.Query, e.options(t, nil), e.catalog, e.types)
+	if err != nil {
+		t.Fatalf("view %s: %v\n%s", v.Name, err, numbered(v.Query))
+	}
+	resolved, err := out.ResolvedStatement()
+	if err != nil {
+		t.Fatal(err)
+	}
+	query, ok := resolved.(*googlesql.ResolvedQueryStmt)
+	if !ok {
+		t.Fatalf("view %s is a %T", v.Name, resolved)
+	}
+	columns, err := query.OutputColumnList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := strings.Trim(e.names.Quote(v.Name), "`")
+	table, err := googlesql.NewSimpleTable(full, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range columns {
+		name, err := c.Name()
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := c.Column()
+		if err != nil {
+			t.Fatal(err)
+		}
+		typ, err := resolved.Type()
+		if err != nil {
+			t.Fatal(err)
+		}
+		column, err := googlesql.NewSimpleColumn(full, name, typ, false, true)
+		if err == nil {
+			err = table.AddColumn2(column, false)
+		}
+		if err != nil {
+			t.Fatalf("view %s, column %s: %v", v.Name, name, err)
+		}
+		e.keep = append(e.keep, column)
+	}
+	if err := e.catalog.AddTable(table); err != nil {
+		t.Fatal(err)
+	}
+	e.keep = append(e.keep, out, table)
 }
 
 func typeText(c warehouse.Column) string {

@@ -9,7 +9,7 @@ package googlesql_test
 import (
 	"fmt"
 	"os"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,8 +59,6 @@ func forms(t *testing.T, e *engine) []form {
 				form{name: name, variant: "backwards", data: bounds{Hops: 21, Backwards: true}})
 		case "ask_reasoning_chain_gql", "ask_entity_approvals_gql":
 			out = append(out, form{name: name, data: bounds{Edges: 84}})
-		case "sync_session":
-			out = append(out, form{name: name, data: staged})
 		case "extract_merge":
 			out = append(out, form{name: name, variant: "entities", data: staged})
 			none := staged
@@ -72,18 +70,24 @@ func forms(t *testing.T, e *engine) []form {
 		case "extract_ask":
 			out = append(out, form{name: name, variant: "plain", data: extract}, form{name: name, variant: "typed", data: typed})
 		case "init_add_column":
-			text, err := e.names.AddColumns(warehouse.WorldChangeChecks, warehouse.GraphTables()[4].Columns)
+			text, err := e.names.AddColumns(warehouse.SessionGraphs, warehouse.SessionGraphsTable().Columns)
 			if err != nil {
 				t.Fatal(err)
 			}
 			out = append(out, form{name: name, text: text})
-		case "init_unique", "init_view":
+		case "init_unique", "init_view", "init_graph_view":
 			views, err := e.names.Views()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, v := range views {
-				if (name == "init_unique") == (v.Name == e.names.UniqueEvents()) {
+				made := "init_view"
+				if v.Table == warehouse.SessionGraphs {
+					made = "init_graph_view"
+				} else if v.EventType == "" {
+					made = "init_unique"
+				}
+				if name == made {
 					out = append(out, form{name: name, variant: v.Name, text: v.Query})
 				}
 			}
@@ -108,6 +112,27 @@ func forms(t *testing.T, e *engine) []form {
 	return out
 }
 
+// legacyTables returns the tables of the graph of an earlier version with their columns.
+func legacyTables(t *testing.T) map[string][]warehouse.Column {
+	t.Helper()
+	text, err := os.ReadFile("../../../internal/warehouse/testdata/legacy/09ed1b5.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string][]warehouse.Column)
+	options := regexp.MustCompile(` OPTIONS \(description = "[^"]*"\)| NOT NULL`)
+	for _, m := range regexp.MustCompile("(?s)CREATE TABLE IF NOT EXISTS `my-project\\.agents\\.(\\w+)` \\((.*?)\n\\)").FindAllStringSubmatch(string(text), -1) {
+		for _, line := range strings.Split(strings.TrimSpace(m[2]), "\n") {
+			name, typ, _ := strings.Cut(strings.Trim(options.ReplaceAllString(line, ""), " ,"), " ")
+			out[m[1]] = append(out[m[1]], warehouse.Column{Name: name, Type: typ})
+		}
+	}
+	if len(out) != len(warehouse.LegacyTables()) {
+		t.Fatalf("%d tables of an earlier version", len(out))
+	}
+	return out
+}
+
 func (e *engine) render(t *testing.T, f form) string {
 	t.Helper()
 	if f.text != "" {
@@ -127,6 +152,7 @@ var parameters = map[string]string{
 	"until":    "TIMESTAMP",
 	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
 	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
+	"sessions": "ARRAY<STRING>", "users": "ARRAY<STRING>", "apps": "ARRAY<STRING>",
 }
 
 // notAnalysed are the statements that the analyzer cannot resolve, and why.
@@ -136,19 +162,12 @@ var notAnalysed = map[string]string{
 
 func TestStatements(t *testing.T) {
 	e := newEngine(t)
-	for i, table := range warehouse.GraphTables()[:5] {
-		name := []string{staged.Nodes, staged.Edges, staged.Entities, staged.Links, staged.Checks}[i]
-		e.addTable(t, name, table.Columns)
-	}
-	e.addTable(t, staged.Rows, warehouse.GraphTables()[5].Columns)
 	pending, answers := warehouse.ExtractTables("x")
 	e.addTable(t, pending.Name, pending.Columns)
 	e.addTable(t, answers.Name, answers.Columns)
 
-	// The temporary tables of sync_unique.
-	for i, table := range warehouse.GraphTables()[:5] {
-		name := []string{"kept_nodes", "kept_edges", "kept_entities", "kept_links", "kept_checks"}[i]
-		e.addNamed(t, name, append(slices.Clone(table.Columns), warehouse.Column{Name: "copies_of_key", Type: "INT64", Mode: "NULLABLE"}))
+	for name, columns := range legacyTables(t) {
+		e.addTable(t, name, columns)
 	}
 
 	seen := make(map[string]bool)
@@ -166,7 +185,7 @@ func TestStatements(t *testing.T) {
 				return
 			}
 			var declared map[string]string
-			if strings.HasPrefix(f.name, "ask_") {
+			if strings.HasPrefix(f.name, "ask_") || f.name == "sync_read_sessions" || f.name == "sync_graph_starts" || f.name == "sync_model_entities" {
 				declared = make(map[string]string)
 				for p := range parametersOf(text) {
 					if parameters[p] == "" {

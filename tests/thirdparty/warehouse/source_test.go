@@ -114,6 +114,32 @@ func TestSourceGivesWhatTheRowsGive(t *testing.T) {
 			t.Errorf("%s (-rows +dataset):\n%s", key.ID, diff)
 		}
 	}
+	// Many sessions together are what they are one by one, in the order in which they were asked for.
+	var keys []record.Session
+	var alone, together []inspect.Record
+	for _, s := range slices.Backward(stories) {
+		key := s.rows[0].Session()
+		keys = append(keys, key, record.Session{App: key.App, User: "nobody", ID: key.ID}, record.Session{App: key.App, User: key.User, ID: "none"})
+		r, err := got.Record(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone = append(alone, r)
+	}
+	for r, err := range inspect.Records(t.Context(), got, keys) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		together = append(together, r)
+	}
+	if diff := cmp.Diff(alone, together); diff != "" || len(together) != len(stories) {
+		t.Errorf("%d records (-alone +together):\n%s", len(together), diff)
+	}
+	for part, want := range map[string]int{"s-d": 2, "s-don": 1, "s…s": 2, "s-done": 1, "d": 0} {
+		if found, err := got.Find(t.Context(), record.Session{ID: part}); err != nil || len(found) != want {
+			t.Errorf("Find(%s) = %v, %v, want %d", part, found, err, want)
+		}
+	}
 	if _, err := got.Record(t.Context(), record.Session{App: "shop", User: "u", ID: "none"}); !errors.Is(err, inspect.ErrNotFound) {
 		t.Errorf("a session that is not there: %v", err)
 	}

@@ -27,142 +27,24 @@ OPTIONS (
   labels = [('adk_schema_version', '2')]
 );
 
-CREATE TABLE IF NOT EXISTS `my-project.agents.tech_nodes` (
-  node_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: application, user, session, trace and span, hashed"),
+CREATE TABLE IF NOT EXISTS `my-project.agents.session_graphs` (
   app_name STRING NOT NULL,
   user_id STRING NOT NULL,
   session_id STRING NOT NULL,
-  trace_id STRING,
-  span_id STRING,
-  parent_span_id STRING OPTIONS (description = "the first one that is not empty"),
-  kind STRING OPTIONS (description = "invocation, agent, llm, tool, hitl, check, node or other"),
-  name STRING OPTIONS (description = "the agent, the model, the tool, or the kind"),
-  agent STRING,
-  invocation_id STRING,
-  branch STRING OPTIONS (description = "the branch of the agent; empty for the main branch"),
-  call_id STRING OPTIONS (description = "the id of the tool call"),
-  approval BOOL OPTIONS (description = "whether a confirmation was asked here"),
-  event_types ARRAY<STRING> OPTIONS (description = "the types of the rows, in the order of recording"),
-  event_ids ARRAY<STRING> OPTIONS (description = "the ids of the rows, in the order of recording"),
-  start_time TIMESTAMP NOT NULL OPTIONS (description = "the first row"),
-  end_time TIMESTAMP OPTIONS (description = "the last row"),
-  decided_at TIMESTAMP OPTIONS (description = "the last request for a confirmation, else the last row: nothing later counts for this decision"),
-  status STRING OPTIONS (description = "OK or ERROR, of the last row"),
-  error_message STRING,
-  latency_ms FLOAT64 OPTIONS (description = "milliseconds"),
-  position INT64 OPTIONS (description = "the place of the node in its session, from 0: nodes of one time have an order too"),
-  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
-  created_at TIMESTAMP NOT NULL,
-  updated_at TIMESTAMP NOT NULL,
-  requests ARRAY<STRUCT<kind STRING OPTIONS (description = "CONFIRMATION, INPUT or CREDENTIAL"), pair STRING OPTIONS (description = "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call; empty in a row that names none, which has no partner here"), agent STRING OPTIONS (description = "the agent that asked; without asked_at, that of the answer"), tool STRING OPTIONS (description = "the tool that it was asked for; without asked_at, as the answer says"), asked_at TIMESTAMP OPTIONS (description = "the row of the request"), answered_at TIMESTAMP OPTIONS (description = "the row of the first answer; NULL while it is pending"), confirmed BOOL OPTIONS (description = "the answer to a confirmation"), accepted BOOL OPTIONS (description = "whether an approval of contextgraph accepted the answer"), waited_ms FLOAT64 OPTIONS (description = "milliseconds: what the answer says, else answered_at - asked_at")>> OPTIONS (description = "the requests to a human that were made in the step, each with its first answer, by time; an answer whose request is not among the rows of the session stands in the step it came in, without asked_at")
+  session_day DATE NOT NULL OPTIONS (description = "the day of the first row of the session that the writer knew at its first sync, UTC"),
+  writer STRING NOT NULL OPTIONS (description = "journal, dataset or model"),
+  writer_id STRING NOT NULL OPTIONS (description = "the id of the journal, or of the extraction by a model; else empty"),
+  sync_id STRING NOT NULL OPTIONS (description = "random: what the parts of one version have in common"),
+  version INT64 NOT NULL OPTIONS (description = "counts up for one writer and session"),
+  read_to TIMESTAMP NOT NULL OPTIONS (description = "the time of the latest row that was read"),
+  part INT64 NOT NULL OPTIONS (description = "from 0"),
+  parts INT64 NOT NULL OPTIONS (description = "the number of parts: the version counts when all are there"),
+  nodes ARRAY<STRUCT<node_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: application, user, session, trace and span, hashed"), trace_id STRING, span_id STRING, parent_span_id STRING OPTIONS (description = "the first one that is not empty"), kind STRING OPTIONS (description = "invocation, agent, llm, tool, hitl, check, node or other"), name STRING OPTIONS (description = "the agent, the model, the tool, or the kind"), agent STRING, invocation_id STRING, branch STRING OPTIONS (description = "the branch of the agent; empty for the main branch"), call_id STRING OPTIONS (description = "the id of the tool call"), approval BOOL OPTIONS (description = "whether a confirmation was asked here"), event_types ARRAY<STRING> OPTIONS (description = "the types of the rows, in the order of recording"), event_ids ARRAY<STRING> OPTIONS (description = "the ids of the rows, in the order of recording"), start_time TIMESTAMP OPTIONS (description = "the first row"), end_time TIMESTAMP OPTIONS (description = "the last row"), decided_at TIMESTAMP OPTIONS (description = "the last request for a confirmation, else the last row: nothing later counts for this decision"), status STRING OPTIONS (description = "OK or ERROR, of the last row"), error_message STRING, latency_ms FLOAT64 OPTIONS (description = "milliseconds"), position INT64 OPTIONS (description = "the place of the node in its session, from 0: nodes of one time have an order too"), requests ARRAY<STRUCT<kind STRING OPTIONS (description = "CONFIRMATION, INPUT or CREDENTIAL"), pair STRING OPTIONS (description = "what the request shares with its answers: the id of the confirmation, else of the interrupt, else of the call; empty in a row that names none, which has no partner here"), agent STRING OPTIONS (description = "the agent that asked; without asked_at, that of the answer"), tool STRING OPTIONS (description = "the tool that it was asked for; without asked_at, as the answer says"), asked_at TIMESTAMP OPTIONS (description = "the row of the request"), answered_at TIMESTAMP OPTIONS (description = "the row of the first answer; NULL while it is pending"), confirmed BOOL OPTIONS (description = "the answer to a confirmation"), accepted BOOL OPTIONS (description = "whether an approval of contextgraph accepted the answer"), waited_ms FLOAT64 OPTIONS (description = "milliseconds: what the answer says, else answered_at - asked_at")>> OPTIONS (description = "the requests to a human that were made in the step, each with its first answer, by time; an answer whose request is not among the rows of the session stands in the step it came in, without asked_at"), caused_by ARRAY<STRUCT<edge_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: from_key, kind and the key of the step, hashed"), from_key STRING NOT NULL OPTIONS (description = "the key of the step that is the cause"), kind STRING NOT NULL OPTIONS (description = "contains, informs or resumes")>> OPTIONS (description = "the edges that end in the step"), entities ARRAY<STRUCT<biz_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: the key of the step, node_type and node_value, hashed"), node_type STRING OPTIONS (description = "Product, Budget, ..."), node_value STRING OPTIONS (description = "the name or value as it was shown"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), event_id STRING OPTIONS (description = "the last row it was seen in"), canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"), norm JSON OPTIONS (description = "the typed form of node_value"), attributes JSON OPTIONS (description = "the typed facts seen with it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), link_type STRING OPTIONS (description = "EVALUATED: the step showed the entity, or a model found it there; NAMED: the step only named it, as what a call acts on"), evaluated_at TIMESTAMP OPTIONS (description = "the time of the last row of the step that it was seen in"), first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that it was seen in"), sightings ARRAY<STRUCT<event_id STRING OPTIONS (description = "the row it was seen in"), evaluated_at TIMESTAMP OPTIONS (description = "from when on the step knew this"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), norm STRING OPTIONS (description = "JSON: the typed form of node_value"), attributes STRING OPTIONS (description = "JSON: the typed facts seen with it"), echoes STRING OPTIONS (description = "JSON: the attributes that only repeat arguments, or that only words say")>> OPTIONS (description = "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: for a decision that lies between; empty for nearly all"), echoes JSON OPTIONS (description = "the names of the attributes that only repeat the arguments of the call, or that only words say; NULL for none")>> OPTIONS (description = "the business entities that the step evaluated"), checks ARRAY<STRUCT<check_id STRING NOT NULL OPTIONS (description = "event_id of the row WORLD_CHANGE_CHECK"), checked_at TIMESTAMP OPTIONS (description = "when the check ended"), verdict STRING OPTIONS (description = "safe, drift or check_failed"), stage STRING OPTIONS (description = "answer, execution or check"), approval_id STRING, confirmation_id STRING, call_id STRING OPTIONS (description = "the id of the tool call"), tool STRING, entities_checked INT64, stale_entities INT64, failed_entities INT64, alerts ARRAY<STRUCT<entity_type STRING, value STRING OPTIONS (description = "the entity"), attribute STRING, drift_type STRING, before STRING, after STRING, severity FLOAT64 OPTIONS (description = "0 to 1")>> OPTIONS (description = "what changed"), detail JSON OPTIONS (description = "the whole report")>> OPTIONS (description = "the world-change checks whose rows belong to the step")>> OPTIONS (description = "the steps, each with all that hangs on it")
 )
-PARTITION BY DATE(start_time)
+PARTITION BY session_day
 CLUSTER BY app_name, user_id, session_id
 OPTIONS (
-  description = "The steps of all sessions: one row per span. Nodes TechNode of the graph."
-);
-
-CREATE TABLE IF NOT EXISTS `my-project.agents.caused_edges` (
-  edge_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: from_key, kind and to_key, hashed"),
-  from_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the cause"),
-  to_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the effect"),
-  kind STRING NOT NULL OPTIONS (description = "contains, informs or resumes"),
-  app_name STRING NOT NULL,
-  user_id STRING NOT NULL,
-  session_id STRING NOT NULL,
-  occurred_at TIMESTAMP NOT NULL OPTIONS (description = "when the effect began"),
-  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
-  created_at TIMESTAMP NOT NULL
-)
-PARTITION BY DATE(occurred_at)
-CLUSTER BY app_name, user_id, session_id
-OPTIONS (
-  description = "What caused what: one row per pair of steps and kind. Edges Caused of the graph."
-);
-
-CREATE TABLE IF NOT EXISTS `my-project.agents.extracted_biz_nodes` (
-  biz_node_id STRING OPTIONS (description = "span_id:node_type:node_value"),
-  span_id STRING,
-  session_id STRING NOT NULL,
-  node_type STRING OPTIONS (description = "Product, Budget, ..."),
-  node_value STRING OPTIONS (description = "the name or value as it was shown"),
-  confidence FLOAT64 OPTIONS (description = "0 to 1"),
-  artifact_uri STRING OPTIONS (description = "a document that belongs to it"),
-  biz_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: node_key, node_type and node_value, hashed"),
-  node_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key of the step"),
-  app_name STRING NOT NULL,
-  user_id STRING NOT NULL,
-  trace_id STRING,
-  event_id STRING OPTIONS (description = "the last row it was seen in"),
-  canonical_key STRING OPTIONS (description = "the same for one entity wherever it is seen"),
-  norm JSON OPTIONS (description = "the typed form of node_value"),
-  attributes JSON OPTIONS (description = "the typed facts seen with it"),
-  source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"),
-  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the last row of the step that it was seen in"),
-  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
-  created_at TIMESTAMP NOT NULL,
-  updated_at TIMESTAMP NOT NULL,
-  first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that the entity was seen in; NULL: evaluated_at"),
-  sightings ARRAY<STRUCT<event_id STRING OPTIONS (description = "the row it was seen in"), evaluated_at TIMESTAMP OPTIONS (description = "from when on the step knew this"), confidence FLOAT64 OPTIONS (description = "0 to 1"), artifact_uri STRING OPTIONS (description = "a document that belongs to it"), source STRING OPTIONS (description = "declared or rule, which show it; action, claim or model"), norm STRING OPTIONS (description = "JSON: the typed form of node_value"), attributes STRING OPTIONS (description = "JSON: the typed facts seen with it"), echoes STRING OPTIONS (description = "JSON: the attributes that only repeat arguments, or that only words say")>> OPTIONS (description = "the entity as the step knew it after each row that it was seen in before evaluated_at, in the order of the rows: for a decision that lies between; empty for nearly all"),
-  echoes JSON OPTIONS (description = "the names of the attributes that only repeat the arguments of the call, or that only words say; NULL for none")
-)
-PARTITION BY DATE(evaluated_at)
-CLUSTER BY app_name, user_id, session_id
-OPTIONS (
-  description = "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph."
-);
-
-CREATE TABLE IF NOT EXISTS `my-project.agents.context_cross_links` (
-  link_id STRING OPTIONS (description = "extracted_biz_nodes.biz_node_id"),
-  span_id STRING,
-  session_id STRING NOT NULL,
-  biz_node_id STRING,
-  node_value STRING,
-  link_type STRING OPTIONS (description = "EVALUATED: the step showed the entity, or a model found it there; NAMED: the step only named it, as what a call acts on"),
-  artifact_uri STRING,
-  created_at TIMESTAMP,
-  link_key STRING NOT NULL OPTIONS (description = "32 hexadecimal digits: the same as biz_key"),
-  node_key STRING NOT NULL OPTIONS (description = "tech_nodes.node_key"),
-  biz_key STRING NOT NULL OPTIONS (description = "extracted_biz_nodes.biz_key"),
-  app_name STRING NOT NULL,
-  user_id STRING NOT NULL,
-  source STRING OPTIONS (description = "extracted_biz_nodes.source"),
-  evaluated_at TIMESTAMP NOT NULL OPTIONS (description = "the time of the last row of the step that the entity was seen in"),
-  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
-  updated_at TIMESTAMP,
-  first_evaluated_at TIMESTAMP OPTIONS (description = "the time of the first row of the step that the entity was seen in; NULL: evaluated_at")
-)
-PARTITION BY DATE(evaluated_at)
-CLUSTER BY app_name, user_id, session_id
-OPTIONS (
-  description = "Which step evaluated which entity. Edges Evaluated of the graph."
-);
-
-CREATE TABLE IF NOT EXISTS `my-project.agents.world_change_checks` (
-  check_id STRING NOT NULL OPTIONS (description = "event_id of the row WORLD_CHANGE_CHECK"),
-  app_name STRING NOT NULL,
-  user_id STRING NOT NULL,
-  session_id STRING NOT NULL,
-  checked_at TIMESTAMP NOT NULL OPTIONS (description = "when the check ended"),
-  verdict STRING OPTIONS (description = "safe, drift or check_failed"),
-  stage STRING OPTIONS (description = "answer, execution or check"),
-  approval_id STRING,
-  confirmation_id STRING,
-  call_id STRING OPTIONS (description = "the id of the tool call"),
-  tool STRING,
-  entities_checked INT64,
-  stale_entities INT64,
-  failed_entities INT64,
-  alerts ARRAY<STRUCT<entity_type STRING, value STRING OPTIONS (description = "the entity"), attribute STRING, drift_type STRING, before STRING, after STRING, severity FLOAT64 OPTIONS (description = "0 to 1")>> OPTIONS (description = "what changed"),
-  detail JSON OPTIONS (description = "the whole report"),
-  recorder STRING OPTIONS (description = "the id of the journal that wrote the row, or dataset"),
-  created_at TIMESTAMP NOT NULL,
-  node_key STRING OPTIONS (description = "tech_nodes.node_key of the step that the row belongs to")
-)
-PARTITION BY DATE(checked_at)
-CLUSTER BY app_name, user_id, session_id
-OPTIONS (
-  description = "The verdicts of world-change checks: one row per check."
+  description = "The graphs of sessions: one row per part of a version that a writer read of a session. Nothing is changed here; the views graph_steps and others show what is newest."
 );
 
 CREATE TABLE IF NOT EXISTS `my-project.agents.extracted_rows` (
@@ -1250,54 +1132,371 @@ WHERE event_type = 'TOOL_RESULT_REWRITTEN'
 QUALIFY event_id IS NULL
   OR ROW_NUMBER() OVER (PARTITION BY event_id, timestamp, event_type, agent, user_id, session_id) = 1;
 
-CREATE OR REPLACE PROPERTY GRAPH `my-project.agents.agent_context_graph`
+CREATE OR REPLACE VIEW `my-project.agents.graph_steps`
+OPTIONS (
+  description = "The steps of all sessions with all that hangs on them: one row per span, of the writer that read most of it.",
+  labels = [('contextgraph_digest', '15c31574ea2cceec588c64cf0cd64351')]
+)
+AS
+SELECT *
+  FROM (
+  SELECT
+    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
+    IF(writer = 'journal', writer_id, writer) AS recorder,
+    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
+    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
+    requests, caused_by, entities, checks
+  FROM (
+    SELECT *
+    FROM (
+      SELECT
+        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
+        graphs.sync_id, graphs.version, graphs.read_to,
+        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
+        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
+        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
+        node.position, node.requests, node.caused_by, node.entities, node.checks
+      FROM `my-project.agents.session_graphs` AS graphs
+      CROSS JOIN UNNEST(graphs.nodes) AS node
+      WHERE TRUE
+      QUALIFY COUNT(DISTINCT graphs.part) OVER (
+        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
+      ) = graphs.parts
+    )
+    WHERE TRUE
+    QUALIFY RANK() OVER (
+      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
+      ORDER BY read_to DESC, version DESC, sync_id DESC
+    ) = 1
+  )
+  WHERE TRUE
+  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
+    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
+    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
+  ) = 1
+  )
+  WHERE writer != 'model';
+
+CREATE OR REPLACE VIEW `my-project.agents.graph_tech_nodes`
+OPTIONS (
+  description = "The steps of all sessions: one row per span. Nodes TechNode of the graph.",
+  labels = [('contextgraph_digest', 'e0e7f7b50b0ae8da59a7d79a3ff47f96')]
+)
+AS
+SELECT
+    node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, kind, name, agent,
+    invocation_id, branch, call_id, approval, event_types, event_ids, start_time, end_time, decided_at, status,
+    error_message, latency_ms, position, recorder, read_to AS created_at, read_to AS updated_at, requests,
+    event_types[SAFE_OFFSET(0)] AS event_type, start_time AS timestamp
+  FROM (
+  SELECT *
+  FROM (
+  SELECT
+    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
+    IF(writer = 'journal', writer_id, writer) AS recorder,
+    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
+    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
+    requests, caused_by, entities, checks
+  FROM (
+    SELECT *
+    FROM (
+      SELECT
+        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
+        graphs.sync_id, graphs.version, graphs.read_to,
+        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
+        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
+        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
+        node.position, node.requests, node.caused_by, node.entities, node.checks
+      FROM `my-project.agents.session_graphs` AS graphs
+      CROSS JOIN UNNEST(graphs.nodes) AS node
+      WHERE TRUE
+      QUALIFY COUNT(DISTINCT graphs.part) OVER (
+        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
+      ) = graphs.parts
+    )
+    WHERE TRUE
+    QUALIFY RANK() OVER (
+      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
+      ORDER BY read_to DESC, version DESC, sync_id DESC
+    ) = 1
+  )
+  WHERE TRUE
+  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
+    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
+    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
+  ) = 1
+  )
+  WHERE writer != 'model'
+  );
+
+CREATE OR REPLACE VIEW `my-project.agents.graph_caused_edges`
+OPTIONS (
+  description = "What caused what: one row per pair of steps and kind. Edges Caused of the graph.",
+  labels = [('contextgraph_digest', '027f7838e706e18c462bb2eab680915e')]
+)
+AS
+SELECT
+    cause.edge_key, cause.from_key, steps.node_key AS to_key, cause.kind, steps.app_name, steps.user_id,
+    steps.session_id, steps.session_day, steps.start_time AS occurred_at, steps.recorder, steps.read_to AS created_at
+  FROM (
+  SELECT *
+  FROM (
+  SELECT
+    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
+    IF(writer = 'journal', writer_id, writer) AS recorder,
+    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
+    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
+    requests, caused_by, entities, checks
+  FROM (
+    SELECT *
+    FROM (
+      SELECT
+        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
+        graphs.sync_id, graphs.version, graphs.read_to,
+        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
+        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
+        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
+        node.position, node.requests, node.caused_by, node.entities, node.checks
+      FROM `my-project.agents.session_graphs` AS graphs
+      CROSS JOIN UNNEST(graphs.nodes) AS node
+      WHERE TRUE
+      QUALIFY COUNT(DISTINCT graphs.part) OVER (
+        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
+      ) = graphs.parts
+    )
+    WHERE TRUE
+    QUALIFY RANK() OVER (
+      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
+      ORDER BY read_to DESC, version DESC, sync_id DESC
+    ) = 1
+  )
+  WHERE TRUE
+  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
+    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
+    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
+  ) = 1
+  )
+  WHERE writer != 'model'
+  ) AS steps
+  CROSS JOIN UNNEST(steps.caused_by) AS cause;
+
+CREATE OR REPLACE VIEW `my-project.agents.graph_biz_nodes`
+OPTIONS (
+  description = "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph.",
+  labels = [('contextgraph_digest', '2fa3ac16ca1dc1d2b78689378860555a')]
+)
+AS
+SELECT
+    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
+    steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
+    seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
+    steps.read_to AS updated_at, seen.first_evaluated_at, seen.sightings, seen.echoes
+  FROM (
+  SELECT
+    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
+    IF(writer = 'journal', writer_id, writer) AS recorder,
+    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
+    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
+    requests, caused_by, entities, checks
+  FROM (
+    SELECT *
+    FROM (
+      SELECT
+        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
+        graphs.sync_id, graphs.version, graphs.read_to,
+        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
+        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
+        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
+        node.position, node.requests, node.caused_by, node.entities, node.checks
+      FROM `my-project.agents.session_graphs` AS graphs
+      CROSS JOIN UNNEST(graphs.nodes) AS node
+      WHERE TRUE
+      QUALIFY COUNT(DISTINCT graphs.part) OVER (
+        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
+      ) = graphs.parts
+    )
+    WHERE TRUE
+    QUALIFY RANK() OVER (
+      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
+      ORDER BY read_to DESC, version DESC, sync_id DESC
+    ) = 1
+  )
+  WHERE TRUE
+  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
+    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
+    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
+  ) = 1
+  ) AS steps
+  CROSS JOIN UNNEST(steps.entities) AS seen
+  WHERE TRUE
+  QUALIFY ROW_NUMBER() OVER (
+    PARTITION BY steps.session_day, steps.app_name, steps.user_id, steps.session_id, seen.biz_key
+    ORDER BY IF(seen.source = 'model', 1, 0), IF(steps.writer = 'model', 1, 0), seen.evaluated_at, seen.confidence DESC, steps.writer_id
+  ) = 1;
+
+CREATE OR REPLACE VIEW `my-project.agents.graph_cross_links`
+OPTIONS (
+  description = "Which step evaluated which entity. Edges Evaluated of the graph.",
+  labels = [('contextgraph_digest', 'dcd2ed4450471ead3bf7652ee7fd9490')]
+)
+AS
+SELECT
+    biz_node_id AS link_id, span_id, session_id, biz_node_id, node_value, link_type, artifact_uri, created_at,
+    biz_key AS link_key, node_key, biz_key, app_name, user_id, session_day, source, evaluated_at, recorder, updated_at,
+    first_evaluated_at
+  FROM (
+  SELECT
+    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
+    steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
+    seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
+    steps.read_to AS updated_at, seen.first_evaluated_at, seen.sightings, seen.echoes
+  FROM (
+  SELECT
+    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
+    IF(writer = 'journal', writer_id, writer) AS recorder,
+    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
+    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
+    requests, caused_by, entities, checks
+  FROM (
+    SELECT *
+    FROM (
+      SELECT
+        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
+        graphs.sync_id, graphs.version, graphs.read_to,
+        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
+        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
+        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
+        node.position, node.requests, node.caused_by, node.entities, node.checks
+      FROM `my-project.agents.session_graphs` AS graphs
+      CROSS JOIN UNNEST(graphs.nodes) AS node
+      WHERE TRUE
+      QUALIFY COUNT(DISTINCT graphs.part) OVER (
+        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
+      ) = graphs.parts
+    )
+    WHERE TRUE
+    QUALIFY RANK() OVER (
+      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
+      ORDER BY read_to DESC, version DESC, sync_id DESC
+    ) = 1
+  )
+  WHERE TRUE
+  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
+    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
+    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
+  ) = 1
+  ) AS steps
+  CROSS JOIN UNNEST(steps.entities) AS seen
+  WHERE TRUE
+  QUALIFY ROW_NUMBER() OVER (
+    PARTITION BY steps.session_day, steps.app_name, steps.user_id, steps.session_id, seen.biz_key
+    ORDER BY IF(seen.source = 'model', 1, 0), IF(steps.writer = 'model', 1, 0), seen.evaluated_at, seen.confidence DESC, steps.writer_id
+  ) = 1
+  );
+
+CREATE OR REPLACE VIEW `my-project.agents.graph_world_change_checks`
+OPTIONS (
+  description = "The verdicts of world-change checks: one row per check.",
+  labels = [('contextgraph_digest', '042948c826c5657bc7373a0b3ef8eefc')]
+)
+AS
+SELECT
+    check.check_id, steps.app_name, steps.user_id, steps.session_id, steps.session_day, check.checked_at, check.verdict,
+    check.stage, check.approval_id, check.confirmation_id, check.call_id, check.tool, check.entities_checked,
+    check.stale_entities, check.failed_entities, check.alerts, check.detail, steps.recorder,
+    steps.read_to AS created_at, steps.node_key
+  FROM (
+  SELECT *
+  FROM (
+  SELECT
+    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
+    IF(writer = 'journal', writer_id, writer) AS recorder,
+    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
+    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
+    requests, caused_by, entities, checks
+  FROM (
+    SELECT *
+    FROM (
+      SELECT
+        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
+        graphs.sync_id, graphs.version, graphs.read_to,
+        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
+        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
+        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
+        node.position, node.requests, node.caused_by, node.entities, node.checks
+      FROM `my-project.agents.session_graphs` AS graphs
+      CROSS JOIN UNNEST(graphs.nodes) AS node
+      WHERE TRUE
+      QUALIFY COUNT(DISTINCT graphs.part) OVER (
+        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
+      ) = graphs.parts
+    )
+    WHERE TRUE
+    QUALIFY RANK() OVER (
+      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
+      ORDER BY read_to DESC, version DESC, sync_id DESC
+    ) = 1
+  )
+  WHERE TRUE
+  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
+    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
+    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
+  ) = 1
+  )
+  WHERE writer != 'model'
+  ) AS steps
+  CROSS JOIN UNNEST(steps.checks) AS check;
+
+CREATE OR REPLACE PROPERTY GRAPH `my-project.agents.contextgraph`
 NODE TABLES (
-  `my-project.agents.tech_nodes` AS TechNode
+  `my-project.agents.graph_tech_nodes` AS TechNode
     KEY (node_key)
     LABEL TechNode
     PROPERTIES (
-      node_key, app_name, user_id, session_id, trace_id, span_id, parent_span_id, invocation_id, call_id,
-      kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position, requests
+      node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, invocation_id, call_id,
+      event_type, timestamp, kind, name, agent, approval, start_time, end_time, decided_at, status, error_message, latency_ms, position, requests
     ),
-  `my-project.agents.extracted_biz_nodes` AS BizNode
+  `my-project.agents.graph_biz_nodes` AS BizNode
     KEY (biz_key)
     LABEL BizNode
     PROPERTIES (
-      biz_key, biz_node_id, node_key, app_name, user_id, session_id, span_id, event_id,
+      biz_key, biz_node_id, node_key, app_name, user_id, session_id, session_day, span_id, event_id,
       node_type, node_value, canonical_key, confidence, artifact_uri, source, evaluated_at, first_evaluated_at
     ),
-  `my-project.agents.world_change_checks` AS WorldChangeCheck
+  `my-project.agents.graph_world_change_checks` AS WorldChangeCheck
     KEY (check_id)
     LABEL WorldChangeCheck
     PROPERTIES (
-      check_id, app_name, user_id, session_id, checked_at, verdict, stage, approval_id, confirmation_id,
+      check_id, app_name, user_id, session_id, session_day, checked_at, verdict, stage, approval_id, confirmation_id,
       call_id, tool, entities_checked, stale_entities, failed_entities, alerts
     )
 )
 EDGE TABLES (
-  `my-project.agents.caused_edges` AS Caused
+  `my-project.agents.graph_caused_edges` AS Caused
     KEY (edge_key)
     SOURCE KEY (from_key) REFERENCES TechNode (node_key)
     DESTINATION KEY (to_key) REFERENCES TechNode (node_key)
     LABEL Caused
-    PROPERTIES (edge_key, from_key, to_key, app_name, user_id, session_id, kind, occurred_at),
-  `my-project.agents.context_cross_links` AS Evaluated
+    PROPERTIES (edge_key, from_key, to_key, app_name, user_id, session_id, session_day, kind, occurred_at),
+  `my-project.agents.graph_cross_links` AS Evaluated
     KEY (link_key)
     SOURCE KEY (node_key) REFERENCES TechNode (node_key)
     DESTINATION KEY (biz_key) REFERENCES BizNode (biz_key)
     LABEL Evaluated
     PROPERTIES (
-      link_key, node_key, biz_key, app_name, user_id, session_id, artifact_uri, link_type, created_at,
+      link_key, node_key, biz_key, app_name, user_id, session_id, session_day, artifact_uri, link_type, created_at,
       evaluated_at, first_evaluated_at
     ),
-  `my-project.agents.world_change_checks` AS Checked
+  `my-project.agents.graph_world_change_checks` AS Checked
     KEY (check_id)
     SOURCE KEY (check_id) REFERENCES WorldChangeCheck (check_id)
     DESTINATION KEY (node_key) REFERENCES TechNode (node_key)
     LABEL Checked
-    PROPERTIES (check_id, node_key, app_name, user_id, session_id, checked_at)
+    PROPERTIES (check_id, node_key, app_name, user_id, session_id, session_day, checked_at)
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'd2c9864571a031bbc6477d1d53433498'), ('contextgraph_graph', '3b3f459c14a4f5c6b4a730216e2c2c32'), ('contextgraph_schema_version', '1')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '57b455e244891005195a13ed8080ed63'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '2')]);
 

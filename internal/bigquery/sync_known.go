@@ -1,0 +1,144 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// KnownGraphs says which steps of some sessions the dataset has in graphs, and under which days.
+type KnownGraphs struct {
+	// Version is the time of BigQuery's clock at which this was read, in microseconds: the version of
+	// a graph that is made of rows of the dataset which are read after it.
+	Version  int64
+	sessions map[record.Session]*knownGraph
+}
+
+// knownGraph is what is known of one session.
+type knownGraph struct {
+	first time.Time            // of the first step
+	day   time.Time            // the first
+	days  map[string]time.Time // by the key of the step
+}
+
+// KnownGraphs reads what the dataset has of sessions, those under days since 90 days before a time.
+// One query reads the graphs of at most 100 sessions, which is how many may be given.
+func (d *Dataset) KnownGraphs(ctx context.Context, sessions []record.Session, from time.Time) (KnownGraphs, error) {
+	known := KnownGraphs{sessions: make(map[record.Session]*knownGraph)}
+	err := query(ctx, d, job{
+		statement: "sync_known", feature: featureSync, params: manyParams(sessions, from.Add(-graphAge), d.now().Add(skew)),
+	}, func(r *struct {
+		Now     int64            `bigquery:"now"`
+		App     bq.NullString    `bigquery:"app"`
+		User    bq.NullString    `bigquery:"user"`
+		Session bq.NullString    `bigquery:"session"`
+		NodeKey bq.NullString    `bigquery:"node_key"`
+		Day     bq.NullDate      `bigquery:"day"`
+		First   bq.NullTimestamp `bigquery:"first"`
+	}) error {
+		known.Version = r.Now
+		if !r.NodeKey.Valid {
+			return nil // no session is known
+		}
+		s := record.Session{App: r.App.StringVal, User: r.User.StringVal, ID: r.Session.StringVal}
+		k := known.sessions[s]
+		if k == nil {
+			k = &knownGraph{days: make(map[string]time.Time)}
+			known.sessions[s] = k
+		}
+		day := r.Day.Date.In(time.UTC)
+		k.days[r.NodeKey.StringVal] = day
+		if k.day.IsZero() || day.Before(k.day) {
+			k.day = day
+		}
+		if at := r.First.Timestamp.UTC(); r.First.Valid && (k.first.IsZero() || at.Before(k.first)) {
+			k.first = at
+		}
+		return nil
+	})
+	return known, err
+}
+
+// Spans returns the times from which the rows of sessions are to be read: from the first step that
+// their graph in the dataset has, if that is before from, else from that time. A graph of
+// [warehouse.WriterDataset] has to be made of the rows since then: one of later rows would lack the
+// earlier steps, and take their place.
+func (k *KnownGraphs) Spans(sessions []record.Session, from time.Time) []SessionSpan {
+	spans := make([]SessionSpan, len(sessions))
+	for i, s := range sessions {
+		spans[i] = SessionSpan{s, from}
+		if known := k.sessions[s]; known != nil && !known.first.IsZero() && known.first.Before(from) {
+			spans[i].From = known.first
+		}
+	}
+	return spans
+}
+
+// Split puts each step of a graph under the day that it has in the dataset, so that no step stands
+// under two: one graph for each day. A step that is not there yet goes to the first day of its
+// session, and where there is none, to the day of g.
+func (k *KnownGraphs) Split(g warehouse.SessionGraph) []warehouse.SessionGraph {
+	known := k.sessions[g.Session]
+	if known == nil {
+		known = &knownGraph{day: g.Day}
+	}
+	nodes := make(map[time.Time][]warehouse.NodeRow)
+	for _, n := range g.Nodes {
+		day, there := known.days[n.NodeKey]
+		if !there {
+			day = known.day
+		}
+		nodes[day] = append(nodes[day], n)
+	}
+	var out []warehouse.SessionGraph
+	for _, day := range slices.SortedFunc(maps.Keys(nodes), time.Time.Compare) {
+		part := g
+		part.Day, part.Nodes = day, nodes[day]
+		out = append(out, part)
+	}
+	return out
+}
+
+// KeepEntities gives the steps of g with a row that could not be read the entities that the dataset
+// has of them: that a row cannot be read is no reason to take away what was found in it before. The
+// dataset is asked where there are such steps, and for as far back as by [Dataset.KnownGraphs].
+func (d *Dataset) KeepEntities(ctx context.Context, g *warehouse.SessionGraph, from time.Time) error {
+	if len(g.Failed) == 0 {
+		return nil
+	}
+	at := make(map[string]*warehouse.NodeRow)
+	for i := range g.Nodes {
+		at[g.Nodes[i].NodeKey] = &g.Nodes[i]
+	}
+	return query(ctx, d, job{
+		statement: "sync_kept", feature: featureSync,
+		params: []bq.QueryParameter{
+			param("app", g.Session.App), param("user", g.Session.User), param("session", g.Session.ID),
+			param("from", from.Add(-graphAge).UTC()), param("to", d.now().Add(skew).UTC()), param("failed", g.Failed),
+		},
+	}, func(r *struct {
+		NodeKey string `bigquery:"node_key"`
+		Entity  string `bigquery:"entity"`
+	}) error {
+		var e warehouse.EntityRow
+		if err := json.Unmarshal([]byte(r.Entity), &e); err != nil {
+			return fmt.Errorf("bigquery: session %s: an entity of step %s: %w", g.Session.ID, r.NodeKey, err)
+		}
+		n := at[r.NodeKey]
+		if n != nil && !slices.ContainsFunc(n.Entities, func(have warehouse.EntityRow) bool { return have.BizKey == e.BizKey }) {
+			n.Entities = append(n.Entities, e)
+		}
+		return nil
+	})
+}
