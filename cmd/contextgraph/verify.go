@@ -28,6 +28,7 @@ const verifyTimeout = 30 * time.Minute
 type verifyFlags struct {
 	plan, yes, keep bool
 	report          string
+	only            []string
 	timeout         duration
 }
 
@@ -53,6 +54,7 @@ attached to an issue or to a release.`,
 		Example: `  contextgraph verify --plan
   contextgraph verify --project my-project
   contextgraph verify --project my-project --location EU --yes --report verify.json
+  contextgraph verify --project my-project --only ask_trace
   contextgraph verify --project my-project --keep   # leaves the dataset, to look at a failure`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -61,7 +63,7 @@ attached to an issue or to a release.`,
 				return err
 			}
 			if f.plan {
-				return a.verifyPlan(cfg.BigQuery)
+				return a.verifyPlan(cfg.BigQuery, f.only)
 			}
 			return a.verify(c.Context(), cfg.BigQuery, f)
 		},
@@ -73,14 +75,29 @@ attached to an issue or to a release.`,
 	flags.BoolVar(&f.plan, "plan", false, "print the checks, the statements and the greatest cost, and do nothing")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")
 	flags.BoolVar(&f.keep, "keep", false, "leave the dataset, to look at a failure; its tables expire after a day")
+	flags.StringSliceVar(&f.only, "only", nil, "make these checks alone, and those that they need; may be repeated")
+	_ = c.RegisterFlagCompletionFunc("only", completeChecks)
 	flags.StringVar(&f.report, "report", "", "write what was found to this file, as JSON")
 	flags.Var(&f.timeout, "timeout", "give up after this time")
 	return c
 }
 
+// completeChecks completes the names of checks.
+func completeChecks(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	p, err := verify.NewPlan(config.BigQuery{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, c := range p.Checks {
+		names = append(names, cobra.CompletionWithDesc(c.Name, c.About))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // verifyPlan prints what verify does.
-func (a *app) verifyPlan(b config.BigQuery) error {
-	p, err := verify.NewPlan(b)
+func (a *app) verifyPlan(b config.BigQuery, only []string) error {
+	p, err := verify.NewPlan(b, only...)
 	if err != nil {
 		return usageError{err}
 	}
@@ -111,7 +128,7 @@ func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) erro
 	if b.Project == "" {
 		return usageError{errors.New("no project is named: use --project, or the section bigquery of " + cmp.Or(a.configPath, defaultConfig))}
 	}
-	p, err := verify.NewPlan(b)
+	p, err := verify.NewPlan(b, f.only...)
 	if err != nil {
 		return usageError{err}
 	}
@@ -136,7 +153,7 @@ func (a *app) verify(ctx context.Context, b config.BigQuery, f verifyFlags) erro
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(f.timeout))
 	defer cancel()
 	report, err := verify.Run(bounded, verify.Config{
-		BigQuery: b, Options: bigquery.DatasetOptions{Client: a.client, Write: a.write, Surface: "cli"}, Keep: f.keep, Progress: a.verified, Now: a.now,
+		BigQuery: b, Options: bigquery.DatasetOptions{Client: a.client, Write: a.write, Surface: "cli"}, Only: f.only, Keep: f.keep, Progress: a.verified, Now: a.now,
 	})
 	if report == nil {
 		return err

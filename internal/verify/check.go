@@ -5,6 +5,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -75,11 +76,44 @@ func checks(cfg config.BigQuery) ([]check, error) {
 		{step: stepAge, name: "older graphs", about: "so that what reads older days is seen", needs: []string{needSync}, statements: []string{"verify_age_graphs"}, do: ageGraphs},
 	}
 	for _, v := range views {
-		out = append(out, viewCheck(v))
+		if v.Table == names.Events() {
+			out = append(out, viewCheck(v))
+		}
 	}
 	for _, v := range relations {
 		out = append(out, v.check())
 	}
 	out = append(out, questions()...)
 	return append(out, published()...), nil
+}
+
+// only returns the checks of these names and those that they need, in their order; all of them
+// for no names.
+func only(list []check, names []string) ([]check, error) {
+	if len(names) == 0 {
+		return list, nil
+	}
+	wanted := make(map[string]bool)
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(c check) bool { return c.name == name }) {
+			return nil, &UnknownError{Name: name}
+		}
+		wanted[name] = true
+	}
+	for _, c := range slices.Backward(list) { // what is needed comes before
+		if wanted[c.name] {
+			for _, need := range c.needs {
+				wanted[need] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(c check) bool { return !wanted[c.name] }), nil
+}
+
+// UnknownError says that no check has a name.
+type UnknownError struct{ Name string }
+
+// Error says how the names are found.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no check %q: contextgraph verify --plan has their names", e.Name)
 }

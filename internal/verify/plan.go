@@ -37,9 +37,13 @@ type Planned struct {
 // Dollars is the price of the bytes on demand in the region US.
 func (p *Plan) Dollars() float64 { return float64(p.Bytes) / (1 << 40) * dollarsPerTiB }
 
-// NewPlan returns the plan of a run in the project of b. It needs no connection.
-func NewPlan(b config.BigQuery) (*Plan, error) {
+// NewPlan returns the plan of a run in the project of b, of the checks of these names or of all. It
+// needs no connection. The error may be an [*UnknownError].
+func NewPlan(b config.BigQuery, names ...string) (*Plan, error) {
 	list, err := checks(planned(b))
+	if err == nil {
+		list, err = only(list, names)
+	}
 	if err != nil {
 		return nil, err
 	}

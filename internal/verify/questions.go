@@ -116,7 +116,7 @@ var list = []question{
 		},
 	},
 	{
-		name: "ask_trace", about: "the session as a tree, and its edges", first: []string{"ask_session", "sync_read_session"}, needs: needSync,
+		name: "ask_trace", about: "the session as a tree, and its edges", first: []string{"ask_session", "sync_read_sessions"}, needs: needSync,
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			a, err := d.Trace(ctx, r.scope())
 			return traceLines(a.Trace, a.Edges), a.Form, err
@@ -216,7 +216,7 @@ var list = []question{
 		},
 	},
 	{
-		name: "sync_read_session", about: "all rows of a session", first: []string{"sync_find_sessions"}, needs: needRows, onlySQL: true,
+		name: "sync_read_sessions", about: "all rows of a session", first: []string{"sync_find_sessions"}, needs: needRows, onlySQL: true,
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			found, err := d.FindSessions(ctx, record.Session{ID: asked.ID}, r.demo.from(), r.demo.to())
 			if err != nil || len(found) != 1 {

@@ -30,6 +30,8 @@ type Config struct {
 	BigQuery config.BigQuery
 	// Options are those of the clients.
 	Options bigquery.DatasetOptions
+	// Only makes the checks of these names, and those that they need. Empty makes all.
+	Only []string
 	// Keep leaves the dataset for people to look at. Its tables expire by themselves.
 	Keep bool
 	// Progress, when set, hears of each check as soon as it ended.
@@ -81,6 +83,9 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	r := &run{cfg: cfg, ended: make(map[string]Result)}
 	r.report = Report{Version: bigquery.Version(), Started: cfg.Now().UTC(), Location: cfg.BigQuery.Location, project: cfg.BigQuery.Project}
 	list, err := checks(cfg.BigQuery)
+	if err == nil {
+		list, err = only(list, cfg.Only)
+	}
 	if err != nil {
 		return nil, err
 	}

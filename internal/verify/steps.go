@@ -87,11 +87,13 @@ func streamRows(ctx context.Context, r *run) (err error) {
 
 // syncSession brings the graph of a session.
 func (r *run) syncSession(ctx context.Context, s record.Session) error {
-	g, err := warehouse.NewSessionGraph(s, r.demo.graphs[s], warehouse.GraphOptions{Recorder: r.demo.journal.ID(), ReadAt: r.cfg.Now()})
+	g, err := r.sql.JournalGraph(ctx, r.demo.journal, r.demo.syncer, s)
 	if err != nil {
 		return err
 	}
-	_, err = r.sql.SyncSession(ctx, g)
+	w := r.sql.GraphWriter()
+	defer w.Close()
+	_, err = w.Write(ctx, g)
 	return err
 }
 

@@ -28,18 +28,14 @@ func viewCheck(v warehouse.View) check {
 // relation is a view of the graphs, and the keys that the journal has for it.
 type relation struct {
 	name, key string
-	keys      func(record.Session, *graphsync.Graph) []string
+	keys      func(*graphsync.Graph) []string
 }
 
 // relations are the views of the graphs.
 var relations = []relation{
-	{warehouse.TechNodes, "node_key", func(_ record.Session, g *graphsync.Graph) (keys []string) {
-		for _, n := range g.Nodes() {
-			keys = append(keys, n.Key)
-		}
-		return keys
-	}},
-	{warehouse.CausedEdges, "edge_key", func(_ record.Session, g *graphsync.Graph) (keys []string) {
+	{warehouse.GraphSteps, "node_key", nodeKeys},
+	{warehouse.TechNodes, "node_key", nodeKeys},
+	{warehouse.CausedEdges, "edge_key", func(g *graphsync.Graph) (keys []string) {
 		for _, e := range g.Edges() {
 			keys = append(keys, warehouse.EdgeKey(e.From, e.Kind, e.To))
 		}
@@ -47,7 +43,7 @@ var relations = []relation{
 	}},
 	{warehouse.BizNodes, "biz_key", bizKeys},
 	{warehouse.CrossLinks, "link_key", bizKeys},
-	{warehouse.WorldChangeChecks, "check_id", func(_ record.Session, g *graphsync.Graph) (keys []string) {
+	{warehouse.WorldChangeChecks, "check_id", func(g *graphsync.Graph) (keys []string) {
 		for _, e := range g.Trace().Timeline {
 			if e.EventType == record.WorldChangeCheck {
 				keys = append(keys, e.EventID)
@@ -57,7 +53,14 @@ var relations = []relation{
 	}},
 }
 
-func bizKeys(_ record.Session, g *graphsync.Graph) (keys []string) {
+func nodeKeys(g *graphsync.Graph) (keys []string) {
+	for _, n := range g.Nodes() {
+		keys = append(keys, n.Key)
+	}
+	return keys
+}
+
+func bizKeys(g *graphsync.Graph) (keys []string) {
 	for _, e := range g.Entities() {
 		keys = append(keys, warehouse.BizKey(e.TechNode, e.Type, e.Value))
 	}
@@ -75,7 +78,7 @@ func (v relation) check() check {
 func (v relation) agrees(ctx context.Context, r *run) error {
 	var want []string
 	for _, s := range r.demo.sessions {
-		want = append(want, v.keys(s, r.demo.graphs[s])...)
+		want = append(want, v.keys(r.demo.graphs[s])...)
 	}
 	return r.shows(ctx, shown{v.name, v.key}, want)
 }

@@ -1,6 +1,6 @@
--- The keys of what a view shows of some sessions, in order. Each is there once where the view
--- shows each thing once. The second column makes the view read all of its columns.
-SELECT shown.{{.Key}}, TO_JSON_STRING(shown)
+-- What a view shows of some sessions, with all of its columns, by the column that is different in
+-- each of its rows where it shows each thing once.
+SELECT shown.{{.Key}} AS shown_key, shown.*
 FROM {{table .View}} AS shown
 WHERE shown.session_id IN UNNEST(@sessions)
-ORDER BY 1
+ORDER BY shown_key
