@@ -20,7 +20,7 @@ func TestExtractCommand(t *testing.T) {
 	if err := os.WriteFile("legacy.yaml", []byte("bigquery:\n  project: my-project\n  dataset: agents\n  extract:\n    model: my-project.models.gemini\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := taking(t, "")
+	server := taking(t)
 	for _, test := range []struct {
 		args string
 		code int

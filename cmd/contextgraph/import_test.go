@@ -239,7 +239,7 @@ func TestPythonGraphIsSynced(t *testing.T) {
 	if diff := cmp.Diff(want, problems); got.Rows != 45 || got.Stored != 45 || diff != "" {
 		t.Errorf("%d rows, %d stored; problems (-want +got):\n%s", got.Rows, got.Stored, diff)
 	}
-	code, stdout, stderr = in(t, taking(t, ""), "sync", "--all", "--since", "36500d", "--project", "my-project", "--dataset", "agents")
+	code, stdout, stderr = in(t, taking(t), "sync", "--all", "--since", "36500d", "--project", "my-project", "--dataset", "agents")
 	if code != exitOK || !strings.Contains(stdout, "py-campaign of ann in adcp: 13 steps, ") || !strings.Contains(stdout, "py-bare of  in adcp: 7 steps, ") || !strings.Contains(stdout, "2 sessions, ") {
 		t.Errorf("sync: %d: %s%s", code, stdout, stderr)
 	}

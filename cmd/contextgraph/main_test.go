@@ -15,6 +15,8 @@ import (
 
 	"google.golang.org/api/option"
 
+	"github.com/adk-contextgraph/contextgraph/internal/writefake"
+
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
@@ -22,10 +24,24 @@ import (
 // in runs the command line, against server unless it is nil.
 func in(t *testing.T, server *httptest.Server, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return writing(t, server, nil, args...)
+}
+
+// writing is in with a server of the Storage Write API; nil for one that takes every row.
+func writing(t *testing.T, server *httptest.Server, rows *writefake.Server, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdout: &out, stderr: &errs}
 	if server != nil {
 		a.client = []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())}
+		if rows == nil {
+			var err error
+			if rows, err = writefake.Start(writefake.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+		}
+		a.write = rows.ClientOptions()
 	}
 	code = run(t.Context(), args, a)
 	return code, out.String(), errs.String()

@@ -67,7 +67,7 @@ func TestSyncTakesPrefixes(t *testing.T) {
 	}{
 		"s-1": {exitOK, "1/1 s-1 of alice"}, "t": {exitOK, "1/1 t-2 of alice"}, "s": {exitUsage, "s-10 of alice in shop"}, "u": {exitError, "no rows of session"},
 	} {
-		code, stdout, stderr := in(t, taking(t, ""), "sync", "--session", id, "--project", "my-project", "--dataset", "agents")
+		code, stdout, stderr := in(t, taking(t), "sync", "--session", id, "--project", "my-project", "--dataset", "agents")
 		if code != want.code || !strings.Contains(stdout+stderr, want.said) {
 			t.Errorf("sync --session %s = %d\n%s%s", id, code, stdout, stderr)
 		}

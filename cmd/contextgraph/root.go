@@ -70,9 +70,11 @@ func (e usageError) Unwrap() error { return e.err }
 type app struct {
 	stdout, stderr io.Writer
 	stdin          io.Reader // nil is that of the process
-	// client and write are options of the clients of BigQuery and of its Storage Write API beside
-	// the credentials of the environment.
-	client, write []option.ClientOption
+	// client are options of the BigQuery client beside the credentials of the
+	// environment.
+	client []option.ClientOption
+	// write are those of the client of the Storage Write API; nil for client.
+	write []option.ClientOption
 	// terminal reports whether people read what is written to w.
 	terminal func(w io.Writer) bool
 	within   duration // how far back --from dataset reads
@@ -325,7 +327,7 @@ func (a *app) flaggedConfig() (config.Config, error) {
 
 // dataset connects to the dataset of the configuration. The caller closes it.
 func (a *app) dataset(ctx context.Context, cfg config.BigQuery) (*bigquery.Dataset, error) {
-	return bigquery.NewDataset(ctx, cfg, bigquery.DatasetOptions{Client: a.client, Surface: "cli"})
+	return bigquery.NewDataset(ctx, cfg, bigquery.DatasetOptions{Client: a.client, Write: a.write, Surface: "cli"})
 }
 
 // buildVersion says which build this is.

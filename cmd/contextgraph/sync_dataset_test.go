@@ -114,14 +114,15 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	var asked []string
 	server := answering(t, &asked, map[string][]map[string]string{
 		"COUNT(DISTINCT event_id) AS events": sessions,
-		"BEGIN TRANSACTION":                  {{"n INTEGER": "0"}}, // nothing stands there twice
 		"AS run_seq":                         rows,
-		"MIN(start_time) AS first": {{
-			"app STRING": "shop", "user STRING": "alice", "session STRING": "s1", "first TIMESTAMP": strconv.FormatInt(began.UnixMicro(), 10),
+		"CURRENT_TIMESTAMP()": {{
+			"now INTEGER": at, "app STRING": "shop", "user STRING": "alice", "session STRING": "s1", "node_key STRING": "k", "day DATE": "2026-03-04",
+			"first TIMESTAMP": strconv.FormatInt(began.UnixMicro(), 10),
 		}},
 		"AND source = 'model'": {found("a route")},
 	})
-	code, stdout, stderr := in(t, server, "sync", "--all", "--from", "dataset", "--project", "my-project", "--dataset", "agents")
+	written := refusing(t, "")
+	code, stdout, stderr := writing(t, server, written, "sync", "--all", "--from", "dataset", "--project", "my-project", "--dataset", "agents")
 	if code != exitOK || !strings.Contains(stdout, "1/2 s1: 1 entities that models found are in the journal\n") || strings.Contains(stdout, "s2: ") {
 		t.Fatalf("%d: %s%s", code, stdout, stderr)
 	}
@@ -136,6 +137,19 @@ func TestSyncFromTheDatasetGivesBack(t *testing.T) {
 	}
 	if read != 1 {
 		t.Errorf("the rows of two sessions are read by %d queries", read)
+	}
+	// The session that is there keeps its day, and the version is BigQuery's time.
+	for _, row := range written.Rows() {
+		f, day := row.Fields(), int32(20516)
+		if row.Session == "s2" {
+			day = int32(time.Now().Unix() / 86400)
+		}
+		if got := f["session_day"].(int32); f["writer"] != "dataset" || fmt.Sprint(f["version"]) != at || got != day && got != day-1 {
+			t.Errorf("%s: version %v on day %v of %v", row.Session, f["version"], f["session_day"], f["writer"])
+		}
+	}
+	if n := len(written.Rows()); n != 2 {
+		t.Errorf("%d graphs of two sessions", n)
 	}
 	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/writefake"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -34,42 +35,38 @@ func recorded(t *testing.T, sessions ...record.Session) {
 	}
 }
 
-// taking is a BigQuery that takes every table and job; a job that names refuse fails.
-func taking(t *testing.T, refuse string) *httptest.Server {
+// taking is a BigQuery that takes every table and job.
+func taking(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		job := map[string]any{"status": map[string]any{"state": "DONE"}, "statistics": map[string]any{"query": map[string]any{"totalBytesBilled": "10"}}}
-		var request map[string]any
-		if r.Header.Get("Content-Type") == "application/json" && r.Method == http.MethodPost {
-			if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-				t.Error(err)
-			}
-		}
-		text, err := json.Marshal(request)
-		if err != nil {
-			t.Error(err)
-		}
-		job["location"] = "EU" // of the dataset
-		job["jobReference"] = map[string]any{"jobId": "job", "projectId": "my-project"}
-		job["configuration"] = map[string]any{"query": map[string]any{}}
-		if strings.HasPrefix(r.URL.Path, "/upload/") {
-			job["configuration"] = map[string]any{"load": map[string]any{}}
-		}
-		if refuse != "" && strings.Contains(string(text), refuse) {
-			e := map[string]any{"reason": "invalidQuery", "message": "refused"}
-			job["status"] = map[string]any{"state": "DONE", "errorResult": e}
-		}
-		if strings.Contains(r.URL.Path, "/queries/") { // the results: one number
-			job["jobComplete"], job["totalRows"] = true, "1"
-			job["schema"] = map[string]any{"fields": []any{map[string]any{"name": "n", "type": "INTEGER"}}}
-			job["rows"] = []any{map[string]any{"f": []any{map[string]any{"v": "0"}}}}
-		}
 		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(job); err != nil {
+		err := json.NewEncoder(w).Encode(map[string]any{
+			"location":     "EU", // of the dataset
+			"jobReference": map[string]any{"jobId": "job", "projectId": "my-project"}, "status": map[string]any{"state": "DONE"},
+			"configuration": map[string]any{"query": map[string]any{}}, "statistics": map[string]any{"query": map[string]any{"totalBytesBilled": "10"}},
+		})
+		if err != nil {
 			t.Error(err)
 		}
 	}))
 	t.Cleanup(server.Close)
+	return server
+}
+
+// refusing is a Storage Write API that takes rows but those of a user, if one is named.
+func refusing(t *testing.T, user string) *writefake.Server {
+	t.Helper()
+	server, err := writefake.Start(writefake.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	server.Refuse(func(r writefake.Row) string {
+		if user != "" && strings.Contains(r.User, user) {
+			return "refused"
+		}
+		return ""
+	})
 	return server
 }
 
@@ -89,7 +86,7 @@ func TestSyncUsage(t *testing.T) {
 		{"sync --session s1", exitUsage, "no dataset is named"},
 		{"sync --session s1 --project my-project --dataset agents", exitError, "--from dataset"},
 	} {
-		code, stdout, stderr := in(t, taking(t, ""), strings.Fields(test.args)...)
+		code, stdout, stderr := in(t, taking(t), strings.Fields(test.args)...)
 		said := stderr
 		if test.code == exitOK {
 			said = stdout
@@ -109,15 +106,15 @@ func TestSyncFromTheJournal(t *testing.T) {
 		code         int
 		want         []string // in stdout and stderr
 	}{
-		{"sync --session s2", "", exitOK, []string{"1/1 s2 of bob in shop: 1 steps, 0 edges, 0 entities, 0 checks", "1 sessions, 10 bytes billed"}},
+		{"sync --session s2", "", exitOK, []string{"1/1 s2 of bob in shop: 1 steps, 0 edges, 0 entities, 0 checks", "1 sessions, ", " bytes sent"}},
 		{"sync --session s1", "", exitUsage, []string{`2 sessions have the id "s1"`, `--app "shop" --user "alice"`, `--app "shop" --user "bob"`}},
 		{"sync --session s1 --user alice", "", exitOK, []string{"1/1 s1 of alice in shop"}},
 		{"sync --session s3", "", exitError, []string{`no rows of session "s3"`, "--from dataset"}},
-		{"sync --all", "", exitOK, []string{"3/3 ", "3 sessions, 30 bytes billed"}},
+		{"sync --all", "", exitOK, []string{"3/3 ", "3 sessions, "}},
 		{"sync --all --app other", "", exitOK, []string{"no session has rows within 7d in the journal"}},
-		{"sync --all", `"alice"`, exitError, []string{"s1 of alice in shop: bigquery: sync session s1", "refused", "2 sessions", "1 of 3 sessions failed"}},
+		{"sync --all", "alice", exitError, []string{"s1 of alice in shop: bigquery: graph of session s1", "refused", "2 sessions", "1 of 3 sessions failed"}},
 	} {
-		code, stdout, stderr := in(t, taking(t, test.refuse), append(strings.Fields(test.args), dataset...)...)
+		code, stdout, stderr := writing(t, taking(t), refusing(t, test.refuse), append(strings.Fields(test.args), dataset...)...)
 		if code != test.code {
 			t.Errorf("contextgraph %s = %d\n%s%s", test.args, code, stdout, stderr)
 		}
@@ -134,7 +131,7 @@ func TestSyncPrintsNamesInOneLine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	recorded(t, record.Session{App: "shop\x1b[2J", User: "bob\r\nann", ID: "s\x1b]0;x\a1"})
 	for _, refuse := range []string{"", "bob"} {
-		_, stdout, stderr := in(t, taking(t, refuse), "sync", "--all", "--project", "my-project", "--dataset", "agents")
+		_, stdout, stderr := writing(t, taking(t), refusing(t, refuse), "sync", "--all", "--project", "my-project", "--dataset", "agents")
 		if text := stdout + stderr; !strings.Contains(text, "1/1 s ]0;x 1 of bob ann in shop: ") || strings.ContainsAny(text, "\x1b\a\r") {
 			t.Errorf("a session is printed as %q", text)
 		}

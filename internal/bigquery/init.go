@@ -76,7 +76,9 @@ func (r InitReport) Changed() bool {
 
 // Init creates what is missing in the dataset, and the dataset, and upgrades what an
 // older version or the plugin for Python made. It only adds: no column is dropped,
-// retyped or moved, and no row is touched. It can be run again, and by several processes
+// retyped or moved, and no row is touched. The graph of an earlier version is copied to where
+// it stands now. What somebody else made under the name of a table, a view or the graph of
+// contextgraph is an error and stays, but for typed views of the plugin for Python. It can be run again, and by several processes
 // at a time. In a dataset that a newer version made it changes nothing.
 //
 // An object that fails does not keep the others from being made; what needs it is
@@ -153,12 +155,15 @@ func (in *initialization) run(ctx context.Context) error {
 			return in.ensureTable(ctx, t, o)
 		})
 	}
+	if made[warehouse.SessionGraphs] {
+		in.copyGraph(ctx, md)
+	}
 	for _, v := range in.want.views {
-		if !made[d.names.Events()] {
+		if !made[v.Table] {
 			in.skip(warehouse.KindView, v.Name)
 			continue
 		}
-		in.do(ctx, warehouse.KindView, v.Name, func(ctx context.Context, o *InitObject) error {
+		made[v.Name] = in.do(ctx, warehouse.KindView, v.Name, func(ctx context.Context, o *InitObject) error {
 			return in.ensureView(ctx, v, o)
 		})
 	}

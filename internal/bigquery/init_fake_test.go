@@ -4,6 +4,7 @@
 package bigquery_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,15 @@ type service struct {
 	tables   map[string]*api.Table
 	// statement is the last one that a job ran; graph is the one that made the graph.
 	statement, graph string
+	// graphs counts the statements that made or kept the graph.
+	graphs int
+	// graphDDL is what PROPERTY_GRAPHS shows; noGraphs refuses to show it. foreign fails what asks
+	// for a property of ours.
+	graphDDL          string
+	noGraphs, foreign bool
+	// copied counts the statements that copied an earlier graph, of copiedRows rows.
+	copied     int
+	copiedRows int64
 	// jobLocation is where the last job ran.
 	jobLocation string
 	etags       int
@@ -107,6 +117,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		name = decode[api.Table](body).TableReference.TableId
 	}
 	request := strings.TrimSpace(r.Method + " " + kind + " " + name)
+	if kind == "jobs" && bytes.Contains(body, []byte("PROPERTY_GRAPHS")) {
+		request = "GET graphs"
+	}
 	s.requests = append(s.requests, request)
 	if s.intercept != nil {
 		if status, reason, message := s.intercept(request); status != 0 {
@@ -188,8 +201,18 @@ var structField = regexp.MustCompile(`(\w+) (STRING|TIMESTAMP|BOOL|FLOAT64|INT64
 // run runs the statement of a job: the type of a column that is added stays what it is
 // called in SQL, as nobody here reads it.
 func (s *service) run() {
-	if strings.Contains(s.statement, "PROPERTY GRAPH") {
+	switch {
+	case strings.Contains(s.statement, "PROPERTY GRAPH"):
 		s.graph = s.statement
+		s.graphs++
+		if s.jobError == nil && (s.graphDDL == "" || strings.Contains(s.graph, "OR REPLACE")) {
+			s.graphDDL = s.graph
+		}
+		return
+	case strings.Contains(s.statement, "INSERT INTO"):
+		s.copied++
+		return
+	case !strings.Contains(s.statement, "ALTER TABLE"):
 		return
 	}
 	name := regexp.MustCompile("ALTER TABLE `[^`]+\\.(\\w+)`").FindStringSubmatch(s.statement)[1]
@@ -211,7 +234,12 @@ func (s *service) run() {
 }
 
 func (s *service) job(w http.ResponseWriter, kind string) {
+	finding := strings.Contains(s.statement, "PROPERTY_GRAPHS")
 	if kind == "queries" {
+		if finding {
+			reply(w, s.found())
+			return
+		}
 		if s.jobError != nil {
 			fail(w, 400, s.jobError.Reason, s.jobError.Message)
 			return
@@ -219,16 +247,36 @@ func (s *service) job(w http.ResponseWriter, kind string) {
 		reply(w, &api.GetQueryResultsResponse{JobComplete: true, JobReference: &api.JobReference{JobId: "j"}})
 		return
 	}
-	operation := "CREATE"
-	if strings.Contains(s.statement, "GRAPH IF NOT EXISTS") {
+	failed, operation := s.jobError, "CREATE"
+	if strings.Contains(s.statement, "GRAPH IF NOT EXISTS") && s.graphDDL != s.graph {
 		operation = "SKIP"
+	}
+	switch {
+	case finding && s.noGraphs:
+		failed = &api.ErrorProto{Reason: "accessDenied", Message: "No."}
+	case finding:
+		failed = nil
+	case strings.HasPrefix(s.statement, "GRAPH ") && s.foreign:
+		failed = &api.ErrorProto{Reason: "invalidQuery", Message: "Property session_day is not exposed"}
 	}
 	reply(w, &api.Job{
 		JobReference:  &api.JobReference{ProjectId: "p", JobId: "j", Location: s.location},
 		Configuration: &api.JobConfiguration{Query: &api.JobConfigurationQuery{Query: s.statement}},
-		Status:        &api.JobStatus{State: "DONE", ErrorResult: s.jobError},
-		Statistics:    &api.JobStatistics{Query: &api.JobStatistics2{StatementType: "CREATE_PROPERTY_GRAPH", DdlOperationPerformed: operation}},
+		Status:        &api.JobStatus{State: "DONE", ErrorResult: failed},
+		Statistics:    &api.JobStatistics{Query: &api.JobStatistics2{StatementType: "CREATE_PROPERTY_GRAPH", DdlOperationPerformed: operation, NumDmlAffectedRows: s.copiedRows}},
 	})
+}
+
+// found is what PROPERTY_GRAPHS has.
+func (s *service) found() *api.GetQueryResultsResponse {
+	r := &api.GetQueryResultsResponse{
+		JobComplete: true, JobReference: &api.JobReference{JobId: "j"},
+		Schema: &api.TableSchema{Fields: []*api.TableFieldSchema{{Name: "ddl", Type: "STRING"}}},
+	}
+	if s.graphDDL != "" {
+		r.Rows, r.TotalRows = []*api.TableRow{{F: []*api.TableCell{{V: s.graphDDL}}}}, 1
+	}
+	return r
 }
 
 func decode[T any](body json.RawMessage) T {

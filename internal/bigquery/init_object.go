@@ -11,7 +11,6 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -73,11 +72,8 @@ func (in *initialization) ensureTable(ctx context.Context, t warehouse.Table, o 
 	var found *bq.TableMetadata
 	var missing merged
 	read := func(md *bq.TableMetadata) (err error) {
-		if md.Type != "" && md.Type != bq.RegularTable {
-			return &ConflictError{
-				Object: t.Name, Found: "a " + string(md.Type), Want: "a TABLE",
-				Remedy: "drop or rename it, or use another dataset",
-			}
+		if err := in.d.foreignTable(t, md); err != nil {
+			return err
 		}
 		found = md
 		missing, err = mergeSchema(md.Schema, t)
@@ -142,11 +138,8 @@ func (in *initialization) ensureView(ctx context.Context, v warehouse.View, o *I
 	}
 	foreign := false
 	err := in.ensure(ctx, v.Name, o, create, func(md *bq.TableMetadata) (*bq.TableMetadataToUpdate, error) {
-		if md.Type != bq.ViewTable {
-			return nil, &ConflictError{
-				Object: v.Name, Found: "a " + string(md.Type), Want: "a VIEW",
-				Remedy: "drop or rename it, or give the views another prefix (bigquery.view_prefix)",
-			}
+		if err := foreignView(v, md); err != nil {
+			return nil, err
 		}
 		was := md.Labels[warehouse.DigestLabel]
 		if was == v.Digest() {
@@ -161,67 +154,6 @@ func (in *initialization) ensureView(ctx context.Context, v warehouse.View, o *I
 		in.note("view %s was made by somebody else and now has the query of contextgraph; two programs that make views of one name undo each other: give one of them another view_prefix", v.Name)
 	}
 	return err
-}
-
-// ensureGraph makes the property graph where its tables are there. There is no request
-// that shows a graph, so the label of the table of events says which one was made, and a
-// statement that does nothing where there is one looks whether it still is.
-func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool) {
-	d := in.d
-	if !in.want.graph {
-		return
-	}
-	for _, t := range []string{
-		warehouse.TechNodes, warehouse.BizNodes, warehouse.CausedEdges, warehouse.CrossLinks, warehouse.WorldChangeChecks,
-	} {
-		if !made[t] {
-			in.skip(warehouse.KindGraph, d.names.Graph())
-			return
-		}
-	}
-	o := InitObject{Kind: warehouse.KindGraph, Name: d.names.Graph(), Outcome: Unchanged}
-	err := in.graph(ctx, &o)
-	switch {
-	case err == nil:
-	case graphUnsupported(err) && d.cfg.Graph.Queries == config.QueriesAuto:
-		o.Outcome = Skipped
-		delete(in.want.labels, warehouse.GraphLabel)
-		in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
-	default:
-		o.Outcome, o.Err = Failed, d.explain("graph "+o.Name, err)
-		if graphUnsupported(err) {
-			o.Err = fmt.Errorf("%w (use on-demand pricing or a reservation of an edition with graphs, or set bigquery.graph.queries to auto or recursive)", o.Err)
-		}
-		in.errs = append(in.errs, o.Err)
-	}
-	in.add(o)
-}
-
-func (in *initialization) graph(ctx context.Context, o *InitObject) error {
-	d := in.d
-	md, err := d.table(d.names.Events()).Metadata(ctx)
-	if err != nil {
-		return err
-	}
-	same := md.Labels[warehouse.GraphLabel] == in.want.labels[warehouse.GraphLabel]
-	text, err := d.names.CreateGraph(!same)
-	if err != nil {
-		return err
-	}
-	stats, err := d.exec(ctx, job{sql: text, feature: featureInit})
-	if err != nil {
-		return err
-	}
-	o.Outcome = Created
-	if q, ok := stats.Details.(*bq.QueryStatistics); ok {
-		switch q.DDLOperationPerformed {
-		case "SKIP":
-			o.Outcome = Unchanged
-		case "REPLACE":
-			o.Outcome = Upgraded
-		}
-	}
-	return nil
 }
 
 // writeLabels says in the labels of the table of events that the dataset is up to date.

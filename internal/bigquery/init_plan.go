@@ -33,12 +33,17 @@ func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, 
 		return nil, nil, err
 	}
 	if _, err := d.metadata(ctx); hasStatus(err, 404) {
-		return all, nil, nil
+		return all, nil, nil // nothing to copy, and no graph of anybody
 	} else if err != nil {
 		return nil, nil, d.explain("dataset "+d.names.Dataset(), err)
 	}
 	p := plan{d: d, want: want, found: make(map[string]*bq.TableMetadata), out: []warehouse.Definition{}}
-	for _, def := range all {
+	for i, def := range all {
+		if i > 0 && all[i-1].Name == warehouse.SessionGraphs && all[i-1].Kind == warehouse.KindTable {
+			if err := p.legacy(ctx); err != nil {
+				return nil, nil, err
+			}
+		}
 		if err := p.add(ctx, def); err != nil {
 			return nil, nil, err
 		}
@@ -76,13 +81,30 @@ func (p *plan) add(ctx context.Context, def warehouse.Definition) error {
 		return p.upgrade(def, md)
 	case def.Kind == warehouse.KindView && md != nil:
 		for _, v := range p.want.views {
-			if v.Name == def.Name && md.Labels[warehouse.DigestLabel] == v.Digest() {
+			if v.Name != def.Name {
+				continue
+			}
+			if err := foreignView(v, md); err != nil {
+				p.conflicts = append(p.conflicts, err)
+				return nil
+			}
+			if md.Labels[warehouse.DigestLabel] == v.Digest() {
 				return nil
 			}
 		}
-	case def.Kind == warehouse.KindGraph && events != nil:
-		if events.Labels[warehouse.GraphLabel] == p.want.labels[warehouse.GraphLabel] {
+	case def.Kind == warehouse.KindGraph:
+		found, err := p.d.findGraph(ctx)
+		switch {
+		case err != nil:
+			return err
+		case found == graphForeign:
+			p.conflicts = append(p.conflicts, p.d.foreignGraph(""))
 			return nil
+		case found != graphAbsent && events != nil && events.Labels[warehouse.GraphLabel] == p.want.labels[warehouse.GraphLabel]:
+			return nil
+		}
+		if def.SQL, err = p.d.names.CreateGraph(found == graphOwn); err != nil {
+			return err
 		}
 	case def.Kind == warehouse.KindLabels && events != nil:
 		same := len(p.out) == 0
@@ -99,6 +121,21 @@ func (p *plan) add(ctx context.Context, def warehouse.Definition) error {
 	}
 	p.out = append(p.out, def)
 	return nil
+}
+
+// legacy adds the statement that copies the graph of an earlier version.
+func (p *plan) legacy(ctx context.Context) error {
+	l, err := p.d.legacy(ctx, p.found[p.d.names.Events()])
+	if err != nil {
+		return err
+	}
+	p.notes = append(p.notes, legacyNotes(l)...)
+	if !l.Whole() {
+		return nil
+	}
+	text, err := p.d.names.CopyGraph()
+	p.out = append(p.out, warehouse.Definition{Kind: warehouse.KindRows, Name: warehouse.SessionGraphs, SQL: strings.TrimSpace(text)})
+	return err
 }
 
 // labels returns the statement that sets the labels of a table of events which has some.
@@ -126,6 +163,10 @@ func (p *plan) upgrade(def warehouse.Definition, md *bq.TableMetadata) error {
 	for _, t := range p.want.tables {
 		if t.Name != def.Name {
 			continue
+		}
+		if err := p.d.foreignTable(t, md); err != nil {
+			p.conflicts = append(p.conflicts, err)
+			return nil
 		}
 		m, err := mergeSchema(md.Schema, t)
 		if err != nil {

@@ -60,8 +60,8 @@ type merged struct {
 	// there, with their path.
 	columns []warehouse.Column
 	fields  []string
-	// added are the paths of both.
-	added []string
+	// added are the paths of both, required those of columns that were to be REQUIRED.
+	added, required []string
 }
 
 // mergeSchema adds to the schema of a table what t has and it lacks. Columns that are
@@ -89,6 +89,9 @@ func (m *merger) fields(have bq.Schema, want []warehouse.Column, path string) bq
 	for _, c := range want {
 		at := slices.IndexFunc(out, func(f *bq.FieldSchema) bool { return strings.EqualFold(f.Name, c.Name) })
 		if at < 0 {
+			if path == "" && c.Mode == "REQUIRED" {
+				m.out.required = append(m.out.required, c.Name)
+			}
 			c.Mode = nullable(c.Mode)
 			out = append(out, fieldOf(c))
 			m.out.added = append(m.out.added, path+c.Name)

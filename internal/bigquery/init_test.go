@@ -6,6 +6,7 @@ package bigquery_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -78,7 +79,7 @@ func TestInitFromNothing(t *testing.T) {
 	d := connect(t, server, func(c *config.BigQuery) { c.Location = "europe-west3" })
 	var progress []bigquery.InitObject
 	r := initialize(t, d, bigquery.InitOptions{Progress: func(o bigquery.InitObject) { progress = append(progress, o) }})
-	if got := outcomes(r); len(got) != 1+7+32+1 || slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "created ") }) {
+	if got := outcomes(r); len(got) != 1+3+38+1 || slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "created ") }) {
 		t.Errorf("%d objects: %v", len(got), got)
 	}
 	if diff := cmp.Diff(r.Objects, progress); diff != "" {
@@ -91,7 +92,7 @@ func TestInitFromNothing(t *testing.T) {
 	if p := events.TimePartitioning; p.Type != "DAY" || p.Field != "timestamp" {
 		t.Errorf("partitions: %+v", p)
 	}
-	if events.Labels["adk_schema_version"] != "2" || events.Labels["contextgraph_schema_version"] != "1" || events.Labels["contextgraph_graph"] == "" {
+	if events.Labels["adk_schema_version"] != "2" || events.Labels["contextgraph_schema_version"] != "2" || events.Labels["contextgraph_graph"] == "" {
 		t.Errorf("labels: %v", events.Labels)
 	}
 	writes, _ := s.sent()
@@ -99,12 +100,12 @@ func TestInitFromNothing(t *testing.T) {
 		t.Errorf("the last request is %s: the labels have to be last", last)
 	}
 
-	// Again, with everything looked at: the graph's statement does nothing by itself.
+	// Again, with everything looked at.
 	if r := initialize(t, d, bigquery.InitOptions{}); r.Changed() || len(r.Notes) > 0 {
 		t.Errorf("again: %v, %v", outcomes(r), r.Notes)
 	}
-	if writes, _ := s.sent(); !slices.Equal(writes, []string{"POST jobs"}) || !strings.HasPrefix(s.graph, "CREATE PROPERTY GRAPH IF NOT EXISTS") {
-		t.Errorf("again: %v, %s", writes, s.graph)
+	if writes, _ := s.sent(); len(writes) > 0 {
+		t.Errorf("again: %v", writes)
 	}
 
 	// As at the start of a program.
@@ -165,24 +166,148 @@ func TestInitUpgrades(t *testing.T) {
 	}
 }
 
-// Columns that a table of the graph must have are added to one that exists as NULLABLE:
-// BigQuery adds no others.
-func TestInitAddsNoRequiredColumn(t *testing.T) {
-	s, server := newService(t)
-	s.location = "US"
-	python := oldEvents()
-	python.TableReference.TableId, python.TimePartitioning, python.Clustering = warehouse.BizNodes, nil, nil
-	python.Schema.Fields = []*api.TableFieldSchema{{Name: "biz_node_id", Type: "STRING"}, {Name: "confidence", Type: "FLOAT64"}}
-	s.put(python)
-	r := initialize(t, connect(t, server, nil), bigquery.InitOptions{})
-	for _, f := range s.tables[warehouse.BizNodes].Schema.Fields {
-		if f.Mode == "REQUIRED" {
-			t.Errorf("column %s is REQUIRED", f.Name)
+// What somebody else made under a name of contextgraph stays, and the error says what to do.
+func TestInitStopsAtForeignObjects(t *testing.T) {
+	const ddl = "CREATE PROPERTY GRAPH `my-project.agents.contextgraph` NODE TABLES (`my-project.agents.agent_events` AS TechNode KEY (span_id))"
+	table := func(name string, view bool) *api.Table {
+		v := oldEvents()
+		v.TableReference.TableId, v.Labels = name, nil
+		if view {
+			v.View = &api.ViewDefinition{Query: "SELECT 1"}
 		}
+		return v
 	}
-	notes := strings.Join(r.Notes, "\n")
-	if !strings.Contains(notes, "not partitioned") || !strings.Contains(notes, "not clustered") {
-		t.Errorf("notes: %v", r.Notes)
+	for name, test := range map[string]struct {
+		set    func(*service)
+		object string
+		want   string
+		// planned says that Plan finds it too.
+		planned bool
+	}{
+		"table":         {func(s *service) { s.put(table("session_graphs", false)) }, "session_graphs", "drop or rename it", true},
+		"view as table": {func(s *service) { s.put(table("session_graphs", true)) }, "session_graphs", "drop or rename it", true},
+		"view":          {func(s *service) { s.put(table("graph_steps", true)) }, "graph_steps", "somebody else made", true},
+		"table as view": {func(s *service) { s.put(table("graph_steps", false)) }, "graph_steps", "drop or rename it", true},
+		"graph":         {func(s *service) { s.graphDDL = ddl }, "contextgraph", "bigquery.graph.name", true},
+		"hidden graph":  {func(s *service) { s.graphDDL, s.noGraphs, s.foreign = ddl, true, true }, "contextgraph", "no TechNode with session_day", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, server := newService(t)
+			s.location = "US"
+			test.set(s)
+			before := s.tables[test.object]
+			d := connect(t, server, nil)
+			is := func(err error) bool {
+				var conflict *bigquery.ConflictError
+				return errors.As(err, &conflict) && conflict.Object == test.object && conflict.Remedy != "" && strings.Contains(err.Error(), test.want)
+			}
+			if _, _, err := d.Plan(t.Context()); is(err) != test.planned {
+				t.Errorf("the plan says %v", err)
+			}
+			if _, err := d.Init(t.Context(), bigquery.InitOptions{}); !is(err) {
+				t.Errorf("error: %v", err)
+			}
+			if s.tables[test.object] != before || s.graphDDL != "" && s.graphDDL != ddl && test.object == "contextgraph" {
+				t.Error("it was changed")
+			}
+			if e := s.tables["agent_events"]; e.Labels["contextgraph_schema_version"] != "" {
+				t.Error("the labels say that the dataset is up to date")
+			}
+		})
+	}
+}
+
+// A graph of contextgraph is replaced when its definition is another one, and only then.
+func TestInitReplacesItsGraph(t *testing.T) {
+	s, server := newService(t)
+	d := connect(t, server, nil)
+	initialize(t, d, bigquery.InitOptions{})
+	s.mu.Lock()
+	s.tables["agent_events"].Labels["contextgraph_graph"] = "0"
+	s.mu.Unlock()
+	initialize(t, d, bigquery.InitOptions{})
+	if !strings.Contains(s.graph, "OR REPLACE") {
+		t.Errorf("statement: %s", s.graph)
+	}
+}
+
+// legacy are the tables of the graph of an earlier version; python those of the SDK for Python.
+func legacy(s *service, version string, python ...string) {
+	for name, columns := range map[string]string{
+		"tech_nodes": "node_key requests", "caused_edges": "edge_key", "extracted_biz_nodes": "biz_node_id biz_key sightings",
+		"context_cross_links": "link_id link_key first_evaluated_at", "world_change_checks": "check_id node_key",
+	} {
+		if slices.Contains(python, name) {
+			columns, _, _ = strings.Cut(columns, " ")
+		}
+		t := oldEvents()
+		t.TableReference.TableId, t.Labels, t.Schema = name, nil, &api.TableSchema{}
+		for _, c := range strings.Fields(columns) {
+			t.Schema.Fields = append(t.Schema.Fields, &api.TableFieldSchema{Name: c, Type: "STRING"})
+		}
+		s.put(t)
+	}
+	if version != "" {
+		events := oldEvents()
+		events.Labels["contextgraph_schema_version"] = version
+		s.put(events)
+	}
+}
+
+func TestInitCopiesTheGraphOfEarlierTables(t *testing.T) {
+	for name, test := range map[string]struct {
+		set   func(*service)
+		copy  bool
+		notes []string
+	}{
+		"of contextgraph": {func(s *service) { legacy(s, "1") }, true, []string{"copied into session_graphs once"}},
+		"interrupted":     {func(s *service) { legacy(s, "") }, true, []string{"copied into session_graphs once"}},
+		"of the SDK": {func(s *service) {
+			legacy(s, "", "extracted_biz_nodes", "context_cross_links")
+			delete(s.tables, "tech_nodes")
+			delete(s.tables, "caused_edges")
+			delete(s.tables, "world_change_checks")
+		}, false, []string{"extracted_biz_nodes, context_cross_links are those of another program"}},
+		"not complete": {func(s *service) {
+			legacy(s, "1", "extracted_biz_nodes")
+		}, false, []string{"not complete", "extracted_biz_nodes are those of another program"}},
+		"past that": {func(s *service) { legacy(s, "2") }, false, nil},
+		"none":      {func(*service) {}, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, server := newService(t)
+			s.location, s.copiedRows = "US", 3
+			test.set(s)
+			before := maps.Clone(s.tables)
+			d := connect(t, server, nil)
+			planned, planNotes, err := d.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(planned, func(p warehouse.Definition) bool { return p.Kind == warehouse.KindRows })
+			if (i >= 0) != test.copy || i > 0 && planned[i-1].Name != warehouse.SessionGraphs {
+				t.Errorf("the copy is statement %d of the plan", i)
+			}
+			r := initialize(t, d, bigquery.InitOptions{})
+			if (s.copied == 1) != test.copy || slices.Contains(outcomes(r), "upgraded rows session_graphs") != test.copy {
+				t.Errorf("copied %d times: %v", s.copied, outcomes(r))
+			}
+			for _, notes := range [][]string{planNotes, r.Notes} {
+				for _, want := range test.notes {
+					if !strings.Contains(strings.Join(notes, "\n"), want) {
+						t.Errorf("notes %q, want %q", notes, want)
+					}
+				}
+			}
+			for name, table := range before {
+				if name != "agent_events" && s.tables[name] != table {
+					t.Errorf("table %s was changed", name)
+				}
+			}
+			if initialize(t, d, bigquery.InitOptions{}); test.copy && s.copied != 1 {
+				t.Errorf("copied %d times", s.copied)
+			}
+		})
 	}
 }
 
@@ -290,7 +415,7 @@ func TestInitConflicts(t *testing.T) {
 				t.Errorf("the table was changed:\n%s", diff)
 			}
 			got := outcomes(r)
-			if !slices.Contains(got, "created table tech_nodes") || !slices.Contains(got, "skipped view v_llm_request") {
+			if !slices.Contains(got, "created table session_graphs") || !slices.Contains(got, "skipped view v_llm_request") {
 				t.Errorf("outcomes: %v", got)
 			}
 		})
@@ -306,8 +431,8 @@ func TestInitRefused(t *testing.T) {
 		want, wantNone string
 	}{
 		"read":           {"GET tables agent_events", 403, "accessDenied", bigquery.InitOptions{}, "roles/bigquery.dataEditor on my-project.agents", ""},
-		"create":         {"POST tables tech_nodes", 403, "accessDenied", bigquery.InitOptions{}, "table tech_nodes", ""},
-		"quota":          {"POST tables tech_nodes", 403, "quotaExceeded", bigquery.InitOptions{}, "table tech_nodes", "roles/"},
+		"create":         {"POST tables session_graphs", 403, "accessDenied", bigquery.InitOptions{}, "table session_graphs", ""},
+		"quota":          {"POST tables session_graphs", 403, "quotaExceeded", bigquery.InitOptions{}, "table session_graphs", "roles/"},
 		"location":       {"POST datasets", 400, "invalid", bigquery.InitOptions{}, `cannot be created in location "US"`, ""},
 		"not to be made": {"", 0, "", bigquery.InitOptions{NoDataset: true}, "it does not exist: create it", ""},
 	} {
@@ -347,7 +472,7 @@ func TestInitGoesOn(t *testing.T) {
 	s.intercept = nil
 	s.mu.Unlock()
 	r := initialize(t, d, bigquery.InitOptions{Quick: true})
-	if diff := cmp.Diff([]string{"created view v_llm_request", "created graph agent_context_graph"}, outcomes(r)); diff != "" {
+	if diff := cmp.Diff([]string{"created view v_llm_request", "created graph contextgraph"}, outcomes(r)); diff != "" {
 		t.Errorf("then:\n%s", diff)
 	}
 }
@@ -377,7 +502,7 @@ func TestInitReplacesChangedViews(t *testing.T) {
 	if diff := cmp.Diff([]string{"upgraded view v_tool_error"}, outcomes(r)); diff != "" || len(r.Notes) > 0 {
 		t.Errorf("outcomes:\n%s%v", diff, r.Notes)
 	}
-	if writes, _ := s.sent(); !slices.Equal(writes, []string{"PATCH tables v_tool_error", "POST jobs", "PATCH tables agent_events"}) {
+	if writes, _ := s.sent(); !slices.Equal(writes, []string{"PATCH tables v_tool_error", "PATCH tables agent_events"}) {
 		t.Errorf("requests: %v", writes)
 	}
 }
@@ -425,7 +550,7 @@ func TestInitWithoutGraphs(t *testing.T) {
 		// The edition has changed.
 		s.jobError = nil
 		r = initialize(t, d, bigquery.InitOptions{})
-		if diff := cmp.Diff([]string{"created graph agent_context_graph"}, outcomes(r)); diff != "" {
+		if diff := cmp.Diff([]string{"created graph contextgraph"}, outcomes(r)); diff != "" {
 			t.Errorf("then:\n%s", diff)
 		}
 	})
@@ -469,7 +594,7 @@ func TestPlan(t *testing.T) {
 		}
 		return append(out, notes...)
 	}
-	if got := names(); len(got) != 1+7+32+1+1 {
+	if got := names(); len(got) != 1+3+38+1+1 {
 		t.Errorf("without a dataset: %d statements: %q", len(got), got)
 	}
 	initialize(t, d, bigquery.InitOptions{})

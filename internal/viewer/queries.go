@@ -53,8 +53,6 @@ func Queries(c config.BigQuery) ([]Query, error) {
 	}{
 		{Query{Name: "extract_ask", Title: "Extract business entities with a model", Category: "Extraction", Language: "SQL", Tags: []string{"AI.GENERATE", "output_schema"}},
 			warehouse.ExtractStatement{Pending: "extract_pending", Answers: "extract_answers", Endpoint: endpoint, Schema: warehouse.ExtractSchema}},
-		{Query{Name: "extract_merge", Title: "Merge what the model found", Category: "Extraction", Language: "SQL", Tags: []string{"MERGE", "idempotent"}},
-			warehouse.ExtractStatement{Entities: "extract_entities", Links: "extract_links", Rows: "extract_rows"}},
 		{Query{Name: "init_graph", Title: "Create the property graph", Category: "Graph", Language: "DDL", Tags: []string{"Property Graph", "TechNode", "BizNode", "Caused", "Evaluated"}},
 			struct{ Replace bool }{true}},
 		{Query{Name: "ask_reasoning_chain_gql", Title: "Why: what a decision rests on", Category: "Graph", Language: "GQL", Tags: []string{"GQL", "ANY SHORTEST", "quantified path"}}, bounds},

@@ -21,6 +21,8 @@ const (
 	KindTable   Kind = "table"
 	KindView    Kind = "view"
 	KindGraph   Kind = "graph"
+	// KindRows is rows that are copied from tables of an earlier version.
+	KindRows Kind = "rows"
 	// KindLabels is the labels that say which version made the dataset.
 	KindLabels Kind = "labels"
 )
@@ -69,7 +71,7 @@ func Definitions(c config.BigQuery) ([]Definition, error) {
 	}
 	graph := c.Graph.Queries != config.QueriesRecursive
 	if graph {
-		text, err := n.CreateGraph(true)
+		text, err := n.CreateGraph(false)
 		if err != nil {
 			return nil, err
 		}
@@ -117,6 +119,10 @@ func (n Names) CreateGraph(replace bool) (string, error) {
 	text, err := n.Statement("init_graph", struct{ Replace bool }{replace})
 	return strings.TrimSpace(text), err
 }
+
+// OwnGraph reports whether the definition of a property graph, as BigQuery shows it, is one that
+// contextgraph made, now or earlier: no other has a table of checks.
+func OwnGraph(ddl string) bool { return strings.Contains(ddl, "world_change_checks") }
 
 // VersionLabels returns the labels of the table of events that say what the dataset
 // holds, with or without the property graph. The error is a [*NameError] when two objects

@@ -38,6 +38,9 @@ func (n Names) Statement(name string, data any) (string, error) {
 		"table":   n.Quote,
 		"view":    func(suffix string) string { return n.Quote(n.View(suffix)) },
 		"dataset": func() string { return "`" + n.project + "." + n.dataset + "`" },
+		"schema": func(view string) string {
+			return "`" + n.project + "." + n.dataset + ".INFORMATION_SCHEMA." + view + "`"
+		},
 		"days": func() string {
 			return fmt.Sprintf("DATE_SUB(DATE(@from), INTERVAL %d DAY) AND DATE(@to)", sessionDays)
 		},

@@ -100,7 +100,7 @@ func start(t testing.TB, dataset string) *Server {
 	if err != nil || len(addresses) != 2 {
 		t.Fatalf("the emulator did not start (%q, %v); does TestMain of the package call emulator.Main?", line, err)
 	}
-	return &Server{Dataset: "agents", REST: addresses[0], GRPC: addresses[1]}
+	return &Server{Dataset: "agents", REST: addresses[0], GRPC: proxy(t, addresses[0], addresses[1])}
 }
 
 // serve is the emulator, until the end of standard input.

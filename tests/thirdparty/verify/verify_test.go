@@ -24,7 +24,7 @@ func TestVerify(t *testing.T) {
 	defer cancel()
 	report, err := verify.Run(ctx, verify.Config{
 		BigQuery: config.BigQuery{Project: emulator.Project},
-		Options:  bigquery.DatasetOptions{Client: s.clients(), Write: s.write.ClientOptions(), BatchAge: 20 * time.Millisecond, AckTimeout: 10 * time.Minute},
+		Options:  bigquery.DatasetOptions{Client: s.clients(), Write: s.WriteOptions(), BatchAge: 20 * time.Millisecond, AckTimeout: 10 * time.Minute},
 		Only:     strings.Fields(os.Getenv("ONLY")),
 		Progress: func(r verify.Result) {
 			t.Log(fmt.Sprintf("%s %s %s %s: %dms %s | %s", r.Outcome, r.Step, r.Name, r.Form, r.Milliseconds, r.Reason, r.Remedy))

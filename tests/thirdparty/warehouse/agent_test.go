@@ -61,7 +61,7 @@ func newShopAgent(t *testing.T, server *emulator.Server, change func(*cgtest.Con
 			},
 		},
 		Part: bigquery.With(bigquery.DatasetOptions{
-			Client: server.LiteralOptions(), Write: server.WriteOptions(), BatchAge: 10 * time.Millisecond,
+			Client: server.RESTOptions(), Write: server.WriteOptions(), BatchAge: 10 * time.Millisecond,
 		}),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		CheckFuncs: map[string]safety.Checker{"Product": safety.CheckerFunc(func(_ context.Context, c entity.Canonical) (safety.State, error) {
@@ -166,7 +166,7 @@ func (a *shopAgent) dataset() *bigquery.Dataset {
 	a.t.Helper()
 	cfg := a.server.Config()
 	cfg.Graph.Queries = config.QueriesRecursive
-	d, err := bigquery.NewDataset(a.t.Context(), cfg, bigquery.DatasetOptions{Client: a.server.LiteralOptions(), Write: a.server.WriteOptions()})
+	d, err := bigquery.NewDataset(a.t.Context(), cfg, bigquery.DatasetOptions{Client: a.server.RESTOptions(), Write: a.server.WriteOptions()})
 	if err != nil {
 		a.t.Fatal(err)
 	}

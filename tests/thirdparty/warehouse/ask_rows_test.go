@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
@@ -399,106 +398,29 @@ func (s *story) loadEvents(client *bq.Client, server *emulator.Server, rows []re
 	load(s.t, client, server, config.Default().BigQuery.Table, list)
 }
 
-// loadGraph brings the graph of the session to the tables.
-func (s *story) loadGraph(client *bq.Client, server *emulator.Server, g *graphsync.Graph) {
+// loadGraph brings the graph of the session to the dataset.
+func (s *story) loadGraph(_ *bq.Client, server *emulator.Server, g *graphsync.Graph) {
 	s.t.Helper()
-	sg, err := warehouse.NewSessionGraph(s.session, g, warehouse.GraphOptions{Recorder: "test", ReadAt: time.UnixMicro(baseTime).Add(time.Hour)})
+	sg, err := warehouse.NewSessionGraph(s.session, g)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	loadGraph(s.t, client, server, sg)
+	appendGraphs(s.t, server, from(sg, warehouse.WriterJournal, "test", 1))
 }
 
-// loadGraph brings graphs to the tables with load jobs. What is nested comes there with
-// statements.
-func loadGraph(t testing.TB, client *bq.Client, server *emulator.Server, sg warehouse.SessionGraph) {
+// appendGraphs appends graphs to the dataset.
+func appendGraphs(t testing.TB, server *emulator.Server, graphs ...warehouse.SessionGraph) {
 	t.Helper()
-	flat := sg
-	flat.Nodes, flat.Entities, flat.Checks = slices.Clone(sg.Nodes), slices.Clone(sg.Entities), slices.Clone(sg.Checks)
-	for i := range flat.Nodes {
-		flat.Nodes[i].Requests = []warehouse.RequestRow{}
+	d, err := bigquery.NewDataset(t.Context(), server.Config(), bigquery.DatasetOptions{Client: server.RESTOptions(), Write: server.WriteOptions()})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i := range flat.Entities {
-		flat.Entities[i].Sightings = []warehouse.SightingRow{}
-	}
-	for i := range flat.Checks {
-		flat.Checks[i].Alerts = []warehouse.AlertRow{}
-	}
-	load(t, client, server, warehouse.TechNodes, flat.Nodes)
-	load(t, client, server, warehouse.CausedEdges, flat.Edges)
-	load(t, client, server, warehouse.BizNodes, flat.Entities)
-	load(t, client, server, warehouse.CrossLinks, flat.Links)
-	load(t, client, server, warehouse.WorldChangeChecks, flat.Checks)
-	setNested(t, client, server, sg)
-}
-
-// setNested sets the columns of rows that are there which hold objects: the emulator reads
-// the members of an object of a load job in the order of a Go map, and so takes one for
-// another.
-func setNested(t testing.TB, client *bq.Client, server *emulator.Server, sg warehouse.SessionGraph) {
-	t.Helper()
-	for _, n := range sg.Nodes {
-		set(t, client, server, warehouse.TechNodes, "node_key", n.NodeKey, "requests", n.Requests)
-	}
-	for _, e := range sg.Entities {
-		set(t, client, server, warehouse.BizNodes, "biz_key", e.BizKey, "sightings", e.Sightings)
-	}
-	for _, c := range sg.Checks {
-		set(t, client, server, warehouse.WorldChangeChecks, "check_id", c.CheckID, "alerts", c.Alerts)
-	}
-}
-
-// set gives the row of a table with a key the values of a column of objects, if there are
-// any.
-func set[T any](t testing.TB, client *bq.Client, server *emulator.Server, table, keyColumn, key, column string, values []T) {
-	t.Helper()
-	if len(values) == 0 {
-		return
-	}
-	var fields []warehouse.Column
-	for _, d := range warehouse.GraphTables() {
-		for _, c := range d.Columns {
-			if d.Name == table && c.Name == column {
-				fields = slices.Clone(c.Fields)
-			}
-		}
-	}
-	var typ, list []string
-	for i, f := range fields {
-		if f.Type == "FLOAT64" { // which the emulator calls by its older name, and takes for another type
-			f.Type = "FLOAT"
-			fields[i] = f
-		}
-		typ = append(typ, f.Name+" "+f.Type)
-	}
-	for _, v := range values {
-		text, err := json.Marshal(v)
-		if err != nil {
+	defer d.Close()
+	w := d.GraphWriter()
+	defer w.Close()
+	for _, g := range graphs {
+		if _, err := w.Write(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
-		var members m
-		if err := json.Unmarshal(text, &members); err != nil {
-			t.Fatal(err)
-		}
-		var literals []string
-		for _, f := range fields {
-			literal := "NULL"
-			switch v := members[f.Name].(type) {
-			case nil:
-			case string:
-				literal = strconv.Quote(v)
-				if f.Type == "TIMESTAMP" {
-					literal = "TIMESTAMP " + literal
-				}
-			default:
-				literal = fmt.Sprintf("CAST(%v AS %s)", v, f.Type)
-			}
-			literals = append(literals, literal)
-		}
-		list = append(list, fmt.Sprintf("STRUCT<%s>(%s)", strings.Join(typ, ", "), strings.Join(literals, ", ")))
-	}
-	text := fmt.Sprintf("UPDATE `%s.%s.%s` SET %s = [%s] WHERE %s = %q", emulator.Project, server.Dataset, table, column, strings.Join(list, ", "), keyColumn, key)
-	if _, err := client.Query(text).Read(t.Context()); err != nil {
-		t.Fatalf("%s: %v", text, err)
 	}
 }

@@ -29,8 +29,7 @@ import (
 
 // extractTest is a dataset with rows of events. The emulator has no AI.GENERATE: an
 // extraction fails when it comes to that statement, whose text package googlesql
-// parses. What stands before it and after it is executed, with literals in the place of
-// parameters, which the emulator loses in a script: a test answers in the place of the
+// parses. What stands before it and after it is executed: a test answers in the place of the
 // model, in the table that the extraction left, and lets a second one go on.
 type extractTest struct {
 	*testing.T
@@ -61,7 +60,7 @@ func newExtractTest(t *testing.T, change func(*config.BigQuery)) *extractTest {
 		t.Fatal(err)
 	}
 	x.dataset, err = bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{
-		Client: s.LiteralOptions(), Now: func() time.Time { return extractStart.Add(24 * time.Hour) },
+		Client: s.RESTOptions(), Write: s.WriteOptions(), Now: func() time.Time { return extractStart.Add(24 * time.Hour) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -331,18 +330,15 @@ func TestExtractAnswers(t *testing.T) {
 	)
 	// What a rule found in the step cc before, less sure than the model is now, and in the
 	// step dd, whose row fails now.
-	ruleKey := warehouse.BizKey(graphsync.TechNodeKey(extractSession, "t1", "cc"), "Product", "Rule")
-	failedKey := warehouse.BizKey(graphsync.TechNodeKey(extractSession, "t1", "dd"), "Product", "Kept")
-	for key, of := range map[string][2]string{ruleKey: {"cc", "Rule"}, failedKey: {"dd", "Kept"}} {
-		x.exec("INSERT INTO "+x.names.Quote(warehouse.BizNodes)+` (biz_node_id, span_id, session_id, node_type, node_value, confidence, biz_key, node_key, app_name, user_id, event_id, source, evaluated_at, recorder, created_at, updated_at)
-			VALUES ('x', @span, 's1', 'Product', @value, 0.25, @key, @node, 'media', 'ann', 'e03', 'rule', @at, 'j', @at, @at)`,
-			bq.QueryParameter{Name: "span", Value: of[0]}, bq.QueryParameter{Name: "value", Value: of[1]}, bq.QueryParameter{Name: "key", Value: key},
-			bq.QueryParameter{Name: "node", Value: graphsync.TechNodeKey(extractSession, "t1", of[0])}, bq.QueryParameter{Name: "at", Value: extractStart})
-		x.exec("INSERT INTO "+x.names.Quote(warehouse.CrossLinks)+` (link_id, span_id, session_id, biz_node_id, node_value, link_type, created_at, link_key, node_key, biz_key, app_name, user_id, source, evaluated_at, recorder, updated_at)
-			VALUES ('x', @span, 's1', 'x', @value, 'EVALUATED', @at, @key, @node, @key, 'media', 'ann', 'rule', @at, 'j', @at)`,
-			bq.QueryParameter{Name: "span", Value: of[0]}, bq.QueryParameter{Name: "value", Value: of[1]}, bq.QueryParameter{Name: "key", Value: key},
-			bq.QueryParameter{Name: "node", Value: graphsync.TechNodeKey(extractSession, "t1", of[0])}, bq.QueryParameter{Name: "at", Value: extractStart})
+	rules := warehouse.SessionGraph{Session: extractSession, Day: extractStart.Truncate(24 * time.Hour), Writer: warehouse.WriterJournal, WriterID: "j", Version: 1, ReadTo: extractStart}
+	for span, value := range map[string]string{"cc": "Rule", "dd": "Kept"} {
+		key := graphsync.TechNodeKey(extractSession, "t1", span)
+		rules.Nodes = append(rules.Nodes, warehouse.NodeRow{NodeKey: key, TraceID: "t1", SpanID: span, StartTime: extractStart, Entities: []warehouse.EntityRow{{
+			BizKey: warehouse.BizKey(key, "Product", value), NodeType: "Product", NodeValue: value, Confidence: 0.25, EventID: "e03", Source: "rule", LinkType: "EVALUATED",
+			EvaluatedAt: extractStart, FirstEvaluatedAt: extractStart,
+		}}})
 	}
+	appendGraphs(t, x.server, rules)
 
 	report, sent := x.ask(bigquery.ExtractRequest{Session: extractSession})
 	if len(sent) != 10 {
@@ -412,7 +408,7 @@ func TestExtractAnswers(t *testing.T) {
 	if got, want := x.rows("SELECT node_key FROM "+x.names.Quote(warehouse.BizNodes)+" WHERE node_value = 'No span'"), graphsync.Build([]record.Event{row}, nil).Nodes()[0].Key; !cmp.Equal(got, []string{want}) {
 		t.Errorf("key of a row without a span: %v, want %s", got, want)
 	}
-	if tables := x.rows("SELECT table_name FROM `" + emulator.Project + "`.agents.INFORMATION_SCHEMA.TABLES WHERE table_name LIKE 'extract_%_answers' OR table_name LIKE 'staging_%'"); len(tables) != 0 {
+	if tables := x.rows("SELECT table_name FROM `" + emulator.Project + "`.agents.INFORMATION_SCHEMA.TABLES WHERE table_name LIKE 'extract_%_answers'"); len(tables) != 0 {
 		t.Errorf("tables left behind: %v", tables)
 	}
 
@@ -490,7 +486,7 @@ func TestExtractAgain(t *testing.T) {
 	// Other types: the rows count as not read.
 	cfg := x.server.Config()
 	cfg.Extract = config.Extraction{Model: "gemini-2.5-flash", Location: "us-central1", EntityTypes: []string{"Product", "Region"}}
-	other, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{Client: x.server.LiteralOptions(), Now: func() time.Time { return extractStart.Add(48 * time.Hour) }})
+	other, err := bigquery.NewDataset(t.Context(), cfg, bigquery.DatasetOptions{Client: x.server.RESTOptions(), Write: x.server.WriteOptions(), Now: func() time.Time { return extractStart.Add(48 * time.Hour) }})
 	if err != nil {
 		t.Fatal(err)
 	}

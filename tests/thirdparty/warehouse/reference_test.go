@@ -30,19 +30,21 @@ func TestReference(t *testing.T) {
 		extractRow{id: "f2", typ: record.StateDelta, session: "flat", span: "s2", second: 2},
 	)
 	x.exec("UPDATE " + x.names.Quote(x.names.Events()) + " SET parent_span_id = 's1' WHERE event_id = 'e2'")
-	from, to := extractStart.Add(-time.Hour), extractStart.Add(time.Hour)
+	since, to := extractStart.Add(-time.Hour), extractStart.Add(time.Hour)
 	flat := record.Session{App: "media", User: "ann", ID: "flat"}
 	sync := func(t *testing.T, s record.Session) bigquery.SyncReport {
 		t.Helper()
-		rows, err := x.dataset.ReadSession(t.Context(), s, from, to)
+		rows, err := x.dataset.ReadSession(t.Context(), s, since, to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := warehouse.GraphOfRows(s, rows, nil, warehouse.GraphOptions{Recorder: warehouse.RecorderDataset, ReadAt: extractStart.Add(time.Minute)})
+		g, err := warehouse.GraphOfRows(s, rows, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := x.dataset.SyncSession(t.Context(), g)
+		w := x.dataset.GraphWriter()
+		defer w.Close()
+		r, err := w.Write(t.Context(), from(g, warehouse.WriterDataset, "", 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,7 @@ func TestReference(t *testing.T) {
 		return strings.Join(append(x.rows("SELECT COUNT(*) FROM "+x.names.Quote(warehouse.BizNodes)), x.rows("SELECT COUNT(*) FROM "+x.names.Quote(warehouse.CrossLinks))...), " ")
 	}
 	t.Run("28_entities_are_linked_to_their_steps", func(t *testing.T) {
-		if r := sync(t, extractSession); r.Links != 1 {
+		if r := sync(t, extractSession); r.Entities != 1 {
 			t.Errorf("%+v", r)
 		}
 		got := x.rows("SELECT l.link_type, n.span_id, e.node_value FROM " + x.names.Quote(warehouse.CrossLinks) + " AS l JOIN " + x.names.Quote(warehouse.TechNodes) + " AS n ON n.node_key = l.node_key JOIN " +
@@ -68,7 +70,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s rows, then %s", before, after)
 		}
 	})
-	scope := func(s record.Session) ask.Scope { return ask.Scope{Session: s, From: from, To: to} }
+	scope := func(s record.Session) ask.Scope { return ask.Scope{Session: s, From: since, To: to} }
 	t.Run("36_a_trace_has_the_edge_between_two_steps", func(t *testing.T) {
 		tr, err := x.dataset.Trace(t.Context(), scope(extractSession))
 		if err != nil {

@@ -33,7 +33,7 @@ func connect(t *testing.T, server *emulator.Server, j *journal.Journal, change f
 	if change != nil {
 		change(&cfg)
 	}
-	options := bigquery.DatasetOptions{Client: server.LiteralOptions(), Write: server.WriteOptions(), BatchAge: 20 * time.Millisecond,
+	options := bigquery.DatasetOptions{Client: server.RESTOptions(), Write: server.WriteOptions(), BatchAge: 20 * time.Millisecond,
 		AckTimeout: 10 * time.Minute, // a slow machine is no stream that answers nothing
 	}
 	d, err := bigquery.NewDataset(t.Context(), cfg, options)

@@ -1449,7 +1449,7 @@ SELECT
   ) AS steps
   CROSS JOIN UNNEST(steps.checks) AS check;
 
-CREATE OR REPLACE PROPERTY GRAPH `my-project.agents.contextgraph`
+CREATE PROPERTY GRAPH IF NOT EXISTS `my-project.agents.contextgraph`
 NODE TABLES (
   `my-project.agents.graph_tech_nodes` AS TechNode
     KEY (node_key)

@@ -1449,7 +1449,7 @@ SELECT
   ) AS steps
   CROSS JOIN UNNEST(steps.checks) AS check;
 
-CREATE OR REPLACE PROPERTY GRAPH `example.com:my-project.Agents_2.why`
+CREATE PROPERTY GRAPH IF NOT EXISTS `example.com:my-project.Agents_2.why`
 NODE TABLES (
   `example.com:my-project.Agents_2.graph_tech_nodes` AS TechNode
     KEY (node_key)

@@ -1,0 +1,145 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	bq "cloud.google.com/go/bigquery"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+)
+
+// graphFound is what there is under the name of the property graph.
+type graphFound int
+
+const (
+	// graphUnknown: BigQuery did not say.
+	graphUnknown graphFound = iota
+	graphAbsent
+	graphOwn
+	graphForeign
+)
+
+// findGraph looks in INFORMATION_SCHEMA.PROPERTY_GRAPHS, which is a preview and may refuse: then it
+// is unknown what there is.
+func (d *Dataset) findGraph(ctx context.Context) (graphFound, error) {
+	found := graphAbsent
+	err := query(ctx, d, job{
+		statement: "init_find_graph", feature: featureInit, params: []bq.QueryParameter{param("graph", d.names.Graph())},
+	}, func(r *struct {
+		DDL bq.NullString `bigquery:"ddl"`
+	}) error {
+		found = graphForeign
+		if warehouse.OwnGraph(r.DDL.StringVal) {
+			found = graphOwn
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		d.log.DebugContext(ctx, "contextgraph: BigQuery does not say which property graphs there are", "error", err)
+		return graphUnknown, nil
+	}
+	return found, err
+}
+
+// foreignGraph is the error for a property graph of somebody else; why says more of what was found.
+func (d *Dataset) foreignGraph(why string) error {
+	return &ConflictError{
+		Object: d.names.Graph(), Found: "a property graph that somebody else made" + why, Want: "that of contextgraph",
+		Remedy: "drop it (DROP PROPERTY GRAPH), or give the graph of contextgraph another name (bigquery.graph.name)",
+	}
+}
+
+// ensureGraph makes the property graph where its views are there.
+func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool) {
+	d := in.d
+	if !in.want.graph {
+		return
+	}
+	for _, v := range in.want.views {
+		if v.Table == warehouse.SessionGraphs && !made[v.Name] {
+			in.skip(warehouse.KindGraph, d.names.Graph())
+			return
+		}
+	}
+	o := InitObject{Kind: warehouse.KindGraph, Name: d.names.Graph(), Outcome: Unchanged}
+	err := in.graph(ctx, &o)
+	switch {
+	case err == nil:
+	case graphUnsupported(err) && d.cfg.Graph.Queries == config.QueriesAuto:
+		o.Outcome = Skipped
+		delete(in.want.labels, warehouse.GraphLabel)
+		in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
+	default:
+		o.Outcome, o.Err = Failed, d.explain("graph "+o.Name, err)
+		if graphUnsupported(err) {
+			o.Err = fmt.Errorf("%w (use on-demand pricing or a reservation of an edition with graphs, or set bigquery.graph.queries to auto or recursive)", o.Err)
+		}
+		in.errs = append(in.errs, o.Err)
+	}
+	in.add(o)
+}
+
+// graph makes the property graph, or replaces one that is known to be of contextgraph and differs.
+// The label of the table of events says which one was made. After any statement one property is
+// asked for that no other graph has: where BigQuery did not say what there is, a statement that
+// leaves what there is alone may have met the graph of somebody else.
+func (in *initialization) graph(ctx context.Context, o *InitObject) error {
+	d := in.d
+	md, err := d.table(d.names.Events()).Metadata(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := d.findGraph(ctx)
+	if err != nil {
+		return err
+	}
+	same := md.Labels[warehouse.GraphLabel] == in.want.labels[warehouse.GraphLabel]
+	switch {
+	case found == graphForeign:
+		return d.foreignGraph("")
+	case found == graphOwn && same:
+		return nil
+	}
+	text, err := d.names.CreateGraph(found == graphOwn)
+	if err != nil {
+		return err
+	}
+	stats, err := d.exec(ctx, job{sql: text, feature: featureInit})
+	if err != nil {
+		return err
+	}
+	o.Outcome = Created
+	if q, ok := stats.Details.(*bq.QueryStatistics); ok {
+		switch q.DDLOperationPerformed {
+		case "SKIP":
+			o.Outcome = Unchanged
+		case "REPLACE":
+			o.Outcome = Upgraded
+		}
+	}
+	return d.probeGraph(ctx)
+}
+
+// probeGraph asks for a property of our graph, without running the query.
+func (d *Dataset) probeGraph(ctx context.Context) error {
+	q, err := d.prepare(ctx, job{statement: "init_probe_graph", feature: featureInit})
+	if err != nil {
+		return err
+	}
+	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
+	probed, err := q.Run(ctx)
+	if err == nil && probed.LastStatus() != nil {
+		err = probed.LastStatus().Err()
+	}
+	var refused *bq.Error
+	if hasStatus(err, 400) || errors.As(err, &refused) && refused.Reason == "invalidQuery" {
+		return d.foreignGraph(fmt.Sprintf(" (it has no TechNode with session_day: %v)", Brief(err)))
+	}
+	return err
+}

@@ -1,0 +1,4 @@
+GRAPH {{graph}}
+MATCH (step:TechNode)
+RETURN step.session_day AS session_day
+LIMIT 1

@@ -1,0 +1,382 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graphviews_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bq "cloud.google.com/go/bigquery"
+	gocmp "github.com/google/go-cmp/cmp"
+	"google.golang.org/api/iterator"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
+)
+
+// The rows of session_graphs as a model has them, for the views to be compared with. Appends are
+// delivered twice, in any order, or not at all.
+
+// modelNode is a step as one version has it.
+type modelNode struct {
+	key      string
+	rows     int      // of events that were read
+	causes   []string // keys of steps
+	entities []modelEntity
+	check    bool
+}
+
+type modelEntity struct {
+	value, source string
+	seen          int // minute
+}
+
+// modelVersion is what one writer appended of one session.
+type modelVersion struct {
+	session, day, writer, id, sync string
+	version, readTo                int
+	parts                          [][]modelNode
+	delivered                      []int // how often each part was
+}
+
+func (v *modelVersion) whole() bool { return !slices.Contains(v.delivered, 0) }
+
+func (v *modelVersion) nodes() []modelNode { return slices.Concat(v.parts...) }
+
+// tag tells which version a row of a view is from.
+func (v *modelVersion) tag() string { return v.writer + "/" + v.id + "/" + v.sync }
+
+// newer says whether v stands before w, both of one writer.
+func (v *modelVersion) newer(w *modelVersion) bool {
+	return cmp.Or(cmp.Compare(v.readTo, w.readTo), cmp.Compare(v.version, w.version), cmp.Compare(v.sync, w.sync)) > 0
+}
+
+// owns says whether the node n of v stands before m of w.
+func owns(v *modelVersion, n modelNode, w *modelVersion, m modelNode) bool {
+	return cmp.Or(cmp.Compare(m.rows, n.rows), cmp.Compare(w.readTo, v.readTo), cmp.Compare(w.version, v.version),
+		cmp.Compare(v.writer, w.writer), cmp.Compare(v.id, w.id)) < 0
+}
+
+// randomVersions makes what the writers of one session appended.
+func randomVersions(r *rand.Rand, session string) []*modelVersion {
+	var out []*modelVersion
+	steps := 1 + r.IntN(6)
+	for _, w := range []struct{ writer, id string }{{"journal", "j1"}, {"journal", "j2"}, {"dataset", ""}, {"model", "m1"}, {"model", "m2"}} {
+		if w.id != "j1" && r.IntN(2) == 0 {
+			continue
+		}
+		day := "2026-03-04"
+		if w.id == "j2" && r.IntN(4) == 0 {
+			day = "2026-03-05" // this host began it on another day
+		}
+		version, readTo := 0, 0
+		for range 1 + r.IntN(3) {
+			if version++; r.IntN(8) == 0 {
+				version = 1 // the journal was restored from a copy
+			}
+			readTo += r.IntN(3)
+			v := &modelVersion{
+				session: session, day: day, writer: w.writer, id: w.id, sync: fmt.Sprintf("x%08x", r.Uint32()), version: version, readTo: readTo,
+			}
+			part := []modelNode{}
+			for i := range steps {
+				if r.IntN(4) == 0 && (i < steps-1 || len(v.parts)+len(part) > 0) {
+					continue // this writer does not know it, or not any more
+				}
+				n := modelNode{key: fmt.Sprintf("%s-%d", session, i), rows: r.IntN(3)}
+				if w.writer != "model" {
+					for c := range i {
+						if r.IntN(3) == 0 {
+							n.causes = append(n.causes, fmt.Sprintf("%s-%d", session, c))
+						}
+					}
+					n.check = r.IntN(4) == 0
+				}
+				for _, value := range []string{"Shoe", "Map"} {
+					if r.IntN(2) == 0 {
+						source := "rule"
+						if w.writer == "model" || r.IntN(4) == 0 {
+							source = "model"
+						}
+						n.entities = append(n.entities, modelEntity{value, source, r.IntN(5)})
+					}
+				}
+				if part = append(part, n); r.IntN(3) == 0 {
+					v.parts, part = append(v.parts, part), nil
+				}
+			}
+			if len(part) > 0 {
+				v.parts = append(v.parts, part)
+			}
+			for range v.parts {
+				v.delivered = append(v.delivered, []int{1, 1, 1, 1, 2, 0}[r.IntN(6)])
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// shown is what the views are to show, as lines.
+type shown struct{ steps, edges, entities, checks []string }
+
+// want says what the views show of one session.
+func want(versions []*modelVersion) shown {
+	newest := make(map[string]*modelVersion)
+	for _, v := range versions {
+		k := v.day + v.writer + v.id
+		if v.whole() && (newest[k] == nil || v.newer(newest[k])) {
+			newest[k] = v
+		}
+	}
+	type owned struct {
+		*modelVersion
+		modelNode
+	}
+	owner := make(map[string]owned)
+	type found struct {
+		owned
+		modelEntity
+	}
+	entities := make(map[string]found)
+	see := func(o owned) {
+		for _, e := range o.entities {
+			k := o.day + o.key + e.value
+			f, known := entities[k]
+			model := func(is bool) int {
+				if is {
+					return 1
+				}
+				return 0
+			}
+			if !known || cmp.Or(
+				cmp.Compare(model(e.source == "model"), model(f.source == "model")), cmp.Compare(model(o.writer == "model"), model(f.writer == "model")),
+				cmp.Compare(e.seen, f.seen), cmp.Compare(o.id, f.id),
+			) < 0 {
+				entities[k] = found{o, e}
+			}
+		}
+	}
+	for _, v := range newest {
+		for _, n := range v.nodes() {
+			o := owned{v, n}
+			if v.writer == "model" {
+				see(o)
+			} else if old, known := owner[v.day+n.key]; !known || owns(v, n, old.modelVersion, old.modelNode) {
+				owner[v.day+n.key] = o
+			}
+		}
+	}
+	var out shown
+	for _, o := range owner {
+		out.steps = append(out.steps, fmt.Sprintf("%s %s %d %s", o.day, o.key, o.rows, o.tag()))
+		for _, c := range o.causes {
+			out.edges = append(out.edges, fmt.Sprintf("%s %s>%s", o.day, c, o.key))
+		}
+		if o.check {
+			out.checks = append(out.checks, fmt.Sprintf("%s %s %s", o.day, o.key, o.tag()))
+		}
+		see(o)
+	}
+	for _, f := range entities {
+		out.entities = append(out.entities, fmt.Sprintf("%s %s %s %s %d %s", f.day, f.key, f.value, f.source, f.seen, f.tag()))
+	}
+	return out
+}
+
+// expressions returns the values of fields, those in set and NULL for the others.
+func expressions(fields []warehouse.Column, set map[string]string) string {
+	var out []string
+	for _, f := range fields {
+		v, ok := set[f.Name]
+		if !ok {
+			v = "CAST(NULL AS " + typeOf(f) + ")"
+		}
+		out = append(out, v+" AS "+f.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func typeOf(c warehouse.Column) string {
+	typ := c.Type
+	if typ == "FLOAT64" {
+		typ = "FLOAT" // as the emulator calls it
+	}
+	if len(c.Fields) > 0 {
+		var fields []string
+		for _, f := range c.Fields {
+			fields = append(fields, f.Name+" "+typeOf(f))
+		}
+		typ = "STRUCT<" + strings.Join(fields, ", ") + ">"
+	}
+	if c.Mode == "REPEATED" {
+		typ = "ARRAY<" + typ + ">"
+	}
+	return typ
+}
+
+// insertRows returns the statement that inserts parts: rows are STRUCTs with the columns of
+// the table, and the nodes as texts: key;rows;cause,cause;value/source/minute,…;check.
+func insertRows(n warehouse.Names, rows []string) string {
+	columns := warehouse.SessionGraphsTable().Columns
+	nodes := columns[len(columns)-1].Fields
+	field := func(name string) []warehouse.Column {
+		for _, c := range nodes {
+			if c.Name == name {
+				return c.Fields
+			}
+		}
+		panic(name)
+	}
+	part := func(i int) string { return fmt.Sprintf("SPLIT(node, ';')[OFFSET(%d)]", i) }
+	of := func(i int) string { return fmt.Sprintf("SPLIT(e, '/')[OFFSET(%d)]", i) }
+	list := func(name string, at int, set map[string]string) string {
+		return "ARRAY(SELECT AS STRUCT " + expressions(field(name), set) + " FROM UNNEST(SPLIT(" + part(at) + ", ',')) AS e WHERE e != '')"
+	}
+	key := part(0)
+	return "INSERT INTO " + n.Quote(warehouse.SessionGraphs) + `
+SELECT 'shop', 'u', r.session, CAST(r.day AS DATE), r.writer, r.id, r.sync, r.version, TIMESTAMP_SECONDS(r.read_to), r.part, r.parts,
+  ARRAY(SELECT AS STRUCT ` + expressions(nodes, map[string]string{
+		"node_key": key, "name": "CONCAT(r.writer, '/', r.id, '/', r.sync)", "span_id": key, "start_time": "TIMESTAMP_SECONDS(0)",
+		"event_ids": "SPLIT(" + part(1) + ", ',')",
+		"caused_by": list("caused_by", 2, map[string]string{"edge_key": "CONCAT(e, '>', " + key + ")", "from_key": "e", "kind": "'informs'"}),
+		"entities": list("entities", 3, map[string]string{
+			"biz_key": "CONCAT(" + key + ", ' ', " + of(0) + ")", "node_type": "'T'", "node_value": of(0), "source": of(1), "link_type": "CONCAT(r.writer, '/', r.id, '/', r.sync)",
+			"evaluated_at": "TIMESTAMP_SECONDS(CAST(" + of(2) + " AS INT64))",
+		}),
+		"checks": list("checks", 4, map[string]string{"check_id": "CONCAT(" + key + ", ' ', r.writer, '/', r.id, '/', r.sync)"}),
+	}) + `
+  FROM UNNEST(r.nodes) AS node)
+FROM UNNEST([STRUCT<session STRING, day STRING, writer STRING, id STRING, sync STRING, version INT64, read_to INT64, part INT64, parts INT64, nodes ARRAY<STRING>>
+  ` + strings.Join(rows, ",\n  ") + `]) AS r`
+}
+
+// text returns the node as insertRows takes it. No rows of events is one of an empty id.
+func (n modelNode) text() string {
+	ids := strings.Repeat(",x", n.rows)
+	var es []string
+	for _, e := range n.entities {
+		es = append(es, fmt.Sprintf("%s/%s/%d", e.value, e.source, e.seen))
+	}
+	check := ""
+	if n.check {
+		check = "x"
+	}
+	return strings.Join([]string{n.key, ids, strings.Join(n.causes, ","), strings.Join(es, ","), check}, ";")
+}
+
+// The views show of each session what the model says: the newest whole graph of each writer, and
+// of each step the one of the writer that read most of it; never a part of one. Keys are unique.
+func TestViewsShowWholeGraphs(t *testing.T) {
+	sessions := 40
+	server := emulator.Start(t)
+	client, err := bq.NewClient(t.Context(), emulator.Project, server.RESTOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	names, err := warehouse.NamesOf(config.BigQuery{Project: emulator.Project, Dataset: server.Dataset})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := func(text string) []string {
+		t.Helper()
+		defer func(at time.Time) { fmt.Printf("%v %.60q\n", time.Since(at), text) }(time.Now())
+		it, err := client.Query(text).Read(t.Context())
+		if err != nil {
+			t.Fatalf("%v\n%.2000s", err, text)
+		}
+		var out []string
+		for {
+			var row []bq.Value
+			err := it.Next(&row)
+			if errors.Is(err, iterator.Done) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, fmt.Sprint(row[0]))
+		}
+		slices.Sort(out)
+		return out
+	}
+	var columns []string
+	for _, c := range warehouse.SessionGraphsTable().Columns {
+		columns = append(columns, c.Name+" "+typeOf(c))
+	}
+	lines("CREATE TABLE " + names.Quote(warehouse.SessionGraphs) + " (" + strings.Join(columns, ", ") + ")")
+
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	var all shown
+	var rows []string
+	whole := make(map[string]int) // steps of each whole version, by tag
+	for i := range sessions {
+		versions := randomVersions(r, fmt.Sprintf("s%d", i))
+		w := want(versions)
+		all.steps, all.edges = append(all.steps, w.steps...), append(all.edges, w.edges...)
+		all.entities, all.checks = append(all.entities, w.entities...), append(all.checks, w.checks...)
+		for _, v := range versions {
+			if v.whole() {
+				whole[v.tag()] = len(v.nodes())
+			}
+			for p, nodes := range v.parts {
+				var texts []string
+				for _, n := range nodes {
+					texts = append(texts, "'"+n.text()+"'")
+				}
+				row := fmt.Sprintf("('%s', '%s', '%s', '%s', '%s', %d, %d, %d, %d, [%s])", v.session, v.day, v.writer, v.id, v.sync, v.version, v.readTo, p, len(v.parts), strings.Join(texts, ", "))
+				for range v.delivered[p] {
+					rows = append(rows, row)
+				}
+			}
+		}
+	}
+	r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	t.Logf("%d rows", len(rows))
+	for batch := range slices.Chunk(rows, 1000) {
+		lines(insertRows(names, batch))
+	}
+	views, err := names.Views()
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := make(map[string]string)
+	for _, v := range views {
+		query[v.Name] = v.Query
+	}
+	for _, test := range []struct {
+		view, line, key string
+		want            []string
+	}{
+		{warehouse.GraphSteps, "CONCAT(CAST(session_day AS STRING), ' ', node_key, ' ', CAST(ARRAY_LENGTH(event_ids) - 1 AS STRING), ' ', name)", "node_key", all.steps},
+		{warehouse.TechNodes, "CONCAT(CAST(session_day AS STRING), ' ', node_key, ' ', CAST(ARRAY_LENGTH(event_ids) - 1 AS STRING), ' ', name)", "node_key", all.steps},
+		{warehouse.CausedEdges, "CONCAT(CAST(session_day AS STRING), ' ', edge_key)", "edge_key", all.edges},
+		{warehouse.BizNodes, "CONCAT(CAST(session_day AS STRING), ' ', biz_key, ' ', source, ' ', CAST(UNIX_SECONDS(evaluated_at) AS STRING), ' ', link_type)", "biz_key", all.entities},
+		{warehouse.CrossLinks, "CONCAT(CAST(session_day AS STRING), ' ', link_key, ' ', source, ' ', CAST(UNIX_SECONDS(evaluated_at) AS STRING), ' ', link_type)", "link_key", all.entities},
+		{warehouse.WorldChangeChecks, "CONCAT(CAST(session_day AS STRING), ' ', check_id)", "check_id", all.checks},
+	} {
+		slices.Sort(test.want)
+		got := lines("SELECT " + test.line + " FROM (" + query[test.view] + ")")
+		if diff := gocmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-model +view):\n%.4000s", test.view, diff)
+		}
+		if len(got) == 0 {
+			t.Errorf("%s shows nothing", test.view)
+		}
+		if twice := lines("SELECT CONCAT(CAST(session_day AS STRING), " + test.key + ") AS k FROM (" + query[test.view] + ") GROUP BY k HAVING COUNT(*) > 1"); len(twice) > 0 {
+			t.Errorf("%s has rows of one key: %v", test.view, twice)
+		}
+	}
+	_ = whole
+}
