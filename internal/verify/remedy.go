@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/api/googleapi"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 )
@@ -77,10 +78,12 @@ func unordered(want, got []string) error {
 const report = "attach the report (--report) to an issue of contextgraph"
 
 // remedy says what to do about an error, where that is known and the error does not say so.
-func (r *run) remedy(err error) string {
+func (r *run) remedy(step string, err error) string {
 	var refused *replicate.Error
 	var api *googleapi.Error
 	switch {
+	case step == stepRemove:
+		return fmt.Sprintf("remove it yourself: %s; its tables expire in %s", r.removal(), config.FormatDuration(life))
 	case errors.As(err, new(*BoundError)):
 		return "the statement did not run. On your data it reads more than the guide says: " + report
 	case errors.As(err, new(*AnswerError)):
@@ -96,6 +99,8 @@ func (r *run) remedy(err error) string {
 		return "use on-demand pricing or a reservation of an edition with graphs"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "give it more time with --timeout"
+	case step == stepDataset && errors.As(err, &api) && api.Code == http.StatusBadRequest:
+		return "name a place that BigQuery has, such as EU or europe-west3, with --location"
 	case errors.As(err, &api) && api.Code == http.StatusNotFound:
 		return "see that the project is right (--project) and that the BigQuery API is enabled in it"
 	}

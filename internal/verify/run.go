@@ -140,10 +140,7 @@ func (r *run) make(ctx context.Context, c *check) {
 	case errors.As(err, &skipped):
 		out.Outcome, out.Reason = Skipped, skipped.reason
 	case err != nil:
-		out.Outcome, out.Reason, out.Remedy = Failed, err.Error(), r.remedy(err)
-		if c.step == stepRemove {
-			out.Remedy = fmt.Sprintf("remove it yourself: %s; its tables expire in %s", r.removal(), config.FormatDuration(life))
-		}
+		out.Outcome, out.Reason, out.Remedy = Failed, err.Error(), r.remedy(c.step, err)
 	}
 	r.mu.Lock()
 	out.Statements = r.statements
