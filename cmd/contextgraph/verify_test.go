@@ -57,7 +57,7 @@ func TestVerifyPlan(t *testing.T) {
 	if code != exitOK || stderr != "" {
 		t.Fatalf("%d: %s", code, stderr)
 	}
-	for _, want := range []string{"-- question   ask_reasoning_chain ", "-- remove ", "USD on demand", "CREATE SCHEMA IF NOT EXISTS `your-project.contextgraph_verify_random`", "MATCH"} {
+	for _, want := range []string{"-- question  ask_reasoning_chain ", "-- remove ", "USD on demand", "CREATE SCHEMA IF NOT EXISTS `your-project.contextgraph_verify_random`", "MATCH"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in the plan", want)
 		}
