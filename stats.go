@@ -89,9 +89,10 @@ type BigQueryStats struct {
 	// says.
 	Stopped bool
 	// GraphSyncs counts the graphs of sessions that were brought to the dataset, GraphErrors the
-	// failed attempts, and GraphGivenUp the sessions that are not tried any more and need
-	// "contextgraph sync". GraphPending is the number of waiting sessions. GraphError is the last
-	// failure, nil if the last attempt succeeded.
+	// failed attempts, and GraphGivenUp the sessions that were passed over, because BigQuery refuses
+	// their graph or they have no rows any more; the log names them. GraphPending is the number of
+	// requests for approval, answers and verdicts whose graph is still to be brought, up to 1,000.
+	// GraphError is the last error; nil after a success.
 	GraphSyncs, GraphErrors, GraphGivenUp uint64
 	GraphPending                          int
 	GraphError                            error

@@ -30,9 +30,11 @@ func (in *Instance) connect(ctx context.Context) error {
 	if in.code.open == nil {
 		return errNoClient
 	}
-	c, err := in.code.open(ctx, in.cfg.BigQuery, warehouse.Host{
-		Journal: in.journal, Graphs: in.sync, Logger: in.log, Now: in.code.Now,
-	})
+	host := warehouse.Host{Journal: in.journal, Graphs: in.sync, Logger: in.log, Now: in.code.Now}
+	if in.parts != nil {
+		host.Parts = warehouse.Parts{Store: in.parts, Connection: in.cfg.Record.Artifacts.Connection}
+	}
+	c, err := in.code.open(ctx, in.cfg.BigQuery, host)
 	if err != nil {
 		return fmt.Errorf("contextgraph: connect to BigQuery: %w", err)
 	}

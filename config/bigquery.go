@@ -24,6 +24,18 @@ type BigQuery struct {
 	// ViewPrefix begins the names of the typed views, before an underscore. Two tables
 	// of events in one dataset need two prefixes. Defaults to v.
 	ViewPrefix string `yaml:"view_prefix"`
+	// CreateViews makes a view for each event type. False leaves them out, and removes none; the
+	// other views are made all the same, because questions read them. Defaults to true.
+	CreateViews *bool `yaml:"create_views"`
+	// ClusteringFields are the columns that the table of events is clustered by, the most
+	// important one first, where it is created; a table that exists keeps its own. None is
+	// clustered by an empty list. Defaults to event_type, agent, user_id.
+	ClusteringFields []string `yaml:"clustering_fields"`
+	// PayloadColumnDenylist are columns that stay out of the dataset: they are NULL in every row
+	// that is streamed from now on. The journal keeps them, so the gate and graphs lack nothing.
+	// Without attributes the dataset does not know the application of a row, nor what belongs to
+	// an approval. Defaults to none.
+	PayloadColumnDenylist []PayloadColumn `yaml:"payload_column_denylist"`
 	// Init creates and upgrades the tables, views and the graph once, in the background,
 	// when the instance starts. False leaves that to "contextgraph init". Defaults to true.
 	Init *bool `yaml:"init"`
@@ -63,6 +75,17 @@ type Graph struct {
 
 // Queries is the language of questions about the graph.
 type Queries string
+
+// PayloadColumn is a column of the table of events that may stay out of the dataset.
+type PayloadColumn string
+
+// The columns with payloads.
+const (
+	PayloadContent      PayloadColumn = "content"
+	PayloadContentParts PayloadColumn = "content_parts"
+	PayloadAttributes   PayloadColumn = "attributes"
+	PayloadLatency      PayloadColumn = "latency_ms"
+)
 
 // Extraction asks a model for entities, inside BigQuery, with AI.GENERATE. Without a model
 // none are asked for.

@@ -181,7 +181,10 @@ const (
 	maxExtractRows  = 100_000
 	// maxThinking is the largest thinking budget of a Gemini model, in tokens.
 	maxThinking = 32_768
-	maxLabels   = 50 // of 64 that a job may have; the rest are those of contextgraph
+	// maxClustering is how many columns a table can be clustered by:
+	// https://cloud.google.com/bigquery/docs/creating-clustered-tables#limitations.
+	maxClustering = 4
+	maxLabels     = 50 // of 64 that a job may have; the rest are those of contextgraph
 )
 
 // What labels may be: https://cloud.google.com/bigquery/docs/labels-intro#requirements,
@@ -190,6 +193,28 @@ var (
 	labelKey   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 	labelValue = regexp.MustCompile(`^[a-z0-9_-]{0,63}$`)
 )
+
+// clusterable are the columns of the table of events that a table can be clustered by.
+func clusterable() []string {
+	return []string{
+		"timestamp", "event_id", "event_type", "agent", "session_id", "invocation_id", "user_id", "trace_id", "span_id", "parent_span_id",
+		"status", "error_message", "is_truncated",
+	}
+}
+
+func checkClustering(k Key, fields []string) {
+	for i, f := range fields {
+		switch {
+		case !slices.Contains(clusterable(), f):
+			k.Index(i).Wrong(Quote(f)+" is not a column that a table can be clustered by", choose(f, clusterable()...))
+		case slices.Contains(fields[:i], f):
+			k.Index(i).Wrong(Quote(f)+" is there twice", "remove one of them")
+		}
+	}
+	if len(fields) > maxClustering {
+		k.Wrong(strconv.Itoa(len(fields))+" columns", "keep at most "+strconv.Itoa(maxClustering))
+	}
+}
 
 func (b *BigQuery) check(k Key) {
 	if !b.Enabled() {
@@ -207,6 +232,7 @@ func (b *BigQuery) check(k Key) {
 			at.Wrong(Quote(value)+" cannot be the value of a label", "use at most 63 lower-case letters, digits, underscores and hyphens")
 		}
 	}
+	checkClustering(k.Of(&b.ClusteringFields), b.ClusteringFields)
 	checkSize(k.Of(&b.MaxBytesBilled), b.MaxBytesBilled, minBytesBilled, 0)
 	checkDuration(k.Of(&b.Stream.FlushTimeout), b.Stream.FlushTimeout, maxFlushTimeout)
 	if n := b.Extract.ThinkingBudget; n < 0 || n > maxThinking {

@@ -268,7 +268,8 @@ func TestParseFull(t *testing.T) {
 		},
 		BigQuery: config.BigQuery{
 			Project: "my-project-123", BillingProject: "example.com:billing-1", Dataset: "agents_1", Location: "europe-west3",
-			Table: "events", ViewPrefix: "cg", Init: new(false), Labels: map[string]string{"team": "ads"}, MaxBytesBilled: 10 << 20,
+			Table: "events", ViewPrefix: "cg", CreateViews: new(false), ClusteringFields: []string{"session_id", "event_type"},
+			PayloadColumnDenylist: []config.PayloadColumn{config.PayloadContent, config.PayloadContentParts}, Init: new(false), Labels: map[string]string{"team": "ads"}, MaxBytesBilled: 10 << 20,
 			Stream: config.Stream{
 				FlushOnRunEnd: true, FlushTimeout: 5 * time.Minute,
 			},

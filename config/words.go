@@ -51,6 +51,9 @@ func (PromptHistory) words() (string, []string) {
 func (Queries) words() (string, []string) {
 	return "does not say how questions are asked", texts(QueriesAuto, QueriesGQL, QueriesRecursive)
 }
+func (PayloadColumn) words() (string, []string) {
+	return "is not a column that may stay out of the dataset", texts(PayloadContent, PayloadContentParts, PayloadAttributes, PayloadLatency)
+}
 
 // checkWords reports each word at k and below that its type does not know.
 func checkWords(k Key) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 )
 
@@ -184,9 +186,20 @@ func (a *app) resend(ctx context.Context, cfg config.Config, j *journal.Journal,
 		return err
 	}
 	defer d.Close()
-	report, err := d.Resend(ctx, j, bigquery.ResendOptions{EventIDs: events, Refused: func(l journal.DeadLetter) {
+	o := bigquery.ResendOptions{EventIDs: events, Refused: func(l journal.DeadLetter) {
 		a.say("%s: refused again: %s: %s", l.EventID, l.Code, l.Reason)
-	}})
+	}}
+	parts, err := setup.OpenParts(ctx, cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	if parts != nil {
+		o.Parts = warehouse.Parts{Store: parts, Connection: cfg.Record.Artifacts.Connection}
+	}
+	report, err := d.Resend(ctx, j, o)
+	if parts != nil {
+		err = errors.Join(err, parts.Close(context.WithoutCancel(ctx)))
+	}
 	fmt.Fprintf(a.stdout, "%d rows sent, %d refused again, %d bytes\n", report.Acknowledged, report.Refused, report.Bytes)
 	for _, id := range report.Missing {
 		a.say("%s: there is no dead letter with this event id", id)

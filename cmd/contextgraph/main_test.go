@@ -125,7 +125,7 @@ func TestDryRunOffline(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, stdout, stderr := in(t, nothing(t), "init", "--dry-run", "--project", "my-project", "--dataset", "agents", "--queries", "recursive")
-	if code != exitOK || stderr != "" || strings.Count(stdout, "CREATE TABLE IF NOT EXISTS") != 7 || strings.Contains(stdout, "PROPERTY GRAPH") {
+	if code != exitOK || stderr != "" || strings.Count(stdout, "CREATE TABLE IF NOT EXISTS") != 3 || strings.Contains(stdout, "PROPERTY GRAPH") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 

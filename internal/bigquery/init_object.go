@@ -66,8 +66,10 @@ func (in *initialization) ensureTable(ctx context.Context, t warehouse.Table, o 
 		Schema:           schemaOf(t.Columns),
 		Description:      t.Description,
 		TimePartitioning: &bq.TimePartitioning{Type: bq.DayPartitioningType, Field: t.PartitionBy},
-		Clustering:       &bq.Clustering{Fields: t.ClusterBy},
 		Labels:           t.Labels,
+	}
+	if len(t.ClusterBy) > 0 {
+		create.Clustering = &bq.Clustering{Fields: t.ClusterBy}
 	}
 	var found *bq.TableMetadata
 	var missing merged
@@ -123,8 +125,12 @@ func (in *initialization) noteLayout(t warehouse.Table, md *bq.TableMetadata) {
 	if p == nil || p.Field != t.PartitionBy || p.Type != "" && p.Type != bq.DayPartitioningType {
 		in.note("table %s is not partitioned by the day of %s, so a query reads and pays for all of it; partitions cannot be added: copy the rows to a table that has them", t.Name, t.PartitionBy)
 	}
-	if md.Clustering == nil || !slices.Equal(md.Clustering.Fields, t.ClusterBy) {
-		in.note("table %s is not clustered by %v, so queries for one of them read more than they need", t.Name, t.ClusterBy)
+	var clustered []string
+	if md.Clustering != nil {
+		clustered = md.Clustering.Fields
+	}
+	if len(t.ClusterBy) > 0 && !slices.Equal(clustered, t.ClusterBy) {
+		in.note("table %s is not clustered by %v but by %v, and stays so: queries for one of the former may read more than they need", t.Name, t.ClusterBy, clustered)
 	}
 }
 

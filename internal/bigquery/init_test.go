@@ -311,6 +311,45 @@ func TestInitCopiesTheGraphOfEarlierTables(t *testing.T) {
 	}
 }
 
+// The clusters of a table are those of the configuration where the table is made, and stay where it
+// is there. Without views for event types none is made, and none is removed.
+func TestInitClustersAndViews(t *testing.T) {
+	s, server := newService(t)
+	fields := []string{"session_id", "event_type"}
+	plain := func(c *config.BigQuery) { c.ClusteringFields, c.CreateViews = fields, new(false) }
+	r := initialize(t, connect(t, server, plain), bigquery.InitOptions{})
+	events := s.tables["agent_events"]
+	if events.Clustering == nil || !slices.Equal(events.Clustering.Fields, fields) || len(r.Notes) > 0 {
+		t.Errorf("clustered by %v, notes %q", events.Clustering, r.Notes)
+	}
+	if s.tables["agent_events_unique"] == nil || s.tables["v_llm_request"] != nil {
+		t.Errorf("tables and views: %q", slices.Sorted(maps.Keys(s.tables)))
+	}
+	if r := initialize(t, connect(t, server, plain), bigquery.InitOptions{Quick: true}); len(r.Objects) != 0 {
+		t.Errorf("made again: %+v", r.Objects)
+	}
+
+	r = initialize(t, connect(t, server, nil), bigquery.InitOptions{})
+	notes := strings.Join(r.Notes, "\n")
+	if !strings.Contains(notes, "agent_events is not clustered by [event_type agent user_id] but by [session_id event_type], and stays so") ||
+		!slices.Equal(s.tables["agent_events"].Clustering.Fields, fields) {
+		t.Errorf("notes %q", r.Notes)
+	}
+	made := len(s.tables)
+	if s.tables["v_llm_request"] == nil {
+		t.Error("there is no view v_llm_request")
+	}
+	if initialize(t, connect(t, server, plain), bigquery.InitOptions{}); len(s.tables) != made {
+		t.Errorf("%d tables and views, were %d", len(s.tables), made)
+	}
+
+	s, server = newService(t)
+	initialize(t, connect(t, server, func(c *config.BigQuery) { c.ClusteringFields = []string{} }), bigquery.InitOptions{})
+	if c := s.tables["agent_events"].Clustering; c != nil {
+		t.Errorf("clustered by %q", c.Fields)
+	}
+}
+
 func TestInitRaces(t *testing.T) {
 	t.Run("created by another", func(t *testing.T) {
 		s, server := newService(t)

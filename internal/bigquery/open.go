@@ -49,8 +49,10 @@ func with(o DatasetOptions, p pauses) warehouse.Opener {
 		c := &connection{dataset: d, host: host, ready: make(chan struct{}), closed: make(chan struct{})}
 		c.log = slog.New(ratelog.NewHandler(d.log.Handler(), 0, nil))
 		c.life, c.end = context.WithCancel(context.Background())
+		rows := streamed{d.cfg.PayloadColumnDenylist, host.Parts}
 		c.rows, err = replicate.New(replicate.Config{
-			Source: replicate.FromJournal(host.Journal, d.names.Destination()), Target: awaited{d.Target(), c.ready},
+			Source: preparedSource{replicate.FromJournal(host.Journal, d.names.Destination()), rows}, Target: awaited{d.Target(), c.ready},
+			TooLarge: rows.advice(),
 			BatchAge: d.batchAge, AckTimeout: d.ackTimeout, Recheck: p.recheck, Logger: d.log,
 		})
 		if err != nil {

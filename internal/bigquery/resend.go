@@ -14,6 +14,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -25,6 +26,8 @@ type ResendOptions struct {
 	// Refused is called for each row that was refused again, with the words of the
 	// server this time, from the goroutine of Resend. May be nil.
 	Refused func(journal.DeadLetter)
+	// Parts takes the payloads of rows that are too large.
+	Parts warehouse.Parts
 }
 
 // ResendReport says what became of the rows of dead letters.
@@ -69,7 +72,7 @@ const (
 func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOptions) (ResendReport, error) {
 	r := &resend{
 		appender: appender{target: d.Target(), timeout: d.ackTimeout},
-		now:      d.now, outbox: j.Outbox(d.names.Destination()), refused: o.Refused,
+		now:      d.now, outbox: j.Outbox(d.names.Destination()), rows: streamed{d.cfg.PayloadColumnDenylist, o.Parts}, refused: o.Refused,
 	}
 	defer r.disconnect()
 	if len(o.EventIDs) > 0 {
@@ -98,6 +101,7 @@ type resend struct {
 	appender
 	now     func() time.Time
 	outbox  *journal.Outbox
+	rows    streamed
 	refused func(journal.DeadLetter)
 	wanted  map[string]bool // those that were not found yet; nil: every row
 
@@ -125,6 +129,7 @@ func (r *resend) all(ctx context.Context, through int64) error {
 			if e.Seq > through || !r.take(e.EventID) {
 				continue
 			}
+			r.rows.prepare(e)
 			if m, ok := r.encode(e); ok {
 				batch = append(batch, m)
 			}
@@ -165,9 +170,8 @@ func (r *resend) encode(e *record.Event) (m message, ok bool) {
 	switch {
 	case err != nil:
 		r.refuse(e, 0, replicate.RowError{Message: err.Error()})
-	case len(b) > replicate.MaxRequestBytes:
-		r.refuse(e, len(b), replicate.RowError{Code: replicate.ClassTooLarge.String(), Message: fmt.Sprintf(
-			"the row has %d bytes and was not sent: a request may hold at most %d", len(b), replicate.MaxRequestBytes)})
+	case len(b) > replicate.MaxRowBytes:
+		r.refuse(e, len(b), replicate.RowError{Code: replicate.ClassTooLarge.String(), Message: replicate.TooLargeWords(len(b), r.rows.advice())})
 	default:
 		return message{event: e, bytes: b}, true
 	}

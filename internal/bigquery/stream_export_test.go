@@ -28,3 +28,12 @@ var ErrGraph = errGraph
 func SetGraphUpgrade(w *GraphWriter, upgrade func(context.Context) error) {
 	w.target.(*target).upgrade = upgrade
 }
+
+// EncodeGraph returns the rows of a graph as they are sent.
+func EncodeGraph(g warehouse.SessionGraph) ([][]byte, error) {
+	parts, err := g.Parts(maxPart)
+	if err != nil {
+		return nil, err
+	}
+	return encodeRows(warehouse.SessionGraphsTable(), parts)
+}

@@ -131,7 +131,8 @@ const maxChunkRows = 2048
 // batch that is being filled, and those that are sent. It knows how many bytes it holds.
 type outgoing struct {
 	batchBytes int
-	maxHeld    int // no batch is begun with more
+	tooLarge   string // see [Config]
+	maxHeld    int    // no batch is begun with more
 
 	read  int64 // the last row read
 	chunk []record.Event
@@ -150,7 +151,7 @@ type outgoing struct {
 func (o *outgoing) add(now time.Time) bool {
 	e := &o.chunk[0]
 	row, size, err := message(e)
-	oversize := size+rowOverhead > MaxRequestBytes
+	oversize := size > MaxRowBytes
 	if o.open != nil && !oversize && len(o.open.buf.ends) > 0 && len(o.open.buf.data)+size > o.batchBytes {
 		o.seal()
 	}
@@ -166,7 +167,7 @@ func (o *outgoing) add(now time.Time) bool {
 	case oversize:
 		b.dead = append(b.dead, journal.DeadLetter{
 			Seq: e.Seq, Bytes: size, Code: ClassTooLarge.String(), At: now,
-			Reason: fmt.Sprintf("the row has %d bytes and was not sent: a request may hold at most %d", size, MaxRequestBytes),
+			Reason: TooLargeWords(size, o.tooLarge),
 		})
 	case err == nil:
 		err = o.encode(b.buf, row, size)
@@ -180,6 +181,15 @@ func (o *outgoing) add(now time.Time) bool {
 		o.seal()
 	}
 	return true
+}
+
+// TooLargeWords says of a row why it was not sent, with what would have helped.
+func TooLargeWords(size int, advice string) string {
+	words := fmt.Sprintf("the row has %d bytes and was not sent: a request may hold at most %d", size, MaxRequestBytes)
+	if advice != "" {
+		words += "; " + advice
+	}
+	return words
 }
 
 // message returns the message of e and its size. A row that the encoder panics at must

@@ -51,10 +51,13 @@ const (
 	DefaultRecheck    = time.Minute
 )
 
-// MaxRequestBytes is how many bytes of rows one request holds at most, and so the size
-// of the largest row that is sent. The Storage Write API refuses requests of more than
-// 10,485,760 bytes; how much it adds to the rows is not documented.
+// MaxRequestBytes is how many bytes of rows one request holds at most. Of two documented bounds of
+// a request the lesser one is 10 MB, and the service names 10,485,760 bytes when it refuses one; how
+// much it adds to the rows is not documented.
 const MaxRequestBytes = 9 << 20
+
+// MaxRowBytes is the size of the largest row that is sent.
+const MaxRowBytes = MaxRequestBytes - rowOverhead
 
 // rowOverhead is what a request has for each row beside its bytes: a tag and a length.
 const rowOverhead = 6
@@ -90,6 +93,9 @@ type Config struct {
 	// Recheck is how long a Replicator that has stopped waits before it looks whether
 	// somebody did what Status says. Defaults to DefaultRecheck.
 	Recheck time.Duration
+	// TooLarge says in the dead letter of a row that is larger than MaxRowBytes what would have
+	// helped. May be empty.
+	TooLarge string
 	// Logger hears of failures, of each kind at most once a minute. Defaults to
 	// slog.Default().
 	Logger *slog.Logger

@@ -62,7 +62,7 @@ type owner struct {
 func newOwner(r *Replicator) *owner {
 	return &owner{
 		r:         r,
-		out:       outgoing{batchBytes: r.cfg.BatchBytes, maxHeld: r.cfg.InFlight * r.cfg.BatchBytes},
+		out:       outgoing{batchBytes: r.cfg.BatchBytes, tooLarge: r.cfg.TooLarge, maxHeld: r.cfg.InFlight * r.cfg.BatchBytes},
 		more:      true,
 		suspicion: suspicion{limit: minRefused},
 	}

@@ -26,10 +26,22 @@ type Host struct {
 	Journal *journal.Journal
 	// Graphs brings the graph of a session in the journal up to date.
 	Graphs *graphsync.Syncer
+	// Parts takes the payloads of rows that are too large for the dataset.
+	Parts Parts
 	// Logger hears of failures.
 	Logger *slog.Logger
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
+}
+
+// Parts is where payloads go that are too large for a row of the dataset.
+type Parts struct {
+	// Store takes them in the background, see [offload.Uploader]. Nil without an artifact store.
+	Store interface {
+		Put(name, contentType string, data []byte) (uri string, ok bool)
+	}
+	// Connection is the connection by which BigQuery reads the store; it may be empty.
+	Connection string
 }
 
 // Connection streams the rows of one journal to a dataset and keeps the graph there.

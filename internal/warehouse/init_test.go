@@ -71,6 +71,37 @@ func TestDefinitionsWithoutGraph(t *testing.T) {
 }
 
 // The version of the label changes with any table or view, and not with the graph.
+// The statements say what the configuration says of clusters and views.
+func TestDefinitionsOfClustersAndViews(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cfg       config.BigQuery
+		clustered string
+		views     int
+	}{
+		"default":           {config.BigQuery{}, "PARTITION BY DATE(timestamp)\nCLUSTER BY event_type, agent, user_id\nOPTIONS", 38},
+		"clusters":          {config.BigQuery{ClusteringFields: []string{"session_id"}}, "PARTITION BY DATE(timestamp)\nCLUSTER BY session_id\nOPTIONS", 38},
+		"no clusters, none": {config.BigQuery{ClusteringFields: []string{}, CreateViews: new(false)}, "PARTITION BY DATE(timestamp)\nOPTIONS", 7},
+	} {
+		tt.cfg.Project, tt.cfg.Dataset = "my-project", "agents"
+		statements, err := warehouse.Definitions(tt.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		views := 0
+		for _, s := range statements {
+			if s.Name == "agent_events" && s.Kind == warehouse.KindTable && !strings.Contains(s.SQL, tt.clustered) {
+				t.Errorf("%s: no %q in\n%s", name, tt.clustered, s.SQL)
+			}
+			if s.Kind == warehouse.KindView {
+				views++
+			}
+		}
+		if views != tt.views {
+			t.Errorf("%s: %d views, want %d", name, views, tt.views)
+		}
+	}
+}
+
 func TestVersionLabels(t *testing.T) {
 	labels := func(cfg config.BigQuery, graph bool) map[string]string {
 		cfg.Project = "my-project"

@@ -30,6 +30,8 @@ const maxName = 1024
 // statement. The zero value names nothing; [NamesOf] makes one.
 type Names struct {
 	project, dataset, table, prefix, graph string
+	clusterBy                              []string // the table of events
+	typed                                  bool     // whether there is a view for each event type
 }
 
 // NamesOf checks the names in c and returns them.
@@ -55,7 +57,10 @@ func NamesOf(c config.BigQuery) (Names, error) {
 	if err := errors.Join(errs...); err != nil {
 		return Names{}, err
 	}
-	return Names{project: c.Project, dataset: c.Dataset, table: c.Table, prefix: c.ViewPrefix, graph: c.Graph.Name}, nil
+	return Names{
+		project: c.Project, dataset: c.Dataset, table: c.Table, prefix: c.ViewPrefix, graph: c.Graph.Name,
+		clusterBy: c.ClusteringFields, typed: *c.CreateViews,
+	}, nil
 }
 
 // NameError says that a name cannot stand in a statement.

@@ -38,15 +38,16 @@ func (t Table) Partition() string {
 // upgrade: the one with event_id.
 const pythonSchemaVersion = "2"
 
-// EventsTable returns the definition of the table of events: columns, partitions,
-// clusters and label are those of the plugin for Python, which may write to it too.
+// EventsTable returns the definition of the table of events: columns, partitions, label and, unless
+// the configuration says others, clusters are those of the plugin for Python, which may write to it
+// too.
 func (n Names) EventsTable() Table {
 	return Table{
 		Name:        n.Events(),
 		Description: "What agents did: one row per step. Rows may be there twice; " + n.UniqueEvents() + " shows each once.",
 		Columns:     schema.Columns(),
 		PartitionBy: "timestamp",
-		ClusterBy:   []string{"event_type", "agent", "user_id"},
+		ClusterBy:   n.clusterBy,
 		Labels:      map[string]string{PythonVersionLabel: pythonSchemaVersion},
 	}
 }

@@ -31,8 +31,8 @@ func (v View) Digest() string { return digest(v.Query) }
 // Label returns [DigestLabel].
 func (View) Label() string { return DigestLabel }
 
-// Views returns the definitions of the views: that of unique events, then one for each
-// event type, then those of the graph.
+// Views returns the definitions of the views: that of unique events, which questions read, then one
+// for each event type unless the configuration leaves these out, then those of the graph.
 //
 // The typed views read the table of events itself and leave copies out by themselves,
 // each after its condition on the event type: what they read is then bounded by the
@@ -52,6 +52,9 @@ func (n Names) Views() ([]View, error) {
 	common, typed, err := TypedViews()
 	if err != nil {
 		return nil, err
+	}
+	if !n.typed {
+		typed = nil
 	}
 	for _, v := range typed {
 		columns := make([]viewColumn, len(v.Columns))

@@ -12,7 +12,9 @@ CREATE TABLE IF NOT EXISTS {{table .Name}} (
   {{template "column" $c}}{{end}}
 )
 PARTITION BY {{.Partition}}
+{{- if .ClusterBy}}
 CLUSTER BY {{range $i, $c := .ClusterBy}}{{if $i}}, {{end}}{{$c}}{{end}}
+{{- end}}
 OPTIONS (
   description = {{printf "%q" .Description}}
   {{- if .Labels}},

@@ -1,0 +1,57 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bigquery_test
+
+import (
+	"compress/gzip"
+	"os"
+	"testing"
+
+	"github.com/adk-contextgraph/contextgraph/graphsync"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// BenchmarkGraphRows measures what makes the rows of session_graphs of a graph, encoded: that of the
+// demo's first session.
+func BenchmarkGraphRows(b *testing.B) {
+	f, err := os.Open("../../tests/upgrade/testdata/09ed1b5/rows.ndjson.gz")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	in, err := gzip.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	read, err := rowfile.Read(b.Context(), in, "rows.ndjson", rowfile.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var rows []record.Event
+	s := read.Rows[0].Session()
+	for _, e := range read.Rows {
+		if e.Session() == s {
+			rows = append(rows, e)
+		}
+	}
+	var x *graphsync.Extractor
+	g := graphsync.Build(rows, x.Extract(rows).Entities)
+	b.ReportAllocs()
+	bytes := 0
+	for b.Loop() {
+		out, err := warehouse.NewSessionGraph(s, g)
+		if err != nil {
+			b.Fatal(err)
+		}
+		encoded, err := bigquery.EncodeGraph(out)
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes = len(encoded[0])
+	}
+	b.ReportMetric(float64(bytes), "bytes/graph")
+}
