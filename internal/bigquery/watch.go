@@ -61,7 +61,7 @@ func (d *Dataset) finish(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, er
 
 // admitted runs j if the watch admits it.
 func (d *Dataset) admitted(ctx context.Context, j job, ran *Ran) (*bq.Job, *bq.JobStatus, error) {
-	if j.statement != "" { // what makes tables reads nothing
+	if j.feature != featureInit { // what makes tables reads none, and metadata have no estimate
 		var err error
 		if ran.Estimate, err = d.estimate(ctx, j); err != nil {
 			return nil, nil, err

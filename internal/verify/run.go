@@ -52,6 +52,7 @@ func settings(b config.BigQuery) config.BigQuery {
 	off := false
 	b.Init, b.Graph.Sync = &off, &off
 	b.Graph.Queries = config.QueriesRecursive
+	b.CreateViews, b.PayloadColumnDenylist = nil, nil // what is compared has to be there
 	b.MaxBytesBilled = config.Size(graph + least)
 	return b.WithDefaults()
 }

@@ -21,6 +21,7 @@ import (
 //
 //   - It runs a statement that has to be estimated. A dry run is answered in its place.
 //   - It knows no labels of datasets.
+//   - It would take an hour for 84,000 rows: there are a few copies of each.
 type service struct {
 	*emulator.Server
 
@@ -40,6 +41,9 @@ func (s *service) clients() []option.ClientOption {
 
 var datasetID = regexp.MustCompile(`"datasetId":"(contextgraph_verify_[a-z0-9]+)"`)
 
+// many is how many copies of a row are made.
+var many = regexp.MustCompile(`"value":"(1000|200)"`)
+
 // RoundTrip is what the REST API answers.
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
@@ -49,8 +53,11 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		r.Body.Close()
+		if bytes.Contains(body, []byte(`"name":"copies"`)) {
+			body = many.ReplaceAll(body, []byte(`"value":"3"`))
+		}
 		r = r.Clone(r.Context())
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	s.mu.Lock()
 	if made := datasetID.FindSubmatch(body); r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/datasets") && made != nil {

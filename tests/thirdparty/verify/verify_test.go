@@ -44,7 +44,9 @@ func TestVerify(t *testing.T) {
 		case part == "view" && strings.HasPrefix(c.Name, "graph_"):
 			part = "graph"
 		case part == "dataset" || part == "init" || part == "stream":
-			part = "sync"
+			part = "stream"
+		case part == "sync":
+			part = c.Name
 		case part == "question" && c.Form == "gql" || strings.HasPrefix(c.Name, "verify_seed"):
 			part = "gql"
 		}
