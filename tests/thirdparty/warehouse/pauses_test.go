@@ -30,7 +30,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
 )
 
 // The documented query over pauses gives each pause of a tool once, with the time that it
