@@ -79,7 +79,7 @@ func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Ca
 // as soon as both are there. A row without its parent is a root. The edges are those of the graph
 // in the dataset, which can be behind the rows.
 //
-// Without From the time begins with the first step that tech_nodes has of the session in the last 30 days; a session with rows and
+// Without From the time begins with the first step that the graph has of the session in the last 30 days; a session with rows and
 // no graph yet needs From. Without To it has no end.
 //
 // The error wraps [ask.ErrNoSessionID] or [ask.ErrUnknownSession] if the subject of the question

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
+	"cloud.google.com/go/civil"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -81,12 +82,44 @@ func (d *Dataset) window(w ask.Window) (ask.Window, error) {
 	return w, nil
 }
 
-// sessionParams returns the parameters that every statement about one session has, and others.
-func sessionParams(s ask.Scope, more ...bq.QueryParameter) []bq.QueryParameter {
-	return append([]bq.QueryParameter{
+// located is a session that has graphs, with the days under which they stand. Every statement about
+// it reads these days alone.
+type located struct {
+	ask.Scope
+	first, last civil.Date
+}
+
+// locate returns the days of a session. The error wraps [ask.ErrUnknownSession] when there is none.
+func (d *Dataset) locate(ctx context.Context, s ask.Scope) (located, error) {
+	rows, err := all[struct {
+		First bq.NullDate `bigquery:"first"`
+		Last  bq.NullDate `bigquery:"last"`
+	}](ctx, d, askJob("ask_days", nil, scopeParams(s)))
+	if err != nil {
+		return located{}, err
+	}
+	if len(rows) != 1 || !rows[0].First.Valid {
+		return located{}, unknownSession(s)
+	}
+	return located{Scope: s, first: rows[0].First.Date, last: rows[0].Last.Date}, nil
+}
+
+func unknownSession(s ask.Scope) error {
+	return fmt.Errorf("session %s: no step from %s to %s: %w", s.Session.ID, s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), ask.ErrUnknownSession)
+}
+
+// scopeParams returns the parameters that say which session is asked about, and when.
+func scopeParams(s ask.Scope) []bq.QueryParameter {
+	return []bq.QueryParameter{
 		param("app", s.Session.App), param("user", s.Session.User), param("session", s.Session.ID),
 		param("from", s.From.UTC()), param("to", s.To.UTC()),
-	}, more...)
+	}
+}
+
+// sessionParams returns the parameters that every statement about the graph of one session has, and
+// others.
+func sessionParams(s located, more ...bq.QueryParameter) []bq.QueryParameter {
+	return append(append(scopeParams(s.Scope), param("first_day", s.first), param("last_day", s.last)), more...)
 }
 
 // windowParams returns the parameters that every statement about many sessions has, and
@@ -98,7 +131,7 @@ func windowParams(w ask.Window, more ...bq.QueryParameter) []bq.QueryParameter {
 }
 
 // limitParam returns the parameter for one row more than the limit.
-func limitParam(s ask.Scope) bq.QueryParameter { return param("limit", int64(s.Limit)+1) }
+func limitParam(s located) bq.QueryParameter { return param("limit", int64(s.Limit)+1) }
 
 // cut returns at most limit rows and whether there were more.
 func cut[T any](rows []T, limit int) ([]T, bool) {
@@ -139,7 +172,7 @@ type sessionRow struct {
 
 // decision is a node that a question is about, and where its session lies in time.
 type decision struct {
-	ask.Scope
+	located
 	node      string
 	decidedAt time.Time
 	events    []string
@@ -149,7 +182,7 @@ type decision struct {
 // request for a confirmation where key is empty. The scope it returns ends with the
 // session.
 func (d *Dataset) decision(ctx context.Context, s ask.Scope, key string) (decision, error) {
-	s, row, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", key))
+	found, row, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", key))
 	if err != nil {
 		return decision{}, err
 	}
@@ -159,24 +192,27 @@ func (d *Dataset) decision(ctx context.Context, s ask.Scope, key string) (decisi
 		}
 		return decision{}, fmt.Errorf("session %s: node %q: %w", s.Session.ID, key, graphsync.ErrUnknownNode)
 	}
-	return decision{Scope: s, node: row.NodeKey.StringVal, decidedAt: row.DecidedAt.Timestamp.UTC(), events: row.EventIDs}, nil
+	return decision{located: found, node: row.NodeKey.StringVal, decidedAt: row.DecidedAt.Timestamp.UTC(), events: row.EventIDs}, nil
 }
 
 // session runs one of the two statements that look for a session and narrows s to it.
-func (d *Dataset) session(ctx context.Context, s ask.Scope, j job, which bq.QueryParameter) (ask.Scope, sessionRow, error) {
+func (d *Dataset) session(ctx context.Context, s ask.Scope, j job, which bq.QueryParameter) (located, sessionRow, error) {
 	s, err := d.checked(s)
 	if err != nil {
-		return s, sessionRow{}, fmt.Errorf("bigquery: %w", err)
+		return located{}, sessionRow{}, fmt.Errorf("bigquery: %w", err)
 	}
-	j.params = sessionParams(s, which)
+	found, err := d.locate(ctx, s)
+	if err != nil {
+		return located{}, sessionRow{}, err
+	}
+	j.params = sessionParams(found, which)
 	rows, err := all[sessionRow](ctx, d, j)
 	if err != nil {
-		return s, sessionRow{}, err
+		return located{}, sessionRow{}, err
 	}
 	if len(rows) != 1 || rows[0].Nodes == 0 {
-		return s, sessionRow{}, fmt.Errorf("session %s: no step from %s to %s: %w",
-			s.Session.ID, s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), ask.ErrUnknownSession)
+		return located{}, sessionRow{}, unknownSession(s)
 	}
-	s.From, s.To = rows[0].First.Timestamp.UTC(), rows[0].Last.Timestamp.UTC()
-	return s, rows[0], nil
+	found.From, found.To = rows[0].First.Timestamp.UTC(), rows[0].Last.Timestamp.UTC()
+	return found, rows[0], nil
 }

@@ -40,8 +40,8 @@ func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Ca
 		}
 		return ask.Causal{}, fmt.Errorf("session %s: node %q: %w", s.Session.ID, q.Node, graphsync.ErrUnknownNode)
 	}
-	q.Scope, q.Node = s, found.NodeKey.StringVal
-	rows, form, err := answer(ctx, d, d.causalQuestion(q))
+	q.Node = found.NodeKey.StringVal
+	rows, form, err := answer(ctx, d, d.causalQuestion(s, q))
 	if err != nil {
 		return ask.Causal{}, err
 	}
@@ -58,8 +58,8 @@ func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Ca
 	return out, nil
 }
 
-func (d *Dataset) causalQuestion(q ask.CausalQuestion) asked[causalRow] {
-	params := sessionParams(q.Scope, param("node", q.Node), limitParam(q.Scope))
+func (d *Dataset) causalQuestion(s located, q ask.CausalQuestion) asked[causalRow] {
+	params := sessionParams(s, param("node", q.Node), limitParam(s))
 	return both[causalRow](d, "ask_causal_chain", bounds{Hops: q.Hops + 1, Backwards: q.Backwards}, params,
 		param("hops", int64(q.Hops)+1), param("backwards", q.Backwards))
 }

@@ -83,7 +83,7 @@ func (d *Dataset) reasoning(ctx context.Context, at decision, q ask.ReasoningQue
 			keys = append(keys, s.NodeKey)
 		}
 	}
-	nodes, err := d.nodes(ctx, at.Scope, keys)
+	nodes, err := d.nodes(ctx, at.located, keys)
 	if err != nil {
 		return ask.Reasoning{}, err
 	}
@@ -97,8 +97,8 @@ func (d *Dataset) reasoning(ctx context.Context, at decision, q ask.ReasoningQue
 // saw in recursive SQL, where far ones are cut and no path is; or the search in recursive
 // SQL ended before it was through.
 func (d *Dataset) reasoningQuestion(at decision, q ask.ReasoningQuestion, truncated *bool) asked[reasonRow] {
-	params := sessionParams(at.Scope,
-		param("decision", at.node), param("decided", at.decidedAt), param("entity", q.Entity), limitParam(at.Scope))
+	params := sessionParams(at.located,
+		param("decision", at.node), param("decided", at.decidedAt), param("entity", q.Entity), limitParam(at.located))
 	gql := askJob("ask_reasoning_chain_gql", bounds{Edges: (1 + farEdges) * (q.Hops + 1)}, params)
 	recursive := askJob("ask_reasoning_chain", nil,
 		append(params[:len(params):len(params)], param("hops", int64(q.Hops)+1), param("rounds", int64(maxRounds))))

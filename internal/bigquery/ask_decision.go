@@ -53,16 +53,16 @@ func (d *Dataset) ExplainDecision(ctx context.Context, q ask.ReasoningQuestion) 
 }
 
 func verdictsJob(at decision) job {
-	return askJob("ask_verdicts", nil, afterwards(at))
+	return askJob("ask_verdicts", nil, afterwards(at, sessionParams(at.located)))
 }
 
 func answersJob(at decision) job {
-	return askJob("ask_answers", nil, afterwards(at))
+	return askJob("ask_answers", nil, afterwards(at, scopeParams(at.Scope)))
 }
 
-// afterwards are the parameters of what came of a decision.
-func afterwards(at decision) []bq.QueryParameter {
-	return sessionParams(at.Scope, param("until", at.decidedAt.Add(ask.DefaultSince)), param("events", at.events), limitParam(at.Scope))
+// afterwards are the parameters of what came of a decision, beside those of its session.
+func afterwards(at decision, session []bq.QueryParameter) []bq.QueryParameter {
+	return append(session, param("until", at.decidedAt.Add(ask.DefaultSince)), param("events", at.events), limitParam(at.located))
 }
 
 type checkRow struct {

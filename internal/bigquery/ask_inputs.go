@@ -5,6 +5,7 @@ package bigquery
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ func (d *Dataset) WorldChangeInputs(ctx context.Context, q ask.InputsQuestion) (
 	if err != nil {
 		return ask.Inputs{}, err
 	}
-	rows, form, err := answer(ctx, d, d.entityQuestion(at.Scope, at.decidedAt))
+	rows, form, err := answer(ctx, d, d.entityQuestion(at.located, at.decidedAt))
 	if err != nil {
 		return ask.Inputs{}, err
 	}
@@ -42,7 +43,7 @@ func (d *Dataset) WorldChangeInputs(ctx context.Context, q ask.InputsQuestion) (
 	return out, nil
 }
 
-func (d *Dataset) entityQuestion(s ask.Scope, decided time.Time) asked[entityRow] {
+func (d *Dataset) entityQuestion(s located, decided time.Time) asked[entityRow] {
 	return both[entityRow](d, "ask_entities", nil, sessionParams(s, param("decided", decided), limitParam(s)))
 }
 
@@ -56,7 +57,14 @@ func (d *Dataset) ReadEntities(ctx context.Context, s ask.Scope) ([]entity.Entit
 	if err != nil {
 		return nil, err
 	}
-	rows, err := d.entityQuestion(s, never).recursive(ctx)
+	found, err := d.locate(ctx, s)
+	if errors.Is(err, ask.ErrUnknownSession) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := d.entityQuestion(found, never).recursive(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,13 +12,12 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
-	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// nodeRow is a row of tech_nodes.
+// nodeRow is a row of graph_tech_nodes.
 type nodeRow struct {
 	NodeKey      string           `bigquery:"node_key"`
 	TraceID      bq.NullString    `bigquery:"trace_id"`
@@ -57,7 +56,7 @@ func (r nodeRow) node(s record.Session) graphsync.TechNode {
 
 // nodes reads steps of a session by key. One that the dataset does not have gets its key
 // alone: an edge can come to the dataset before its node.
-func (d *Dataset) nodes(ctx context.Context, s ask.Scope, keys []string) (map[string]graphsync.TechNode, error) {
+func (d *Dataset) nodes(ctx context.Context, s located, keys []string) (map[string]graphsync.TechNode, error) {
 	out := make(map[string]graphsync.TechNode)
 	var distinct []string
 	for _, k := range keys {
@@ -73,7 +72,7 @@ func (d *Dataset) nodes(ctx context.Context, s ask.Scope, keys []string) (map[st
 	return out, err
 }
 
-// entityRow is a row of extracted_biz_nodes; its JSON columns are texts. The last sighting
+// entityRow is a row of graph_biz_nodes; its JSON columns are texts. The last sighting
 // of an entity in its step stands in the columns; Earlier has the last one that was no
 // later than the time asked about, where it is another one.
 type entityRow struct {

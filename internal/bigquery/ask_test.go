@@ -112,7 +112,9 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				case "incomplete":
 					typ = "BOOLEAN"
 				case "first", "last", "decided_at":
-					typ = "TIMESTAMP"
+					if typ = "TIMESTAMP"; strings.Contains(c[1], "-") {
+						typ = "DATE"
+					}
 				}
 				fields = append(fields, fmt.Sprintf(`{"name":%q,"type":%q}`, c[0], typ))
 				values = append(values, fmt.Sprintf(`{"v":%q}`, c[1]))
@@ -127,6 +129,9 @@ func (q *questions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n, strings.Join(fields, ","), rows, id)
 }
 
+// daysOf is a part of the statement that looks for the days of a session.
+const daysOf = "SELECT MIN(graphs.session_day)"
+
 func asker(t *testing.T, q *questions, queries config.Queries) *bigquery.Dataset {
 	t.Helper()
 	server := httptest.NewServer(q)
@@ -134,6 +139,7 @@ func asker(t *testing.T, q *questions, queries config.Queries) *bigquery.Dataset
 	if q.rows == nil {
 		const when = "1772719200000000"
 		q.rows = map[string][][2]string{
+			daysOf:                    {{"first", "2026-03-04"}, {"last", "2026-03-05"}},
 			"FROM bounds":             {{"nodes", "3"}, {"first", when}, {"last", when}, {"node_key", "n1"}, {"decided_at", when}},
 			"made.verdict AS verdict": {{"tool", "buy"}}, // so that the graph is asked for what had changed
 		}
@@ -454,7 +460,7 @@ func TestQuestionsWithoutTimesAreBounded(t *testing.T) {
 		})
 	}
 	t.Run("an unknown session", func(t *testing.T) {
-		q := &questions{rows: map[string][][2]string{"FROM bounds": {{"nodes", "0"}}}}
+		q := &questions{rows: map[string][][2]string{daysOf: {{"first", "2026-03-04"}, {"last", "2026-03-05"}}, "FROM bounds": {{"nodes", "0"}}}}
 		_, err := asker(t, q, config.QueriesRecursive).ReasoningChain(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: record.Session{ID: "s1"}}})
 		if want := time.Now().UTC().Add(-30 * day).Format("no step from 2006-01-02T"); !errors.Is(err, ask.ErrUnknownSession) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)

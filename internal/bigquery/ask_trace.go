@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	bq "cloud.google.com/go/bigquery"
+	"cloud.google.com/go/civil"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -21,7 +22,7 @@ import (
 // came is a root. The edges are those of the graph in the dataset, which can be behind
 // the rows.
 //
-// Without From the time begins with the first step that tech_nodes has of the session in the
+// Without From the time begins with the first step that the graph has of the session in the
 // last 30 days; a session that has rows and no graph yet needs From. Without To it ends now.
 //
 // The error wraps [ask.ErrNoSessionID] or [ask.ErrUnknownSession] where there is nothing to ask
@@ -30,9 +31,10 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 	asked, _, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", ""))
 	switch {
 	case errors.Is(err, ask.ErrUnknownSession) && !s.From.IsZero():
-		if asked, err = d.checked(s); err != nil {
+		if asked.Scope, err = d.checked(s); err != nil {
 			return ask.Trace{}, fmt.Errorf("bigquery: %w", err)
 		}
+		asked.first, asked.last = civil.DateOf(asked.From), civil.DateOf(asked.To) // it has no graph
 	case err != nil:
 		return ask.Trace{}, err
 	}
@@ -69,7 +71,7 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 	return out, nil
 }
 
-func (d *Dataset) traceQuestion(s ask.Scope) asked[edgeRow] {
+func (d *Dataset) traceQuestion(s located) asked[edgeRow] {
 	return both[edgeRow](d, "ask_trace", nil, sessionParams(s, limitParam(s)))
 }
 

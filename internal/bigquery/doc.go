@@ -12,7 +12,7 @@
 // a typed view, which show each event once.
 //
 // Everything else is a method of [Dataset]: [Dataset.Init] creates and upgrades,
-// [Dataset.SyncSession] brings a graph, [Dataset.Extract] lets a model find entities,
+// [GraphWriter.Write] brings a graph, [Dataset.Extract] lets a model find entities,
 // [Dataset.Resend] sends rows again that were refused, and the questions are
 // [Dataset.ReasoningChain], [Dataset.ExplainDecision], [Dataset.CausalChain],
 // [Dataset.Trace], [Dataset.WorldChangeInputs], [Dataset.EntityAcrossSessions],

@@ -90,9 +90,8 @@ func TestReference(t *testing.T) {
 	t.Run("17_the_graph_is_made_once", func(t *testing.T) {
 		s, server := newService(t)
 		initialize(t, connect(t, server, nil), bigquery.InitOptions{})
-		writes, _ := s.sent()
-		if jobs := strings.Count(strings.Join(writes, "\n"), "POST jobs"); jobs != 1 || !strings.Contains(s.graph, "PROPERTY GRAPH") {
-			t.Errorf("%d jobs, graph %q", jobs, s.graph)
+		if s.graphs != 1 || !strings.Contains(s.graph, "PROPERTY GRAPH") {
+			t.Errorf("made %d times: %q", s.graphs, s.graph)
 		}
 	})
 	t.Run("18_a_graph_that_cannot_be_made_is_an_error", func(t *testing.T) {

@@ -113,7 +113,7 @@ func (a *rowsAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if rows = a.known; len(rows) == 0 {
 			rows = [][]any{{"1", nil, nil, nil, nil, nil, nil}}
 		}
-	case strings.Contains(text, "TO_JSON_STRING(entity)"):
+	case strings.Contains(text, "TO_JSON_STRING(seen)"):
 		columns, rows = []string{"node_key STRING", "entity STRING"}, a.kept
 	}
 	reply := func(w http.ResponseWriter, more map[string]any) {

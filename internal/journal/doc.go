@@ -67,6 +67,10 @@
 // one owner send at a time, also among processes. A row that a destination refuses for its
 // content is a dead letter. It keeps its session from being removed, and holds up no row.
 //
+// A destination that also gets the graphs of sessions has a second position: every [Trigger] up
+// to it, a row after which a graph says something new, has had its graph brought there. The
+// versions of each graph are counted in the file, so that no two are the same.
+//
 // # Processes
 //
 // Other processes may open the same file, to read it or to answer an approval. The

@@ -114,16 +114,6 @@ func (b *binder) json(values ...[]byte) {
 	}
 }
 
-// blob binds bytes, nil as NULL.
-func (b *binder) blob(v []byte) {
-	b.n++
-	if v == nil {
-		b.stmt.BindNull(b.n)
-	} else {
-		b.stmt.BindBytes(b.n, v)
-	}
-}
-
 func (b *binder) null() {
 	b.n++
 	b.stmt.BindNull(b.n)
@@ -166,16 +156,6 @@ func columnJSON(stmt *sqlite.Stmt, col int) []byte {
 	// ColumnText makes one copy, which is nobody else's; ColumnBytes makes two.
 	s := stmt.ColumnText(col)
 	return unsafe.Slice(unsafe.StringData(s), len(s))
-}
-
-// columnBlob returns a copy of a column of bytes, nil for NULL.
-func columnBlob(stmt *sqlite.Stmt, col int) []byte {
-	if stmt.ColumnIsNull(col) {
-		return nil
-	}
-	buf := make([]byte, stmt.ColumnLen(col))
-	stmt.ColumnBytes(col, buf)
-	return buf
 }
 
 // columnTime returns a time column in UTC, the zero time for NULL.

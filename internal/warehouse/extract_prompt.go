@@ -69,10 +69,6 @@ type ExtractStatement struct {
 	// Pending and Answers are the tables of one extraction: the rows to be sent, and what
 	// the model said. Without Pending, extract_pending selects the rows only.
 	Pending, Answers string
-	// Entities, Links and Rows are staging tables with rows of extracted_biz_nodes,
-	// context_cross_links and extracted_rows; the first two are empty when nothing was
-	// found.
-	Entities, Links, Rows string
 	// Session limits it to one session.
 	Session bool
 	// Endpoint and Connection are checked arguments of AI.GENERATE, Schema its

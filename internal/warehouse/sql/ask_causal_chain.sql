@@ -10,9 +10,9 @@ WITH RECURSIVE
         IF(@backwards, edges.to_key, edges.from_key) AS near_key,
         IF(@backwards, edges.from_key, edges.to_key) AS far_key,
         edges.kind, nodes.position)) AS edges
-    FROM ({{template "caused_edges" "session"}}
+    FROM ({{template "caused_edges" "found"}}
   ) AS edges
-    LEFT JOIN ({{template "tech_nodes" "session"}}
+    LEFT JOIN ({{template "tech_nodes" "found"}}
   ) AS nodes
       ON nodes.node_key = IF(@backwards, edges.to_key, edges.from_key)
       AND nodes.start_time BETWEEN @from AND @to
@@ -55,7 +55,7 @@ SELECT
   nodes.end_time, nodes.status, nodes.error_message, nodes.latency_ms, nodes.position,
   reached.hops, reached.via, reached.edge
 FROM reached
-JOIN ({{template "tech_nodes" "session"}}
+JOIN ({{template "tech_nodes" "found"}}
   ) AS nodes ON nodes.node_key = reached.node_key
 WHERE nodes.start_time BETWEEN @from AND @to
 ORDER BY reached.hops, nodes.position

@@ -15,16 +15,16 @@ FROM
     MATCH ANY SHORTEST
       (origin:TechNode WHERE origin.node_key = @node
         AND origin.app_name = @app AND origin.user_id = @user AND origin.session_id = @session
-        AND origin.start_time BETWEEN @from AND @to AND origin.session_day BETWEEN {{days}})
+        AND origin.start_time BETWEEN @from AND @to AND origin.session_day BETWEEN @first_day AND @last_day)
       {{if .Backwards}}<{{end}}-[caused:Caused WHERE caused.app_name = @app AND caused.user_id = @user AND caused.session_id = @session
-        AND caused.occurred_at BETWEEN @from AND @to AND caused.session_day BETWEEN {{days}}]-{{if not .Backwards}}>{{end}}{1,{{.Hops}}}
+        AND caused.occurred_at BETWEEN @from AND @to AND caused.session_day BETWEEN @first_day AND @last_day]-{{if not .Backwards}}>{{end}}{1,{{.Hops}}}
       (step:TechNode)
     LET
       nears = ARRAY_AGG(caused.{{if .Backwards}}to_key{{else}}from_key{{end}}),
       kinds = ARRAY_AGG(caused.kind)
     RETURN step.node_key AS node_key, nears, kinds
   ) AS chain
-JOIN ({{template "tech_nodes" "session"}}
+JOIN ({{template "tech_nodes" "found"}}
   ) AS nodes ON nodes.node_key = chain.node_key
 WHERE nodes.start_time BETWEEN @from AND @to
 ORDER BY hops, nodes.position

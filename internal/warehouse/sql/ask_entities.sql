@@ -13,7 +13,7 @@ SELECT
     WHERE s.evaluated_at <= @decided
     ORDER BY place DESC
     LIMIT 1)) AS earlier
-FROM ({{template "biz_nodes" "session"}}
+FROM ({{template "biz_nodes" "found"}}
   )
 WHERE evaluated_at BETWEEN @from AND @to
   AND (evaluated_at <= @decided OR first_evaluated_at <= @decided)

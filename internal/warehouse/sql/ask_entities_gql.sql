@@ -19,11 +19,11 @@ FROM
     {{graph}}
     MATCH
       (entity:BizNode WHERE entity.app_name = @app AND entity.user_id = @user AND entity.session_id = @session
-        AND entity.evaluated_at BETWEEN @from AND @to AND entity.session_day BETWEEN {{days}}
+        AND entity.evaluated_at BETWEEN @from AND @to AND entity.session_day BETWEEN @first_day AND @last_day
         AND (entity.evaluated_at <= @decided OR entity.first_evaluated_at <= @decided))
     RETURN entity.biz_key AS biz_key
   ) AS found
-JOIN ({{template "biz_nodes" "session"}}
+JOIN ({{template "biz_nodes" "found"}}
   ) AS biz ON biz.biz_key = found.biz_key
 WHERE biz.evaluated_at BETWEEN @from AND @to
 ORDER BY biz.evaluated_at, biz.event_id, biz.node_key, biz.node_type, biz.node_value, biz.source

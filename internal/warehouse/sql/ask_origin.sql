@@ -4,7 +4,7 @@
 WITH
   nodes AS (
     SELECT node_key, start_time, end_time, position, event_types
-    FROM ({{template "tech_nodes" "session"}}
+    FROM ({{template "tech_nodes" "found"}}
   )
     WHERE start_time BETWEEN @from AND @to
   ),

@@ -17,9 +17,9 @@ WITH RECURSIVE
       ARRAY_AGG(STRUCT(
         edges.from_key, edges.to_key, edges.kind, COALESCE(nodes.position, -1) AS position,
         IF(edges.kind = 'contains', 1, 1000001) AS cost)) AS edges
-    FROM ({{template "caused_edges" "session"}}
+    FROM ({{template "caused_edges" "found"}}
   ) AS edges
-    LEFT JOIN ({{template "tech_nodes" "session"}}
+    LEFT JOIN ({{template "tech_nodes" "found"}}
   ) AS nodes
       ON nodes.node_key = edges.to_key
       AND nodes.start_time BETWEEN @from AND @to
@@ -81,11 +81,11 @@ SELECT
     LIMIT 1)) AS earlier,
   reached.incomplete
 FROM reached
-LEFT JOIN ({{template "tech_nodes" "session"}}
+LEFT JOIN ({{template "tech_nodes" "found"}}
   ) AS nodes
   ON nodes.node_key = reached.node_key
   AND nodes.start_time BETWEEN @from AND @to
-LEFT JOIN ({{template "biz_nodes" "session"}}
+LEFT JOIN ({{template "biz_nodes" "found"}}
   ) AS biz
   ON biz.node_key = reached.node_key
   AND biz.evaluated_at BETWEEN @from AND @to

@@ -31,12 +31,12 @@ FROM
     MATCH ANY SHORTEST
       (decision:TechNode WHERE decision.node_key = @decision
         AND decision.app_name = @app AND decision.user_id = @user AND decision.session_id = @session
-        AND decision.start_time BETWEEN @from AND @to AND decision.session_day BETWEEN {{days}})
+        AND decision.start_time BETWEEN @from AND @to AND decision.session_day BETWEEN @first_day AND @last_day)
       <-[caused:Caused WHERE caused.app_name = @app AND caused.user_id = @user AND caused.session_id = @session
-        AND caused.occurred_at BETWEEN @from AND @to AND caused.session_day BETWEEN {{days}}]-{0,{{.Edges}}}
+        AND caused.occurred_at BETWEEN @from AND @to AND caused.session_day BETWEEN @first_day AND @last_day]-{0,{{.Edges}}}
       (step:TechNode)
       -[evaluated:Evaluated WHERE evaluated.app_name = @app AND evaluated.user_id = @user AND evaluated.session_id = @session
-        AND evaluated.evaluated_at BETWEEN @from AND @to AND evaluated.session_day BETWEEN {{days}}
+        AND evaluated.evaluated_at BETWEEN @from AND @to AND evaluated.session_day BETWEEN @first_day AND @last_day
         AND (evaluated.evaluated_at <= @decided OR evaluated.first_evaluated_at <= @decided)]->
       (entity:BizNode WHERE @entity = '' OR entity.canonical_key = @entity)
     LET
@@ -46,7 +46,7 @@ FROM
     RETURN
       entity.biz_key AS biz_key, step.position AS position, ARRAY_LENGTH(caused) AS edges, hops, causes, kinds
   ) AS chain
-JOIN ({{template "biz_nodes" "session"}}
+JOIN ({{template "biz_nodes" "found"}}
   ) AS biz ON biz.biz_key = chain.biz_key
 WHERE biz.evaluated_at BETWEEN @from AND @to
 ORDER BY chain.hops, chain.edges, chain.position DESC, biz.node_type, biz.node_value, biz.biz_key

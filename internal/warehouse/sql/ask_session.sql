@@ -4,7 +4,7 @@
 WITH
   nodes AS (
     SELECT node_key, start_time, end_time, decided_at, position, approval, event_ids, event_types
-    FROM ({{template "tech_nodes" "session"}}
+    FROM ({{template "tech_nodes" "found"}}
   )
     WHERE start_time BETWEEN @from AND @to
   ),

@@ -13,7 +13,7 @@ WITH
 SELECT
   check_id, checked_at, verdict, stage, approval_id, confirmation_id, call_id, tool,
   entities_checked, stale_entities, failed_entities, alerts
-FROM ({{template "checks" "session"}}
+FROM ({{template "checks" "found"}}
   )
 WHERE checked_at BETWEEN @from AND @until
   AND (

@@ -9,7 +9,7 @@ FROM (SELECT 1) LEFT JOIN (
     MIN(node.start_time) AS first
   FROM {{table "session_graphs"}}, UNNEST(nodes) AS node
   WHERE app_name IN UNNEST(@apps) AND user_id IN UNNEST(@users) AND session_id IN UNNEST(@sessions)
-    AND session_day BETWEEN DATE(@from) AND DATE(@to)
+    AND session_day BETWEEN {{days}}
     AND writer IN ('journal', 'dataset')
   GROUP BY app, user, session, node_key
 ) AS known ON TRUE

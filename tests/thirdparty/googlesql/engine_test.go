@@ -52,6 +52,10 @@ func newEngine(t *testing.T) *engine {
 	for _, table := range names.Tables() {
 		e.addTable(t, table.Name, table.Columns)
 	}
+	e.addTable(t, "INFORMATION_SCHEMA.PROPERTY_GRAPHS", []warehouse.Column{
+		{Name: "property_graph_catalog", Type: "STRING"}, {Name: "property_graph_schema", Type: "STRING"},
+		{Name: "property_graph_name", Type: "STRING"}, {Name: "property_graph_metadata_json", Type: "STRING"}, {Name: "ddl", Type: "STRING"},
+	})
 	views, err := names.Views()
 	must(err)
 	for _, v := range views {
@@ -144,7 +148,7 @@ func (e *engine) typeOf(t *testing.T, text string) googlesql.Googlesql_TypeNode 
 // addTable adds a table under the name that stands between backticks in statements.
 func (e *engine) addTable(t *testing.T, name string, columns []warehouse.Column) {
 	t.Helper()
-	e.addNamed(t, strings.Trim(e.names.Quote(name), "`"), columns)
+	e.addNamed(t, e.names.Project()+"."+e.names.Dataset()+"."+name, columns)
 }
 
 // addNamed is addTable for a name outside of the dataset.

@@ -32,11 +32,6 @@ type bounds struct {
 	Backwards   bool
 }
 
-// staging are the tables that a synchronisation and an extraction make for themselves.
-type staging struct{ Nodes, Edges, Entities, Links, Checks, Rows string }
-
-var staged = staging{"staging_nodes", "staging_edges", "staging_entities", "staging_links", "staging_checks", "staging_rows"}
-
 // forms returns every statement in every form that it can have. A statement that is not
 // listed fails the test.
 func forms(t *testing.T, e *engine) []form {
@@ -60,11 +55,6 @@ func forms(t *testing.T, e *engine) []form {
 				form{name: name, variant: "backwards", data: bounds{Hops: 21, Backwards: true}})
 		case "ask_reasoning_chain_gql", "ask_entity_approvals_gql":
 			out = append(out, form{name: name, data: bounds{Edges: 84}})
-		case "extract_merge":
-			out = append(out, form{name: name, variant: "entities", data: staged})
-			none := staged
-			none.Entities, none.Links = "", ""
-			out = append(out, form{name: name, variant: "no entities", data: none})
 		case "extract_pending":
 			out = append(out, form{name: name, variant: "all", data: extract}, form{name: name, variant: "session", data: session},
 				form{name: name, variant: "count", data: count})
@@ -171,7 +161,8 @@ var parameters = map[string]string{
 	"until":    "TIMESTAMP",
 	"decision": "STRING", "decided": "TIMESTAMP", "node": "STRING", "nodes": "ARRAY<STRING>", "events": "ARRAY<STRING>",
 	"entity": "STRING", "type": "STRING", "value": "STRING", "hops": "INT64", "backwards": "BOOL", "rounds": "INT64",
-	"sessions": "ARRAY<STRING>", "users": "ARRAY<STRING>", "apps": "ARRAY<STRING>",
+	"first_day": "DATE", "last_day": "DATE", "graph": "STRING",
+	"sessions": "ARRAY<STRING>", "users": "ARRAY<STRING>", "apps": "ARRAY<STRING>", "failed": "ARRAY<STRING>", "begins": "STRING", "ends": "STRING",
 }
 
 // notAnalysed are the statements that the analyzer cannot resolve, and why.
@@ -204,7 +195,7 @@ func TestStatements(t *testing.T) {
 				return
 			}
 			var declared map[string]string
-			if strings.HasPrefix(f.name, "ask_") || f.name == "sync_read_sessions" || f.name == "sync_graph_starts" || f.name == "sync_model_entities" {
+			if strings.HasPrefix(f.name, "ask_") || strings.HasPrefix(f.name, "sync_") {
 				declared = make(map[string]string)
 				for p := range parametersOf(text) {
 					if parameters[p] == "" {
@@ -246,6 +237,49 @@ func TestGuide(t *testing.T) {
 	}
 	if n < 3 {
 		t.Errorf("the guide has %d queries in GQL", n)
+	}
+}
+
+// The statements in GQL of the document that describes the context graph, as they stand there but for
+// the name of the graph, are GQL over this graph.
+func TestPublishedStatements(t *testing.T) {
+	e := newEngine(t)
+	graph := e.names.Quote(e.names.Graph())
+	for name, text := range map[string]string{
+		"reasoning": "GRAPH " + graph + `
+MATCH
+(decision:TechNode)-[c:Caused]->{1,20}(step:TechNode)
+-[e:Evaluated]->(biz:BizNode)
+WHERE decision.event_type = @decision_event_type
+AND biz.node_value = @biz_entity
+RETURN
+decision.span_id AS decision_span_id,
+step.span_id AS reasoning_span_id,
+step.event_type AS step_type,
+step.agent AS step_agent,
+biz.node_type AS entity_type,
+biz.node_value AS entity_value,
+biz.confidence AS entity_confidence,
+biz.artifact_uri AS artifact_uri
+ORDER BY step.timestamp ASC`,
+		"trace": "GRAPH " + graph + `
+MATCH
+(parent:TechNode)-[c:Caused]->(child:TechNode)
+WHERE parent.session_id = @session_id
+OR child.session_id = @session_id
+RETURN
+parent.span_id AS parent_span_id,
+parent.event_type AS parent_event_type,
+parent.agent AS parent_agent,
+child.span_id AS child_span_id,
+child.event_type AS child_event_type,
+child.agent AS child_agent,
+child.timestamp AS child_timestamp
+ORDER BY child.timestamp ASC`,
+	} {
+		if err := e.analyse(t, text, nil); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, numbered(text))
+		}
 	}
 }
 

@@ -2,14 +2,14 @@
 The graph that the rows of session_graphs tell. The views of the graph show it whole ("all"), and
 the questions put the same text into themselves with bounds inside: "session" for one session
 (@app, @user, @session), "sessions" for some (@apps, @users, @sessions), "window" for those of one
-application or of all (@app), each for the time from @from to @to. A bound inside needs no
-optimizer to get there.
+application or of all (@app), each for the time from @from to @to; "found" for a session whose days
+are known (@first_day, @last_day). A bound inside needs no optimizer to get there.
 */ -}}
 
 {{define "bounds"}}
       {{- if eq . "all"}}TRUE
-      {{- else}}graphs.session_day BETWEEN {{days}}
-      {{- if eq . "session"}}
+      {{- else}}graphs.session_day BETWEEN {{if eq . "found"}}@first_day AND @last_day{{else}}{{days}}{{end}}
+      {{- if or (eq . "session") (eq . "found")}}
         AND graphs.app_name = @app AND graphs.user_id = @user AND graphs.session_id = @session
       {{- else if eq . "sessions"}}
         AND graphs.app_name IN UNNEST(@apps) AND graphs.user_id IN UNNEST(@users) AND graphs.session_id IN UNNEST(@sessions)
