@@ -146,9 +146,15 @@ func (a *shopAgent) arrive() {
 	if err := a.cg.FlushBigQuery(ctx); err != nil {
 		a.t.Fatalf("%v; %+v", err, a.cg.Stats().BigQuery)
 	}
+	names := a.dataset().Names()
 	for {
 		s := a.cg.Stats().BigQuery
-		if s.GraphPending == 0 && s.Ready {
+		// What the stats say of graphs may be a second old.
+		l, err := cgtest.JournalOf(a.t, a.cg).Outbox(names.Destination()).Backlog(ctx)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if l.Graphs == 0 && s.Ready {
 			if s.GraphError != nil || s.InitError != nil || s.LastError != nil || s.GraphSyncs == 0 {
 				a.t.Fatalf("%+v", s)
 			}
@@ -187,7 +193,7 @@ func TestRequestRowsGraph(t *testing.T) {
 	adktest.Run(t, a.runner, "alice", "s1", adktest.Answer(id, true))
 	a.arrive()
 	a.compare()
-	verdicts := a.column("SELECT verdict FROM agents.world_change_checks ORDER BY checked_at")
+	verdicts := a.column("SELECT verdict FROM agents.graph_world_change_checks ORDER BY checked_at")
 	if !slices.Contains(verdicts, bq.Value("drift")) {
 		t.Errorf("verdicts in the dataset: %v", verdicts)
 	}
@@ -202,18 +208,18 @@ func (a *shopAgent) compare() {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]int{
-		"SELECT event_id FROM agents.agent_events":            len(g.Trace().Timeline),
-		"SELECT event_id FROM agents.agent_events_unique":     len(g.Trace().Timeline),
-		"SELECT node_key FROM agents.tech_nodes":              len(g.Nodes()),
-		"SELECT edge_key FROM agents.caused_edges":            len(g.Edges()),
-		"SELECT biz_key FROM agents.extracted_biz_nodes":      len(g.Entities()),
-		"SELECT link_key FROM agents.context_cross_links":     len(g.Entities()),
-		"SELECT event_id FROM agents.v_tool_completed":        count(g, "TOOL_COMPLETED"),
-		"SELECT check_id FROM agents.world_change_checks":     count(g, "WORLD_CHANGE_CHECK"),
-		"SELECT event_id FROM agents.v_llm_request":           count(g, "LLM_REQUEST"),
-		"SELECT event_id FROM agents.v_world_change_check":    count(g, "WORLD_CHANGE_CHECK"),
-		"SELECT event_id FROM agents.v_invocation_completed":  count(g, "INVOCATION_COMPLETED"),
-		"SELECT event_id FROM agents.v_user_message_received": count(g, "USER_MESSAGE_RECEIVED"),
+		"SELECT event_id FROM agents.agent_events":              len(g.Trace().Timeline),
+		"SELECT event_id FROM agents.agent_events_unique":       len(g.Trace().Timeline),
+		"SELECT node_key FROM agents.graph_tech_nodes":          len(g.Nodes()),
+		"SELECT edge_key FROM agents.graph_caused_edges":        len(g.Edges()),
+		"SELECT biz_key FROM agents.graph_biz_nodes":            len(g.Entities()),
+		"SELECT link_key FROM agents.graph_cross_links":         len(g.Entities()),
+		"SELECT event_id FROM agents.v_tool_completed":          count(g, "TOOL_COMPLETED"),
+		"SELECT check_id FROM agents.graph_world_change_checks": count(g, "WORLD_CHANGE_CHECK"),
+		"SELECT event_id FROM agents.v_llm_request":             count(g, "LLM_REQUEST"),
+		"SELECT event_id FROM agents.v_world_change_check":      count(g, "WORLD_CHANGE_CHECK"),
+		"SELECT event_id FROM agents.v_invocation_completed":    count(g, "INVOCATION_COMPLETED"),
+		"SELECT event_id FROM agents.v_user_message_received":   count(g, "USER_MESSAGE_RECEIVED"),
 	} {
 		if got := a.column(query); len(got) != want {
 			t.Errorf("%s: %d rows, want %d", query, len(got), want)
