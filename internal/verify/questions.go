@@ -85,7 +85,7 @@ func (r *run) window() ask.Window { return ask.Window{From: r.demo.from(), To: r
 
 var list = []question{
 	{
-		name: "ask_reasoning_chain", about: "what the request rests on", first: []string{"ask_session", "ask_nodes"}, needs: needSync,
+		name: "ask_reasoning_chain", about: "what the request rests on", first: []string{"ask_days", "ask_session", "ask_nodes"}, needs: needSync,
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			a, err := d.ReasoningChain(ctx, ask.ReasoningQuestion{Scope: r.scope()})
 			return reasonLines(a.Reasons), a.Form, err
@@ -96,7 +96,7 @@ var list = []question{
 		},
 	},
 	{
-		name: "ask_causal_chain", about: "what came of the first message", first: []string{"ask_origin", "ask_nodes"}, needs: needSync,
+		name: "ask_causal_chain", about: "what came of the first message", first: []string{"ask_days", "ask_origin", "ask_nodes"}, needs: needSync,
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			a, err := d.CausalChain(ctx, ask.CausalQuestion{Scope: r.scope(), Node: r.demo.first()})
 			return causalLines(a.Steps), a.Form, err
@@ -106,7 +106,7 @@ var list = []question{
 		},
 	},
 	{
-		name: "ask_causal_chain", about: "what led to the request", first: []string{"ask_origin", "ask_nodes"}, needs: needSync,
+		name: "ask_causal_chain", about: "what led to the request", first: []string{"ask_days", "ask_origin", "ask_nodes"}, needs: needSync,
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			a, err := d.CausalChain(ctx, ask.CausalQuestion{Scope: r.scope(), Node: r.demo.decision, Backwards: true})
 			return causalLines(a.Steps), a.Form, err
@@ -116,7 +116,7 @@ var list = []question{
 		},
 	},
 	{
-		name: "ask_trace", about: "the session as a tree, and its edges", first: []string{"ask_session", "sync_read_sessions"}, needs: needSync,
+		name: "ask_trace", about: "the session as a tree, and its edges", first: []string{"ask_days", "ask_session", "sync_read_sessions"}, needs: needSync,
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			a, err := d.Trace(ctx, r.scope())
 			return traceLines(a.Trace, a.Edges), a.Form, err
@@ -126,7 +126,7 @@ var list = []question{
 		},
 	},
 	{
-		name: "ask_entities", about: "what the session saw before the request", first: []string{"ask_session"}, needs: needSync,
+		name: "ask_entities", about: "what the session saw before the request", first: []string{"ask_days", "ask_session"}, needs: needSync,
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			a, err := d.WorldChangeInputs(ctx, ask.InputsQuestion{Scope: r.scope()})
 			return entityLines(a.Entities), a.Form, err
@@ -180,7 +180,7 @@ var list = []question{
 	},
 	{
 		name: "ask_verdicts", about: "what came of the request", needs: needSync, onlySQL: true,
-		first: []string{"ask_session", "ask_nodes", "ask_reasoning_chain", "ask_answers"},
+		first: []string{"ask_days", "ask_session", "ask_nodes", "ask_reasoning_chain", "ask_answers"},
 		answer: func(ctx context.Context, d *bigquery.Dataset, r *run) ([]string, ask.Form, error) {
 			a, err := d.ExplainDecision(ctx, ask.ReasoningQuestion{Scope: r.scope()})
 			var lines []string

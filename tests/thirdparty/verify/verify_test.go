@@ -5,6 +5,8 @@ package verify_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,9 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := make(map[string][]string)
+	sent := make(map[string][]string) // by name, what the plan says
 	for _, c := range plan.Checks {
+		sent[c.Name] = c.Statements
 		part := c.Step
 		switch {
 		case part == "remove":
@@ -47,11 +51,15 @@ func TestVerify(t *testing.T) {
 			part = "stream"
 		case part == "sync":
 			part = c.Name
+		case part == "view":
+			part = fmt.Sprint(part, len(parts["views"])/10)
+			parts["views"] = append(parts["views"], c.Name)
 		case part == "question" && c.Form == "gql" || strings.HasPrefix(c.Name, "verify_seed"):
 			part = "gql"
 		}
 		parts[part] = append(parts[part], c.Name)
 	}
+	delete(parts, "views") // counted them
 	for part, names := range parts {
 		t.Run(part, func(t *testing.T) {
 			s := newService(t)
@@ -69,6 +77,15 @@ func TestVerify(t *testing.T) {
 			for _, c := range report.Checks {
 				if len(order) == 0 || order[len(order)-1] != c.Step {
 					order = append(order, c.Step)
+				}
+				left := slices.Clone(sent[c.Name])
+				for _, ran := range c.Statements {
+					i := slices.Index(left, ran.Name)
+					if i < 0 && c.Step != "init" {
+						t.Errorf("%s %s sends %s, which the plan does not say", c.Step, c.Name, ran.Name)
+						continue
+					}
+					left = slices.Delete(left, max(i, 0), i+1)
 				}
 				words, lacks := lacking[c.Name]
 				switch {
