@@ -57,7 +57,10 @@ func (d *Dataset) RemoveScratch(ctx context.Context) error {
 	return d.explain("dataset "+d.names.Dataset(), Brief(err))
 }
 
-// IsQuota reports whether BigQuery refused a request because of a quota or because of billing.
+// HasStatus reports whether BigQuery answered with the HTTP status.
+func HasStatus(err error, status int) bool { return hasStatus(err, status) }
+
+// IsQuota reports whether BigQuery refused a request because of a quota.
 func IsQuota(err error) bool {
 	return hasReason(err, "quotaExceeded", "rateLimitExceeded")
 }

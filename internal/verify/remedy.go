@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/api/googleapi"
-
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
@@ -80,7 +78,6 @@ const report = "attach the report (--report) to an issue of contextgraph"
 // remedy says what to do about an error, where that is known and the error does not say so.
 func (r *run) remedy(step string, err error) string {
 	var refused *replicate.Error
-	var api *googleapi.Error
 	switch {
 	case step == stepRemove:
 		return fmt.Sprintf("remove it yourself: %s; its tables expire in %s", r.removal(), config.FormatDuration(life))
@@ -99,9 +96,9 @@ func (r *run) remedy(step string, err error) string {
 		return "use on-demand pricing or a reservation of an edition with graphs"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "give it more time with --timeout"
-	case step == stepDataset && errors.As(err, &api) && api.Code == http.StatusBadRequest:
+	case step == stepDataset && bigquery.HasStatus(err, http.StatusBadRequest):
 		return "name a place that BigQuery has, such as EU or europe-west3, with --location"
-	case errors.As(err, &api) && api.Code == http.StatusNotFound:
+	case bigquery.HasStatus(err, http.StatusNotFound):
 		return "see that the project is right (--project) and that the BigQuery API is enabled in it"
 	}
 	return ""

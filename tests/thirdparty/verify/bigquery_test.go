@@ -21,9 +21,12 @@ import (
 //
 //   - It runs a statement that has to be estimated. A dry run is answered in its place.
 //   - It knows no labels of datasets.
+//   - It takes only so many statements, and removes nothing after the last one. Where there are many,
+//     the removal is answered in its place.
 //   - It would take an hour for 84,000 rows: there are a few copies of each.
 type service struct {
 	*emulator.Server
+	exhausted bool // by the end
 
 	mu      sync.Mutex
 	dataset string // that was created
@@ -69,6 +72,8 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case bytes.Contains(body, []byte(`"dryRun":true`)):
 		return answer(r, `{"status":{"state":"DONE"},"jobReference":{"jobId":"dry"},"configuration":{"query":{}},"statistics":{"totalBytesProcessed":"1000","query":{}}}`), nil
+	case ofDataset && r.Method == http.MethodDelete && s.exhausted:
+		return answer(r, `{}`), nil
 	case ofDataset && r.Method == http.MethodGet:
 		return answer(r, `{"location":"US","labels":{"contextgraph":"verify"}}`), nil
 	}

@@ -63,6 +63,7 @@ func TestVerify(t *testing.T) {
 	for part, names := range parts {
 		t.Run(part, func(t *testing.T) {
 			s := newService(t)
+			s.exhausted = part != "stream"
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			report, err := verify.Run(ctx, verify.Config{
