@@ -71,7 +71,7 @@ func TestDatasetFlags(t *testing.T) {
 			t.Errorf("contextgraph %s = %d, want %q\n%s%s", args, code, want, stdout, stderr)
 		}
 	}
-	for command, want := range map[string]bool{"": false, "sessions": false, "check": false, "approve": false, "init": true, "sync": true, "extract": true, "dead-letters": true} {
+	for command, want := range map[string]bool{"": false, "sessions": false, "check": false, "approve": false, "init": true, "sync": true, "extract": true, "dead-letters": true, "verify": true} {
 		_, stdout, _ := runCommand(t, append(strings.Fields(command), "--help")...)
 		if got := strings.Contains(stdout, "--billing-project"); got != want {
 			t.Errorf("the help of %q names the flags of the dataset: %v, want %v", command, got, want)

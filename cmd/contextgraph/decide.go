@@ -179,8 +179,7 @@ func (f *decideFlags) refused(ctx context.Context, src opened, p *inspect.Approv
 
 // sure shows what an approval would let run, with the world as it is now, and asks.
 func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspect.Approval) error {
-	in := cmp.Or[io.Reader](a.stdin, os.Stdin)
-	if out, ok := in.(io.Writer); a.stdin == nil && !(ok && a.terminal(out)) || !a.terminal(a.stdout) {
+	if !a.attended() {
 		return usageError{errors.New("nobody is at a terminal to be asked: look at it with \"contextgraph check\", then add --yes")}
 	}
 	t := a.newTable()
@@ -196,20 +195,38 @@ func (a *app) sure(ctx context.Context, cfg config.Config, src opened, p *inspec
 	if _, err := io.WriteString(a.stdout, t.String()); err != nil {
 		return err
 	}
-	lines, done, err := a.openRows(ctx, stdinName)
-	if err != nil {
+	switch yes, err := a.confirmed(ctx, "Approve?"); {
+	case err != nil:
 		return err
-	}
-	defer done()
-	fmt.Fprint(a.stderr, "Approve? [y/N] ")
-	said, err := bufio.NewReader(lines).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if said = strings.ToLower(strings.TrimSpace(said)); said != "y" && said != "yes" {
+	case !yes:
 		return errors.New("not approved: nothing was sent")
 	}
 	return nil
+}
+
+// attended reports whether somebody at a terminal can be asked.
+func (a *app) attended() bool {
+	in := cmp.Or[io.Reader](a.stdin, os.Stdin)
+	if out, ok := in.(io.Writer); a.stdin == nil && !(ok && a.terminal(out)) {
+		return false
+	}
+	return a.terminal(a.stdout)
+}
+
+// confirmed asks a question, to which everything but yes is no.
+func (a *app) confirmed(ctx context.Context, question string) (bool, error) {
+	lines, done, err := a.openRows(ctx, stdinName)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	said, err := bufio.NewReader(lines).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	said = strings.ToLower(strings.TrimSpace(said))
+	return said == "y" || said == "yes", nil
 }
 
 // send sends a decision and prints what the record says of it.

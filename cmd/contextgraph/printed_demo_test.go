@@ -24,14 +24,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// demoNow is the time at which tests look at the rows of testdata/rows.ndjson: when what
+// demoNow is the time at which tests look at the rows of internal/verify/rows.ndjson: when what
 // was asked for there has expired.
 var demoNow = time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC)
 
-// rowsFile is testdata/rows.ndjson, from any directory.
+// rowsFile is internal/verify/rows.ndjson, from any directory.
 func rowsFile(t *testing.T) string {
 	t.Helper()
-	name, err := filepath.Abs(filepath.Join("testdata", "rows.ndjson"))
+	name, err := filepath.Abs(filepath.Join("..", "..", "internal", "verify", "rows.ndjson"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func askWith(t *testing.T, a *app, args ...string) (code int, stdout, stderr str
 	return code, out.String(), errs.String()
 }
 
-// nike is the session of testdata/rows.ndjson whose request was blocked.
+// nike is the session of internal/verify/rows.ndjson whose request was blocked.
 var nike = record.Session{App: "adcp", User: "buyer-agent", ID: "sess-nike-summer"}
 
 // The ids of its request.
@@ -62,7 +62,7 @@ const (
 	nikeConfirmation = "adk-f783f2ad-258f-4fc2-9da6-16ab659be1f7"
 )
 
-// demo makes demo.db in an empty current directory: the rows of testdata/rows.ndjson, and
+// demo makes demo.db in an empty current directory: the rows of internal/verify/rows.ndjson, and
 // the request of nike in the ledger.
 func demo(t *testing.T) {
 	t.Helper()

@@ -212,7 +212,7 @@ The command ends with
 	group("guard", "Check and guard:", a.checkCommand(), a.rulesCommand(), a.wouldHaveBlockedCommand(), a.doctorCommand())
 	group("page", "Page:", a.viewCommand(), a.serveCommand())
 	group("rows", "Rows in and out:", a.exportCommand(), a.importCommand())
-	group("bigquery", "BigQuery:", textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()))
+	group("bigquery", "BigQuery:", textOnly(a.initCommand()), textOnly(a.syncCommand()), textOnly(a.extractCommand()), textOnly(a.deadLettersCommand()), textOnly(a.verifyCommand()))
 	a.completeFlags(root)
 	return root
 }
@@ -288,6 +288,23 @@ func (a *app) fileConfig() (config.Config, error) {
 // config returns the configuration of the file, with the flags over it. It names a
 // dataset.
 func (a *app) config() (config.Config, error) {
+	cfg, err := a.flaggedConfig()
+	if err != nil {
+		return config.Config{}, err
+	}
+	b := &cfg.BigQuery
+	if !b.Enabled() {
+		path := cmp.Or(a.configPath, defaultConfig)
+		return config.Config{}, usageError{errors.New("no dataset is named: use --project and --dataset, or the section bigquery of " + path)}
+	}
+	if _, err := warehouse.NamesOf(*b); err != nil {
+		return config.Config{}, usageError{err}
+	}
+	return cfg, nil
+}
+
+// flaggedConfig returns the configuration of the file, with the flags over it.
+func (a *app) flaggedConfig() (config.Config, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return config.Config{}, err
@@ -304,13 +321,6 @@ func (a *app) config() (config.Config, error) {
 		if o.flag != "" {
 			*o.to = o.flag
 		}
-	}
-	if !b.Enabled() {
-		path := cmp.Or(a.configPath, defaultConfig)
-		return config.Config{}, usageError{errors.New("no dataset is named: use --project and --dataset, or the section bigquery of " + path)}
-	}
-	if _, err := warehouse.NamesOf(*b); err != nil {
-		return config.Config{}, usageError{err}
 	}
 	return cfg, nil
 }

@@ -41,6 +41,7 @@ type Dataset struct {
 	// batchAge and ackTimeout are for streaming.
 	batchAge, ackTimeout time.Duration
 	place                place
+	watch                *Watch
 	// graph is what questions have found out about the property graph.
 	graph graphState
 }
@@ -61,6 +62,8 @@ type DatasetOptions struct {
 	Logger *slog.Logger
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
+	// Watch, when set, hears of the statements that run, each of which has a dry run before it.
+	Watch *Watch
 	// BatchAge and AckTimeout are those of [replicate.Config], with the same defaults.
 	BatchAge, AckTimeout time.Duration
 }
@@ -79,7 +82,7 @@ func NewDataset(ctx context.Context, cfg config.BigQuery, o DatasetOptions) (*Da
 	if err != nil {
 		return nil, fmt.Errorf("bigquery: no client: run gcloud auth application-default login, name a file of credentials in GOOGLE_APPLICATION_CREDENTIALS, or run where a service account is attached: %w", Brief(err))
 	}
-	d := &Dataset{cfg: cfg, names: names, client: client, place: newPlace(), log: o.Logger, now: o.Now,
+	d := &Dataset{cfg: cfg, names: names, client: client, place: newPlace(), log: o.Logger, now: o.Now, watch: o.Watch,
 		batchAge: o.BatchAge, ackTimeout: cmp.Or(o.AckTimeout, replicate.DefaultAckTimeout)}
 	if d.write = o.Write; d.write == nil {
 		d.write = o.Client
@@ -172,19 +175,6 @@ func (j job) name() string {
 		return j.statement
 	}
 	return j.feature
-}
-
-// finish submits j and waits until it is done. The job is not nil where it was submitted.
-func (d *Dataset) finish(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, error) {
-	running, err := d.start(ctx, j)
-	if err != nil {
-		return nil, nil, err
-	}
-	status, err := awaitJob(ctx, running)
-	if err != nil {
-		return running, nil, fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), d.limited(err))
-	}
-	return running, status, nil
 }
 
 // exec runs a statement that returns nothing of interest and gives its statistics.

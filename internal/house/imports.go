@@ -118,8 +118,13 @@ func rules() []rule {
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{
+			pkg:     "internal/verify",
+			imports: "bqstream/ask config entity graphsync internal/bigquery internal/inspect internal/journal internal/replicate internal/rowfile internal/warehouse record",
+			itself:  adk + " " + cloud + " database/sql " + storage,
+		},
+		{
 			pkg:     "cmd/contextgraph",
-			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/clip internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/viewer internal/warehouse record safety",
+			imports: "bqstream/ask config entity graphsync internal/answer internal/bigquery internal/clip internal/doctor internal/inspect internal/journal internal/nearest internal/propose internal/rowfile internal/setup internal/verify internal/viewer internal/warehouse record safety",
 			itself:  adk + " " + cloud + " database/sql " + storage,
 		},
 		{pkg: "examples/agent", imports: ". record", link: dataset},

@@ -174,7 +174,7 @@ func TestRowsFiles(t *testing.T) {
 // FuzzDecodeRow: no line makes the decoder fail in another way than with an error, and what
 // it takes is written and read again as the same row.
 func FuzzDecodeRow(f *testing.F) {
-	rows, err := os.ReadFile("../../cmd/contextgraph/testdata/rows.ndjson")
+	rows, err := os.ReadFile("../verify/rows.ndjson")
 	if err != nil {
 		f.Fatal(err)
 	}

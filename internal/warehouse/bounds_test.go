@@ -30,8 +30,8 @@ func TestReadingsOfEventsAreBounded(t *testing.T) {
 	var read int
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".sql")
-		if strings.HasPrefix(name, "init_") {
-			continue // views: who asks them names the time
+		if strings.HasPrefix(name, "init_") || strings.HasPrefix(name, "verify_") {
+			continue // views: who asks them names the time; a dataset of a verification holds little
 		}
 		raw, err := os.ReadFile(file)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestReadingsOfGraphsAreBounded(t *testing.T) {
 	views := regexp.MustCompile("`my-project\\.agents\\.graph_\\w+`")
 	var read int
 	for _, name := range warehouse.StatementNames() {
-		if strings.HasPrefix(name, "init_") {
+		if strings.HasPrefix(name, "init_") || strings.HasPrefix(name, "verify_") {
 			continue
 		}
 		text, err := n.Statement(name, data[name])

@@ -7,6 +7,7 @@
 package googlesql_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -95,6 +96,24 @@ func forms(t *testing.T, e *engine) []form {
 					out = append(out, form{name: name, variant: d.Name, text: d.SQL})
 				}
 			}
+		case "verify_view":
+			views, err := e.names.Views()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range views {
+				key := map[string]string{
+					warehouse.GraphSteps: "node_key", warehouse.TechNodes: "node_key", warehouse.CausedEdges: "edge_key",
+					warehouse.BizNodes: "biz_key", warehouse.CrossLinks: "link_key", warehouse.WorldChangeChecks: "check_id",
+				}[v.Name]
+				out = append(out, form{name: name, variant: v.Name, data: struct{ View, Key string }{v.Name, cmp.Or(key, "event_id")}})
+			}
+		case "verify_age_events":
+			var columns []string
+			for _, c := range e.names.EventsTable().Columns {
+				columns = append(columns, c.Name)
+			}
+			out = append(out, form{name: name, data: struct{ Columns []string }{columns}})
 		default:
 			out = append(out, form{name: name})
 		}

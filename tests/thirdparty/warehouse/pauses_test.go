@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +30,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
-	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
 )
 
 // The documented query over pauses gives each pause of a tool once, with the time that it
@@ -65,13 +62,10 @@ func TestPausesByTheDocumentedQuery(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			server, _, client := askServer(t, config.QueriesRecursive)
 			(&story{t: t}).loadEvents(client, server, tt.rows)
-			for _, file := range []string{"pause_resume.sql", "pause_resume_views.sql"} {
-				text, err := os.ReadFile(filepath.Join("testdata", file))
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, file := range []string{"verify_adk_pauses", "verify_adk_pauses_views"} {
+				text := statement(t, server, file)
 				var got []string
-				for _, r := range read(t, client.Query(strings.ReplaceAll(string(text), "project.dataset", emulator.Project+"."+server.Dataset))) {
+				for _, r := range read(t, client.Query(text)) {
 					// The call of a long-running tool ends within the second in which it pauses.
 					seconds := max(r["paused_seconds"].(int64), 0)
 					got = append(got, fmt.Sprint(r["tool_name"], " ", r["pause_kind"], " ", seconds))

@@ -5,8 +5,8 @@ SELECT
   paused.timestamp AS paused_at,
   resumed.timestamp AS resumed_at,
   TIMESTAMP_DIFF(resumed.timestamp, paused.timestamp, SECOND) AS paused_seconds
-FROM `project.dataset.v_tool_paused` AS paused
-JOIN `project.dataset.v_tool_completed` AS resumed
+FROM {{view "tool_paused"}} AS paused
+JOIN {{view "tool_completed"}} AS resumed
   USING (session_id, user_id, function_call_id)
 WHERE paused.pause_kind = 'tool'
 ORDER BY paused_at

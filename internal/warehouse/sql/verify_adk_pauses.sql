@@ -8,8 +8,8 @@ SELECT
   paused.timestamp AS paused_at,
   resumed.timestamp AS resumed_at,
   TIMESTAMP_DIFF(resumed.timestamp, paused.timestamp, SECOND) AS paused_seconds
-FROM `project.dataset.agent_events` AS paused
-JOIN `project.dataset.agent_events` AS resumed
+FROM {{events}} AS paused
+JOIN {{events}} AS resumed
   ON resumed.event_type = 'TOOL_COMPLETED'
   AND paused.session_id = resumed.session_id
   AND paused.user_id = resumed.user_id

@@ -1,0 +1,134 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+const (
+	// streamTimeout bounds the sending of the rows. A table that was made a moment ago may not be
+	// known to the servers of the stream for some minutes.
+	streamTimeout = 6 * time.Minute
+	// closeTimeout bounds the end of the stream.
+	closeTimeout = 20 * time.Second
+	// copiesOfRows and copiesOfGraphs are how often the rows and the graphs stand in older days.
+	// The oldest columns that a question reads are then more than a bounded one may read.
+	copiesOfRows, copiesOfGraphs = 1000, 200
+)
+
+func createDataset(ctx context.Context, r *run) error {
+	err := r.sql.CreateScratch(ctx, life)
+	// Whoever is interrupted does not know whether it was made.
+	r.created = err == nil || ctx.Err() != nil
+	return err
+}
+
+// remove removes what the run made.
+func remove(ctx context.Context, r *run) error {
+	switch {
+	case !r.created:
+		return skip{"nothing was made"}
+	case r.cfg.Keep:
+		return skip{fmt.Sprintf("it is kept (--keep), and its tables expire in %s. It is removed by: %s", config.FormatDuration(life), r.removal())}
+	}
+	return r.sql.RemoveScratch(ctx)
+}
+
+// initTables makes everything but the graph.
+func initTables(ctx context.Context, r *run) error {
+	_, err := r.sql.Init(ctx, bigquery.InitOptions{NoDataset: true})
+	return err
+}
+
+// initGraph makes the property graph.
+func initGraph(ctx context.Context, r *run) error {
+	_, err := r.gql.Init(ctx, bigquery.InitOptions{NoDataset: true})
+	if bigquery.HasNoGraphs(err) {
+		return skip{fmt.Sprintf("the project or its edition has no graphs: %v", err)}
+	}
+	return err
+}
+
+// streamRows sends the rows of the journal and waits until BigQuery has them.
+func streamRows(ctx context.Context, r *run) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
+	defer cancel()
+	c, err := bigquery.With(r.cfg.Options)(ctx, r.cfg.BigQuery, warehouse.Host{Journal: r.demo.journal, Graphs: r.demo.syncer})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		if closed := c.Close(end); err == nil {
+			err = closed
+		}
+	}()
+	if err := c.Flush(ctx); err != nil {
+		return cmp.Or(c.Status().LastError, err)
+	}
+	s := c.Status()
+	if s.DeadLetters > 0 {
+		return fmt.Errorf("BigQuery refused %d of %d rows: %w", s.DeadLetters, len(r.demo.rows), s.LastError)
+	}
+	return nil
+}
+
+// syncSession brings the graph of a session.
+func (r *run) syncSession(ctx context.Context, s record.Session) error {
+	g, err := r.sql.JournalGraph(ctx, r.demo.journal, r.demo.syncer, s)
+	if err != nil {
+		return err
+	}
+	w := r.sql.GraphWriter()
+	defer w.Close()
+	_, err = w.Write(ctx, g)
+	return err
+}
+
+func syncOnce(ctx context.Context, r *run) error {
+	for _, s := range r.demo.sessions {
+		if err := r.syncSession(ctx, s); err != nil {
+			return err
+		}
+	}
+	return r.relationsAgree(ctx)
+}
+
+// syncTwice brings each session in two calls at a time.
+func syncTwice(ctx context.Context, r *run) error {
+	for _, s := range r.demo.sessions {
+		other := make(chan error, 1)
+		go func() { other <- r.syncSession(ctx, s) }()
+		if err := errors.Join(r.syncSession(ctx, s), <-other); err != nil {
+			return err
+		}
+	}
+	return r.relationsAgree(ctx)
+}
+
+func ageEvents(ctx context.Context, r *run) error {
+	names := r.sql.Names()
+	var columns []string
+	for _, c := range names.EventsTable().Columns {
+		columns = append(columns, c.Name)
+	}
+	_, err := r.sql.Texts(ctx, "verify_age_events", struct{ Columns []string }{columns}, map[string]any{"copies": copiesOfRows})
+	return err
+}
+
+func ageGraphs(ctx context.Context, r *run) error {
+	_, err := r.sql.Texts(ctx, "verify_age_graphs", nil, map[string]any{"copies": copiesOfGraphs})
+	return err
+}

@@ -1,0 +1,219 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/verify"
+	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
+	"github.com/adk-contextgraph/contextgraph/internal/writefake"
+)
+
+// verifyOn makes some checks on a service.
+func verifyOn(ctx context.Context, t *testing.T, s *service, change func(*verify.Config), only ...string) (*verify.Report, error) {
+	t.Helper()
+	cfg := verify.Config{
+		BigQuery: config.BigQuery{Project: "my-project"}, Only: only,
+		Options: bigquery.DatasetOptions{Client: s.clients(), Write: s.write.ClientOptions(), BatchAge: time.Millisecond},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	r, err := verify.Run(ctx, cfg)
+	if r == nil {
+		t.Fatal(err)
+	}
+	return r, err
+}
+
+// result is the check with a name.
+func result(t *testing.T, r *verify.Report, name string) verify.Result {
+	t.Helper()
+	i := slices.IndexFunc(r.Checks, func(c verify.Result) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no check %s in %+v", name, r.Checks)
+	}
+	return r.Checks[i]
+}
+
+const (
+	created = "create the dataset"
+	rows    = "rows of the journal"
+	removed = "the dataset"
+)
+
+func TestPassed(t *testing.T) {
+	s := newService(t)
+	r, err := verifyOn(t.Context(), t, s, nil, "agent_events_unique", "v_tool_error", "v_state_delta")
+	if err != nil || !r.Passed || r.Count(verify.OK) != len(r.Checks) {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	if s.dataset != nil {
+		t.Error("the dataset is still there")
+	}
+	view := result(t, r, "v_tool_error")
+	if len(view.Statements) != 1 || view.Estimate != 1000 || view.Billed != 10<<20 || view.Statements[0].Name != "verify_view" {
+		t.Errorf("%+v", view)
+	}
+	var text bytes.Buffer
+	if err := r.WriteJSON(&text); err != nil || strings.Contains(text.String(), "my-project") || !strings.Contains(text.String(), `"passed": true`) {
+		t.Errorf("%v: %s", err, &text)
+	}
+}
+
+// Each refusal is one failed check with a remedy, and what was made is removed.
+func TestRefusals(t *testing.T) {
+	refuse := func(request string, status int, reason string) func(*service) {
+		return func(s *service) {
+			s.intercept = func(r string) (int, string, string) {
+				if r == request {
+					return status, reason, "It is refused."
+				}
+				return 0, "", ""
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		set          func(*service)
+		failed       string // the check
+		reason, todo string
+		left         bool // the dataset is still there
+	}{
+		"no permission": {refuse("POST datasets", 403, "accessDenied"), created, "It is refused", "roles/bigquery.user on my-project", false},
+		"quota":         {refuse("POST datasets", 403, "quotaExceeded"), created, "It is refused", "more of the quota", false},
+		"location":      {refuse("POST datasets", 400, "invalid"), created, `location "US"`, "--location", false},
+		"project":       {refuse("POST datasets", 404, "notFound"), created, "It is refused", "--project", false},
+		"tables":        {refuse("POST tables", 403, "accessDenied"), "tables and views", "table agent_events", "roles/bigquery.user", false},
+		"streaming": {func(s *service) {
+			s.write.Schedule(func(writefake.Request) writefake.Answer {
+				return writefake.Failed(codes.PermissionDenied, "Permission 'TABLES_UPDATE_DATA' denied")
+			})
+		}, rows, "TABLES_UPDATE_DATA", "roles/bigquery.dataEditor", false},
+		"bound": {func(s *service) {
+			s.estimate = func(text string) int64 {
+				if strings.Contains(text, "v_tool_error") {
+					return 1 << 40
+				}
+				return 0
+			}
+		}, "v_tool_error", "would read 1.0 TiB, and its bound is 256.0 MiB", "did not run", false},
+		"wrong answer": {func(s *service) {
+			s.lose = func(view string, keys []string) []string {
+				if view == "v_tool_error" {
+					return append(keys[1:], keys[1])
+				}
+				return keys
+			}
+		}, "v_tool_error", "lacks 1 lines and has 1 others", "--report", false},
+		"removal": {refuse("DELETE datasets", 403, "accessDenied"), removed, "It is refused", "bq rm -r -f -d my-project:contextgraph_verify_", true},
+		"somebody else's": {func(s *service) {
+			s.lose = func(_ string, keys []string) []string {
+				s.dataset.Labels = nil
+				return keys
+			}
+		}, removed, "was not made for a verification", "bq rm -r -f -d my-project:contextgraph_verify_", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t)
+			test.set(s)
+			r, err := verifyOn(t.Context(), t, s, nil, "v_tool_error")
+			if err != nil || r.Passed || r.Count(verify.Failed) != 1 {
+				t.Fatalf("%v: %+v", err, r.Checks)
+			}
+			got := result(t, r, test.failed)
+			if got.Outcome != verify.Failed || !strings.Contains(got.Reason, test.reason) || !strings.Contains(got.Remedy, test.todo) {
+				t.Errorf("%s %s: %s | %s", got.Outcome, got.Name, got.Reason, got.Remedy)
+			}
+			if (s.dataset != nil) != test.left {
+				t.Errorf("the dataset is there: %t", s.dataset != nil)
+			}
+			if name == "bound" && slices.Contains(s.ran, "v_tool_error") {
+				t.Error("the statement ran")
+			}
+		})
+	}
+}
+
+// Ctrl-C in the middle ends the checks and removes the dataset.
+func TestInterrupted(t *testing.T) {
+	s := newService(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	s.lose = func(_ string, keys []string) []string {
+		interrupt()
+		return keys
+	}
+	r, err := verifyOn(ctx, t, s, nil, "agent_events_unique", "v_tool_error")
+	if !errors.Is(err, context.Canceled) || r.Passed || r.Count(verify.Failed) > 0 {
+		t.Errorf("%v: %+v", err, r.Checks)
+	}
+	if c := result(t, r, "v_tool_error"); c.Outcome != verify.Skipped || c.Reason != "interrupted" {
+		t.Errorf("%+v", c)
+	}
+	if c := result(t, r, removed); c.Outcome != verify.OK || s.dataset != nil {
+		t.Errorf("%+v, dataset %v", c, s.dataset)
+	}
+}
+
+func TestKeep(t *testing.T) {
+	s := newService(t)
+	r, err := verifyOn(t.Context(), t, s, func(c *verify.Config) { c.Keep = true }, created)
+	if c := result(t, r, removed); err != nil || c.Outcome != verify.Skipped || !strings.Contains(c.Reason, "bq rm -r -f -d my-project:contextgraph_verify_") {
+		t.Errorf("%v: %+v", err, c)
+	}
+	if s.dataset == nil || s.dataset.DefaultTableExpirationMs != (24*time.Hour).Milliseconds() {
+		t.Errorf("%+v", s.dataset)
+	}
+}
+
+// Every statement that a run sends has a bound of its own, and every one of the plan a text.
+func TestPlan(t *testing.T) {
+	p, err := verify.NewPlan(config.BigQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := make(map[string]bool)
+	for _, c := range p.Checks {
+		for _, s := range c.Statements {
+			planned[s] = true
+			if !slices.Contains(warehouse.StatementNames(), s) {
+				t.Errorf("%s: there is no statement %s", c.Name, s)
+			}
+			if _, why := verify.Bound(s); strings.Contains(why, "no bound") {
+				t.Errorf("%s has no bound", s)
+			}
+		}
+	}
+	for _, s := range warehouse.StatementNames() {
+		if own := strings.HasPrefix(s, "ask_") || strings.HasPrefix(s, "verify_") || strings.HasPrefix(s, "list_"); own && !planned[s] {
+			t.Errorf("no check sends %s", s)
+		}
+	}
+	texts, err := p.Texts(config.BigQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(texts, "\n")
+	for _, want := range []string{"CREATE SCHEMA", "PROPERTY GRAPH", "v_tool_error` AS shown", "graph_caused_edges` AS shown", "->{1,20}(step:TechNode)"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not in the plan", want)
+		}
+	}
+	if p.Dollars() <= 0 || p.Dollars() > 0.5 {
+		t.Errorf("a run costs %f USD at most", p.Dollars())
+	}
+	if _, err := verify.NewPlan(config.BigQuery{}, "v_tool"); !errors.As(err, new(*verify.UnknownError)) {
+		t.Errorf("an unknown check: %v", err)
+	}
+}

@@ -1,0 +1,105 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/verify"
+	"github.com/adk-contextgraph/contextgraph/tests/thirdparty/emulator"
+)
+
+// What the emulator cannot run, by the name of the check, and its words. Everything else gives the
+// answer of the journal.
+var lacking = map[string]string{
+	"verify_adk_turn":         "invalid character", // it reads no path in a document that is a text alone
+	"ask_reasoning_chain_gql": pattern, "ask_causal_chain_gql": pattern, "ask_trace_gql": pattern, "ask_entities_gql": pattern,
+	"ask_entity_approvals_gql": pattern, "ask_waiting_gql": pattern, "ask_drift_verdicts_gql": pattern,
+	"verify_seed_trace": pattern, "verify_seed_reasoning": pattern,
+}
+
+// pattern stands for a pattern with a condition or a quantifier, which the emulator refuses in
+// several ways.
+const pattern = ""
+
+// The order of work, the removal, and every answer that the emulator can give. An emulator takes only
+// so many statements, so the checks are made in parts.
+func TestVerify(t *testing.T) {
+	plan, err := verify.NewPlan(config.BigQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := make(map[string][]string)
+	sent := make(map[string][]string) // by name, what the plan says
+	for _, c := range plan.Checks {
+		sent[c.Name] = c.Statements
+		part := c.Step
+		switch {
+		case part == "remove":
+			continue
+		case part == "view" && strings.HasPrefix(c.Name, "graph_"):
+			part = "graph"
+		case part == "dataset" || part == "init" || part == "stream":
+			part = "stream"
+		case part == "sync":
+			part = c.Name
+		case part == "view":
+			part = fmt.Sprint(part, len(parts["views"])/10)
+			parts["views"] = append(parts["views"], c.Name)
+		case part == "question" && c.Form == "gql" || strings.HasPrefix(c.Name, "verify_seed"):
+			part = "gql"
+		}
+		parts[part] = append(parts[part], c.Name)
+	}
+	delete(parts, "views") // counted them
+	for part, names := range parts {
+		t.Run(part, func(t *testing.T) {
+			s := newService(t)
+			s.exhausted = part != "stream"
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			report, err := verify.Run(ctx, verify.Config{
+				BigQuery: config.BigQuery{Project: emulator.Project},
+				Options:  bigquery.DatasetOptions{Client: s.clients(), Write: s.WriteOptions(), BatchAge: 20 * time.Millisecond, AckTimeout: 10 * time.Minute},
+				Only:     names,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var order []string
+			for _, c := range report.Checks {
+				if len(order) == 0 || order[len(order)-1] != c.Step {
+					order = append(order, c.Step)
+				}
+				left := slices.Clone(sent[c.Name])
+				for _, ran := range c.Statements {
+					i := slices.Index(left, ran.Name)
+					if i < 0 && c.Step != "init" {
+						t.Errorf("%s %s sends %s, which the plan does not say", c.Step, c.Name, ran.Name)
+						continue
+					}
+					left = slices.Delete(left, max(i, 0), i+1)
+				}
+				words, lacks := lacking[c.Name]
+				switch {
+				case lacks && c.Outcome == verify.Failed && strings.Contains(c.Reason, words):
+				case lacks:
+					t.Errorf("%s %s is %s: %s", c.Step, c.Name, c.Outcome, c.Reason)
+				case c.Outcome != verify.OK:
+					t.Errorf("%s %s is %s: %.2000s", c.Step, c.Name, c.Outcome, c.Reason)
+				}
+			}
+			if order[0] != "dataset" || order[len(order)-1] != "remove" || !s.removed {
+				t.Errorf("steps %v, removed %t", order, s.removed)
+			}
+		})
+	}
+}
