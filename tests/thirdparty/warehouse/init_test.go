@@ -467,4 +467,5 @@ func TestDefinitionsRun(t *testing.T) {
 	}
 }
 
-var description = regexp.MustCompile(` OPTIONS \(description = "[^"]*"\)`)
+// description is what the emulator takes in no field: the other attribute is NOT NULL.
+var description = regexp.MustCompile(` OPTIONS \(description = "[^"]*"\)| NOT NULL`)
