@@ -114,7 +114,8 @@ func deep(f *bq.FieldSchema) bool {
 	return f.Repeated && slices.ContainsFunc(f.Schema, func(f *bq.FieldSchema) bool { return f.Repeated && f.Type == bq.RecordFieldType })
 }
 
-// forward hands a stream to the emulator.
+// forward hands a stream to the emulator. Each request names the stream: of one that does not, the
+// emulator takes the rows for any table that has a stream.
 func (p *writeProxy) forward(stream storagepb.BigQueryWrite_AppendRowsServer, first *storagepb.AppendRowsRequest) error {
 	to, err := p.emulator.AppendRows(stream.Context())
 	if err != nil {
@@ -122,6 +123,7 @@ func (p *writeProxy) forward(stream storagepb.BigQueryWrite_AppendRowsServer, fi
 	}
 	go func() {
 		for req, err := first, error(nil); err == nil; req, err = stream.Recv() {
+			req.WriteStream = first.GetWriteStream()
 			if to.Send(req) != nil {
 				break
 			}

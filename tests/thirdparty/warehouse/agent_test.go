@@ -148,12 +148,12 @@ func (a *shopAgent) arrive() {
 	}
 	names := a.dataset().Names()
 	for {
-		s := a.cg.Stats().BigQuery
 		// What the stats say of graphs may be a second old.
 		l, err := cgtest.JournalOf(a.t, a.cg).Outbox(names.Destination()).Backlog(ctx)
 		if err != nil {
 			a.t.Fatal(err)
 		}
+		s := a.cg.Stats().BigQuery
 		if l.Graphs == 0 && s.Ready {
 			if s.GraphError != nil || s.InitError != nil || s.LastError != nil || s.GraphSyncs == 0 {
 				a.t.Fatalf("%+v", s)

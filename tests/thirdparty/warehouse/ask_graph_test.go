@@ -10,6 +10,7 @@ import (
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
+	"cloud.google.com/go/civil"
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
 
@@ -135,6 +136,7 @@ func TestSearchEndsAfterRounds(t *testing.T) {
 		q.Parameters = []bq.QueryParameter{
 			{Name: "app", Value: s.session.App}, {Name: "user", Value: s.session.User}, {Name: "session", Value: s.session.ID},
 			{Name: "from", Value: time.UnixMicro(baseTime)}, {Name: "to", Value: time.UnixMicro(baseTime).Add(time.Hour)},
+			{Name: "first_day", Value: civil.DateOf(time.UnixMicro(baseTime).UTC())}, {Name: "last_day", Value: civil.DateOf(time.UnixMicro(baseTime).UTC())},
 			{Name: "decision", Value: s.key("H")}, {Name: "decided", Value: time.UnixMicro(baseTime).Add(time.Hour)},
 			{Name: "entity", Value: ""}, {Name: "hops", Value: int64(20)}, {Name: "rounds", Value: rounds}, {Name: "limit", Value: int64(1000)},
 		}

@@ -380,7 +380,7 @@ func TestExtractAnswers(t *testing.T) {
 		}
 	}
 	wantEntities := []string{
-		"s1 |  | Product | No span | 1 | model | e08",
+		"s1 | <nil> | Product | No span | 1 | model | e08",
 		"s1 | aa | Budget | $50,000 | 0.99 | model | e01",
 		"s1 | aa | Product | Приложение 🛒 | 0.95 | model | e01",
 		"s1 | bb | Product | Fenced | 0 | model | e02",

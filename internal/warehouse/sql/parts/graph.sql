@@ -97,7 +97,7 @@ most rows of a step owns it, with all that hangs on it. */ -}}
 before what a model found, and of several findings the earliest stands: earlier decisions rest on it. */ -}}
 {{define "biz_nodes"}}
   SELECT
-    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    CONCAT(COALESCE(steps.span_id, ''), ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
     seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
     steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
     seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,

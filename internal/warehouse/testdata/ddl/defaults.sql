@@ -1283,11 +1283,11 @@ SELECT
 CREATE OR REPLACE VIEW `my-project.agents.graph_biz_nodes`
 OPTIONS (
   description = "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph.",
-  labels = [('contextgraph_digest', '2fa3ac16ca1dc1d2b78689378860555a')]
+  labels = [('contextgraph_digest', '2122e07a7d0b647fa1b69c6c64eb4fdc')]
 )
 AS
 SELECT
-    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    CONCAT(COALESCE(steps.span_id, ''), ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
     seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
     steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
     seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
@@ -1338,7 +1338,7 @@ SELECT
 CREATE OR REPLACE VIEW `my-project.agents.graph_cross_links`
 OPTIONS (
   description = "Which step evaluated which entity. Edges Evaluated of the graph.",
-  labels = [('contextgraph_digest', 'dcd2ed4450471ead3bf7652ee7fd9490')]
+  labels = [('contextgraph_digest', '46a8c65ab7acb4122eb5de2d8dc22d11')]
 )
 AS
 SELECT
@@ -1347,7 +1347,7 @@ SELECT
     first_evaluated_at
   FROM (
   SELECT
-    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    CONCAT(COALESCE(steps.span_id, ''), ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
     seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
     steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
     seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
@@ -1498,5 +1498,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', '57b455e244891005195a13ed8080ed63'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '2')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'cfb55a22e2aac24848acf5ff6df4a755'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '2')]);
 

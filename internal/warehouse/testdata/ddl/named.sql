@@ -1283,11 +1283,11 @@ SELECT
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.graph_biz_nodes`
 OPTIONS (
   description = "The business entities that steps evaluated: one row per step, type and value. Nodes BizNode of the graph.",
-  labels = [('contextgraph_digest', '7db4776d1273cd3a28593b97e5134981')]
+  labels = [('contextgraph_digest', 'acd45391293fcbb179548862a08d24a0')]
 )
 AS
 SELECT
-    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    CONCAT(COALESCE(steps.span_id, ''), ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
     seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
     steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
     seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
@@ -1338,7 +1338,7 @@ SELECT
 CREATE OR REPLACE VIEW `example.com:my-project.Agents_2.graph_cross_links`
 OPTIONS (
   description = "Which step evaluated which entity. Edges Evaluated of the graph.",
-  labels = [('contextgraph_digest', '6f7a8b8d011f68acbf86ac52f88fa940')]
+  labels = [('contextgraph_digest', '04dc2ca815dec711ea5b44fa67898ff1')]
 )
 AS
 SELECT
@@ -1347,7 +1347,7 @@ SELECT
     first_evaluated_at
   FROM (
   SELECT
-    CONCAT(steps.span_id, ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
+    CONCAT(COALESCE(steps.span_id, ''), ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
     seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
     steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
     seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
@@ -1498,5 +1498,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `example.com:my-project.Agents_2.events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'dc28f234c7b98e9210862ba78b955494'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '2')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'dead43529bcb94df59dbb668012f5f8e'), ('contextgraph_graph', 'eddf95802d3cf7a7fe7d36bf75833137'), ('contextgraph_schema_version', '2')]);
 
