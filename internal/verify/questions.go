@@ -194,9 +194,10 @@ var list = []question{
 		},
 		journal: func(_ context.Context, r *run) ([]string, error) {
 			var lines []string
-			for _, p := range r.demo.looks[asked].Approvals {
+			look := r.demo.looks[asked]
+			for _, p := range look.Approvals {
 				for _, c := range p.Checks {
-					lines = append(lines, fmt.Sprintf("check %s: %s %s, %d of %d changed, %d alerts", c.ID, c.Stage, c.Verdict, c.Stale, c.Total, len(c.Alerts)))
+					lines = append(lines, fmt.Sprintf("check %s: %s %s, %d of %d changed, %d alerts", look.Rows[c.Row].EventID, c.Stage, c.Verdict, c.Stale, c.Total, len(c.Alerts)))
 				}
 				for _, w := range p.Answers {
 					lines = append(lines, fmt.Sprintf("answer %s: confirmed %t, accepted %t", w.At.Format(time.RFC3339Nano), w.Confirmed, w.Accepted))
