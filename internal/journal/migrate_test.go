@@ -148,7 +148,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	if err == nil {
 		t.Fatal("a newer file was opened")
 	}
-	for _, want := range []string{path, "version 99", "up to 10", "upgrade the program"} {
+	for _, want := range []string{path, "version 99", "up to 11", "upgrade the program"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}

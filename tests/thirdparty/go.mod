@@ -3,6 +3,7 @@ module github.com/adk-contextgraph/contextgraph/tests/thirdparty
 go 1.26.5
 
 require (
+	cloud.google.com/go v0.123.0
 	cloud.google.com/go/bigquery v1.86.0
 	github.com/adk-contextgraph/contextgraph v0.0.0
 	github.com/chromedp/cdproto v0.159.0
@@ -24,7 +25,6 @@ require (
 
 require (
 	cel.dev/expr v0.25.2 // indirect
-	cloud.google.com/go v0.123.0 // indirect
 	cloud.google.com/go/auth v0.22.0 // indirect
 	cloud.google.com/go/auth/oauth2adapt v0.2.8 // indirect
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
