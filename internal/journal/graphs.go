@@ -58,12 +58,14 @@ func (j *Journal) Triggers(ctx context.Context, after, through int64, limit int)
 }
 
 // NextGraph counts the versions of the graph of s that are made for a destination, from 1, and
-// stores the number before it returns it. day is the day under which the first version stands, and
+// stores the number before it returns it. The day is that under which the first version stands, and
 // all later ones: the first call that is made for s gives it. Retention forgets both with the
 // session. The destination need not exist.
-func (o *Outbox) NextGraph(ctx context.Context, s record.Session, first time.Time) (version int64, day time.Time, err error) {
+func (o *Outbox) NextGraph(ctx context.Context, s record.Session, first time.Time) (int64, time.Time, error) {
 	const seconds = 24 * 60 * 60
-	err = o.write(ctx, "version of the graph of session "+s.ID, func(conn *sqlite.Conn) error {
+	var version int64 // no results by name: the writer may set them when ctx has ended
+	var day time.Time
+	err := o.write(ctx, "version of the graph of session "+s.ID, func(conn *sqlite.Conn) error {
 		return query(conn, upsertGraphVersionSQL, func(b *binder) {
 			b.session(s)
 			b.text(o.name)

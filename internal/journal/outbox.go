@@ -60,7 +60,7 @@ func (o *Outbox) Destination() string { return o.name }
 // one sender, so two in one process have two names.
 //
 // The lease survives what a row survives; see [config.Durability].
-func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (position int64, err error) {
+func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
 	what := fmt.Sprintf("lease %s to %q", o.name, owner)
 	switch {
 	case o.name == "":
@@ -70,7 +70,8 @@ func (o *Outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (
 	case ttl <= 0:
 		return 0, fmt.Errorf("journal: %s: time of %v: it must be positive", what, ttl)
 	}
-	err = o.write(ctx, what, func(conn *sqlite.Conn) error {
+	var position int64 // no result by name: the writer may set it when ctx has ended
+	err := o.write(ctx, what, func(conn *sqlite.Conn) error {
 		now := o.journal.w.now()
 		d, _, err := getDestination(conn, o.name)
 		if err != nil {
