@@ -432,8 +432,8 @@ func insertOldRow(t *testing.T, client *bq.Client) {
 //
 // What the emulator does not do: it takes CREATE SCHEMA for a dataset in quotes and makes
 // none, so the dataset is there before; it refuses descriptions of the fields of a STRUCT,
-// so descriptions are left out; and it keeps no labels of statements, so Plan holds that
-// the views are still to be made.
+// so descriptions are left out; and it keeps no labels of statements, so the views get theirs
+// by a request.
 func TestDefinitionsRun(t *testing.T) {
 	s := emulator.Start(t)
 	cfg := s.Config()
@@ -456,12 +456,24 @@ func TestDefinitionsRun(t *testing.T) {
 			selectAll(t, client, "SELECT * FROM agents."+st.Name)
 		}
 	}
-	left, notes, err := dataset(t, s, cfg).Plan(t.Context())
+	d := dataset(t, s, cfg)
+	views, err := d.Names().Views()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range views {
+		var labels bq.TableMetadataToUpdate
+		labels.SetLabel(warehouse.DigestLabel, v.Digest())
+		if _, err := client.Dataset("agents").Table(v.Name).Update(t.Context(), labels, ""); err != nil {
+			t.Error(err)
+		}
+	}
+	left, notes, err := d.Plan(t.Context())
 	if err != nil || len(notes) > 0 {
 		t.Errorf("%v, %v", notes, err)
 	}
 	for _, st := range left {
-		if st.Kind == warehouse.KindTable {
+		if st.Kind == warehouse.KindTable || st.Kind == warehouse.KindView {
 			t.Errorf("left: %s %s:\n%s", st.Kind, st.Name, st.SQL)
 		}
 	}
