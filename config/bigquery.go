@@ -116,12 +116,12 @@ type Extraction struct {
 }
 
 const (
-	// QueriesAuto asks in GQL where the dataset has the property graph and in
-	// recursive SQL where it has not, which the first question finds out.
+	// QueriesAuto asks in recursive SQL, whose bounds hold by BigQuery's documents, and makes the
+	// property graph for those who ask it themselves, where the edition has graphs.
 	QueriesAuto Queries = "auto"
 	// QueriesGQL asks in GQL. It needs on-demand pricing or a reservation of an edition
 	// that has graphs.
 	QueriesGQL Queries = "gql"
-	// QueriesRecursive asks in recursive SQL, which every edition has.
+	// QueriesRecursive asks in recursive SQL too, and makes no property graph.
 	QueriesRecursive Queries = "recursive"
 )

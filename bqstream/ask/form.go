@@ -10,6 +10,6 @@ type Form string
 const (
 	// FormGQL asks the property graph.
 	FormGQL Form = "gql"
-	// FormRecursive asks the tables in SQL, which recurses where a path is looked for.
+	// FormRecursive asks in SQL, which recurses where a path is looked for.
 	FormRecursive Form = "recursive"
 )

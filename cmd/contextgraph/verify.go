@@ -46,8 +46,8 @@ after Ctrl-C. It touches nothing else.
 It says first what that costs at most, and asks. --plan prints all of it without a project,
 without credentials, and without a connection.
 
-The account needs roles/bigquery.user on the project. What the edition does not have, such as
-graphs, is skipped and named. A check that failed says what to do.
+The account needs roles/bigquery.user on the project. Checks that the edition cannot run, such as
+those of graphs, are skipped and named. A check that failed says what to do.
 
 --report writes what was found as JSON. The id of the project does not stand in it, so it can be
 attached to an issue or to a release.`,

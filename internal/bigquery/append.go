@@ -147,7 +147,7 @@ func (a *appender) attempt(ctx context.Context, rows [][]byte) error {
 	return err
 }
 
-// disconnect ends the stream. What it answers to that concerns nobody: every request was
+// disconnect ends the stream. Its answer concerns nobody: every request was
 // answered, or is sent again on another one.
 func (a *appender) disconnect() {
 	if a.stream != nil {

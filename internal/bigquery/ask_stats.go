@@ -19,17 +19,15 @@ import (
 // is the one that the row of the answer has, or else that between the two rows. The
 // error wraps [ask.ErrNoWindow] without a time.
 //
-// It counts the rows of events, in SQL: no path is followed, and the graph has the
-// sessions that were brought to it and no others. Only where the configuration insists on
-// GQL ([config.QueriesGQL]) is the graph asked. Its steps have their requests with
-// them; those of the steps that began in the time asked about count, so an answer to a
-// request from before that does not.
+// In SQL it counts the rows of events. In GQL ([config.QueriesGQL]) it counts the requests of the
+// steps that began in the time asked about: those of sessions that were brought to the graph, and
+// without an answer to a request from before that time.
 func (d *Dataset) WaitingTimes(ctx context.Context, w ask.Window) (ask.WaitingTimes, error) {
 	w, err := d.window(w)
 	if err != nil {
 		return ask.WaitingTimes{}, fmt.Errorf("bigquery: %w", err)
 	}
-	rows, form, err := counted(ctx, d, d.waitingQuestion(w))
+	rows, form, err := answer(ctx, d, d.waitingQuestion(w))
 	if err != nil {
 		return ask.WaitingTimes{}, err
 	}
@@ -80,18 +78,11 @@ func (d *Dataset) DriftStatistics(ctx context.Context, w ask.Window) (ask.Drift,
 	if err != nil {
 		return ask.Drift{}, fmt.Errorf("bigquery: %w", err)
 	}
-	verdicts, form, err := counted(ctx, d, both[verdictsRow](d, "ask_drift_verdicts", nil, windowParams(w)))
+	verdicts, form, err := answer(ctx, d, both[verdictsRow](d, "ask_drift_verdicts", nil, windowParams(w)))
 	if err != nil {
 		return ask.Drift{}, err
 	}
-	// Checks that found nothing have no changes: where the graph has the verdicts, that it
-	// has no changes is an answer.
-	alerts := both[changeRow](d, "ask_drift_alerts", nil, windowParams(w))
-	which := alerts.recursive
-	if form == ask.FormGQL {
-		which = alerts.gql
-	}
-	changes, err := which(ctx)
+	changes, _, err := answer(ctx, d, both[changeRow](d, "ask_drift_alerts", nil, windowParams(w)))
 	if err != nil {
 		return ask.Drift{}, err
 	}

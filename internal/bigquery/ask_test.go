@@ -257,7 +257,7 @@ func TestQuestionsSendTheirParameters(t *testing.T) {
 	}
 }
 
-// Which form is asked, what is remembered, and which errors are errors.
+// Which form is asked, and what an error in GQL says.
 func TestForms(t *testing.T) {
 	inputs := func(d *bigquery.Dataset) (ask.Inputs, error) {
 		return d.WorldChangeInputs(t.Context(), ask.InputsQuestion{Scope: ask.Scope{Session: record.Session{ID: "s1"}}})
@@ -277,17 +277,15 @@ func TestForms(t *testing.T) {
 		wantErr   string
 		gql, both int // how often two questions are asked in GQL, and in recursive SQL
 	}{
-		"recursive":           {config.QueriesRecursive, 0, "", "", 0, 2},
-		"auto, no rows":       {config.QueriesAuto, 0, "", "", 2, 2},
-		"auto, no graph":      {config.QueriesAuto, http.StatusBadRequest, "", "", 1, 2},
-		"auto, not found":     {config.QueriesAuto, http.StatusNotFound, "", "", 1, 2},
-		"auto, not allowed":   {config.QueriesAuto, http.StatusForbidden, "accessDenied", "jobUser", 2, 0},
-		"auto, no resources":  {config.QueriesAuto, http.StatusOK, "resourcesExceeded", "", 2, 2},
-		"auto, too expensive": {config.QueriesAuto, http.StatusBadRequest, "billingTierLimitExceeded", "", 2, 2},
-		"auto, bytes":         {config.QueriesAuto, http.StatusBadRequest, "bytesBilledLimitExceeded", "", 2, 2},
-		"gql, no graph":       {config.QueriesGQL, http.StatusBadRequest, "", "needs the property graph", 2, 0},
-		"gql, no resources":   {config.QueriesGQL, http.StatusOK, "resourcesExceeded", "fewer hops", 2, 0},
-		"gql, no rows":        {config.QueriesGQL, 0, "", "", 2, 2},
+		"recursive":          {config.QueriesRecursive, 0, "", "", 0, 2},
+		"auto":               {config.QueriesAuto, 0, "", "", 0, 2},
+		"gql, no graph":      {config.QueriesGQL, http.StatusBadRequest, "", "needs the property graph", 2, 0},
+		"gql, not found":     {config.QueriesGQL, http.StatusNotFound, "", "needs the property graph", 2, 0},
+		"gql, not allowed":   {config.QueriesGQL, http.StatusForbidden, "accessDenied", "jobUser", 2, 0},
+		"gql, no resources":  {config.QueriesGQL, http.StatusOK, "resourcesExceeded", "fewer hops", 2, 0},
+		"gql, too expensive": {config.QueriesGQL, http.StatusBadRequest, "billingTierLimitExceeded", "fewer hops", 2, 0},
+		"gql, bytes":         {config.QueriesGQL, http.StatusBadRequest, "bytesBilledLimitExceeded", "bigquery.max_bytes_billed", 2, 0},
+		"gql, no rows":       {config.QueriesGQL, 0, "", "", 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &questions{reason: test.reason}
@@ -300,8 +298,12 @@ func TestForms(t *testing.T) {
 				if (err != nil) != (test.wantErr != "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
 					t.Errorf("error %v, want one with %q", err, test.wantErr)
 				}
-				if err == nil && got.Form != ask.FormRecursive {
-					t.Errorf("form %s", got.Form)
+				want := ask.FormRecursive
+				if test.gql > 0 {
+					want = ask.FormGQL
+				}
+				if err == nil && got.Form != want {
+					t.Errorf("form %s, want %s", got.Form, want)
 				}
 			}
 			gql := count(q, "GRAPH_TABLE")
@@ -313,17 +315,15 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Where no path is followed the tables are asked, and the graph only where the
-// configuration insists on it.
-func TestCountsAskTheTables(t *testing.T) {
+// Counts follow no path, and are asked in the form that the configuration says too.
+func TestFormsOfCounts(t *testing.T) {
 	for queries, want := range map[config.Queries]struct {
 		gql            int // statements
 		waiting, drift ask.Form
 	}{
 		config.QueriesAuto:      {0, ask.FormRecursive, ask.FormRecursive},
 		config.QueriesRecursive: {0, ask.FormRecursive, ask.FormRecursive},
-		// The server has a row for the verdicts alone.
-		config.QueriesGQL: {3, ask.FormRecursive, ask.FormGQL},
+		config.QueriesGQL:       {3, ask.FormGQL, ask.FormGQL},
 	} {
 		q := &questions{}
 		d := asker(t, q, queries)

@@ -42,8 +42,6 @@ type Dataset struct {
 	batchAge, ackTimeout time.Duration
 	place                place
 	watch                *Watch
-	// graph is what questions have found out about the property graph.
-	graph graphState
 }
 
 // DatasetOptions are what [NewDataset] takes beside the configuration. The zero value

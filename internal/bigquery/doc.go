@@ -17,7 +17,7 @@
 // [Dataset.ReasoningChain], [Dataset.ExplainDecision], [Dataset.CausalChain],
 // [Dataset.Trace], [Dataset.WorldChangeInputs], [Dataset.EntityAcrossSessions],
 // [Dataset.WaitingTimes] and [Dataset.DriftStatistics]. Those about the graph are asked in
-// GQL or in recursive SQL, see [config.Queries]. MaxBytesBilled of the configuration bounds what
+// recursive SQL, or in GQL where [config.Queries] says so. MaxBytesBilled of the configuration bounds what
 // each query may cost.
 //
 // Credentials are those that Google's libraries find in the environment; [DatasetOptions] can

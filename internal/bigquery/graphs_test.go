@@ -393,7 +393,7 @@ func TestGraphSyncerOneProcessAtATime(t *testing.T) {
 	})
 }
 
-// Close tries once more, says what is left, and ends with its context. What is left is brought after
+// Close tries once more, says how much is left, and ends with its context. The rest is brought after
 // the next start.
 func TestGraphSyncerClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -77,9 +77,8 @@ func (r InitReport) Changed() bool {
 // Init creates what is missing in the dataset, and the dataset, and upgrades what an
 // older version or the plugin for Python made. It only adds: no column is dropped,
 // retyped or moved, and no row is touched. The graph of an earlier version is copied to where
-// it stands now. What somebody else made under the name of a table, a view or the graph of
-// contextgraph is an error and stays, but for typed views of the plugin for Python. It can be run again, and by several processes
-// at a time. In a dataset that a newer version made it changes nothing.
+// it stands now. An object of somebody else with a name of contextgraph stays and is an error, unless it
+// is a typed view of the plugin for Python. Init can be run again, and by several processes at a time. In a dataset that a newer version made it changes nothing.
 //
 // An object that fails does not keep the others from being made; what needs it is
 // skipped, and the error names all that failed. The labels by which the dataset is known

@@ -166,7 +166,7 @@ func TestInitUpgrades(t *testing.T) {
 	}
 }
 
-// What somebody else made under a name of contextgraph stays, and the error says what to do.
+// Init changes no object of somebody else that has a name of contextgraph. The error says what to do.
 func TestInitStopsAtForeignObjects(t *testing.T) {
 	const ddl = "CREATE PROPERTY GRAPH `my-project.agents.contextgraph` NODE TABLES (`my-project.agents.agent_events` AS TechNode KEY (span_id))"
 	table := func(name string, view bool) *api.Table {

@@ -28,7 +28,7 @@ import (
 // unless the configuration leaves tables to people.
 func (d *Dataset) Target() replicate.Target { return d.target(d.names.Events(), wire.Descriptor()) }
 
-// target returns the table with the name, whose rows are messages of the descriptor.
+// target returns the table with the name. The descriptor is that of its rows.
 func (d *Dataset) target(name string, rows *descriptorpb.DescriptorProto) *target {
 	t := &target{
 		project:    d.cfg.BillingProject,

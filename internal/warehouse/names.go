@@ -85,7 +85,6 @@ const (
 	SessionGraphs = "session_graphs"
 	ExtractedRows = "extracted_rows"
 
-	NewestGraphs      = "graph_newest"
 	GraphSteps        = "graph_steps"
 	TechNodes         = "graph_tech_nodes"
 	CausedEdges       = "graph_caused_edges"
