@@ -74,22 +74,28 @@ most rows of a step owns it, with all that hangs on it. */ -}}
   WHERE writer != 'model'
 {{- end}}
 
+{{- /* Views stand on the view of the steps. */ -}}
+{{define "of_steps"}}
+  {{- if eq . "all"}}{{table "graph_steps"}}
+  {{- else}}({{template "steps" .}}
+  )
+  {{- end}}
+{{- end}}
+
 {{define "tech_nodes"}}
   SELECT
     node_key, app_name, user_id, session_id, session_day, trace_id, span_id, parent_span_id, kind, name, agent,
     invocation_id, branch, call_id, approval, event_types, event_ids, start_time, end_time, decided_at, status,
     error_message, latency_ms, position, recorder, read_to AS created_at, read_to AS updated_at, requests,
     event_types[SAFE_OFFSET(0)] AS event_type, start_time AS timestamp
-  FROM ({{template "steps" .}}
-  )
+  FROM {{template "of_steps" .}}
 {{- end}}
 
 {{define "caused_edges"}}
   SELECT
     cause.edge_key, cause.from_key, steps.node_key AS to_key, cause.kind, steps.app_name, steps.user_id,
     steps.session_id, steps.session_day, steps.start_time AS occurred_at, steps.recorder, steps.read_to AS created_at
-  FROM ({{template "steps" .}}
-  ) AS steps
+  FROM {{template "of_steps" .}} AS steps
   CROSS JOIN UNNEST(steps.caused_by) AS cause
 {{- end}}
 
@@ -112,22 +118,12 @@ before what a model found, and of several findings the earliest stands: earlier 
   ) = 1
 {{- end}}
 
-{{define "cross_links"}}
-  SELECT
-    biz_node_id AS link_id, span_id, session_id, biz_node_id, node_value, link_type, artifact_uri, created_at,
-    biz_key AS link_key, node_key, biz_key, app_name, user_id, session_day, source, evaluated_at, recorder, updated_at,
-    first_evaluated_at
-  FROM ({{template "biz_nodes" .}}
-  )
-{{- end}}
-
 {{define "checks"}}
   SELECT
     check.check_id, steps.app_name, steps.user_id, steps.session_id, steps.session_day, check.checked_at, check.verdict,
     check.stage, check.approval_id, check.confirmation_id, check.call_id, check.tool, check.entities_checked,
     check.stale_entities, check.failed_entities, check.alerts, check.detail, steps.recorder,
     steps.read_to AS created_at, steps.node_key
-  FROM ({{template "steps" .}}
-  ) AS steps
+  FROM {{template "of_steps" .}} AS steps
   CROSS JOIN UNNEST(steps.checks) AS check
 {{- end}}

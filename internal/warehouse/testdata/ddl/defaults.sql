@@ -1180,7 +1180,7 @@ SELECT *
 CREATE OR REPLACE VIEW `my-project.agents.graph_tech_nodes`
 OPTIONS (
   description = "The steps of all sessions: one row per span. Nodes TechNode of the graph.",
-  labels = [('contextgraph_digest', 'e0e7f7b50b0ae8da59a7d79a3ff47f96')]
+  labels = [('contextgraph_digest', '5ca1524dea9d06631bee70eb5fbe7ff9')]
 )
 AS
 SELECT
@@ -1188,96 +1188,18 @@ SELECT
     invocation_id, branch, call_id, approval, event_types, event_ids, start_time, end_time, decided_at, status,
     error_message, latency_ms, position, recorder, read_to AS created_at, read_to AS updated_at, requests,
     event_types[SAFE_OFFSET(0)] AS event_type, start_time AS timestamp
-  FROM (
-  SELECT *
-  FROM (
-  SELECT
-    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
-    IF(writer = 'journal', writer_id, writer) AS recorder,
-    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
-    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
-    requests, caused_by, entities, checks
-  FROM (
-    SELECT *
-    FROM (
-      SELECT
-        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
-        graphs.sync_id, graphs.version, graphs.read_to,
-        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
-        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
-        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
-        node.position, node.requests, node.caused_by, node.entities, node.checks
-      FROM `my-project.agents.session_graphs` AS graphs
-      CROSS JOIN UNNEST(graphs.nodes) AS node
-      WHERE TRUE
-      QUALIFY COUNT(DISTINCT graphs.part) OVER (
-        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
-      ) = graphs.parts
-    )
-    WHERE TRUE
-    QUALIFY RANK() OVER (
-      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
-      ORDER BY read_to DESC, version DESC, sync_id DESC
-    ) = 1
-  )
-  WHERE TRUE
-  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
-    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
-    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
-  ) = 1
-  )
-  WHERE writer != 'model'
-  );
+  FROM `my-project.agents.graph_steps`;
 
 CREATE OR REPLACE VIEW `my-project.agents.graph_caused_edges`
 OPTIONS (
   description = "What caused what: one row per pair of steps and kind. Edges Caused of the graph.",
-  labels = [('contextgraph_digest', '027f7838e706e18c462bb2eab680915e')]
+  labels = [('contextgraph_digest', '0a572d0038c2914df49284aaee58d395')]
 )
 AS
 SELECT
     cause.edge_key, cause.from_key, steps.node_key AS to_key, cause.kind, steps.app_name, steps.user_id,
     steps.session_id, steps.session_day, steps.start_time AS occurred_at, steps.recorder, steps.read_to AS created_at
-  FROM (
-  SELECT *
-  FROM (
-  SELECT
-    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
-    IF(writer = 'journal', writer_id, writer) AS recorder,
-    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
-    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
-    requests, caused_by, entities, checks
-  FROM (
-    SELECT *
-    FROM (
-      SELECT
-        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
-        graphs.sync_id, graphs.version, graphs.read_to,
-        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
-        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
-        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
-        node.position, node.requests, node.caused_by, node.entities, node.checks
-      FROM `my-project.agents.session_graphs` AS graphs
-      CROSS JOIN UNNEST(graphs.nodes) AS node
-      WHERE TRUE
-      QUALIFY COUNT(DISTINCT graphs.part) OVER (
-        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
-      ) = graphs.parts
-    )
-    WHERE TRUE
-    QUALIFY RANK() OVER (
-      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
-      ORDER BY read_to DESC, version DESC, sync_id DESC
-    ) = 1
-  )
-  WHERE TRUE
-  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
-    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
-    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
-  ) = 1
-  )
-  WHERE writer != 'model'
-  ) AS steps
+  FROM `my-project.agents.graph_steps` AS steps
   CROSS JOIN UNNEST(steps.caused_by) AS cause;
 
 CREATE OR REPLACE VIEW `my-project.agents.graph_biz_nodes`
@@ -1338,68 +1260,19 @@ SELECT
 CREATE OR REPLACE VIEW `my-project.agents.graph_cross_links`
 OPTIONS (
   description = "Which step evaluated which entity. Edges Evaluated of the graph.",
-  labels = [('contextgraph_digest', '46a8c65ab7acb4122eb5de2d8dc22d11')]
+  labels = [('contextgraph_digest', '57d7b265c4edef49857f73360c7c8b36')]
 )
 AS
 SELECT
-    biz_node_id AS link_id, span_id, session_id, biz_node_id, node_value, link_type, artifact_uri, created_at,
-    biz_key AS link_key, node_key, biz_key, app_name, user_id, session_day, source, evaluated_at, recorder, updated_at,
-    first_evaluated_at
-  FROM (
-  SELECT
-    CONCAT(COALESCE(steps.span_id, ''), ':', seen.node_type, ':', seen.node_value) AS biz_node_id, steps.span_id, steps.session_id,
-    seen.node_type, seen.node_value, seen.confidence, seen.artifact_uri, seen.biz_key, steps.node_key, steps.app_name,
-    steps.user_id, steps.session_day, steps.trace_id, seen.event_id, seen.canonical_key, seen.norm, seen.attributes,
-    seen.source, seen.link_type, seen.evaluated_at, steps.recorder, steps.read_to AS created_at,
-    steps.read_to AS updated_at, seen.first_evaluated_at, seen.sightings, seen.echoes
-  FROM (
-  SELECT
-    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
-    IF(writer = 'journal', writer_id, writer) AS recorder,
-    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
-    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
-    requests, caused_by, entities, checks
-  FROM (
-    SELECT *
-    FROM (
-      SELECT
-        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
-        graphs.sync_id, graphs.version, graphs.read_to,
-        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
-        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
-        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
-        node.position, node.requests, node.caused_by, node.entities, node.checks
-      FROM `my-project.agents.session_graphs` AS graphs
-      CROSS JOIN UNNEST(graphs.nodes) AS node
-      WHERE TRUE
-      QUALIFY COUNT(DISTINCT graphs.part) OVER (
-        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
-      ) = graphs.parts
-    )
-    WHERE TRUE
-    QUALIFY RANK() OVER (
-      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
-      ORDER BY read_to DESC, version DESC, sync_id DESC
-    ) = 1
-  )
-  WHERE TRUE
-  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
-    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
-    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
-  ) = 1
-  ) AS steps
-  CROSS JOIN UNNEST(steps.entities) AS seen
-  WHERE TRUE
-  QUALIFY ROW_NUMBER() OVER (
-    PARTITION BY steps.session_day, steps.app_name, steps.user_id, steps.session_id, seen.biz_key
-    ORDER BY IF(seen.source = 'model', 1, 0), IF(steps.writer = 'model', 1, 0), seen.evaluated_at, seen.confidence DESC, steps.writer_id
-  ) = 1
-  );
+  biz_node_id AS link_id, span_id, session_id, biz_node_id, node_value, link_type, artifact_uri, created_at,
+  biz_key AS link_key, node_key, biz_key, app_name, user_id, session_day, source, evaluated_at, recorder, updated_at,
+  first_evaluated_at
+FROM `my-project.agents.graph_biz_nodes`;
 
 CREATE OR REPLACE VIEW `my-project.agents.graph_world_change_checks`
 OPTIONS (
   description = "The verdicts of world-change checks: one row per check.",
-  labels = [('contextgraph_digest', '042948c826c5657bc7373a0b3ef8eefc')]
+  labels = [('contextgraph_digest', 'd9645ece76d92cada666a439825deba1')]
 )
 AS
 SELECT
@@ -1407,46 +1280,7 @@ SELECT
     check.stage, check.approval_id, check.confirmation_id, check.call_id, check.tool, check.entities_checked,
     check.stale_entities, check.failed_entities, check.alerts, check.detail, steps.recorder,
     steps.read_to AS created_at, steps.node_key
-  FROM (
-  SELECT *
-  FROM (
-  SELECT
-    app_name, user_id, session_id, session_day, writer, writer_id, version, read_to,
-    IF(writer = 'journal', writer_id, writer) AS recorder,
-    node_key, trace_id, span_id, parent_span_id, kind, name, agent, invocation_id, branch, call_id, approval,
-    event_types, event_ids, start_time, end_time, decided_at, status, error_message, latency_ms, position,
-    requests, caused_by, entities, checks
-  FROM (
-    SELECT *
-    FROM (
-      SELECT
-        graphs.app_name, graphs.user_id, graphs.session_id, graphs.session_day, graphs.writer, graphs.writer_id,
-        graphs.sync_id, graphs.version, graphs.read_to,
-        node.node_key, node.trace_id, node.span_id, node.parent_span_id, node.kind, node.name, node.agent,
-        node.invocation_id, node.branch, node.call_id, node.approval, node.event_types, node.event_ids,
-        node.start_time, node.end_time, node.decided_at, node.status, node.error_message, node.latency_ms,
-        node.position, node.requests, node.caused_by, node.entities, node.checks
-      FROM `my-project.agents.session_graphs` AS graphs
-      CROSS JOIN UNNEST(graphs.nodes) AS node
-      WHERE TRUE
-      QUALIFY COUNT(DISTINCT graphs.part) OVER (
-        PARTITION BY graphs.session_day, graphs.app_name, graphs.user_id, graphs.session_id, graphs.writer, graphs.writer_id, graphs.sync_id
-      ) = graphs.parts
-    )
-    WHERE TRUE
-    QUALIFY RANK() OVER (
-      PARTITION BY session_day, app_name, user_id, session_id, writer, writer_id
-      ORDER BY read_to DESC, version DESC, sync_id DESC
-    ) = 1
-  )
-  WHERE TRUE
-  QUALIFY writer = 'model' OR ROW_NUMBER() OVER (
-    PARTITION BY session_day, app_name, user_id, session_id, node_key, writer = 'model'
-    ORDER BY ARRAY_LENGTH(event_ids) DESC, read_to DESC, version DESC, writer, writer_id
-  ) = 1
-  )
-  WHERE writer != 'model'
-  ) AS steps
+  FROM `my-project.agents.graph_steps` AS steps
   CROSS JOIN UNNEST(steps.checks) AS check;
 
 CREATE PROPERTY GRAPH IF NOT EXISTS `my-project.agents.contextgraph`
@@ -1498,5 +1332,5 @@ EDGE TABLES (
 );
 
 ALTER TABLE `my-project.agents.agent_events`
-SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'cfb55a22e2aac24848acf5ff6df4a755'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '2')]);
+SET OPTIONS (labels = [('adk_schema_version', '2'), ('contextgraph_definitions', 'b3a0f76031d5883f42b048e9a123bcbd'), ('contextgraph_graph', 'ce1ef6b5b0178dfbb0401ef5942076d0'), ('contextgraph_schema_version', '2')]);
 
