@@ -48,10 +48,8 @@ func (d *Dataset) entityQuestion(s located, decided time.Time) asked[entityRow] 
 }
 
 // ReadEntities returns the entities that the dataset has of a session, from all sources
-// and recorders, one per step and value, by time. A journal takes those that a model
-// found, see [Dataset.ModelEntities]; what rules and tools found comes to it with its
-// rows. A session of which the dataset has none gives none. More than the limit is an
-// error, which wraps [ask.ErrTooMany]: what is written back must not be a part.
+// and recorders, one per step and value, by time. A session of which the dataset has none
+// gives none. More than the limit is an error, which wraps [ask.ErrTooMany].
 func (d *Dataset) ReadEntities(ctx context.Context, s ask.Scope) ([]entity.Entity, error) {
 	s, err := d.checked(s)
 	if err != nil {
