@@ -299,17 +299,9 @@ func (x *extraction) dryRun(ctx context.Context) error {
 	statement := x.statement
 	statement.Pending = ""
 	measured.data = statement
-	q, err := x.prepare(ctx, measured)
-	if err != nil {
+	var err error
+	if x.report.BytesBilled, err = x.estimate(ctx, measured); err != nil {
 		return err
-	}
-	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
-	running, err := q.Run(ctx)
-	if err != nil {
-		return x.explain("extract, dry run", Brief(err))
-	}
-	if status := running.LastStatus(); status != nil && status.Statistics != nil {
-		x.report.BytesBilled = status.Statistics.TotalBytesProcessed
 	}
 	for _, j := range []job{x.pendingJob(), x.askJob()} {
 		text, err := x.names.Statement(j.statement, j.data)

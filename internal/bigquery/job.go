@@ -58,3 +58,20 @@ func cancelJob(ctx context.Context, j *bq.Job) {
 	// call.
 	_ = j.Cancel(ctx)
 }
+
+// estimate returns what a dry run says that j reads.
+func (d *Dataset) estimate(ctx context.Context, j job) (int64, error) {
+	q, err := d.prepare(ctx, j)
+	if err != nil {
+		return 0, err
+	}
+	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
+	running, err := q.Run(ctx)
+	if err != nil {
+		return 0, d.explain(j.name()+", dry run", Brief(err))
+	}
+	if status := running.LastStatus(); status != nil && status.Statistics != nil {
+		return status.Statistics.TotalBytesProcessed, nil
+	}
+	return 0, nil
+}

@@ -73,23 +73,6 @@ func (d *Dataset) admitted(ctx context.Context, j job, ran *Ran) (*bq.Job, *bq.J
 	return d.runJob(ctx, j)
 }
 
-// estimate returns what a dry run says that j reads.
-func (d *Dataset) estimate(ctx context.Context, j job) (int64, error) {
-	q, err := d.prepare(ctx, j)
-	if err != nil {
-		return 0, err
-	}
-	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
-	running, err := q.Run(ctx)
-	if err != nil {
-		return 0, d.explain(j.name()+", dry run", Brief(err))
-	}
-	if status := running.LastStatus(); status != nil && status.Statistics != nil {
-		return status.Statistics.TotalBytesProcessed, nil
-	}
-	return 0, nil
-}
-
 // runJob submits j and waits until it is done.
 func (d *Dataset) runJob(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, error) {
 	running, err := d.start(ctx, j)
