@@ -91,17 +91,16 @@ type located struct {
 
 // locate returns the days of a session. The error wraps [ask.ErrUnknownSession] when there is none.
 func (d *Dataset) locate(ctx context.Context, s ask.Scope) (located, error) {
-	rows, err := all[struct {
-		First bq.NullDate `bigquery:"first"`
-		Last  bq.NullDate `bigquery:"last"`
-	}](ctx, d, askJob("ask_days", nil, scopeParams(s)))
+	rows, err := all(ctx, d, askJob("ask_days", nil, scopeParams(s)), func(r *row) located {
+		return located{Scope: s, first: value[civil.Date](r, "first"), last: value[civil.Date](r, "last")}
+	})
+	if err == nil && (len(rows) != 1 || rows[0].first.IsZero()) {
+		err = unknownSession(s)
+	}
 	if err != nil {
 		return located{}, err
 	}
-	if len(rows) != 1 || !rows[0].First.Valid {
-		return located{}, unknownSession(s)
-	}
-	return located{Scope: s, first: rows[0].First.Date, last: rows[0].Last.Date}, nil
+	return rows[0], nil
 }
 
 func unknownSession(s ask.Scope) error {
@@ -141,39 +140,15 @@ func cut[T any](rows []T, limit int) ([]T, bool) {
 	return rows, false
 }
 
-func tooMany(what string, limit int) error {
-	return fmt.Errorf("bigquery: more than %d %s: %w: raise it or ask about a shorter time", limit, what, ask.ErrTooMany)
-}
-
-// all runs a statement and returns its rows.
-func all[T any](ctx context.Context, d *Dataset, j job) ([]T, error) {
-	var out []T
-	err := query(ctx, d, j, func(row *T) error {
-		out = append(out, *row)
-		return nil
-	})
-	return out, err
-}
-
 // askJob makes the job of a statement of a question.
 func askJob(statement string, data any, params []bq.QueryParameter) job {
 	return job{statement: statement, data: data, params: params, feature: featureGraph}
 }
 
-// sessionRow is what ask_session and ask_origin return.
-type sessionRow struct {
-	Nodes     int64            `bigquery:"nodes"`
-	First     bq.NullTimestamp `bigquery:"first"`
-	Last      bq.NullTimestamp `bigquery:"last"`
-	NodeKey   bq.NullString    `bigquery:"node_key"`
-	DecidedAt bq.NullTimestamp `bigquery:"decided_at"`
-	EventIDs  []string         `bigquery:"event_ids"`
-}
-
 // decision is a node that a question is about, and where its session lies in time.
 type decision struct {
 	located
-	node      string
+	node      string // empty where the session has no such node
 	decidedAt time.Time
 	events    []string
 }
@@ -182,37 +157,42 @@ type decision struct {
 // request for a confirmation where key is empty. The scope it returns ends with the
 // session.
 func (d *Dataset) decision(ctx context.Context, s ask.Scope, key string) (decision, error) {
-	found, row, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", key))
-	if err != nil {
-		return decision{}, err
+	at, err := d.session(ctx, s, "ask_session", param("decision", key))
+	switch {
+	case err != nil || at.node != "":
+		return at, err
+	case key == "":
+		return decision{}, fmt.Errorf("session %s: %w", s.Session.ID, ask.ErrNoDecision)
 	}
-	if !row.NodeKey.Valid {
-		if key == "" {
-			return decision{}, fmt.Errorf("session %s: %w", s.Session.ID, ask.ErrNoDecision)
-		}
-		return decision{}, fmt.Errorf("session %s: node %q: %w", s.Session.ID, key, graphsync.ErrUnknownNode)
-	}
-	return decision{located: found, node: row.NodeKey.StringVal, decidedAt: row.DecidedAt.Timestamp.UTC(), events: row.EventIDs}, nil
+	return decision{}, unknownNode(s, key)
 }
 
-// session runs one of the two statements that look for a session and narrows s to it.
-func (d *Dataset) session(ctx context.Context, s ask.Scope, j job, which bq.QueryParameter) (located, sessionRow, error) {
+func unknownNode(s ask.Scope, key string) error {
+	return fmt.Errorf("session %s: node %q: %w", s.Session.ID, key, graphsync.ErrUnknownNode)
+}
+
+// session runs one of the two statements that look for a node of a session, and narrows s to the
+// session.
+func (d *Dataset) session(ctx context.Context, s ask.Scope, statement string, which bq.QueryParameter) (decision, error) {
 	s, err := d.checked(s)
 	if err != nil {
-		return located{}, sessionRow{}, fmt.Errorf("bigquery: %w", err)
+		return decision{}, fmt.Errorf("bigquery: %w", err)
 	}
 	found, err := d.locate(ctx, s)
 	if err != nil {
-		return located{}, sessionRow{}, err
+		return decision{}, err
 	}
-	j.params = sessionParams(found, which)
-	rows, err := all[sessionRow](ctx, d, j)
+	nodes := 0
+	rows, err := all(ctx, d, askJob(statement, nil, sessionParams(found, which)), func(r *row) decision {
+		nodes += r.int("nodes")
+		found.From, found.To = r.time("first"), r.time("last")
+		return decision{located: found, node: r.text("node_key"), decidedAt: r.time("decided_at"), events: r.texts("event_ids")}
+	})
+	if err == nil && (len(rows) != 1 || nodes == 0) {
+		err = unknownSession(s)
+	}
 	if err != nil {
-		return located{}, sessionRow{}, err
+		return decision{}, err
 	}
-	if len(rows) != 1 || rows[0].Nodes == 0 {
-		return located{}, sessionRow{}, unknownSession(s)
-	}
-	found.From, found.To = rows[0].First.Timestamp.UTC(), rows[0].Last.Timestamp.UTC()
-	return found, rows[0], nil
+	return rows[0], nil
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	bq "cloud.google.com/go/bigquery"
-
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 )
@@ -29,44 +27,27 @@ func (d *Dataset) CausalChain(ctx context.Context, q ask.CausalQuestion) (ask.Ca
 	if err != nil {
 		return ask.Causal{}, err
 	}
-	q.Hops = hops
-	s, found, err := d.session(ctx, q.Scope, askJob("ask_origin", nil, nil), param("node", q.Node))
+	from, err := d.session(ctx, q.Scope, "ask_origin", param("node", q.Node))
+	switch {
+	case err != nil:
+		return ask.Causal{}, err
+	case from.node == "" && q.Node == "":
+		return ask.Causal{}, fmt.Errorf("session %s has no message of the user: name a node: %w", q.Session.ID, graphsync.ErrUnknownNode)
+	case from.node == "":
+		return ask.Causal{}, unknownNode(q.Scope, q.Node)
+	}
+	// One hop more than asked for is looked at, to know whether anything is there.
+	steps, form, err := answer(ctx, d, both(d, "ask_causal_chain", bounds{Hops: hops + 1, Backwards: q.Backwards}, func(r *row) ask.CausalStep {
+		return ask.CausalStep{Node: nodeOf(r, from.Session), Hops: r.int("hops"), Via: r.text("via"), Edge: graphsync.EdgeKind(r.text("edge"))}
+	}, sessionParams(from.located, param("node", from.node), limitParam(from.located)),
+		param("hops", int64(hops)+1), param("backwards", q.Backwards)))
 	if err != nil {
 		return ask.Causal{}, err
 	}
-	if !found.NodeKey.Valid {
-		if q.Node == "" {
-			return ask.Causal{}, fmt.Errorf("session %s has no message of the user: name a node: %w", s.Session.ID, graphsync.ErrUnknownNode)
-		}
-		return ask.Causal{}, fmt.Errorf("session %s: node %q: %w", s.Session.ID, q.Node, graphsync.ErrUnknownNode)
-	}
-	q.Node = found.NodeKey.StringVal
-	rows, form, err := answer(ctx, d, d.causalQuestion(s, q))
-	if err != nil {
-		return ask.Causal{}, err
-	}
-	out := ask.Causal{Origin: q.Node, Form: form}
-	rows, out.Truncated = cut(rows, s.Limit)
-	// One hop more than asked for was looked at, to know whether anything is there.
-	tooFar := func(r causalRow) bool { return r.Hops > int64(q.Hops) }
-	out.Beyond = slices.ContainsFunc(rows, tooFar)
-	for _, r := range slices.DeleteFunc(rows, tooFar) {
-		out.Steps = append(out.Steps, ask.CausalStep{
-			Node: r.node(s.Session), Hops: int(r.Hops), Via: r.Via.StringVal, Edge: graphsync.EdgeKind(r.Edge.StringVal),
-		})
-	}
+	out := ask.Causal{Origin: from.node, Form: form}
+	steps, out.Truncated = cut(steps, from.Limit)
+	tooFar := func(s ask.CausalStep) bool { return s.Hops > hops }
+	out.Beyond = slices.ContainsFunc(steps, tooFar)
+	out.Steps = slices.DeleteFunc(steps, tooFar)
 	return out, nil
-}
-
-func (d *Dataset) causalQuestion(s located, q ask.CausalQuestion) asked[causalRow] {
-	params := sessionParams(s, param("node", q.Node), limitParam(s))
-	return both[causalRow](d, "ask_causal_chain", bounds{Hops: q.Hops + 1, Backwards: q.Backwards}, params,
-		param("hops", int64(q.Hops)+1), param("backwards", q.Backwards))
-}
-
-type causalRow struct {
-	nodeRow
-	Hops int64         `bigquery:"hops"`
-	Via  bq.NullString `bigquery:"via"`
-	Edge bq.NullString `bigquery:"edge"`
 }

@@ -8,8 +8,6 @@ import (
 	"context"
 	"slices"
 
-	bq "cloud.google.com/go/bigquery"
-
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -46,91 +44,113 @@ type bounds struct {
 // The error wraps [ask.ErrNoSessionID], [ask.ErrUnknownSession], [ask.ErrNoDecision] or
 // [graphsync.ErrUnknownNode] where there is nothing to ask about.
 func (d *Dataset) ReasoningChain(ctx context.Context, q ask.ReasoningQuestion) (ask.Reasoning, error) {
-	hops, err := hopLimit(q.Hops)
-	if err != nil {
-		return ask.Reasoning{}, err
-	}
-	q.Hops = hops
-	at, err := d.decision(ctx, q.Scope, q.Decision)
-	if err != nil {
-		return ask.Reasoning{}, err
-	}
-	return d.reasoning(ctx, at, q)
+	_, out, err := d.reasoning(ctx, q)
+	return out, err
 }
 
-func (d *Dataset) reasoning(ctx context.Context, at decision, q ask.ReasoningQuestion) (ask.Reasoning, error) {
+// reasoning returns what the question is about and the answer.
+func (d *Dataset) reasoning(ctx context.Context, q ask.ReasoningQuestion) (decision, ask.Reasoning, error) {
+	hops, err := hopLimit(q.Hops)
+	if err != nil {
+		return decision{}, ask.Reasoning{}, err
+	}
+	at, err := d.decision(ctx, q.Scope, q.Decision)
+	if err != nil {
+		return decision{}, ask.Reasoning{}, err
+	}
 	out := ask.Reasoning{DecidedAt: at.decidedAt}
-	question := d.reasoningQuestion(at, q, &out.Truncated)
+	// One hop more than asked for is looked at, to know whether anything is there.
+	question := d.reasoningQuestion(at, q.Entity, hops+1, &out.Truncated)
 	rows, form, err := answer(ctx, d, question)
 	if err != nil {
-		return ask.Reasoning{}, err
+		return decision{}, ask.Reasoning{}, err
 	}
-	tooFar := func(r reasonRow) bool { return r.Hops > int64(q.Hops) }
+	tooFar := func(r reasonRow) bool { return r.hops > hops }
 	if form == ask.FormGQL && slices.ContainsFunc(rows, tooFar) {
 		form = ask.FormRecursive
 		if rows, err = question.recursive(ctx); err != nil {
-			return ask.Reasoning{}, err
+			return decision{}, ask.Reasoning{}, err
 		}
 	}
 	out.Form = form
-	// One hop more than asked for was looked at, to know whether anything is there.
 	out.Beyond = slices.ContainsFunc(rows, tooFar)
 	rows = slices.DeleteFunc(rows, tooFar)
 
 	keys := []string{at.node}
 	for _, r := range rows {
-		for _, s := range r.Path {
-			keys = append(keys, s.NodeKey)
+		for _, s := range r.path {
+			keys = append(keys, s.node)
 		}
 	}
 	nodes, err := d.nodes(ctx, at.located, keys)
 	if err != nil {
-		return ask.Reasoning{}, err
+		return decision{}, ask.Reasoning{}, err
 	}
 	out.Decision = nodes[at.node]
-	out.Reasons, err = reasons(rows, at, nodes)
-	return out, err
+	out.Reasons = reasons(rows, at, nodes)
+	return at, out, nil
 }
 
 // reasoningQuestion says in truncated whether the form that was asked last left something
 // out: it had more rows than the limit, which are entities in GQL and steps with what they
 // saw in recursive SQL, where far ones are cut and no path is; or the search in recursive
 // SQL ended before it was through.
-func (d *Dataset) reasoningQuestion(at decision, q ask.ReasoningQuestion, truncated *bool) asked[reasonRow] {
+func (d *Dataset) reasoningQuestion(at decision, entity string, hops int, truncated *bool) asked[reasonRow] {
 	params := sessionParams(at.located,
-		param("decision", at.node), param("decided", at.decidedAt), param("entity", q.Entity), limitParam(at.located))
-	gql := askJob("ask_reasoning_chain_gql", bounds{Edges: (1 + farEdges) * (q.Hops + 1)}, params)
+		param("decision", at.node), param("decided", at.decidedAt), param("entity", entity), limitParam(at.located))
+	gql := askJob("ask_reasoning_chain_gql", bounds{Edges: (1 + farEdges) * hops}, params)
 	recursive := askJob("ask_reasoning_chain", nil,
-		append(params[:len(params):len(params)], param("hops", int64(q.Hops)+1), param("rounds", int64(maxRounds))))
+		append(params[:len(params):len(params)], param("hops", int64(hops)), param("rounds", int64(maxRounds))))
 	return asked[reasonRow]{
 		gql: func(ctx context.Context) ([]reasonRow, error) {
-			rows, err := all[reasonRow](ctx, d, gql)
+			rows, err := all(ctx, d, gql, func(r *row) reasonRow {
+				out := reasonRow{entity: entityOf(r, at.decidedAt), hops: r.int("hops"), position: r.int("position")}
+				for _, step := range r.rows("path") {
+					out.path = append(out.path, pathStep{step.text("node_key"), graphsync.EdgeKind(step.text("kind"))})
+				}
+				return out
+			})
 			rows, *truncated = cut(rows, at.Limit)
 			return rows, err
 		},
 		recursive: func(ctx context.Context) ([]reasonRow, error) {
-			steps, err := all[reachedRow](ctx, d, recursive)
+			incomplete := false
+			steps, err := all(ctx, d, recursive, func(r *row) reachedRow {
+				incomplete = incomplete || r.flag("incomplete")
+				return reachedRow{
+					reasonRow: reasonRow{entity: entityOf(r, at.decidedAt), hops: r.int("hops"), position: r.int("position")},
+					saw:       r.text("biz_key") != "",
+					step:      pathStep{r.text("step"), graphsync.EdgeKind(r.text("kind"))}, next: r.text("next_key"),
+				}
+			})
 			steps, *truncated = cut(steps, at.Limit)
-			if len(steps) > 0 && steps[0].Incomplete {
-				*truncated = true
-			}
+			*truncated = *truncated || incomplete
 			return withPaths(steps), err
 		},
 	}
 }
 
-// reachedRow is one step that led to the decision, with an entity it saw, if any, and
+// reasonRow is one entity of one step with the path from the step to the decision,
+// without the decision.
+type reasonRow struct {
+	entity         entity.Entity
+	hops, position int
+	path           []pathStep
+}
+
+// pathStep is a node and the kind of the edge to the next one.
+type pathStep struct {
+	node string
+	kind graphsync.EdgeKind
+}
+
+// reachedRow is one step that led to the decision, with an entity if it saw one, and
 // the next step on its path.
 type reachedRow struct {
-	entityRow
-	Step     string `bigquery:"step"`
-	Position int64  `bigquery:"position"`
-	Hops     int64  `bigquery:"hops"`
-	Edges    int64  `bigquery:"edges"`
-	NextKey  string `bigquery:"next_key"`
-	Kind     string `bigquery:"kind"`
-	// Incomplete is the same in all rows: the search ended before it was through.
-	Incomplete bool `bigquery:"incomplete"`
+	reasonRow
+	saw  bool
+	step pathStep
+	next string
 }
 
 // withPaths returns the entities of the steps, each with the path of its step. The next
@@ -139,27 +159,15 @@ func withPaths(steps []reachedRow) []reasonRow {
 	paths := make(map[string][]pathStep)
 	var out []reasonRow
 	for _, s := range steps {
-		if s.NextKey != "" && paths[s.Step] == nil {
-			paths[s.Step] = append([]pathStep{{s.Step, s.Kind}}, paths[s.NextKey]...)
+		if s.next != "" && paths[s.step.node] == nil {
+			paths[s.step.node] = append([]pathStep{s.step}, paths[s.next]...)
 		}
-		if s.BizKey.Valid {
-			out = append(out, reasonRow{
-				entityRow: s.entityRow, Hops: s.Hops, Edges: s.Edges, Path: paths[s.Step],
-				Position: bq.NullInt64{Int64: s.Position, Valid: true},
-			})
+		if s.saw {
+			s.path = paths[s.step.node]
+			out = append(out, s.reasonRow)
 		}
 	}
 	return out
-}
-
-// reasonRow is one entity of one step with the path from the step to the decision,
-// without the decision.
-type reasonRow struct {
-	entityRow
-	Hops     int64        `bigquery:"hops"`
-	Edges    int64        `bigquery:"edges"`
-	Position bq.NullInt64 `bigquery:"position"`
-	Path     []pathStep   `bigquery:"path"`
 }
 
 // reason returns the path of the row, which the decision ends; it is the decision alone where
@@ -167,48 +175,32 @@ type reasonRow struct {
 func (r reasonRow) reason(origin graphsync.Origin, at decision, nodes map[string]graphsync.TechNode) graphsync.Reason {
 	out := graphsync.Reason{Origin: origin}
 	if origin != graphsync.OriginAction {
-		out.Hops = int(r.Hops)
-		for _, s := range r.Path {
-			out.Path = append(out.Path, graphsync.Step{Node: nodes[s.NodeKey], Edge: graphsync.EdgeKind(s.Kind)})
+		out.Hops = r.hops
+		for _, s := range r.path {
+			out.Path = append(out.Path, graphsync.Step{Node: nodes[s.node], Edge: s.kind})
 		}
 	}
 	out.Path = append(out.Path, graphsync.Step{Node: nodes[at.node]})
 	return out
 }
 
-// pathStep is a node and the kind of the edge to the next one.
-type pathStep struct {
-	NodeKey string `bigquery:"node_key"`
-	Kind    string `bigquery:"kind"`
-}
-
 // reasons merges the rows by entity. The path of an entity is that of the step with the
 // best origin, and of those with the best route, which stands first.
-func reasons(rows []reasonRow, at decision, nodes map[string]graphsync.TechNode) ([]graphsync.Reason, error) {
+func reasons(rows []reasonRow, at decision, nodes map[string]graphsync.TechNode) []graphsync.Reason {
 	best := make(map[string]graphsync.Reason)
-	type sighting struct {
-		entity.Entity
-		position int64
-	}
-	var seen []sighting
 	for _, r := range rows {
-		e, err := r.entity(at.decidedAt)
-		if err != nil {
-			return nil, err
+		origin := graphsync.OriginOf(r.entity, nodes[r.entity.TechNode], nodes[at.node])
+		if old, known := best[r.entity.CanonicalKey()]; !known || origin < old.Origin {
+			best[r.entity.CanonicalKey()] = r.reason(origin, at, nodes)
 		}
-		origin := graphsync.OriginOf(e, nodes[e.TechNode], nodes[at.node])
-		if old, known := best[e.CanonicalKey()]; !known || origin < old.Origin {
-			best[e.CanonicalKey()] = r.reason(origin, at, nodes)
-		}
-		seen = append(seen, sighting{e, r.Position.Int64})
 	}
 	// Of sightings at one time the one of the later step decides, as in a Graph.
-	slices.SortStableFunc(seen, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(a.position, b.position), inTime(a.Entity, b.Entity))
+	slices.SortStableFunc(rows, func(a, b reasonRow) int {
+		return cmp.Or(cmp.Compare(a.position, b.position), inTime(a.entity, b.entity))
 	})
-	es := make([]entity.Entity, len(seen))
-	for i, s := range seen {
-		es[i] = s.Entity
+	es := make([]entity.Entity, len(rows))
+	for i, r := range rows {
+		es[i] = r.entity
 	}
 	var out []graphsync.Reason
 	for _, c := range entity.Canonicalize(es) {
@@ -217,5 +209,5 @@ func reasons(rows []reasonRow, at decision, nodes map[string]graphsync.TechNode)
 		out = append(out, reason)
 	}
 	slices.SortStableFunc(out, func(a, b graphsync.Reason) int { return cmp.Compare(a.Hops, b.Hops) })
-	return out, nil
+	return out
 }

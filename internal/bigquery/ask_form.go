@@ -20,13 +20,13 @@ type asked[T any] struct {
 
 // both makes a question of the statements name and name_gql, with the same parameters
 // but for those in sqlOnly, which only the recursive form has. Both return the same
-// columns.
-func both[T any](d *Dataset, name string, bounds any, params []bq.QueryParameter, sqlOnly ...bq.QueryParameter) asked[T] {
+// columns, of which read makes a part of the answer.
+func both[T any](d *Dataset, name string, bounds any, read func(*row) T, params []bq.QueryParameter, sqlOnly ...bq.QueryParameter) asked[T] {
 	recursive := askJob(name, nil, append(params[:len(params):len(params)], sqlOnly...))
 	gql := askJob(name+"_gql", bounds, params)
 	return asked[T]{
-		recursive: func(ctx context.Context) ([]T, error) { return all[T](ctx, d, recursive) },
-		gql:       func(ctx context.Context) ([]T, error) { return all[T](ctx, d, gql) },
+		recursive: func(ctx context.Context) ([]T, error) { return all(ctx, d, recursive, read) },
+		gql:       func(ctx context.Context) ([]T, error) { return all(ctx, d, gql, read) },
 	}
 }
 

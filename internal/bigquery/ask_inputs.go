@@ -5,9 +5,7 @@ package bigquery
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -28,46 +26,15 @@ func (d *Dataset) WorldChangeInputs(ctx context.Context, q ask.InputsQuestion) (
 	if err != nil {
 		return ask.Inputs{}, err
 	}
-	rows, form, err := answer(ctx, d, d.entityQuestion(at.located, at.decidedAt))
+	es, form, err := answer(ctx, d, both(d, "ask_entities", nil, func(r *row) entity.Entity {
+		return entityOf(r, at.decidedAt)
+	}, sessionParams(at.located, param("decided", at.decidedAt), limitParam(at.located))))
 	if err != nil {
 		return ask.Inputs{}, err
 	}
 	out := ask.Inputs{Decision: at.node, DecidedAt: at.decidedAt, Form: form}
-	rows, out.Truncated = cut(rows, at.Limit)
-	es, err := entities(rows, at.decidedAt)
-	if err != nil {
-		return ask.Inputs{}, err
-	}
+	es, out.Truncated = cut(es, at.Limit)
 	slices.SortStableFunc(es, inTime)
 	out.Entities = entity.Canonicalize(es)
 	return out, nil
-}
-
-func (d *Dataset) entityQuestion(s located, decided time.Time) asked[entityRow] {
-	return both[entityRow](d, "ask_entities", nil, sessionParams(s, param("decided", decided), limitParam(s)))
-}
-
-// ReadEntities returns the entities that the dataset has of a session, from all sources
-// and recorders, one per step and value, by time. A session of which the dataset has none
-// gives none. More than the limit is an error, which wraps [ask.ErrTooMany].
-func (d *Dataset) ReadEntities(ctx context.Context, s ask.Scope) ([]entity.Entity, error) {
-	s, err := d.checked(s)
-	if err != nil {
-		return nil, err
-	}
-	found, err := d.locate(ctx, s)
-	if errors.Is(err, ask.ErrUnknownSession) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows, err := d.entityQuestion(found, never).recursive(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, more := cut(rows, s.Limit); more {
-		return nil, tooMany("entities", s.Limit)
-	}
-	return entities(rows, never)
 }

@@ -6,9 +6,6 @@ package bigquery
 import (
 	"context"
 	"fmt"
-	"time"
-
-	bq "cloud.google.com/go/bigquery"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 )
@@ -27,43 +24,20 @@ func (d *Dataset) WaitingTimes(ctx context.Context, w ask.Window) (ask.WaitingTi
 	if err != nil {
 		return ask.WaitingTimes{}, fmt.Errorf("bigquery: %w", err)
 	}
-	rows, form, err := answer(ctx, d, d.waitingQuestion(w))
+	var out ask.WaitingTimes
+	out.Groups, out.Form, err = answer(ctx, d, both(d, "ask_waiting", nil, func(r *row) ask.Waiting {
+		return ask.Waiting{
+			Kind: r.text("kind"), Agent: r.text("agent"), Tool: r.text("tool"),
+			Requests: r.int("requests"), Unpaired: r.int("unpaired"), Answered: r.int("answered"),
+			Confirmed: r.int("confirmed"), Rejected: r.int("rejected"), Accepted: r.int("accepted"), Waited: r.int("waited"),
+			Average: r.duration("avg_ms"), P50: r.duration("p50_ms"), P95: r.duration("p95_ms"), Max: r.duration("max_ms"),
+		}
+	}, windowParams(w)))
 	if err != nil {
 		return ask.WaitingTimes{}, err
 	}
-	out := ask.WaitingTimes{Form: form}
-	rows, out.Truncated = cut(rows, w.Limit)
-	for _, r := range rows {
-		out.Groups = append(out.Groups, ask.Waiting{
-			Kind: r.Kind.StringVal, Agent: r.Agent.StringVal, Tool: r.Tool.StringVal,
-			Requests: int(r.Requests), Unpaired: int(r.Unpaired), Answered: int(r.Answered),
-			Confirmed: int(r.Confirmed), Rejected: int(r.Rejected), Accepted: int(r.Accepted), Waited: int(r.Waited),
-			Average: milliseconds(r.AvgMS.Float64), P50: milliseconds(r.P50MS.Float64),
-			P95: milliseconds(r.P95MS.Float64), Max: milliseconds(r.MaxMS.Float64),
-		})
-	}
+	out.Groups, out.Truncated = cut(out.Groups, w.Limit)
 	return out, nil
-}
-
-func (d *Dataset) waitingQuestion(w ask.Window) asked[waitingRow] {
-	return both[waitingRow](d, "ask_waiting", nil, windowParams(w))
-}
-
-type waitingRow struct {
-	Kind      bq.NullString  `bigquery:"kind"`
-	Agent     bq.NullString  `bigquery:"agent"`
-	Tool      bq.NullString  `bigquery:"tool"`
-	Requests  int64          `bigquery:"requests"`
-	Unpaired  int64          `bigquery:"unpaired"`
-	Answered  int64          `bigquery:"answered"`
-	Confirmed int64          `bigquery:"confirmed"`
-	Rejected  int64          `bigquery:"rejected"`
-	Accepted  int64          `bigquery:"accepted"`
-	Waited    int64          `bigquery:"waited"`
-	AvgMS     bq.NullFloat64 `bigquery:"avg_ms"`
-	P50MS     bq.NullFloat64 `bigquery:"p50_ms"`
-	P95MS     bq.NullFloat64 `bigquery:"p95_ms"`
-	MaxMS     bq.NullFloat64 `bigquery:"max_ms"`
 }
 
 // DriftStatistics returns what checks of the world found: verdicts by day, tool and
@@ -78,51 +52,28 @@ func (d *Dataset) DriftStatistics(ctx context.Context, w ask.Window) (ask.Drift,
 	if err != nil {
 		return ask.Drift{}, fmt.Errorf("bigquery: %w", err)
 	}
-	verdicts, form, err := answer(ctx, d, both[verdictsRow](d, "ask_drift_verdicts", nil, windowParams(w)))
+	var out ask.Drift
+	out.Verdicts, out.Form, err = answer(ctx, d, both(d, "ask_drift_verdicts", nil, func(r *row) ask.DriftVerdicts {
+		return ask.DriftVerdicts{
+			Day: r.time("day"), Tool: r.text("tool"), Stage: r.text("stage"), Checks: r.int("checks"), Safe: r.int("safe"), Drift: r.int("drift"),
+			Failed: r.int("failed"), Entities: r.int("entities"), Stale: r.int("stale"),
+		}
+	}, windowParams(w)))
 	if err != nil {
 		return ask.Drift{}, err
 	}
-	changes, _, err := answer(ctx, d, both[changeRow](d, "ask_drift_alerts", nil, windowParams(w)))
+	out.Changes, _, err = answer(ctx, d, both(d, "ask_drift_alerts", nil, func(r *row) ask.DriftChange {
+		return ask.DriftChange{
+			EntityType: r.text("entity_type"), Value: r.text("value"), DriftType: r.text("drift_type"),
+			Alerts: r.int("alerts"), Sessions: r.int("sessions"), Severity: r.float("severity"), Last: r.time("last"),
+		}
+	}, windowParams(w)))
 	if err != nil {
 		return ask.Drift{}, err
 	}
-	out := ask.Drift{Form: form}
-	verdicts, cutVerdicts := cut(verdicts, w.Limit)
-	changes, cutChanges := cut(changes, w.Limit)
-	out.Truncated = cutVerdicts || cutChanges
-	for _, r := range verdicts {
-		out.Verdicts = append(out.Verdicts, ask.DriftVerdicts{
-			Day: r.Day.UTC(), Tool: r.Tool, Stage: r.Stage, Checks: int(r.Checks), Safe: int(r.Safe), Drift: int(r.Drift),
-			Failed: int(r.Failed), Entities: int(r.Entities), Stale: int(r.Stale),
-		})
-	}
-	for _, r := range changes {
-		out.Changes = append(out.Changes, ask.DriftChange{
-			EntityType: r.EntityType.StringVal, Value: r.Value.StringVal, DriftType: r.DriftType.StringVal,
-			Alerts: int(r.Alerts), Sessions: int(r.Sessions), Severity: r.Severity.Float64, Last: r.Last.UTC(),
-		})
-	}
+	var verdicts, changes bool
+	out.Verdicts, verdicts = cut(out.Verdicts, w.Limit)
+	out.Changes, changes = cut(out.Changes, w.Limit)
+	out.Truncated = verdicts || changes
 	return out, nil
-}
-
-type verdictsRow struct {
-	Day      time.Time `bigquery:"day"`
-	Tool     string    `bigquery:"tool"`
-	Stage    string    `bigquery:"stage"`
-	Checks   int64     `bigquery:"checks"`
-	Safe     int64     `bigquery:"safe"`
-	Drift    int64     `bigquery:"drift"`
-	Failed   int64     `bigquery:"failed"`
-	Entities int64     `bigquery:"entities"`
-	Stale    int64     `bigquery:"stale"`
-}
-
-type changeRow struct {
-	EntityType bq.NullString  `bigquery:"entity_type"`
-	Value      bq.NullString  `bigquery:"value"`
-	DriftType  bq.NullString  `bigquery:"drift_type"`
-	Alerts     int64          `bigquery:"alerts"`
-	Sessions   int64          `bigquery:"sessions"`
-	Severity   bq.NullFloat64 `bigquery:"severity"`
-	Last       time.Time      `bigquery:"last"`
 }

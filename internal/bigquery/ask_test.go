@@ -181,7 +181,6 @@ func askEverything(t *testing.T, d *bigquery.Dataset) {
 			_, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: scope})
 			return err
 		},
-		"entities": func() error { _, err := d.ReadEntities(t.Context(), scope); return err },
 		"approvals": func() error {
 			_, err := d.EntityAcrossSessions(t.Context(), ask.EntityQuestion{Window: window, Entity: entity.Entity{Type: "Product", Value: "Reels"}})
 			return err

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	bq "cloud.google.com/go/bigquery"
 	"cloud.google.com/go/civil"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
@@ -28,7 +27,8 @@ import (
 // The error wraps [ask.ErrNoSessionID] or [ask.ErrUnknownSession] where there is nothing to ask
 // about.
 func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
-	asked, _, err := d.session(ctx, s, askJob("ask_session", nil, nil), param("decision", ""))
+	found, err := d.session(ctx, s, "ask_session", param("decision", ""))
+	asked := found.located
 	switch {
 	case errors.Is(err, ask.ErrUnknownSession) && !s.From.IsZero():
 		if asked.Scope, err = d.checked(s); err != nil {
@@ -51,17 +51,18 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 	if len(rows) == 0 {
 		return ask.Trace{}, fmt.Errorf("session %s: no rows from %s to %s: %w", s.Session.ID, asked.From, asked.To, ask.ErrUnknownSession)
 	}
-	found, form, err := answer(ctx, d, d.traceQuestion(asked))
+	edges, form, err := answer(ctx, d, both(d, "ask_trace", nil, func(r *row) graphsync.Edge {
+		return graphsync.Edge{From: r.text("from_key"), To: r.text("to_key"), Kind: graphsync.EdgeKind(r.text("kind"))}
+	}, sessionParams(asked, limitParam(asked))))
 	if err != nil {
 		return ask.Trace{}, err
 	}
 	g := graphsync.Build(rows, nil)
 	out := ask.Trace{Trace: g.Trace(), Form: form}
-	found, out.Truncated = cut(found, asked.Limit)
+	out.Edges, out.Truncated = cut(edges, asked.Limit)
 	linked := make(map[string]bool)
-	for _, r := range found {
-		out.Edges = append(out.Edges, graphsync.Edge{From: r.From, To: r.To, Kind: graphsync.EdgeKind(r.Kind.StringVal)})
-		linked[r.From], linked[r.To] = true, true
+	for _, e := range out.Edges {
+		linked[e.From], linked[e.To] = true, true
 	}
 	for _, n := range g.Nodes() {
 		if !linked[n.Key] {
@@ -69,14 +70,4 @@ func (d *Dataset) Trace(ctx context.Context, s ask.Scope) (ask.Trace, error) {
 		}
 	}
 	return out, nil
-}
-
-func (d *Dataset) traceQuestion(s located) asked[edgeRow] {
-	return both[edgeRow](d, "ask_trace", nil, sessionParams(s, limitParam(s)))
-}
-
-type edgeRow struct {
-	From string        `bigquery:"from_key"`
-	To   string        `bigquery:"to_key"`
-	Kind bq.NullString `bigquery:"kind"`
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
-	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -182,30 +181,6 @@ func (d *Dataset) exec(ctx context.Context, j job) (*bq.JobStatistics, error) {
 		return nil, err
 	}
 	return status.Statistics, nil
-}
-
-// query runs a statement and hands its rows, each read into a new T, to yield.
-func query[T any](ctx context.Context, d *Dataset, j job, yield func(*T) error) error {
-	done, _, err := d.finish(ctx, j)
-	if err != nil {
-		return err
-	}
-	rows, err := done.Read(ctx)
-	if err != nil {
-		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), Brief(err))
-	}
-	for {
-		row := new(T)
-		switch err := rows.Next(row); {
-		case errors.Is(err, iterator.Done):
-			return nil
-		case err != nil:
-			return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), Brief(err))
-		}
-		if err := yield(row); err != nil {
-			return err
-		}
-	}
 }
 
 // maxLabelValue is how long the value of a label may be.

@@ -6,14 +6,10 @@ package bigquery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
-
-	bq "cloud.google.com/go/bigquery"
-	"google.golang.org/api/iterator"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
@@ -35,39 +31,6 @@ const (
 	maxReason  = 200
 	maxReasons = 20
 )
-
-// answerRow is a row of the table of answers.
-type answerRow struct {
-	AppName     string        `bigquery:"app_name"`
-	UserID      string        `bigquery:"user_id"`
-	SessionID   string        `bigquery:"session_id"`
-	EventID     string        `bigquery:"event_id"`
-	TraceID     bq.NullString `bigquery:"trace_id"`
-	SpanID      bq.NullString `bigquery:"span_id"`
-	SeenAt      time.Time     `bigquery:"seen_at"`
-	ArtifactURI bq.NullString `bigquery:"artifact_uri"`
-	Truncated   bq.NullBool   `bigquery:"truncated"`
-	Attempt     bq.NullInt64  `bigquery:"attempt"`
-	Pending     bq.NullInt64  `bigquery:"pending"`
-	Answer      bq.NullString `bigquery:"answer"`
-	Status      bq.NullString `bigquery:"status"`
-}
-
-func (r *answerRow) session() record.Session {
-	return record.Session{App: r.AppName, User: r.UserID, ID: r.SessionID}
-}
-
-// node returns the key of the step that the row belongs to.
-func (r *answerRow) node() string {
-	if r.SpanID.StringVal != "" {
-		return graphsync.TechNodeKey(r.session(), r.TraceID.StringVal, r.SpanID.StringVal)
-	}
-	row := record.Event{
-		AppName: r.AppName, UserID: r.UserID, SessionID: r.SessionID, EventID: r.EventID,
-		TraceID: r.TraceID.StringVal, Timestamp: r.SeenAt.UnixMicro(),
-	}
-	return graphsync.Build([]record.Event{row}, nil).Nodes()[0].Key
-}
 
 // extractedRow is a row of extracted_rows.
 type extractedRow struct {
@@ -100,18 +63,13 @@ type findings struct {
 func (x *extraction) use(ctx context.Context) error {
 	found := findings{entities: make(map[record.Session]map[string]entity.Entity), traces: make(map[string]string)}
 	waiting := 0
-	rows := x.table(x.answers.Name).Read(ctx)
-	for {
-		var row answerRow
-		err := rows.Next(&row)
-		if errors.Is(err, iterator.Done) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, Brief(err))
-		}
-		waiting = max(waiting, int(row.Pending.Int64))
-		found.rows = append(found.rows, x.read(&row, &found))
+	err := each(x.table(x.answers.Name).Read(ctx), func(r *row) error {
+		waiting = max(waiting, r.int("pending"))
+		found.rows = append(found.rows, x.read(r, &found))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("bigquery: extract: read table %s: %w", x.answers.Name, err)
 	}
 	x.report.Sent = len(found.rows)
 	x.report.Left = max(0, waiting-x.report.Sent)
@@ -121,30 +79,37 @@ func (x *extraction) use(ctx context.Context) error {
 	return x.append(ctx, &found)
 }
 
-// read adds the entities of one answer to found and returns what became of the row.
-func (x *extraction) read(row *answerRow, found *findings) extractedRow {
-	x.touched[row.session()] = true
-	if found.since.IsZero() || row.SeenAt.Before(found.since) {
-		found.since = row.SeenAt
+// read adds the entities of one row of the table of answers to found and returns what became of the
+// row.
+func (x *extraction) read(r *row, found *findings) extractedRow {
+	of := record.Event{
+		AppName: r.text("app_name"), UserID: r.text("user_id"), SessionID: r.text("session_id"), EventID: r.text("event_id"),
+		TraceID: r.text("trace_id"), SpanID: r.text("span_id"),
 	}
-	if row.Truncated.Bool {
+	seenAt, status := r.time("seen_at"), r.text("status")
+	x.touched[of.Session()] = true
+	if found.since.IsZero() || seenAt.Before(found.since) {
+		found.since = seenAt
+	}
+	truncated := r.flag("truncated")
+	if truncated {
 		x.report.Truncated++
 	}
 	out := extractedRow{
-		AppName: row.AppName, UserID: row.UserID, SessionID: row.SessionID, EventID: row.EventID, Extractor: x.report.Extractor,
-		Truncated: row.Truncated.Bool, Attempt: max(row.Attempt.Int64, 1), ProcessedAt: x.now.UTC().Truncate(time.Microsecond),
+		AppName: of.AppName, UserID: of.UserID, SessionID: of.SessionID, EventID: of.EventID, Extractor: x.report.Extractor,
+		Truncated: truncated, Attempt: max(value[int64](r, "attempt"), 1), ProcessedAt: x.now.UTC().Truncate(time.Microsecond),
 	}
 	// A status beside an answer is a warning, such as of an answer that was cut: the
 	// answer itself shows whether it is whole.
-	if !row.Answer.Valid {
+	if r.columns["answer"] == nil {
 		x.report.Failed++
-		out.Status, out.Error = rowFailed, x.reason(cmp.Or(row.Status.StringVal, "neither an answer nor a status"))
+		out.Status, out.Error = rowFailed, x.reason(cmp.Or(status, "neither an answer nor a status"))
 		return out
 	}
-	answer, err := warehouse.ReadAnswer(row.Answer.StringVal, x.cfg.Extract.EntityTypes)
+	answer, err := warehouse.ReadAnswer(r.text("answer"), x.cfg.Extract.EntityTypes)
 	if err != nil {
 		x.report.Unparseable++
-		out.Status, out.Error = rowUnparseable, x.reason(cmp.Or(row.Status.StringVal, err.Error()))
+		out.Status, out.Error = rowUnparseable, x.reason(cmp.Or(status, err.Error()))
 		return out
 	}
 	x.report.Dropped += answer.Dropped
@@ -156,16 +121,16 @@ func (x *extraction) read(row *answerRow, found *findings) extractedRow {
 	}
 	x.report.OK++
 	out.Status = rowOK
-	node := row.node()
-	found.traces[node] = row.TraceID.StringVal
+	node := graphsync.RowNodeKey(&of)
+	found.traces[node] = of.TraceID
 	for _, e := range answer.Entities {
-		e.EventID, e.TechNode, e.SpanID, e.SeenAt = row.EventID, node, row.SpanID.StringVal, row.SeenAt
+		e.EventID, e.TechNode, e.SpanID, e.SeenAt = of.EventID, node, of.SpanID, seenAt
 		// A document whose name cannot be shown is not worth the entity.
-		e.ArtifactURI = row.ArtifactURI.StringVal
+		e.ArtifactURI = r.text("artifact_uri")
 		if e.Validate() != nil {
 			e.ArtifactURI = ""
 		}
-		found.add(row.session(), e)
+		found.add(of.Session(), e)
 	}
 	return out
 }

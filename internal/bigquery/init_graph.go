@@ -29,13 +29,11 @@ const (
 // is unknown what there is.
 func (d *Dataset) findGraph(ctx context.Context) (graphFound, error) {
 	found := graphAbsent
-	err := query(ctx, d, job{
+	err := d.query(ctx, job{
 		statement: "init_find_graph", feature: featureInit, params: []bq.QueryParameter{param("graph", d.names.Graph())},
-	}, func(r *struct {
-		DDL bq.NullString `bigquery:"ddl"`
-	}) error {
+	}, func(r *row) error {
 		found = graphForeign
-		if warehouse.OwnGraph(r.DDL.StringVal) {
+		if warehouse.OwnGraph(r.text("ddl")) {
 			found = graphOwn
 		}
 		return nil

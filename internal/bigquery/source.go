@@ -193,8 +193,7 @@ func (s *source) list(ctx context.Context, q inspect.Query, place sourcePlace, l
 	if endsFrom.IsZero() {
 		endsFrom = from
 	}
-	var found []FoundSession
-	err := query(ctx, s.d, job{
+	return all(ctx, s.d, job{
 		statement: "list_sessions", feature: featureInspect,
 		params: []bq.QueryParameter{
 			param("app", q.App), param("user", q.User), param("session", ""), param("from", from.UTC()), param("to", to.UTC()),
@@ -202,27 +201,7 @@ func (s *source) list(ctx context.Context, q inspect.Query, place sourcePlace, l
 			param("after_app", place.Session.App), param("after_user", place.Session.User), param("after_session", place.Session.ID),
 			param("limit", int64(limit)),
 		},
-	}, func(r *struct {
-		App     string    `bigquery:"app"`
-		User    string    `bigquery:"user"`
-		Session string    `bigquery:"session"`
-		First   time.Time `bigquery:"first"`
-		Last    time.Time `bigquery:"last"`
-	}) error {
-		found = append(found, FoundSession{
-			Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(),
-		})
-		return nil
-	})
-	return found, err
-}
-
-// listRow is a row of list_rows.
-type listRow struct {
-	App     string `bigquery:"app"`
-	User    string `bigquery:"user"`
-	Session string `bigquery:"session"`
-	eventRow
+	}, foundOf)
 }
 
 // lines returns the lines of those of the sessions that the query selects.
@@ -242,17 +221,13 @@ func (s *source) lines(ctx context.Context, q inspect.Query, keys []FoundSession
 	}
 	slices.Sort(ids)
 	of := make(map[record.Session][]record.Event)
-	err := query(ctx, s.d, job{
+	err := s.d.query(ctx, job{
 		statement: "list_rows", feature: featureInspect,
 		params: []bq.QueryParameter{param("sessions", slices.Compact(ids)), param("from", from), param("to", to)},
-	}, func(r *listRow) error {
-		key := record.Session{App: r.App, User: r.User, ID: r.Session}
-		e, err := r.event(key)
-		if err != nil {
-			return fmt.Errorf("bigquery: list sessions: row %s: %w", r.EventID.StringVal, err)
-		}
-		of[key] = append(of[key], e)
-		return nil
+	}, func(r *row) error {
+		e, err := eventOf(r)
+		of[e.Session()] = append(of[e.Session()], e)
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
+	"cloud.google.com/go/civil"
 
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -36,33 +37,26 @@ type knownGraph struct {
 // One query reads the graphs of at most 100 sessions, which is how many may be given.
 func (d *Dataset) KnownGraphs(ctx context.Context, sessions []record.Session, from time.Time) (KnownGraphs, error) {
 	known := KnownGraphs{sessions: make(map[record.Session]*knownGraph)}
-	err := query(ctx, d, job{
+	err := d.query(ctx, job{
 		statement: "sync_known", feature: featureSync, params: manyParams(sessions, from.Add(-graphAge), d.now().Add(skew)),
-	}, func(r *struct {
-		Now     int64            `bigquery:"now"`
-		App     bq.NullString    `bigquery:"app"`
-		User    bq.NullString    `bigquery:"user"`
-		Session bq.NullString    `bigquery:"session"`
-		NodeKey bq.NullString    `bigquery:"node_key"`
-		Day     bq.NullDate      `bigquery:"day"`
-		First   bq.NullTimestamp `bigquery:"first"`
-	}) error {
-		known.Version = r.Now
-		if !r.NodeKey.Valid {
+	}, func(r *row) error {
+		known.Version = value[int64](r, "now")
+		node := r.text("node_key")
+		if node == "" {
 			return nil // no session is known
 		}
-		s := record.Session{App: r.App.StringVal, User: r.User.StringVal, ID: r.Session.StringVal}
+		s := r.session("app", "user", "session")
 		k := known.sessions[s]
 		if k == nil {
 			k = &knownGraph{days: make(map[string]time.Time)}
 			known.sessions[s] = k
 		}
-		day := r.Day.Date.In(time.UTC)
-		k.days[r.NodeKey.StringVal] = day
+		day := value[civil.Date](r, "day").In(time.UTC)
+		k.days[node] = day
 		if k.day.IsZero() || day.Before(k.day) {
 			k.day = day
 		}
-		if at := r.First.Timestamp.UTC(); r.First.Valid && (k.first.IsZero() || at.Before(k.first)) {
+		if at := r.time("first"); !at.IsZero() && (k.first.IsZero() || at.Before(k.first)) {
 			k.first = at
 		}
 		return nil
@@ -121,21 +115,18 @@ func (d *Dataset) KeepEntities(ctx context.Context, g *warehouse.SessionGraph, f
 	for i := range g.Nodes {
 		at[g.Nodes[i].NodeKey] = &g.Nodes[i]
 	}
-	return query(ctx, d, job{
+	return d.query(ctx, job{
 		statement: "sync_kept", feature: featureSync,
 		params: []bq.QueryParameter{
 			param("app", g.Session.App), param("user", g.Session.User), param("session", g.Session.ID),
 			param("from", from.Add(-graphAge).UTC()), param("to", d.now().Add(skew).UTC()), param("failed", g.Failed),
 		},
-	}, func(r *struct {
-		NodeKey string `bigquery:"node_key"`
-		Entity  string `bigquery:"entity"`
-	}) error {
+	}, func(r *row) error {
 		var e warehouse.EntityRow
-		if err := json.Unmarshal([]byte(r.Entity), &e); err != nil {
-			return fmt.Errorf("bigquery: session %s: an entity of step %s: %w", g.Session.ID, r.NodeKey, err)
+		if err := json.Unmarshal(r.raw("entity"), &e); err != nil {
+			return fmt.Errorf("session %s: an entity of step %s: %w", g.Session.ID, r.text("node_key"), err)
 		}
-		n := at[r.NodeKey]
+		n := at[r.text("node_key")]
 		if n != nil && !slices.ContainsFunc(n.Entities, func(have warehouse.EntityRow) bool { return have.BizKey == e.BizKey }) {
 			n.Entities = append(n.Entities, e)
 		}

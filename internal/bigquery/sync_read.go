@@ -17,31 +17,11 @@ import (
 
 	bq "cloud.google.com/go/bigquery"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
-
-// eventRow is what statements say of a row of the table of events.
-type eventRow struct {
-	Timestamp    time.Time     `bigquery:"timestamp"`
-	EventID      bq.NullString `bigquery:"event_id"`
-	EventType    bq.NullString `bigquery:"event_type"`
-	Agent        bq.NullString `bigquery:"agent"`
-	InvocationID bq.NullString `bigquery:"invocation_id"`
-	TraceID      bq.NullString `bigquery:"trace_id"`
-	SpanID       bq.NullString `bigquery:"span_id"`
-	ParentSpanID bq.NullString `bigquery:"parent_span_id"`
-	Content      bq.NullString `bigquery:"content"`
-	ContentParts bq.NullString `bigquery:"content_parts"`
-	Attributes   bq.NullString `bigquery:"attributes"`
-	LatencyMS    bq.NullString `bigquery:"latency_ms"`
-	Status       bq.NullString `bigquery:"status"`
-	ErrorMessage bq.NullString `bigquery:"error_message"`
-	IsTruncated  bq.NullBool   `bigquery:"is_truncated"`
-	RunID        bq.NullString `bigquery:"run_id"`
-	RunSeq       bq.NullInt64  `bigquery:"run_seq"`
-}
 
 // ReadAtOnce is how many sessions one statement reads. However many they are, it reads their
 // days of the whole table.
@@ -111,7 +91,7 @@ func (d *Dataset) readChunk(ctx context.Context, spans []SessionSpan, to time.Ti
 			from = s.From
 		}
 	}
-	err := query(ctx, d, job{
+	err := d.query(ctx, job{
 		statement: "sync_read_sessions", feature: featureSync,
 		params: []bq.QueryParameter{
 			param("sessions", g.ids), param("users", distinct(users)), param("from", from.UTC()), param("to", to.UTC()),
@@ -140,23 +120,24 @@ func distinct(texts []string) []string {
 type grouped struct {
 	ids   []string // those that were not yielded
 	of    map[string][]SessionSpan
-	rows  []sessionRowOf // of the first id
+	rows  []readRow // of the first id
 	yield func(SessionRows, error) bool
 }
 
-// sessionRowOf is a row of sync_read_sessions.
-type sessionRowOf struct {
-	App     bq.NullString `bigquery:"app"`
-	User    string        `bigquery:"user"`
-	Session string        `bigquery:"session"`
-	eventRow
+// readRow is a row of sync_read_sessions, or why it cannot be read. Named says whether it names its
+// application.
+type readRow struct {
+	event record.Event
+	named bool
+	err   error
 }
 
-func (g *grouped) add(r *sessionRowOf) error {
-	if err := g.through(r.Session); err != nil {
-		return err
+func (g *grouped) add(r *row) error {
+	e, err := eventOf(r)
+	if stop := g.through(e.SessionID); stop != nil {
+		return stop
 	}
-	g.rows = append(g.rows, *r)
+	g.rows = append(g.rows, readRow{event: e, named: r.columns["app"] != nil, err: err})
 	return nil
 }
 
@@ -174,54 +155,49 @@ func (g *grouped) through(id string) error {
 }
 
 // sessionOf returns what is of one session among rows with its id.
-func sessionOf(span SessionSpan, rows []sessionRowOf) (SessionRows, error) {
+func sessionOf(span SessionSpan, rows []readRow) (SessionRows, error) {
 	out, key := SessionRows{Session: span.Session}, span.Session
-	for i := range rows {
-		r := &rows[i]
-		if r.User != key.User || r.App.Valid && r.App.StringVal != key.App || r.Timestamp.Before(span.From) {
+	for _, r := range rows {
+		e := r.event
+		if e.UserID != key.User || r.named && e.AppName != key.App || e.Time().Before(span.From) {
 			continue
 		}
-		e, err := r.event(key)
-		if err != nil {
-			return SessionRows{Session: key}, fmt.Errorf("bigquery: read session %s: row %s: %w", key.ID, r.EventID.StringVal, err)
+		if r.err != nil {
+			return SessionRows{Session: key}, fmt.Errorf("bigquery: read session %s: %w", key.ID, r.err)
 		}
+		e.AppName = key.App
 		out.Rows = append(out.Rows, e)
 	}
 	inspect.Order(out.Rows)
 	return out, nil
 }
 
-func (r *eventRow) event(s record.Session) (record.Event, error) {
-	parts, err := compactParts(r.ContentParts)
-	if err != nil {
-		return record.Event{}, fmt.Errorf("content_parts: %w", err)
+// eventOf returns a row of the table of events. The error is about its content_parts.
+func eventOf(r *row) (record.Event, error) {
+	s := r.session("app", "user", "session")
+	e := record.Event{
+		Timestamp: r.time("timestamp").UnixMicro(), EventID: r.text("event_id"), EventType: r.text("event_type"), Agent: r.text("agent"),
+		AppName: s.App, UserID: s.User, SessionID: s.ID, InvocationID: r.text("invocation_id"),
+		TraceID: r.text("trace_id"), SpanID: r.text("span_id"), ParentSpanID: r.text("parent_span_id"),
+		Content: r.raw("content"), Attributes: r.raw("attributes"), LatencyMS: r.raw("latency_ms"),
+		Status: cmp.Or(r.text("status"), record.StatusOK), ErrorMessage: r.text("error_message"), IsTruncated: r.flag("is_truncated"),
+		RunID: r.text("run_id"), RunSeq: value[int64](r, "run_seq"),
 	}
-	return record.Event{
-		Timestamp: r.Timestamp.UnixMicro(), EventID: r.EventID.StringVal, EventType: r.EventType.StringVal, Agent: r.Agent.StringVal,
-		AppName: s.App, UserID: s.User, SessionID: s.ID, InvocationID: r.InvocationID.StringVal,
-		TraceID: r.TraceID.StringVal, SpanID: r.SpanID.StringVal, ParentSpanID: r.ParentSpanID.StringVal,
-		Content: text(r.Content), ContentParts: parts, Attributes: text(r.Attributes), LatencyMS: text(r.LatencyMS),
-		Status: cmp.Or(r.Status.StringVal, record.StatusOK), ErrorMessage: r.ErrorMessage.StringVal, IsTruncated: r.IsTruncated.Bool,
-		RunID: r.RunID.StringVal, RunSeq: r.RunSeq.Int64,
-	}, nil
-}
-
-// text returns a JSON text, nil for NULL.
-func text(s bq.NullString) []byte {
-	if !s.Valid {
-		return nil
+	var err error
+	if e.ContentParts, err = compactParts(r.raw("content_parts")); err != nil {
+		err = fmt.Errorf("row %s: content_parts: %w", e.EventID, err)
 	}
-	return []byte(s.StringVal)
+	return e, err
 }
 
 // compactParts returns content_parts as rows are recorded: without the members that a
 // part does not have, which are NULL in the table, and nil for none.
-func compactParts(s bq.NullString) ([]byte, error) {
-	if !s.Valid {
+func compactParts(text []byte) ([]byte, error) {
+	if text == nil {
 		return nil, nil
 	}
 	var parts []map[string]any
-	dec := json.NewDecoder(bytes.NewReader([]byte(s.StringVal)))
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	if err := dec.Decode(&parts); err != nil {
 		return nil, err
@@ -264,21 +240,15 @@ const maxModelEntities = 100_000
 func (d *Dataset) ModelEntitiesOf(ctx context.Context, sessions []record.Session, from, to time.Time) (map[record.Session][]entity.Entity, error) {
 	found := make(map[record.Session][]entity.Entity)
 	for chunk := range slices.Chunk(sessions, ReadAtOnce) {
-		err := query(ctx, d, job{
+		err := d.query(ctx, job{
 			statement: "sync_model_entities", feature: featureSync, params: manyParams(chunk, from, to),
-		}, func(r *struct {
-			App     string `bigquery:"app"`
-			User    string `bigquery:"user"`
-			Session string `bigquery:"session"`
-			entityRow
-		}) error {
-			key := record.Session{App: r.App, User: r.User, ID: r.Session}
-			e, err := r.entity(never)
-			if err == nil && len(found[key]) == maxModelEntities {
-				err = fmt.Errorf("session %q: %w", key.ID, tooMany("entities", maxModelEntities))
+		}, func(r *row) error {
+			key := r.session("app", "user", "session")
+			if len(found[key]) == maxModelEntities {
+				return fmt.Errorf("session %q: more than %d entities: %w: raise it or ask about a shorter time", key.ID, maxModelEntities, ask.ErrTooMany)
 			}
-			found[key] = append(found[key], e)
-			return err
+			found[key] = append(found[key], entityOf(r, never))
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -313,28 +283,20 @@ type FoundSession struct {
 // row first. Empty fields of s select all, and an id those that it names, see [inspect.Named]. It
 // reads these days of the whole table, and of each row its attributes.
 func (d *Dataset) FindSessions(ctx context.Context, s record.Session, from, to time.Time) ([]FoundSession, error) {
-	var found []FoundSession
 	begins, ends, _ := strings.Cut(s.ID, "…")
-	err := query(ctx, d, job{
+	found, err := all(ctx, d, job{
 		statement: "sync_find_sessions", feature: featureSync,
 		params: []bq.QueryParameter{
 			param("app", s.App), param("user", s.User), param("begins", begins), param("ends", ends), param("from", from.UTC()), param("to", to.UTC()),
 		},
-	}, func(r *struct {
-		App     string    `bigquery:"app"`
-		User    string    `bigquery:"user"`
-		Session string    `bigquery:"session"`
-		Events  int64     `bigquery:"events"`
-		First   time.Time `bigquery:"first"`
-		Last    time.Time `bigquery:"last"`
-	}) error {
-		found = append(found, FoundSession{
-			Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(), Events: r.Events,
-		})
-		return nil
-	})
+	}, foundOf)
 	if s.ID != "" {
 		found = inspect.Named(found, s.ID, func(f FoundSession) string { return f.Session.ID })
 	}
 	return found, err
+}
+
+// foundOf returns a session of a row of one of the statements that look for sessions.
+func foundOf(r *row) FoundSession {
+	return FoundSession{Session: r.session("app", "user", "session"), First: r.time("first"), Last: r.time("last"), Events: value[int64](r, "events")}
 }

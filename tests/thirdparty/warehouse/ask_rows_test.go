@@ -424,3 +424,34 @@ func appendGraphs(t testing.TB, server *emulator.Server, graphs ...warehouse.Ses
 		}
 	}
 }
+
+// shows holds the entities that the views have of a session against those of a graph: each with all
+// that was seen with it.
+func shows(t *testing.T, client *bq.Client, server *emulator.Server, s record.Session, g *graphsync.Graph) {
+	t.Helper()
+	q := client.Query("SELECT node_key, span_id, event_id, node_type, node_value, artifact_uri, confidence, source, evaluated_at," +
+		" TO_JSON_STRING(norm) AS norm, TO_JSON_STRING(attributes) AS attributes, TO_JSON_STRING(echoes) AS echoes FROM " +
+		tableOf(server, warehouse.BizNodes) + " WHERE session_id = '" + s.ID + "'")
+	var shown []entity.Entity
+	for _, row := range read(t, q) {
+		text := func(column string) string { s, _ := row[column].(string); return s }
+		e := entity.Entity{
+			Type: text("node_type"), Value: text("node_value"), ArtifactURI: text("artifact_uri"), Confidence: row["confidence"].(float64),
+			Source: entity.Source(text("source")), EventID: text("event_id"), TechNode: text("node_key"), SpanID: text("span_id"),
+			SeenAt: row["evaluated_at"].(time.Time).UTC(),
+		}
+		for column, into := range map[string]any{"norm": &e.Norm, "attributes": &e.Attributes, "echoes": &e.Echoes} {
+			if text(column) == "" {
+				continue
+			}
+			if err := json.Unmarshal([]byte(text(column)), into); err != nil {
+				t.Fatalf("%s %q: %s: %v", e.Type, e.Value, column, err)
+			}
+		}
+		shown = append(shown, e)
+	}
+	byKey := func(a, b entity.Entity) int {
+		return cmp.Or(cmp.Compare(a.TechNode, b.TechNode), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value))
+	}
+	same(t, "entities", slices.SortedFunc(slices.Values(g.Entities()), byKey), slices.SortedFunc(slices.Values(shown), byKey))
+}

@@ -302,17 +302,7 @@ func TestQuestionsAboutSessions(t *testing.T) {
 				t.Errorf("the inputs lack %s, which led to the decision", r.Entity.Key)
 			}
 		}
-		read, err := d.ReadEntities(t.Context(), ask.Scope{Session: approved.session})
-		if err != nil {
-			t.Fatal(err)
-		}
-		byKey := func(a, b entity.Entity) int {
-			return strings.Compare(a.TechNode+a.Type+a.Value, b.TechNode+b.Type+b.Value)
-		}
-		same(t, "entities", slices.SortedFunc(slices.Values(g.Entities()), byKey), slices.SortedFunc(slices.Values(read), byKey))
-		if _, err := d.ReadEntities(t.Context(), ask.Scope{Session: approved.session, Limit: 1}); !errors.Is(err, ask.ErrTooMany) {
-			t.Errorf("a part of the entities: %v", err)
-		}
+		shows(t, client, server, approved.session, g)
 	})
 	t.Run("explanation", func(t *testing.T) {
 		got, err := d.ExplainDecision(t.Context(), ask.ReasoningQuestion{Scope: ask.Scope{Session: rejected.session}})

@@ -352,14 +352,7 @@ func equalTheJournal(t *testing.T, wanders []*wander) (reasons int) {
 			same(t, "timeline", outline(g.Trace()), outline(trace.Trace))
 			same(t, "edges", g.Edges(), trace.Edges)
 		}
-		read, err := d.ReadEntities(t.Context(), scope)
-		if err != nil {
-			t.Fatal(err)
-		}
-		byKey := func(a, b entity.Entity) int {
-			return cmp.Or(cmp.Compare(a.TechNode, b.TechNode), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value))
-		}
-		same(t, "entities", slices.SortedFunc(slices.Values(g.Entities()), byKey), slices.SortedFunc(slices.Values(read), byKey))
+		shows(t, client, server, w.session, g)
 		if t.Failed() {
 			t.Fatalf("session %s of %d rows", w.session.ID, len(w.rows))
 		}
