@@ -153,19 +153,6 @@ func (d *Dataset) prepare(ctx context.Context, j job) (*bq.Query, error) {
 	return q, nil
 }
 
-// start submits j.
-func (d *Dataset) start(ctx context.Context, j job) (*bq.Job, error) {
-	q, err := d.prepare(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	running, err := q.Run(ctx)
-	if err != nil {
-		return nil, d.explain(j.name(), d.limited(Brief(err)))
-	}
-	return running, nil
-}
-
 // name says in errors which job it is.
 func (j job) name() string {
 	if j.statement != "" {
@@ -175,12 +162,19 @@ func (j job) name() string {
 }
 
 // exec runs a statement that returns nothing of interest and gives its statistics.
-func (d *Dataset) exec(ctx context.Context, j job) (*bq.JobStatistics, error) {
+func (d *Dataset) exec(ctx context.Context, j job) (*bq.QueryStatistics, error) {
 	_, status, err := d.finish(ctx, j)
-	if err != nil {
-		return nil, err
+	return statisticsOf(status), err
+}
+
+// statisticsOf returns what BigQuery says of a query that ended; all is zero where it says nothing.
+func statisticsOf(status *bq.JobStatus) *bq.QueryStatistics {
+	if status != nil && status.Statistics != nil {
+		if q, ok := status.Statistics.Details.(*bq.QueryStatistics); ok {
+			return q
+		}
 	}
-	return status.Statistics, nil
+	return new(bq.QueryStatistics)
 }
 
 // maxLabelValue is how long the value of a label may be.

@@ -281,15 +281,8 @@ func (x *extraction) run(ctx context.Context, j job) error {
 	if submitted != nil {
 		x.report.Jobs = append(x.report.Jobs, submitted.ID())
 	}
-	if err != nil {
-		return err
-	}
-	if status.Statistics != nil {
-		if q, ok := status.Statistics.Details.(*bq.QueryStatistics); ok {
-			x.report.BytesBilled += q.TotalBytesBilled
-		}
-	}
-	return nil
+	x.report.BytesBilled += statisticsOf(status).TotalBytesBilled
+	return err
 }
 
 // dryRun renders the statements and lets BigQuery check and measure the first one. The

@@ -84,46 +84,22 @@ func (r InitReport) Changed() bool {
 // skipped, and the error names all that failed. The labels by which the dataset is known
 // to be up to date are written last, so that what was interrupted is taken up again.
 func (d *Dataset) Init(ctx context.Context, o InitOptions) (InitReport, error) {
-	want, err := d.definitions()
+	all, err := warehouse.Definitions(d.cfg)
 	if err != nil {
-		return InitReport{}, err
+		return InitReport{}, fmt.Errorf("bigquery: %w", err)
 	}
-	in := &initialization{d: d, o: o, want: want}
+	in := &initialization{d: d, o: o, want: all, labels: all[len(all)-1].Labels}
 	err = in.run(ctx)
 	return in.report, err
 }
 
-// definitions is what the dataset is to hold.
-type definitions struct {
-	tables []warehouse.Table
-	views  []warehouse.View
-	// graph says whether there is to be a property graph.
-	graph bool
-	// labels are those of the table of events.
-	labels map[string]string
-}
-
-func (d *Dataset) definitions() (definitions, error) {
-	views, err := d.names.Views()
-	if err != nil {
-		return definitions{}, fmt.Errorf("bigquery: %w", err)
-	}
-	w := definitions{
-		tables: d.names.Tables(),
-		views:  views,
-		graph:  d.cfg.Graph.Queries != config.QueriesRecursive,
-	}
-	if w.labels, err = d.names.VersionLabels(w.graph); err != nil {
-		return definitions{}, fmt.Errorf("bigquery: %w", err)
-	}
-	return w, nil
-}
-
 // initialization is one run of Init.
 type initialization struct {
-	d      *Dataset
-	o      InitOptions
-	want   definitions
+	d    *Dataset
+	o    InitOptions
+	want []warehouse.Definition
+	// labels are to be those of the table of events.
+	labels map[string]string
 	report InitReport
 	errs   []error
 }
@@ -145,30 +121,35 @@ func (in *initialization) run(ctx context.Context) error {
 	case !hasStatus(err, 404):
 		return d.explain("table "+d.names.Events(), err)
 	}
-	if !in.do(ctx, warehouse.KindDataset, d.names.Project()+"."+d.names.Dataset(), in.dataset) {
-		return errors.Join(in.errs...)
-	}
 	made := make(map[string]bool)
-	for _, t := range in.want.tables {
-		made[t.Name] = in.do(ctx, warehouse.KindTable, t.Name, func(ctx context.Context, o *InitObject) error {
-			return in.ensureTable(ctx, t, o)
-		})
-	}
-	if made[warehouse.SessionGraphs] {
-		in.copyGraph(ctx, md)
-	}
-	for _, v := range in.want.views {
-		if !made[v.Table] {
-			in.skip(warehouse.KindView, v.Name)
-			continue
+	for _, def := range in.want {
+		switch def.Kind {
+		case warehouse.KindDataset:
+			if !in.do(ctx, def.Kind, def.Name, in.dataset) {
+				return errors.Join(in.errs...)
+			}
+		case warehouse.KindTable:
+			made[def.Name] = in.do(ctx, def.Kind, def.Name, func(ctx context.Context, o *InitObject) error {
+				return in.ensureTable(ctx, def.Table, o)
+			})
+			if def.Name == warehouse.SessionGraphs && made[def.Name] {
+				in.copyGraph(ctx, md)
+			}
+		case warehouse.KindView:
+			if !made[def.View.Table] {
+				in.add(InitObject{Kind: def.Kind, Name: def.Name, Outcome: Skipped})
+				continue
+			}
+			made[def.Name] = in.do(ctx, def.Kind, def.Name, func(ctx context.Context, o *InitObject) error {
+				return in.ensureView(ctx, def.View, o)
+			})
+		case warehouse.KindGraph:
+			in.ensureGraph(ctx, made)
+		case warehouse.KindLabels:
+			if len(in.errs) == 0 {
+				in.errs = append(in.errs, in.writeLabels(ctx))
+			}
 		}
-		made[v.Name] = in.do(ctx, warehouse.KindView, v.Name, func(ctx context.Context, o *InitObject) error {
-			return in.ensureView(ctx, v, o)
-		})
-	}
-	in.ensureGraph(ctx, made)
-	if len(in.errs) == 0 {
-		in.errs = append(in.errs, in.writeLabels(ctx))
 	}
 	return errors.Join(in.errs...)
 }
@@ -183,10 +164,6 @@ func (in *initialization) do(ctx context.Context, kind warehouse.Kind, name stri
 	}
 	in.add(o)
 	return o.Err == nil
-}
-
-func (in *initialization) skip(kind warehouse.Kind, name string) {
-	in.add(InitObject{Kind: kind, Name: name, Outcome: Skipped})
 }
 
 func (in *initialization) add(o InitObject) {
@@ -213,7 +190,7 @@ func newerVersion(labels map[string]string) int {
 // upToDate reports whether the labels of the table of events say that nothing is to be
 // done, and neither that table nor the list of tables says otherwise.
 func (in *initialization) upToDate(ctx context.Context, md *bq.TableMetadata) (bool, error) {
-	for k, v := range in.want.labels {
+	for k, v := range in.labels {
 		if md.Labels[k] == v {
 			continue
 		}
@@ -224,7 +201,7 @@ func (in *initialization) upToDate(ctx context.Context, md *bq.TableMetadata) (b
 		}
 		return false, nil
 	}
-	if merged, err := mergeSchema(md.Schema, in.want.tables[0]); err != nil || len(merged.added) > 0 {
+	if merged, err := mergeSchema(md.Schema, in.d.names.EventsTable()); err != nil || len(merged.added) > 0 {
 		return false, nil // the long way reports it
 	}
 	there := make(map[string]bool)
@@ -239,13 +216,8 @@ func (in *initialization) upToDate(ctx context.Context, md *bq.TableMetadata) (b
 		}
 		there[t.TableID] = true
 	}
-	for _, t := range in.want.tables {
-		if !there[t.Name] {
-			return false, nil
-		}
-	}
-	for _, v := range in.want.views {
-		if !there[v.Name] {
+	for _, def := range in.want {
+		if (def.Kind == warehouse.KindTable || def.Kind == warehouse.KindView) && !there[def.Name] {
 			return false, nil
 		}
 	}

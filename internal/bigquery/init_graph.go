@@ -56,12 +56,9 @@ func (d *Dataset) foreignGraph(why string) error {
 // ensureGraph makes the property graph where its views are there.
 func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool) {
 	d := in.d
-	if !in.want.graph {
-		return
-	}
-	for _, v := range in.want.views {
-		if v.Table == warehouse.SessionGraphs && !made[v.Name] {
-			in.skip(warehouse.KindGraph, d.names.Graph())
+	for _, def := range in.want {
+		if def.View.Table == warehouse.SessionGraphs && !made[def.Name] {
+			in.add(InitObject{Kind: warehouse.KindGraph, Name: d.names.Graph(), Outcome: Skipped})
 			return
 		}
 	}
@@ -71,7 +68,7 @@ func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool)
 	case err == nil:
 	case graphUnsupported(err) && d.cfg.Graph.Queries == config.QueriesAuto:
 		o.Outcome = Skipped
-		delete(in.want.labels, warehouse.GraphLabel)
+		delete(in.labels, warehouse.GraphLabel)
 		in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
 	default:
 		o.Outcome, o.Err = Failed, d.explain("graph "+o.Name, err)
@@ -97,7 +94,7 @@ func (in *initialization) graph(ctx context.Context, o *InitObject) error {
 	if err != nil {
 		return err
 	}
-	same := md.Labels[warehouse.GraphLabel] == in.want.labels[warehouse.GraphLabel]
+	same := md.Labels[warehouse.GraphLabel] == in.labels[warehouse.GraphLabel]
 	switch {
 	case found == graphForeign:
 		return d.foreignGraph("")
@@ -108,18 +105,17 @@ func (in *initialization) graph(ctx context.Context, o *InitObject) error {
 	if err != nil {
 		return err
 	}
-	stats, err := d.exec(ctx, job{sql: text, feature: featureInit})
+	done, err := d.exec(ctx, job{sql: text, feature: featureInit})
 	if err != nil {
 		return err
 	}
-	o.Outcome = Created
-	if q, ok := stats.Details.(*bq.QueryStatistics); ok {
-		switch q.DDLOperationPerformed {
-		case "SKIP":
-			o.Outcome = Unchanged
-		case "REPLACE":
-			o.Outcome = Upgraded
-		}
+	switch done.DDLOperationPerformed {
+	case "SKIP":
+		o.Outcome = Unchanged
+	case "REPLACE":
+		o.Outcome = Upgraded
+	default:
+		o.Outcome = Created
 	}
 	return d.probeGraph(ctx)
 }

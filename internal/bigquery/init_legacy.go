@@ -56,8 +56,11 @@ func legacyNotes(l warehouse.Legacy) []string {
 	return notes
 }
 
-// copyGraph copies the graph of earlier tables, and says what is left alone. The statement does
-// nothing the second time.
+// copyStatement is the statement that copies the graph of [warehouse.LegacyTables] into
+// [warehouse.SessionGraphs]. It does nothing where it was run before.
+const copyStatement = "init_copy"
+
+// copyGraph copies the graph of earlier tables, and says what is left alone.
 func (in *initialization) copyGraph(ctx context.Context, events *bq.TableMetadata) {
 	l, err := in.d.legacy(ctx, events)
 	if err != nil {
@@ -69,17 +72,10 @@ func (in *initialization) copyGraph(ctx context.Context, events *bq.TableMetadat
 		return
 	}
 	in.do(ctx, warehouse.KindRows, warehouse.SessionGraphs, func(ctx context.Context, o *InitObject) error {
-		text, err := in.d.names.CopyGraph()
-		if err != nil {
-			return err
-		}
-		stats, err := in.d.exec(ctx, job{sql: text, feature: featureInit})
-		if err != nil {
-			return err
-		}
-		if q, ok := stats.Details.(*bq.QueryStatistics); !ok || q.NumDMLAffectedRows > 0 {
+		done, err := in.d.exec(ctx, job{statement: copyStatement, feature: featureInit})
+		if err == nil && done.NumDMLAffectedRows > 0 {
 			o.Outcome = Upgraded
 		}
-		return nil
+		return err
 	})
 }

@@ -175,16 +175,16 @@ func (in *initialization) writeLabels(ctx context.Context) error {
 			update.SetLabel(key, value)
 			changed = changed || md.Labels[key] != value
 		}
-		for k, v := range in.want.labels {
+		for k, v := range in.labels {
 			set(k, v)
 		}
-		for k, v := range in.want.tables[0].Labels {
+		for k, v := range d.names.EventsTable().Labels {
 			if atLeast(md.Labels[k], v) {
 				v = md.Labels[k]
 			}
 			set(k, v)
 		}
-		if _, ok := in.want.labels[warehouse.GraphLabel]; !ok && md.Labels[warehouse.GraphLabel] != "" {
+		if _, ok := in.labels[warehouse.GraphLabel]; !ok && md.Labels[warehouse.GraphLabel] != "" {
 			update.DeleteLabel(warehouse.GraphLabel)
 			changed = true
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	bq "cloud.google.com/go/bigquery"
@@ -28,23 +27,18 @@ func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, 
 	if err != nil {
 		return nil, nil, err
 	}
-	want, err := d.definitions()
-	if err != nil {
-		return nil, nil, err
-	}
 	if _, err := d.metadata(ctx); hasStatus(err, 404) {
 		return all, nil, nil // nothing to copy, and no graph of anybody
 	} else if err != nil {
 		return nil, nil, d.explain("dataset "+d.names.Dataset(), err)
 	}
-	p := plan{d: d, want: want, found: make(map[string]*bq.TableMetadata), out: []warehouse.Definition{}}
-	for i, def := range all {
-		if i > 0 && all[i-1].Name == warehouse.SessionGraphs && all[i-1].Kind == warehouse.KindTable {
-			if err := p.legacy(ctx); err != nil {
-				return nil, nil, err
-			}
+	p := plan{d: d, labels: all[len(all)-1].Labels, out: []warehouse.Definition{}}
+	for _, def := range all {
+		err := p.add(ctx, def)
+		if err == nil && def.Kind == warehouse.KindTable && def.Name == warehouse.SessionGraphs {
+			err = p.copyGraph(ctx)
 		}
-		if err := p.add(ctx, def); err != nil {
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -53,8 +47,8 @@ func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, 
 
 type plan struct {
 	d         *Dataset
-	want      definitions
-	found     map[string]*bq.TableMetadata
+	labels    map[string]string // that the table of events is to have
+	events    *bq.TableMetadata // nil without the table of events
 	out       []warehouse.Definition
 	notes     []string
 	conflicts []error
@@ -62,70 +56,55 @@ type plan struct {
 
 // add adds def, or what is left to do of it.
 func (p *plan) add(ctx context.Context, def warehouse.Definition) error {
-	var md *bq.TableMetadata
-	switch def.Kind {
-	case warehouse.KindDataset:
-		return nil
-	case warehouse.KindTable, warehouse.KindView:
-		var err error
-		if md, err = p.d.table(def.Name).Metadata(ctx); err != nil && !hasStatus(err, 404) {
-			return p.d.explain(string(def.Kind)+" "+def.Name, err)
-		}
-		if err == nil {
-			p.found[def.Name] = md
-		}
-	}
-	events := p.found[p.d.names.Events()]
 	switch {
-	case def.Kind == warehouse.KindTable && md != nil:
-		return p.upgrade(def, md)
-	case def.Kind == warehouse.KindView && md != nil:
-		for _, v := range p.want.views {
-			if v.Name != def.Name {
-				continue
-			}
-			if err := foreignView(v, md); err != nil {
-				p.conflicts = append(p.conflicts, err)
-				return nil
-			}
-			if md.Labels[warehouse.DigestLabel] == v.Digest() {
-				return nil
-			}
-		}
+	case def.Kind == warehouse.KindDataset:
+		return nil
 	case def.Kind == warehouse.KindGraph:
-		found, err := p.d.findGraph(ctx)
-		switch {
-		case err != nil:
-			return err
-		case found == graphForeign:
-			p.conflicts = append(p.conflicts, p.d.foreignGraph(""))
-			return nil
-		case found != graphAbsent && events != nil && events.Labels[warehouse.GraphLabel] == p.want.labels[warehouse.GraphLabel]:
-			return nil
-		}
-		if def.SQL, err = p.d.names.CreateGraph(found == graphOwn); err != nil {
-			return err
-		}
-	case def.Kind == warehouse.KindLabels && events != nil:
-		same := len(p.out) == 0
-		for k, v := range p.want.labels {
-			same = same && events.Labels[k] == v
-		}
-		if same {
-			return nil
-		}
-		var err error
-		if def.SQL, err = p.labels(events.Labels); err != nil {
-			return err
-		}
+		return p.graph(ctx, def)
+	case def.Kind == warehouse.KindLabels && p.events != nil:
+		return p.relabel(def)
+	case def.Kind == warehouse.KindLabels:
+		p.out = append(p.out, def)
+		return nil
 	}
-	p.out = append(p.out, def)
+	md, err := p.d.table(def.Name).Metadata(ctx)
+	switch {
+	case hasStatus(err, 404):
+		p.out = append(p.out, def)
+		return nil
+	case err != nil:
+		return p.d.explain(string(def.Kind)+" "+def.Name, err)
+	case def.Kind == warehouse.KindTable:
+		return p.upgrade(def, md)
+	}
+	if err := foreignView(def.View, md); err != nil {
+		p.conflicts = append(p.conflicts, err)
+	} else if md.Labels[warehouse.DigestLabel] != def.View.Digest() {
+		p.out = append(p.out, def)
+	}
 	return nil
 }
 
-// legacy adds the statement that copies the graph of an earlier version.
-func (p *plan) legacy(ctx context.Context) error {
-	l, err := p.d.legacy(ctx, p.found[p.d.names.Events()])
+// graph adds the statement that makes the property graph, or replaces one of contextgraph.
+func (p *plan) graph(ctx context.Context, def warehouse.Definition) error {
+	found, err := p.d.findGraph(ctx)
+	switch {
+	case err != nil:
+		return err
+	case found == graphForeign:
+		p.conflicts = append(p.conflicts, p.d.foreignGraph(""))
+		return nil
+	case found != graphAbsent && p.events != nil && p.events.Labels[warehouse.GraphLabel] == p.labels[warehouse.GraphLabel]:
+		return nil
+	}
+	def.SQL, err = p.d.names.CreateGraph(found == graphOwn)
+	p.out = append(p.out, def)
+	return err
+}
+
+// copyGraph adds the statement that copies the graph of an earlier version.
+func (p *plan) copyGraph(ctx context.Context) error {
+	l, err := p.d.legacy(ctx, p.events)
 	if err != nil {
 		return err
 	}
@@ -133,57 +112,57 @@ func (p *plan) legacy(ctx context.Context) error {
 	if !l.Whole() {
 		return nil
 	}
-	text, err := p.d.names.CopyGraph()
-	p.out = append(p.out, warehouse.Definition{Kind: warehouse.KindRows, Name: warehouse.SessionGraphs, SQL: strings.TrimSpace(text)})
+	text, err := p.d.names.Statement(copyStatement, nil)
+	p.out = append(p.out, warehouse.Definition{Kind: warehouse.KindRows, Name: warehouse.SessionGraphs, SQL: text})
 	return err
 }
 
-// labels returns the statement that sets the labels of a table of events which has some.
+// relabel adds the statement that sets the labels of a table of events which has some.
 // It names those too: a statement replaces all labels, where Init sets its own.
-func (p *plan) labels(have map[string]string) (string, error) {
+func (p *plan) relabel(def warehouse.Definition) error {
+	have := p.events.Labels
+	same := len(p.out) == 0
+	for k, v := range p.labels {
+		same = same && have[k] == v
+	}
+	if same {
+		return nil
+	}
 	all := make(map[string]string)
 	maps.Copy(all, have)
 	delete(all, warehouse.GraphLabel)
-	maps.Copy(all, p.want.labels)
-	for k, v := range p.want.tables[0].Labels {
+	maps.Copy(all, p.labels)
+	for k, v := range p.d.names.EventsTable().Labels {
 		if !atLeast(have[k], v) {
 			all[k] = v
 		}
 	}
-	var list []warehouse.Label
-	for _, k := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, warehouse.Label{Key: k, Value: all[k]})
-	}
-	text, err := p.d.names.Statement("init_labels", list)
-	return strings.TrimSpace(text), err
+	var err error
+	def.SQL, err = p.d.names.Statement("init_labels", all)
+	p.out = append(p.out, def)
+	return err
 }
 
 // upgrade adds the statement that adds the missing columns of a table.
 func (p *plan) upgrade(def warehouse.Definition, md *bq.TableMetadata) error {
-	for _, t := range p.want.tables {
-		if t.Name != def.Name {
-			continue
-		}
-		if err := p.d.foreignTable(t, md); err != nil {
-			p.conflicts = append(p.conflicts, err)
-			return nil
-		}
-		m, err := mergeSchema(md.Schema, t)
-		if err != nil {
-			p.conflicts = append(p.conflicts, err)
-			return nil
-		}
-		if len(m.fields) > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("table %s lacks the fields %s: contextgraph init adds them, SQL cannot add a field to a STRUCT", t.Name, strings.Join(m.fields, ", ")))
-		}
-		if len(m.columns) == 0 {
-			return nil
-		}
-		text, err := p.d.names.AddColumns(t.Name, m.columns)
-		if err != nil {
-			return err
-		}
-		p.out = append(p.out, warehouse.Definition{Kind: def.Kind, Name: def.Name, SQL: text})
+	if def.Name == p.d.names.Events() {
+		p.events = md
 	}
-	return nil
+	missing, err := mergeSchema(md.Schema, def.Table)
+	if foreign := p.d.foreignTable(def.Table, md); foreign != nil {
+		err = foreign
+	}
+	if err != nil {
+		p.conflicts = append(p.conflicts, err)
+		return nil
+	}
+	if len(missing.fields) > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("table %s lacks the fields %s: contextgraph init adds them, SQL cannot add a field to a STRUCT", def.Name, strings.Join(missing.fields, ", ")))
+	}
+	if len(missing.columns) == 0 {
+		return nil
+	}
+	def.SQL, err = p.d.names.AddColumns(def.Name, missing.columns)
+	p.out = append(p.out, def)
+	return err
 }

@@ -55,6 +55,7 @@ func apiType(sql string) string {
 
 // merged is a schema that was brought up to date.
 type merged struct {
+	table  string
 	schema bq.Schema
 	// columns are the missing columns, fields the missing fields of columns that are
 	// there, with their path.
@@ -62,6 +63,7 @@ type merged struct {
 	fields  []string
 	// added are the paths of both, required those of columns that were to be REQUIRED.
 	added, required []string
+	conflicts       []error
 }
 
 // mergeSchema adds to the schema of a table what t has and it lacks. Columns that are
@@ -73,32 +75,26 @@ type merged struct {
 // REQUIRED and that rows do not always have is one: it would refuse them. All conflicts
 // are reported at once, as [ConflictError].
 func mergeSchema(have bq.Schema, t warehouse.Table) (merged, error) {
-	m := merger{table: t.Name}
-	m.out.schema = m.fields(have, t.Columns, "")
-	return m.out, errors.Join(m.conflicts...)
+	m := merged{table: t.Name}
+	m.schema = m.merge(have, t.Columns, "")
+	return m, errors.Join(m.conflicts...)
 }
 
-type merger struct {
-	table     string
-	out       merged
-	conflicts []error
-}
-
-func (m *merger) fields(have bq.Schema, want []warehouse.Column, path string) bq.Schema {
+func (m *merged) merge(have bq.Schema, want []warehouse.Column, path string) bq.Schema {
 	out := slices.Clone(have)
 	for _, c := range want {
 		at := slices.IndexFunc(out, func(f *bq.FieldSchema) bool { return strings.EqualFold(f.Name, c.Name) })
 		if at < 0 {
 			if path == "" && c.Mode == "REQUIRED" {
-				m.out.required = append(m.out.required, c.Name)
+				m.required = append(m.required, c.Name)
 			}
 			c.Mode = nullable(c.Mode)
 			out = append(out, fieldOf(c))
-			m.out.added = append(m.out.added, path+c.Name)
+			m.added = append(m.added, path+c.Name)
 			if path == "" {
-				m.out.columns = append(m.out.columns, c)
+				m.columns = append(m.columns, c)
 			} else {
-				m.out.fields = append(m.out.fields, path+c.Name)
+				m.fields = append(m.fields, path+c.Name)
 			}
 			continue
 		}
@@ -107,7 +103,7 @@ func (m *merger) fields(have bq.Schema, want []warehouse.Column, path string) bq
 			continue
 		}
 		copied := *f
-		copied.Schema = m.fields(f.Schema, c.Fields, path+f.Name+".")
+		copied.Schema = m.merge(f.Schema, c.Fields, path+f.Name+".")
 		out[at] = &copied
 	}
 	for _, f := range have {
@@ -126,7 +122,7 @@ func nullable(mode string) string {
 }
 
 // check reports whether rows with c fit into f.
-func (m *merger) check(f *bq.FieldSchema, c warehouse.Column, path string) bool {
+func (m *merged) check(f *bq.FieldSchema, c warehouse.Column, path string) bool {
 	wanted := c.Mode + " " + c.Type
 	const other = "rename or drop the column, or let contextgraph write to another table (bigquery.table)"
 	switch {
@@ -142,11 +138,11 @@ func (m *merger) check(f *bq.FieldSchema, c warehouse.Column, path string) bool 
 	return false
 }
 
-func (m *merger) dropNotNull(f *bq.FieldSchema, path string) string {
+func (m *merged) dropNotNull(f *bq.FieldSchema, path string) string {
 	return fmt.Sprintf("run ALTER TABLE … ALTER COLUMN %s%s DROP NOT NULL", path, f.Name)
 }
 
-func (m *merger) conflict(f *bq.FieldSchema, path, want, remedy string) {
+func (m *merged) conflict(f *bq.FieldSchema, path, want, remedy string) {
 	mode := "NULLABLE"
 	if f.Repeated {
 		mode = "REPEATED"

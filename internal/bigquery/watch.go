@@ -49,10 +49,8 @@ func (d *Dataset) finish(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, er
 	}
 	if status != nil && status.Statistics != nil {
 		ran.Edition = string(status.Statistics.Edition)
-		if q, ok := status.Statistics.Details.(*bq.QueryStatistics); ok {
-			ran.Billed = q.TotalBytesBilled
-		}
 	}
+	ran.Billed = statisticsOf(status).TotalBytesBilled
 	d.watch.Done(ran)
 	return running, status, err
 }
@@ -73,9 +71,13 @@ func (d *Dataset) admitted(ctx context.Context, j job, ran *Ran) (*bq.Job, *bq.J
 
 // runJob submits j and waits until it is done.
 func (d *Dataset) runJob(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, error) {
-	running, err := d.start(ctx, j)
+	q, err := d.prepare(ctx, j)
 	if err != nil {
 		return nil, nil, err
+	}
+	running, err := q.Run(ctx)
+	if err != nil {
+		return nil, nil, d.explain(j.name(), d.limited(Brief(err)))
 	}
 	status, err := awaitJob(ctx, running)
 	if err != nil {

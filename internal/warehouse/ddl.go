@@ -4,7 +4,7 @@
 package warehouse
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"strconv"
 	"strings"
@@ -34,80 +34,90 @@ type Definition struct {
 	Name string
 	// SQL is one statement, without a semicolon. It can be run again.
 	SQL string
+	// Table and View are what is made, of these kinds.
+	Table Table
+	View  View
+	// Labels are those of the table of events that say what the dataset holds, of [KindLabels].
+	Labels map[string]string
 }
 
 // Definitions returns everything that a dataset holds, in the order in which it can be
 // made: the dataset, the tables, the views, the graph unless c asks in recursive SQL,
 // and the labels. Nothing is looked at: a table that exists is left as it is by its
-// statement.
+// statement. The error wraps a [*NameError] when a name cannot be used, or two objects would have
+// one name.
 func Definitions(c config.BigQuery) ([]Definition, error) {
 	n, err := NamesOf(c)
 	if err != nil {
 		return nil, err
 	}
-	c = c.WithDefaults()
-	schema, err := n.Statement("init_schema", c.Location)
-	if err != nil {
-		return nil, err
-	}
-	out := []Definition{{KindDataset, n.Project() + "." + n.Dataset(), schema}}
-	for _, t := range n.Tables() {
-		text, err := n.CreateTable(t)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Definition{KindTable, t.Name, text})
-	}
 	views, err := n.Views()
 	if err != nil {
 		return nil, err
 	}
+	if err := n.distinct(views); err != nil {
+		return nil, err
+	}
+	c = c.WithDefaults()
+	var out []Definition
+	add := func(d Definition, statement string, data any) {
+		if err == nil {
+			d.SQL, err = n.Statement(statement, data)
+			out = append(out, d)
+		}
+	}
+	add(Definition{Kind: KindDataset, Name: n.Project() + "." + n.Dataset()}, "init_schema", c.Location)
+	var made []string // what the digest is of; the line end keeps it what it is in datasets that exist
+	for _, t := range n.Tables() {
+		add(Definition{Kind: KindTable, Name: t.Name, Table: t}, "init_table", t)
+		made = append(made, out[len(out)-1].SQL+"\n")
+	}
 	for _, v := range views {
-		text, err := n.CreateView(v)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Definition{KindView, v.Name, text})
+		add(Definition{Kind: KindView, Name: v.Name, View: v}, "init_create_view", v)
+		made = append(made, v.Name, v.Query)
 	}
-	graph := c.Graph.Queries != config.QueriesRecursive
-	if graph {
-		text, err := n.CreateGraph(false)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Definition{KindGraph, n.Graph(), text})
+	labels := map[string]string{VersionLabel: strconv.Itoa(SchemaVersion), DefinitionsLabel: digest(made...)}
+	if c.Graph.Queries != config.QueriesRecursive {
+		add(Definition{Kind: KindGraph, Name: n.Graph()}, "init_graph", graphStatement{})
+		replaced, failed := n.CreateGraph(true)
+		err = cmp.Or(err, failed)
+		labels[GraphLabel] = digest(replaced)
 	}
-	labels, err := n.VersionLabels(graph)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(labels, n.EventsTable().Labels)
-	text, err := n.Statement("init_labels", sortedLabels(labels))
-	if err != nil {
-		return nil, err
-	}
-	return trim(append(out, Definition{KindLabels, n.Events(), text})), nil
+	all := maps.Clone(labels)
+	maps.Copy(all, n.EventsTable().Labels)
+	add(Definition{Kind: KindLabels, Name: n.Events(), Labels: labels}, "init_labels", all)
+	return out, err
 }
 
-func trim(ds []Definition) []Definition {
-	for i := range ds {
-		ds[i].SQL = strings.TrimSpace(ds[i].SQL)
+// distinct returns a [*NameError] when two objects would have one name. Whether names are
+// case-sensitive is a setting of the dataset.
+func (n Names) distinct(views []View) error {
+	taken := map[string]string{strings.ToLower(n.Graph()): "graph.name"}
+	take := func(name, what string) error {
+		if other, ok := taken[strings.ToLower(name)]; ok {
+			return &NameError{What: other, Name: name, Remedy: "it is also the name of " + what + ": use another one"}
+		}
+		taken[strings.ToLower(name)] = what
+		return nil
 	}
-	return ds
+	err := take(n.Events(), "table")
+	for _, t := range GraphTables() {
+		err = cmp.Or(err, take(t.Name, "a table of contextgraph"))
+	}
+	for _, v := range views {
+		err = cmp.Or(err, take(v.Name, "a view of contextgraph"))
+	}
+	return err
 }
-
-// CreateTable returns the statement that makes the table unless it exists.
-func (n Names) CreateTable(t Table) (string, error) { return n.Statement("init_table", t) }
 
 // AddColumns returns the statement that adds columns to a table, where they are not there
 // yet. They are NULLABLE or REPEATED: BigQuery adds no others.
 func (n Names) AddColumns(table string, columns []Column) (string, error) {
-	text, err := n.Statement("init_add_column", struct {
-		Table   string
-		Columns []Column
-	}{table, columns})
-	return strings.TrimSpace(text), err
+	return n.Statement("init_add_column", Table{Name: table, Columns: columns})
 }
+
+// graphStatement is the data of the template init_graph.
+type graphStatement struct{ Replace bool }
 
 // CreateGraph returns the statement that makes the property graph: instead of the one
 // that is there, or only where there is none.
@@ -116,62 +126,9 @@ func (n Names) AddColumns(table string, columns []Column) (string, error) {
 // stand among the properties, since questions return them. Properties are few, because
 // each is a column that a question may have to read.
 func (n Names) CreateGraph(replace bool) (string, error) {
-	text, err := n.Statement("init_graph", struct{ Replace bool }{replace})
-	return strings.TrimSpace(text), err
+	return n.Statement("init_graph", graphStatement{replace})
 }
 
 // OwnGraph reports whether the definition of a property graph, as BigQuery shows it, is one that
 // contextgraph made, now or earlier: no other has a table of checks.
 func OwnGraph(ddl string) bool { return strings.Contains(ddl, "world_change_checks") }
-
-// VersionLabels returns the labels of the table of events that say what the dataset
-// holds, with or without the property graph. The error is a [*NameError] when two objects
-// would have one name.
-func (n Names) VersionLabels(graph bool) (map[string]string, error) {
-	var texts []string
-	taken := map[string]string{strings.ToLower(n.Graph()): "graph.name"}
-	take := func(name, what string) error {
-		// Whether names are case-sensitive is a setting of the dataset.
-		if other, ok := taken[strings.ToLower(name)]; ok {
-			return &NameError{What: other, Name: name, Remedy: "it is also the name of " + what + ": use another one"}
-		}
-		taken[strings.ToLower(name)] = what
-		return nil
-	}
-	for i, t := range n.Tables() {
-		what := "table"
-		if i > 0 {
-			what = "a table of contextgraph"
-		}
-		if err := take(t.Name, what); err != nil {
-			return nil, err
-		}
-		text, err := n.CreateTable(t)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	views, err := n.Views()
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range views {
-		if err := take(v.Name, "a view of contextgraph"); err != nil {
-			return nil, err
-		}
-		texts = append(texts, v.Name, v.Query)
-	}
-	labels := map[string]string{
-		VersionLabel:     strconv.Itoa(SchemaVersion),
-		DefinitionsLabel: digest(texts...),
-	}
-	if graph {
-		text, err := n.CreateGraph(true)
-		if err != nil {
-			return nil, fmt.Errorf("graph: %w", err)
-		}
-		labels[GraphLabel] = digest(text)
-	}
-	return labels, nil
-}

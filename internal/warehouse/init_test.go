@@ -103,28 +103,24 @@ func TestDefinitionsOfClustersAndViews(t *testing.T) {
 }
 
 func TestVersionLabels(t *testing.T) {
-	labels := func(cfg config.BigQuery, graph bool) map[string]string {
-		cfg.Project = "my-project"
-		n, err := warehouse.NamesOf(cfg)
+	labels := func(cfg config.BigQuery, queries config.Queries) map[string]string {
+		cfg.Project, cfg.Graph.Queries = "my-project", queries
+		made, err := warehouse.Definitions(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := n.VersionLabels(graph)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
+		return made[len(made)-1].Labels
 	}
-	base := labels(config.BigQuery{Dataset: "agents"}, true)
+	base := labels(config.BigQuery{Dataset: "agents"}, config.QueriesAuto)
 	for _, l := range base {
 		if !regexp.MustCompile(`^[a-z0-9_-]{1,63}$`).MatchString(l) {
 			t.Errorf("%q cannot be the value of a label", l)
 		}
 	}
-	if l := labels(config.BigQuery{Dataset: "agents"}, false); l[warehouse.DefinitionsLabel] != base[warehouse.DefinitionsLabel] || l[warehouse.GraphLabel] != "" {
+	if l := labels(config.BigQuery{Dataset: "agents"}, config.QueriesRecursive); l[warehouse.DefinitionsLabel] != base[warehouse.DefinitionsLabel] || l[warehouse.GraphLabel] != "" {
 		t.Errorf("without a graph: %v, with one: %v", l, base)
 	}
-	if l := labels(config.BigQuery{Dataset: "agents", ViewPrefix: "w"}, true); l[warehouse.DefinitionsLabel] == base[warehouse.DefinitionsLabel] {
+	if l := labels(config.BigQuery{Dataset: "agents", ViewPrefix: "w"}, config.QueriesAuto); l[warehouse.DefinitionsLabel] == base[warehouse.DefinitionsLabel] {
 		t.Error("other views have the same digest")
 	}
 }
@@ -254,7 +250,7 @@ func FuzzNames(f *testing.F) {
 		if got := n.Quote(n.Events()); got != want {
 			t.Errorf("quoted: %s, want %s", got, want)
 		}
-		text, err := n.Statement("init_labels", []warehouse.Label{{Key: "k", Value: "v"}})
+		text, err := n.Statement("init_labels", map[string]string{"k": "v"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,6 @@ package warehouse
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
-	"slices"
 )
 
 // SchemaVersion is the version of what a dataset holds. A program that knows a lower one
@@ -29,20 +27,6 @@ const (
 	// PythonVersionLabel is the one that the plugin for Python reads and writes.
 	PythonVersionLabel = "adk_schema_version"
 )
-
-// Label is a label of a table or view.
-type Label struct{ Key, Value string }
-
-// LabelList returns the labels of the table sorted by key, as a statement has them.
-func (t Table) LabelList() []Label { return sortedLabels(t.Labels) }
-
-func sortedLabels(m map[string]string) []Label {
-	var out []Label
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, Label{k, m[k]})
-	}
-	return out
-}
 
 // digest returns 32 hexadecimal digits for the texts: what fits into a label.
 func digest(texts ...string) string {

@@ -50,7 +50,3 @@ func LegacyOf(columns map[string][]string) Legacy {
 
 // Whole reports whether there is a graph to copy: all tables are there and of contextgraph.
 func (l Legacy) Whole() bool { return len(l.Own) == len(legacyGraph) }
-
-// CopyGraph returns the statement that copies the graph of [LegacyTables] into [SessionGraphs]. It
-// does nothing where it was run before.
-func (n Names) CopyGraph() (string, error) { return n.Statement("init_copy", nil) }

@@ -55,7 +55,7 @@ func (n Names) Statement(name string, data any) (string, error) {
 	if err := t.Execute(&b, data); err != nil {
 		return "", fmt.Errorf("warehouse: %w", err)
 	}
-	return b.String(), nil
+	return strings.TrimSpace(b.String()), nil
 }
 
 // StatementNames returns the names that [Names.Statement] takes, sorted.

@@ -47,7 +47,7 @@ func (n Names) Views() ([]View, error) {
 		Name:        n.UniqueEvents(),
 		Description: "The rows of " + n.Events() + ", each once.",
 		Table:       n.Events(),
-		Query:       strings.TrimSpace(unique),
+		Query:       unique,
 	}}
 	common, typed, err := TypedViews()
 	if err != nil {
@@ -76,7 +76,7 @@ func (n Names) Views() ([]View, error) {
 			Description: "The rows " + v.EventType + " of " + n.Events() + ", each once.",
 			EventType:   v.EventType,
 			Table:       n.Events(),
-			Query:       strings.TrimSpace(query),
+			Query:       query,
 		})
 	}
 	graph, err := n.graphViews()
@@ -98,14 +98,10 @@ func (n Names) graphViews() ([]View, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, View{Name: v.name, Description: v.description, Table: SessionGraphs, Query: strings.TrimSpace(query)})
+		out = append(out, View{Name: v.name, Description: v.description, Table: SessionGraphs, Query: query})
 	}
 	return out, nil
 }
-
-// CreateView returns the statement that makes the view, instead of the one that is
-// there.
-func (n Names) CreateView(v View) (string, error) { return n.Statement("init_create_view", v) }
 
 // TypedView is one view of the rows of one type, and how its columns are read.
 type TypedView = contract.View

@@ -1,2 +1,2 @@
 ALTER TABLE {{events}}
-SET OPTIONS (labels = [{{range $i, $l := .}}{{if $i}}, {{end}}('{{$l.Key}}', '{{$l.Value}}'){{end}}])
+SET OPTIONS (labels = {{template "labels" .}})

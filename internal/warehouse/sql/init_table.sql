@@ -18,5 +18,5 @@ CLUSTER BY {{range $i, $c := .ClusterBy}}{{if $i}}, {{end}}{{$c}}{{end}}
 OPTIONS (
   description = {{printf "%q" .Description}}
   {{- if .Labels}},
-  labels = [{{range $i, $l := .LabelList}}{{if $i}}, {{end}}('{{$l.Key}}', '{{$l.Value}}'){{end}}]{{end}}
+  labels = {{template "labels" .Labels}}{{end}}
 )

@@ -300,7 +300,7 @@ func (n modelNode) text() string {
 // each with the name of its view before it.
 func viewLines(t *testing.T, names warehouse.Names, run func(string) []string) string {
 	t.Helper()
-	views, err := names.Views()
+	definitions, err := warehouse.Definitions(config.BigQuery{Project: names.Project(), Dataset: names.Dataset()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,14 +313,10 @@ func viewLines(t *testing.T, names warehouse.Names, run func(string) []string) s
 		warehouse.WorldChangeChecks: "check_id",
 	}
 	var selects []string
-	for _, v := range views {
-		if l, ok := line[v.Name]; ok {
-			text, err := names.CreateView(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			run(text)
-			selects = append(selects, fmt.Sprintf("SELECT CONCAT('%s ', CAST(session_day AS STRING), ' ', %s) FROM %s", v.Name, l, names.Quote(v.Name)))
+	for _, d := range definitions {
+		if l, ok := line[d.Name]; ok {
+			run(d.SQL)
+			selects = append(selects, fmt.Sprintf("SELECT CONCAT('%s ', CAST(session_day AS STRING), ' ', %s) FROM %s", d.Name, l, names.Quote(d.Name)))
 		}
 	}
 	if len(selects) != len(line) {
