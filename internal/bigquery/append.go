@@ -26,13 +26,8 @@ type appender struct {
 	stream replicate.Stream // nil when none is open
 }
 
-const (
-	// appendAttempts is how often in succession a request may fail for reasons that pass.
-	appendAttempts = 5
-	// firstAppendWait and longestAppendWait bound the pauses between them.
-	firstAppendWait   = 100 * time.Millisecond
-	longestAppendWait = 10 * time.Second
-)
+// appendAttempts is how often in succession a request may fail for reasons that pass.
+const appendAttempts = 5
 
 // appendTo returns an appender of rows to a table beside that of events. encodeRows makes them.
 func (d *Dataset) appendTo(t warehouse.Table) *appender {
@@ -55,13 +50,10 @@ func encodeRows[T any](t warehouse.Table, rows []T) ([][]byte, error) {
 	return out, nil
 }
 
-// refusal returns err when it says that a request was refused for what it holds, else nil.
-func refusal(err error) *replicate.Error {
-	e, ok := errors.AsType[*replicate.Error](err)
-	if !ok || e.Class != replicate.ClassRows && e.Class != replicate.ClassTooLarge {
-		return nil
-	}
-	return e
+// refuses reports whether an error says that a request was refused for what it holds.
+func refuses(err error) bool {
+	class := replicate.ClassOf(err)
+	return class == replicate.ClassRows || class == replicate.ClassTooLarge
 }
 
 // all sends rows in as few requests as their sizes allow, and returns nil when each is
@@ -87,17 +79,14 @@ func (a *appender) request(ctx context.Context, rows [][]byte) error {
 	upgraded := false
 	for attempts := 1; ; attempts++ {
 		err := a.attempt(ctx, rows)
-		if err == nil || refusal(err) != nil {
+		if err == nil || refuses(err) {
 			return err
 		}
 		a.disconnect()
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
-		class := replicate.ClassAmbiguous
-		if e, ok := errors.AsType[*replicate.Error](err); ok {
-			class = e.Class
-		}
+		class := replicate.ClassOf(err)
 		switch {
 		case class == replicate.ClassPermanent, ctx.Err() != nil:
 			return err
@@ -109,21 +98,10 @@ func (a *appender) request(ctx context.Context, rows [][]byte) error {
 				return err
 			}
 		}
-		if stop := sleep(ctx, appendPause(class, attempts)); stop != nil {
+		if stop := sleep(ctx, replicate.LongestPause(class, attempts)); stop != nil {
 			return fmt.Errorf("%w: %w", stop, err)
 		}
 	}
-}
-
-// appendPause returns how long to wait after so many failures. A quota, and a table that was made
-// or changed a moment ago, take longer than a connection.
-func appendPause(c replicate.Class, attempts int) time.Duration {
-	first := firstAppendWait
-	switch c {
-	case replicate.ClassExhausted, replicate.ClassNotFound, replicate.ClassSchema:
-		first *= 10
-	}
-	return min(first<<(attempts-1), longestAppendWait)
 }
 
 // attempt sends one request and waits for the answer.

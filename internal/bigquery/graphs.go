@@ -282,7 +282,7 @@ func (g *GraphSyncer) session(ctx context.Context, s record.Session) error {
 	err = fmt.Errorf("graph of session %s: %w", s.ID, err)
 	g.errors++
 	g.err = err
-	if refusal(err) == nil && !errors.Is(err, warehouse.ErrNoRows) && !errors.Is(err, errGraph) {
+	if !refuses(err) && !errors.Is(err, warehouse.ErrNoRows) && !errors.Is(err, errGraph) {
 		return err
 	}
 	g.givenUp++

@@ -50,14 +50,11 @@ func with(o DatasetOptions, p pauses) warehouse.Opener {
 		c.log = slog.New(ratelog.NewHandler(d.log.Handler(), 0, nil))
 		c.life, c.end = context.WithCancel(context.Background())
 		rows := streamed{d.cfg.PayloadColumnDenylist, host.Parts}
-		c.rows, err = replicate.New(replicate.Config{
-			Source: preparedSource{replicate.FromJournal(host.Journal, d.names.Destination()), rows}, Target: awaited{d.Target(), c.ready},
+		c.rows = replicate.New(replicate.Config{
+			Source: preparedSource{host.Journal.Outbox(d.names.Destination()), rows}, Target: awaited{d.Target(), c.ready},
 			TooLarge: rows.advice(),
 			BatchAge: d.batchAge, AckTimeout: d.ackTimeout, Recheck: p.recheck, Logger: d.log,
 		})
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("bigquery: %w", err), d.Close())
-		}
 		if *d.cfg.Graph.Sync {
 			c.writer = d.GraphWriter()
 			c.writer.target = awaited{c.writer.target, c.ready}

@@ -4,7 +4,6 @@
 package bigquery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
-	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -166,37 +164,23 @@ func (r *resend) take(id string) bool {
 
 // encode returns the message of e, and false when it cannot be sent.
 func (r *resend) encode(e *record.Event) (m message, ok bool) {
-	b, err := encode(e)
+	b, err := replicate.Encode(e)
 	switch {
 	case err != nil:
 		r.refuse(e, 0, replicate.RowError{Message: err.Error()})
 	case len(b) > replicate.MaxRowBytes:
-		r.refuse(e, len(b), replicate.RowError{Code: replicate.ClassTooLarge.String(), Message: replicate.TooLargeWords(len(b), r.rows.advice())})
+		r.refuse(e, len(b), replicate.TooLarge(len(b), r.rows.advice()))
 	default:
 		return message{event: e, bytes: b}, true
 	}
 	return message{}, false
 }
 
-// encode makes an error of a panic of the encoder: a row that it panics at is a dead
-// letter for that, and must not end the others.
-func encode(e *record.Event) (b []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the row cannot be encoded and was not sent: %v", p)
-		}
-	}()
-	row := wire.RowOf(e)
-	return row.Append(make([]byte, 0, row.Size())), nil
-}
-
 // refuse counts a row that stays a dead letter.
 func (r *resend) refuse(e *record.Event, size int, words replicate.RowError) {
 	r.report.Refused++
-	l := journal.DeadLetter{
-		Seq: e.Seq, EventID: e.EventID, Session: e.Session(), EventType: e.EventType, Bytes: size,
-		Code: cmp.Or(words.Code, replicate.ClassRows.String()), Reason: cmp.Or(words.Message, words.Code, "refused without a reason"), At: r.now(),
-	}
+	l := words.Letter(e.Seq, size, r.now())
+	l.EventID, l.Session, l.EventType = e.EventID, e.Session(), e.EventType
 	r.again = append(r.again, l)
 	if r.refused != nil {
 		r.refused(l)
@@ -217,25 +201,16 @@ func (r *resend) send(ctx context.Context, batch []message) error {
 	if err == nil {
 		return r.acknowledged(ctx, batch)
 	}
-	e := refusal(err)
-	if e == nil {
+	if !refuses(err) {
 		return err
 	}
-	words := make(map[int]replicate.RowError, len(e.Rows))
-	for _, row := range e.Rows {
-		if row.Index >= 0 && row.Index < len(batch) {
-			words[row.Index] = row
-		}
-	}
-	if len(words) == 0 && len(batch) > 1 {
+	words := replicate.Named(err, len(batch))
+	if len(words) == 0 {
 		half := len(batch) / 2
 		if err := r.send(ctx, batch[:half]); err != nil {
 			return err
 		}
 		return r.send(ctx, batch[half:])
-	}
-	if len(words) == 0 {
-		words[0] = replicate.RowError{Code: e.Class.String(), Message: err.Error()}
 	}
 	var rest []message
 	for i, m := range batch {

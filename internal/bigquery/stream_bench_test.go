@@ -138,12 +138,9 @@ func BenchmarkStream(b *testing.B) {
 				server.Schedule(func(writefake.Request) writefake.Answer { return writefake.Answer{Delay: bench.delay} })
 				var source replicate.Source = &memory{events: events}
 				if j != nil {
-					source = replicate.FromJournal(j, "bigquery:"+server.Addr())
+					source = j.Outbox("bigquery:" + server.Addr())
 				}
-				r, err := replicate.New(replicate.Config{Source: source, Target: newTarget(b, server), Logger: slog.New(slog.DiscardHandler)})
-				if err != nil {
-					b.Fatal(err)
-				}
+				r := replicate.New(replicate.Config{Source: source, Target: newTarget(b, server), Logger: slog.New(slog.DiscardHandler)})
 				r.Start()
 				if err := r.Flush(b.Context()); err != nil {
 					b.Fatal(err)

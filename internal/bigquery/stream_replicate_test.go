@@ -82,7 +82,7 @@ var errCrashed = errors.New("the process has crashed")
 
 func newOutbox(t testing.TB, j *journal.Journal, server *writefake.Server) *outbox {
 	t.Helper()
-	o := &outbox{Source: replicate.FromJournal(j, "bigquery:my-project.agents.agent_events"), t: t, server: server, refuse: none, dead: make(map[string]string)}
+	o := &outbox{Source: j.Outbox("bigquery:my-project.agents.agent_events"), t: t, server: server, refuse: none, dead: make(map[string]string)}
 	for {
 		rows, err := o.Source.Rows(t.Context(), int64(len(o.events)), 1000, 1<<30)
 		if err != nil {
@@ -98,22 +98,25 @@ func newOutbox(t testing.TB, j *journal.Journal, server *writefake.Server) *outb
 	}
 }
 
-func (o *outbox) Acquire(ctx context.Context, owner string, ttl time.Duration) (int64, error) {
+// lessee has the lease of every process: one that was killed does not keep the next from it.
+const lessee = "owner"
+
+func (o *outbox) Acquire(ctx context.Context, _ string, ttl time.Duration) (int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.crashed {
 		return 0, errCrashed
 	}
-	return o.Source.Acquire(ctx, owner, ttl)
+	return o.Source.Acquire(ctx, lessee, ttl)
 }
 
-func (o *outbox) Release(ctx context.Context, owner string) error {
+func (o *outbox) Release(ctx context.Context, _ string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.crashed {
 		return errCrashed
 	}
-	return o.Source.Release(ctx, owner)
+	return o.Source.Release(ctx, lessee)
 }
 
 func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes int64) ([]record.Event, error) {
@@ -136,7 +139,7 @@ func (o *outbox) Rows(ctx context.Context, after int64, maxRows int, maxBytes in
 	return rows, err
 }
 
-func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []journal.DeadLetter) error {
+func (o *outbox) Advance(ctx context.Context, _ string, to int64, dead []journal.DeadLetter) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.crashed {
@@ -151,7 +154,7 @@ func (o *outbox) Advance(ctx context.Context, owner string, to int64, dead []jou
 			o.t.Errorf("the cursor passes row %d, which is neither in the table nor a dead letter", seq)
 		}
 	}
-	if err := o.Source.Advance(ctx, owner, to, dead); err != nil {
+	if err := o.Source.Advance(ctx, lessee, to, dead); err != nil {
 		return err
 	}
 	o.cursor = max(o.cursor, to)
@@ -176,16 +179,13 @@ func (o *outbox) revive() {
 func (o *outbox) replicator(target replicate.Target, mod func(*replicate.Config)) *replicate.Replicator {
 	o.t.Helper()
 	cfg := replicate.Config{
-		Source: o, Target: target, Owner: "owner", BatchBytes: testBatch, BatchAge: time.Millisecond, InFlight: testInFlight,
+		Source: o, Target: target, BatchBytes: testBatch, BatchAge: time.Millisecond, InFlight: testInFlight,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	if mod != nil {
 		mod(&cfg)
 	}
-	r, err := replicate.New(cfg)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	r := replicate.New(cfg)
 	r.Start()
 	return r
 }

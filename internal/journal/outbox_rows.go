@@ -40,6 +40,9 @@ func (j *Journal) LastSeq(ctx context.Context) (seq int64, err error) {
 	return seq, err
 }
 
+// LastSeq is [Journal.LastSeq].
+func (o *Outbox) LastSeq(ctx context.Context) (int64, error) { return o.journal.LastSeq(ctx) }
+
 func lastSeq(conn *sqlite.Conn) (seq int64, err error) {
 	err = query(conn, selectLastSeqSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
 		seq = stmt.ColumnInt64(0)

@@ -4,9 +4,7 @@
 package replicate
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -25,7 +23,7 @@ func (o *owner) answered(now time.Time, a answer) {
 	l.lastAnswer = now
 	b.sent = false
 	b.buf.exposed = b.buf.exposed || a.refused
-	switch c := classOf(a.err); {
+	switch c := ClassOf(a.err); {
 	case a.err == nil:
 		o.acknowledged(b)
 	case c == ClassRows:
@@ -41,7 +39,7 @@ func (o *owner) answered(now time.Time, a answer) {
 	if o.link == l && l.failed != nil && len(l.inflight) == 0 {
 		o.disconnect()
 		// What was too large is split: the next attempt is another one.
-		if classOf(l.failed) != ClassTooLarge {
+		if ClassOf(l.failed) != ClassTooLarge {
 			o.failed(now, l.failed)
 		}
 	}
@@ -66,7 +64,7 @@ func (o *owner) acknowledged(b *batch) {
 
 // failed makes the next attempt wait after an error for which a stream was given up.
 func (o *owner) failed(now time.Time, err error) {
-	c := classOf(err)
+	c := ClassOf(err)
 	switch c {
 	case ClassPermanent:
 		o.stop(now, err)
@@ -99,9 +97,7 @@ func (o *owner) tooLarge(now time.Time, b *batch, err error) {
 		o.out.splitInQueue(b)
 		return
 	}
-	b.dead = append(b.dead, b.take([]int{0}, func(int) (string, string) {
-		return ClassTooLarge.String(), err.Error()
-	}, now)...)
+	b.dead = append(b.dead, b.take(Named(err, 1), now)...)
 	o.out.release(b)
 }
 
@@ -146,15 +142,10 @@ func (o *owner) refused(now time.Time, b *batch, err error) {
 	if !proven {
 		t.fruitless++
 	}
-	words := named(err, len(b.msgs))
-	places := slices.Sorted(maps.Keys(words))
-	if len(places) == 0 && len(b.msgs) == 1 {
-		places, words = []int{0}, map[int]RowError{0: {Code: ClassRows.String(), Message: err.Error()}}
-	}
-	if len(places) == 0 {
+	if words := Named(err, len(b.msgs)); len(words) == 0 {
 		o.out.splitInQueue(b)
 	} else {
-		letters := b.take(places, func(i int) (string, string) { return words[i].letter() }, now)
+		letters := b.take(words, now)
 		if proven {
 			b.dead = append(b.dead, letters...)
 		} else {
@@ -194,23 +185,4 @@ func blame(what, last error) error {
 		Remedy: `compare the columns of the table with those that "contextgraph init --dry-run" prints`,
 		Err:    fmt.Errorf("%w; the last words of the server: %w", what, last),
 	}
-}
-
-// named returns what the server said about the rows of a request of n rows.
-func named(err error, n int) map[int]RowError {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return nil
-	}
-	words := make(map[int]RowError, len(e.Rows))
-	for _, row := range e.Rows {
-		if row.Index < 0 || row.Index >= n {
-			continue
-		}
-		if first, twice := words[row.Index]; twice {
-			row = RowError{Code: first.Code, Message: first.Message + "; " + row.text()}
-		}
-		words[row.Index] = row
-	}
-	return words
 }

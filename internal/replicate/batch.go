@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/schema/wire"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -77,16 +76,14 @@ func (b *batch) bytes() (n int) {
 	return n
 }
 
-// take removes the rows at the given places, which ascend, and returns them as letters
-// that say what word says. The slices that a stream was given stay as they are.
-func (b *batch) take(places []int, word func(i int) (code, reason string), at time.Time) []journal.DeadLetter {
-	letters := make([]journal.DeadLetter, 0, len(places))
-	msgs, seqs := make([][]byte, 0, len(b.msgs)-len(places)), make([]int64, 0, len(b.seqs)-len(places))
+// take removes the rows that have words and returns the letters that say them. The slices that a
+// stream was given stay as they are.
+func (b *batch) take(words map[int]RowError, at time.Time) []journal.DeadLetter {
+	var letters []journal.DeadLetter
+	msgs, seqs := make([][]byte, 0, len(b.msgs)-len(words)), make([]int64, 0, len(b.seqs)-len(words))
 	for i, m := range b.msgs {
-		if len(places) > 0 && places[0] == i {
-			places = places[1:]
-			code, reason := word(i)
-			letters = append(letters, journal.DeadLetter{Seq: b.seqs[i], Bytes: len(m), Code: code, Reason: clip.Text(reason, maxReason), At: at})
+		if row, ok := words[i]; ok {
+			letters = append(letters, row.Letter(b.seqs[i], len(m), at))
 			continue
 		}
 		msgs, seqs = append(msgs, m), append(seqs, b.seqs[i])
@@ -120,9 +117,6 @@ func cut(letters []journal.DeadLetter, through int64) (before, after []journal.D
 	}
 	return before, after
 }
-
-// maxReason bounds what is kept of the words of a server about one row.
-const maxReason = 1 << 10
 
 // maxChunkRows bounds one read from the source, beside the bytes of a batch.
 const maxChunkRows = 2048
@@ -165,15 +159,12 @@ func (o *outgoing) add(now time.Time) bool {
 	b.through = e.Seq
 	switch {
 	case oversize:
-		b.dead = append(b.dead, journal.DeadLetter{
-			Seq: e.Seq, Bytes: size, Code: ClassTooLarge.String(), At: now,
-			Reason: TooLargeWords(size, o.tooLarge),
-		})
+		b.dead = append(b.dead, TooLarge(size, o.tooLarge).Letter(e.Seq, size, now))
 	case err == nil:
 		err = o.encode(b.buf, row, size)
 	}
 	if err != nil {
-		b.dead = append(b.dead, journal.DeadLetter{Seq: e.Seq, Bytes: size, Code: ClassRows.String(), Reason: clip.Text(err.Error(), maxReason), At: now})
+		b.dead = append(b.dead, RowError{Message: err.Error()}.Letter(e.Seq, size, now))
 	}
 	*e = record.Event{}
 	o.chunk = o.chunk[1:]
@@ -183,13 +174,20 @@ func (o *outgoing) add(now time.Time) bool {
 	return true
 }
 
-// TooLargeWords says of a row why it was not sent, with what would have helped.
-func TooLargeWords(size int, advice string) string {
+// TooLarge says of a row why it was not sent, with what would have helped.
+func TooLarge(size int, advice string) RowError {
 	words := fmt.Sprintf("the row has %d bytes and was not sent: a request may hold at most %d", size, MaxRequestBytes)
 	if advice != "" {
 		words += "; " + advice
 	}
-	return words
+	return RowError{Code: ClassTooLarge.String(), Message: words}
+}
+
+// Encode returns the message of e. What the encoder panics at must not end the rows beside it.
+func Encode(e *record.Event) (b []byte, err error) {
+	defer unencodable(&err)
+	row := wire.RowOf(e)
+	return row.Append(make([]byte, 0, row.Size())), nil
 }
 
 // message returns the message of e and its size. A row that the encoder panics at must

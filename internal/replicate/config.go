@@ -6,9 +6,6 @@ package replicate
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -16,8 +13,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// Source is where rows come from and where it stands how far they were sent: what a
-// Replicator needs of a [journal.Outbox] and its journal. [FromJournal] makes one.
+// Source is where rows come from and where it stands how far they were sent: a [journal.Outbox].
 type Source interface {
 	// Acquire leases the source to owner for ttl, or prolongs the lease, and returns the
 	// position. It returns a [journal.ErrLeased] while another owner has it.
@@ -62,16 +58,13 @@ const MaxRowBytes = MaxRequestBytes - rowOverhead
 // rowOverhead is what a request has for each row beside its bytes: a tag and a length.
 const rowOverhead = 6
 
-// Config says what a [Replicator] sends, where and how. Source and Target are required;
-// zero values mean the defaults.
+// Config says what a [Replicator] sends, where and how. Source and Target are required; zero values
+// of the others mean the defaults.
 type Config struct {
-	// Source has the rows; see [FromJournal].
+	// Source has the rows.
 	Source Source
 	// Target gets them.
 	Target Target
-	// Owner names the Replicator in the lease; it must be its alone. Defaults to a random
-	// name.
-	Owner string
 	// BatchBytes is how large a request grows before it is sent, in encoded bytes.
 	// Defaults to DefaultBatchBytes; at most MaxRequestBytes.
 	BatchBytes int
@@ -101,27 +94,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c *Config) setDefaults() error {
-	switch {
-	case c.Source == nil:
-		return errors.New("no source: set Config.Source, for example to the result of FromJournal")
-	case c.Target == nil:
-		return errors.New("no target: set Config.Target, for example to the Target of a BigQuery dataset")
-	case c.BatchBytes > MaxRequestBytes:
-		return fmt.Errorf("BatchBytes is %d: at most %d, because a request may not hold more", c.BatchBytes, MaxRequestBytes)
-	}
-	for _, n := range []struct {
-		name  string
-		value int64
-	}{
-		{"BatchBytes", int64(c.BatchBytes)}, {"BatchAge", int64(c.BatchAge)}, {"InFlight", int64(c.InFlight)},
-		{"AckTimeout", int64(c.AckTimeout)}, {"Poll", int64(c.Poll)}, {"LeaseTTL", int64(c.LeaseTTL)}, {"Recheck", int64(c.Recheck)},
-	} {
-		if n.value < 0 {
-			return fmt.Errorf("%s is negative: set it to a positive value, or to 0 for the default", n.name)
-		}
-	}
-	c.Owner = cmp.Or(c.Owner, rand.Text())
+func (c *Config) setDefaults() {
 	c.BatchBytes = cmp.Or(c.BatchBytes, DefaultBatchBytes)
 	c.BatchAge = cmp.Or(c.BatchAge, DefaultBatchAge)
 	c.InFlight = cmp.Or(c.InFlight, DefaultInFlight)
@@ -132,5 +105,4 @@ func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	return nil
 }

@@ -29,7 +29,7 @@ func (o *owner) lease(now time.Time) {
 	ttl := o.r.cfg.LeaseTTL
 	ctx, cancel := context.WithTimeout(o.r.ctx, min(sourceTime, ttl/3))
 	defer cancel()
-	at, err := o.r.cfg.Source.Acquire(ctx, o.r.cfg.Owner, ttl)
+	at, err := o.r.cfg.Source.Acquire(ctx, o.r.owner, ttl)
 	o.leaseAt = now.Add(ttl / 3)
 	switch {
 	case errors.Is(err, journal.ErrLeased):
@@ -127,7 +127,7 @@ func (o *owner) advance(now time.Time) {
 
 // store stores the cursor and the dead letters before it.
 func (o *owner) store(ctx context.Context) error {
-	if err := o.r.cfg.Source.Advance(ctx, o.r.cfg.Owner, o.acked, o.dead); err != nil {
+	if err := o.r.cfg.Source.Advance(ctx, o.r.owner, o.acked, o.dead); err != nil {
 		return err
 	}
 	o.stored, o.dead = o.acked, nil
@@ -184,7 +184,7 @@ func (o *owner) end() {
 			o.writeErr = o.store(ctx)
 		}
 		// A lease that is not released expires.
-		_ = o.r.cfg.Source.Release(ctx, o.r.cfg.Owner)
+		_ = o.r.cfg.Source.Release(ctx, o.r.owner)
 	}
 	l, err := o.r.cfg.Source.Backlog(ctx)
 	if err == nil {

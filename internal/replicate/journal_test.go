@@ -69,7 +69,7 @@ func TestJournal(t *testing.T) {
 	recordRows(t, j, rows(3000, 500)...)
 	table := newTable(t)
 	table.respond = refuse(span(700, 702), true)
-	r := start(t, replicate.FromJournal(j, destination), table, func(c *replicate.Config) { c.BatchBytes = 100_000 })
+	r := start(t, j.Outbox(destination), table, func(c *replicate.Config) { c.BatchBytes = 100_000 })
 	if err := r.Flush(soon(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestJournal(t *testing.T) {
 
 	// The next process begins where this one ended.
 	recordRows(t, j, row("b", 2, 10))
-	again := start(t, replicate.FromJournal(j, destination), table, nil)
+	again := start(t, j.Outbox(destination), table, nil)
 	if err := again.Flush(soon(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +114,12 @@ func TestJournalOfTwoProcesses(t *testing.T) {
 	quick := func(c *replicate.Config) {
 		c.BatchAge, c.Poll = 10*time.Millisecond, 10*time.Millisecond
 	}
-	first := start(t, replicate.FromJournal(one, destination), table, quick)
+	first := start(t, one.Outbox(destination), table, quick)
 	recordRows(t, one, row("a", 1, 10))
 	if err := first.Flush(soon(t)); err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, replicate.FromJournal(two, destination), table, quick)
+	second := start(t, two.Outbox(destination), table, quick)
 	recordRows(t, two, row("b", 1, 10))
 	if err := second.Flush(soon(t)); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestJournalClosedFirst(t *testing.T) {
 	table := newTable(t)
 	table.respond = func(call) outcome { return outcome{never: true} }
 	recordRows(t, j, row("a", 1, 10))
-	r := start(t, replicate.FromJournal(j, destination), table, nil)
+	r := start(t, j.Outbox(destination), table, nil)
 	closeJournal(t, j)
 	if err := r.Flush(soon(t)); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("Flush() = %v, want journal.ErrClosed", err)
@@ -159,7 +159,7 @@ func TestBurst(t *testing.T) {
 	j := openJournal(t, filepath.Join(t.TempDir(), "j.db"))
 	table := newTable(t)
 	table.respond = func(call) outcome { return taken(20 * time.Millisecond) }
-	r := start(t, replicate.FromJournal(j, destination), table, nil)
+	r := start(t, j.Outbox(destination), table, nil)
 	for i := range burst() {
 		for e := row("a", i+1, 300); !j.Append(e); {
 			if err := j.Flush(soon(t)); err != nil {
@@ -222,7 +222,7 @@ func BenchmarkPipeline(b *testing.B) {
 				} else {
 					j := openJournal(b, filepath.Join(b.TempDir(), "j.db"))
 					recordRows(b, j, events...)
-					s = replicate.FromJournal(j, destination)
+					s = j.Outbox(destination)
 				}
 				target := &lean{delay: 50 * time.Millisecond}
 				b.StartTimer()

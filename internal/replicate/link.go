@@ -113,7 +113,7 @@ func (l *link) send(target Target, upgrade bool) {
 			err = &Error{Err: errors.New("the stream returned neither an answer to wait for nor an error")}
 		}
 		// Rows behind some that did not go out wait, so that they do not overtake them.
-		if err != nil && classOf(err) != ClassRows {
+		if err != nil && ClassOf(err) != ClassRows {
 			broken = err
 		}
 		l.sent <- sent{req.batch, pending, err}

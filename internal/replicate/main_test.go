@@ -45,10 +45,7 @@ func start(tb testing.TB, m replicate.Source, t replicate.Target, mod func(*repl
 	if mod != nil {
 		mod(&cfg)
 	}
-	r, err := replicate.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	r := replicate.New(cfg)
 	r.Start()
 	return r
 }

@@ -5,6 +5,7 @@ package replicate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,8 +36,9 @@ const closeGrace = time.Second
 // Replicator sends the rows of a Source to a Target. Make it with [New]. Its methods may
 // be called concurrently, and none waits for the network but Flush and Close.
 type Replicator struct {
-	cfg Config
-	log *slog.Logger
+	cfg   Config
+	owner string // in the lease, its alone
+	log   *slog.Logger
 
 	// ctx ends when the time of Close is up.
 	ctx     context.Context
@@ -93,12 +95,11 @@ type Status struct {
 }
 
 // New makes a Replicator. [Replicator.Start] starts it.
-func New(cfg Config) (*Replicator, error) {
-	if err := cfg.setDefaults(); err != nil {
-		return nil, fmt.Errorf("replicate: %w", err)
-	}
+func New(cfg Config) *Replicator {
+	cfg.setDefaults()
 	r := &Replicator{
 		cfg:      cfg,
+		owner:    rand.Text(),
 		log:      slog.New(ratelog.NewHandler(cfg.Logger.Handler(), 0, nil)),
 		closing:  make(chan struct{}),
 		done:     make(chan struct{}),
@@ -106,7 +107,7 @@ func New(cfg Config) (*Replicator, error) {
 		returned: make(chan struct{}, 1),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	return r, nil
+	return r
 }
 
 // Start begins to send, in the background, until [Replicator.Close]. Calls after the

@@ -461,7 +461,7 @@ func TestCloseAfterTheJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, replicate.FromJournal(j, "x"), table, nil)
+	r := start(t, j.Outbox("x"), table, nil)
 	j.Append(row("a", 1, 10))
 	if err := j.Flush(t.Context()); err != nil {
 		t.Fatal(err)

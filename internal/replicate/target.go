@@ -9,6 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/internal/clip"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
 // Target is where rows are sent: one table and the connection to it. A Replicator calls
@@ -136,9 +140,37 @@ type RowError struct {
 	Message string
 }
 
-// letter returns the code and the reason of the dead letter for the row.
-func (r RowError) letter() (code, reason string) {
-	return cmp.Or(r.Code, ClassRows.String()), cmp.Or(r.Message, r.Code, "refused without a reason")
+// Letter returns the dead letter for the row, of a size in bytes.
+func (r RowError) Letter(seq int64, size int, at time.Time) journal.DeadLetter {
+	return journal.DeadLetter{
+		Seq: seq, Bytes: size, At: at, Code: cmp.Or(r.Code, ClassRows.String()),
+		Reason: clip.Text(cmp.Or(r.Message, r.Code, "refused without a reason"), maxReason),
+	}
+}
+
+// maxReason bounds what is kept of the words of a server about one row.
+const maxReason = 1 << 10
+
+// Named returns what the server said about the rows of a request of n rows when it refused it: of a
+// request of one row, what it said about the request. Without anything, a row that is at fault has
+// to be searched for.
+func Named(err error, n int) map[int]RowError {
+	words := make(map[int]RowError)
+	if e, ok := errors.AsType[*Error](err); ok {
+		for _, row := range e.Rows {
+			if row.Index < 0 || row.Index >= n {
+				continue
+			}
+			if first, twice := words[row.Index]; twice {
+				row = RowError{Code: first.Code, Message: first.Message + "; " + row.text()}
+			}
+			words[row.Index] = row
+		}
+	}
+	if len(words) == 0 && n == 1 {
+		words[0] = RowError{Code: ClassOf(err).String(), Message: err.Error()}
+	}
+	return words
 }
 
 func (r RowError) text() string {
@@ -151,8 +183,8 @@ func (r RowError) text() string {
 	return r.Code + ": " + r.Message
 }
 
-// classOf returns the class of err, ClassAmbiguous when it is no Error.
-func classOf(err error) Class {
+// ClassOf returns the class of err, ClassAmbiguous when it is no Error.
+func ClassOf(err error) Class {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e.Class
 	}
