@@ -38,32 +38,40 @@ const graphAge = 90 * 24 * time.Hour
 // never lies behind all sightings, for the entities of a session without a decision.
 var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
+// bounded checks what a question is about, as far as that is said, and returns its limit.
+func bounded(from, to time.Time, limit int) (int, error) {
+	switch {
+	case limit < 0:
+		return 0, fmt.Errorf("limit %d: use 1 or more, or 0 for %d", limit, ask.DefaultLimit)
+	case !from.IsZero() && !to.IsZero() && to.Before(from):
+		return 0, fmt.Errorf("the time asked about ends (%s) before it begins (%s)", to, from)
+	}
+	return cmp.Or(limit, ask.DefaultLimit), nil
+}
+
 // checked gives s both bounds: no question reads more the older the table is.
 func (d *Dataset) checked(s ask.Scope) (ask.Scope, error) {
+	limit, err := bounded(s.From, s.To, s.Limit)
 	switch {
 	case s.Session.ID == "":
 		return s, ask.ErrNoSessionID
-	case s.Limit < 0:
-		return s, fmt.Errorf("limit %d: use 1 or more, or 0 for %d", s.Limit, ask.DefaultLimit)
-	case !s.From.IsZero() && !s.To.IsZero() && s.To.Before(s.From):
-		return s, fmt.Errorf("the time asked about ends (%s) before it begins (%s)", s.To, s.From)
+	case err != nil:
+		return s, err
 	}
-	if s.From.IsZero() && !s.To.IsZero() {
-		s.From = s.To.Add(-ask.DefaultSince)
-	}
+	s.Limit = limit
 	now := d.now().UTC()
-	if s.From.IsZero() {
+	if s.From.IsZero() && s.To.IsZero() {
 		s.From = now.Add(-ask.DefaultSince)
+	} else if s.From.IsZero() {
+		s.From = s.To.Add(-ask.DefaultSince)
 	}
 	if s.To.IsZero() {
 		s.To = now.Add(skew)
 	}
-	if s.Limit == 0 {
-		s.Limit = ask.DefaultLimit
-	}
 	return s, nil
 }
 
+// window gives w both bounds.
 func (d *Dataset) window(w ask.Window) (ask.Window, error) {
 	if w.From.IsZero() {
 		return w, ask.ErrNoWindow
@@ -71,15 +79,9 @@ func (d *Dataset) window(w ask.Window) (ask.Window, error) {
 	if w.To.IsZero() {
 		w.To = d.now()
 	}
-	switch {
-	case w.Limit < 0:
-		return w, fmt.Errorf("limit %d: use 1 or more, or 0 for %d", w.Limit, ask.DefaultLimit)
-	case w.To.Before(w.From):
-		return w, fmt.Errorf("the time asked about ends (%s) before it begins (%s)", w.To, w.From)
-	case w.Limit == 0:
-		w.Limit = ask.DefaultLimit
-	}
-	return w, nil
+	var err error
+	w.Limit, err = bounded(w.From, w.To, w.Limit)
+	return w, err
 }
 
 // located is a session that has graphs, with the days under which they stand. Every statement about

@@ -6,6 +6,7 @@ package bigquery
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	bq "cloud.google.com/go/bigquery"
@@ -30,6 +31,14 @@ func hasReason(err error, reasons ...string) bool {
 	return errors.As(err, &status) && slices.ContainsFunc(status.Errors, func(e googleapi.ErrorItem) bool {
 		return slices.Contains(reasons, e.Reason)
 	})
+}
+
+// IsQuota reports whether BigQuery refused a request because of a quota.
+func IsQuota(err error) bool { return hasReason(err, "quotaExceeded", "rateLimitExceeded") }
+
+// IsForbidden reports whether BigQuery refused a request because of a missing permission.
+func IsForbidden(err error) bool {
+	return HasStatus(err, http.StatusForbidden) && !IsQuota(err) || hasReason(err, "accessDenied")
 }
 
 // tooCostly reports whether a query was given up because of what it needs: memory, slots

@@ -27,7 +27,7 @@ func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := d.metadata(ctx); hasStatus(err, 404) {
+	if _, err := d.metadata(ctx); HasStatus(err, 404) {
 		return all, nil, nil // nothing to copy, and no graph of anybody
 	} else if err != nil {
 		return nil, nil, d.explain("dataset "+d.names.Dataset(), err)
@@ -69,7 +69,7 @@ func (p *plan) add(ctx context.Context, def warehouse.Definition) error {
 	}
 	md, err := p.d.table(def.Name).Metadata(ctx)
 	switch {
-	case hasStatus(err, 404):
+	case HasStatus(err, 404):
 		p.out = append(p.out, def)
 		return nil
 	case err != nil:

@@ -59,19 +59,28 @@ func cancelJob(ctx context.Context, j *bq.Job) {
 	_ = j.Cancel(ctx)
 }
 
-// estimate returns what a dry run says that j reads.
-func (d *Dataset) estimate(ctx context.Context, j job) (int64, error) {
+// dryRun lets BigQuery check j, which reads nothing and costs nothing, and returns what it says.
+func (d *Dataset) dryRun(ctx context.Context, j job) (*bq.JobStatus, error) {
 	q, err := d.prepare(ctx, j)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
-	running, err := q.Run(ctx)
+	q.DryRun, q.MaxBytesBilled = true, 0
+	checked, err := q.Run(ctx)
 	if err != nil {
+		return nil, err
+	}
+	return checked.LastStatus(), nil
+}
+
+// estimate returns what a dry run says that j reads.
+func (d *Dataset) estimate(ctx context.Context, j job) (int64, error) {
+	status, err := d.dryRun(ctx, j)
+	switch {
+	case err != nil:
 		return 0, d.explain(j.name()+", dry run", Brief(err))
+	case status == nil || status.Statistics == nil:
+		return 0, nil
 	}
-	if status := running.LastStatus(); status != nil && status.Statistics != nil {
-		return status.Statistics.TotalBytesProcessed, nil
-	}
-	return 0, nil
+	return status.Statistics.TotalBytesProcessed, nil
 }

@@ -241,13 +241,8 @@ type checkReport struct {
 		Outcome string `json:"outcome"`
 	} `json:"entities"`
 	Alerts []struct {
-		EntityType string  `json:"entity_type"`
-		Entity     string  `json:"entity"`
-		Attribute  string  `json:"attribute"`
-		Drift      string  `json:"drift_type"`
-		Before     string  `json:"before"`
-		After      string  `json:"after"`
-		Severity   float64 `json:"severity"`
+		AlertRow        // of the same names, but for the value
+		Entity   string `json:"entity"`
 	} `json:"alerts"`
 }
 
@@ -279,10 +274,8 @@ func checkRow(e *record.Event, tools map[string]string) CheckRow {
 		r.FailedEntities = &failed
 	}
 	for _, a := range report.Alerts {
-		r.Alerts = append(r.Alerts, AlertRow{
-			EntityType: a.EntityType, Value: a.Entity, Attribute: a.Attribute, DriftType: a.Drift,
-			Before: a.Before, After: a.After, Severity: a.Severity,
-		})
+		a.Value = a.Entity
+		r.Alerts = append(r.Alerts, a.AlertRow)
 	}
 	return r
 }

@@ -126,8 +126,8 @@ func TypedViews() (common []string, views []TypedView, err error) {
 		views = append(views, v)
 	}
 	for _, v := range ownViews() {
-		views = append(views, TypedView{Suffix: v.suffix, EventType: strings.ToUpper(v.suffix)})
-		own[v.suffix] = v.columns
+		v.EventType = strings.ToUpper(v.Suffix)
+		views = append(views, v)
 	}
 	for i := range views {
 		v := &views[i]

@@ -78,22 +78,17 @@ func interrupt() []contract.Column {
 	return []contract.Column{adk("pause_kind", "STRING"), callID(), adk("interrupt_id", "STRING")}
 }
 
-// ownView is a view of rows for which the Python plugin has none.
-type ownView struct {
-	suffix  string
-	columns []contract.Column
-}
-
-func ownViews() []ownView {
+// ownViews are the views of rows for which the Python plugin has none.
+func ownViews() []TypedView {
 	answer := []contract.Column{value("tool_name", "STRING", "content", "$.tool"), document("tool_result", "content", "$.result")}
 	answered := func(request []contract.Column, more ...contract.Column) []contract.Column {
 		return slices.Concat(answer, request, more, []contract.Column{adk("approver", "STRING"), adk("waited_ms", "INT64")})
 	}
-	return []ownView{
-		{"hitl_confirmation_request_completed", answered(confirmation(), adk("confirmed", "BOOL"), adk("accepted", "BOOL"), adk("reason", "STRING"))},
-		{"hitl_credential_request_completed", answered(interrupt())},
-		{"hitl_input_request_completed", answered(interrupt())},
-		{"world_change_check", []contract.Column{
+	return []TypedView{
+		{Suffix: "hitl_confirmation_request_completed", Columns: answered(confirmation(), adk("confirmed", "BOOL"), adk("accepted", "BOOL"), adk("reason", "STRING"))},
+		{Suffix: "hitl_credential_request_completed", Columns: answered(interrupt())},
+		{Suffix: "hitl_input_request_completed", Columns: answered(interrupt())},
+		{Suffix: "world_change_check", Columns: []contract.Column{
 			adk("verdict", "STRING"), adk("stage", "STRING"), adk("approval_id", "STRING"), adk("confirmation_id", "STRING"),
 			callID(), content("safe_to_approve", "BOOL"), content("check_failed", "BOOL"),
 			content("total_entities", "INT64"), content("stale_entities", "INT64"), content("fingerprint", "STRING"),
@@ -101,11 +96,11 @@ func ownViews() []ownView {
 			document("entities", "content", "$.entities"), document("alerts", "content", "$.alerts"),
 			document("failures", "content", "$.failures"), totalMS(),
 		}},
-		{"artifact_delta", []contract.Column{
+		{Suffix: "artifact_delta", Columns: []contract.Column{
 			content("artifact", "STRING"), content("version", "INT64"), content("uri", "STRING"),
 			callID(), value("source_event_id", "STRING", "attributes", "$.source_event_id"),
 		}},
-		{"tool_result_rewritten", []contract.Column{
+		{Suffix: "tool_result_rewritten", Columns: []contract.Column{
 			value("tool_name", "STRING", "content", "$.tool"), callID(),
 			value("ended_event_id", "STRING", "attributes", "$.adk.of"), value("result_digest", "STRING", "attributes", "$.adk.result"),
 		}},
