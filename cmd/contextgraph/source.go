@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
@@ -33,7 +34,7 @@ func (a *app) fromFlag(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{fromJournal, fromDataset}, cobra.ShellCompDirectiveDefault // and files
 	})
-	a.within = duration(bigquery.DefaultSince)
+	a.within = duration(ask.DefaultSince)
 	c.Flags().Var(&a.within, withinFlag, "with --from dataset: how far back rows are read and billed, such as 7d or 36h")
 	for _, name := range a.datasetFlags(c) {
 		c.Flags().Lookup(name).Hidden = true // the help of each command would be about BigQuery

@@ -90,11 +90,7 @@ func NewDataset(ctx context.Context, cfg config.BigQuery, o DatasetOptions) (*Da
 	if d.now == nil {
 		d.now = time.Now
 	}
-	surface := o.Surface
-	if surface == "" {
-		surface = "go"
-	}
-	d.labels = map[string]string{"sdk": "contextgraph", "sdk_version": Version(), "sdk_surface": surface}
+	d.labels = map[string]string{"sdk": "contextgraph", "sdk_version": Version(), "sdk_surface": cmp.Or(o.Surface, "go")}
 	maps.Copy(d.labels, cfg.Labels)
 	return d, nil
 }

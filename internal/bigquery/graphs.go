@@ -217,11 +217,11 @@ func (g *GraphSyncer) round(ctx context.Context, last bool) (more bool, err erro
 	if err != nil || len(triggers) == 0 && !last && time.Since(g.moved) < graphMove {
 		return false, err
 	}
-	switch leased, err := g.lease(ctx, at); {
+	switch err := g.lease(ctx, at); {
+	case errors.Is(err, journal.ErrLeased), errors.Is(err, journal.ErrLeaseLost):
+		return false, nil // another process brings them
 	case err != nil:
 		return false, err
-	case !leased:
-		return false, nil // another process brings them
 	}
 	defer g.release(ctx)
 	if more = len(triggers) == graphBatch; more {
@@ -250,11 +250,8 @@ func (g *GraphSyncer) sessions(ctx context.Context, at int64, triggers []journal
 			continue
 		}
 		if time.Since(g.leased) > replicate.DefaultLeaseTTL/3 {
-			switch leased, err := g.lease(ctx, at); {
-			case err != nil:
-				return err
-			case !leased:
-				return fmt.Errorf("bring graphs: %w", journal.ErrLeaseLost)
+			if err := g.lease(ctx, at); err != nil {
+				return fmt.Errorf("bring graphs: %w", err)
 			}
 		}
 		if err := g.session(ctx, t.Session); err != nil {
@@ -291,26 +288,22 @@ func (g *GraphSyncer) session(ctx context.Context, s record.Session) error {
 	return nil
 }
 
-// lease takes the lease, or renews it. It is false where another process has it, or has moved the
-// position from where it was read.
-func (g *GraphSyncer) lease(ctx context.Context, at int64) (bool, error) {
+// lease takes the lease, or renews it. The error is a [journal.ErrLeased] where another process has
+// it, and a [journal.ErrLeaseLost] where one has moved the position from where it was read.
+func (g *GraphSyncer) lease(ctx context.Context, at int64) error {
 	now, err := g.graphs.Acquire(ctx, g.owner, replicate.DefaultLeaseTTL)
-	other := errors.Is(err, journal.ErrLeased)
 	g.mu.Lock()
-	g.other = other
+	g.other = errors.Is(err, journal.ErrLeased)
 	g.mu.Unlock()
-	if err != nil {
-		if other {
-			err = nil
-		}
-		return false, err
+	switch {
+	case err != nil:
+		return err
+	case now != at:
+		g.release(ctx)
+		return journal.ErrLeaseLost
 	}
 	g.leased = time.Now()
-	if now != at {
-		g.release(ctx)
-		return false, nil
-	}
-	return true, nil
+	return nil
 }
 
 // release lets another process go on at once. A lease that is not released expires.

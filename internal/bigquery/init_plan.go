@@ -104,13 +104,10 @@ func (p *plan) graph(ctx context.Context, def warehouse.Definition) error {
 
 // copyGraph adds the statement that copies the graph of an earlier version.
 func (p *plan) copyGraph(ctx context.Context) error {
-	l, err := p.d.legacy(ctx, p.events)
-	if err != nil {
+	whole, notes, err := p.d.legacy(ctx, p.events)
+	p.notes = append(p.notes, notes...)
+	if !whole {
 		return err
-	}
-	p.notes = append(p.notes, legacyNotes(l)...)
-	if !l.Whole() {
-		return nil
 	}
 	text, err := p.d.names.Statement(copyStatement, nil)
 	p.out = append(p.out, warehouse.Definition{Kind: warehouse.KindRows, Name: warehouse.SessionGraphs, SQL: text})

@@ -124,9 +124,10 @@ func (r *resend) all(ctx context.Context, through int64) error {
 		var batch []message
 		for i := range events {
 			e := &events[i]
-			if e.Seq > through || !r.take(e.EventID) {
+			if e.Seq > through || r.wanted != nil && !r.wanted[e.EventID] {
 				continue
 			}
+			delete(r.wanted, e.EventID)
 			r.rows.prepare(e)
 			if m, ok := r.encode(e); ok {
 				batch = append(batch, m)
@@ -150,16 +151,6 @@ func (r *resend) reword(ctx context.Context) error {
 	err := r.outbox.Reword(ctx, r.again)
 	r.again = nil
 	return err
-}
-
-// take reports whether the row is wanted, and notes that it was found.
-func (r *resend) take(id string) bool {
-	if r.wanted == nil {
-		return true
-	}
-	found := r.wanted[id]
-	delete(r.wanted, id)
-	return found
 }
 
 // encode returns the message of e, and false when it cannot be sent.

@@ -19,9 +19,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// DefaultSince is how far back a [Dataset.Source] looks.
-const DefaultSince = ask.DefaultSince
-
 // featureInspect is the label of the jobs of people who look.
 const featureInspect = "inspect"
 
@@ -32,7 +29,7 @@ type SourceOptions struct {
 	Extractor *graphsync.Extractor
 	// Since is how far back sessions are looked for: only rows of this time are read, but for
 	// a session that has a graph, which is read from its first step, if that is not more than
-	// 90 days earlier. Default [DefaultSince].
+	// 90 days earlier. Default [ask.DefaultSince].
 	Since time.Duration
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
@@ -44,7 +41,7 @@ type SourceOptions struct {
 // three queries over the days it looks at, which are billed; Records makes three for each 100 sessions.
 func (d *Dataset) Source(o SourceOptions) inspect.Source {
 	if o.Since <= 0 {
-		o.Since = DefaultSince
+		o.Since = ask.DefaultSince
 	}
 	if o.Now == nil {
 		o.Now = time.Now

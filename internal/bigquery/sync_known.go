@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	bq "cloud.google.com/go/bigquery"
 	"cloud.google.com/go/civil"
 
+	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -117,10 +117,7 @@ func (d *Dataset) KeepEntities(ctx context.Context, g *warehouse.SessionGraph, f
 	}
 	return d.query(ctx, job{
 		statement: "sync_kept", feature: featureSync,
-		params: []bq.QueryParameter{
-			param("app", g.Session.App), param("user", g.Session.User), param("session", g.Session.ID),
-			param("from", from.Add(-graphAge).UTC()), param("to", d.now().Add(skew).UTC()), param("failed", g.Failed),
-		},
+		params: append(scopeParams(ask.Scope{Session: g.Session, From: from.Add(-graphAge), To: d.now().Add(skew)}), param("failed", g.Failed)),
 	}, func(r *row) error {
 		var e warehouse.EntityRow
 		if err := json.Unmarshal(r.raw("entity"), &e); err != nil {

@@ -77,8 +77,8 @@ func TestInitCopiesTheGraphOf09ed1b5(t *testing.T) {
 	old := func() []string {
 		var out []string
 		for _, table := range warehouse.LegacyTables() {
-			for _, row := range d.rows("SELECT TO_JSON_STRING(t) AS t FROM `agents." + table + "` AS t") {
-				out = append(out, table+fmt.Sprint(row["t"]))
+			for _, row := range d.rows("SELECT TO_JSON_STRING(t) AS t FROM `agents." + table.Name + "` AS t") {
+				out = append(out, table.Name+fmt.Sprint(row["t"]))
 			}
 		}
 		slices.Sort(out)
