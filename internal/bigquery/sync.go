@@ -97,8 +97,8 @@ func (d *Dataset) JournalGraph(ctx context.Context, j *journal.Journal, graphs *
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", errGraph, err)
 	}
-	out.Writer, out.WriterID = warehouse.WriterJournal, j.ID()
-	out.Version, out.Day, err = j.Outbox(d.names.Destination()).NextGraph(ctx, s, out.Day)
+	v, err := j.Outbox(d.names.Destination()).NextGraph(ctx, s, out.Day)
+	out.Writer, out.WriterID, out.Version, out.Day = warehouse.WriterJournal, v.Writer, v.Version, v.Day
 	return out, err
 }
 
