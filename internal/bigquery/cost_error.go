@@ -20,8 +20,8 @@ const (
 	reasonResources = "resourcesExceeded"
 )
 
-// hasReason reports whether BigQuery gave one of the reasons, for a request or for a job.
-func hasReason(err error, reasons ...string) bool {
+// HasReason reports whether BigQuery gave one of the reasons, for a request or for a job.
+func HasReason(err error, reasons ...string) bool {
 	var job *bq.Error
 	if errors.As(err, &job) && slices.Contains(reasons, job.Reason) {
 		return true
@@ -35,12 +35,12 @@ func hasReason(err error, reasons ...string) bool {
 // tooCostly reports whether a query was given up because of what it needs: memory, slots
 // or bytes. Another one with the same answer may need less.
 func tooCostly(err error) bool {
-	return hasReason(err, reasonBytes, reasonTier, reasonResources)
+	return HasReason(err, reasonBytes, reasonTier, reasonResources)
 }
 
 // limited adds what to do to the error of a query that was refused for its bytes.
 func (d *Dataset) limited(err error) error {
-	if !hasReason(err, reasonBytes) {
+	if !HasReason(err, reasonBytes) {
 		return err
 	}
 	return fmt.Errorf("%w (bigquery.max_bytes_billed is %d; nothing was billed: ask about a shorter time, or raise it; for clustered tables the estimate is an upper bound, and less may be read)",

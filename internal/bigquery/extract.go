@@ -218,7 +218,7 @@ func (d *Dataset) endpoint(ctx context.Context) (string, error) {
 	}
 	location, err := d.location(ctx)
 	switch {
-	case hasStatus(err, http.StatusNotFound):
+	case HasStatus(err, http.StatusNotFound):
 		return "", fmt.Errorf("dataset %s.%s does not exist: create it with contextgraph init: %w", d.names.Project(), d.names.Dataset(), err)
 	case err != nil:
 		return "", fmt.Errorf("where dataset %s.%s is cannot be read, and payloads go to no other region: set extract.location, or allow bigquery.datasets.get (roles/bigquery.metadataViewer): %w",

@@ -220,10 +220,8 @@ func (x *extraction) append(ctx context.Context, found *findings) error {
 				return fmt.Errorf("bigquery: extract: %w", err)
 			}
 			g.WriterID, g.Version = warehouse.ExtractionID(x.answers.Name), 1
-			for _, part := range known.Split(g) {
-				if _, err := w.Write(ctx, part); err != nil {
-					return err
-				}
+			if _, err := w.Write(ctx, known.Split(g)...); err != nil {
+				return err
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func (x *extraction) drop(ctx context.Context, names ...string) {
 		if name == "" {
 			continue
 		}
-		if err := x.table(name).Delete(ctx); err != nil && !hasStatus(err, http.StatusNotFound) {
+		if err := x.table(name).Delete(ctx); err != nil && !HasStatus(err, http.StatusNotFound) {
 			x.log.WarnContext(ctx, "contextgraph: a table of an extraction could not be dropped; it expires within three days", "table", name, "error", Brief(err))
 		}
 	}

@@ -142,7 +142,7 @@ func (in *initialization) run(ctx context.Context) error {
 				return err
 			}
 		}
-	case !hasStatus(err, 404):
+	case !HasStatus(err, 404):
 		return d.explain("table "+d.names.Events(), err)
 	}
 	if !in.do(ctx, warehouse.KindDataset, d.names.Project()+"."+d.names.Dataset(), in.dataset) {
@@ -257,7 +257,7 @@ func (in *initialization) upToDate(ctx context.Context, md *bq.TableMetadata) (b
 func (in *initialization) dataset(ctx context.Context, o *InitObject) error {
 	d := in.d
 	md, err := d.metadata(ctx)
-	if hasStatus(err, 404) {
+	if HasStatus(err, 404) {
 		if in.o.NoDataset {
 			return fmt.Errorf("it does not exist: create it, or let contextgraph create it in %s: %w", d.cfg.Location, err)
 		}
@@ -267,10 +267,10 @@ func (in *initialization) dataset(ctx context.Context, o *InitObject) error {
 			o.Outcome = Created
 			return nil
 		}
-		if hasStatus(err, 400) {
+		if HasStatus(err, 400) {
 			return fmt.Errorf("it cannot be created in location %q (a region such as europe-west3, or US or EU): %w", d.cfg.Location, err)
 		}
-		if hasStatus(err, 409) { // another process was faster
+		if HasStatus(err, 409) { // another process was faster
 			md, err = d.metadata(ctx)
 		}
 	}

@@ -35,8 +35,8 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s is %s, not %s: %s", name, e.Found, e.Want, e.Remedy)
 }
 
-// hasStatus reports whether the service answered with the HTTP status.
-func hasStatus(err error, status int) bool {
+// HasStatus reports whether the service answered with the HTTP status.
+func HasStatus(err error, status int) bool {
 	var e *googleapi.Error
 	return errors.As(err, &e) && e.Code == status
 }
@@ -44,33 +44,20 @@ func hasStatus(err error, status int) bool {
 // explain puts the object before the error, and what to do about it after it where that
 // is known.
 func (d *Dataset) explain(what string, err error) error {
-	var e *googleapi.Error
-	if errors.As(err, &e) && e.Code == 403 && !quota(e) {
+	// What is too much has the same status: https://cloud.google.com/bigquery/docs/error-messages.
+	if HasStatus(err, 403) && !HasReason(err, "quotaExceeded", "rateLimitExceeded", "billingNotEnabled", reasonTier) {
 		return fmt.Errorf("bigquery: %s: %w (needed: roles/bigquery.dataEditor on %s.%s, or roles/bigquery.user on the project for a new dataset, and roles/bigquery.jobUser on %s)",
 			what, err, d.names.Project(), d.names.Dataset(), d.cfg.BillingProject)
 	}
 	return fmt.Errorf("bigquery: %s: %w", what, err)
 }
 
-// quota reports whether the refusal is one of too much, which BigQuery gives the same
-// status as one of missing permission:
-// https://cloud.google.com/bigquery/docs/error-messages.
-func quota(e *googleapi.Error) bool {
-	for _, item := range e.Errors {
-		switch item.Reason {
-		case "quotaExceeded", "rateLimitExceeded", "billingNotEnabled", "billingTierLimitExceeded":
-			return true
-		}
-	}
-	return false
-}
-
-// graphUnsupported reports whether the error says that this project, edition or server
+// HasNoGraphs reports whether the error says that this project, edition or server
 // has no property graphs. What BigQuery says there is not documented. So an error counts
 // when it is one of the statement and not of what it names (invalidQuery, invalid,
 // notImplemented, or HTTP 400 and 501), and its text speaks of graphs and of their not
 // being offered, or stumbles over the words PROPERTY GRAPH or GRAPH_TABLE.
-func graphUnsupported(err error) bool {
+func HasNoGraphs(err error) bool {
 	var text string
 	var api *googleapi.Error
 	var job *bq.Error

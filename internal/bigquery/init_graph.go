@@ -71,13 +71,13 @@ func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool)
 	err := in.graph(ctx, &o)
 	switch {
 	case err == nil:
-	case graphUnsupported(err) && d.cfg.Graph.Queries == config.QueriesAuto:
+	case HasNoGraphs(err) && d.cfg.Graph.Queries == config.QueriesAuto:
 		o.Outcome = Skipped
 		delete(in.want.labels, warehouse.GraphLabel)
 		in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
 	default:
 		o.Outcome, o.Err = Failed, d.explain("graph "+o.Name, err)
-		if graphUnsupported(err) {
+		if HasNoGraphs(err) {
 			o.Err = fmt.Errorf("%w (use on-demand pricing or a reservation of an edition with graphs, or set bigquery.graph.queries to auto or recursive)", o.Err)
 		}
 		in.errs = append(in.errs, o.Err)
@@ -128,18 +128,10 @@ func (in *initialization) graph(ctx context.Context, o *InitObject) error {
 
 // probeGraph asks for a property of our graph, without running the query.
 func (d *Dataset) probeGraph(ctx context.Context) error {
-	q, err := d.prepare(ctx, job{statement: "init_probe_graph", feature: featureInit})
-	if err != nil {
-		return err
-	}
-	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
-	probed, err := q.Run(ctx)
-	if err == nil && probed.LastStatus() != nil {
-		err = probed.LastStatus().Err()
-	}
+	_, err := d.estimate(ctx, job{statement: "init_probe_graph", feature: featureInit})
 	var refused *bq.Error
-	if hasStatus(err, 400) || errors.As(err, &refused) && refused.Reason == "invalidQuery" {
-		return d.foreignGraph(fmt.Sprintf(" (it has no TechNode with session_day: %v)", Brief(err)))
+	if HasStatus(err, 400) || errors.As(err, &refused) && refused.Reason == "invalidQuery" {
+		return d.foreignGraph(fmt.Sprintf(" (it has no TechNode with session_day: %v)", err))
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func (d *Dataset) legacy(ctx context.Context, events *bq.TableMetadata) (warehou
 	columns := make(map[string][]string)
 	for _, name := range warehouse.LegacyTables() {
 		md, err := d.table(name).Metadata(ctx)
-		if hasStatus(err, 404) {
+		if HasStatus(err, 404) {
 			continue
 		}
 		if err != nil {

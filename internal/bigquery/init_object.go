@@ -27,12 +27,12 @@ func (in *initialization) ensure(ctx context.Context, name string, o *InitObject
 	for range raceAttempts {
 		var md *bq.TableMetadata
 		md, err = t.Metadata(ctx)
-		if hasStatus(err, 404) && create != nil {
+		if HasStatus(err, 404) && create != nil {
 			if err = t.Create(ctx, create); err == nil {
 				o.Outcome = Created
 				return nil
 			}
-			if hasStatus(err, 409) {
+			if HasStatus(err, 409) {
 				continue
 			}
 		}
@@ -49,7 +49,7 @@ func (in *initialization) ensure(ctx context.Context, name string, o *InitObject
 			}
 			return nil
 		}
-		if !hasStatus(err, 412) {
+		if !HasStatus(err, 412) {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (d *Dataset) Plan(ctx context.Context) (statements []warehouse.Definition, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := d.metadata(ctx); hasStatus(err, 404) {
+	if _, err := d.metadata(ctx); HasStatus(err, 404) {
 		return all, nil, nil // nothing to copy, and no graph of anybody
 	} else if err != nil {
 		return nil, nil, d.explain("dataset "+d.names.Dataset(), err)
@@ -68,7 +68,7 @@ func (p *plan) add(ctx context.Context, def warehouse.Definition) error {
 		return nil
 	case warehouse.KindTable, warehouse.KindView:
 		var err error
-		if md, err = p.d.table(def.Name).Metadata(ctx); err != nil && !hasStatus(err, 404) {
+		if md, err = p.d.table(def.Name).Metadata(ctx); err != nil && !HasStatus(err, 404) {
 			return p.d.explain(string(def.Kind)+" "+def.Name, err)
 		}
 		if err == nil {

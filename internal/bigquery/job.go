@@ -66,12 +66,19 @@ func (d *Dataset) estimate(ctx context.Context, j job) (int64, error) {
 		return 0, err
 	}
 	q.DryRun, q.MaxBytesBilled = true, 0 // nothing is billed
+	var status *bq.JobStatus
 	running, err := q.Run(ctx)
+	if err == nil {
+		status = running.LastStatus() // nil where the server says nothing
+	}
+	if status != nil {
+		err = status.Err()
+	}
 	if err != nil {
 		return 0, d.explain(j.name()+", dry run", Brief(err))
 	}
-	if status := running.LastStatus(); status != nil && status.Statistics != nil {
-		return status.Statistics.TotalBytesProcessed, nil
+	if status == nil || status.Statistics == nil {
+		return 0, nil
 	}
-	return 0, nil
+	return status.Statistics.TotalBytesProcessed, nil
 }

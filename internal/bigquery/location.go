@@ -72,9 +72,9 @@ func (d *Dataset) location(ctx context.Context) (string, error) {
 func (d *Dataset) jobLocation(ctx context.Context) (string, error) {
 	l, err := d.location(ctx)
 	switch {
-	case hasStatus(err, http.StatusNotFound):
+	case HasStatus(err, http.StatusNotFound):
 		return d.cfg.Location, nil
-	case hasStatus(err, http.StatusForbidden):
+	case HasStatus(err, http.StatusForbidden):
 		return "", nil
 	case err != nil:
 		return "", d.explain("dataset "+d.names.Dataset(), err)

@@ -34,7 +34,7 @@ func (d *Dataset) CreateScratch(ctx context.Context, life time.Duration) error {
 	case err == nil:
 		d.place.set(d.cfg.Location)
 		return nil
-	case hasStatus(err, http.StatusBadRequest):
+	case HasStatus(err, http.StatusBadRequest):
 		return fmt.Errorf("bigquery: dataset %s cannot be created in location %q: %w", d.names.Dataset(), d.cfg.Location, Brief(err))
 	}
 	return d.explain("dataset "+d.names.Dataset(), Brief(err))
@@ -51,24 +51,8 @@ func (d *Dataset) RemoveScratch(ctx context.Context) error {
 	if err == nil {
 		err = dataset.DeleteWithContents(ctx)
 	}
-	if err == nil || hasStatus(err, http.StatusNotFound) {
+	if err == nil || HasStatus(err, http.StatusNotFound) {
 		return nil
 	}
 	return d.explain("dataset "+d.names.Dataset(), Brief(err))
 }
-
-// HasStatus reports whether BigQuery answered with the HTTP status.
-func HasStatus(err error, status int) bool { return hasStatus(err, status) }
-
-// IsQuota reports whether BigQuery refused a request because of a quota.
-func IsQuota(err error) bool {
-	return hasReason(err, "quotaExceeded", "rateLimitExceeded")
-}
-
-// IsForbidden reports whether BigQuery refused a request because of a missing permission.
-func IsForbidden(err error) bool {
-	return hasStatus(err, http.StatusForbidden) && !IsQuota(err) || hasReason(err, "accessDenied")
-}
-
-// HasNoGraphs reports whether an error says that the project or its edition has no graphs.
-func HasNoGraphs(err error) bool { return graphUnsupported(err) }

@@ -202,27 +202,11 @@ func (s *source) list(ctx context.Context, q inspect.Query, place sourcePlace, l
 			param("after_app", place.Session.App), param("after_user", place.Session.User), param("after_session", place.Session.ID),
 			param("limit", int64(limit)),
 		},
-	}, func(r *struct {
-		App     string    `bigquery:"app"`
-		User    string    `bigquery:"user"`
-		Session string    `bigquery:"session"`
-		First   time.Time `bigquery:"first"`
-		Last    time.Time `bigquery:"last"`
-	}) error {
-		found = append(found, FoundSession{
-			Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(),
-		})
+	}, func(r *foundRow) error {
+		found = append(found, r.found())
 		return nil
 	})
 	return found, err
-}
-
-// listRow is a row of list_rows.
-type listRow struct {
-	App     string `bigquery:"app"`
-	User    string `bigquery:"user"`
-	Session string `bigquery:"session"`
-	eventRow
 }
 
 // lines returns the lines of those of the sessions that the query selects.
@@ -245,8 +229,8 @@ func (s *source) lines(ctx context.Context, q inspect.Query, keys []FoundSession
 	err := query(ctx, s.d, job{
 		statement: "list_rows", feature: featureInspect,
 		params: []bq.QueryParameter{param("sessions", slices.Compact(ids)), param("from", from), param("to", to)},
-	}, func(r *listRow) error {
-		key := record.Session{App: r.App, User: r.User, ID: r.Session}
+	}, func(r *sessionRowOf) error {
+		key := record.Session{App: r.App.StringVal, User: r.User, ID: r.Session}
 		e, err := r.event(key)
 		if err != nil {
 			return fmt.Errorf("bigquery: list sessions: row %s: %w", r.EventID.StringVal, err)

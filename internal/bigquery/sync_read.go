@@ -120,7 +120,7 @@ func (d *Dataset) readChunk(ctx context.Context, spans []SessionSpan, to time.Ti
 	switch half := len(spans) / 2; {
 	case err == nil:
 		return g.through("")
-	case half == 0 || !hasReason(err, reasonResources):
+	case half == 0 || !HasReason(err, reasonResources):
 		return err
 	default:
 		if err := d.readChunk(ctx, spans[:half], to, yield); err != nil {
@@ -144,7 +144,7 @@ type grouped struct {
 	yield func(SessionRows, error) bool
 }
 
-// sessionRowOf is a row of sync_read_sessions.
+// sessionRowOf is a row of sync_read_sessions and list_rows.
 type sessionRowOf struct {
 	App     bq.NullString `bigquery:"app"`
 	User    string        `bigquery:"user"`
@@ -309,6 +309,22 @@ type FoundSession struct {
 	Events int64
 }
 
+// foundRow is a row of the statements that find sessions.
+type foundRow struct {
+	App     string    `bigquery:"app"`
+	User    string    `bigquery:"user"`
+	Session string    `bigquery:"session"`
+	Events  int64     `bigquery:"events"`
+	First   time.Time `bigquery:"first"`
+	Last    time.Time `bigquery:"last"`
+}
+
+func (r *foundRow) found() FoundSession {
+	return FoundSession{
+		Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(), Events: r.Events,
+	}
+}
+
 // FindSessions returns the sessions with rows between two times, the one with the latest
 // row first. Empty fields of s select all, and an id those that it names, see [inspect.Named]. It
 // reads these days of the whole table, and of each row its attributes.
@@ -320,17 +336,8 @@ func (d *Dataset) FindSessions(ctx context.Context, s record.Session, from, to t
 		params: []bq.QueryParameter{
 			param("app", s.App), param("user", s.User), param("begins", begins), param("ends", ends), param("from", from.UTC()), param("to", to.UTC()),
 		},
-	}, func(r *struct {
-		App     string    `bigquery:"app"`
-		User    string    `bigquery:"user"`
-		Session string    `bigquery:"session"`
-		Events  int64     `bigquery:"events"`
-		First   time.Time `bigquery:"first"`
-		Last    time.Time `bigquery:"last"`
-	}) error {
-		found = append(found, FoundSession{
-			Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(), Events: r.Events,
-		})
+	}, func(r *foundRow) error {
+		found = append(found, r.found())
 		return nil
 	})
 	if s.ID != "" {

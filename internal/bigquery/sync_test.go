@@ -73,7 +73,7 @@ func TestGraphWriter(t *testing.T) {
 	defer w.Close()
 	for range 2 {
 		r, err := w.Write(t.Context(), oneGraph(t))
-		want := bigquery.SyncReport{Session: named("s1"), Nodes: 2, Edges: 1, Entities: 1, Parts: 1, Bytes: r.Bytes}
+		want := bigquery.SyncReport{Nodes: 2, Edges: 1, Entities: 1, Parts: 1, Bytes: r.Bytes}
 		if err != nil || r != want || r.Bytes == 0 {
 			t.Errorf("report %+v, %v, want %+v", r, err, want)
 		}

@@ -5,13 +5,11 @@ package bigquery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	bq "cloud.google.com/go/bigquery"
-	"google.golang.org/api/iterator"
 )
 
 // Watch hears of every statement that a Dataset runs to its end.
@@ -97,29 +95,16 @@ func (d *Dataset) Texts(ctx context.Context, statement string, data any, params 
 	for name, value := range params {
 		j.params = append(j.params, param(name, value))
 	}
-	done, _, err := d.finish(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := done.Read(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), Brief(err))
-	}
 	var out [][]string
-	for {
-		var values []bq.Value
-		switch err := rows.Next(&values); {
-		case errors.Is(err, iterator.Done):
-			return out, nil
-		case err != nil:
-			return nil, fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), Brief(err))
-		}
-		line := make([]string, len(values))
-		for i, v := range values {
+	err := query(ctx, d, j, func(values *[]bq.Value) error {
+		line := make([]string, len(*values))
+		for i, v := range *values {
 			line[i] = textOf(v)
 		}
 		out = append(out, line)
-	}
+		return nil
+	})
+	return out, err
 }
 
 func textOf(v bq.Value) string {
