@@ -203,7 +203,7 @@ func (f *findings) add(s record.Session, e entity.Entity) {
 func (x *extraction) append(ctx context.Context, found *findings) error {
 	w := x.GraphWriter()
 	defer w.Close()
-	for sessions := range slices.Chunk(slices.SortedFunc(maps.Keys(found.entities), bySession), ReadAtOnce) {
+	for sessions := range slices.Chunk(slices.SortedFunc(maps.Keys(found.entities), bySession), readAtOnce) {
 		known, err := x.KnownGraphs(ctx, sessions, found.since)
 		if err != nil {
 			return err

@@ -123,7 +123,7 @@ type SessionGraphs struct {
 // nil x finds what tools declared. Errors are those of [Dataset.ReadSessions].
 func (d *Dataset) SessionGraphs(ctx context.Context, sessions []record.Session, x *graphsync.Extractor, from, to time.Time) iter.Seq2[SessionGraphs, error] {
 	return func(yield func(SessionGraphs, error) bool) {
-		for chunk := range slices.Chunk(sessions, ReadAtOnce) {
+		for chunk := range slices.Chunk(sessions, readAtOnce) {
 			known, err := d.KnownGraphs(ctx, chunk, from)
 			if err != nil {
 				yield(SessionGraphs{}, err)

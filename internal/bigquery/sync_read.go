@@ -43,9 +43,9 @@ type eventRow struct {
 	RunSeq       bq.NullInt64  `bigquery:"run_seq"`
 }
 
-// ReadAtOnce is how many sessions one statement reads. However many they are, it reads their
+// readAtOnce is how many sessions one statement reads. However many they are, it reads their
 // days of the whole table.
-const ReadAtOnce = 100
+const readAtOnce = 100
 
 // SessionSpan is a session and the time from which its rows count.
 type SessionSpan struct {
@@ -81,7 +81,7 @@ func (d *Dataset) ReadSession(ctx context.Context, s record.Session, from, to ti
 // that come without an order. JSON comes as the warehouse normalises it.
 func (d *Dataset) ReadSessions(ctx context.Context, spans []SessionSpan, to time.Time) iter.Seq2[SessionRows, error] {
 	return func(yield func(SessionRows, error) bool) {
-		for chunk := range slices.Chunk(spans, ReadAtOnce) {
+		for chunk := range slices.Chunk(spans, readAtOnce) {
 			err := d.readChunk(ctx, chunk, to, yield)
 			if err != nil && !errors.Is(err, errEnough) {
 				yield(SessionRows{}, err)
@@ -263,7 +263,7 @@ const maxModelEntities = 100_000
 // reads the entities of 100 sessions.
 func (d *Dataset) ModelEntitiesOf(ctx context.Context, sessions []record.Session, from, to time.Time) (map[record.Session][]entity.Entity, error) {
 	found := make(map[record.Session][]entity.Entity)
-	for chunk := range slices.Chunk(sessions, ReadAtOnce) {
+	for chunk := range slices.Chunk(sessions, readAtOnce) {
 		err := query(ctx, d, job{
 			statement: "sync_model_entities", feature: featureSync, params: manyParams(chunk, from, to),
 		}, func(r *struct {
