@@ -71,11 +71,11 @@ func (j *journalSource) find(ctx context.Context, s record.Session, after time.T
 	}
 }
 
-func (j *journalSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[sessionGraphs, error] {
-	return func(yield func(sessionGraphs, error) bool) {
+func (j *journalSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[bigquery.SessionGraphs, error] {
+	return func(yield func(bigquery.SessionGraphs, error) bool) {
 		for _, s := range sessions {
 			g, err := j.dataset.JournalGraph(ctx, j.journal, j.syncer, s)
-			if !yield(sessionGraphs{s, []warehouse.SessionGraph{g}}, err) {
+			if !yield(bigquery.SessionGraphs{Session: s, Graphs: []warehouse.SessionGraph{g}}, err) {
 				return
 			}
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
-	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -88,15 +87,9 @@ type source interface {
 	find(ctx context.Context, s record.Session, after time.Time) ([]record.Session, error)
 	// graphs returns the graphs of each session, or why there are none. After an error without a
 	// session nothing comes.
-	graphs(ctx context.Context, sessions []record.Session) iter.Seq2[sessionGraphs, error]
+	graphs(ctx context.Context, sessions []record.Session) iter.Seq2[bigquery.SessionGraphs, error]
 	// back gives a journal what only the dataset has of a session, and counts it.
 	back(ctx context.Context, s record.Session) (int, error)
-}
-
-// sessionGraphs is the graph of a session: one for each day under which the dataset has its steps.
-type sessionGraphs struct {
-	session record.Session
-	graphs  []warehouse.SessionGraph
 }
 
 func (a *app) sync(ctx context.Context, cfg config.Config, f syncFlags) (err error) {
@@ -160,7 +153,7 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 	var bytes int64
 	i := 0
 	for g, err := range from.graphs(ctx, sessions) {
-		s := g.session
+		s := g.Session
 		if s == (record.Session{}) {
 			return fmt.Errorf("stopped after %d of %d sessions: %w", i, len(sessions), err)
 		}
@@ -171,7 +164,7 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 		which := fmt.Sprintf("%d/%d %s of %s in %s", i, len(sessions), printable(s.ID), printable(s.User), printable(s.App))
 		var r bigquery.SyncReport
 		if err == nil {
-			r, err = writeGraphs(ctx, w, g.graphs)
+			r, err = w.Write(ctx, g.Graphs...)
 		}
 		if err != nil {
 			failed++
@@ -188,7 +181,7 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 		case n > 0:
 			fmt.Fprintf(a.stdout, "%d/%d %s: %d entities that models found are in the journal\n", i, len(sessions), printable(s.ID), n)
 		}
-		if n := len(g.graphs[0].Failed); n > 0 {
+		if n := len(g.Graphs[0].Failed); n > 0 {
 			a.note("%d steps of %s have rows that could not be read by the rules; their entities were kept", n, s.ID)
 		}
 	}
@@ -197,19 +190,6 @@ func (a *app) syncAll(ctx context.Context, d *bigquery.Dataset, from source, ses
 		return fmt.Errorf("%d of %d sessions failed", failed, len(sessions))
 	}
 	return nil
-}
-
-// writeGraphs appends the graphs of a session and counts what was appended.
-func writeGraphs(ctx context.Context, w *bigquery.GraphWriter, graphs []warehouse.SessionGraph) (sum bigquery.SyncReport, err error) {
-	for _, g := range graphs {
-		r, err := w.Write(ctx, g)
-		if err != nil {
-			return sum, err
-		}
-		sum.Nodes, sum.Edges, sum.Entities, sum.Checks = sum.Nodes+r.Nodes, sum.Edges+r.Edges, sum.Entities+r.Entities, sum.Checks+r.Checks
-		sum.Parts, sum.Bytes = sum.Parts+r.Parts, sum.Bytes+r.Bytes
-	}
-	return sum, nil
 }
 
 // datasetSource makes graphs of the rows in the dataset.
@@ -253,38 +233,8 @@ func (d *datasetSource) find(ctx context.Context, s record.Session, after time.T
 	return sessions, err
 }
 
-func (d *datasetSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[sessionGraphs, error] {
-	return func(yield func(sessionGraphs, error) bool) {
-		for chunk := range slices.Chunk(sessions, bigquery.ReadAtOnce) {
-			known, err := d.dataset.KnownGraphs(ctx, chunk, d.from)
-			if err != nil {
-				yield(sessionGraphs{}, err)
-				return
-			}
-			has := slices.DeleteFunc(slices.Clone(chunk), func(s record.Session) bool { return !d.has[s] })
-			d.models, d.modelsErr = d.dataset.ModelEntitiesOf(ctx, has, d.from, d.to)
-			for read, err := range d.dataset.ReadSessions(ctx, known.Spans(chunk, d.from), d.to) {
-				out := sessionGraphs{session: read.Session}
-				if err == nil {
-					out.graphs, err = d.graph(ctx, read, &known)
-				}
-				if !yield(out, err) || out.session == (record.Session{}) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// graph makes the graph of the rows of a session.
-func (d *datasetSource) graph(ctx context.Context, read bigquery.SessionRows, known *bigquery.KnownGraphs) ([]warehouse.SessionGraph, error) {
-	g, err := warehouse.GraphOfRows(read.Session, read.Rows, d.extractor)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.dataset.KeepEntities(ctx, &g, d.from); err != nil {
-		return nil, err
-	}
-	g.Writer, g.Version = warehouse.WriterDataset, known.Version
-	return known.Split(g), nil
+func (d *datasetSource) graphs(ctx context.Context, sessions []record.Session) iter.Seq2[bigquery.SessionGraphs, error] {
+	has := slices.DeleteFunc(slices.Clone(sessions), func(s record.Session) bool { return !d.has[s] })
+	d.models, d.modelsErr = d.dataset.ModelEntitiesOf(ctx, has, d.from, d.to)
+	return d.dataset.SessionGraphs(ctx, sessions, d.extractor, d.from, d.to)
 }

@@ -6,7 +6,6 @@ package bigquery
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	bq "cloud.google.com/go/bigquery"
@@ -21,8 +20,8 @@ const (
 	reasonResources = "resourcesExceeded"
 )
 
-// hasReason reports whether BigQuery gave one of the reasons, for a request or for a job.
-func hasReason(err error, reasons ...string) bool {
+// HasReason reports whether BigQuery gave one of the reasons, for a request or for a job.
+func HasReason(err error, reasons ...string) bool {
 	var job *bq.Error
 	if errors.As(err, &job) && slices.Contains(reasons, job.Reason) {
 		return true
@@ -33,23 +32,15 @@ func hasReason(err error, reasons ...string) bool {
 	})
 }
 
-// IsQuota reports whether BigQuery refused a request because of a quota.
-func IsQuota(err error) bool { return hasReason(err, "quotaExceeded", "rateLimitExceeded") }
-
-// IsForbidden reports whether BigQuery refused a request because of a missing permission.
-func IsForbidden(err error) bool {
-	return HasStatus(err, http.StatusForbidden) && !IsQuota(err) || hasReason(err, "accessDenied")
-}
-
 // tooCostly reports whether a query was given up because of what it needs: memory, slots
 // or bytes. Another one with the same answer may need less.
 func tooCostly(err error) bool {
-	return hasReason(err, reasonBytes, reasonTier, reasonResources)
+	return HasReason(err, reasonBytes, reasonTier, reasonResources)
 }
 
 // limited adds what to do to the error of a query that was refused for its bytes.
 func (d *Dataset) limited(err error) error {
-	if !hasReason(err, reasonBytes) {
+	if !HasReason(err, reasonBytes) {
 		return err
 	}
 	return fmt.Errorf("%w (bigquery.max_bytes_billed is %d; nothing was billed: ask about a shorter time, or raise it; for clustered tables the estimate is an upper bound, and less may be read)",

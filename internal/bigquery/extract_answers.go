@@ -168,7 +168,7 @@ func (f *findings) add(s record.Session, e entity.Entity) {
 func (x *extraction) append(ctx context.Context, found *findings) error {
 	w := x.GraphWriter()
 	defer w.Close()
-	for sessions := range slices.Chunk(slices.SortedFunc(maps.Keys(found.entities), bySession), ReadAtOnce) {
+	for sessions := range slices.Chunk(slices.SortedFunc(maps.Keys(found.entities), bySession), readAtOnce) {
 		known, err := x.KnownGraphs(ctx, sessions, found.since)
 		if err != nil {
 			return err
@@ -185,10 +185,8 @@ func (x *extraction) append(ctx context.Context, found *findings) error {
 				return fmt.Errorf("bigquery: extract: %w", err)
 			}
 			g.WriterID, g.Version = warehouse.ExtractionID(x.answers.Name), 1
-			for _, part := range known.Split(g) {
-				if _, err := w.Write(ctx, part); err != nil {
-					return err
-				}
+			if _, err := w.Write(ctx, known.Split(g)...); err != nil {
+				return err
 			}
 		}
 	}

@@ -44,8 +44,8 @@ func HasStatus(err error, status int) bool {
 // explain puts the object before the error, and what to do about it after it where that
 // is known.
 func (d *Dataset) explain(what string, err error) error {
-	// BigQuery gives a refusal of too much the same status as one of missing permission.
-	if HasStatus(err, 403) && !IsQuota(err) && !hasReason(err, "billingNotEnabled", reasonTier) {
+	// What is too much has the same status: https://cloud.google.com/bigquery/docs/error-messages.
+	if HasStatus(err, 403) && !HasReason(err, "quotaExceeded", "rateLimitExceeded", "billingNotEnabled", reasonTier) {
 		return fmt.Errorf("bigquery: %s: %w (needed: roles/bigquery.dataEditor on %s.%s, or roles/bigquery.user on the project for a new dataset, and roles/bigquery.jobUser on %s)",
 			what, err, d.names.Project(), d.names.Dataset(), d.cfg.BillingProject)
 	}

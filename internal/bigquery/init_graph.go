@@ -122,10 +122,7 @@ func (in *initialization) graph(ctx context.Context, o *InitObject) error {
 
 // probeGraph asks for a property of our graph, without running the query.
 func (d *Dataset) probeGraph(ctx context.Context) error {
-	status, err := d.dryRun(ctx, job{statement: "init_probe_graph", feature: featureInit})
-	if err == nil && status != nil {
-		err = status.Err()
-	}
+	_, err := d.dryRun(ctx, job{statement: "init_probe_graph", feature: featureInit})
 	var refused *bq.Error
 	if HasStatus(err, 400) || errors.As(err, &refused) && refused.Reason == "invalidQuery" {
 		return d.foreignGraph(fmt.Sprintf(" (it has no TechNode with session_day: %v)", Brief(err)))

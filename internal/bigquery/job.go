@@ -67,10 +67,17 @@ func (d *Dataset) dryRun(ctx context.Context, j job) (*bq.JobStatus, error) {
 	}
 	q.DryRun, q.MaxBytesBilled = true, 0
 	checked, err := q.Run(ctx)
+	var status *bq.JobStatus
+	if err == nil {
+		status = checked.LastStatus() // nil where the server says nothing
+	}
+	if status != nil {
+		err = status.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return checked.LastStatus(), nil
+	return status, nil
 }
 
 // estimate returns what a dry run says that j reads.

@@ -34,8 +34,11 @@ func (r *row) failed(err error) {
 
 // value returns the value of a column of type T.
 func value[T any](r *row, column string) (v T) {
-	if found := r.columns[column]; found != nil {
-		var ok bool
+	found, ok := r.columns[column]
+	switch {
+	case !ok:
+		r.failed(fmt.Errorf("there is no column %s", column))
+	case found != nil:
 		if v, ok = found.(T); !ok {
 			r.failed(fmt.Errorf("column %s is %T and not %T", column, found, v))
 		}

@@ -85,7 +85,7 @@ func (s *source) Record(ctx context.Context, key record.Session) (inspect.Record
 // Records reads 100 sessions by three queries.
 func (s *source) Records(ctx context.Context, keys []record.Session) iter.Seq2[inspect.Record, error] {
 	return func(yield func(inspect.Record, error) bool) {
-		for chunk := range slices.Chunk(keys, ReadAtOnce) {
+		for chunk := range slices.Chunk(keys, readAtOnce) {
 			if err := s.records(ctx, chunk, yield); err != nil {
 				if !errors.Is(err, errEnough) {
 					yield(inspect.Record{}, err)
@@ -150,7 +150,7 @@ func (s *source) Sessions(ctx context.Context, q inspect.Query) (inspect.Page, e
 	for {
 		size := q.Limit + 1 - len(page.Sessions)
 		if selects {
-			size = max(size, ReadAtOnce)
+			size = max(size, readAtOnce)
 		}
 		keys, err := s.list(ctx, q, place, size)
 		if err != nil {

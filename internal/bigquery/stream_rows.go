@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
@@ -112,7 +114,8 @@ func (s streamed) offload(e *record.Event) {
 	if err != nil {
 		return // a column that is no JSON
 	}
-	name := e.Time().UTC().Format("2006-01-02") + "/" + cmp.Or(e.TraceID, "none") + "/" + e.EventID + "_" + strings.ToLower(rand.Text()[:8]) + "_row.json"
+	// Read again, after a restart for one, the row has the same name: the digest says that what is there is its payload.
+	name := fmt.Sprintf("%s/%s/%s_%x_row.json", e.Time().UTC().Format(time.DateOnly), cmp.Or(e.TraceID, "none"), e.EventID, sha256.Sum256(all))
 	uri, ok := s.parts.Store.Put(name, payloadType, all)
 	if !ok {
 		return

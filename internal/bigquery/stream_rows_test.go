@@ -180,6 +180,23 @@ func TestLargeRowsKeepTheirPayloadInTheStore(t *testing.T) {
 	}
 }
 
+// Read again, as after a restart, a large row leaves nothing behind in the store. Another payload does not
+// take its place.
+func TestLargeRowsReadAgain(t *testing.T) {
+	t.Parallel()
+	store, e := &shelf{root: "gs://b/"}, large(1)
+	again := e
+	again.Content = []byte(`"` + strings.Repeat("b", replicate.MaxRequestBytes) + `"`)
+	for _, read := range []struct {
+		row   record.Event
+		parts int
+	}{{e, 1}, {e, 1}, {again, 2}} {
+		if stream(t, config.BigQuery{}, warehouse.Parts{Store: store}, read.row); len(store.parts) != read.parts {
+			t.Errorf("%d parts, want %d: %v", len(store.parts), read.parts, slices.Sorted(maps.Keys(store.parts)))
+		}
+	}
+}
+
 // A payload that nothing takes makes the row a dead letter, which says why. The rows behind it go on.
 func TestLargeRowsWithoutAStore(t *testing.T) {
 	t.Parallel()

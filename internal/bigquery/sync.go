@@ -22,9 +22,8 @@ const featureSync = "graph-sync"
 // much, and one step that is larger alone may still fit.
 const maxPart = 4 << 20
 
-// SyncReport says what one graph brought to the dataset.
+// SyncReport says what graphs brought to the dataset.
 type SyncReport struct {
-	Session record.Session
 	// Nodes, Edges, Entities and Checks are their numbers.
 	Nodes, Edges, Entities, Checks int
 	// Parts is the number of rows that were appended, and Bytes their size as they were sent.
@@ -45,21 +44,25 @@ func (d *Dataset) GraphWriter() *GraphWriter {
 	return &GraphWriter{t, d.appendTo(t)}
 }
 
-// Write appends one version of a graph, as one row or several parts, and returns when all are
-// acknowledged. Nothing that is there is changed: readers see this version once all of its parts are
+// Write appends one version of each graph, as one row or several parts, and returns when all are
+// acknowledged. Nothing that is there is changed: readers see a version once all of its parts are
 // there, and until then, or if Write fails, the one before it. A part may be there twice, which they
 // see too. The error wraps [warehouse.ErrNoRows] for a graph without steps, which would say that the
 // session has none.
 //
 // What may pass is tried again for some seconds. The rest is a [replicate.Error].
-func (w *GraphWriter) Write(ctx context.Context, g warehouse.SessionGraph) (SyncReport, error) {
-	report := SyncReport{Session: g.Session, Nodes: len(g.Nodes)}
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		report.Edges += len(n.CausedBy)
-		report.Entities += len(n.Entities)
-		report.Checks += len(n.Checks)
+func (w *GraphWriter) Write(ctx context.Context, graphs ...warehouse.SessionGraph) (SyncReport, error) {
+	var report SyncReport
+	for _, g := range graphs {
+		if err := w.graph(ctx, g, &report); err != nil {
+			return report, fmt.Errorf("bigquery: graph of session %s: %w", g.Session.ID, err)
+		}
 	}
+	return report, nil
+}
+
+// graph appends one graph and counts it.
+func (w *GraphWriter) graph(ctx context.Context, g warehouse.SessionGraph, report *SyncReport) error {
 	g.SyncID = rand.Text()
 	parts, err := g.Parts(maxPart)
 	var rows [][]byte
@@ -70,16 +73,20 @@ func (w *GraphWriter) Write(ctx context.Context, g warehouse.SessionGraph) (Sync
 		rows, err = encodeRows(w.table, parts)
 	}
 	if err != nil {
-		return report, fmt.Errorf("bigquery: graph of session %s: %w: %w", g.Session.ID, errGraph, err)
+		return fmt.Errorf("%w: %w", errGraph, err)
 	}
-	report.Parts = len(rows)
+	report.Nodes += len(g.Nodes)
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		report.Edges += len(n.CausedBy)
+		report.Entities += len(n.Entities)
+		report.Checks += len(n.Checks)
+	}
+	report.Parts += len(rows)
 	for _, row := range rows {
 		report.Bytes += int64(len(row))
 	}
-	if err := w.all(ctx, rows); err != nil {
-		return report, fmt.Errorf("bigquery: graph of session %s: %w", g.Session.ID, err)
-	}
-	return report, nil
+	return w.all(ctx, rows)
 }
 
 // Close ends the stream.
@@ -97,8 +104,8 @@ func (d *Dataset) JournalGraph(ctx context.Context, j *journal.Journal, graphs *
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", errGraph, err)
 	}
-	out.Writer, out.WriterID = warehouse.WriterJournal, j.ID()
-	out.Version, out.Day, err = j.Outbox(d.names.Destination()).NextGraph(ctx, s, out.Day)
+	v, err := j.Outbox(d.names.Destination()).NextGraph(ctx, s, out.Day)
+	out.Writer, out.WriterID, out.Version, out.Day = warehouse.WriterJournal, v.Writer, v.Version, v.Day
 	return out, err
 }
 

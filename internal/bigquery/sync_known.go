@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/adk-contextgraph/contextgraph/bqstream/ask"
+	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -102,6 +104,44 @@ func (k *KnownGraphs) Split(g warehouse.SessionGraph) []warehouse.SessionGraph {
 		out = append(out, part)
 	}
 	return out
+}
+
+// SessionGraphs is the graph of a session: one for each day under which the dataset has its steps.
+type SessionGraphs struct {
+	Session record.Session
+	Graphs  []warehouse.SessionGraph
+}
+
+// SessionGraphs makes graphs of [warehouse.WriterDataset] of the rows in the dataset: those that all
+// hosts streamed between two times, and those since the first step of a session that has a graph. A
+// nil x finds what tools declared. Errors are those of [Dataset.ReadSessions].
+func (d *Dataset) SessionGraphs(ctx context.Context, sessions []record.Session, x *graphsync.Extractor, from, to time.Time) iter.Seq2[SessionGraphs, error] {
+	return func(yield func(SessionGraphs, error) bool) {
+		for chunk := range slices.Chunk(sessions, readAtOnce) {
+			known, err := d.KnownGraphs(ctx, chunk, from)
+			if err != nil {
+				yield(SessionGraphs{}, err)
+				return
+			}
+			for read, err := range d.ReadSessions(ctx, known.Spans(chunk, from), to) {
+				out := SessionGraphs{Session: read.Session}
+				var g warehouse.SessionGraph
+				if err == nil {
+					g, err = warehouse.GraphOfRows(read.Session, read.Rows, x)
+				}
+				if err == nil {
+					err = d.KeepEntities(ctx, &g, from)
+				}
+				if err == nil {
+					g.Writer, g.Version = warehouse.WriterDataset, known.Version
+					out.Graphs = known.Split(g)
+				}
+				if !yield(out, err) || out.Session == (record.Session{}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // KeepEntities gives the steps of g with a row that could not be read the entities that the dataset

@@ -23,9 +23,9 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// ReadAtOnce is how many sessions one statement reads. However many they are, it reads their
+// readAtOnce is how many sessions one statement reads. However many they are, it reads their
 // days of the whole table.
-const ReadAtOnce = 100
+const readAtOnce = 100
 
 // SessionSpan is a session and the time from which its rows count.
 type SessionSpan struct {
@@ -61,7 +61,7 @@ func (d *Dataset) ReadSession(ctx context.Context, s record.Session, from, to ti
 // that come without an order. JSON comes as the warehouse normalises it.
 func (d *Dataset) ReadSessions(ctx context.Context, spans []SessionSpan, to time.Time) iter.Seq2[SessionRows, error] {
 	return func(yield func(SessionRows, error) bool) {
-		for chunk := range slices.Chunk(spans, ReadAtOnce) {
+		for chunk := range slices.Chunk(spans, readAtOnce) {
 			err := d.readChunk(ctx, chunk, to, yield)
 			if err != nil && !errors.Is(err, errEnough) {
 				yield(SessionRows{}, err)
@@ -100,7 +100,7 @@ func (d *Dataset) readChunk(ctx context.Context, spans []SessionSpan, to time.Ti
 	switch half := len(spans) / 2; {
 	case err == nil:
 		return g.through("")
-	case half == 0 || !hasReason(err, reasonResources):
+	case half == 0 || !HasReason(err, reasonResources):
 		return err
 	default:
 		if err := d.readChunk(ctx, spans[:half], to, yield); err != nil {
@@ -239,7 +239,7 @@ const maxModelEntities = 100_000
 // reads the entities of 100 sessions.
 func (d *Dataset) ModelEntitiesOf(ctx context.Context, sessions []record.Session, from, to time.Time) (map[record.Session][]entity.Entity, error) {
 	found := make(map[record.Session][]entity.Entity)
-	for chunk := range slices.Chunk(sessions, ReadAtOnce) {
+	for chunk := range slices.Chunk(sessions, readAtOnce) {
 		err := d.query(ctx, job{
 			statement: "sync_model_entities", feature: featureSync, params: manyParams(chunk, from, to),
 		}, func(r *row) error {
@@ -279,6 +279,22 @@ type FoundSession struct {
 	Events int64
 }
 
+// foundRow is a row of the statements that find sessions.
+type foundRow struct {
+	App     string    `bigquery:"app"`
+	User    string    `bigquery:"user"`
+	Session string    `bigquery:"session"`
+	Events  int64     `bigquery:"events"`
+	First   time.Time `bigquery:"first"`
+	Last    time.Time `bigquery:"last"`
+}
+
+func (r *foundRow) found() FoundSession {
+	return FoundSession{
+		Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(), Events: r.Events,
+	}
+}
+
 // FindSessions returns the sessions with rows between two times, the one with the latest
 // row first. Empty fields of s select all, and an id those that it names, see [inspect.Named]. It
 // reads these days of the whole table, and of each row its attributes.
@@ -289,7 +305,11 @@ func (d *Dataset) FindSessions(ctx context.Context, s record.Session, from, to t
 		params: []bq.QueryParameter{
 			param("app", s.App), param("user", s.User), param("begins", begins), param("ends", ends), param("from", from.UTC()), param("to", to.UTC()),
 		},
-	}, foundOf)
+	}, func(r *row) FoundSession {
+		f := foundOf(r)
+		f.Events = value[int64](r, "events")
+		return f
+	})
 	if s.ID != "" {
 		found = inspect.Named(found, s.ID, func(f FoundSession) string { return f.Session.ID })
 	}
@@ -298,5 +318,5 @@ func (d *Dataset) FindSessions(ctx context.Context, s record.Session, from, to t
 
 // foundOf returns a session of a row of one of the statements that look for sessions.
 func foundOf(r *row) FoundSession {
-	return FoundSession{Session: r.session("app", "user", "session"), First: r.time("first"), Last: r.time("last"), Events: value[int64](r, "events")}
+	return FoundSession{Session: r.session("app", "user", "session"), First: r.time("first"), Last: r.time("last")}
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/graphsync"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/internal/writefake"
@@ -71,7 +73,7 @@ func TestGraphWriter(t *testing.T) {
 	defer w.Close()
 	for range 2 {
 		r, err := w.Write(t.Context(), oneGraph(t))
-		want := bigquery.SyncReport{Session: named("s1"), Nodes: 2, Edges: 1, Entities: 1, Parts: 1, Bytes: r.Bytes}
+		want := bigquery.SyncReport{Nodes: 2, Edges: 1, Entities: 1, Parts: 1, Bytes: r.Bytes}
 		if err != nil || r != want || r.Bytes == 0 {
 			t.Errorf("report %+v, %v, want %+v", r, err, want)
 		}
@@ -237,6 +239,59 @@ func TestJournalGraph(t *testing.T) {
 	}
 	if _, err := d.JournalGraph(t.Context(), j, graphs, named("other")); !errors.Is(err, warehouse.ErrNoRows) {
 		t.Errorf("a session without rows: %v", err)
+	}
+}
+
+// said tells that something was logged with some words.
+type said struct {
+	words string
+	heard chan struct{}
+}
+
+func (s said) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), s.words) {
+		close(s.heard)
+	}
+	return len(line), nil
+}
+
+// A session that goes on after retention removed it is graphed by another writer: what was brought of
+// it before stays.
+func TestJournalGraphAfterRetention(t *testing.T) {
+	t.Parallel()
+	removed := said{"removed by retention", make(chan struct{})}
+	cfg := journal.Config{
+		Journal: config.Journal{Path: filepath.Join(t.TempDir(), "journal.db")}, SweepInterval: time.Hour, Logger: slog.New(slog.NewTextHandler(removed, nil)),
+	}
+	d := newDataset(t, newServer(t, writefake.Options{}), nil)
+	var got []warehouse.SessionGraph
+	for life := range 2 {
+		j, err := journal.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if life > 0 {
+			<-removed.heard
+		}
+		for _, e := range twoRows("s1") {
+			e.EventID = fmt.Sprint(e.EventID, life)
+			j.Append(e)
+		}
+		if err := j.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g, err := d.JournalGraph(t.Context(), j, graphsync.NewSyncer(j, nil), named("s1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, g)
+		if err := j.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Retention = config.Retention{MaxAge: time.Hour}
+	}
+	if got[1].WriterID != got[0].WriterID+":2" || got[1].Version != 1 || len(got[1].Nodes) != 2 {
+		t.Errorf("version %d of %s with %d steps, after %s", got[1].Version, got[1].WriterID, len(got[1].Nodes), got[0].WriterID)
 	}
 }
 

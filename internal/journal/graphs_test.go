@@ -5,6 +5,7 @@ package journal_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -161,11 +162,12 @@ func TestNextGraph(t *testing.T) {
 	j := reopen(t, journal.Config{Journal: config.Journal{Path: path}})
 	o := j.Outbox(dataset).Graphs()
 	first := time.Date(2026, 7, 31, 23, 59, 59, 0, time.FixedZone("", 2*60*60))
+	writer := j.ID()
 	next := func(o *journal.Outbox, s record.Session, at time.Time, wantVersion int64, wantDay time.Time) {
 		t.Helper()
-		version, day, err := o.NextGraph(t.Context(), s, at)
-		if err != nil || version != wantVersion || !day.Equal(wantDay) {
-			t.Errorf("version %d on %v, %v, want %d on %v", version, day, err, wantVersion, wantDay)
+		got, err := o.NextGraph(t.Context(), s, at)
+		if want := (journal.GraphVersion{Writer: writer, Version: wantVersion, Day: wantDay}); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
 	}
 	today := time.Date(2026, 7, 31, 0, 0, 0, 0, time.UTC)
@@ -186,18 +188,24 @@ func TestNextGraph(t *testing.T) {
 	var calling sync.WaitGroup
 	for range 20 {
 		calling.Go(func() {
-			version, _, err := j.Outbox(dataset).Graphs().NextGraph(t.Context(), testSession, first)
-			if _, twice := got.LoadOrStore(version, true); twice || err != nil {
-				t.Errorf("version %d was given twice, %v", version, err)
+			v, err := j.Outbox(dataset).Graphs().NextGraph(t.Context(), testSession, first)
+			if _, twice := got.LoadOrStore(v.Version, true); twice || err != nil {
+				t.Errorf("version %d was given twice, %v", v.Version, err)
 			}
 		})
 	}
 	calling.Wait()
 	next(o, testSession, first, 24, today)
 
-	// Retention forgets them with the session, which may go on later.
-	recordRows(t, j, testSession, 1)
-	sweep(t, j, config.Retention{MaxAge: day})
-	wantListed(t, j, 0)
-	next(o, testSession, first.Add(3*day), 1, today.Add(3*day))
+	// Retention forgets them with the session, which may go on later: as another writer.
+	for removed := range 2 {
+		recordRows(t, j, testSession, 1)
+		sweep(t, j, config.Retention{MaxAge: day})
+		wantListed(t, j, 0)
+		writer = fmt.Sprintf("%s:%d", j.ID(), removed+1)
+		next(o, testSession, first.Add(3*day), 1, today.Add(3*day))
+		next(o, testSession, first, 2, today.Add(3*day))
+	}
+	writer = j.ID()
+	next(o, named("before 1970"), first, 2, time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC))
 }

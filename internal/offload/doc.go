@@ -16,7 +16,8 @@
 // [Stats.Check] says whether the counters add up.
 //
 // Names are created, never overwritten: whoever calls Put makes them unique, and a
-// store answers [ErrExists] to a name that is taken. By convention a name begins
+// store answers [ErrExists] to a name that is taken. A part may be put again under a name
+// with its SHA-256 in hexadecimal digits: it counts as stored. By convention a name begins
 // with the date in UTC and the trace, "2026-07-31/<trace>/<part>.png", so that parts of
 // old days can be found and deleted.
 //

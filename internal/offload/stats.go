@@ -25,7 +25,7 @@ const (
 
 // The reasons for which an accepted part is lost.
 const (
-	// ReasonExists: the name was taken.
+	// ReasonExists: the name was taken, and does not say that it is by this part.
 	ReasonExists Reason = "exists"
 	// ReasonFailed: the store failed for good, or until the time for the part was up.
 	ReasonFailed Reason = "failed"

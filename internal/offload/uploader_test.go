@@ -6,6 +6,7 @@ package offload_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -119,6 +120,29 @@ func TestQueueBound(t *testing.T) {
 	cancel()
 	if err := u.Close(ctx); !errors.Is(err, offload.ErrUnwritten) {
 		t.Error(err)
+	}
+}
+
+// A part whose name has its digest may be put again, by another process too. A name with another digest
+// is taken.
+func TestPutAgain(t *testing.T) {
+	m := new(memory)
+	name := fmt.Sprintf("e_%x_row.json", sha256.Sum256([]byte("x")))
+	for range 2 {
+		u := start(t, offload.Config{Store: m})
+		put(t, u, name, "x")
+		put(t, u, name, "x")
+		flush(t, u)
+		if s := u.Stats(); s.Stored != 2 || len(s.Lost) > 0 {
+			t.Errorf("stats %+v", s)
+		}
+		put(t, u, name, "y")
+		if err := u.Flush(t.Context()); err == nil || u.Stats().Lost[offload.ReasonExists] != 1 {
+			t.Errorf("another part under the name: %v, stats %+v", err, u.Stats())
+		}
+	}
+	if len(m.parts) != 1 || m.parts[name] != "x" {
+		t.Errorf("stored %v", m.parts)
 	}
 }
 

@@ -5,10 +5,12 @@ package offload
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"strings"
 	"time"
 )
 
@@ -86,8 +88,8 @@ func (u *Uploader) store(p *part) (lost Reason, err error) {
 		switch {
 		case err == nil:
 			return "", nil
-		case errors.Is(err, ErrExists) && last != nil && !isPermanent(err):
-			// The attempt before was no failure: only its answer was lost.
+		case errors.Is(err, ErrExists) && (last != nil || p.named()) && !isPermanent(err):
+			// The attempt before was no failure: only its answer was lost. Or the part was put before.
 			return "", nil
 		case errors.Is(err, ErrExists):
 			return ReasonExists, err
@@ -107,6 +109,11 @@ func (u *Uploader) store(p *part) (lost Reason, err error) {
 			return u.outOfTime(ReasonFailed), fmt.Errorf("%w: %w", context.Cause(ctx), last)
 		}
 	}
+}
+
+// named reports whether the name has the digest of the part: what stands under it is the part.
+func (p *part) named() bool {
+	return strings.Contains(p.name, fmt.Sprintf("%x", sha256.Sum256(p.data)))
 }
 
 // outOfTime returns the reason for the loss of a part after its context has ended: the end of the

@@ -27,7 +27,7 @@ var bounds = []struct {
 	{recent, "it names its days, so it reads nothing of older ones, however many there are", []string{
 		"ask_answers", "ask_causal_chain", "ask_days", "ask_drift_alerts", "ask_drift_verdicts", "ask_entities", "ask_entity_approvals",
 		"ask_nodes", "ask_origin", "ask_reasoning_chain", "ask_session", "ask_trace", "ask_verdicts", "ask_waiting",
-		"list_rows", "list_sessions", "sync_find_sessions", "sync_read_sessions",
+		"list_rows", "list_sessions", "sync_find_sessions", "sync_known", "sync_model_entities", "sync_read_sessions",
 		"verify_age_events", "verify_age_graphs",
 	}},
 	{graph, "it asks the graph, and nothing promises that its condition on time gets through to the table", []string{

@@ -69,6 +69,7 @@ func checks(cfg config.BigQuery) ([]check, error) {
 		{step: stepInit, name: needTables, about: "as contextgraph init makes them", needs: []string{needDataset}, do: initTables},
 		{step: stepInit, name: needGraph, about: "as contextgraph init makes it", needs: []string{needTables}, do: initGraph},
 		{step: stepStream, name: needRows, about: "sent as an agent sends them", needs: []string{needTables}, do: streamRows},
+		{step: stepStream, name: "graphs of the agent", about: "brought in the background, as an agent brings them", needs: []string{needRows}, statements: allRelations, do: bringGraphs},
 		{step: stepSync, name: needSync, about: "brought from the journal", needs: []string{needRows}, statements: allRelations, do: syncOnce},
 		{step: stepSync, name: "the same again", about: "changes nothing that is shown", needs: []string{needSync}, statements: allRelations, do: syncOnce},
 		{step: stepSync, name: "two at once", about: "each thing is shown once", needs: []string{needSync}, statements: allRelations, do: syncTwice},
@@ -84,7 +85,12 @@ func checks(cfg config.BigQuery) ([]check, error) {
 		out = append(out, v.check())
 	}
 	out = append(out, questions()...)
-	return append(out, published()...), nil
+	out = append(out, published()...)
+	// Last, because readers see these graphs from then on.
+	return append(out, check{
+		step: stepSync, name: "graphs of the dataset", about: "made of its rows, as sync --from dataset does", needs: []string{needRows},
+		statements: append([]string{"sync_known", "sync_read_sessions", "sync_model_entities"}, allRelations...), do: syncDataset,
+	}), nil
 }
 
 // only returns the checks of these names and those that they need, in their order; all of them

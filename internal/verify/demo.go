@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
@@ -129,10 +130,7 @@ func (d *demo) of(eventType string) (ids []string) {
 	return ids
 }
 
-// ids are the ids of the sessions.
-func (d *demo) ids() (ids []string) {
-	for _, s := range d.sessions {
-		ids = append(ids, s.ID)
-	}
-	return ids
+// requested are the sessions with a request for an approval.
+func (d *demo) requested() []record.Session {
+	return slices.DeleteFunc(slices.Clone(d.sessions), func(s record.Session) bool { return len(d.looks[s].Approvals) == 0 })
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // service is what a run needs of BigQuery: a dataset with its labels, tables and views, dry runs,
-// and views that show what was streamed.
+// and views that show what was streamed, each thing once.
 type service struct {
 	rest  *httptest.Server
 	write *writefake.Server
@@ -34,8 +34,9 @@ type service struct {
 	jobs    map[string]string // texts by id
 	// requests are "METHOD kind", ran the views that were asked.
 	requests, ran []string
-	// intercept answers a request when it returns a status. Called with the lock held.
-	intercept func(request string) (status int, reason, message string)
+	// intercept answers a request when it returns a status. The text is that of a job. Called with the
+	// lock held.
+	intercept func(request, text string) (status int, reason, message string)
 	// estimate is what a dry run of a text says; nil says 1000 bytes.
 	estimate func(text string) int64
 	// lose takes keys from what a view shows.
@@ -75,7 +76,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := r.Method + " " + kind
 	s.requests = append(s.requests, request)
 	if s.intercept != nil {
-		if status, reason, message := s.intercept(request); status != 0 {
+		if status, reason, message := s.intercept(request, string(body)); status != 0 {
 			fail(w, status, reason, message)
 			return
 		}
@@ -152,9 +153,40 @@ func done(id string, bytes int64) *api.Job {
 	}
 }
 
-var shownView = regexp.MustCompile("FROM `[^`]+\\.(v_\\w+|agent_events_unique)` AS shown")
+var shownView = regexp.MustCompile("FROM `[^`]+\\.(\\w+)` AS shown")
 
-// rows answers what a view shows: the ids of the rows of its type that were streamed.
+// keysOf says where in the steps of a graph the keys of a view are: those of steps, or of what they hold.
+var keysOf = map[string][2]string{
+	"graph_steps": {"", "node_key"}, "graph_tech_nodes": {"", "node_key"}, "graph_caused_edges": {"caused_by", "edge_key"},
+	"graph_biz_nodes": {"entities", "biz_key"}, "graph_cross_links": {"entities", "biz_key"}, "graph_world_change_checks": {"checks", "check_id"},
+}
+
+// shows returns the keys that a view has: of the rows of its type, or of all graphs of the sessions that
+// have one.
+func (s *service) shows(view string) (keys []string) {
+	for _, r := range s.write.Rows() {
+		fields := r.Fields()
+		of, graph := keysOf[view]
+		nodes, _ := fields["nodes"].([]any)
+		for _, n := range nodes {
+			holds := []any{n}
+			if of[0] != "" {
+				holds, _ = n.(map[string]any)[of[0]].([]any)
+			}
+			for _, h := range holds {
+				if key, _ := h.(map[string]any)[of[1]].(string); graph && !slices.Contains(keys, key) {
+					keys = append(keys, key)
+				}
+			}
+		}
+		if typ, _ := fields["event_type"].(string); len(nodes) == 0 && (view == "agent_events_unique" || view == "v_"+strings.ToLower(typ)) {
+			keys = append(keys, r.EventID)
+		}
+	}
+	return keys
+}
+
+// rows answers what a view shows.
 func (s *service) rows(w http.ResponseWriter, id string) {
 	out := &api.GetQueryResultsResponse{
 		JobComplete: true, JobReference: &api.JobReference{JobId: id},
@@ -162,13 +194,7 @@ func (s *service) rows(w http.ResponseWriter, id string) {
 	}
 	if view := shownView.FindStringSubmatch(s.jobs[id]); view != nil {
 		s.ran = append(s.ran, view[1])
-		var keys []string
-		for _, r := range s.write.Rows() {
-			fields := r.Fields()
-			if typ, _ := fields["event_type"].(string); view[1] == "agent_events_unique" || view[1] == "v_"+strings.ToLower(typ) {
-				keys = append(keys, r.EventID)
-			}
-		}
+		keys := s.shows(view[1])
 		if s.lose != nil {
 			keys = s.lose(view[1], keys)
 		}

@@ -4,6 +4,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,15 +86,17 @@ func (r *run) remedy(step string, err error) string {
 		return "the statement did not run. On your data it reads more than the guide says: " + report
 	case errors.As(err, new(*AnswerError)):
 		return report
-	case errors.As(err, &refused) && refused.Remedy != "":
-		return refused.Remedy
-	case bigquery.IsQuota(err):
+	case errors.As(err, &refused):
+		return cmp.Or(refused.Remedy, report)
+	case bigquery.HasReason(err, "quotaExceeded", "rateLimitExceeded"):
 		return "wait, or ask for more of the quota that BigQuery names, then run it again"
-	case bigquery.IsForbidden(err):
+	case bigquery.HasReason(err, "billingNotEnabled"):
+		return fmt.Sprintf("enable billing in %s: BigQuery does not stream in its free tier", r.cfg.BigQuery.Project)
+	case bigquery.HasStatus(err, http.StatusForbidden), bigquery.HasReason(err, "accessDenied"):
 		return fmt.Sprintf("give the account roles/bigquery.user on %s, and on %s where that is another project; new grants take some minutes",
 			r.cfg.BigQuery.Project, r.cfg.BigQuery.BillingProject)
 	case bigquery.HasNoGraphs(err):
-		return "use on-demand pricing or a reservation of an edition with graphs"
+		return "use on-demand pricing or a reservation of an edition with graphs; if it is one, " + report
 	case errors.Is(err, context.DeadlineExceeded):
 		return "give it more time with --timeout"
 	case step == stepDataset && bigquery.HasStatus(err, http.StatusBadRequest):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
+	"github.com/adk-contextgraph/contextgraph/internal/replicate"
 	"github.com/adk-contextgraph/contextgraph/internal/warehouse"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -22,6 +23,8 @@ const (
 	streamTimeout = 6 * time.Minute
 	// closeTimeout bounds the end of the stream.
 	closeTimeout = 20 * time.Second
+	// pollPause is between two looks whether the graphs are there.
+	pollPause = 100 * time.Millisecond
 	// copiesOfRows and copiesOfGraphs are how often the rows and the graphs stand in older days.
 	// The oldest columns that a question reads are then more than a bounded one may read.
 	copiesOfRows, copiesOfGraphs = 1000, 200
@@ -60,11 +63,13 @@ func initGraph(ctx context.Context, r *run) error {
 	return err
 }
 
-// streamRows sends the rows of the journal and waits until BigQuery has them.
-func streamRows(ctx context.Context, r *run) (err error) {
+// connected calls do with a connection such as an agent has, which brings graphs or does not.
+func (r *run) connected(ctx context.Context, graphs bool, do func(context.Context, warehouse.Connection) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
 	defer cancel()
-	c, err := bigquery.With(r.cfg.Options)(ctx, r.cfg.BigQuery, warehouse.Host{Journal: r.demo.journal, Graphs: r.demo.syncer})
+	cfg := r.cfg.BigQuery
+	cfg.Graph.Sync = &graphs
+	c, err := bigquery.With(r.cfg.Options)(ctx, cfg, warehouse.Host{Journal: r.demo.journal, Graphs: r.demo.syncer})
 	if err != nil {
 		return err
 	}
@@ -75,14 +80,56 @@ func streamRows(ctx context.Context, r *run) (err error) {
 			err = closed
 		}
 	}()
-	if err := c.Flush(ctx); err != nil {
-		return cmp.Or(c.Status().LastError, err)
+	return do(ctx, c)
+}
+
+// streamRows sends the rows of the journal and waits until BigQuery has them.
+func streamRows(ctx context.Context, r *run) error {
+	return r.connected(ctx, false, func(ctx context.Context, c warehouse.Connection) error {
+		if err := c.Flush(ctx); err != nil {
+			return cmp.Or(c.Status().LastError, err)
+		}
+		s := c.Status()
+		if s.DeadLetters > 0 {
+			return fmt.Errorf("BigQuery refused %d of %d rows: %w", s.DeadLetters, len(r.demo.rows), s.LastError)
+		}
+		return nil
+	})
+}
+
+// bringGraphs waits until a connection brought the graphs of the sessions with a request by itself.
+func bringGraphs(ctx context.Context, r *run) error {
+	rows := r.demo.journal.Outbox(r.sql.Names().Destination())
+	err := r.connected(ctx, true, func(ctx context.Context, c warehouse.Connection) error {
+		look := time.NewTicker(pollPause)
+		defer look.Stop()
+		for {
+			through, err := rows.Position(ctx)
+			if err != nil {
+				return err
+			}
+			at, err := rows.Graphs().Position(ctx)
+			s := c.Status()
+			refused, _ := errors.AsType[*replicate.Error](s.GraphError)
+			switch {
+			case err != nil:
+				return err
+			case s.GraphGivenUp > 0, refused != nil && refused.Class == replicate.ClassPermanent:
+				return s.GraphError
+			case at >= through:
+				return nil
+			}
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				return cmp.Or(s.GraphError, context.Cause(ctx))
+			}
+		}
+	})
+	if err != nil {
+		return err
 	}
-	s := c.Status()
-	if s.DeadLetters > 0 {
-		return fmt.Errorf("BigQuery refused %d of %d rows: %w", s.DeadLetters, len(r.demo.rows), s.LastError)
-	}
-	return nil
+	return r.relationsAgree(ctx, r.demo.requested())
 }
 
 // syncSession brings the graph of a session.
@@ -103,7 +150,7 @@ func syncOnce(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	return r.relationsAgree(ctx)
+	return r.relationsAgree(ctx, r.demo.sessions)
 }
 
 // syncTwice brings each session in two calls at a time.
@@ -115,7 +162,35 @@ func syncTwice(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	return r.relationsAgree(ctx)
+	return r.relationsAgree(ctx, r.demo.sessions)
+}
+
+// syncDataset makes the graphs of the rows in the dataset, as sync --from dataset does.
+func syncDataset(ctx context.Context, r *run) error {
+	w := r.sql.GraphWriter()
+	defer w.Close()
+	var want, got []string
+	for g, err := range r.sql.SessionGraphs(ctx, r.demo.sessions, nil, r.demo.from(), r.demo.to()) {
+		if err == nil {
+			_, err = w.Write(ctx, g.Graphs...)
+		}
+		if err != nil {
+			return err
+		}
+		want = append(want, nodeKeys(r.demo.graphs[g.Session])...)
+		for i := range g.Graphs {
+			for _, n := range g.Graphs[i].Nodes {
+				got = append(got, n.NodeKey)
+			}
+		}
+	}
+	if err := unordered(want, got); err != nil {
+		return err
+	}
+	if found, err := r.sql.ModelEntitiesOf(ctx, r.demo.sessions, r.demo.from(), r.demo.to()); err != nil || len(found) > 0 {
+		return cmp.Or(err, fmt.Errorf("models found something in %d sessions, and none was asked", len(found)))
+	}
+	return r.relationsAgree(ctx, r.demo.sessions)
 }
 
 func ageEvents(ctx context.Context, r *run) error {

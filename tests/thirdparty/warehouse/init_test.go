@@ -192,6 +192,9 @@ func TestInitAndViews(t *testing.T) {
 			t.Errorf("%s %s: %s", o.Kind, o.Name, o.Outcome)
 		}
 	}
+	if rows, err := d.Texts(t.Context(), "init_probe_graph", nil, nil); err != nil || len(rows) > 0 {
+		t.Errorf("the graph of an empty dataset: %v, %v", rows, err)
+	}
 	cfg := s.Config()
 	cfg.Graph.Queries = config.QueriesRecursive
 	again := dataset(t, s, cfg)

@@ -4,11 +4,14 @@
 package warehouse_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +22,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
+	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
@@ -55,7 +59,7 @@ func newSynced(t *testing.T) *synced {
 	}
 	t.Cleanup(func() { client.Close() })
 	if _, err := d.Init(t.Context(), bigquery.InitOptions{}); err != nil {
-		t.Logf("init: %v", err) // the emulator has no property graphs; the tables are there
+		t.Fatal(err)
 	}
 	return &synced{Dataset: d, t: t, client: client, server: server}
 }
@@ -423,6 +427,64 @@ func TestSyncOfTwoHosts(t *testing.T) {
 	again := d.graph()
 	if diff := cmp.Diff(whole, again); diff != "" {
 		t.Errorf("the host that began changed what both said:\n%s", diff)
+	}
+}
+
+// A session that goes on after retention removed its rows from the journal, on the same day: its new steps
+// add to those that were brought before.
+func TestSyncAfterRetention(t *testing.T) {
+	d := newSynced(t)
+	rows := conversation()
+	before, after := graphOf(t, rows[:10]), graphOf(t, rows[10:])
+	d.write(from(before, warehouse.WriterJournal, "j1", 3), from(after, warehouse.WriterJournal, "j1:10", 1), from(after, warehouse.WriterJournal, "j1:10", 2))
+	if got := d.graph()["nodes"]; len(got) != len(before.Nodes)+len(after.Nodes) {
+		t.Errorf("%d steps of %d and %d", len(got), len(before.Nodes), len(after.Nodes))
+	}
+}
+
+// mended is the emulator with its times inside of records as BigQuery has them in JSON: as texts.
+type mended struct{}
+
+var escapedTime = regexp.MustCompile(`:(\d{4}-\d{2}-\d{2}T[0-9:.]+Z)`)
+
+func (mended) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || !strings.Contains(r.URL.Path, "/queries/") {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	body = escapedTime.ReplaceAll(body, []byte(`:\"$1\"`))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, err
+}
+
+// A step with a row that could not be read keeps what the dataset has of it, and other steps do not.
+func TestSyncKeepsEntities(t *testing.T) {
+	d := newSynced(t)
+	whole := graphOf(t, conversation())
+	d.write(from(whole, warehouse.WriterJournal, "j1", 1))
+	reading, err := bigquery.NewDataset(t.Context(), d.server.Config(), bigquery.DatasetOptions{
+		Client: []option.ClientOption{option.WithEndpoint("http://" + d.server.REST), option.WithHTTPClient(&http.Client{Transport: mended{}})},
+		Now:    func() time.Time { return day.Add(24 * time.Hour) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reading.Close()
+	tool := graphsync.TechNodeKey(syncedSession, "trace-r1", "tool1")
+	for failed, want := range map[string]int{tool: 2, graphsync.TechNodeKey(syncedSession, "trace-r1", "llm1"): 0} {
+		g := graphOf(t, conversation())
+		g.Failed = []string{failed}
+		at := slices.IndexFunc(g.Nodes, func(n warehouse.NodeRow) bool { return n.NodeKey == tool })
+		g.Nodes[at].Entities = nil
+		if err := reading.KeepEntities(t.Context(), &g, day); err != nil {
+			t.Fatal(err)
+		}
+		kept := texts(t, g.Nodes[at].Entities)
+		if had := texts(t, whole.Nodes[at].Entities); len(kept) != want || want > 0 && !slices.Equal(slices.Sorted(slices.Values(had)), slices.Sorted(slices.Values(kept))) {
+			t.Errorf("kept %v of %v", kept, had)
+		}
 	}
 }
 
