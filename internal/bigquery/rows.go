@@ -16,7 +16,7 @@ import (
 )
 
 // row is one row of a result, or one element of a repeated column that has columns itself. Its
-// methods return the value of a column, and the zero value for NULL. The first thing that cannot be
+// methods return the value of a column, and the zero value for NULL and where the statement has none. The first thing that cannot be
 // read becomes the error of whoever reads the result: an answer without it would say less than the
 // dataset knows.
 type row struct {
@@ -34,11 +34,8 @@ func (r *row) failed(err error) {
 
 // value returns the value of a column of type T.
 func value[T any](r *row, column string) (v T) {
-	found, ok := r.columns[column]
-	switch {
-	case !ok:
-		r.failed(fmt.Errorf("there is no column %s", column))
-	case found != nil:
+	if found := r.columns[column]; found != nil {
+		var ok bool
 		if v, ok = found.(T); !ok {
 			r.failed(fmt.Errorf("column %s is %T and not %T", column, found, v))
 		}
