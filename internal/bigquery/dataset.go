@@ -110,11 +110,9 @@ const (
 
 // job is one query job.
 type job struct {
-	// statement names a file of package warehouse, data is for its template; or sql is
-	// the text itself.
+	// statement names a file of package warehouse, data is for its template.
 	statement string
 	data      any
-	sql       string
 	params    []bq.QueryParameter
 	feature   string
 	// labels are set beside those of every job.
@@ -128,12 +126,9 @@ func param(name string, value any) bq.QueryParameter {
 
 // prepare makes the query of j, bounded in cost, labelled and placed.
 func (d *Dataset) prepare(ctx context.Context, j job) (*bq.Query, error) {
-	text := j.sql
-	if text == "" {
-		var err error
-		if text, err = d.names.Statement(j.statement, j.data); err != nil {
-			return nil, err
-		}
+	text, err := d.names.Statement(j.statement, j.data)
+	if err != nil {
+		return nil, err
 	}
 	location, err := d.jobLocation(ctx)
 	if err != nil {
@@ -147,14 +142,6 @@ func (d *Dataset) prepare(ctx context.Context, j job) (*bq.Query, error) {
 	q.Labels["sdk_feature"] = j.feature
 	maps.Copy(q.Labels, j.labels)
 	return q, nil
-}
-
-// name says in errors which job it is.
-func (j job) name() string {
-	if j.statement != "" {
-		return j.statement
-	}
-	return j.feature
 }
 
 // exec runs a statement that returns nothing of interest and gives its statistics.

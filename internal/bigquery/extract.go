@@ -123,8 +123,7 @@ func (d *Dataset) Extract(ctx context.Context, r ExtractRequest) (*ExtractReport
 		return x.report, fmt.Errorf("%w; the answers of the model are in the table %s until %s, from where an extraction can go on",
 			err, x.answers.Name, x.now.Add(extractTableAge).UTC().Format(time.DateOnly))
 	}
-	x.drop(ctx, x.pending.Name, x.answers.Name)
-	x.report.Pending, x.report.Answers = "", ""
+	x.drop(ctx)
 	return x.report, x.store(ctx)
 }
 
@@ -243,8 +242,7 @@ func (x *extraction) ask(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if n == 0 {
-		x.drop(ctx, x.pending.Name, x.answers.Name)
-		x.report.Pending, x.report.Answers = "", ""
+		x.drop(ctx)
 		return false, nil
 	}
 	return true, x.run(ctx, x.askJob())

@@ -38,16 +38,17 @@ func (x *extraction) create(ctx context.Context, t warehouse.Table) error {
 	return nil
 }
 
-// drop deletes tables, also when ctx has ended. One that stays is deleted by BigQuery
-// when its time is over.
-func (x *extraction) drop(ctx context.Context, names ...string) {
+// drop deletes the tables of the extraction, also when ctx has ended. One that stays is deleted by
+// BigQuery when its time is over.
+func (x *extraction) drop(ctx context.Context) {
+	x.report.Pending, x.report.Answers = "", ""
 	wait := dropTimeout
 	if ctx.Err() != nil {
 		wait = lastDropTimeout
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
-	for _, name := range names {
+	for _, name := range []string{x.pending.Name, x.answers.Name} {
 		if name == "" {
 			continue
 		}

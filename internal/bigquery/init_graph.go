@@ -62,29 +62,29 @@ func (in *initialization) ensureGraph(ctx context.Context, made map[string]bool)
 			return
 		}
 	}
-	o := InitObject{Kind: warehouse.KindGraph, Name: d.names.Graph(), Outcome: Unchanged}
-	err := in.graph(ctx, &o)
-	switch {
-	case err == nil:
-	case HasNoGraphs(err) && d.cfg.Graph.Queries == config.QueriesAuto:
-		o.Outcome = Skipped
-		delete(in.labels, warehouse.GraphLabel)
-		in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
-	default:
-		o.Outcome, o.Err = Failed, d.explain("graph "+o.Name, err)
-		if HasNoGraphs(err) {
-			o.Err = fmt.Errorf("%w (use on-demand pricing or a reservation of an edition with graphs, or set bigquery.graph.queries to auto or recursive)", o.Err)
-		}
-		in.errs = append(in.errs, o.Err)
-	}
-	in.add(o)
+	in.do(ctx, warehouse.KindGraph, d.names.Graph(), in.graph)
 }
 
-// graph makes the property graph, or replaces one that is known to be of contextgraph and differs.
+// graph makes the property graph where there can be one, and says so where it need not be.
+func (in *initialization) graph(ctx context.Context, o *InitObject) error {
+	err := in.makeGraph(ctx, o)
+	switch {
+	case !HasNoGraphs(err):
+		return err
+	case in.d.cfg.Graph.Queries != config.QueriesAuto:
+		return fmt.Errorf("%w (use on-demand pricing or a reservation of an edition with graphs, or set bigquery.graph.queries to auto or recursive)", err)
+	}
+	o.Outcome = Skipped
+	delete(in.labels, warehouse.GraphLabel)
+	in.note("there is no property graph: BigQuery has graphs in some editions only, and answered: %v. Questions are asked in recursive SQL. After a change of edition, run contextgraph init again", err)
+	return nil
+}
+
+// makeGraph makes the property graph, or replaces one that is known to be of contextgraph and differs.
 // The label of the table of events says which one was made. After any statement one property is
 // asked for that no other graph has: where BigQuery did not say what there is, a statement that
 // leaves what there is alone may have met the graph of somebody else.
-func (in *initialization) graph(ctx context.Context, o *InitObject) error {
+func (in *initialization) makeGraph(ctx context.Context, o *InitObject) error {
 	d := in.d
 	md, err := d.table(d.names.Events()).Metadata(ctx)
 	if err != nil {
@@ -101,11 +101,7 @@ func (in *initialization) graph(ctx context.Context, o *InitObject) error {
 	case found == graphOwn && same:
 		return nil
 	}
-	text, err := d.names.CreateGraph(found == graphOwn)
-	if err != nil {
-		return err
-	}
-	done, err := d.exec(ctx, job{sql: text, feature: featureInit})
+	done, err := d.exec(ctx, job{statement: "init_graph", data: warehouse.GraphStatement{Replace: found == graphOwn}, feature: featureInit})
 	if err != nil {
 		return err
 	}

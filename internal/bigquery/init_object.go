@@ -88,8 +88,11 @@ func (in *initialization) ensureTable(ctx context.Context, t warehouse.Table, o 
 		return err
 	}
 	if o.Added = missing.added; len(o.Added) > 0 {
-		if err := in.addColumns(ctx, t.Name, missing.columns); err != nil {
-			return err
+		if len(missing.columns) > 0 {
+			_, err := in.d.exec(ctx, job{statement: "init_add_column", data: warehouse.Table{Name: t.Name, Columns: missing.columns}, feature: featureInit})
+			if err != nil {
+				return err
+			}
 		}
 		o.Outcome = Upgraded
 		err := in.ensure(ctx, t.Name, o, nil, func(md *bq.TableMetadata) (*bq.TableMetadataToUpdate, error) {
@@ -104,19 +107,6 @@ func (in *initialization) ensureTable(ctx context.Context, t warehouse.Table, o 
 	}
 	in.noteLayout(t, found)
 	return nil
-}
-
-// addColumns adds columns to a table by a statement.
-func (in *initialization) addColumns(ctx context.Context, table string, columns []warehouse.Column) error {
-	if len(columns) == 0 {
-		return nil
-	}
-	text, err := in.d.names.AddColumns(table, columns)
-	if err != nil {
-		return err
-	}
-	_, err = in.d.exec(ctx, job{sql: text, feature: featureInit})
-	return err
 }
 
 // noteLayout says what nobody can change about a table that exists.

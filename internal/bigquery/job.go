@@ -85,7 +85,7 @@ func (d *Dataset) estimate(ctx context.Context, j job) (int64, error) {
 	status, err := d.dryRun(ctx, j)
 	switch {
 	case err != nil:
-		return 0, d.explain(j.name()+", dry run", Brief(err))
+		return 0, d.explain(j.statement+", dry run", Brief(err))
 	case status == nil || status.Statistics == nil:
 		return 0, nil
 	}

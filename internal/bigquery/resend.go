@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -87,10 +88,7 @@ func (d *Dataset) Resend(ctx context.Context, j *journal.Journal, o ResendOption
 	if err != nil {
 		return r.report, fmt.Errorf("bigquery: resend: %w", err)
 	}
-	for id := range r.wanted {
-		r.report.Missing = append(r.report.Missing, id)
-	}
-	slices.Sort(r.report.Missing)
+	r.report.Missing = slices.Sorted(maps.Keys(r.wanted))
 	return r.report, nil
 }
 

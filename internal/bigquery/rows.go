@@ -121,7 +121,7 @@ func (d *Dataset) query(ctx context.Context, j job, yield func(*row) error) erro
 		err = each(results, yield)
 	}
 	if err != nil {
-		return fmt.Errorf("bigquery: %s (job %s): %w", j.name(), done.ID(), err)
+		return fmt.Errorf("bigquery: %s (job %s): %w", j.statement, done.ID(), err)
 	}
 	return nil
 }

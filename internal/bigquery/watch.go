@@ -24,7 +24,7 @@ type Watch struct {
 
 // Ran is a statement that ran.
 type Ran struct {
-	// Statement is the name of the statement in package warehouse, or what it is for.
+	// Statement is the name of the statement in package warehouse.
 	Statement string
 	// Job is the id of its job; empty where none was started.
 	Job string
@@ -41,7 +41,7 @@ func (d *Dataset) finish(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, er
 	if d.watch == nil {
 		return d.runJob(ctx, j)
 	}
-	ran, began := Ran{Statement: j.name()}, time.Now()
+	ran, began := Ran{Statement: j.statement}, time.Now()
 	running, status, err := d.admitted(ctx, j, &ran)
 	ran.Took, ran.Err = time.Since(began), err
 	if running != nil {
@@ -77,11 +77,11 @@ func (d *Dataset) runJob(ctx context.Context, j job) (*bq.Job, *bq.JobStatus, er
 	}
 	running, err := q.Run(ctx)
 	if err != nil {
-		return nil, nil, d.explain(j.name(), d.limited(Brief(err)))
+		return nil, nil, d.explain(j.statement, d.limited(Brief(err)))
 	}
 	status, err := awaitJob(ctx, running)
 	if err != nil {
-		return running, nil, fmt.Errorf("bigquery: %s (job %s): %w", j.name(), running.ID(), d.limited(err))
+		return running, nil, fmt.Errorf("bigquery: %s (job %s): %w", j.statement, running.ID(), d.limited(err))
 	}
 	return running, status, nil
 }

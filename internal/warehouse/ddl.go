@@ -78,7 +78,7 @@ func Definitions(c config.BigQuery) ([]Definition, error) {
 	}
 	labels := map[string]string{VersionLabel: strconv.Itoa(SchemaVersion), DefinitionsLabel: digest(made...)}
 	if c.Graph.Queries != config.QueriesRecursive {
-		add(Definition{Kind: KindGraph, Name: n.Graph()}, "init_graph", graphStatement{})
+		add(Definition{Kind: KindGraph, Name: n.Graph()}, "init_graph", GraphStatement{})
 		replaced, failed := n.CreateGraph(true)
 		err = cmp.Or(err, failed)
 		labels[GraphLabel] = digest(replaced)
@@ -116,8 +116,11 @@ func (n Names) AddColumns(table string, columns []Column) (string, error) {
 	return n.Statement("init_add_column", Table{Name: table, Columns: columns})
 }
 
-// graphStatement is the data of the template init_graph.
-type graphStatement struct{ Replace bool }
+// GraphStatement is the data of the template init_graph.
+type GraphStatement struct {
+	// Replace makes the graph instead of the one that is there, and not only where there is none.
+	Replace bool
+}
 
 // CreateGraph returns the statement that makes the property graph: instead of the one
 // that is there, or only where there is none.
@@ -126,7 +129,7 @@ type graphStatement struct{ Replace bool }
 // stand among the properties, since questions return them. Properties are few, because
 // each is a column that a question may have to read.
 func (n Names) CreateGraph(replace bool) (string, error) {
-	return n.Statement("init_graph", graphStatement{replace})
+	return n.Statement("init_graph", GraphStatement{replace})
 }
 
 // OwnGraph reports whether the definition of a property graph, as BigQuery shows it, is one that
