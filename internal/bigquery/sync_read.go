@@ -279,22 +279,6 @@ type FoundSession struct {
 	Events int64
 }
 
-// foundRow is a row of the statements that find sessions.
-type foundRow struct {
-	App     string    `bigquery:"app"`
-	User    string    `bigquery:"user"`
-	Session string    `bigquery:"session"`
-	Events  int64     `bigquery:"events"`
-	First   time.Time `bigquery:"first"`
-	Last    time.Time `bigquery:"last"`
-}
-
-func (r *foundRow) found() FoundSession {
-	return FoundSession{
-		Session: record.Session{App: r.App, User: r.User, ID: r.Session}, First: r.First.UTC(), Last: r.Last.UTC(), Events: r.Events,
-	}
-}
-
 // FindSessions returns the sessions with rows between two times, the one with the latest
 // row first. Empty fields of s select all, and an id those that it names, see [inspect.Named]. It
 // reads these days of the whole table, and of each row its attributes.
