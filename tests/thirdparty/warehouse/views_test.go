@@ -334,12 +334,21 @@ func foundation(view string) bool { return view == warehouse.GraphSteps || view 
 // The views show of each session what the model says: the newest whole graph of each writer, and
 // of each step that of the writer that read most of it; never a part of a graph. Keys are unique.
 func TestViewsShowWholeGraphs(t *testing.T) {
+	for i := range 2 { // emulators, one a processor
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			viewsOfRandomSessions(t)
+		})
+	}
+}
+
+func viewsOfRandomSessions(t *testing.T) {
 	// The emulator takes a time for a window that grows with the square of the table, and computes a
 	// view again for each one that stands on it: one batch in ten is asked for all views.
 	const batch, all = 8, 10
-	batches := 250
+	batches := 125
 	if testing.Short() {
-		batches = 5
+		batches = 3
 	}
 	server := emulator.Start(t)
 	client := restClient(t, server)
