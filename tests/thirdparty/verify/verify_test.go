@@ -50,10 +50,10 @@ func TestVerify(t *testing.T) {
 			continue
 		case part == "view" && strings.HasPrefix(c.Name, "graph_"):
 			part = "graph"
+		case part == "sync" || c.Name == "graphs of the agent":
+			part = c.Name
 		case part == "dataset" || part == "init" || part == "stream":
 			part = "stream"
-		case part == "sync":
-			part = c.Name
 		case part == "view":
 			part = fmt.Sprint(part, len(parts["views"])/10)
 			parts["views"] = append(parts["views"], c.Name)
