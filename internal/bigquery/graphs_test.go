@@ -99,6 +99,13 @@ func (a *approvals) acknowledge(to int64) {
 	}
 }
 
+// ended returns how often the stream was ended.
+func (a *approvals) ended() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.idle
+}
+
 // at returns the position of the graphs.
 func (a *approvals) at() int64 {
 	a.t.Helper()
@@ -211,12 +218,12 @@ func TestGraphSyncerMovesOn(t *testing.T) {
 		later(2 * time.Second)
 		a.acknowledge(2)
 		later(10 * time.Second)
-		if at := a.at(); at != 1 || a.idle != 0 {
-			t.Errorf("it is at %d at once, and the stream was ended %d times", at, a.idle)
+		if at := a.at(); at != 1 || a.ended() != 0 {
+			t.Errorf("it is at %d at once, and the stream was ended %d times", at, a.ended())
 		}
 		later(2 * time.Minute)
-		if at := a.at(); at != 2 || a.idle != 1 {
-			t.Errorf("it is at %d, want 2, and the stream was ended %d times, want once", at, a.idle)
+		if at := a.at(); at != 2 || a.ended() != 1 {
+			t.Errorf("it is at %d, want 2, and the stream was ended %d times, want once", at, a.ended())
 		}
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)
