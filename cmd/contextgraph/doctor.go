@@ -14,35 +14,41 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/internal/doctor"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
 	timeout := duration(30 * time.Second)
+	full := false
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find faults of the configuration, the journal and the connections",
-		Long: `doctor examines the configuration, the journal, the clock, the checkers and, if one is
+		Long: fmt.Sprintf(`doctor examines the configuration, the journal, the clock, the checkers and, if one is
 configured, the dataset in BigQuery. It changes nothing: it does not upgrade the journal and
 runs no query. The server of a checker gets a connection and at most one HEAD request for
-its root, without the headers of the configuration.
+its root, without the headers of the configuration. A journal larger than %d MiB is searched
+for damage only with --full, which reads all of it.
 
 Each finding has a level and, unless it is fine, a remedy. The command ends with 1 if a
-finding is an error.`,
+finding is an error.`, journal.CheckedBytes>>20),
 		Example: `  contextgraph doctor
   contextgraph doctor --config agents/contextgraph.yaml --output json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), time.Duration(timeout))
 			defer cancel()
-			return a.doctor(ctx)
+			return a.doctor(ctx, full)
 		},
 	}
 	c.Flags().Var(&timeout, "timeout", "give up after this time")
+	c.Flags().BoolVar(&full, "full", false, "search the whole journal for damage, whatever its size")
 	return c
 }
 
-func (a *app) doctor(ctx context.Context) error {
-	found := doctor.Examine(ctx, doctor.Options{Path: cmp.Or(a.configPath, defaultConfig), Load: a.fileConfig, Dataset: a.dataset, Now: a.now})
+func (a *app) doctor(ctx context.Context, full bool) error {
+	found := doctor.Examine(ctx, doctor.Options{
+		Path: cmp.Or(a.configPath, defaultConfig), Load: a.fileConfig, Dataset: a.dataset, Whole: full, Now: a.now,
+	})
 	if errors.Is(ctx.Err(), context.Canceled) { // an area that was not examined is no finding
 		return context.Cause(ctx)
 	}

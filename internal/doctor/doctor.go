@@ -48,6 +48,8 @@ type Options struct {
 	Load func() (config.Config, error)
 	// Dataset connects to the dataset of a configuration.
 	Dataset func(context.Context, config.BigQuery) (*bigquery.Dataset, error)
+	// Whole searches a journal of any size for damage, and not only one that is read in a moment.
+	Whole bool
 	// Now is the clock.
 	Now func() time.Time
 }

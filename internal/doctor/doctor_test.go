@@ -22,13 +22,19 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/bigquery"
 	"github.com/adk-contextgraph/contextgraph/internal/doctor"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
 )
 
 // examine examines a configuration that no file holds, and the dataset of a server.
 func examine(t *testing.T, cfg config.Config, server *httptest.Server) []doctor.Finding {
 	t.Helper()
+	return examineWhole(t, cfg, server, false)
+}
+
+func examineWhole(t *testing.T, cfg config.Config, server *httptest.Server, whole bool) []doctor.Finding {
+	t.Helper()
 	return doctor.Examine(t.Context(), doctor.Options{
-		Path: "none.yaml", Load: func() (config.Config, error) { return cfg, nil }, Now: time.Now,
+		Path: "none.yaml", Whole: whole, Load: func() (config.Config, error) { return cfg, nil }, Now: time.Now,
 		Dataset: func(ctx context.Context, b config.BigQuery) (*bigquery.Dataset, error) {
 			return bigquery.NewDataset(ctx, b, bigquery.DatasetOptions{
 				Client: []option.ClientOption{option.WithEndpoint(server.URL), option.WithHTTPClient(server.Client())},
@@ -147,5 +153,27 @@ func TestExamineJournal(t *testing.T) {
 	if !has(found, "journal", doctor.Note, "its version is 1") ||
 		runtime.GOOS != "windows" && !has(found, "journal", doctor.Warning, "others can read it") {
 		t.Errorf("%+v", found)
+	}
+}
+
+// A journal that takes long to read is searched for damage if somebody asks for it.
+func TestExamineLargeJournal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: "a.db"}})
+	if err == nil {
+		err = j.Close(t.Context())
+	}
+	if err == nil {
+		err = os.Truncate("a.db", journal.CheckedBytes+1) // the size of SQLite stands in the file
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Config{Journal: config.Journal{Path: "a.db"}}
+	if found := examine(t, cfg, nil); !has(found, "journal", doctor.Note, "not searched for damage") || has(found, "journal", doctor.OK, "sound") {
+		t.Errorf("%+v", found)
+	}
+	if found := examineWhole(t, cfg, nil, true); !has(found, "journal", doctor.OK, "a.db is sound") {
+		t.Errorf("whole: %+v", found)
 	}
 }

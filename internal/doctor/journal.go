@@ -37,7 +37,7 @@ func (x *examination) journal(ctx context.Context, cfg config.Config) time.Time 
 		x.noJournal("there is no journal at %s yet", path)
 		return time.Time{}
 	}
-	h, err := journal.Examine(ctx, path)
+	h, err := journal.Examine(ctx, path, x.Whole)
 	if err != nil {
 		x.add(area, Error, "name another journal with --journal, or restore this one from a copy", "%v", err)
 		return time.Time{}
@@ -46,10 +46,13 @@ func (x *examination) journal(ctx context.Context, cfg config.Config) time.Time 
 		x.noJournal("%s is empty: nothing was recorded in it yet", path)
 		return time.Time{}
 	}
-	if len(h.Damage) > 0 {
+	switch {
+	case !h.Checked:
+		x.add(area, Note, "contextgraph doctor --full reads it whole", "%s was not searched for damage: it has %s, with %s in its log", path, Bytes(h.Bytes), Bytes(h.LogBytes))
+	case len(h.Damage) > 0:
 		x.add(area, Error, "stop the agents, keep a copy of the file, and restore an earlier one: what is damaged cannot be relied on",
 			"SQLite finds %s damaged: %s", path, strings.Join(h.Damage, "; "))
-	} else {
+	default:
 		x.ok(area, "%s is sound, %s, with %s in its log", path, Bytes(h.Bytes), Bytes(h.LogBytes))
 	}
 	if info != nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -53,9 +52,12 @@ func store(tb testing.TB, j *journal.Journal, rows []record.Event) {
 
 // sessions are the rows of n sessions, of which the last is the newest: every tenth is
 // pending, every tenth drifted, and the others asked nobody.
-func sessions(tb testing.TB, n int) (rows []record.Event) {
+func sessions(tb testing.TB, n int) []record.Event { return sessionsFrom(tb, 0, n) }
+
+// sessionsFrom are those of sessions from the one with a number on.
+func sessionsFrom(tb testing.TB, first, n int) (rows []record.Event) {
 	tb.Helper()
-	for i := range n {
+	for i := first; i < n; i++ {
 		s := newScript(tb)
 		s.session = record.Session{App: []string{"shop", "desk"}[i%2], User: []string{"ann", "bob", "cy"}[i%3], ID: fmt.Sprintf("s-%05d", i)}
 		switch i % 10 {
@@ -380,76 +382,5 @@ func TestGaps(t *testing.T) {
 	}
 	if got := inspect.Gaps(rows[3:]); len(got) != 0 {
 		t.Errorf("gaps %v where nothing is numbered", got)
-	}
-}
-
-// BenchmarkSessions reads the list of a journal with 10,000 sessions of 50 rows. With
-// CONTEXTGRAPH_BENCH_JOURNAL the journal is kept there.
-func BenchmarkSessions(b *testing.B) {
-	path := os.Getenv("CONTEXTGRAPH_BENCH_JOURNAL")
-	fresh := path == ""
-	if fresh {
-		path = filepath.Join(b.TempDir(), "contextgraph.db")
-	} else if _, err := os.Stat(path); err != nil {
-		fresh = true
-	}
-	j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: path, QueueBytes: 1 << 30}, QueueRows: 1 << 20})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer j.Close(b.Context())
-	if fresh {
-		rows := sessions(b, 10_000)
-		prompt := strings.Repeat("a long prompt ", 80)
-		var all []record.Event
-		for _, e := range rows {
-			all = append(all, e)
-			if e.EventType == record.UserMessageReceived && e.SpanID == "root1" {
-				for n := range 42 {
-					more := e
-					more.EventType, more.SpanID, more.EventID = record.LLMRequest, fmt.Sprintf("m%d", n/2), fmt.Sprintf("%s-%d", e.EventID, n)
-					more.Content, more.Attributes = encode(m{"prompt": prompt}), encode(m{"model": "gemini", "tools": prompt})
-					if n%2 == 1 {
-						more.EventType, more.Content = record.LLMResponse, encode(m{"response": "text: 'x'", "usage": m{"prompt": 1, "completion": 1, "total": 2}})
-					}
-					all = append(all, more)
-				}
-			}
-		}
-		store(b, j, all)
-		// Of half of the requests the ledger knows as well.
-		for i := 0; i < 10_000; i += 20 {
-			err := j.Ledger().Create(b.Context(), safety.Approval{
-				ID: fmt.Sprintf("a-%d", i), Session: record.Session{App: []string{"shop", "desk"}[i%2], User: []string{"ann", "bob", "cy"}[i%3], ID: fmt.Sprintf("s-%05d", i)},
-				CallID: "c1", RunID: "r", Tool: "buy", State: safety.StatePending, RequestedAt: at(7), ExpiresAt: time.Now().Add(time.Hour),
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	src := inspect.NewJournal(j)
-	first, err := src.Sessions(b.Context(), inspect.Query{})
-	if err != nil || len(first.Sessions) != 50 {
-		b.Fatalf("%d sessions, %v", len(first.Sessions), err)
-	}
-	for _, bb := range []struct {
-		name  string
-		query inspect.Query
-	}{
-		{"page", inspect.Query{}},
-		{"next", inspect.Query{After: first.Next}},
-		{"status", inspect.Query{Status: []inspect.Status{inspect.StatusDrift}}},
-		{"status_none_has", inspect.Query{Status: []inspect.Status{inspect.StatusInDoubt}}},
-		{"search", inspect.Query{Search: "question 99"}},
-		{"search_none_has", inspect.Query{Search: "nothing has this"}},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := src.Sessions(b.Context(), bb.query); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -117,7 +117,7 @@ func TestGraphsOfADestination(t *testing.T) {
 	cfg := config.Retention{MaxAge: day}
 	sweep(t, j, cfg)
 	wantListed(t, j, 1, "b")
-	h, err := journal.Examine(t.Context(), j.Path())
+	h, err := journal.Examine(t.Context(), j.Path(), false)
 	if err != nil || len(h.Destinations) != 1 || h.Destinations[0].Name != dataset || h.Destinations[0].Graphs != 2 {
 		t.Errorf("destinations %+v, %v", h.Destinations, err)
 	}

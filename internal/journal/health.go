@@ -30,8 +30,10 @@ type Health struct {
 	Version, Known int
 	// Bytes is the size of the file, LogBytes the size of the log that is not copied into it yet.
 	Bytes, LogBytes int64
-	// Damage lists the damage that SQLite finds; empty for a sound file.
-	Damage []string
+	// Checked says that SQLite read the whole file in search of damage. Damage lists what it found;
+	// empty for a sound file.
+	Checked bool
+	Damage  []string
 
 	Sessions, Rows int64
 	// First and Last are the times of the oldest and the newest session's rows.
@@ -56,9 +58,14 @@ const examineBusy = 5 * time.Second
 // damageListed bounds what is listed of the damage of a file.
 const damageListed = 20
 
+// CheckedBytes is the size up to which [Examine] reads a file whole: that takes a second for some
+// 300 MiB.
+const CheckedBytes = 32 << 20
+
 // Examine looks at an existing journal file. It changes nothing, and does not upgrade an older
-// file. It reads the whole file, and any process may have it open meanwhile.
-func Examine(ctx context.Context, path string) (h Health, err error) {
+// file. Any process may have it open meanwhile. It searches a file for damage up to CheckedBytes, and
+// a larger one only with whole, because it then reads all of it.
+func Examine(ctx context.Context, path string, whole bool) (h Health, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return Health{}, fmt.Errorf("journal: %w", err)
@@ -79,6 +86,7 @@ func Examine(ctx context.Context, path string) (h Health, err error) {
 	if wal, err := os.Stat(path + "-wal"); err == nil {
 		h.LogBytes = wal.Size()
 	}
+	h.Checked = whole || h.Bytes+h.LogBytes <= CheckedBytes
 	// For writing, as the readers of a journal: see openReaders.
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -103,12 +111,14 @@ func (h *Health) read(conn *sqlite.Conn) error {
 		return err
 	}
 	nothing := func(*binder) {}
-	err = query(conn, fmt.Sprintf("PRAGMA quick_check(%d)", damageListed), nothing, func(stmt *sqlite.Stmt) error {
-		if text := stmt.ColumnText(0); text != "ok" {
-			h.Damage = append(h.Damage, text)
-		}
-		return nil
-	})
+	if h.Checked {
+		err = query(conn, fmt.Sprintf("PRAGMA quick_check(%d)", damageListed), nothing, func(stmt *sqlite.Stmt) error {
+			if text := stmt.ColumnText(0); text != "ok" {
+				h.Damage = append(h.Damage, text)
+			}
+			return nil
+		})
+	}
 	if err != nil || h.Version != h.Known {
 		return err
 	}

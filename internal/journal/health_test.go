@@ -5,6 +5,8 @@ package journal_test
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +42,7 @@ func TestExamine(t *testing.T) {
 	if err := o.Advance(t.Context(), "me", 2, []journal.DeadLetter{{Seq: 1, Reason: "no"}}); err != nil {
 		t.Fatal(err)
 	}
-	h, err := journal.Examine(t.Context(), path) // beside the one who writes
+	h, err := journal.Examine(t.Context(), path, false) // beside the one who writes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestExamineLeavesOldFiles(t *testing.T) {
 	if err := os.WriteFile(path, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h, err := journal.Examine(t.Context(), path)
+	h, err := journal.Examine(t.Context(), path, false)
 	if err != nil || h.Version != 1 || h.Known < 6 || len(h.Damage) > 0 {
 		t.Errorf("%+v, %v", h, err)
 	}
@@ -102,12 +104,48 @@ func TestExamineDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h, err := journal.Examine(t.Context(), path)
+		h, err := journal.Examine(t.Context(), path, false)
 		if err == nil && len(h.Damage) == 0 || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %+v, %v", name, h, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "missing.db")); err == nil {
 		t.Error("a journal was created")
+	}
+}
+
+// TestExamineLargeFile holds that a large file is searched for damage only if somebody asks for it.
+func TestExamineLargeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := []byte(`{"prompt":"` + strings.Repeat("x", 1<<20) + `"}`)
+	for n := range journal.CheckedBytes>>20 + 1 {
+		j.Append(record.Event{
+			EventID: fmt.Sprint(n), EventType: record.LLMRequest, Status: record.StatusOK, AppName: "shop", UserID: "alice", SessionID: "s",
+			RunID: "run", RunSeq: int64(n + 1), Timestamp: int64(n + 1), Content: prompt,
+		})
+		if err := j.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xAA}, 1<<20), journal.CheckedBytes/2)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, whole := range []bool{false, true} {
+		h, err := journal.Examine(t.Context(), path, whole)
+		if err != nil || h.Checked != whole || (len(h.Damage) > 0) != whole || h.Rows != journal.CheckedBytes>>20+1 {
+			t.Errorf("whole %t: %+v, %v", whole, h, err)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func readHeld(conn *sqlite.Conn, before cutoff) (h held, err error) {
 		begun  bool
 		before time.Time
 	}{{true, before.begun}, {false, before.untouched}} {
-		list, err := selectRemovable(conn, look.begun, look.before, true, maxHeld-h.sessions)
+		list, err := selectRemovable(conn, look.begun, look.before, true, maxHeld-h.sessions, sinceEver)
 		if err != nil {
 			return h, err
 		}

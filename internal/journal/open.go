@@ -131,13 +131,14 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 // openReaders opens the connections that reads share.
 func openReaders(path string, n int, busy time.Duration) (*sqlitex.Pool, error) {
 	// Opened for writing because a reader of a WAL file must be able to create its
-	// shared-memory file; query_only keeps it from changing anything.
+	// shared-memory file; query_only keeps it from changing anything. Retention copies the log to the
+	// file on one of them, which fullfsync is for, as it is for the writer.
 	return sqlitex.NewPool(path, sqlitex.PoolOptions{
 		Flags:    sqlite.OpenReadWrite,
 		PoolSize: n,
 		PrepareConn: func(conn *sqlite.Conn) error {
 			conn.SetBusyTimeout(busy)
-			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA cache_size = -8192")
+			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA fullfsync = ON", "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA cache_size = -8192")
 		},
 	})
 }

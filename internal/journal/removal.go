@@ -4,6 +4,7 @@
 package journal
 
 import (
+	"math"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -11,11 +12,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
-// stepRows and stepBytes bound the removal in one transaction to some milliseconds, because other
+// stepRows and stepBytes bound the removal in one transaction to a few milliseconds, because other
 // writers wait for it.
 const (
-	stepRows  = 256
-	stepBytes = 4 << 20
+	stepRows  = 64
+	stepBytes = 1 << 20
 )
 
 // usage is the use of the pages of the file.
@@ -42,18 +43,24 @@ func readUsage(conn *sqlite.Conn) (u usage, err error) {
 // sessions whose removal has begun, one for others. The zero time excludes all.
 type cutoff struct{ begun, untouched time.Time }
 
-// removal is a session to remove: its rows up to the number to, its graph and its evidence.
+// removal is a session to remove: its rows up to the number to, its graph and its evidence. last is
+// the time of its last row, in microseconds; begun says that a part of it is gone.
 type removal struct {
-	session record.Session
-	to      int64
+	session  record.Session
+	to, last int64
+	begun    bool
 }
 
+// sinceEver is a time before all rows.
+const sinceEver = math.MinInt64
+
 // nextRemoval chooses the session to remove. A removal that any process has begun is finished
-// first.
-func nextRemoval(conn *sqlite.Conn, before cutoff) (next removal, found bool, err error) {
-	list, err := selectRemovable(conn, true, before.begun, false, 1)
+// first. Of the others it looks at those with a last row at the time from or later: who sweeps has
+// passed over those before, and they may be many that stay.
+func nextRemoval(conn *sqlite.Conn, before cutoff, from int64) (next removal, found bool, err error) {
+	list, err := selectRemovable(conn, true, before.begun, false, 1, sinceEver)
 	if err == nil && len(list) == 0 {
-		list, err = selectRemovable(conn, false, before.untouched, false, 1)
+		list, err = selectRemovable(conn, false, before.untouched, false, 1, from)
 	}
 	if err != nil || len(list) == 0 {
 		return next, false, err
@@ -61,9 +68,9 @@ func nextRemoval(conn *sqlite.Conn, before cutoff) (next removal, found bool, er
 	return list[0], true, nil
 }
 
-// selectRemovable returns at most limit sessions with a last row before a time: those that may be
-// removed or, with waiting, those that only replication keeps.
-func selectRemovable(conn *sqlite.Conn, begun bool, before time.Time, waiting bool, limit int) (list []removal, err error) {
+// selectRemovable returns at most limit sessions with a last row from a time on and before another:
+// those that may be removed or, with waiting, those that only replication keeps.
+func selectRemovable(conn *sqlite.Conn, begun bool, before time.Time, waiting bool, limit int, from int64) (list []removal, err error) {
 	if before.IsZero() {
 		return nil, nil
 	}
@@ -71,11 +78,11 @@ func selectRemovable(conn *sqlite.Conn, begun bool, before time.Time, waiting bo
 		b.boolean(begun)
 		b.time(before)
 		b.boolean(waiting)
-		b.integer(int64(limit))
+		b.integer(int64(limit), from)
 	}, func(stmt *sqlite.Stmt) error {
 		list = append(list, removal{
 			session: record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
-			to:      stmt.ColumnInt64(3),
+			to:      stmt.ColumnInt64(3), last: stmt.ColumnInt64(4), begun: begun,
 		})
 		return nil
 	})
@@ -91,8 +98,8 @@ type removalStep struct {
 // removeStep removes a session, or a part of it, inside the transaction of the
 // writer. It chooses anew, because the session may have gone on since it was found,
 // or another process has removed it.
-func removeStep(conn *sqlite.Conn, before cutoff) (step removalStep, err error) {
-	next, found, err := nextRemoval(conn, before)
+func removeStep(conn *sqlite.Conn, before cutoff, from int64) (step removalStep, err error) {
+	next, found, err := nextRemoval(conn, before, from)
 	if err != nil || !found {
 		return step, err
 	}

@@ -29,6 +29,9 @@ const (
 	// step, so that others who want to write have at least half of the time.
 	minRest = time.Millisecond
 	maxRest = 100 * time.Millisecond
+	// logSteps is after how many steps the log is copied to the file: some megabytes of it, before
+	// the writer comes to copy the 64 MB that it leaves there, and keeps rows waiting meanwhile.
+	logSteps = 32
 )
 
 // checkRetention refuses a c with its defaults that neither bounds age nor size.
@@ -135,7 +138,11 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 		}
 	}()
 	shrink := false
-	for {
+	// from is how far the sessions were looked through, again is whether one was removed meanwhile:
+	// it may have kept others.
+	from, again := int64(sinceEver), false
+	for n := 1; ; n++ {
+		var next removal
 		var due bool
 		var h held
 		var u usage
@@ -145,15 +152,21 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 			if u, err = readUsage(conn); err != nil {
 				return err
 			}
-			shrink = r.exceeded(u, shrink)
+			if r.exceeded(u, shrink) != shrink {
+				shrink, from = !shrink, sinceEver // other sessions are due
+			}
 			before.untouched = r.cutoff(now, shrink)
-			if _, due, err = nextRemoval(conn, before); err == nil && !due {
+			if next, due, err = nextRemoval(conn, before, from); err == nil && !due {
 				h, err = readHeld(conn, before)
 			}
 			return err
 		})
 		if err != nil {
 			return err
+		}
+		if !due && again {
+			from, again = sinceEver, false
+			continue
 		}
 		if !due {
 			r.countHeld(h)
@@ -162,17 +175,24 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 			}
 			return h.explain(u.used(), int64(r.MaxSize))
 		}
+		if !next.begun {
+			from = next.last
+		}
 		var step removalStep
 		err = r.work(ctx, func(conn *sqlite.Conn) (err error) {
-			step, err = removeStep(conn, before)
+			step, err = removeStep(conn, before, from)
 			return err
 		})
+		if err == nil && n%logSteps == 0 {
+			err = r.copyLog(ctx)
+		}
 		if err != nil {
 			return fmt.Errorf("journal: remove sessions: %w", err)
 		}
 		rows += step.rows
 		if step.finished {
 			sessions++
+			again = true
 		}
 		r.count(step)
 	}
@@ -200,14 +220,23 @@ func (r *retention) cutoff(now time.Time, shrink bool) time.Time {
 	return time.Time{}
 }
 
-// work runs one step on the write connection and lets others have their turn.
+// work runs one step on the write connection and lets others have their turn. The step does not wait
+// for the disk: what a power loss brings back is removed again.
 func (r *retention) work(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	begin := time.Now()
-	if err := r.journal.w.do(ctx, fn); err != nil {
+	if err := r.journal.w.doAt(ctx, syncNormal, fn); err != nil {
 		return err
 	}
 	pause(ctx, min(max(time.Since(begin), minRest), maxRest))
 	return nil
+}
+
+// copyLog copies what is in the log to the file, on a connection of a reader: neither the writer nor
+// other readers wait for it.
+func (r *retention) copyLog(ctx context.Context) error {
+	return r.journal.read(ctx, "copy the log to the file", func(conn *sqlite.Conn) error {
+		return execAll(conn, "PRAGMA wal_checkpoint(PASSIVE)")
+	})
 }
 
 // giveBack returns free pages to the file system. A file from before version 2 can

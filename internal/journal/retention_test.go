@@ -417,6 +417,61 @@ func TestRetentionBoundsItsSteps(t *testing.T) {
 	}
 }
 
+// TestRetentionStepsAreSmall counts what a transaction of retention removes: others who want to write
+// wait that long.
+func TestRetentionStepsAreSmall(t *testing.T) {
+	j := openJournal(t, nil)
+	appendAll(t, j, aged(testSession, "r", 300, 2*day)...)
+	appendAll(t, j, padded(aged(named("fat"), "r", 12, 2*day), 400_000)...)
+	flush(t, j)
+	p := publication(3)
+	for n := range 300 {
+		name := fmt.Sprint("n-", n)
+		p.Nodes = append(p.Nodes, node(name))
+		p.Edges = append(p.Edges, edge("a", name, "contains"))
+		p.Entities = append(p.Entities, found("Product", name, name, "e1", entity.SourceRule))
+	}
+	publish(t, j, p)
+	// Each transaction marks its session once, after it removed rows and before it removes the graph.
+	alter(t, j, "CREATE TABLE work (rows INTEGER, bytes INTEGER)")
+	alter(t, j, "INSERT INTO work VALUES (0, 0)")
+	alter(t, j, "CREATE TABLE steps (rows INTEGER, bytes INTEGER)")
+	for table, bytes := range map[string]string{"agent_events": "coalesce(octet_length(OLD.content), 0)", "tech_nodes": "0", "caused_edges": "0", "extracted_biz_nodes": "0"} {
+		alter(t, j, fmt.Sprintf("CREATE TRIGGER count_%s AFTER DELETE ON %s BEGIN UPDATE work SET rows = rows + 1, bytes = bytes + %s; END", table, table, bytes))
+	}
+	alter(t, j, `CREATE TRIGGER count_steps AFTER UPDATE OF removed ON sessions BEGIN
+		INSERT INTO steps SELECT rows, bytes FROM work; UPDATE work SET rows = 0, bytes = 0; END`)
+	sweep(t, j, config.Retention{MaxAge: day})
+	if s := j.Stats(); s.RemovedSessions != 2 || s.RemovedRows != 312 {
+		t.Fatalf("stats %+v: want 312 rows of two sessions removed", s)
+	}
+	conn := connect(t, j.Path())
+	defer conn.Close()
+	if n := selectInt(t, conn, "SELECT max(rows) FROM steps"); n < 32 || n > 64 {
+		t.Errorf("%d rows were removed in one transaction, want 64 at most", n)
+	}
+	if n := selectInt(t, conn, "SELECT max(bytes) FROM steps"); n < 1<<20 || n > 1<<20+400_000 {
+		t.Errorf("%d bytes were removed in one transaction, want a row more than 1 MiB at most", n)
+	}
+}
+
+// TestRetentionCopiesTheLog holds that the writer finds a short log, however much is removed: to copy a
+// long one would keep rows waiting.
+func TestRetentionCopiesTheLog(t *testing.T) {
+	j := openJournal(t, nil)
+	appendAll(t, j, padded(aged(testSession, "r", 6000, 2*day), 1000)...)
+	flush(t, j)
+	alter(t, j, "PRAGMA wal_checkpoint(TRUNCATE)")
+	sweep(t, j, config.Retention{MaxAge: day})
+	info, err := os.Stat(j.Path() + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := j.Stats().RemovedRows; n != 6000 || info.Size() == 0 || info.Size() > 6<<20 {
+		t.Errorf("%d rows were removed, and the log has %d bytes, want 6 MiB at most", n, info.Size())
+	}
+}
+
 func TestRetentionOfALargeGraph(t *testing.T) {
 	j := openJournal(t, nil)
 	appendAll(t, j, aged(testSession, "r", 3, 2*day)...)
@@ -854,13 +909,13 @@ func TestRetentionLookIsCheap(t *testing.T) {
 	j := openJournal(t, nil)
 	var plan strings.Builder
 	err := sqlitex.ExecuteTransient(connect(t, j.Path()), "EXPLAIN QUERY PLAN "+journal.SelectRemovableSQL(), &sqlitex.ExecOptions{
-		Args:       []any{0, 0, 0, 1},
+		Args:       []any{0, 0, 0, 1, 0},
 		ResultFunc: func(s *sqlite.Stmt) error { fmt.Fprintln(&plan, s.ColumnText(3)); return nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"USING COVERING INDEX sessions_idle (removing=? AND last_time<?)", "USING COVERING INDEX approvals_open",
+	for _, want := range []string{"USING COVERING INDEX sessions_idle (removing=? AND last_time>? AND last_time<?)", "USING COVERING INDEX approvals_open",
 		"USING COVERING INDEX destinations_cursor", "USING COVERING INDEX dead_letters_session",
 		"USING COVERING INDEX evidence_children_child"} {
 		if !strings.Contains(plan.String(), want) {

@@ -6,13 +6,14 @@
 -- agent that ran as a tool of another session stays as long as that one. ?3 selects the
 -- sessions that every destination has, or, instead, those that one of them lacks a row
 -- of or has refused one of: all that they wait for is replication. ?4 is how many to
--- return.
+-- return. ?5 is the time from which on the last row is: what was looked through before is
+-- passed over.
 SELECT s.app_name, s.user_id, s.session_id,
-  CASE WHEN s.removing = 1 THEN s.removed_to ELSE s.last_seq END AS removed_to
+  CASE WHEN s.removing = 1 THEN s.removed_to ELSE s.last_seq END AS removed_to, s.last_time
 FROM sessions AS s
 WHERE (s.events > 0 OR s.removing = 1)
   AND s.removing = ?1
-  AND s.last_time < ?2
+  AND s.last_time >= ?5 AND s.last_time < ?2
   AND CASE
     WHEN CASE WHEN s.removing = 1 THEN s.removed_to ELSE s.last_seq END
       > coalesce((SELECT min(cursor) FROM destinations), 9223372036854775807) THEN 1

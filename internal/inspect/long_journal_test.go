@@ -1,0 +1,116 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+// longSessions are those of the long journal: with some 50 rows each it has 1,000,000.
+const longSessions = 20_500
+
+// longJournal opens a journal of 1,000,000 rows. With CONTEXTGRAPH_BENCH_JOURNAL it is kept there.
+func longJournal(b *testing.B) *journal.Journal {
+	b.Helper()
+	path := os.Getenv("CONTEXTGRAPH_BENCH_JOURNAL")
+	fresh := path == ""
+	if fresh {
+		path = filepath.Join(b.TempDir(), "contextgraph.db")
+	} else if _, err := os.Stat(path); err != nil {
+		fresh = true
+	}
+	j, err := journal.Open(b.Context(), journal.Config{Journal: config.Journal{Path: path, QueueBytes: 1 << 30}, QueueRows: 1 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = j.Close(b.Context()) })
+	if !fresh {
+		return j
+	}
+	prompt := strings.Repeat("a long prompt ", 80)
+	const some = 500
+	for first := 0; first < longSessions; first += some {
+		var all []record.Event
+		for _, e := range sessionsFrom(b, first, first+some) {
+			all = append(all, e)
+			if e.EventType != record.UserMessageReceived || e.SpanID != "root1" {
+				continue
+			}
+			for n := range 44 {
+				more := e
+				more.EventType, more.SpanID, more.EventID = record.LLMRequest, fmt.Sprintf("m%d", n/2), fmt.Sprintf("%s-%d", e.EventID, n)
+				more.Content, more.Attributes = encode(m{"prompt": prompt}), encode(m{"model": "gemini", "tools": prompt})
+				if n%2 == 1 {
+					more.EventType, more.Content = record.LLMResponse, encode(m{"response": "text: 'x'", "usage": m{"prompt": 1, "completion": 1, "total": 2}})
+				}
+				all = append(all, more)
+			}
+		}
+		store(b, j, all)
+	}
+	// Of half of the requests the ledger knows as well; some of them wait.
+	for i := 0; i < longSessions; i += 20 {
+		expires := at(3600)
+		if i%1000 == 0 {
+			expires = time.Now().Add(24 * time.Hour)
+		}
+		err := j.Ledger().Create(b.Context(), safety.Approval{
+			ID: fmt.Sprintf("a-%d", i), Session: record.Session{App: []string{"shop", "desk"}[i%2], User: []string{"ann", "bob", "cy"}[i%3], ID: fmt.Sprintf("s-%05d", i)},
+			CallID: "c1", RunID: "r", Tool: "buy", State: safety.StatePending, RequestedAt: at(7), ExpiresAt: expires,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return j
+}
+
+// BenchmarkSessions reads the list of a journal of 1,000,000 rows.
+func BenchmarkSessions(b *testing.B) {
+	src := inspect.NewJournal(longJournal(b))
+	first, err := src.Sessions(b.Context(), inspect.Query{})
+	if err != nil || len(first.Sessions) != 50 {
+		b.Fatalf("%d sessions, %v", len(first.Sessions), err)
+	}
+	for _, bb := range []struct {
+		name  string
+		query inspect.Query
+	}{
+		{"page", inspect.Query{}},
+		{"next", inspect.Query{After: first.Next}},
+		{"status", inspect.Query{Status: []inspect.Status{inspect.StatusDrift}}},
+		{"status_none_has", inspect.Query{Status: []inspect.Status{inspect.StatusInDoubt}}},
+		{"search", inspect.Query{Search: "question 99"}},
+		{"search_none_has", inspect.Query{Search: "nothing has this"}},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := src.Sessions(b.Context(), bb.query); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCount counts a journal of 1,000,000 rows, as the command stats does.
+func BenchmarkCount(b *testing.B) {
+	src := inspect.NewJournal(longJournal(b))
+	for b.Loop() {
+		if _, err := inspect.Count(b.Context(), src, inspect.Query{}, time.Now()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
