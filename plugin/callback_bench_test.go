@@ -4,10 +4,16 @@
 package plugin
 
 import (
+	"fmt"
 	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/tool"
+	"google.golang.org/genai"
 
 	"github.com/adk-contextgraph/contextgraph/internal/race"
 )
@@ -43,17 +49,54 @@ func BenchmarkToolCall(b *testing.B) {
 
 // BenchmarkLLMRequest is the callback before a model call with 20 messages.
 func BenchmarkLLMRequest(b *testing.B) {
-	rec := newTestRecorder(b, &discard{})
-	req := request(20)
-	inTool(b, rec, func(ctx agent.Context, _ tool.Tool) {
-		r := rec.runs.lookup(ctx)
-		a := r.agent(ctx.AgentName(), ctx.Branch())
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = rec.beforeModel(ctx, req)
-			r.takeLLM(a)
+	for _, tools := range []int{0, 1, 20} {
+		b.Run(fmt.Sprintf("tools=%d", tools), func(b *testing.B) {
+			rec := newTestRecorder(b, &discard{})
+			req := requestWithTools(b, 20, tools)
+			inTool(b, rec, func(ctx agent.Context, _ tool.Tool) {
+				r := rec.runs.lookup(ctx)
+				a := r.agent(ctx.AgentName(), ctx.Branch())
+				b.ReportAllocs()
+				for b.Loop() {
+					_, _ = rec.beforeModel(ctx, req)
+					r.takeLLM(a)
+				}
+			})
+		})
+	}
+}
+
+// requestWithTools returns a request with function tools, whose schemas are those that ADK infers of
+// their arguments.
+func requestWithTools(t testing.TB, messages, tools int) *model.LLMRequest {
+	t.Helper()
+	type args struct {
+		Brand     string    `json:"brand" jsonschema:"the brand to look for"`
+		Audiences []string  `json:"audiences" jsonschema:"who has to be reached"`
+		Budget    float64   `json:"budget" jsonschema:"in US dollars"`
+		Limit     int       `json:"limit,omitempty"`
+		Start     time.Time `json:"start" jsonschema:"the first day of the campaign"`
+	}
+	schema, err := jsonschema.For[args](nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request(messages)
+	var list []*genai.FunctionDeclaration
+	for i := range tools {
+		list = append(list, &genai.FunctionDeclaration{
+			Name: fmt.Sprint("query_inventory_", i), Description: "Looks for what is free in the inventory of a publisher.", ParametersJsonSchema: schema.CloneSchemas(),
+		})
+	}
+	if tools > 0 {
+		config := genai.GenerateContentConfig{}
+		if req.Config != nil {
+			config = *req.Config
 		}
-	})
+		config.Tools = []*genai.Tool{{FunctionDeclarations: list}}
+		req.Config = &config
+	}
+	return req
 }
 
 // The goals are allocations per callback in the steady state: they are exact, where
@@ -65,7 +108,7 @@ func TestAllocationsPerCallback(t *testing.T) {
 	}
 	rec := newTestRecorder(t, &discard{})
 	args, result := map[string]any{"brand": "ELF Cosmetics", "limit": 6.0}, inventory()
-	req := request(20)
+	req, tools := request(20), requestWithTools(t, 20, 20)
 	guard := func(what string, goal float64, f func()) {
 		t.Helper()
 		if got := testing.AllocsPerRun(200, f); got > goal {
@@ -82,6 +125,10 @@ func TestAllocationsPerCallback(t *testing.T) {
 		})
 		guard("BeforeModel with 20 messages", 4, func() {
 			_, _ = rec.beforeModel(ctx, req)
+			r.takeLLM(a)
+		})
+		guard("BeforeModel with 20 messages and 20 tools", 5, func() {
+			_, _ = rec.beforeModel(ctx, tools)
 			r.takeLLM(a)
 		})
 	})
