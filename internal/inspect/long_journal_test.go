@@ -18,15 +18,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// longSessions are those of the long journal: with some 50 rows each it has 1,000,000.
-const longSessions = 20_500
-
-// longJournal opens a journal of 1,000,000 rows. With CONTEXTGRAPH_BENCH_JOURNAL it is kept there.
+// longJournal opens a journal with some 50 rows a session: 120,000 rows, or with
+// CONTEXTGRAPH_BENCH_JOURNAL 1,000,000, which are kept there.
 func longJournal(b *testing.B) *journal.Journal {
 	b.Helper()
 	path := os.Getenv("CONTEXTGRAPH_BENCH_JOURNAL")
-	fresh := path == ""
+	fresh, longSessions := path == "", 20_500
 	if fresh {
+		longSessions = 2_500
 		path = filepath.Join(b.TempDir(), "contextgraph.db")
 	} else if _, err := os.Stat(path); err != nil {
 		fresh = true
@@ -77,7 +76,7 @@ func longJournal(b *testing.B) *journal.Journal {
 	return j
 }
 
-// BenchmarkSessions reads the list of a journal of 1,000,000 rows.
+// BenchmarkSessions reads the list of a long journal.
 func BenchmarkSessions(b *testing.B) {
 	src := inspect.NewJournal(longJournal(b))
 	first, err := src.Sessions(b.Context(), inspect.Query{})
@@ -105,7 +104,7 @@ func BenchmarkSessions(b *testing.B) {
 	}
 }
 
-// BenchmarkCount counts a journal of 1,000,000 rows, as the command stats does.
+// BenchmarkCount counts a long journal, as the command stats does.
 func BenchmarkCount(b *testing.B) {
 	src := inspect.NewJournal(longJournal(b))
 	for b.Loop() {
