@@ -33,6 +33,8 @@ type encoder struct {
 	often *slog.Logger
 	// seed is for hashes that this process compares with each other.
 	seed maphash.Seed
+	// schemas has the schemas of tools as they were written.
+	schemas *schemas
 }
 
 func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unrecorded []string, err error) {
@@ -49,6 +51,9 @@ func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unreco
 	enc.secrets = redact.NewRules(secrets)
 	limits := jsonenc.Limits{String: int(c.MaxString), Total: int(c.MaxRow)}
 	enc.writers.New = func() any { return jsonenc.NewWriter(limits, enc.secrets) }
+	if enc.schemas, err = newSchemas(); err != nil {
+		return nil, err
+	}
 	enc.policies, unrecorded, err = o.policies(c)
 	return unrecorded, err
 }

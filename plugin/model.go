@@ -64,7 +64,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 		adk: func(d jsonenc.Doc) { p.adk(d) },
 		attrs: func(d jsonenc.Doc) {
 			d.OptStr("model", req.Model)
-			modelConfig(d, req.Config)
+			rec.modelConfig(d, req.Config)
 		},
 	})
 	if delta && out.event != "" && !p.cut {

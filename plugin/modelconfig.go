@@ -11,10 +11,11 @@ import (
 
 // modelConfig writes attributes.llm_config, .labels and .tools. Only what is set
 // is written.
-func modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
+func (enc *encoder) modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
 	if c == nil {
 		return
 	}
+	schemas := enc.schemas.writer(d)
 	open := false
 	set := func() jsonenc.Doc {
 		if !open {
@@ -52,9 +53,11 @@ func modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
 		set().Str("response_mime_type", c.ResponseMIMEType)
 	}
 	if c.ResponseSchema != nil {
-		set().Any("response_schema", c.ResponseSchema)
+		set().Key("response_schema")
+		schemas.value(c.ResponseSchema)
 	} else if c.ResponseJsonSchema != nil {
-		set().Any("response_schema", c.ResponseJsonSchema)
+		set().Key("response_schema")
+		schemas.value(c.ResponseJsonSchema)
 	}
 	if c.Seed != nil {
 		set().Int("seed", int64(*c.Seed))
@@ -88,15 +91,7 @@ func modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
 				d.Open('[')
 				open = true
 			}
-			d.Open('{')
-			d.Str("name", f.Name)
-			d.OptStr("description", f.Description)
-			if f.ParametersJsonSchema != nil {
-				d.Any("parameters", f.ParametersJsonSchema)
-			} else if f.Parameters != nil {
-				d.Any("parameters", f.Parameters)
-			}
-			d.Close('}')
+			schemas.declaration(f)
 		}
 	}
 	if open {
