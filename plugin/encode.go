@@ -30,16 +30,15 @@ type encoder struct {
 	writers  sync.Pool
 	counters counters
 	// often logs what may happen with every row: one line per kind and minute.
-	often *slog.Logger
-	// seed is for hashes that this process compares with each other.
-	seed maphash.Seed
+	often  *slog.Logger
+	hashes mixer
 	// schemas has the schemas of tools as they were written.
 	schemas *schemas
 }
 
 func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unrecorded []string, err error) {
 	c = config.Config{Record: c}.WithDefaults().Record
-	enc.record, enc.options, enc.often, enc.seed = c, o, often, maphash.MakeSeed()
+	enc.record, enc.options, enc.often, enc.hashes = c, o, often, newMixer()
 	secrets := redact.Config{Keys: c.Redact.Keys}
 	for i, pattern := range c.Redact.Patterns {
 		re, err := regexp.Compile(pattern)
@@ -51,7 +50,7 @@ func (enc *encoder) open(c config.Record, o Options, often *slog.Logger) (unreco
 	enc.secrets = redact.NewRules(secrets)
 	limits := jsonenc.Limits{String: int(c.MaxString), Total: int(c.MaxRow)}
 	enc.writers.New = func() any { return jsonenc.NewWriter(limits, enc.secrets) }
-	if enc.schemas, err = newSchemas(); err != nil {
+	if enc.schemas, err = newSchemas(&enc.hashes); err != nil {
 		return nil, err
 	}
 	enc.policies, unrecorded, err = o.policies(c)
@@ -99,7 +98,7 @@ func (enc *encoder) hash(w *jsonenc.Writer) func(any) uint64 {
 	return func(v any) uint64 {
 		w.Reset()
 		w.Doc(100).Value(v)
-		return maphash.Bytes(enc.seed, w.Bytes())
+		return maphash.Bytes(enc.hashes.seed, w.Bytes())
 	}
 }
 

@@ -5,10 +5,8 @@ package plugin
 
 import (
 	"hash/maphash"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"google.golang.org/genai"
 
@@ -18,23 +16,16 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// history is an index of the run's own copy of the session, from which the requests of its models
-// are made. A run never sees the events that another run adds to the session meanwhile, so neither
-// does its history. The session is read once before the run begins, because later reading would
-// race with the run. Then each event is added as it passes.
-//
-// It costs one pass over the events at the start of each run. It keeps about 150 bytes for each
-// result and each answer, less than the copy of the session itself. It holds no texts and no
-// values, only their hashes.
+// history is an index of events of a session by value. It makes one pass over them, and encodes and
+// hashes each result and each answer. It keeps about 150 bytes for each of them. It holds no texts
+// and no values, only their hashes.
 type history struct {
 	enc *encoder
 
-	mu sync.Mutex
-	at int32 // of the next event
 	// began is the number of answers that there were when the run began.
 	began     int32
 	responses []pastResponse
-	answers   []pastAnswer
+	answers   []place
 	// byValue finds responses, byCall all with a call id; both in order.
 	byValue map[valueKey][]int32
 	byCall  map[string][]int32
@@ -43,9 +34,9 @@ type history struct {
 	// input of a delegate. All are in order.
 	said, given map[uint64][]int32
 	asked       map[string][]int32
-	// unseen are the answers that ADK leaves out of requests, by the ids of the calls that
+	// unseen counts the answers that ADK leaves out of requests, by the ids of the calls that
 	// they ask for.
-	unseen map[string][]pastAnswer
+	unseen map[string]int
 	// args are the digests of the arguments, by call id.
 	args map[string]jsonenc.Digest
 	// user has the hashes of the words of users. words has the hashes of the words of agents, with
@@ -65,6 +56,10 @@ type place struct {
 	author, branch, scope string
 }
 
+func placeOf(at int32, ev *session.Event) place {
+	return place{at: at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
+}
+
 // visible reports whether a request on the branch and in the scope is made of the event.
 // It is ADK's rule.
 func (p *place) visible(branch, scope string) bool {
@@ -74,60 +69,41 @@ func (p *place) visible(branch, scope string) bool {
 // pastResponse is a function response in the session.
 type pastResponse struct {
 	place
+	part       int32 // which response of the event it is
 	tool, call string
 	digest     jsonenc.Digest
 }
 
-// pastAnswer is what an agent said.
-type pastAnswer struct {
-	place
-	event string
-	calls []string
-	// row is the row of the model call that gave it, if this process recorded it.
-	row rowID
-}
-
-// maxPast bounds how many events of a session a history begins with, the latest ones.
-const maxPast = 100_000
-
 var historySeed = maphash.MakeSeed()
 
-// newHistory reads the events of a session. rows are the rows of the model calls that gave its
-// latest answers, by the hash of the event.
-func newHistory(enc *encoder, rows map[uint64]rowID, events session.Events) *history {
-	h := &history{
+func newHistory(enc *encoder) *history {
+	return &history{
 		enc:     enc,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
-		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string][]pastAnswer),
+		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string]int),
 		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
 	}
-	if events == nil {
-		return h
-	}
-	skip := events.Len() - maxPast
-	for ev := range events.All() {
-		if skip--; skip >= 0 || ev == nil || ev.LLMResponse.Partial {
-			continue
-		}
-		h.add(ev, rows[hashOf("event", ev.ID)], false)
-	}
-	h.began = int32(len(h.answers))
-	return h
 }
 
-// add takes an event in. row is the row of the model call with this answer. alone says that the
-// steps of the run came one after the other so far. add returns the responses in the event.
-func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
-	if h == nil {
-		return nil
+// responsesIn returns the responses in an event. digests are theirs, nil if they are not known.
+func responsesIn(enc *encoder, at int32, ev *session.Event, digests []jsonenc.Digest) (list []pastResponse) {
+	for i, fr := range Responses(ev.Content) {
+		r := pastResponse{place: placeOf(at, ev), part: int32(i), tool: fr.Name, call: fr.ID}
+		if i < len(digests) {
+			r.digest = digests[i]
+		} else {
+			r.digest = enc.digest(fr.Response)
+		}
+		list = append(list, r)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := place{at: h.at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
-	h.at++
-	first := len(h.responses)
-	for _, fr := range Responses(ev.Content) {
-		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.enc.digest(fr.Response)})
+	return list
+}
+
+// add takes in the event at a place.
+func (h *history) add(at int32, ev *session.Event, of runEvent) {
+	p := placeOf(at, ev)
+	for _, r := range responsesIn(h.enc, at, ev, of.digests) {
+		h.addResponse(r)
 	}
 	switch {
 	case ev.Author == genai.RoleUser:
@@ -135,14 +111,13 @@ func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 			h.user[hashOf("text", text)] = true
 		}
 	case ev.Content != nil && !excluded(ev.Content):
-		h.addAnswer(p, ev, row)
+		h.addAnswer(p, ev)
 	case ev.Content != nil:
-		h.addUnseen(p, ev, row)
+		h.addUnseen(ev)
 	}
 	if ev.Output != nil {
-		h.addOutput(ev, alone)
+		h.addOutput(ev, of.alone)
 	}
-	return slices.Clone(h.responses[first:])
 }
 
 func (h *history) addResponse(r pastResponse) {
@@ -152,22 +127,9 @@ func (h *history) addResponse(r pastResponse) {
 	h.byCall[r.call] = append(h.byCall[r.call], i)
 }
 
-// times returns how many responses before the i-th are equal to it and to the same call id:
-// a model that uses an id again reads again.
-func (h *history) times(i int32) (n int) {
-	r := &h.responses[i]
-	for _, j := range h.byCall[r.call] {
-		if other := &h.responses[j]; j < i && other.tool == r.tool && other.digest == r.digest {
-			n++
-		}
-	}
-	return n
-}
-
 // addAnswer takes in the words of an agent in an event.
-func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
+func (h *history) addAnswer(p place, ev *session.Event) {
 	i := int32(len(h.answers))
-	a := pastAnswer{place: p, event: ev.ID, row: row}
 	var keys []uint64
 	for _, part := range ev.Content.Parts {
 		switch {
@@ -177,7 +139,6 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
 			digest := h.enc.digest(fc.Args)
-			a.calls = append(a.calls, fc.ID)
 			h.args[fc.ID] = digest
 			h.asked[fc.ID] = append(h.asked[fc.ID], i)
 			keys = append(keys, hashOf("called", ev.Author, fc.Name, digest.String()))
@@ -190,7 +151,7 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 	if len(keys) == 0 {
 		return
 	}
-	h.answers = append(h.answers, a)
+	h.answers = append(h.answers, p)
 	for _, key := range append(keys, h.shape(ev.Content)) {
 		index(h.said, key, i)
 	}
@@ -203,13 +164,16 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 }
 
 // addUnseen takes in an answer that no request will hold: ADK runs what it asks for.
-func (h *history) addUnseen(p place, ev *session.Event, row rowID) {
+func (h *history) addUnseen(ev *session.Event) {
 	for _, part := range ev.Content.Parts {
 		if part != nil && part.FunctionCall != nil {
-			h.unseen[part.FunctionCall.ID] = append(h.unseen[part.FunctionCall.ID], pastAnswer{place: p, event: ev.ID, row: row})
+			h.unseen[part.FunctionCall.ID]++
 		}
 	}
 }
+
+// asks returns how many answers ask for the call of an id.
+func (h *history) asks(call string) int { return len(h.asked[call]) + h.unseen[call] }
 
 // addOutput takes in the output of a node. The output of an agent that ended its task comes from
 // the answer that asked for the end. If the steps came one after the other, the output of a node
@@ -327,68 +291,6 @@ func excluded(c *genai.Content) bool {
 	return false
 }
 
-// askedBy returns the answer that asked for the call of an id, the latest one of the agent
-// on the branch; nil if none did.
-func (h *history) askedBy(call, agent, branch string) (by *pastAnswer) {
-	for _, i := range h.asked[call] {
-		if a := &h.answers[i]; a.author == agent && a.branch == branch {
-			by = a
-		}
-	}
-	for i := range h.unseen[call] {
-		if a := &h.unseen[call][i]; a.author == agent && a.branch == branch && (by == nil || a.at > by.at) {
-			by = a
-		}
-	}
-	return by
-}
-
-// rowOf returns the row of the model call whose answer asked for a call, "" if this process did not
-// record it.
-func (h *history) rowOf(call, agent, branch string) string {
-	if h == nil {
-		return ""
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if by := h.askedBy(call, agent, branch); by != nil {
-		return by.row.String()
-	}
-	return ""
-}
-
-// decider returns the model call whose answer asked for a call: its row, or another name if this
-// process did not record it. It returns "" if no model asked. An event that asks by itself, own, is
-// the answer of a model only if it has a row.
-func (h *history) decider(call, agent, branch, own string) string {
-	if h == nil {
-		return ""
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if by := h.askedBy(call, agent, branch); by != nil && (by.row != (rowID{}) || by.event != own) {
-		return strings.TrimPrefix(h.nameOf(by), "r:")
-	}
-	return ""
-}
-
-// name returns what the record calls the model call of an answer by.
-func (h *history) name(i int32) string { return h.nameOf(&h.answers[i]) }
-
-// nameOf names the model call of an answer: by its row, where this process wrote it, else
-// by the id of a call that no other answer asks for, else by the event.
-func (h *history) nameOf(a *pastAnswer) string {
-	if row := a.row.String(); row != "" {
-		return "r:" + row
-	}
-	for _, id := range a.calls {
-		if id != "" && len(h.asked[id])+len(h.unseen[id]) == 1 {
-			return "c:" + id
-		}
-	}
-	return "e:" + a.event
-}
-
 // addWords takes in the words of an agent.
 func (h *history) addWords(author string, said any) {
 	for _, key := range h.wordKeys(author, said) {
@@ -408,17 +310,7 @@ func (h *history) wordKeys(author string, said any) []uint64 {
 	return keys
 }
 
-// joins reports whether the output of a node holds the words of an agent under the agent's name.
-// ADK's node that joins the outputs of others has such an output.
-func (h *history) joins(output any) bool {
-	if h == nil {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.joined(output)
-}
-
+// joined reports whether an output holds the words of an agent under the agent's name.
 func (h *history) joined(output any) bool {
 	members, _ := output.(map[string]any)
 	for name, v := range members {
@@ -438,7 +330,7 @@ func (h *history) joined(output any) bool {
 // did, it returns the row after which the asking step began. own is the id of the event that asks
 // by itself, "" if there is none.
 func (r *Run) Decided(call, agent, branch, own string) (answer, after string) {
-	if answer = r.history.decider(call, agent, branch, own); answer != "" {
+	if answer = r.past.decider(call, agent, branch, own); answer != "" {
 		return answer, ""
 	}
 	return "", r.behind()

@@ -15,13 +15,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// held is the part of a history that the contents of a request hold.
-type held struct {
-	// responses and answers are indexes into the lists of the history.
-	responses, answers map[int32]bool
-	unmatched          int
-}
-
 // shown is a result in a request.
 type shown struct {
 	valueKey
@@ -36,8 +29,10 @@ type shown struct {
 type matcher struct {
 	h   *history
 	who reader
-	held
-	shown []shown
+	// responses and answers are indexes into the lists of the history.
+	responses, answers map[int32]bool
+	unmatched          int
+	shown              []shown
 	// called counts the calls in the request, by tool and arguments; ids are theirs.
 	called map[valueKey]int
 	ids    []string
@@ -46,27 +41,29 @@ type matcher struct {
 	given []uint64
 }
 
-// match returns the parts that the contents hold. It makes one pass over them. It encodes and
-// hashes each result and each call once, and looks at the parts of the history with the same value.
-func (h *history) match(contents []*genai.Content, who reader) held {
-	if h == nil {
-		return held{}
-	}
+// match returns the parts that the contents hold, and how many results in them it could not tell. It
+// makes one pass over the contents. It encodes and hashes each result and each call once, and looks at
+// the parts of the history with the same value.
+func (h *history) match(contents []*genai.Content, who reader) (parts []heldPart, unmatched int) {
 	m := &matcher{
-		h: h, who: who, held: held{responses: make(map[int32]bool), answers: make(map[int32]bool)},
+		h: h, who: who, responses: make(map[int32]bool), answers: make(map[int32]bool),
 		called: make(map[valueKey]int), said: make(map[uint64]int),
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	for _, c := range contents {
 		if c != nil {
 			m.content(c)
 		}
 	}
 	m.results()
-	m.delegates()
 	m.words()
-	return m.held
+	for i := range m.responses {
+		r := &h.responses[i]
+		parts = append(parts, heldPart{at: r.at, part: r.part, by: -1})
+	}
+	for i := range m.answers {
+		parts = append(parts, heldPart{at: h.answers[i].at, part: anAnswer, by: -1})
+	}
+	return parts, m.unmatched
 }
 
 func (m *matcher) content(c *genai.Content) {
@@ -100,11 +97,11 @@ func (m *matcher) text(text string) {
 		return // a user quotes an agent; the reader does not learn the results that the agent had read
 	}
 	if author, rest, ok := foreign(text); ok {
-		if said, ok := strings.CutPrefix(rest, "said: "); ok {
+		if said, ok := strings.CutPrefix(rest, toldText); ok {
 			m.said[hashOf("said", author, said)]++
 			return
 		}
-		if tool, args, ok := cutTool(rest, "called tool `", "` with parameters: "); ok {
+		if tool, args, ok := cutTool(rest, toldCall, toldArgs); ok {
 			if v, ok := jsonenc.Decode([]byte(args)); ok {
 				key := valueKey{tool, m.h.enc.digest(v)}
 				m.called[key]++
@@ -112,7 +109,7 @@ func (m *matcher) text(text string) {
 				return
 			}
 		}
-		if tool, result, ok := cutTool(rest, "`", "` tool returned result: "); ok {
+		if tool, result, ok := cutTool(rest, toldResult, toldReturn); ok {
 			if v, ok := jsonenc.Decode([]byte(result)); ok {
 				m.shown = append(m.shown, shown{valueKey: valueKey{tool, m.h.enc.digest(v)}, author: author})
 				return
@@ -319,39 +316,4 @@ func (m *matcher) handedOn(list []int32) {
 		}
 	}
 	m.answers[last] = true
-}
-
-// delegates counts the last answer of each delegate as held if the request holds the delegate's
-// result. The record has no row for the result of a task: the delegate's answer stands for it.
-func (m *matcher) delegates() {
-	answers := m.h.answers
-	for _, i := range slices.Sorted(maps.Keys(m.responses)) {
-		r := &m.h.responses[i]
-		asked := m.h.asked[r.call]
-		if r.call == "" || len(asked) == 0 {
-			continue
-		}
-		began := answers[asked[len(asked)-1]].at
-		scoped, own := int32(-1), int32(-1)
-		branches := make(map[string]bool)
-		end := sort.Search(len(answers), func(j int) bool { return answers[j].at >= r.at })
-		for j := int32(end) - 1; j >= 0 && answers[j].at > began; j-- {
-			switch a := &answers[j]; {
-			case a.scope == r.call:
-				scoped = max(scoped, j)
-			case a.author == r.tool && a.branch != r.branch && above(r.branch, a.branch):
-				branches[a.branch] = true
-				own = max(own, j)
-			}
-		}
-		switch {
-		case scoped >= 0:
-			m.answers[scoped] = true
-			if r.author == genai.RoleUser {
-				delete(m.responses, i)
-			}
-		case len(branches) == 1:
-			m.answers[own] = true
-		}
-	}
 }

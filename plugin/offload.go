@@ -60,7 +60,7 @@ func (rw *rows) data(r *Run, span string, index int, mime string, data []byte) (
 	}
 	// The same bytes pass several times in a run, with the message and with the
 	// requests that repeat it.
-	key := storedKey{maphash.Bytes(rw.seed, data), len(data)}
+	key := storedKey{maphash.Bytes(rw.hashes.seed, data), len(data)}
 	r.mu.Lock()
 	uri, ok := r.stored[key]
 	r.mu.Unlock()

@@ -5,9 +5,7 @@ package plugin
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strconv"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -50,15 +48,11 @@ func (a *answerRows) add(s record.Session, event string, row rowID) {
 }
 
 // of returns the rows of a session.
-func (a *answerRows) of(s record.Session) map[uint64]rowID {
+func (a *answerRows) of(s record.Session) []answerRow {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	rows, _ := a.sessions.Get(s)
-	m := make(map[uint64]rowID, len(rows))
-	for _, r := range rows {
-		m[r.event] = r.row
-	}
-	return m
+	return slices.Clone(rows)
 }
 
 // conversationKey names what one agent on one branch and in one scope of a session sends
@@ -68,23 +62,17 @@ type conversationKey struct {
 	agent, branch, scope string
 }
 
-// conversation has the results that the last model call of a conversation has read, as far as rows
-// list them. row ended the call; read has the results of this row and of the rows that it names.
+// conversation is the last model call of a conversation. row ended it. shown has the identities of what
+// its request held, as far as this row and the rows that it names list it. It is never changed.
 type conversation struct {
-	row  rowID
-	read map[uint64]bool
+	row   rowID
+	shown []uint64
 }
 
-// conversations remembers them, so that a row lists only new results. A forgotten conversation is
-// listed once more. A conversation is never changed.
-type conversations struct {
-	mu   sync.Mutex
-	last *lru.Cache[conversationKey, *conversation]
-}
-
-func newConversations() (*conversations, error) {
-	last, err := lru.New[conversationKey, *conversation](knownSessions)
-	return &conversations{last: last}, err
+// newConversations returns the memory of conversations, so that a row lists only what is new. A
+// forgotten conversation is listed once more.
+func newConversations() (*lru.Cache[conversationKey, *conversation], error) {
+	return lru.New[conversationKey, *conversation](knownSessions)
 }
 
 // readerOf returns whose request it is.
@@ -107,8 +95,9 @@ type readList struct {
 	unmatched int
 	cut       bool
 
-	key  conversationKey
-	read map[uint64]bool
+	key conversationKey
+	// shown has the identities of what the request held and rows list.
+	shown []uint64
 }
 
 // maxRead bounds what one row lists, in bytes.
@@ -121,92 +110,88 @@ func (rec *Recorder) read(r *Run, l *llmSpan) *readList {
 	if l.first != nil && l.first.row != (rowID{}) {
 		return &readList{base: "r:" + l.first.row.String()}
 	}
-	if l.request == nil || r.history == nil {
+	if l.request == nil || r.past == nil {
 		return nil
 	}
-	h := r.history
+	p := r.past
 	out := &readList{key: conversationKey{r.Session, l.who.agent, l.who.branch, l.who.scope}}
-	got := h.match(l.request.Contents, l.who)
-	out.unmatched, l.request = got.unmatched, nil
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rec.conversations.mu.Lock()
-	defer rec.conversations.mu.Unlock()
-	before, _ := rec.conversations.last.Get(out.key)
-	base := int32(-1)
-	if before != nil {
-		for i := range got.answers {
-			if h.answers[i].row == before.row {
-				base = i
-			}
-		}
-	}
-	if base >= 0 {
-		out.read = maps.Clone(before.read)
-	} else {
-		out.read = make(map[uint64]bool)
-	}
-	out.list(h, got, base)
+	before, _ := rec.conversations.Get(out.key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out.list(p, p.held(l.request.Contents, l.who, before))
+	l.request = nil
 	return out
 }
 
-// entry is something that a call has read, at its place in the session.
+// entry is something that a call has read.
 type entry struct {
-	at       int32
-	hash     uint64
-	call     string // of a result
-	digest   string
-	name     string // of an answer
-	response bool
+	i      int    // its number among the parts
+	call   string // of a result
+	digest string
+	name   string // of an answer
 }
 
 // list takes what is new, the newest first, behind the answer that stands for the rest.
-func (l *readList) list(h *history, got held, base int32) {
-	var entries []entry
-	for i := range got.responses {
-		r := &h.responses[i]
-		digest := r.digest.String()
-		e := entry{at: r.at, call: r.call, digest: digest, response: true}
-		e.hash = hashOf("result", r.call, digest, strconv.Itoa(h.times(i)))
-		entries = append(entries, e)
+func (l *readList) list(p *past, h held) {
+	l.unmatched = h.unmatched
+	if h.base >= 0 {
+		l.base = p.name(h.base)
 	}
-	for i := range got.answers {
-		if i != base {
-			a := &h.answers[i]
-			entries = append(entries, entry{at: a.at, hash: hashOf("answer", a.event), name: h.name(i)})
-		}
-	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.call, b.call), cmp.Compare(a.digest, b.digest))
-	})
 	size := 0
-	if base >= 0 {
-		a := &h.answers[base]
-		l.base = h.name(base)
-		l.read[hashOf("answer", a.event)] = true
-	}
-	for _, e := range entries {
-		if l.read[e.hash] {
-			continue
+	for end := len(h.parts); end > 0 && !l.cut; {
+		begin := end - 1
+		for begin > 0 && h.parts[begin-1].at == h.parts[end-1].at {
+			begin--
 		}
-		if size += len(e.call) + len(e.digest) + len(e.name) + len(`"":"",`); size > maxRead {
-			l.cut = true
-			break
-		}
-		switch {
-		case !e.response:
-			l.answers = append(l.answers, e.name)
-		case l.results[e.call] != "":
-			l.unmatched++ // a row has one result for each id, the newest
-			continue
-		default:
-			if l.results == nil {
-				l.results = make(map[string]string)
+		for _, e := range p.entries(h.parts, begin, end) {
+			if size += len(e.call) + len(e.digest) + len(e.name) + len(`"":"",`); size > maxRead {
+				l.cut = true
+				break
 			}
-			l.results[e.call] = e.digest
+			h.parts[e.i].known = l.take(e)
 		}
-		l.read[e.hash] = true
+		end = begin
 	}
+	l.shown = make([]uint64, 0, len(h.ids))
+	for i, id := range h.ids {
+		if h.parts[i].known {
+			l.shown = append(l.shown, id)
+		}
+	}
+}
+
+// entries returns the entries of those parts of one event that rows do not list yet.
+func (p *past) entries(parts []heldPart, begin, end int) (entries []entry) {
+	for i := begin; i < end; i++ {
+		switch h := &parts[i]; {
+		case h.known:
+		case h.part == anAnswer:
+			entries = append(entries, entry{i: i, name: p.name(h.at)})
+		default:
+			digest := p.digest(h.at, h.part)
+			entries = append(entries, entry{i: i, call: p.response(h.at, h.part).ID, digest: digest.String()})
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.digest, b.digest)) })
+	return entries
+}
+
+// take puts an entry on the list, and reports whether it stands there then.
+func (l *readList) take(e entry) bool {
+	switch {
+	case e.name != "":
+		l.answers = append(l.answers, e.name)
+	case l.results[e.call] == e.digest:
+	case l.results[e.call] != "":
+		l.unmatched++ // a row has one result for each id, the newest
+		return false
+	default:
+		if l.results == nil {
+			l.results = make(map[string]string)
+		}
+		l.results[e.call] = e.digest
+	}
+	return true
 }
 
 // write writes attributes.adk.read.
@@ -238,16 +223,14 @@ func (rec *Recorder) wrote(r *Run, l *llmSpan, list *readList, event string) {
 	l.row.set(event)
 	l.agent.answered = l.row
 	r.mu.Unlock()
-	if list == nil || list.read == nil {
+	if list == nil || list.shown == nil {
 		return
 	}
-	rec.conversations.mu.Lock()
-	defer rec.conversations.mu.Unlock()
 	if event == "" {
-		rec.conversations.last.Remove(list.key) // a row that is not there lists nothing
+		rec.conversations.Remove(list.key) // a row that is not there lists nothing
 		return
 	}
-	rec.conversations.last.Add(list.key, &conversation{row: l.row, read: list.read})
+	rec.conversations.Add(list.key, &conversation{row: l.row, shown: list.shown})
 }
 
 // answerOf returns the row of the model call whose answer an event is, and remembers it. It returns

@@ -70,8 +70,8 @@ type Recorder struct {
 	runs    runs
 	states  *states
 	prompts *prompts
-	// conversations holds what models have read, answerRows the rows of their answers.
-	conversations *conversations
+	// conversations holds the last model calls with what they have read, answerRows the rows of answers.
+	conversations *lru.Cache[conversationKey, *conversation]
 	answerRows    *answerRows
 	// rootNames holds the root agent of each application, if it is known.
 	rootNames *lru.Cache[string, string]

@@ -91,8 +91,8 @@ type Run struct {
 	asked map[string]*Call
 	// stored says where the bytes of parts stand that this run has brought.
 	stored map[storedKey]string
-	// history is the run's copy of the session, to match requests of models with.
-	history *history
+	// past is the run's copy of the session, to find in it what requests of models hold.
+	past *past
 	// branched says that steps of the run may have gone on at once, output is the row of the
 	// last output of a node.
 	branched atomic.Bool

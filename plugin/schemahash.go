@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"math"
-	"math/bits"
-	"math/rand/v2"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -24,7 +22,10 @@ import (
 // It is exact only for types that it knows to the last field. For a value of any other type there is
 // no hash: code of the host may write it, from anything.
 type schemaHash struct {
-	schemaSeed
+	*mixer
+	// known says that the types have the fields that are listed below, and no others. A host may
+	// use a later version of their packages.
+	known bool
 	// left is how many values it still looks at.
 	left int
 	// bytes counts those of the strings in the schema.
@@ -33,19 +34,9 @@ type schemaHash struct {
 	foreign bool
 }
 
-// schemaSeed makes the hashes of a process differ from those of others, so that nobody can make two
-// schemas for one hash.
-type schemaSeed struct {
-	seed maphash.Seed
-	keys [2]uint64
-	// known says that the types have the fields that are listed below, and no others. A host may
-	// use a later version of their packages.
-	known bool
-}
-
-func newSchemaSeed() schemaSeed {
-	return schemaSeed{
-		seed: maphash.MakeSeed(), keys: [2]uint64{rand.Uint64(), rand.Uint64()},
+func newSchemaHash(m *mixer) schemaHash {
+	return schemaHash{
+		mixer: m,
 		known: reflect.TypeFor[jsonschema.Schema]().NumField() == 65 && reflect.TypeFor[genai.Schema]().NumField() == 22,
 	}
 }
@@ -62,25 +53,21 @@ func (s *schemaHash) visit() bool {
 	return s.whole()
 }
 
-// The parts of a value are mixed one after the other, each with a number that is its place. An empty
+// The parts of a value are hashed one after the other, each with a number that is its place. An empty
 // part is left out.
 
-// mix is the function that Go's runtime mixes hashes with.
-func (s *schemaHash) mix(h, place, part uint64) uint64 {
-	hi, lo := bits.Mul64(h^place^s.keys[0], part^s.keys[1])
-	return hi ^ lo
-}
+func (s *schemaHash) part(h, place, part uint64) uint64 { return s.mix(h^place, part) }
 
 func (s *schemaHash) str(h, place uint64, v string) uint64 {
 	if v == "" {
 		return h
 	}
-	return s.text(h, place, v)
+	return s.string(h, place, v)
 }
 
-func (s *schemaHash) text(h, place uint64, v string) uint64 {
+func (s *schemaHash) string(h, place uint64, v string) uint64 {
 	s.bytes += len(v)
-	return s.mix(h, place, maphash.String(s.seed, v))
+	return s.part(h, place, s.text(v))
 }
 
 func (s *schemaHash) raw(h, place uint64, v json.RawMessage) uint64 {
@@ -88,28 +75,28 @@ func (s *schemaHash) raw(h, place uint64, v json.RawMessage) uint64 {
 		return h
 	}
 	s.bytes += len(v)
-	return s.mix(h, place, maphash.Bytes(s.seed, v))
+	return s.part(h, place, maphash.Bytes(s.seed, v))
 }
 
 func (s *schemaHash) flag(h, place uint64, v bool) uint64 {
 	if !v {
 		return h
 	}
-	return s.mix(h, place, 1)
+	return s.part(h, place, 1)
 }
 
 func number[T int | int64](s *schemaHash, h, place uint64, v *T) uint64 {
 	if v == nil {
 		return h
 	}
-	return s.mix(h, place, uint64(*v))
+	return s.part(h, place, uint64(*v))
 }
 
 func (s *schemaHash) float(h, place uint64, v *float64) uint64 {
 	if v == nil {
 		return h
 	}
-	return s.mix(h, place, math.Float64bits(*v))
+	return s.part(h, place, math.Float64bits(*v))
 }
 
 func (s *schemaHash) strs(h, place uint64, v []string) uint64 {
@@ -122,9 +109,9 @@ func (s *schemaHash) strs(h, place uint64, v []string) uint64 {
 func (s *schemaHash) texts(h, place uint64, list []string) uint64 {
 	var in uint64
 	for _, v := range list {
-		in = s.text(in, 1, v)
+		in = s.string(in, 1, v)
 	}
-	return s.mix(h, place, s.mix(in, 0, uint64(len(list))))
+	return s.part(h, place, s.part(in, 0, uint64(len(list))))
 }
 
 func list[V any](s *schemaHash, h, place uint64, v []V, of func(*schemaHash, V) uint64) uint64 {
@@ -138,9 +125,9 @@ func list[V any](s *schemaHash, h, place uint64, v []V, of func(*schemaHash, V) 
 func elements[V any](s *schemaHash, h, place uint64, v []V, of func(*schemaHash, V) uint64) uint64 {
 	var in uint64
 	for _, e := range v {
-		in = s.mix(in, 1, of(s, e))
+		in = s.part(in, 1, of(s, e))
 	}
-	return s.mix(h, place, s.mix(in, 0, uint64(len(v))))
+	return s.part(h, place, s.part(in, 0, uint64(len(v))))
 }
 
 func object[V any](s *schemaHash, h, place uint64, m map[string]V, of func(*schemaHash, V) uint64) uint64 {
@@ -155,9 +142,9 @@ func object[V any](s *schemaHash, h, place uint64, m map[string]V, of func(*sche
 func members[V any](s *schemaHash, h, place uint64, m map[string]V, of func(*schemaHash, V) uint64) uint64 {
 	var in uint64
 	for k, v := range m {
-		in += s.mix(s.text(0, 1, k), 0, of(s, v))
+		in += s.part(s.string(0, 1, k), 0, of(s, v))
 	}
-	return s.mix(h, place, s.mix(in, 0, uint64(len(m))))
+	return s.part(h, place, s.part(in, 0, uint64(len(m))))
 }
 
 // The kinds of values of any type.
@@ -186,17 +173,17 @@ func (s *schemaHash) value(v any) uint64 {
 	case nil:
 		return kindNil
 	case string:
-		return s.text(0, kindString, v)
+		return s.string(0, kindString, v)
 	case bool:
-		return s.flag(s.mix(0, kindBool, 0), 1, v)
+		return s.flag(s.part(0, kindBool, 0), 1, v)
 	case float64:
-		return s.mix(0, kindFloat, math.Float64bits(v))
+		return s.part(0, kindFloat, math.Float64bits(v))
 	case int:
-		return s.mix(0, kindInt, uint64(v))
+		return s.part(0, kindInt, uint64(v))
 	case int64:
-		return s.mix(0, kindInt, uint64(v))
+		return s.part(0, kindInt, uint64(v))
 	case json.Number:
-		return s.text(0, kindNumber, string(v))
+		return s.string(0, kindNumber, string(v))
 	case json.RawMessage:
 		return s.raw(0, kindRaw, v)
 	case map[string]any:
@@ -206,9 +193,9 @@ func (s *schemaHash) value(v any) uint64 {
 	case []string:
 		return s.strs(1, kindStrings, v)
 	case *jsonschema.Schema:
-		return s.mix(0, kindSchema, s.json(v))
+		return s.part(0, kindSchema, s.json(v))
 	case *genai.Schema:
-		return s.mix(0, kindGenai, s.genai(v))
+		return s.part(0, kindGenai, s.genai(v))
 	}
 	s.foreign = true
 	return 0
@@ -216,13 +203,13 @@ func (s *schemaHash) value(v any) uint64 {
 
 // declaration hashes the part of a tool that a row has.
 func (s *schemaHash) declaration(f *genai.FunctionDeclaration) uint64 {
-	h := s.mix(0, kindDeclaration, 0)
+	h := s.part(0, kindDeclaration, 0)
 	h = s.str(h, 1, f.Name)
 	h = s.str(h, 2, f.Description)
 	if f.ParametersJsonSchema != nil {
-		h = s.mix(h, 3, s.value(f.ParametersJsonSchema))
+		h = s.part(h, 3, s.value(f.ParametersJsonSchema))
 	} else if f.Parameters != nil {
-		h = s.mix(h, 4, s.genai(f.Parameters))
+		h = s.part(h, 4, s.genai(f.Parameters))
 	}
 	return h
 }
@@ -243,10 +230,10 @@ func (s *schemaHash) genai(v *genai.Schema) uint64 {
 	h = object(s, h, 9, v.Properties, (*schemaHash).genai)
 	h = list(s, h, 10, v.AnyOf, (*schemaHash).genai)
 	if v.Items != nil {
-		h = s.mix(h, 11, s.genai(v.Items))
+		h = s.part(h, 11, s.genai(v.Items))
 	}
 	if v.Nullable != nil {
-		h = s.flag(s.mix(h, 12, 0), 13, *v.Nullable)
+		h = s.flag(s.part(h, 12, 0), 13, *v.Nullable)
 	}
 	h = number(s, h, 14, v.MinItems)
 	h = number(s, h, 15, v.MaxItems)
@@ -257,10 +244,10 @@ func (s *schemaHash) genai(v *genai.Schema) uint64 {
 	h = s.float(h, 20, v.Minimum)
 	h = s.float(h, 21, v.Maximum)
 	if v.Default != nil {
-		h = s.mix(h, 22, s.value(v.Default))
+		h = s.part(h, 22, s.value(v.Default))
 	}
 	if v.Example != nil {
-		h = s.mix(h, 23, s.value(v.Example))
+		h = s.part(h, 23, s.value(v.Example))
 	}
 	return h
 }
@@ -273,7 +260,7 @@ func (s *schemaHash) sub(h, place uint64, v *jsonschema.Schema) uint64 {
 }
 
 func (s *schemaHash) below(h, place uint64, v *jsonschema.Schema) uint64 {
-	return s.mix(h, place, s.json(v))
+	return s.part(h, place, s.json(v))
 }
 
 func (s *schemaHash) json(v *jsonschema.Schema) uint64 {
@@ -304,7 +291,7 @@ func (s *schemaHash) json(v *jsonschema.Schema) uint64 {
 	h = s.strs(h, 21, v.Types)
 	h = list(s, h, 22, v.Enum, (*schemaHash).value)
 	if v.Const != nil {
-		h = s.mix(h, 23, s.value(*v.Const))
+		h = s.part(h, 23, s.value(*v.Const))
 	}
 	h = s.float(h, 24, v.MultipleOf)
 	h = s.float(h, 25, v.Minimum)

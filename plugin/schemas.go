@@ -25,18 +25,18 @@ const (
 // It knows a schema by its content, not by its address: see schemaHash. ADK makes a declaration anew
 // for each request, and a callback may change one in place.
 type schemas struct {
-	seed    schemaSeed
+	hash    schemaHash // of nothing yet
 	written *lru.Cache[uint64, *jsonenc.Piece]
 }
 
-func newSchemas() (*schemas, error) {
+func newSchemas(m *mixer) (*schemas, error) {
 	written, err := lru.New[uint64, *jsonenc.Piece](knownSchemas)
-	return &schemas{seed: newSchemaSeed(), written: written}, err
+	return &schemas{hash: newSchemaHash(m), written: written}, err
 }
 
 // writer returns a writer of schemas into d. It is for one goroutine.
 func (m *schemas) writer(d jsonenc.Doc) *schemaWriter {
-	return &schemaWriter{memory: m, d: d, hash: schemaHash{schemaSeed: m.seed}}
+	return &schemaWriter{memory: m, d: d, hash: m.hash}
 }
 
 // schemaWriter writes the schemas of one request.
