@@ -18,10 +18,6 @@ import (
 // content of each event that the reader can see, in order, except that the results of calls stand
 // behind the calls. A content copies the parts of its event, so the two have texts in one place in
 // memory, and values inside of arguments and results too. It costs little to see that.
-//
-// A content counts as made of the first event that fits and has no content yet. If a callback left
-// out one of several events that are equal, that is an earlier one than the true one or the same, so
-// the model counts as knowing less than it does and never more.
 type follower struct {
 	*past
 	who   reader
@@ -30,7 +26,7 @@ type follower struct {
 	// have one.
 	next int
 	used []bool
-	// asking is the place of the event of the last content if that asked for calls, else -1.
+	// asking is the place of the event of the last content if that is one of the reader, else -1.
 	asking int
 }
 
@@ -38,9 +34,9 @@ type follower struct {
 // few places.
 const reach = 256
 
-// follow returns the results and answers that the contents hold. It is not ok if a content was made
-// of anything but events, or if there is no content of an event of the run itself: then only match can
-// tell.
+// follow returns the results and answers that the contents hold, if they are all that the reader can
+// see of the past, each once, and nothing else. Otherwise it is not ok, and only match can tell: if
+// something was left out, one event may look like another.
 func (p *past) follow(contents []*genai.Content, who reader) (parts []heldPart, ok bool) {
 	f := follower{past: p, who: who, asking: -1, used: make([]bool, len(p.events)), parts: make([]heldPart, 0, len(contents))}
 	for i, c := range contents {
@@ -49,7 +45,7 @@ func (p *past) follow(contents []*genai.Content, who reader) (parts []heldPart, 
 		}
 		switch calls, results := countParts(c); {
 		case results > 0:
-			ok = f.results(c, int32(i), results)
+			ok = calls == 0 && !says(c) && f.results(c, int32(i), results)
 		case calls > 0 || says(c):
 			ok = f.event(c, int32(i))
 		default:
@@ -59,7 +55,7 @@ func (p *past) follow(contents []*genai.Content, who reader) (parts []heldPart, 
 			return nil, false
 		}
 	}
-	for at := max(f.next, p.began); at < len(p.events); at++ {
+	for at := f.next; at < len(p.events); at++ {
 		if !f.used[at] && f.shows(p.events[at]) {
 			return nil, false
 		}
@@ -175,7 +171,7 @@ func (f *follower) event(c *genai.Content, in int32) bool {
 func (f *follower) results(c *genai.Content, in int32, n int) bool {
 	by := f.asking
 	f.asking = -1
-	if by < 0 || says(c) || len(c.Parts) > 64 {
+	if by < 0 || len(c.Parts) > 64 {
 		return false
 	}
 	calls := make([]string, 0, 16)
@@ -188,15 +184,16 @@ func (f *follower) results(c *genai.Content, in int32, n int) bool {
 		}
 		calls = append(calls, p.FunctionCall.ID)
 	}
-	// The sets of calls with a result in the content and in any event, and of parts of the content
-	// with a result that was found.
-	var here, anywhere, found uint64
+	if n != len(calls) {
+		return false // of calls with equal results nobody can tell which one is shown
+	}
+	var answered, found uint64 // the sets of calls with a result, and of parts with one, by their numbers
 	for at := by + 1; n > 0; at++ {
 		if at >= min(by+reach, len(f.events)) {
 			return false
 		}
 		ev := f.events[at]
-		if f.used[at] || ev.Author != f.who.agent && ev.Author != genai.RoleUser || !f.shows(ev) {
+		if f.used[at] || ev.Author != f.who.agent && ev.Author != genai.RoleUser || ev.Content == nil || ev.Content.Role != c.Role || !f.shows(ev) {
 			continue
 		}
 		only, part := true, int32(-1)
@@ -214,12 +211,11 @@ func (f *follower) results(c *genai.Content, in int32, n int) bool {
 				only = false
 				continue
 			}
-			anywhere |= 1 << call
 			for i, p := range c.Parts {
-				if p == nil || p.FunctionResponse == nil || (found>>i|here>>call)&1 != 0 || !sameResponse(p.FunctionResponse, q.FunctionResponse) {
+				if p == nil || p.FunctionResponse == nil || (found>>i|answered>>call)&1 != 0 || !sameResponse(p.FunctionResponse, q.FunctionResponse) {
 					continue
 				}
-				found, here = found|1<<i, here|1<<call
+				found, answered = found|1<<i, answered|1<<call
 				f.parts = append(f.parts, heldPart{at: int32(at), part: part, by: int32(by), in: in, pos: int32(i)})
 				n--
 			}
@@ -228,7 +224,7 @@ func (f *follower) results(c *genai.Content, in int32, n int) bool {
 			f.use(at)
 		}
 	}
-	return here == anywhere
+	return true
 }
 
 // sameContent reports whether a content is a copy of that of an event.
@@ -330,8 +326,11 @@ func (f *follower) told(c *genai.Content, at int, in int32) bool {
 			continue
 		}
 		pos = nextPart(c.Parts, pos+1)
-		if ok = pos < len(c.Parts) && tells(c.Parts[pos].Text, p, ev.Author); ok && p.Text == "" && p.FunctionResponse != nil {
-			f.parts = append(f.parts, heldPart{at: int32(at), part: part, by: -1, in: in, pos: int32(pos)})
+		ok = pos < len(c.Parts) && tells(c.Parts[pos].Text, p, ev.Author)
+		if p.FunctionResponse != nil {
+			if p.Text == "" {
+				f.parts = append(f.parts, heldPart{at: int32(at), part: part, by: -1, in: in, pos: int32(pos)})
+			}
 			part++
 		}
 	}

@@ -91,7 +91,7 @@ func (p *past) recognize(h *held, before *conversation) {
 	}
 }
 
-// listed is a list of identities, of which mostly the next one is asked for.
+// identities is a list, of which mostly the next one is asked for.
 type identities struct {
 	ids  []uint64
 	next int

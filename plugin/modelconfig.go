@@ -15,7 +15,10 @@ func (enc *encoder) modelConfig(d jsonenc.Doc, c *genai.GenerateContentConfig) {
 	if c == nil {
 		return
 	}
-	schemas := enc.schemas.writer(d)
+	var schemas *schemaWriter
+	if c.ResponseSchema != nil || c.ResponseJsonSchema != nil || len(c.Tools) > 0 {
+		schemas = enc.schemas.writer(d)
+	}
 	open := false
 	set := func() jsonenc.Doc {
 		if !open {

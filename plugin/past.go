@@ -100,11 +100,11 @@ func (p *past) of(at int32) (of runEvent) {
 func (p *past) all() *history {
 	if p.index == nil {
 		p.index = newHistory(p.enc)
-		for at := range p.events {
-			if at == p.began {
+		for at, ev := range p.events {
+			p.index.add(int32(at), ev, p.of(int32(at)))
+			if at < p.began {
 				p.index.began = int32(len(p.index.answers))
 			}
-			p.index.add(int32(at), p.events[at], p.of(int32(at)))
 		}
 	}
 	return p.index

@@ -120,9 +120,16 @@ func (p *promptRow) content(d jsonenc.Doc, system *genai.Content) {
 			p.cut = true
 			break
 		}
-		d.Open('{')
-		d.Str("role", c.Role)
-		d.Key("content")
+		switch c.Role {
+		case genai.RoleUser:
+			d.Raw([]byte(`{"role":"user","content":`))
+		case genai.RoleModel:
+			d.Raw([]byte(`{"role":"model","content":`))
+		default:
+			d.Open('{')
+			d.Str("role", c.Role)
+			d.Key("content")
+		}
 		summary(d, c)
 		d.Close('}')
 	}
