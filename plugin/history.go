@@ -34,9 +34,6 @@ type history struct {
 	// input of a delegate. All are in order.
 	said, given map[uint64][]int32
 	asked       map[string][]int32
-	// unseen counts the answers that ADK leaves out of requests, by the ids of the calls that
-	// they ask for.
-	unseen map[string]int
 	// args are the digests of the arguments, by call id.
 	args map[string]jsonenc.Digest
 	// user has the hashes of the words of users. words has the hashes of the words of agents, with
@@ -80,7 +77,7 @@ func newHistory(enc *encoder) *history {
 	return &history{
 		enc:     enc,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
-		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string]int),
+		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32),
 		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
 	}
 }
@@ -112,8 +109,6 @@ func (h *history) add(at int32, ev *session.Event, of runEvent) {
 		}
 	case ev.Content != nil && !excluded(ev.Content):
 		h.addAnswer(p, ev)
-	case ev.Content != nil:
-		h.addUnseen(ev)
 	}
 	if ev.Output != nil {
 		h.addOutput(ev, of.alone)
@@ -162,18 +157,6 @@ func (h *history) addAnswer(p place, ev *session.Event) {
 		h.addWords(ev.Author, text)
 	}
 }
-
-// addUnseen takes in an answer that no request will hold: ADK runs what it asks for.
-func (h *history) addUnseen(ev *session.Event) {
-	for _, part := range ev.Content.Parts {
-		if part != nil && part.FunctionCall != nil {
-			h.unseen[part.FunctionCall.ID]++
-		}
-	}
-}
-
-// asks returns how many answers ask for the call of an id.
-func (h *history) asks(call string) int { return len(h.asked[call]) + h.unseen[call] }
 
 // addOutput takes in the output of a node. The output of an agent that ended its task comes from
 // the answer that asked for the end. If the steps came one after the other, the output of a node

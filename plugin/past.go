@@ -33,7 +33,10 @@ type past struct {
 	run   []runEvent
 	// before has the rows of the model calls that gave the latest answers before the run.
 	before []answerRow
-	index  *history
+	// asked counts the answers that ask for a call, by its id, and index finds parts of events by their
+	// values. Both are nil until they are needed.
+	asked map[string]int
+	index *history
 }
 
 // runEvent is what is known of an event of the run itself.
@@ -82,6 +85,9 @@ func (p *past) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 		of.digests = append(of.digests, r.digest)
 	}
 	p.events, p.run = append(p.events, ev), append(p.run, of)
+	if p.asked != nil {
+		p.countCalls(ev)
+	}
 	if p.index != nil {
 		p.index.add(int32(len(p.events)-1), ev, of)
 	}
@@ -217,11 +223,33 @@ func (p *past) name(at int32) string {
 	}
 	ev := p.events[at]
 	for _, part := range ev.Content.Parts {
-		if part != nil && part.FunctionCall != nil && part.FunctionCall.ID != "" && p.all().asks(part.FunctionCall.ID) == 1 {
+		if part != nil && part.FunctionCall != nil && part.FunctionCall.ID != "" && p.asks(part.FunctionCall.ID) == 1 {
 			return "c:" + part.FunctionCall.ID
 		}
 	}
 	return "e:" + ev.ID
+}
+
+// asks returns how many answers ask for the call of an id.
+func (p *past) asks(call string) int {
+	if p.asked == nil {
+		p.asked = make(map[string]int)
+		for _, ev := range p.events {
+			p.countCalls(ev)
+		}
+	}
+	return p.asked[call]
+}
+
+func (p *past) countCalls(ev *session.Event) {
+	if ev.Author == genai.RoleUser || ev.Content == nil {
+		return
+	}
+	for _, part := range ev.Content.Parts {
+		if part != nil && part.FunctionCall != nil {
+			p.asked[part.FunctionCall.ID]++
+		}
+	}
 }
 
 // askedBy returns where the answer stands that asked for the call of an id: the latest one of the
