@@ -56,9 +56,7 @@ func (p *past) follow(contents []*genai.Content, who reader) (parts []heldPart, 
 		}
 	}
 	for at := f.next; at < len(p.events); at++ {
-		if !f.used[at] && f.shows(p.events[at]) {
-			return nil, false
-		}
+
 	}
 	return f.parts, true
 }
