@@ -7,7 +7,7 @@ WITH acknowledged AS MATERIALIZED (
     coalesce((SELECT cursor FROM destinations WHERE name = ?2), 9223372036854775807) AS graphs
 )
 SELECT
-  (SELECT count(*) FROM (SELECT 1 FROM agent_events WHERE seq > a.seq LIMIT ?3)),
+  (SELECT count(*) FROM (SELECT 1 FROM agent_events WHERE seq > a.seq LIMIT +?3)),
   (SELECT seq FROM agent_events WHERE seq > a.seq ORDER BY seq LIMIT 1),
   (SELECT timestamp FROM agent_events WHERE seq > a.seq ORDER BY seq LIMIT 1),
   (SELECT max(seq) FROM agent_events),
@@ -16,6 +16,6 @@ SELECT
     SELECT 1 FROM agent_events INDEXED BY agent_events_approvals
     WHERE seq > a.graphs
       AND event_type IN ('HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED', 'WORLD_CHANGE_CHECK')
-    LIMIT ?3
+    LIMIT +?3
   ))
 FROM acknowledged AS a

@@ -3,4 +3,4 @@ FROM dead_letters AS l
 JOIN destinations AS d ON d.id = l.destination
 WHERE d.name = ?1
 ORDER BY l.seq
-LIMIT ?2
+LIMIT +?2

@@ -8,4 +8,4 @@ JOIN destinations AS d ON d.id = l.destination
 JOIN agent_events AS e ON e.seq = l.seq
 WHERE d.name = ?3 AND l.seq > ?1
 ORDER BY l.seq
-LIMIT ?2
+LIMIT +?2

@@ -5,4 +5,4 @@ SELECT seq, run_id, run_seq,
 FROM agent_events INDEXED BY agent_events_session
 WHERE app_name = ?1 AND user_id = ?2 AND session_id = ?3 AND seq > ?4
 ORDER BY seq
-LIMIT ?5
+LIMIT +?5

@@ -5,4 +5,4 @@ WHERE state IN ('pending', 'approved') AND expires_at > ?1
   AND state NOT IN ('rejected', 'expired', 'blocked', 'executed', 'failed')
 GROUP BY app_name, user_id, session_id
 ORDER BY min(expires_at)
-LIMIT ?2
+LIMIT +?2

@@ -37,4 +37,4 @@ WHERE (s.events > 0 OR s.removing = 1)
       AND (p.app_name, p.user_id, p.session_id) <> (s.app_name, s.user_id, s.session_id)
   )
 ORDER BY s.last_time
-LIMIT ?4
+LIMIT +?4

@@ -6,4 +6,4 @@ WHERE (id >= ?1 AND id < ?2 OR confirmation_id >= ?1 AND confirmation_id < ?2)
   AND (?3 = '' OR app_name = ?3) AND (?4 = '' OR user_id = ?4)
 GROUP BY app_name, user_id, session_id
 ORDER BY max(number) DESC
-LIMIT ?5
+LIMIT +?5

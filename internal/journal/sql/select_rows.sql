@@ -6,4 +6,4 @@ SELECT seq, run_seq, timestamp, is_truncated,
 FROM agent_events
 WHERE seq > ?1
 ORDER BY seq
-LIMIT ?2
+LIMIT +?2

@@ -12,4 +12,4 @@ WHERE s.events > 0 AND (?1 = '' OR s.app_name = ?1) AND (?2 = '' OR s.user_id = 
   AND (?6 IS NULL OR s.last_time >= ?6) AND (?7 IS NULL OR s.last_time < ?7)
   AND s.last_seq < ?8
 ORDER BY s.last_seq DESC
-LIMIT ?3 OFFSET ?4
+LIMIT +?3 OFFSET ?4

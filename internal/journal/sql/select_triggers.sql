@@ -2,4 +2,4 @@ SELECT seq, app_name, user_id, session_id FROM agent_events INDEXED BY agent_eve
 WHERE seq > ?1 AND seq <= ?2
   AND event_type IN ('HITL_CONFIRMATION_REQUEST', 'HITL_CONFIRMATION_REQUEST_COMPLETED', 'WORLD_CHANGE_CHECK')
 ORDER BY seq
-LIMIT ?3
+LIMIT +?3

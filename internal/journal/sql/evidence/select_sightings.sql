@@ -7,7 +7,7 @@ FROM (
   WHERE n.session = ?1 AND n.reading = ?4 AND n.seq <= ?5
     AND n.attribute = (SELECT a.id FROM evidence_attributes AS a WHERE a.session = ?1 AND a.key = ?2 AND a.name = ?3)
   ORDER BY n.seq DESC, n.sighting DESC
-  LIMIT ?7 OFFSET ?6
+  LIMIT +?7 OFFSET ?6
 ) AS latest
 CROSS JOIN evidence_sightings AS s ON s.id = latest.sighting
 ORDER BY latest.seq DESC, latest.sighting DESC

@@ -1,0 +1,68 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package journal_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// TestStatementsAreCompiledOnce runs every statement with other and other values. SQLite compiles
+// a statement anew, by itself and at each use, if a value might have led to another plan: that of a
+// LIMIT does, and that of a condition that a partial index has with a literal. It asks the
+// authorizer whenever it compiles.
+func TestStatementsAreCompiledOnce(t *testing.T) {
+	j := openJournal(t, nil)
+	conn := connect(t, j.Path(), sqlite.OpenReadWrite)
+	compiled := 0
+	err := conn.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
+		compiled++
+		return sqlite.AuthResultOK
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"sql/*.sql", "sql/evidence/*.sql"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, error %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stmt, _, err := conn.PrepareTransient(string(text))
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			if compiled == 0 {
+				t.Fatalf("%s: nobody heard of its compilation", file)
+			}
+			compiled = 0
+			for value := range int64(3) {
+				for n := range stmt.BindParamCount() {
+					stmt.BindInt64(n+1, value)
+				}
+				for {
+					// A constraint may refuse the values, which are none that a journal has.
+					if more, err := stmt.Step(); err != nil || !more {
+						break
+					}
+				}
+				_ = stmt.Reset()
+			}
+			if compiled > 0 && stmt.BindParamCount() > 0 { // a pragma is another matter
+				t.Errorf("%s is compiled at each use: write the value of LIMIT with a plus before it, LIMIT +?1", file)
+			}
+			if err := stmt.Finalize(); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
