@@ -13,7 +13,9 @@ import (
 )
 
 // Ledger returns the approvals ledger of the journal. A change is on disk when the method that made
-// it returns nil. Processes that have the same file open share the ledger.
+// it returns nil, with one exception: an approval that Create stored without a confirmation is as
+// safe as rows are, until Attach names the confirmation. Nobody can answer it before. Processes that
+// have the same file open share the ledger.
 func (j *Journal) Ledger() safety.Ledger { return &ledger{j: j} }
 
 type ledger struct{ j *Journal }
@@ -28,7 +30,11 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 	if err != nil {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
-	return l.write(ctx, what, func(conn *sqlite.Conn) error {
+	level := syncFull
+	if a.ConfirmationID == "" {
+		level = l.j.w.level
+	}
+	return l.write(ctx, what, level, func(conn *sqlite.Conn) error {
 		err := exec(conn, insertApprovalSQL, row.bind)
 		if isConstraint(err) {
 			return fmt.Errorf("%w: the id exists, or call %q of run %q or confirmation %q has one, or %q was replaced before", safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID, a.Replaces)
@@ -42,7 +48,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 
 // Attach names the confirmation of a pending approval, once.
 func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
-	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), func(conn *sqlite.Conn) error {
+	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), syncFull, func(conn *sqlite.Conn) error {
 		a, err := getApproval(conn, selectApprovalStateSQL, id)
 		if err != nil {
 			return err
@@ -63,7 +69,7 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 // entities, gaps, difference and report.
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
 	var moved safety.Approval
-	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), func(conn *sqlite.Conn) error {
+	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), syncFull, func(conn *sqlite.Conn) error {
 		a, err := getApproval(conn, selectApprovalStateSQL, t.ID)
 		if err != nil {
 			return err
@@ -201,8 +207,9 @@ func (l *ledger) History(ctx context.Context, id string) ([]safety.Step, error) 
 	return steps, err
 }
 
-func (l *ledger) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
-	if err := l.j.w.do(ctx, fn); err != nil {
+// write runs fn in one transaction with the rows that wait.
+func (l *ledger) write(ctx context.Context, what string, level synchronous, fn func(*sqlite.Conn) error) error {
+	if err := l.j.w.join(ctx, level, fn); err != nil {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
 	return nil
