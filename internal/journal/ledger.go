@@ -13,9 +13,9 @@ import (
 )
 
 // Ledger returns the approvals ledger of the journal. A change is on disk when the method that made
-// it returns nil, with one exception: an approval that Create stored without a confirmation is as
-// safe as rows are, until Attach names the confirmation. Nobody can answer it before. Processes that
-// have the same file open share the ledger.
+// it returns nil, with two exceptions. An approval that Create stored without a confirmation is as
+// safe as rows are until Attach names the confirmation: nobody can answer it before. A permit is as
+// safe as rows are until it is used. Processes that have the same file open share the ledger.
 func (j *Journal) Ledger() safety.Ledger { return &ledger{j: j} }
 
 type ledger struct{ j *Journal }
@@ -31,7 +31,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
 	level := syncFull
-	if a.ConfirmationID == "" {
+	if a.ConfirmationID == "" { // the step that names it brings it to the disk
 		level = l.j.w.level
 	}
 	return l.write(ctx, what, level, func(conn *sqlite.Conn) error {
@@ -68,13 +68,18 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 // between the test and the change. It neither reads nor returns the long parts: arguments,
 // entities, gaps, difference and report.
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
+	level := syncFull
+	if t.To == safety.StatePermitted { // the step that uses it brings it to the disk
+		level = l.j.w.level
+	}
 	var moved safety.Approval
-	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), syncFull, func(conn *sqlite.Conn) error {
+	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), level, func(conn *sqlite.Conn) error {
 		a, err := getApproval(conn, selectApprovalStateSQL, t.ID)
 		if err != nil {
 			return err
 		}
-		if moved, err = t.Apply(a); err != nil {
+		var steps []safety.Step
+		if moved, steps, err = t.Apply(a); err != nil {
 			return err
 		}
 		consents, err := encodeConsents(moved)
@@ -85,7 +90,12 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 		if err != nil {
 			return err
 		}
-		return addStep(conn, a.ID, t.Step(a.State, moved.State))
+		for _, s := range steps {
+			if err := addStep(conn, a.ID, s); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return safety.Approval{}, err
