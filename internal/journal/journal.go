@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"zombiezen.com/go/sqlite/sqlitex"
-
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -102,7 +100,7 @@ type Journal struct {
 	id      string
 	queue   *queue
 	w       *writer
-	readers *sqlitex.Pool
+	readers *readers
 	// retention is nil when everything is kept.
 	retention *retention
 	grace     time.Duration // closeGrace, but where a test cannot count on it

@@ -133,42 +133,28 @@ func (l *ledger) Get(ctx context.Context, id string) (a safety.Approval, err err
 }
 
 // Find returns the approval of a confirmation.
-func (l *ledger) Find(ctx context.Context, s safety.Session, confirmationID string) (safety.Approval, error) {
-	missing := fmt.Errorf("journal: confirmation %q: %w", confirmationID, safety.ErrNotFound)
+func (l *ledger) Find(ctx context.Context, s safety.Session, confirmationID string) (a safety.Approval, err error) {
 	if confirmationID == "" {
-		return safety.Approval{}, missing
+		return a, fmt.Errorf("journal: a confirmation without an id: %w", safety.ErrNotFound)
 	}
-	found, err := l.list(ctx, s, func(b *binder) {
-		b.text(confirmationID)
-		b.null()
+	err = l.j.read(ctx, fmt.Sprintf("confirmation %q", confirmationID), func(conn *sqlite.Conn) error {
+		a, err = oneApproval(conn, selectConfirmedSQL, func(b *binder) { b.text(s.App, s.User, s.ID, confirmationID) })
+		return err
 	})
-	if err != nil {
-		return safety.Approval{}, err
-	}
-	if len(found) == 0 {
-		return safety.Approval{}, missing
-	}
-	return found[0], nil
+	return a, err
 }
 
 // FindCall returns the approvals asked for one call, oldest first.
 func (l *ledger) FindCall(ctx context.Context, s safety.Session, callID string) ([]safety.Approval, error) {
-	return l.list(ctx, s, func(b *binder) {
-		b.null()
-		b.text(callID)
-	})
+	return l.list(ctx, s, func(b *binder) { b.text(callID) })
 }
 
 // List returns the approvals of a session, oldest first.
 func (l *ledger) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
-	return l.list(ctx, s, func(b *binder) {
-		b.null()
-		b.null()
-	})
+	return l.list(ctx, s, func(b *binder) { b.null() })
 }
 
-// list returns approvals of a session; bind sets the confirmation and the call to
-// look for, NULL for any.
+// list returns approvals of a session; bind sets the call to look for, NULL for any.
 func (l *ledger) list(ctx context.Context, s safety.Session, bind func(*binder)) ([]safety.Approval, error) {
 	var out []safety.Approval
 	err := l.j.read(ctx, "list approvals", func(conn *sqlite.Conn) error {

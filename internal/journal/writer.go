@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 )
@@ -157,7 +156,7 @@ func (w *writer) call(c *call) error {
 }
 
 // run is the writer's goroutine. It ends by closing the readers and the file.
-func (w *writer) run(readers *sqlitex.Pool) {
+func (w *writer) run(readers *readers) {
 	defer close(w.done)
 	timer := time.NewTimer(w.interval)
 	timer.Stop()
@@ -381,7 +380,7 @@ func (w *writer) closeFile() error {
 
 // finish stores what is left until it succeeds or the time of Close is up, then
 // closes everything.
-func (w *writer) finish(readers *sqlitex.Pool) {
+func (w *writer) finish(readers *readers) {
 	err := w.commit(nil)
 	for err != nil && !isClosed(w.hurry) {
 		timer := time.NewTimer(w.backoff)
