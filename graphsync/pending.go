@@ -45,7 +45,7 @@ func (sel *selector) notExtracted(p Progress) ([]record.Event, error) {
 		return nil, errBehind
 	}
 	for i := range rows {
-		if sel.x.bears(&rows[i]) {
+		if id := rows[i].EventID; sel.x.bears(&rows[i]) || id == sel.d.Answer || id == sel.d.After {
 			return nil, errBehind
 		}
 		if err := sel.count(&rows[i]); err != nil {

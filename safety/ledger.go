@@ -23,10 +23,9 @@ var (
 	ErrExpired = errors.New("approval expired")
 )
 
-// Ledger stores approvals. A method that returns nil has made its change durable, with two
-// exceptions. A request that nobody can answer, because it has no confirmation, need not be durable
-// before Attach returns nil. A permit that nobody has used need not be durable before the change to
-// executing. A method that returns an error has, as far as the caller may rely on it, changed
+// Ledger stores approvals. A method that returns nil has made its change durable. One exception: a
+// request without a confirmation need not be durable before Attach returns nil, because nobody can
+// answer it. A method that returns an error has, as far as the caller may rely on it, changed
 // nothing. Methods are called concurrently, and from several processes if the store allows it. An
 // Approval that goes in or comes out shares no memory with the stored one.
 //

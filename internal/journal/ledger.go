@@ -13,9 +13,9 @@ import (
 )
 
 // Ledger returns the approvals ledger of the journal. A change is on disk when the method that made
-// it returns nil, with two exceptions. An approval that Create stored without a confirmation is as
-// safe as rows are until Attach names the confirmation: nobody can answer it before. A permit is as
-// safe as rows are until it is used. Processes that have the same file open share the ledger.
+// it returns nil. One exception: an approval that Create stored without a confirmation is as safe as
+// rows are until Attach names the confirmation. Nobody can answer it before. Processes that have the
+// same file open share the ledger.
 func (j *Journal) Ledger() safety.Ledger { return &ledger{j: j} }
 
 type ledger struct{ j *Journal }
@@ -68,12 +68,8 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 // between the test and the change. It neither reads nor returns the long parts: arguments,
 // entities, gaps, difference and report.
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
-	level := syncFull
-	if t.To == safety.StatePermitted { // the step that uses it brings it to the disk
-		level = l.j.w.level
-	}
 	var moved safety.Approval
-	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), level, func(conn *sqlite.Conn) error {
+	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), syncFull, func(conn *sqlite.Conn) error {
 		a, err := getApproval(conn, selectApprovalStateSQL, t.ID)
 		if err != nil {
 			return err
