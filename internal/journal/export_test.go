@@ -26,6 +26,12 @@ func NewWithoutWriter(cfg Config) *Journal {
 	return &Journal{queue: newQueue(cfg)}
 }
 
+// QueueStats returns the numbers of the queue alone.
+func (j *Journal) QueueStats() (s Stats) {
+	j.queue.count(&s)
+	return s
+}
+
 // Waiting returns how many calls of Append wait for room.
 func (j *Journal) Waiting() int {
 	j.queue.mu.Lock()

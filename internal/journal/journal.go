@@ -18,7 +18,7 @@ import (
 
 // Defaults of what no file sets.
 const (
-	DefaultQueueRows     = 100_000
+	DefaultQueueRows     = 1 << 20 // with the bytes that each row has, QueueBytes is reached before
 	DefaultReaders       = 4
 	DefaultBlockTimeout  = 100 * time.Millisecond
 	DefaultSweepInterval = time.Minute
@@ -81,6 +81,12 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if bound := boundQueue(c.QueueBytes, memoryLimit()); bound < c.QueueBytes {
+		if c.QueueBytes > config.Default().Journal.QueueBytes {
+			c.Logger.Warn("contextgraph: journal.queue_bytes is more than a quarter of the memory that the process may use; fewer rows can wait", "configured", c.QueueBytes, "used", bound)
+		}
+		c.QueueBytes = bound
 	}
 	if err := c.checkDelivery(); err != nil {
 		return err

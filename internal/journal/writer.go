@@ -275,6 +275,9 @@ func (w *writer) store(c *call) (res insertResult, err error) {
 		}
 		return c.run(conn)
 	})
+	if err != nil {
+		w.rows.forget()
+	}
 	if err != nil && c != nil && c.began && !c.ended {
 		c.err = explain(err)
 		return w.store(nil)
