@@ -41,6 +41,9 @@ type JournalStats struct {
 	// Queued is how many rows wait to be committed, and QueuedBytes their memory.
 	Queued      int
 	QueuedBytes int64
+	// Transactions counts the transactions of rows, of approvals and of what is made from rows.
+	// Synced counts those of them that waited for the disk: see docs/loss-table.md.
+	Transactions, Synced uint64
 	// RemovedSessions and RemovedRows count what retention removed. HeldSessions is how many
 	// sessions it keeps because BigQuery has not acknowledged all their rows.
 	RemovedSessions, RemovedRows uint64
@@ -111,7 +114,7 @@ func (in *Instance) Stats() Stats {
 		Recorder: c.recorder, Gate: c.gate,
 		Journal: JournalStats{
 			Accepted: j.Accepted, Refused: j.Refused(), Stored: j.Stored, Duplicates: j.Duplicates, Lost: make(map[string]uint64, len(j.Lost)),
-			Queued: j.QueuedRows, QueuedBytes: j.QueuedBytes,
+			Queued: j.QueuedRows, QueuedBytes: j.QueuedBytes, Transactions: j.Transactions, Synced: j.Synced,
 			RemovedSessions: j.RemovedSessions, RemovedRows: j.RemovedRows, HeldSessions: j.HeldSessions, Error: j.LastError,
 		},
 		Parts: PartStats{

@@ -180,7 +180,7 @@ func renamed(name string) string {
 // gone returns what took the place of an earlier key.
 func gone(key string) (instead string, ok bool) {
 	for _, old := range [...]struct{ end, instead string }{
-		{"journal.queue_rows", "at most 100,000 events wait"},
+		{"journal.queue_rows", "journal.queue_bytes bounds the events that wait"},
 		{"journal.block_timeout", "the agent waits for up to 100ms"},
 		{"record.artifacts.queue_bytes", "parts of 256MiB wait at most"},
 		{"bigquery.stream.batch_bytes", "a request has 1MiB of rows at most"},

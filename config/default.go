@@ -21,7 +21,7 @@ func Default() Config {
 			Path:           "contextgraph.db",
 			Durability:     DurabilityJournal,
 			CommitInterval: 20 * time.Millisecond,
-			QueueBytes:     64 << 20,
+			QueueBytes:     384 << 20,
 			OnFull:         DropOldest,
 		},
 		Record: Record{

@@ -22,8 +22,10 @@ type Journal struct {
 	// with it: at most 1s, or 10s with [DurabilityMemory]. Defaults to 20ms,
 	// or to 1s with [DurabilityMemory].
 	CommitInterval time.Duration `yaml:"commit_interval"`
-	// QueueBytes bounds the events that wait to be committed, in bytes: at least
-	// 1MiB and four rows of [Record.MaxRow]. Defaults to 64MiB.
+	// QueueBytes bounds the memory of the events that wait to be committed: at least 1MiB and four
+	// rows of [Record.MaxRow]. It holds a burst, and the events of an outage. Above 64MiB, at most a
+	// quarter of the memory that the process may use is taken: by GOMEMLIMIT, or the limit of its
+	// container. Defaults to 384MiB.
 	QueueBytes Size `yaml:"queue_bytes"`
 	// OnFull is the reaction of a full queue. [DropOldest] drops the oldest events that wait.
 	// [Block] makes the agent wait for up to 100ms, and then drops the new event. Neither drops an

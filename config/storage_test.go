@@ -22,7 +22,7 @@ func TestStorageDefaults(t *testing.T) {
 	base := storage{
 		config.Journal{
 			Path: "contextgraph.db", Durability: config.DurabilityJournal, CommitInterval: 20 * time.Millisecond,
-			QueueBytes: 64 << 20, OnFull: config.DropOldest,
+			QueueBytes: 384 << 20, OnFull: config.DropOldest,
 		},
 		config.Record{
 			PromptHistory: config.PromptFull, SessionState: new(true), MaxString: 512_000, MaxRow: 1_000_000,

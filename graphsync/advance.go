@@ -82,7 +82,13 @@ func (ev *Evidence) catchUp(ctx context.Context, s record.Session, depth int, yi
 	begun := make(map[string]*record.Event)
 	for anew := 0; ; {
 		b := &batch{ev: ev, session: s, begun: begun}
-		if err := ev.store.View(ctx, s, b.read); err != nil {
+		err := ev.store.View(ctx, s, func(r EvidenceReader) error {
+			if err := b.read(r, advanceRows); err != nil || b.ranAgents() {
+				return err
+			}
+			return b.build(r)
+		})
+		if err != nil {
 			return err
 		}
 		if len(b.rows) == 0 || yield && b.anew {
@@ -95,23 +101,84 @@ func (ev *Evidence) catchUp(ctx context.Context, s record.Session, depth int, yi
 				}
 			}
 		}
-		if err := b.nested(ctx, depth); err != nil {
-			return err
+		if b.ranAgents() {
+			if err := b.nested(ctx, depth); err != nil {
+				return err
+			}
+			if err := ev.store.View(ctx, s, b.build); err != nil {
+				return err
+			}
 		}
-		if err := ev.store.View(ctx, s, b.build); err != nil {
-			return err
-		}
-		err := ev.store.Advance(ctx, b.out)
+		err = ev.store.Advance(ctx, b.out)
 		if errors.Is(err, ErrMoved) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if ev.Tallied != nil {
-			ev.Tallied(s, b.out.To.Rules)
+		ev.tell(b)
+		if len(b.rows) < advanceRows && !b.anew {
+			return nil // rows that came meanwhile were not asked for
 		}
 	}
+}
+
+// tell says what the rules have found after b.
+func (ev *Evidence) tell(b *batch) {
+	if ev.Tallied != nil {
+		ev.Tallied(b.session, b.out.To.Rules)
+	}
+}
+
+// settleRows and settleBytes bound the rows that are extracted while everybody who records waits,
+// and the bytes of their content.
+const (
+	settleRows  = 64
+	settleBytes = 256 << 10
+)
+
+// settle stores the rows of a session that wait, and extracts all that are stored. It does both at
+// once where they are few.
+func (ev *Evidence) settle(ctx context.Context, s record.Session) error {
+	release, err := ev.busy.acquire(ctx, s)
+	if err != nil {
+		return err
+	}
+	b := &batch{ev: ev, session: s, begun: make(map[string]*record.Event)}
+	settled := false
+	err = ev.store.Settle(ctx, s, func(r EvidenceReader) (Advance, bool, error) {
+		if err := b.read(r, settleRows+1); err != nil {
+			return Advance{}, false, err
+		}
+		if settled = len(b.rows) == 0 && !b.anew; settled || b.long() || b.anew || b.ranAgents() {
+			return Advance{}, false, nil
+		}
+		if err := b.build(r); err != nil {
+			return Advance{}, false, err
+		}
+		settled = true
+		return b.out, true, nil
+	})
+	release()
+	switch {
+	case err != nil && !errors.Is(err, ErrMoved):
+		return err
+	case err == nil && settled:
+		if len(b.rows) > 0 {
+			ev.tell(b)
+		}
+		return nil
+	}
+	return ev.CatchUp(ctx, s)
+}
+
+// long reports whether the rows are too many to be extracted while others wait.
+func (b *batch) long() bool {
+	size := 0
+	for i := range b.rows {
+		size += len(b.rows[i].Content)
+	}
+	return len(b.rows) > settleRows || size > settleBytes
 }
 
 // longestPause bounds how long an extraction waits for another one.
@@ -146,8 +213,8 @@ type batch struct {
 	runs     map[string]*Run
 }
 
-// read takes the next rows.
-func (b *batch) read(r EvidenceReader) error {
+// read takes the next rows, at most limit.
+func (b *batch) read(r EvidenceReader, limit int) error {
 	p, err := r.Progress()
 	if err != nil {
 		return err
@@ -157,8 +224,21 @@ func (b *batch) read(r EvidenceReader) error {
 		p = Progress{Version: version}
 	}
 	b.out = Advance{Session: b.session, From: p.Watermark, To: p, Names: make(map[string]string), Rewritten: make(map[string]string)}
-	b.rows, err = r.Rows(p.Watermark, advanceRows)
+	b.rows, err = r.Rows(p.Watermark, limit)
 	return err
+}
+
+// ranAgents reports whether agents ran as tools, whose sessions have to be extracted first.
+func (b *batch) ranAgents() bool {
+	return slices.ContainsFunc(b.rows, func(e record.Event) bool { return b.ranAgent(&e) })
+}
+
+func (b *batch) ranAgent(e *record.Event) bool {
+	if e.EventType != record.ToolCompleted {
+		return false
+	}
+	child, ok := childSession(e)
+	return ok && child != b.session
 }
 
 // nested brings the sessions of agents that ran as tools up to date, and takes what they
@@ -167,13 +247,10 @@ func (b *batch) nested(ctx context.Context, depth int) error {
 	b.children = make(map[string]basisOfChild)
 	for i := range b.rows {
 		e := &b.rows[i]
-		if e.EventType != record.ToolCompleted {
+		if !b.ranAgent(e) {
 			continue
 		}
-		child, ok := childSession(e)
-		if !ok || child == b.session {
-			continue
-		}
+		child, _ := childSession(e)
 		basis, err := b.ev.basisOfChild(ctx, child, depth+1)
 		if err != nil {
 			return fmt.Errorf("session %s, which ran as a tool: %w", child.ID, err)
@@ -318,8 +395,8 @@ func (b *batch) result(e *record.Event, attrs *schema.Attributes, start *record.
 
 // firstOf returns the number of the first row of the run of e.
 func (b *batch) firstOf(e *record.Event) int64 {
-	if first, err := b.reader.FirstOfRun(e.RunID); err == nil && first > 0 {
-		return first
+	if run, known, err := b.reader.Run(e.RunID); err == nil && known {
+		return run.First
 	}
 	if r := b.runs[e.RunID]; r != nil {
 		return r.First

@@ -129,8 +129,14 @@ type Advance struct {
 // EvidenceStore holds the evidence of sessions: the content of their rows, each row extracted once.
 // It is safe for concurrent use, also by several processes if the store allows that.
 type EvidenceStore interface {
-	// Flush returns when every row recorded before is stored.
-	Flush(ctx context.Context) error
+	// Waiting returns the rows of a session that were recorded before and are not stored, in order,
+	// unless it cannot tell. Only this process's rows are among them.
+	Waiting(s record.Session) (rows []record.Event, known bool)
+	// Settle stores every row recorded before, and in the same step the Advance that f makes of the
+	// evidence with these rows. It stores the rows alone if f returns false or an error, or if the
+	// Advance cannot be stored; the error is then that one. f may run after Settle has returned, if
+	// ctx has ended. Everybody who records waits for f.
+	Settle(ctx context.Context, s record.Session, f func(EvidenceReader) (Advance, bool, error)) error
 	// View calls f with the evidence of a session as it is at one moment.
 	View(ctx context.Context, s record.Session, f func(EvidenceReader) error) error
 	// Advance stores a, all of it or nothing. It returns [ErrMoved] if the Watermark of the
@@ -158,8 +164,8 @@ type EvidenceReader interface {
 	ModelCalls(name string) ([]ModelCall, error)
 	// LastModelCall returns the model call with the greatest Row; false if there is none.
 	LastModelCall() (ModelCall, bool, error)
-	// FirstOfRun returns the number of the first row of a run, 0 if it is not known.
-	FirstOfRun(run string) (int64, error)
+	// Run returns the run with an id, as far as its rows were extracted; false if none was.
+	Run(id string) (Run, bool, error)
 	// Keys returns the keys of things after a key, in order, at most limit, of things with a
 	// sighting up to a row.
 	Keys(after string, upTo int64, limit int) ([]string, error)

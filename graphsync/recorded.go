@@ -51,8 +51,25 @@ type recorded struct {
 	runs      map[string]*Run
 }
 
-// Flush implements [EvidenceStore].
-func (m *Recorded) Flush(ctx context.Context) error { return m.source.Flush(ctx) }
+// Waiting implements [EvidenceStore]. It cannot tell.
+func (m *Recorded) Waiting(record.Session) (rows []record.Event, known bool) { return nil, false }
+
+// Settle implements [EvidenceStore].
+func (m *Recorded) Settle(ctx context.Context, s record.Session, f func(EvidenceReader) (Advance, bool, error)) error {
+	if err := m.source.Flush(ctx); err != nil {
+		return err
+	}
+	var a Advance
+	var ok bool
+	err := m.View(ctx, s, func(r EvidenceReader) (err error) {
+		a, ok, err = f(r)
+		return err
+	})
+	if err != nil || !ok {
+		return err
+	}
+	return m.Advance(ctx, a)
+}
 
 // View implements [EvidenceStore].
 func (m *Recorded) View(ctx context.Context, s record.Session, f func(EvidenceReader) error) error {
@@ -279,12 +296,12 @@ func (r *recorded) LastModelCall() (ModelCall, bool, error) {
 	return r.calls[len(r.calls)-1], true, nil
 }
 
-// FirstOfRun implements [EvidenceReader].
-func (r *recorded) FirstOfRun(run string) (int64, error) {
-	if known := r.runs[run]; known != nil {
-		return known.First, nil
+// Run implements [EvidenceReader].
+func (r *recorded) Run(id string) (Run, bool, error) {
+	if known := r.runs[id]; known != nil {
+		return *known, true, nil
 	}
-	return 0, nil
+	return Run{}, false, nil
 }
 
 // Keys implements [EvidenceReader].

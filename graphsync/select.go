@@ -71,11 +71,13 @@ func (ev *Evidence) Select(ctx context.Context, s record.Session, d Decision, tu
 	if excluded == nil {
 		excluded = func(int64) bool { return false }
 	}
-	for {
-		sel := selector{ev: ev, d: d, x: ev.extract, excluded: excluded}
-		err := ev.store.Flush(ctx)
-		if err == nil {
-			err = ev.CatchUp(ctx, s)
+	waiting, known := ev.store.Waiting(s)
+	for behind := !known; ; behind = true {
+		sel := selector{ev: ev, d: d, x: ev.extract, excluded: excluded, waiting: waiting}
+		var err error
+		if behind {
+			sel.waiting = nil
+			err = ev.settle(ctx, s)
 		}
 		if err == nil {
 			err = ev.store.View(ctx, s, func(r EvidenceReader) error {
@@ -100,7 +102,10 @@ type selector struct {
 	x        *Extractor
 	d        Decision
 	excluded func(row int64) bool
-	upTo     int64
+	// waiting are rows that are not stored, later the runs of all rows that are not extracted.
+	waiting []record.Event
+	later   []*Run
+	upTo    int64
 	// read are the results that the deciding step had read, own those that its own requests
 	// showed; everything says that it counts as having read all, where no step decided.
 	read, own  []Span
@@ -134,12 +139,12 @@ func (sel *selector) all(s record.Session, turns []string) error {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key))
 	})
 	var err error
-	if sel.out.OpenRuns, err = sel.r.OpenRuns(); err != nil {
+	if sel.out.OpenRuns, err = sel.openRuns(); err != nil {
 		return err
 	}
 	sel.out.RunsOf = make(map[string][]string, len(turns))
 	for _, turn := range turns {
-		if sel.out.RunsOf[turn], err = sel.r.RunsOfTurn(turn); err != nil {
+		if sel.out.RunsOf[turn], err = sel.runsOf(turn); err != nil {
 			return err
 		}
 	}
@@ -166,19 +171,28 @@ func (sel *selector) keys(f func(key string) error) error {
 
 // begin finds the results that the deciding step had read, and the entities that the action names.
 func (sel *selector) begin() error {
-	p, err := sel.ev.upToDate(sel.r)
+	p, err := sel.r.Progress()
 	if err != nil {
 		return err
 	}
-	last := p.Watermark
-	sel.out.Progress = p
 	if sel.upTo = sel.d.UpTo; sel.upTo == 0 {
 		sel.upTo = math.MaxInt64
 	}
-	if rows, err := sel.r.Rows(min(sel.upTo, last)-1, 1); err != nil {
+	later, err := sel.notExtracted(p)
+	if err != nil {
+		return err
+	}
+	p.Version = sel.x.Version()
+	sel.out.Progress = p
+	if rows, err := sel.r.Rows(min(sel.upTo, p.Watermark)-1, 1); err != nil {
 		return err
 	} else if len(rows) > 0 {
 		sel.now = rows[0].Time()
+	}
+	for i := range later {
+		if later[i].Seq <= sel.upTo && later[i].Seq > 0 || sel.d.UpTo == 0 {
+			sel.now = later[i].Time()
+		}
 	}
 	if err := sel.reads(); err != nil {
 		return err

@@ -402,19 +402,8 @@ func (g *Guard) expire(ctx context.Context, a Approval, run string) (Approval, e
 // contradicts the request is an error. On an error move returns a as it was. Parts that the ledger
 // does not return are taken from a.
 func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (Approval, error) {
-	now, err := g.now()
-	if err != nil {
+	if err := g.prepare(a, &t, r); err != nil {
 		return a, err
-	}
-	t.ID, t.At = a.ID, now.UTC()
-	if t.From == nil {
-		t.From = []ApprovalState{a.State}
-	}
-	if r != nil {
-		t.Set.Verdict, t.Check = r.Verdict().String(), r.ID()
-		if t.Set.Report, err = json.Marshal(r); err != nil {
-			return a, fmt.Errorf("safety: encoding the report of approval %s: %w", a.ID, err)
-		}
 	}
 	// The finding is recorded even if the caller has given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.policy.Timeout)
@@ -434,4 +423,25 @@ func (g *Guard) move(ctx context.Context, a Approval, t Transition, r *Report) (
 		moved.Report = t.Set.Report
 	}
 	return moved, nil
+}
+
+// prepare fills in what a transition of a has besides its purpose: the approval, the time and the
+// report.
+func (g *Guard) prepare(a Approval, t *Transition, r *Report) error {
+	now, err := g.now()
+	if err != nil {
+		return err
+	}
+	t.ID, t.At = a.ID, now.UTC()
+	if t.From == nil {
+		t.From = []ApprovalState{a.State}
+	}
+	if r == nil {
+		return nil
+	}
+	t.Set.Verdict, t.Check = r.Verdict().String(), r.ID()
+	if t.Set.Report, err = json.Marshal(r); err != nil {
+		return fmt.Errorf("safety: encoding the report of approval %s: %w", a.ID, err)
+	}
+	return nil
 }

@@ -23,10 +23,11 @@ var (
 	ErrExpired = errors.New("approval expired")
 )
 
-// Ledger stores approvals. A method that returns nil has made its change durable. A method that
-// returns an error has, as far as the caller may rely on it, changed nothing. Methods are called
-// concurrently, and from several processes if the store allows it. An Approval that goes in or
-// comes out shares no memory with the stored one.
+// Ledger stores approvals. A method that returns nil has made its change durable. One exception: a
+// request without a confirmation need not be durable before Attach returns nil, because nobody can
+// answer it. A method that returns an error has, as far as the caller may rely on it, changed
+// nothing. Methods are called concurrently, and from several processes if the store allows it. An
+// Approval that goes in or comes out shares no memory with the stored one.
 //
 // The long parts of an approval are Args, Entities, NotChosen, Needs, Gaps, Difference and Report.
 // Attach and Transition never decide by them, so an implementation need not read them there.
@@ -60,9 +61,9 @@ type Ledger interface {
 	// List returns the approvals of a session, oldest first.
 	List(ctx context.Context, s Session) ([]Approval, error)
 	// Transition changes an approval as [Transition.Apply] says, as one atomic compare-and-set, and
-	// adds [Transition.Step] to its history in the same transaction. It returns the changed
-	// approval; its long parts may be empty. Of the long parts, a transition changes only the
-	// Report, and only if Set has one.
+	// adds the steps to its history in the same transaction. It returns the changed approval; its
+	// long parts may be empty. Of the long parts, a transition changes only the Report, and only if
+	// Set, or that of First, has one.
 	Transition(ctx context.Context, t Transition) (Approval, error)
 	// History returns what happened to an approval, oldest first: its creation
 	// ([Approval.FirstStep]), then its transitions. ErrNotFound if there is no such approval. Steps are
@@ -116,7 +117,10 @@ type Update struct {
 // Transition is one change of an approval's state. Everything it requires is
 // tested in the same transaction that changes the state.
 type Transition struct {
-	ID string
+	// First is a change of the same approval that is made before this one; nil is none. The two are
+	// one: either both are made or none.
+	First *Transition
+	ID    string
 	// From lists the states the approval may be in, To is the state it gets.
 	From []ApprovalState
 	To   ApprovalState
@@ -142,13 +146,29 @@ type Transition struct {
 	Set Update
 }
 
-// Apply returns a after the transition. A change to approved leaves a pending approval pending as
+// Apply returns a after the transition, and the steps that the transition adds to its history, as
+// they are to be stored. A change to approved leaves a pending approval pending as
 // long as more people have to consent. If the transition must not happen, Apply returns
 // [ErrNotFound], [ErrConflict] or [ErrExpired], wrapped. This is the only place that decides; an
 // implementation of [Ledger] calls it inside its transaction. It does not read the long parts of a
 // (see [Ledger]), so a may lack them. The result has the long parts of a, except for a Report in
 // Set. The result shares nothing with a but its frozen parts.
-func (t Transition) Apply(a Approval) (Approval, error) {
+func (t Transition) Apply(a Approval) (Approval, []Step, error) {
+	var steps []Step
+	if t.First != nil {
+		var err error
+		if a, steps, err = t.First.Apply(a); err != nil {
+			return Approval{}, nil, err
+		}
+	}
+	moved, err := t.apply(a)
+	if err != nil {
+		return Approval{}, nil, err
+	}
+	return moved, append(steps, t.step(a.State, moved.State)), nil
+}
+
+func (t Transition) apply(a Approval) (Approval, error) {
 	switch {
 	case t.ID == "" || a.ID != t.ID:
 		return Approval{}, fmt.Errorf("approval %q: %w", t.ID, ErrNotFound)
@@ -209,10 +229,9 @@ func (t Transition) Apply(a Approval) (Approval, error) {
 	return a, nil
 }
 
-// Step returns the entry that the transition adds to the history of an approval that it takes
-// from one state to the state of [Transition.Apply]. An implementation of [Ledger] stores it as it
-// is, in the transaction that changes the state.
-func (t Transition) Step(from, to ApprovalState) Step {
+// step returns the entry that the transition adds to the history of an approval that it takes from
+// one state to another.
+func (t Transition) step(from, to ApprovalState) Step {
 	return Step{
 		From: from, To: to, At: stored(t.At), Actor: t.Actor, Run: t.Run, Verdict: t.Set.Verdict, Check: t.Check,
 		Authenticated: t.Authenticated, Resolved: t.Resolved, Override: t.Set.Overridden || t.Set.Consent.Override != "", Note: t.Note,

@@ -27,6 +27,11 @@ type Execution struct {
 	RunID string
 	// Args must have the digest of the arguments that were approved.
 	Args map[string]any
+	// AtOnce says that the caller consumes the permit right after the check, or never. The ledger
+	// then hears of the permit and its use together, in one transaction. Of two processes that get
+	// a permit at the same time one can consume it. A permit that nobody consumes leaves the
+	// approval approved.
+	AtOnce bool
 }
 
 // Permit lets one call run once. It is made by [Guard.Permit] only; the zero Permit
@@ -44,7 +49,10 @@ type Permit struct {
 	// preconditions belong to the check that led to this permit.
 	preconditions []Precondition
 	overridden    bool
-	stage         atomic.Int32
+	// unrecorded is the change that the ledger has to make before it can make the approval
+	// executing; nil for a permit that the ledger knows.
+	unrecorded *Transition
+	stage      atomic.Int32
 }
 
 // The stages of a permit.
@@ -166,6 +174,18 @@ func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest strin
 	if t.Set.Overridden {
 		t.Note = "sources are down; runs on the word of " + strings.Join(g.overriders(a, r), ", ")
 	}
+	p := &Permit{
+		guard: g, call: e, digest: digest, nonce: nonce, issued: r.checked, expires: expires, preconditions: r.preconditions,
+		overridden: t.Set.Overridden,
+	}
+	p.call.Args = nil
+	if e.AtOnce {
+		if err := g.prepare(a, &t, &r); err != nil {
+			return nil, r, refuse(CodeStore, e, r, err, "The permit could not be recorded.")
+		}
+		p.unrecorded = &t
+		return p, r, nil
+	}
 	_, err := g.move(ctx, a, t, &r)
 	switch {
 	case errors.Is(err, ErrConflict):
@@ -175,11 +195,7 @@ func (g *Guard) issue(ctx context.Context, a Approval, e Execution, digest strin
 	case err != nil:
 		return nil, r, refuse(CodeStore, e, r, err, "The permit could not be recorded.")
 	}
-	e.Args = nil
-	return &Permit{
-		guard: g, call: e, digest: digest, nonce: nonce, issued: r.checked, expires: expires, preconditions: r.preconditions,
-		overridden: t.Set.Overridden,
-	}, r, nil
+	return p, r, nil
 }
 
 // ApprovalID returns the id of the approval; "" for no permit.
@@ -240,7 +256,7 @@ func (p *Permit) Consume(ctx context.Context, args map[string]any) (err error) {
 		return refuse(CodeExpired, e, Report{}, nil, "The permit of %s expired at %s.", e.Tool, stamp(p.expires))
 	}
 	a, err := p.guard.ledger.Transition(ctx, Transition{
-		ID: e.ApprovalID, From: []ApprovalState{StatePermitted}, To: StateExecuting, At: now.UTC(),
+		First: p.unrecorded, ID: e.ApprovalID, From: []ApprovalState{StatePermitted}, To: StateExecuting, At: now.UTC(),
 		Actor: e.RunID, Run: e.RunID, RequireNonce: p.nonce, NotAfter: true, PermitNotAfter: true,
 	})
 	switch {

@@ -144,6 +144,8 @@ type scenario struct {
 	// clockSteps makes each reading of the clock a step. Otherwise time passes in calls.
 	clockSteps bool
 	approved   bool // the exploration begins with an approval
+	// atOnce has the ledger hear of a permit when it is used.
+	atOnce bool
 	// sources lets the source of the check go down and come back.
 	sources bool
 	// needs is how many people have to approve; 0 for one.
@@ -299,6 +301,10 @@ func (a *actor) Find(context.Context, safety.Session, string) (safety.Approval, 
 }
 func (a *actor) Get(context.Context, string) (safety.Approval, error) { return a.read(gotApproval) }
 func (a *actor) Transition(_ context.Context, t safety.Transition) (safety.Approval, error) {
+	if first := t.First; first != nil {
+		renamed := *first
+		a.nonce, renamed.Set.PermitNonce, t.First = first.Set.PermitNonce, a.name, &renamed
+	}
 	if t.Set.PermitNonce != "" {
 		a.nonce, t.Set.PermitNonce = t.Set.PermitNonce, a.name
 	}
@@ -399,7 +405,7 @@ func (x *explorer) learn(l *local) {
 			out, err := guard.Answer(ctx, ans)
 			return p, safety.Report{}, ended{accepted: err == nil && out.Accepted}
 		case opPermit, opPermitOther:
-			p, r, err := guard.Permit(ctx, safety.Execution{Session: nike, ApprovalID: "approval", CallID: "call", Tool: "buy", RunID: run, Args: args})
+			p, r, err := guard.Permit(ctx, safety.Execution{Session: nike, ApprovalID: "approval", CallID: "call", Tool: "buy", RunID: run, Args: args, AtOnce: x.scenario.atOnce})
 			if (err == nil) != (p != nil) {
 				x.t.Fatalf("permit %v with error %v", p, err)
 			}
@@ -484,7 +490,7 @@ func (x *explorer) respond(s global, i int) (global, got) {
 	key := changedBy{s.approval, s.actors[i]}
 	to, ok := x.changes[key]
 	if !ok {
-		moved, err := l.change.Apply(x.approvals[s.approval])
+		moved, _, err := l.change.Apply(x.approvals[s.approval])
 		switch {
 		case errors.Is(err, safety.ErrExpired):
 			to = changed{gotExpired, s.approval}
@@ -768,6 +774,10 @@ func TestExplore(t *testing.T) {
 		{name: "two have to approve", instants: beyond, approvers: two, ops: [2]uint8{3, 3}, short: [2]uint8{2, 3}, choice: append([]op{opChange}, everything...), needs: 2},
 		{name: "a source that goes down", instants: beyond, approvers: two, ops: [2]uint8{1, 4}, short: [2]uint8{1, 3}, choice: glass, sources: true},
 		{name: "two, and a source that goes down", instants: beyond[:2], approvers: two, ops: [2]uint8{2, 3}, short: [2]uint8{1, 3}, choice: glass, sources: true, needs: 2},
+		{name: "both carry it out at once", instants: beyond, approvers: one, ops: [2]uint8{3, 3}, short: [2]uint8{3, 3}, choice: path, approved: true, atOnce: true},
+		{name: "one does anything, at once", instants: beyond, approvers: two, ops: [2]uint8{3, 4}, short: [2]uint8{1, 4}, choice: everything, atOnce: true},
+		{name: "at once, at every reading of the clock", instants: beyond, approvers: one, ops: [2]uint8{2, 2}, short: [2]uint8{1, 2}, choice: everything, clockSteps: true, approved: true, atOnce: true},
+		{name: "at once, and a source that goes down", instants: beyond, approvers: two, ops: [2]uint8{1, 4}, short: [2]uint8{1, 3}, choice: glass, sources: true, atOnce: true},
 		{name: "a condition on the arguments", instants: beyond, approvers: two, ops: [2]uint8{2, 4}, short: [2]uint8{1, 4}, choice: everything, condition: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func TestZeroValuesDeny(t *testing.T) {
 	if a.State.Open() || a.InDoubt() {
 		t.Error("the zero approval is open")
 	}
-	if _, err := (safety.Transition{}).Apply(a); !errors.Is(err, safety.ErrNotFound) {
+	if _, _, err := (safety.Transition{}).Apply(a); !errors.Is(err, safety.ErrNotFound) {
 		t.Errorf("the zero transition: %v", err)
 	}
 

@@ -133,7 +133,7 @@ func bindState(b *binder, a safety.Approval, consents []byte) {
 	b.boolean(a.Overridden)
 }
 
-// scanApproval reads a row of select_approval.sql or select_approvals.sql, or one of
+// scanApproval reads a row of select_approval.sql, select_confirmed.sql or select_approvals.sql, or one of
 // select_approval_state.sql or select_last_approval.sql, which leave out what can be long.
 func scanApproval(stmt *sqlite.Stmt) (safety.Approval, error) {
 	a := safety.Approval{

@@ -33,8 +33,8 @@ CREATE TEMP TRIGGER spy_receipt AFTER INSERT ON main.extractions
   BEGIN INSERT INTO seen SELECT 'publish', synchronous FROM pragma_synchronous; END;
 `
 
-// TestLevels shows at which level of synchronisation SQLite commits what: rows as the
-// durability says, everything that an approval rests on always at FULL.
+// TestLevels shows at which level of synchronisation SQLite commits what: rows as the durability
+// says, and a request that nobody has been asked yet; every later step of an approval always at FULL.
 func TestLevels(t *testing.T) {
 	const normal, full = 1, 2
 	for level, rows := range map[config.Durability]int{
@@ -60,7 +60,11 @@ func TestLevels(t *testing.T) {
 			appendAll(t, j, second) // left for the ledger to commit
 			l := j.Ledger()
 			a := ledgertest.Pending(1)
+			a.ConfirmationID = ""
 			if err := l.Create(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Attach(t.Context(), a.ID, "confirmation"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := l.Transition(t.Context(), safety.Transition{
@@ -89,7 +93,7 @@ func TestLevels(t *testing.T) {
 					},
 				})
 			})
-			want := map[string]int{"row 1": rows, "row 2": rows, "create": full, "transition to rejected": full, "publish": full}
+			want := map[string]int{"row 1": rows, "row 2": rows, "create": rows, "transition to pending": full, "transition to rejected": full, "publish": full}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("levels differ (-want +got):\n%s", d)
 			}

@@ -23,8 +23,37 @@ func (j *Journal) Evidence() graphsync.EvidenceStore { return &evidence{j: j} }
 
 type evidence struct{ j *Journal }
 
-// Flush is [Journal.Flush].
-func (ev *evidence) Flush(ctx context.Context) error { return ev.j.Flush(ctx) }
+// Waiting implements [graphsync.EvidenceStore]. It cannot tell while the writer is at work, and of a
+// long queue.
+func (ev *evidence) Waiting(s record.Session) (rows []record.Event, known bool) {
+	return ev.j.queue.waitingOf(s)
+}
+
+// Settle implements [graphsync.EvidenceStore] in one transaction, as durable as rows are. f runs on
+// the goroutine of the writer.
+func (ev *evidence) Settle(ctx context.Context, s record.Session, f func(graphsync.EvidenceReader) (graphsync.Advance, bool, error)) error {
+	err := ev.j.w.join(ctx, ev.j.w.level, func(conn *sqlite.Conn) error {
+		r := &evidenceReader{conn: conn, session: s}
+		defer func() { r.conn = nil }()
+		var err error
+		if r.id, r.progress, err = getProgress(conn, s); err != nil {
+			return err
+		}
+		a, ok, err := f(r)
+		if err != nil || !ok {
+			return err
+		}
+		add, err := encodeAdvance(a)
+		if err != nil {
+			return err
+		}
+		return add.store(conn)
+	})
+	if err != nil {
+		return fmt.Errorf("journal: settle the evidence of session %s: %w", s.ID, err)
+	}
+	return nil
+}
 
 // View calls f in one read transaction, on one of [Config.Readers] connections: f must not
 // wait for another View.

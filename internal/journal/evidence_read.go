@@ -195,16 +195,16 @@ func (r *evidenceReader) Choices(key string, upTo int64, skip, limit int) (list 
 	return list, err
 }
 
-// FirstOfRun returns the number of the first row of a run, 0 if it is not known.
-func (r *evidenceReader) FirstOfRun(run string) (first int64, err error) {
-	err = r.query(selectFirstRowSQL, func(b *binder) {
+// Run returns the run with an id; false if no row of it was extracted.
+func (r *evidenceReader) Run(id string) (graphsync.Run, bool, error) {
+	list, err := r.runs(selectRunSQL, func(b *binder) {
 		b.integer(r.id)
-		b.text(run)
-	}, func(stmt *sqlite.Stmt) error {
-		first = stmt.ColumnInt64(0)
-		return nil
+		b.text(id)
 	})
-	return first, err
+	if err != nil || len(list) == 0 {
+		return graphsync.Run{}, false, err
+	}
+	return list[0], true, nil
 }
 
 // Found returns what models found in rows of the session.
@@ -218,8 +218,12 @@ func (r *evidenceReader) Found() (list []graphsync.Sighting, err error) {
 }
 
 // OpenRuns returns the runs with missing rows or without an end, in the order of their first rows.
-func (r *evidenceReader) OpenRuns() (list []graphsync.Run, err error) {
-	err = r.query(selectOpenRunsSQL, func(b *binder) { b.integer(r.id) }, func(stmt *sqlite.Stmt) error {
+func (r *evidenceReader) OpenRuns() ([]graphsync.Run, error) {
+	return r.runs(selectOpenRunsSQL, func(b *binder) { b.integer(r.id) })
+}
+
+func (r *evidenceReader) runs(text string, bind func(*binder)) (list []graphsync.Run, err error) {
+	err = r.query(text, bind, func(stmt *sqlite.Stmt) error {
 		run := graphsync.Run{
 			ID:        stmt.ColumnText(0),
 			Turn:      stmt.ColumnText(1),

@@ -54,8 +54,8 @@ var (
 	selectResultSQL string
 	//go:embed sql/evidence/select_last_call.sql
 	selectLastCallSQL string
-	//go:embed sql/evidence/select_first_row.sql
-	selectFirstRowSQL string
+	//go:embed sql/evidence/select_run.sql
+	selectRunSQL string
 	//go:embed sql/evidence/select_found.sql
 	selectFoundSQL string
 	//go:embed sql/evidence/select_results_of_run.sql

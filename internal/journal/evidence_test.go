@@ -603,9 +603,7 @@ func TestEvidenceReadsRows(t *testing.T) {
 	other := event(named("other"), "o", 1, "X")
 	rows := []record.Event{event(testSession, "r", 1, "X"), event(testSession, "r", 2, "X"), other, event(testSession, "r", 3, "X")}
 	appendAll(t, j, rows...)
-	if err := j.Evidence().Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, j)
 	view(t, j, func(r graphsync.EvidenceReader) error {
 		if p, err := r.Progress(); err != nil || !cmp.Equal(p, graphsync.Progress{}) {
 			t.Errorf("progress %+v, %v, want none", p, err)

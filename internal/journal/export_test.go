@@ -26,6 +26,12 @@ func NewWithoutWriter(cfg Config) *Journal {
 	return &Journal{queue: newQueue(cfg)}
 }
 
+// QueueStats returns the numbers of the queue alone.
+func (j *Journal) QueueStats() (s Stats) {
+	j.queue.count(&s)
+	return s
+}
+
 // Waiting returns how many calls of Append wait for room.
 func (j *Journal) Waiting() int {
 	j.queue.mu.Lock()
@@ -87,7 +93,7 @@ func EvidenceSQL() map[string]string {
 		"rewrite_result": rewriteResultSQL, "rewrite_seen": rewriteSeenSQL, "rewrite_sightings": rewriteSightingsSQL,
 		"insert_call": insertCallSQL, "insert_name": insertNameSQL, "add_name": addNameSQL, "select_attribute": selectAttributeSQL,
 		"upsert_attribute": upsertAttributeSQL, "insert_sighting": insertSightingSQL, "insert_seen": insertSeenSQL,
-		"upsert_run": upsertRunSQL, "insert_turn": insertTurnSQL, "insert_child": insertChildSQL, "select_last_row": selectLastRowSQL,
+		"upsert_run": upsertRunSQL, "select_run": selectRunSQL, "insert_turn": insertTurnSQL, "insert_child": insertChildSQL, "select_last_row": selectLastRowSQL,
 		"select_row": selectRowSQL, "select_results": selectResultsSQL, "select_results_of_run": selectResultsOfRunSQL,
 		"select_calls": selectCallsSQL, "select_keys": selectKeysSQL, "select_attributes": selectAttributesSQL,
 		"select_sightings": selectSightingsSQL, "select_open_runs": selectOpenRunsSQL, "select_runs_of_turn": selectRunsOfTurnSQL,

@@ -16,7 +16,14 @@ type inserter struct {
 	conn     *sqlite.Conn
 	sessions map[record.Session]*activity
 	agents   map[sessionAgent]struct{}
+	// known are agents that the file has, as far as version says: the number that SQLite changes
+	// when another connection has written.
+	known   map[sessionAgent]struct{}
+	version int64
 }
+
+// knownAgents bounds the agents that are known. It is more than the sessions that run at once.
+const knownAgents = 1 << 16
 
 // activity is the addition of one transaction to a session.
 type activity struct {
@@ -40,7 +47,28 @@ func newInserter(conn *sqlite.Conn) *inserter {
 		conn:     conn,
 		sessions: make(map[record.Session]*activity),
 		agents:   make(map[sessionAgent]struct{}),
+		known:    make(map[sessionAgent]struct{}),
 	}
+}
+
+// forget is for a transaction that failed, and for one that removed a session.
+func (in *inserter) forget() { clear(in.known) }
+
+// checkKnown forgets the known agents if another connection may have removed one.
+func (in *inserter) checkKnown() error {
+	var version int64
+	err := query(in.conn, "PRAGMA data_version", func(*binder) {}, func(stmt *sqlite.Stmt) error {
+		version = stmt.ColumnInt64(0)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if version != in.version || len(in.known) > knownAgents {
+		in.forget()
+	}
+	in.version = version
+	return nil
 }
 
 // insert stores the rows of segs inside the transaction of the caller. A row that SQLite refuses
@@ -49,6 +77,9 @@ func (in *inserter) insert(segs []*segment) (insertResult, error) {
 	clear(in.sessions)
 	clear(in.agents)
 	var res insertResult
+	if err := in.checkKnown(); err != nil {
+		return res, err
+	}
 	stmt, err := in.conn.Prepare(insertEventSQL)
 	if err != nil {
 		return res, err
@@ -101,7 +132,9 @@ func (in *inserter) note(e *record.Event, seq int64) {
 	a.lastSeq = seq
 	a.events++
 	if e.Agent != "" {
-		in.agents[sessionAgent{key, e.Agent}] = struct{}{}
+		if agent := (sessionAgent{key, e.Agent}); !in.has(agent) {
+			in.agents[agent] = struct{}{}
+		}
 	}
 }
 
@@ -123,8 +156,14 @@ func (in *inserter) updateSessions() error {
 		if err != nil {
 			return err
 		}
+		in.known[sa] = struct{}{}
 	}
 	return nil
+}
+
+func (in *inserter) has(a sessionAgent) bool {
+	_, ok := in.known[a]
+	return ok
 }
 
 // bindEvent sets the parameters of insert_event.sql.

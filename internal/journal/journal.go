@@ -12,15 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"zombiezen.com/go/sqlite/sqlitex"
-
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Defaults of what no file sets.
 const (
-	DefaultQueueRows     = 100_000
+	DefaultQueueRows     = 1 << 20 // with the bytes that each row has, QueueBytes is reached before
 	DefaultReaders       = 4
 	DefaultBlockTimeout  = 100 * time.Millisecond
 	DefaultSweepInterval = time.Minute
@@ -84,6 +82,12 @@ func (c *Config) setDefaults() error {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if bound := boundQueue(c.QueueBytes, memoryLimit()); bound < c.QueueBytes {
+		if c.QueueBytes > config.Default().Journal.QueueBytes {
+			c.Logger.Warn("contextgraph: journal.queue_bytes is more than a quarter of the memory that the process may use; fewer rows can wait", "configured", c.QueueBytes, "used", bound)
+		}
+		c.QueueBytes = bound
+	}
 	if err := c.checkDelivery(); err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ type Journal struct {
 	id      string
 	queue   *queue
 	w       *writer
-	readers *sqlitex.Pool
+	readers *readers
 	// retention is nil when everything is kept.
 	retention *retention
 	grace     time.Duration // closeGrace, but where a test cannot count on it

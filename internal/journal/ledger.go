@@ -13,7 +13,9 @@ import (
 )
 
 // Ledger returns the approvals ledger of the journal. A change is on disk when the method that made
-// it returns nil. Processes that have the same file open share the ledger.
+// it returns nil. One exception: an approval that Create stored without a confirmation is as safe as
+// rows are until Attach names the confirmation. Nobody can answer it before. Processes that have the
+// same file open share the ledger.
 func (j *Journal) Ledger() safety.Ledger { return &ledger{j: j} }
 
 type ledger struct{ j *Journal }
@@ -28,7 +30,11 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 	if err != nil {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
-	return l.write(ctx, what, func(conn *sqlite.Conn) error {
+	level := syncFull
+	if a.ConfirmationID == "" { // the step that names it brings it to the disk
+		level = l.j.w.level
+	}
+	return l.write(ctx, what, level, func(conn *sqlite.Conn) error {
 		err := exec(conn, insertApprovalSQL, row.bind)
 		if isConstraint(err) {
 			return fmt.Errorf("%w: the id exists, or call %q of run %q or confirmation %q has one, or %q was replaced before", safety.ErrConflict, a.CallID, a.RunID, a.ConfirmationID, a.Replaces)
@@ -42,7 +48,7 @@ func (l *ledger) Create(ctx context.Context, a safety.Approval) error {
 
 // Attach names the confirmation of a pending approval, once.
 func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
-	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), func(conn *sqlite.Conn) error {
+	return l.write(ctx, fmt.Sprintf("attach to approval %q", id), syncFull, func(conn *sqlite.Conn) error {
 		a, err := getApproval(conn, selectApprovalStateSQL, id)
 		if err != nil {
 			return err
@@ -63,12 +69,13 @@ func (l *ledger) Attach(ctx context.Context, id, confirmationID string) error {
 // entities, gaps, difference and report.
 func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Approval, error) {
 	var moved safety.Approval
-	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), func(conn *sqlite.Conn) error {
+	err := l.write(ctx, fmt.Sprintf("approval %q to %s", t.ID, t.To), syncFull, func(conn *sqlite.Conn) error {
 		a, err := getApproval(conn, selectApprovalStateSQL, t.ID)
 		if err != nil {
 			return err
 		}
-		if moved, err = t.Apply(a); err != nil {
+		var steps []safety.Step
+		if moved, steps, err = t.Apply(a); err != nil {
 			return err
 		}
 		consents, err := encodeConsents(moved)
@@ -79,7 +86,12 @@ func (l *ledger) Transition(ctx context.Context, t safety.Transition) (safety.Ap
 		if err != nil {
 			return err
 		}
-		return addStep(conn, a.ID, t.Step(a.State, moved.State))
+		for _, s := range steps {
+			if err := addStep(conn, a.ID, s); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return safety.Approval{}, err
@@ -117,42 +129,28 @@ func (l *ledger) Get(ctx context.Context, id string) (a safety.Approval, err err
 }
 
 // Find returns the approval of a confirmation.
-func (l *ledger) Find(ctx context.Context, s safety.Session, confirmationID string) (safety.Approval, error) {
-	missing := fmt.Errorf("journal: confirmation %q: %w", confirmationID, safety.ErrNotFound)
+func (l *ledger) Find(ctx context.Context, s safety.Session, confirmationID string) (a safety.Approval, err error) {
 	if confirmationID == "" {
-		return safety.Approval{}, missing
+		return a, fmt.Errorf("journal: a confirmation without an id: %w", safety.ErrNotFound)
 	}
-	found, err := l.list(ctx, s, func(b *binder) {
-		b.text(confirmationID)
-		b.null()
+	err = l.j.read(ctx, fmt.Sprintf("confirmation %q", confirmationID), func(conn *sqlite.Conn) error {
+		a, err = oneApproval(conn, selectConfirmedSQL, func(b *binder) { b.text(s.App, s.User, s.ID, confirmationID) })
+		return err
 	})
-	if err != nil {
-		return safety.Approval{}, err
-	}
-	if len(found) == 0 {
-		return safety.Approval{}, missing
-	}
-	return found[0], nil
+	return a, err
 }
 
 // FindCall returns the approvals asked for one call, oldest first.
 func (l *ledger) FindCall(ctx context.Context, s safety.Session, callID string) ([]safety.Approval, error) {
-	return l.list(ctx, s, func(b *binder) {
-		b.null()
-		b.text(callID)
-	})
+	return l.list(ctx, s, func(b *binder) { b.text(callID) })
 }
 
 // List returns the approvals of a session, oldest first.
 func (l *ledger) List(ctx context.Context, s safety.Session) ([]safety.Approval, error) {
-	return l.list(ctx, s, func(b *binder) {
-		b.null()
-		b.null()
-	})
+	return l.list(ctx, s, func(b *binder) { b.null() })
 }
 
-// list returns approvals of a session; bind sets the confirmation and the call to
-// look for, NULL for any.
+// list returns approvals of a session; bind sets the call to look for, NULL for any.
 func (l *ledger) list(ctx context.Context, s safety.Session, bind func(*binder)) ([]safety.Approval, error) {
 	var out []safety.Approval
 	err := l.j.read(ctx, "list approvals", func(conn *sqlite.Conn) error {
@@ -201,8 +199,9 @@ func (l *ledger) History(ctx context.Context, id string) ([]safety.Step, error) 
 	return steps, err
 }
 
-func (l *ledger) write(ctx context.Context, what string, fn func(*sqlite.Conn) error) error {
-	if err := l.j.w.do(ctx, fn); err != nil {
+// write runs fn in one transaction with the rows that wait.
+func (l *ledger) write(ctx context.Context, what string, level synchronous, fn func(*sqlite.Conn) error) error {
+	if err := l.j.w.join(ctx, level, fn); err != nil {
 		return fmt.Errorf("journal: %s: %w", what, err)
 	}
 	return nil

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
@@ -126,21 +125,6 @@ func openWriter(ctx context.Context, path string, destinations []string, busy ti
 	}
 	conn.SetBusyTimeout(min(busy, busySlice))
 	return conn, nil
-}
-
-// openReaders opens the connections that reads share.
-func openReaders(path string, n int, busy time.Duration) (*sqlitex.Pool, error) {
-	// Opened for writing because a reader of a WAL file must be able to create its
-	// shared-memory file; query_only keeps it from changing anything. Retention copies the log to the
-	// file on one of them, which fullfsync is for, as it is for the writer.
-	return sqlitex.NewPool(path, sqlitex.PoolOptions{
-		Flags:    sqlite.OpenReadWrite,
-		PoolSize: n,
-		PrepareConn: func(conn *sqlite.Conn) error {
-			conn.SetBusyTimeout(busy)
-			return execAll(conn, "PRAGMA query_only = ON", "PRAGMA fullfsync = ON", "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA cache_size = -8192")
-		},
-	})
 }
 
 func checkVersion(conn *sqlite.Conn) error {

@@ -14,6 +14,16 @@ func (w *writer) counters() Stats {
 	return w.stats
 }
 
+// committed counts a transaction.
+func (w *writer) committed(level synchronous) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.Transactions++
+	if level == syncFull {
+		w.stats.Synced++
+	}
+}
+
 // failed notes that a commit failed and chooses the pause before the next one. The
 // log hears of an outage when it begins and when it ends, not of every attempt.
 func (w *writer) failed(err error) {

@@ -213,6 +213,29 @@ func (q *queue) lose(r LossReason, e *record.Event) {
 	}
 }
 
+// waitingRows bounds the rows that waitingOf looks at, because Append waits meanwhile.
+const waitingRows = 256
+
+// waitingOf returns the rows of s in the queue, in order. It cannot tell if the writer has taken
+// rows, or if more than waitingRows wait.
+func (q *queue) waitingOf(s record.Session) (rows []record.Event, known bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held.rows > 0 || q.total().rows > waitingRows {
+		return nil, false
+	}
+	for _, of := range []*fifo{&q.kept, &q.waiting} {
+		for seg := of.head; seg != nil; seg = seg.next {
+			for i := range seg.live() {
+				if e := &seg.live()[i]; e.SessionID == s.ID && e.UserID == s.User && e.AppName == s.App {
+					rows = append(rows, *e)
+				}
+			}
+		}
+	}
+	return rows, true
+}
+
 // pending returns how many rows are queued, those that the writer has taken
 // included, and whether a group waits that is complete, or that somebody waits for.
 func (q *queue) pending() (rows int, complete bool) {

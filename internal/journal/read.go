@@ -18,13 +18,7 @@ func (j *Journal) read(ctx context.Context, what string, fn func(*sqlite.Conn) e
 	if isClosed(j.w.closing) {
 		return fmt.Errorf("journal: %s: %w", what, ErrClosed)
 	}
-	conn, err := j.readers.Take(ctx)
-	if err == nil {
-		err = func() error {
-			defer j.readers.Put(conn) // also when fn panics: who recovers that reads on
-			return fn(conn)
-		}()
-	}
+	err := j.readers.with(ctx, fn)
 	switch {
 	case err == nil:
 		return nil

@@ -180,7 +180,9 @@ func (r *retention) sweep(ctx context.Context, now time.Time) error {
 		}
 		var step removalStep
 		err = r.work(ctx, func(conn *sqlite.Conn) (err error) {
-			step, err = removeStep(conn, before, from)
+			if step, err = removeStep(conn, before, from); step.finished {
+				r.journal.w.rows.forget()
+			}
 			return err
 		})
 		if err == nil && n%logSteps == 0 {

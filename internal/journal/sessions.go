@@ -30,6 +30,8 @@ type SessionsQuery struct {
 	// Before selects the sessions with a smaller LastSeq. Use it for the next page: unlike Offset,
 	// it costs nothing far down, and new rows do not move anything. 0 selects all.
 	Before int64
+	// After selects the sessions with a greater LastSeq, which have new rows. 0 selects all.
+	After int64
 	// Limit is the greatest number of sessions to return. Default 100.
 	Limit int
 	// Offset is the number of sessions to skip.
@@ -52,8 +54,8 @@ type SessionSummary struct {
 
 // Sessions lists sessions, the one with the newest row first.
 func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSummary, error) {
-	if q.Limit < 0 || q.Offset < 0 || q.Before < 0 {
-		return nil, fmt.Errorf("journal: list sessions: limit %d, offset %d, before %d: none may be negative", q.Limit, q.Offset, q.Before)
+	if min(q.Before, q.After) < 0 || q.Limit < 0 || q.Offset < 0 {
+		return nil, fmt.Errorf("journal: list sessions: limit %d, offset %d, before %d, after %d: none may be negative", q.Limit, q.Offset, q.Before, q.After)
 	}
 	if q.Limit == 0 {
 		q.Limit = 100
@@ -70,6 +72,7 @@ func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSumma
 			b.time(q.From, q.To)
 			b.integer(q.Before)
 			b.text(q.Prefix, afterPrefix(q.Prefix))
+			b.integer(q.After)
 		}, func(stmt *sqlite.Stmt) error {
 			s := SessionSummary{
 				Session:  record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},

@@ -52,6 +52,8 @@ var (
 	selectForeignSchemaSQL string
 	//go:embed sql/select_last_change.sql
 	selectLastChangeSQL string
+	//go:embed sql/select_confirmed.sql
+	selectConfirmedSQL string
 	//go:embed sql/select_approvals.sql
 	selectApprovalsSQL string
 	//go:embed sql/insert_history.sql

@@ -56,8 +56,9 @@ type Stats struct {
 	// QueuedRows and QueuedBytes wait to be committed.
 	QueuedRows  int
 	QueuedBytes int64
-	// Commits counts the transactions that stored rows.
-	Commits uint64
+	// Commits counts the transactions that stored rows. Transactions counts all, and Synced those
+	// of them that waited for the disk.
+	Commits, Transactions, Synced uint64
 	// Panics counts the transactions that ended in a panic, which was recovered.
 	Panics uint64
 	// LastError says why the last commit failed, with the remedy; nil if the last one succeeded.

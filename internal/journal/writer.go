@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/internal/ratelog"
 )
@@ -38,7 +37,24 @@ type call struct {
 	ctx   context.Context
 	fn    func(*sqlite.Conn) error
 	level synchronous
+	// joins says that the rows that wait are committed in the transaction of fn.
+	joins bool
 	done  chan error // capacity 1: the writer never waits for a caller that left
+
+	// began says that fn ran behind rows. Until ended it has failed, with err.
+	began, ended bool
+	err          error
+}
+
+// run runs fn in a transaction that has stored rows.
+func (c *call) run(conn *sqlite.Conn) error {
+	c.began = true
+	err := context.Cause(c.ctx)
+	if err == nil {
+		err = c.fn(conn)
+	}
+	c.ended = err == nil
+	return err
 }
 
 // writer owns the write connection: its goroutine is the only user of the fields
@@ -112,7 +128,18 @@ func (w *writer) do(ctx context.Context, fn func(*sqlite.Conn) error) error {
 
 // doAt is do with a transaction that is committed at level.
 func (w *writer) doAt(ctx context.Context, level synchronous, fn func(*sqlite.Conn) error) error {
-	c := &call{ctx: ctx, fn: fn, level: level, done: make(chan error, 1)}
+	return w.call(&call{ctx: ctx, fn: fn, level: level})
+}
+
+// join is doAt in one transaction with the rows queued before. It is for a short fn: the rows are
+// not safe before it ends. If fn fails, the rows are committed without it.
+func (w *writer) join(ctx context.Context, level synchronous, fn func(*sqlite.Conn) error) error {
+	return w.call(&call{ctx: ctx, fn: fn, level: level, joins: true})
+}
+
+func (w *writer) call(c *call) error {
+	c.done = make(chan error, 1)
+	ctx := c.ctx
 	select {
 	case w.calls <- c:
 	case <-w.closing:
@@ -129,7 +156,7 @@ func (w *writer) doAt(ctx context.Context, level synchronous, fn func(*sqlite.Co
 }
 
 // run is the writer's goroutine. It ends by closing the readers and the file.
-func (w *writer) run(readers *sqlitex.Pool) {
+func (w *writer) run(readers *readers) {
 	defer close(w.done)
 	timer := time.NewTimer(w.interval)
 	timer.Stop()
@@ -148,9 +175,9 @@ func (w *writer) run(readers *sqlitex.Pool) {
 				}
 				continue
 			}
-			w.commit()
+			_ = w.commit(nil) // it is tried again
 		case <-timer.C:
-			w.commit()
+			_ = w.commit(nil)
 		case c := <-w.calls:
 			c.done <- w.serve(c)
 		case <-w.closing:
@@ -170,10 +197,17 @@ func (w *writer) run(readers *sqlitex.Pool) {
 
 // serve does the work of c, after all rows queued before.
 func (w *writer) serve(c *call) error {
-	if err := w.commit(); err != nil {
+	var last *call
+	if c.joins {
+		last = c
+	}
+	if err := w.commit(last); err != nil {
 		return err
 	}
-	if c.fn == nil {
+	switch {
+	case c.began:
+		return c.err
+	case c.fn == nil:
 		// Perhaps no row waited; a barrier also stands for rows stored before.
 		_, err := w.files.check()
 		return err
@@ -183,7 +217,8 @@ func (w *writer) serve(c *call) error {
 
 // commit stores all rows that waited when it was called, and the known losses, one transaction
 // after the other. If one fails, its rows stay in held, first in line, and the others in the queue.
-func (w *writer) commit() error {
+// The last transaction runs c too, unless c is nil. Without rows and losses c does not run.
+func (w *writer) commit(c *call) error {
 	defer w.reportDrops()
 	defer w.boundWAL()
 	left, _ := w.queue.pending()
@@ -202,13 +237,11 @@ func (w *writer) commit() error {
 			left -= s.all.rows
 		}
 		unsaved -= len(w.losses)
-		var res insertResult
-		err := w.transact(context.Background(), w.level, func(conn *sqlite.Conn) (err error) {
-			if res, err = w.rows.insert(w.held); err != nil {
-				return err
-			}
-			return saveLosses(conn, w.losses)
-		})
+		var last *call
+		if left <= 0 && unsaved <= 0 {
+			last = c
+		}
+		res, err := w.store(last)
 		if err != nil {
 			err = fmt.Errorf("store rows: %w", explain(err))
 			w.failed(err)
@@ -226,6 +259,32 @@ func (w *writer) commit() error {
 	return nil
 }
 
+// store commits what is held, the losses and the work of c, unless c is nil, in one transaction. If
+// c fails, its error is in c, and the rest is committed without it.
+func (w *writer) store(c *call) (res insertResult, err error) {
+	level := w.level
+	if c != nil && c.level == syncFull {
+		level = syncFull
+	}
+	err = w.transact(context.Background(), level, func(conn *sqlite.Conn) (err error) {
+		if res, err = w.rows.insert(w.held); err != nil {
+			return err
+		}
+		if err = saveLosses(conn, w.losses); err != nil || c == nil {
+			return err
+		}
+		return c.run(conn)
+	})
+	if err != nil {
+		w.rows.forget()
+	}
+	if err != nil && c != nil && c.began && !c.ended {
+		c.err = explain(err)
+		return w.store(nil)
+	}
+	return res, err
+}
+
 // transact runs fn in an immediate transaction, which reads the latest state and
 // cannot fail to commit because of another writer. It is committed at level.
 func (w *writer) transact(ctx context.Context, level synchronous, fn func(*sqlite.Conn) error) (err error) {
@@ -234,7 +293,9 @@ func (w *writer) transact(ctx context.Context, level synchronous, fn func(*sqlit
 	}
 	err = w.guard(fn)
 	if err == nil {
-		err = exec(w.conn, "COMMIT", func(*binder) {})
+		if err = exec(w.conn, "COMMIT", func(*binder) {}); err == nil {
+			w.committed(level)
+		}
 	}
 	if err != nil && !w.conn.AutocommitEnabled() {
 		rollbackErr := exec(w.conn, "ROLLBACK", func(*binder) {})
@@ -322,8 +383,8 @@ func (w *writer) closeFile() error {
 
 // finish stores what is left until it succeeds or the time of Close is up, then
 // closes everything.
-func (w *writer) finish(readers *sqlitex.Pool) {
-	err := w.commit()
+func (w *writer) finish(readers *readers) {
+	err := w.commit(nil)
 	for err != nil && !isClosed(w.hurry) {
 		timer := time.NewTimer(w.backoff)
 		select {
@@ -331,7 +392,7 @@ func (w *writer) finish(readers *sqlitex.Pool) {
 		case <-w.hurry:
 			timer.Stop()
 		}
-		err = w.commit()
+		err = w.commit(nil)
 	}
 	if err != nil {
 		lost := 0

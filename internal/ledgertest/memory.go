@@ -186,11 +186,13 @@ func (m *MemoryLedger) Transition(ctx context.Context, t safety.Transition) (saf
 	if a == nil {
 		return safety.Approval{}, fmt.Errorf("approval %q: %w", t.ID, safety.ErrNotFound)
 	}
-	moved, err := t.Apply(*a)
+	moved, steps, err := t.Apply(*a)
 	if err != nil {
 		return safety.Approval{}, err
 	}
-	m.record(t.ID, t.Step(a.State, moved.State))
+	for _, s := range steps {
+		m.record(t.ID, s)
+	}
 	*a = moved
 	return bare(moved), nil
 }

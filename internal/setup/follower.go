@@ -167,13 +167,13 @@ func (f *Follower) publish(ctx context.Context, now time.Time) time.Duration {
 func (f *Follower) extract(ctx context.Context) (err error) {
 	newest, before := f.seen, int64(0)
 	for more := true; more; {
-		list, listErr := f.journal.Sessions(ctx, journal.SessionsQuery{Limit: followPage, Before: before})
+		list, listErr := f.journal.Sessions(ctx, journal.SessionsQuery{Limit: followPage, Before: before, After: f.seen})
 		if listErr != nil {
 			return errors.Join(err, listErr)
 		}
 		more = len(list) == followPage
 		for _, s := range list {
-			if s.LastSeq <= f.seen || ctx.Err() != nil {
+			if ctx.Err() != nil {
 				more = false
 				break
 			}

@@ -10,6 +10,6 @@ FROM sessions AS s
 WHERE s.events > 0 AND (?1 = '' OR s.app_name = ?1) AND (?2 = '' OR s.user_id = ?2)
   AND (?5 = '' OR s.session_id = ?5) AND (?9 = '' OR s.session_id >= ?9 AND s.session_id < ?10)
   AND (?6 IS NULL OR s.last_time >= ?6) AND (?7 IS NULL OR s.last_time < ?7)
-  AND s.last_seq < ?8
+  AND s.last_seq < ?8 AND s.last_seq > ?11
 ORDER BY s.last_seq DESC
 LIMIT +?3 OFFSET ?4
