@@ -17,7 +17,6 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Options are those of [NewHandler].
@@ -55,13 +54,15 @@ const MinToken = 16
 // handler serves the page.
 type handler struct {
 	Options
-	mux     *http.ServeMux
-	changes *changes
-	checks  checks
+	mux      *http.ServeMux
+	changes  *changes
+	checks   checks
+	readings readings
 }
 
 // NewHandler returns a handler that serves the page live. It reads from the source with each
-// request and keeps nothing. It is safe for concurrent use.
+// request, and keeps the rows of the sessions that were read within the last minute, at most
+// [MaxBytes] of more than one. It is safe for concurrent use.
 func NewHandler(o Options) (http.Handler, error) {
 	if o.Source == nil {
 		return nil, errors.New("viewer: Options.Source is required")
@@ -85,6 +86,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /api/sessions", h.sessions)
 	h.mux.HandleFunc("GET /api/session", h.session)
+	h.mux.HandleFunc("GET /api/payloads", h.payloads)
 	h.mux.HandleFunc("GET /api/inbox", h.inbox)
 	h.mux.HandleFunc("GET /api/changes", h.stream)
 	h.mux.HandleFunc("POST /api/check", h.check)
@@ -136,22 +138,17 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) session(w http.ResponseWriter, r *http.Request) {
-	v := r.URL.Query()
-	s := record.Session{App: v.Get("app"), User: v.Get("user"), ID: v.Get("id")}
-	seen, err := inspect.Look(r.Context(), h.Source, s, h.Now())
-	if errors.Is(err, inspect.ErrNotFound) {
-		fail(w, http.StatusNotFound, "there is no session "+strconv.Quote(s.ID)+" of this application and user")
-		return
-	}
+	s := sessionOf(r.URL.Query())
+	seen, err := h.look(r.Context(), s)
 	if err != nil {
-		h.failed(w, r, err)
+		h.unseen(w, r, s, err)
 		return
 	}
 	h.checks.addTo(seen)
 	reply(w, struct {
-		Session *inspect.Session `json:"session"`
-		Code    []CodeStep       `json:"code"`
-	}{seen, Code(seen, h.Names)})
+		Session packed     `json:"session"`
+		Code    []CodeStep `json:"code"`
+	}{pack(seen, false), Code(seen, h.Names)})
 }
 
 // query reads the query of the list of sessions.

@@ -1,0 +1,218 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adk-contextgraph/contextgraph/entity"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/record"
+)
+
+// long is a session of so many spans, in which an agent thinks and looks things up again and again. Its
+// ids are random, and its texts have random words, as often as words are in a text.
+func long(tb testing.TB, spans int) inspect.Record {
+	tb.Helper()
+	src := rand.New(rand.NewPCG(1, 2))
+	id := func(bytes int) string {
+		b := make([]byte, bytes)
+		for i := range b {
+			b[i] = byte(src.Uint32())
+		}
+		return hex.EncodeToString(b)
+	}
+	said := prose(tb)
+	words := func(n int) string {
+		out := slices.Clone(said.starts[src.IntN(len(said.starts))])
+		for len(out) < n {
+			next := said.after[[2]string(out[len(out)-2:])]
+			if len(next) == 0 {
+				next = said.starts[src.IntN(len(said.starts))]
+			}
+			out = append(out, next[src.IntN(len(next))])
+		}
+		return strings.Join(out[:n], " ")
+	}
+	text := func(v any) []byte {
+		b, err := json.Marshal(v)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return b
+	}
+	type m = map[string]any
+	s := record.Session{App: "shop", User: "ann", ID: "long"}
+	r := inspect.Record{Session: s}
+	at := noon
+	run, invocation, trace := "", "", ""
+	row := func(kind, span, parent string, content, attributes m) {
+		at = at.Add(time.Duration(src.IntN(2_000_000)) * time.Microsecond)
+		r.Rows = append(r.Rows, record.Event{
+			Seq: int64(len(r.Rows) + 1), RunSeq: int64(len(r.Rows) + 1), RunID: run, Timestamp: at.UnixMicro(), EventID: id(16), EventType: kind,
+			Agent: "clerk", AppName: s.App, UserID: s.User, SessionID: s.ID, InvocationID: invocation, TraceID: trace, SpanID: span, ParentSpanID: parent,
+			Content: text(content), Attributes: text(attributes), LatencyMS: text(m{"total_ms": src.IntN(9000)}), Status: record.StatusOK,
+		})
+	}
+	const steps = 24 // of a turn
+	for n := 0; n < spans; {
+		run, invocation, trace = id(16), "e-"+id(16), id(16)
+		root, agent := id(8), id(8)
+		row(record.UserMessageReceived, root, "", m{"text_summary": words(30)}, nil)
+		row(record.InvocationStarting, root, "", nil, nil)
+		row(record.AgentStarting, agent, root, nil, nil)
+		n += 2
+		news := m{"role": "user", "content": words(30)}
+		for range steps {
+			llm, tool, call := id(8), id(8), "adk-"+id(16)
+			name := fmt.Sprint("look_up_", src.IntN(12))
+			row(record.LLMRequest, llm, agent, m{"prompt": []m{news}}, m{"model": "a-model", "tools": []string{"look_up_0", "look_up_1"}, "adk": m{"since": src.IntN(100)}})
+			args, result := m{"what": words(6)}, m{"found": words(120), "price": fmt.Sprintf("$%d.%02d", src.IntN(900), src.IntN(100))}
+			news = m{"role": "user", "content": m{"function_response": m{"name": name, "id": call, "response": result}}}
+			row(record.LLMResponse, llm, agent, m{"response": "text: " + words(40) + " call: " + name, "usage": m{"prompt": src.IntN(9000), "completion": src.IntN(900), "total": 9900}},
+				m{"function_calls": []m{{"id": call, "name": name, "args": args}}, "model_version": "a-model-001"})
+			row(record.ToolStarting, tool, agent, m{"tool": name, "args": args}, m{"adk": m{"call_id": call}})
+			row(record.ToolCompleted, tool, agent, m{"tool": name, "result": result}, m{"adk": m{"call_id": call}})
+			last := r.Rows[len(r.Rows)-1]
+			r.Entities = append(r.Entities, entity.Entity{Type: "Product", Value: fmt.Sprint("Thing ", src.IntN(200)), EventID: last.EventID, SpanID: tool, SeenAt: at, Confidence: 0.9, Source: entity.SourceRule})
+			if n += 2; n >= spans {
+				break
+			}
+		}
+		row(record.AgentCompleted, agent, root, nil, nil)
+		row(record.InvocationCompleted, root, "", nil, nil)
+	}
+	return r
+}
+
+// chain has the words of texts, and which follow two of them.
+type chain struct {
+	starts [][]string
+	after  map[[2]string][]string
+}
+
+// prose reads the documents of the project: what is made of it is as hard to compress as English.
+func prose(tb testing.TB) chain {
+	tb.Helper()
+	c := chain{after: make(map[[2]string][]string)}
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(files) == 0 {
+		tb.Fatal(files, err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		w := strings.Fields(string(data))
+		for i := 2; i < len(w); i++ {
+			pair := [2]string{w[i-2], w[i-1]}
+			c.after[pair] = append(c.after[pair], w[i])
+			if i%9 == 0 {
+				c.starts = append(c.starts, w[i-2:i])
+			}
+		}
+	}
+	return c
+}
+
+func TestZZSize(t *testing.T) {
+	for _, n := range []int{1000, 10000} {
+		r := long(t, n)
+		seen, err := inspect.New(r, noon.Add(24*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := viewer.Write(&b, viewer.Document{Sessions: []*inspect.Session{seen}}); err != nil {
+			t.Fatal(err)
+		}
+		gz := func(v any) string {
+			data, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var z bytes.Buffer
+			w, _ := gzip.NewWriterLevel(&z, 9)
+			w.Write(data)
+			w.Close()
+			return fmt.Sprintf("%d KB, gz %d KB, base64 %d KB", len(data)/1000, z.Len()/1000, z.Len()*4/3/1000)
+		}
+		payload := 0
+		bare := make([]inspect.Row, len(seen.Rows))
+		for i, r := range seen.Rows {
+			payload += len(r.Content) + len(r.Attributes) + len(r.LatencyMS)
+			r.Content, r.Attributes, r.ContentParts, r.LatencyMS = nil, nil, nil, nil
+			bare[i] = r
+		}
+		fmt.Println(n, len(seen.Spans), "spans", len(seen.Rows), "rows; page", b.Len()/1000, "KB; payload", payload/1000)
+		fmt.Println(" session", gz(seen))
+		data, _ := json.Marshal(seen)
+		for _, k := range []int{16, 24, 32, 48, 64} {
+			d := far(data, k)
+			var z bytes.Buffer
+			w, _ := gzip.NewWriterLevel(&z, 9)
+			w.Write(d)
+			w.Close()
+			fmt.Println("  far", k, len(d)/1000, "gz", z.Len()/1000, "base64", z.Len()*4/3/1000)
+		}
+		if n == 10000 {
+			os.WriteFile("/tmp/s21d-data/session.json", data, 0o600)
+		}
+		fmt.Println(" rows", gz(seen.Rows))
+		fmt.Println(" rows bare", gz(bare))
+		fmt.Println(" spans", gz(seen.Spans))
+		fmt.Println(" edges", gz(seen.Edges))
+		fmt.Println(" entities", gz(seen.Entities))
+		fmt.Println(" thoughts", gz(seen.Thoughts))
+		fmt.Println(" path", gz(seen.CriticalPath))
+	}
+}
+
+func far(data []byte, k int) []byte {
+	at := map[string]int{}
+	var out []byte
+	lit := 0
+	emit := func(i, off, n int) {
+		out = binary.AppendUvarint(out, uint64(i-lit))
+		out = append(out, data[lit:i]...)
+		out = binary.AppendUvarint(out, uint64(n))
+		out = binary.AppendUvarint(out, uint64(off))
+	}
+	for i := 0; i+k <= len(data); {
+		if p, ok := at[string(data[i:i+k])]; ok && i-p > 30000 {
+			n := k
+			for i+n < len(data) && data[p+n] == data[i+n] {
+				n++
+			}
+			b := 0
+			for i-b > lit && p-b > 0 && data[p-b-1] == data[i-b-1] {
+				b++
+			}
+			emit(i-b, i-p, n+b)
+			i += n
+			lit = i
+			continue
+		}
+		if i%(k/2) == 0 {
+			at[string(data[i:i+k])] = i
+		}
+		i++
+	}
+	emit(len(data), 0, 0)
+	return out
+}
