@@ -5,6 +5,7 @@ package viewer
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
@@ -120,12 +121,19 @@ func (k *packer) packRows() table {
 	return t
 }
 
-// packSpans leaves out the rows of a span, and its times where they are those of its rows.
+// packSpans leaves out the rows of a span, which name it, and its times where they are those of its
+// rows.
 func (k *packer) packSpans() table {
 	t := tableOf(k.Spans)
-	delete(t, "rows")
+	own := make(map[string][]int, len(k.Spans))
+	for i := range k.Rows {
+		own[k.Rows[i].Span] = append(own[k.Rows[i].Span], i)
+	}
 	for i := range k.Spans {
 		s := &k.Spans[i]
+		if slices.Equal(s.Rows, own[s.Key]) {
+			t["rows"][i] = nil
+		}
 		if s.Parent != "" {
 			t["parent"][i] = k.ref(s.Parent)
 		}

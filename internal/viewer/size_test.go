@@ -5,8 +5,6 @@ package viewer_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -18,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
@@ -25,7 +24,7 @@ import (
 )
 
 // long is a session of so many spans, in which an agent thinks and looks things up again and again. Its
-// ids are random, and its texts have random words, as often as words are in a text.
+// ids are random, and its texts are new all the time, with words as often as English has them.
 func long(tb testing.TB, spans int) inspect.Record {
 	tb.Helper()
 	src := rand.New(rand.NewPCG(1, 2))
@@ -130,89 +129,55 @@ func prose(tb testing.TB) chain {
 	return c
 }
 
-func TestZZSize(t *testing.T) {
-	for _, n := range []int{1000, 10000} {
-		r := long(t, n)
-		seen, err := inspect.New(r, noon.Add(24*time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if err := viewer.Write(&b, viewer.Document{Sessions: []*inspect.Session{seen}}); err != nil {
-			t.Fatal(err)
-		}
-		gz := func(v any) string {
-			data, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var z bytes.Buffer
-			w, _ := gzip.NewWriterLevel(&z, 9)
-			w.Write(data)
-			w.Close()
-			return fmt.Sprintf("%d KB, gz %d KB, base64 %d KB", len(data)/1000, z.Len()/1000, z.Len()*4/3/1000)
-		}
-		payload := 0
-		bare := make([]inspect.Row, len(seen.Rows))
-		for i, r := range seen.Rows {
-			payload += len(r.Content) + len(r.Attributes) + len(r.LatencyMS)
-			r.Content, r.Attributes, r.ContentParts, r.LatencyMS = nil, nil, nil, nil
-			bare[i] = r
-		}
-		fmt.Println(n, len(seen.Spans), "spans", len(seen.Rows), "rows; page", b.Len()/1000, "KB; payload", payload/1000)
-		fmt.Println(" session", gz(seen))
-		data, _ := json.Marshal(seen)
-		for _, k := range []int{16, 24, 32, 48, 64} {
-			d := far(data, k)
-			var z bytes.Buffer
-			w, _ := gzip.NewWriterLevel(&z, 9)
-			w.Write(d)
-			w.Close()
-			fmt.Println("  far", k, len(d)/1000, "gz", z.Len()/1000, "base64", z.Len()*4/3/1000)
-		}
-		if n == 10000 {
-			os.WriteFile("/tmp/s21d-data/session.json", data, 0o600)
-		}
-		fmt.Println(" rows", gz(seen.Rows))
-		fmt.Println(" rows bare", gz(bare))
-		fmt.Println(" spans", gz(seen.Spans))
-		fmt.Println(" edges", gz(seen.Edges))
-		fmt.Println(" entities", gz(seen.Entities))
-		fmt.Println(" thoughts", gz(seen.Thoughts))
-		fmt.Println(" path", gz(seen.CriticalPath))
+// maxLong is how large the page of 10,000 spans may be, in bytes, with all its payloads.
+const maxLong = 5_000_000
+
+// page is the page of a session of so many spans.
+func page(tb testing.TB, spans int) []byte {
+	tb.Helper()
+	seen, err := inspect.New(long(tb, spans), noon.Add(24*time.Hour))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	queries, err := viewer.Queries(config.BigQuery{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := viewer.Write(&b, viewer.Document{Source: "a test", Generated: noon, Complete: true, Sessions: []*inspect.Session{seen}, Queries: queries}); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestPageOf10000SpansIsSmall(t *testing.T) {
+	if n := len(page(t, 10_000)); n > maxLong {
+		t.Errorf("the page of 10,000 spans has %d bytes, more than %d", n, maxLong)
 	}
 }
 
-func far(data []byte, k int) []byte {
-	at := map[string]int{}
-	var out []byte
-	lit := 0
-	emit := func(i, off, n int) {
-		out = binary.AppendUvarint(out, uint64(i-lit))
-		out = append(out, data[lit:i]...)
-		out = binary.AppendUvarint(out, uint64(n))
-		out = binary.AppendUvarint(out, uint64(off))
+// The same sessions give the same file.
+func TestPageIsTheSameEachTime(t *testing.T) {
+	if !bytes.Equal(page(t, 100), page(t, 100)) {
+		t.Error("two pages of the same session differ")
 	}
-	for i := 0; i+k <= len(data); {
-		if p, ok := at[string(data[i:i+k])]; ok && i-p > 30000 {
-			n := k
-			for i+n < len(data) && data[p+n] == data[i+n] {
-				n++
+}
+
+func BenchmarkPage(b *testing.B) {
+	for _, spans := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(spans, " spans"), func(b *testing.B) {
+			seen, err := inspect.New(long(b, spans), noon.Add(24*time.Hour))
+			if err != nil {
+				b.Fatal(err)
 			}
-			b := 0
-			for i-b > lit && p-b > 0 && data[p-b-1] == data[i-b-1] {
-				b++
+			var w bytes.Buffer
+			for b.Loop() {
+				w.Reset()
+				if err := viewer.Write(&w, viewer.Document{Sessions: []*inspect.Session{seen}}); err != nil {
+					b.Fatal(err)
+				}
 			}
-			emit(i-b, i-p, n+b)
-			i += n
-			lit = i
-			continue
-		}
-		if i%(k/2) == 0 {
-			at[string(data[i:i+k])] = i
-		}
-		i++
+			b.ReportMetric(float64(w.Len()), "page-bytes")
+		})
 	}
-	emit(len(data), 0, 0)
-	return out
 }

@@ -5,7 +5,9 @@ package cli
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
+	"encoding/ascii85"
 	"encoding/json"
 	"errors"
 	"io"
@@ -123,10 +125,28 @@ func (s *served) do(method, path string, header map[string]string, body string) 
 	return answer.StatusCode, string(text)
 }
 
+// dataIn returns the JSON that a page holds.
+func dataIn(t *testing.T, page string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(page, `id="cg-data">`)
+	text, _, _ := strings.Cut(rest, "</script>")
+	digits := strings.NewReplacer("v", "<", "w", ">", "x", "&").Replace(text)
+	zip, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(digits)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 func TestServe(t *testing.T) {
 	s := serve(t, nil)
-	if code, page := s.do("GET", "", nil, ""); code != http.StatusOK || !strings.Contains(page, `"live":true`) || strings.Contains(page, `"decisions":true`) {
-		t.Errorf("the page: %d, %d bytes", code, len(page))
+	code, page := s.do("GET", "", nil, "")
+	if data := dataIn(t, page); code != http.StatusOK || !strings.Contains(data, `"live":true`) || strings.Contains(data, `"decisions":true`) {
+		t.Errorf("the page: %d, %d bytes, %s", code, len(page), data)
 	}
 	code, text := s.do("GET", "api/sessions?status=in_doubt", nil, "")
 	var list inspect.Page
@@ -177,7 +197,9 @@ func TestServeDecides(t *testing.T) {
 		sent = nil
 		s := serve(t, []string{"CONTEXTGRAPH_TOKEN=" + given}, "--allow-decisions", "--agent", agent.URL+"/api", "--agent-header", "Authorization: Bearer of-the-agent")
 		_, text := s.do("GET", "api/session?app=shop&user=alice&id=s-safe", nil, "")
-		var got struct{ Session inspect.Session }
+		var got struct {
+			Session struct{ Approvals []inspect.Approval }
+		}
 		if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Session.Approvals) != 1 {
 			t.Fatalf("%v: %s", err, text)
 		}

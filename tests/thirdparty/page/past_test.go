@@ -4,7 +4,9 @@
 package page_test
 
 import (
+	"compress/gzip"
 	"context"
+	"encoding/ascii85"
 	"encoding/json"
 	"errors"
 	"os"
@@ -163,16 +165,33 @@ func editedDemo(t *testing.T, edit func(data m)) string {
 	if !ok {
 		t.Fatal("the page of the demo has no data")
 	}
+	digits := strings.NewReplacer("v", "<", "w", ">", "x", "&").Replace(text)
+	zip, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(digits)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var data m
-	if err := json.Unmarshal([]byte(text), &data); err != nil {
+	if err := json.NewDecoder(zip).Decode(&data); err != nil {
 		t.Fatal(err)
 	}
 	edit(data)
 	path := t.TempDir() + "/page.html"
-	if err := os.WriteFile(path, []byte(before+`id="cg-data">`+string(encode(data))+"</script>"+after), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(before+`id="cg-data">`+compressed(t, data)+"</script>"+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return fileURL(t, path)
+}
+
+// compressed returns data as a page holds it.
+func compressed(t *testing.T, data m) string {
+	t.Helper()
+	var text strings.Builder
+	digits := ascii85.NewEncoder(&text)
+	zip := gzip.NewWriter(digits)
+	if err := errors.Join(json.NewEncoder(zip).Encode(data), zip.Close(), digits.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("<", "v", ">", "w", "&", "x").Replace(text.String())
 }
 
 // approvalIn is the request of a session in the data of a page.

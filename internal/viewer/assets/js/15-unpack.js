@@ -77,20 +77,23 @@ function unpack(p) {
   const lacks = (o, field, v) => {
     if (o[field] === undefined) o[field] = v;
   };
+  /** @type {number[][]} */
+  const own = spans.map(() => []);
   rows.forEach((r, i) => {
-    const sp = typeof r.span === "number" ? spans[r.span] : null;
-    r.span = key(r.span);
     if (p.payloads) fillRow({ rows, gists }, i, p.payloads[i]);
-    if (!sp) return;
-    (sp.rows = sp.rows || []).push(i);
-    lacks(sp, "start", r.timestamp);
+    if (typeof r.span !== "number") return;
+    const sp = spans[r.span];
+    own[r.span].push(i);
+    r.span = sp.key;
     lacks(r, "span_id", sp.span_id);
     lacks(r, "trace_id", sp.trace_id);
   });
-  for (const sp of spans) {
+  spans.forEach((sp, i) => {
+    lacks(sp, "rows", own[i]);
     if (sp.parent !== undefined) sp.parent = key(sp.parent);
-    if (sp.rows) lacks(sp, "end", rows[sp.rows[sp.rows.length - 1]].timestamp);
-  }
+    lacks(sp, "start", rows[sp.rows[0]]?.timestamp);
+    lacks(sp, "end", rows[sp.rows[sp.rows.length - 1]]?.timestamp);
+  });
   const nodes = objectsOf(p.thoughts.nodes).map((t, i) => {
     const r = rows[t.row] || {}, calls = t.kind === "TOOL_CALL" || t.kind === "OBSERVATION";
     if (p.payloads && calls && r.content) lacks(t, "detail", line({ TOOL_STARTING: r.content.args, TOOL_COMPLETED: r.content.result }[/** @type {string} */ (r.event_type)]));
