@@ -31,7 +31,6 @@ function bytesOf(text) {
 
 /** inflated is what a compressed text says. @param {string} text @returns {Promise<any>} */
 async function inflated(text) {
-  if (typeof DecompressionStream === "undefined") throw new Error("This browser cannot decompress data. Use Chrome or Edge 80, Firefox 113, Safari 16.4 or later, or read the session with “contextgraph trace”.");
   return new Response(new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
@@ -96,7 +95,7 @@ function unpack(p) {
   });
   const nodes = objectsOf(p.thoughts.nodes).map((t, i) => {
     const r = rows[t.row] || {}, calls = t.kind === "TOOL_CALL" || t.kind === "OBSERVATION";
-    if (p.payloads && calls && r.content) lacks(t, "detail", line({ TOOL_STARTING: r.content.args, TOOL_COMPLETED: r.content.result }[/** @type {string} */ (r.event_type)]));
+    if (p.payloads && calls && r.content) lacks(t, "detail", JSON.stringify(r.event_type === "TOOL_STARTING" ? r.content.args : r.event_type === "TOOL_COMPLETED" ? r.content.result : undefined));
     lacks(t, "label", shortened(t.detail || ""));
     lacks(t, "at", r.timestamp);
     lacks(t, "span", r.span);
@@ -133,11 +132,6 @@ function keepPayloads(s, before) {
     const { event_id, content, content_parts, attributes } = before.rows[i];
     if (g.loaded && s.rows[i]?.event_id === event_id) fillRow(s, i, [content ?? null, content_parts ?? null, attributes ?? null]);
   });
-}
-
-/** line is a value as JSON in one line, "" for none. @param {any} v */
-function line(v) {
-  return v === undefined ? "" : JSON.stringify(v);
 }
 
 /** shortened is the beginning of a text, as the label of a thought has it. @param {string} text */

@@ -35,6 +35,7 @@
 async function readPage() {
   const el = document.getElementById("cg-data");
   if (!el) throw new Error("This page holds no data. Write it again with “contextgraph view”.");
+  if (!("DecompressionStream" in window)) throw new Error("The data of this page is compressed, and this browser cannot decompress it. Use Chrome or Edge 80, Firefox 113, Safari 16.4, or a later one, or read the sessions with “contextgraph trace”.");
   /** @type {PageData} */
   let d;
   try {
@@ -104,6 +105,7 @@ class StaticData {
     this.page = page;
     this.events = new Emitter();
     page.list.forEach(wholeSummary);
+    for (const s of page.sessions) for (const e of s.entities || []) typeLook(e.type); // which is the order of the colours
     /** @type {Map<string, any>} packed, until somebody opens one */
     this.packed = new Map(page.sessions.map((s) => [sessionPath(s.session), s]));
     /** @type {Map<string, Session>} */
