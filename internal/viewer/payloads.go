@@ -119,7 +119,7 @@ func (h *handler) payloads(w http.ResponseWriter, r *http.Request) {
 		}
 		out = append(out, row{rows[i].EventID, payloadOf(&rows[i])})
 	}
-	reply(w, struct {
+	replyLong(w, r, struct {
 		Rows []row `json:"rows"`
 	}{out})
 }

@@ -4,10 +4,12 @@
 package viewer_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -111,6 +113,32 @@ func TestServeBoundsPayloads(t *testing.T) {
 		_, body := get(t, s, fmt.Sprintf("/api/payloads?%s&from=%d&to=3", ofShop, from))
 		if ids, _ := payloadsOf(t, body); len(ids) != 1 || ids[0] != rows[from].EventID {
 			t.Errorf("from %d: %q", from, ids)
+		}
+	}
+}
+
+// A long answer is compressed for those who take that, and says the same.
+func TestServeCompressesLongAnswers(t *testing.T) {
+	h, err := viewer.NewHandler(viewer.Options{Source: &source{rows: asked(shop)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/session?" + ofShop, "/api/payloads?" + ofShop + "&from=0&to=3"} {
+		_, plain := asks(t, h, path)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+		r.Header.Set("Accept-Encoding", "gzip, br")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		zip, err := gzip.NewReader(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(zip)
+		if err != nil || w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %v, %v", path, w.Header(), err)
+		}
+		if diff := cmp.Diff(plain, string(body)); diff != "" {
+			t.Errorf("%s: -plain +compressed:\n%s", path, diff)
 		}
 	}
 }

@@ -5,14 +5,17 @@ package viewer
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
@@ -145,7 +148,7 @@ func (h *handler) session(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.checks.addTo(seen)
-	reply(w, struct {
+	replyLong(w, r, struct {
 		Session packed     `json:"session"`
 		Code    []CodeStep `json:"code"`
 	}{pack(seen, false), Code(seen, h.Names)})
@@ -187,6 +190,30 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // reply writes v as JSON.
 func reply(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
+
+// replyLong writes v as JSON, compressed for clients that take that.
+func replyLong(w http.ResponseWriter, r *http.Request, v any) {
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		reply(w, v)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	defer zip.Close()
+	reply(compressed{w, zip}, v)
+}
+
+// compressed is an answer with a compressed body.
+type compressed struct {
+	http.ResponseWriter
+	body io.Writer
+}
+
+func (c compressed) Write(b []byte) (int, error) { return c.body.Write(b) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {

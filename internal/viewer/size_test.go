@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -160,6 +162,46 @@ func TestPageOf10000SpansIsSmall(t *testing.T) {
 func TestPageIsTheSameEachTime(t *testing.T) {
 	if !bytes.Equal(page(t, 100), page(t, 100)) {
 		t.Error("two pages of the same session differ")
+	}
+}
+
+// servedSession is what a served page reads of a session before anybody opens a step.
+func servedSession(tb testing.TB, h http.Handler) []byte {
+	r := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "http://localhost/api/session?"+ofShop, nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		tb.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return w.Body.Bytes()
+}
+
+func TestServed10000SpansAreSmall(t *testing.T) {
+	h, err := viewer.NewHandler(viewer.Options{Source: &source{rows: long(t, 10_000).Rows}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(servedSession(t, h)); n > maxLong {
+		t.Errorf("the session of 10,000 spans comes with %d bytes, more than %d", n, maxLong)
+	}
+}
+
+// BenchmarkServedSession reports how many bytes that are.
+func BenchmarkServedSession(b *testing.B) {
+	for _, spans := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(spans, " spans"), func(b *testing.B) {
+			r := long(b, spans)
+			h, err := viewer.NewHandler(viewer.Options{Source: &source{rows: r.Rows}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			size := 0
+			for b.Loop() {
+				size = len(servedSession(b, h))
+			}
+			b.ReportMetric(float64(size), "answer-bytes")
+		})
 	}
 }
 
