@@ -5,10 +5,7 @@ package viewer_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/ascii85"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -44,26 +41,6 @@ func asked(s record.Session) []record.Event {
 			`{"tool":"adk_request_confirmation","args":{"originalFunctionCall":{"id":"call","name":"buy","args":{"what":"it"}},"toolConfirmation":{"hint":"","payload":{"contextgraph":{"approval_id":"approval","tool":"buy","expires_at":"2026-03-12T12:00:00Z"}}}}}`,
 			`{"adk":{"pause_kind":"hitl_confirmation","call_id":"call","confirmation_id":"confirmation","approval_id":"approval","enforced":true}}`),
 	}
-}
-
-// dataIn returns the JSON that a page holds.
-func dataIn(t *testing.T, page string) string {
-	t.Helper()
-	_, rest, _ := strings.Cut(page, `id="cg-data">`)
-	text, _, ok := strings.Cut(rest, "</script>")
-	if !ok {
-		t.Fatal("the page has no data")
-	}
-	digits := strings.NewReplacer("v", "<", "w", ">", "x", "&").Replace(text)
-	zip, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(digits)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(zip)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 var shop = record.Session{App: "shop", User: "alice", ID: "s-1"}

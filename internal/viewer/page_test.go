@@ -17,6 +17,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -161,7 +162,7 @@ func TestDataCannotEndItsElement(t *testing.T) {
 				Session record.Session `json:"session"`
 			} `json:"sessions"`
 		}
-		if err := json.Unmarshal([]byte(dataIn(t, page)), &data); err != nil {
+		if err := json.Unmarshal(viewertest.Data(t, page), &data); err != nil {
 			t.Fatal(err)
 		}
 		if got := data.Sessions[0].Session; got != hostile {

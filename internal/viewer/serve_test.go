@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -85,6 +86,10 @@ func TestServe(t *testing.T) {
 	want := inspect.Query{App: "shop", User: "alice", Search: "buy", Status: []inspect.Status{"pending", "drift"}, Limit: 3, After: "x", From: noon}
 	if diff := cmp.Diff(want, src.query); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	if _, page := get(t, s, "/"); !strings.Contains(string(viewertest.Data(t, page)), `"live":true`) {
+		t.Error("the page does not know that it is served")
 	}
 
 	broken := serve(t, viewer.Options{Source: &source{err: errors.New("the disk is gone")}})
@@ -332,7 +337,7 @@ func TestServeHasNoNulls(t *testing.T) {
 	}
 	_, live := get(t, serve(t, viewer.Options{Source: &source{}}), "/")
 	for _, page := range []string{b.String(), live} {
-		data := dataIn(t, page)
+		data := string(viewertest.Data(t, page))
 		if strings.Contains(data, "null") || !strings.Contains(data, `"queries":[]`) {
 			t.Errorf("the data of the page: %s", data)
 		}

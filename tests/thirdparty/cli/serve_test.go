@@ -5,9 +5,7 @@ package cli
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
-	"encoding/ascii85"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 )
 
 // served is a server that is running.
@@ -125,27 +124,10 @@ func (s *served) do(method, path string, header map[string]string, body string) 
 	return answer.StatusCode, string(text)
 }
 
-// dataIn returns the JSON that a page holds.
-func dataIn(t *testing.T, page string) string {
-	t.Helper()
-	_, rest, _ := strings.Cut(page, `id="cg-data">`)
-	text, _, _ := strings.Cut(rest, "</script>")
-	digits := strings.NewReplacer("v", "<", "w", ">", "x", "&").Replace(text)
-	zip, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(digits)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(zip)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 func TestServe(t *testing.T) {
 	s := serve(t, nil)
 	code, page := s.do("GET", "", nil, "")
-	if data := dataIn(t, page); code != http.StatusOK || !strings.Contains(data, `"live":true`) || strings.Contains(data, `"decisions":true`) {
+	if data := string(viewertest.Data(t, page)); code != http.StatusOK || !strings.Contains(data, `"live":true`) || strings.Contains(data, `"decisions":true`) {
 		t.Errorf("the page: %d, %d bytes, %s", code, len(page), data)
 	}
 	code, text := s.do("GET", "api/sessions?status=in_doubt", nil, "")

@@ -4,9 +4,7 @@
 package page_test
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/ascii85"
 	"encoding/json"
 	"errors"
 	"os"
@@ -22,6 +20,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -160,38 +159,16 @@ func editedDemo(t *testing.T, edit func(data m)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, _ := strings.Cut(string(b), `id="cg-data">`)
-	text, after, ok := strings.Cut(rest, "</script>")
-	if !ok {
-		t.Fatal("the page of the demo has no data")
-	}
-	digits := strings.NewReplacer("v", "<", "w", ">", "x", "&").Replace(text)
-	zip, err := gzip.NewReader(ascii85.NewDecoder(strings.NewReader(digits)))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var data m
-	if err := json.NewDecoder(zip).Decode(&data); err != nil {
+	if err := json.Unmarshal(viewertest.Data(t, string(b)), &data); err != nil {
 		t.Fatal(err)
 	}
 	edit(data)
 	path := t.TempDir() + "/page.html"
-	if err := os.WriteFile(path, []byte(before+`id="cg-data">`+compressed(t, data)+"</script>"+after), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(viewertest.WithData(t, string(b), encode(data))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return fileURL(t, path)
-}
-
-// compressed returns data as a page holds it.
-func compressed(t *testing.T, data m) string {
-	t.Helper()
-	var text strings.Builder
-	digits := ascii85.NewEncoder(&text)
-	zip := gzip.NewWriter(digits)
-	if err := errors.Join(json.NewEncoder(zip).Encode(data), zip.Close(), digits.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return strings.NewReplacer("<", "v", ">", "w", "&", "x").Replace(text.String())
 }
 
 // approvalIn is the request of a session in the data of a page.
