@@ -11,6 +11,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
+const (
+	// maxSaid is how many characters of a message the graph shows, maxLabel those of a thought's label.
+	maxSaid  = 120
+	maxLabel = 80
+)
+
 // gist is what the views need of the payload of a row before anybody opens it.
 type gist struct {
 	// Said is the beginning of a message of the user.
@@ -37,12 +43,15 @@ func gistsOf(rows []inspect.Row) []gist {
 		r, g := &rows[i], &out[i]
 		switch r.EventType {
 		case record.UserMessageReceived:
-			g.Said = shortened(text(field(r.Content, "text_summary")))
+			g.Said = shortened(text(field(r.Content, "text_summary")), maxSaid)
 		case record.AgentStarting:
 			key := r.Agent + "\n" + string(r.Content)
 			g.Again = instructions[key]
 			instructions[key] = true
 		case record.LLMRequest:
+			if len(r.Content) == 0 {
+				continue
+			}
 			now := request{system: field(r.Content, "system_prompt"), prompt: messages(r.Content)}
 			if before, ok := last[r.Agent]; ok {
 				g.Again = len(now.system) > 0 && bytes.Equal(now.system, before.system)
@@ -118,9 +127,8 @@ func text(value json.RawMessage) string {
 	return s
 }
 
-// shortened returns the first characters of a text, as the label of a thought has them.
-func shortened(s string) string {
-	const most = 80
+// shortened returns a text of so many characters at most: its first ones.
+func shortened(s string, most int) string {
 	n := 0
 	cut := len(s)
 	for i := range s {

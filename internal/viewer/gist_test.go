@@ -18,7 +18,7 @@ func TestGists(t *testing.T) {
 		return inspect.Row{EventType: kind, Agent: agent, Content: []byte(content), Attributes: []byte(attributes)}
 	}
 	rows := []inspect.Row{
-		row(record.UserMessageReceived, "", `{"text_summary":"buy `+strings.Repeat("é", 80)+`"}`, ``),
+		row(record.UserMessageReceived, "", `{"text_summary":"buy `+strings.Repeat("é", 130)+`"}`, ``),
 		row(record.AgentStarting, "a", `"be kind"`, ``),
 		row(record.LLMRequest, "a", `{"system_prompt":"be kind","prompt":[{"role":"user","content":"hi"}]}`, ``),
 		row(record.LLMResponse, "a", `{"response":"call: x"}`, `{"function_calls":[{"name":"x"},{}]}`),
@@ -26,14 +26,15 @@ func TestGists(t *testing.T) {
 		row(record.AgentStarting, "a", `"be kind"`, ``),
 		row(record.LLMRequest, "a", `{"system_prompt":"be kind","prompt":[{"role":"user","content":"hi"},{"role":"user","content":"more"}]}`, ``),
 		row(record.LLMRequest, "a", `{"prompt":"one"}`, ``),
+		row(record.LLMRequest, "a", ``, ``),
 		row(record.LLMRequest, "a", `{"prompt":"one"}`, ``),
 		row(record.LLMResponse, "a", `{"response":"no"}`, `{"function_calls":[]}`),
 		row(record.LLMResponse, "a", `{"response":""}`, `broken`),
 		row(record.ToolCompleted, "a", `{"result":1}`, ``),
 	}
 	want := []gist{
-		{Said: "buy " + strings.Repeat("é", 75) + "…"}, {}, {}, {Calls: []string{"x", ""}}, {}, {Again: true}, {Again: true, Before: 1},
-		{}, {Before: 1}, {Answers: true}, {}, {},
+		{Said: "buy " + strings.Repeat("é", 115) + "…"}, {}, {}, {Calls: []string{"x", ""}}, {}, {Again: true}, {Again: true, Before: 1},
+		{}, {}, {Before: 1}, {Answers: true}, {}, {},
 	}
 	if diff := cmp.Diff(want, gistsOf(rows)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

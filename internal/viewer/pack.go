@@ -137,13 +137,14 @@ func (k *packer) packSpans() table {
 		if s.Parent != "" {
 			t["parent"][i] = k.ref(s.Parent)
 		}
-		if n := len(s.Rows); n > 0 {
-			if s.Start.Equal(k.Rows[s.Rows[0]].Timestamp) {
-				t["start"][i] = nil
-			}
-			if s.End.Equal(k.Rows[s.Rows[n-1]].Timestamp) {
-				t["end"][i] = nil
-			}
+		if len(s.Rows) == 0 {
+			continue
+		}
+		if r, ok := k.row(s.Rows[0]); ok && s.Start.Equal(r.Timestamp) {
+			t["start"][i] = nil
+		}
+		if r, ok := k.row(s.Rows[len(s.Rows)-1]); ok && s.End.Equal(r.Timestamp) {
+			t["end"][i] = nil
 		}
 	}
 	return t
@@ -183,7 +184,7 @@ func (k *packer) packThoughts(payloads bool) packedThoughts {
 	for i := range k.Thoughts.Nodes {
 		n := &k.Thoughts.Nodes[i]
 		ids[n.ID] = i
-		if n.Label == shortened(n.Detail) {
+		if n.Label == shortened(n.Detail, maxLabel) {
 			nodes["label"][i] = nil
 		}
 		r, ok := k.row(n.Row)
