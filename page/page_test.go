@@ -17,6 +17,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/page"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
@@ -49,9 +50,10 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{`"id":"s-1"`, `"id":"s-2"`, "All sessions of journal agent.db (2). The page holds", `\u003c/script\u003e of s-2`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page does not have %s", want)
+	data := string(viewertest.Data(t, text))
+	for _, want := range []string{`"id":"s-1"`, `"id":"s-2"`, "All sessions of journal agent.db (2). The page holds", `</script> of s-2`} {
+		if !strings.Contains(data, want) {
+			t.Errorf("the page does not hold %s", want)
 		}
 	}
 	if !strings.HasPrefix(strings.ToLower(text), "<!doctype html>") || strings.Contains(text, "</script> of") {

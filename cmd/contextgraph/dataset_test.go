@@ -20,6 +20,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -214,7 +215,7 @@ func TestDatasetIsReadAsItsRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := regexp.MustCompile(`"list":(\[.*?\]),"sessions":`).FindSubmatch(text)
+		list := regexp.MustCompile(`"list":(\[.*?\]),"sessions":`).FindSubmatch(viewertest.Data(t, string(text)))
 		if list == nil {
 			t.Fatalf("%s has no list", file)
 		}

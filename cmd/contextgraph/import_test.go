@@ -19,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/schema"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -246,8 +247,12 @@ func TestPythonGraphIsSynced(t *testing.T) {
 	if code, _, stderr := runCommand(t, "view", "--all"); code != exitOK {
 		t.Errorf("view: %d: %s", code, stderr)
 	}
-	if page, err := os.ReadFile(defaultPage); err != nil || !strings.Contains(string(page), `"kind":"missing_parent"`) || !strings.Contains(string(page), "py-bare") {
-		t.Errorf("the page: %d bytes, %v", len(page), err)
+	page, err := os.ReadFile(defaultPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data := string(viewertest.Data(t, string(page))); !strings.Contains(data, `"kind":"missing_parent"`) || !strings.Contains(data, "py-bare") {
+		t.Errorf("the page holds %s", data)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -34,8 +36,9 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		data := viewertest.Data(t, string(page))
 		for _, s := range scenarios() { // it has every session, under the names that its list has
-			if !bytes.Contains(page, []byte(`"id":"`+s.session+`"`)) {
+			if !bytes.Contains(data, []byte(`"id":"`+s.session+`"`)) {
 				t.Errorf("the page does not have the session %s", s.session)
 			}
 		}

@@ -140,6 +140,7 @@ func rules() []rule {
 		{pkg: "internal/adktest", tests: true},
 		{pkg: "internal/cgtest", tests: true},
 		{pkg: "internal/rowtest", tests: true},
+		{pkg: "internal/viewertest", tests: true},
 		{pkg: "internal/writefake", tests: true},
 		{pkg: "internal/ledgertest", tests: true},
 		{pkg: "tests/...", tests: true},

@@ -89,7 +89,7 @@ func (d *Document) read(ctx context.Context, src inspect.Source, c Choice) (more
 			if err != nil {
 				return false, err
 			}
-			if size += payload(r); size > MaxBytes && len(d.Sessions) > 0 {
+			if size += payloadBytes(r); size > MaxBytes && len(d.Sessions) > 0 {
 				return true, nil
 			}
 			s, err := inspect.New(r, d.Generated)
@@ -112,8 +112,8 @@ func keys(list []inspect.Summary) []record.Session {
 	return out
 }
 
-// payload returns how many bytes the rows of a session have.
-func payload(r inspect.Record) int {
+// payloadBytes returns how many bytes the rows of a session have.
+func payloadBytes(r inspect.Record) int {
 	n := 0
 	for i := range r.Rows {
 		n += len(r.Rows[i].Content) + len(r.Rows[i].ContentParts) + len(r.Rows[i].Attributes)

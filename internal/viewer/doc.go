@@ -3,7 +3,7 @@
 
 // Package viewer is the page: sessions, the graph of why, thoughts, the timeline, and every
 // approval with its verdicts. [Write] makes one HTML file that needs nothing else, and
-// [NewHandler] serves the same page live from a source.
+// [NewHandler] serves the same page live from a source, which sends payloads when the page asks.
 //
 // The page fetches nothing from any network. Its policy forbids every script and style
 // but its own, which are named by their hashes, and every text of a record is put into it

@@ -10,7 +10,7 @@ import (
 )
 
 // format is the version of the data that the page reads.
-const format = 1
+const format = 2
 
 // Document is what one page shows.
 type Document struct {
@@ -50,16 +50,16 @@ type CodeStep struct {
 	Text  string `json:"text"`
 }
 
-// data is the JSON in the page.
+// data is what the page holds: JSON, compressed, see [enclose].
 type data struct {
-	Format    int                `json:"format"`
-	Live      bool               `json:"live"`
-	Generated time.Time          `json:"generated"`
-	Source    string             `json:"source"`
-	Complete  bool               `json:"complete"`
-	Note      string             `json:"note"`
-	List      []inspect.Summary  `json:"list"`
-	Sessions  []*inspect.Session `json:"sessions"`
+	Format    int               `json:"format"`
+	Live      bool              `json:"live"`
+	Generated time.Time         `json:"generated"`
+	Source    string            `json:"source"`
+	Complete  bool              `json:"complete"`
+	Note      string            `json:"note"`
+	List      []inspect.Summary `json:"list"`
+	Sessions  []packed          `json:"sessions"`
 	// Inbox has the open requests of the sessions on the page.
 	Inbox   []inspect.Item `json:"inbox"`
 	Queries []Query        `json:"queries"`

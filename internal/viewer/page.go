@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 )
 
@@ -38,10 +36,10 @@ func Write(w io.Writer, d Document) error {
 func dataOf(d Document) data {
 	content := data{
 		Format: format, Generated: d.Generated.UTC(), Source: d.Source, Complete: d.Complete, Note: d.Note, Queries: listed(d.Queries),
-		Sessions: listed(d.Sessions), Inbox: inspect.Inbox(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
+		Sessions: make([]packed, len(d.Sessions)), Inbox: inspect.Inbox(d.Sessions), List: make([]inspect.Summary, len(d.Sessions)), Code: map[string][]CodeStep{}, Version: d.Version,
 	}
 	for i, s := range d.Sessions {
-		content.List[i] = s.Summary
+		content.List[i], content.Sessions[i] = s.Summary, pack(s, true)
 		content.Code[s.Session.App+"/"+s.Session.User+"/"+s.Session.ID] = Code(s, d.Names)
 	}
 	return content
@@ -56,14 +54,13 @@ func render(w io.Writer, title string, content data) error {
 	if err != nil {
 		return err
 	}
-	// The encoder writes <, > and & as escapes, so that nothing in a record ends the element.
-	text, err := json.Marshal(content)
+	text, err := enclose(content)
 	if err != nil {
 		return fmt.Errorf("the data of the page: %w", err)
 	}
 	return page.shell.Execute(w, map[string]string{
 		"Title": html.EscapeString(title), "CSP": html.EscapeString(policy(page, content.Live)), "Style": page.style,
-		"Script": page.script, "Data": string(clip.JSON(text)),
+		"Script": page.script, "Data": text,
 	})
 }
 

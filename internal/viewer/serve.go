@@ -5,19 +5,21 @@ package viewer
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/clip"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 // Options are those of [NewHandler].
@@ -55,13 +57,15 @@ const MinToken = 16
 // handler serves the page.
 type handler struct {
 	Options
-	mux     *http.ServeMux
-	changes *changes
-	checks  checks
+	mux      *http.ServeMux
+	changes  *changes
+	checks   checks
+	readings readings
 }
 
 // NewHandler returns a handler that serves the page live. It reads from the source with each
-// request and keeps nothing. It is safe for concurrent use.
+// request, and keeps the rows of the sessions that were read within the last minute, at most
+// [MaxBytes] of more than one. It is safe for concurrent use.
 func NewHandler(o Options) (http.Handler, error) {
 	if o.Source == nil {
 		return nil, errors.New("viewer: Options.Source is required")
@@ -85,6 +89,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	h.mux.HandleFunc("GET /{$}", h.page)
 	h.mux.HandleFunc("GET /api/sessions", h.sessions)
 	h.mux.HandleFunc("GET /api/session", h.session)
+	h.mux.HandleFunc("GET /api/payloads", h.payloads)
 	h.mux.HandleFunc("GET /api/inbox", h.inbox)
 	h.mux.HandleFunc("GET /api/changes", h.stream)
 	h.mux.HandleFunc("POST /api/check", h.check)
@@ -136,22 +141,17 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) session(w http.ResponseWriter, r *http.Request) {
-	v := r.URL.Query()
-	s := record.Session{App: v.Get("app"), User: v.Get("user"), ID: v.Get("id")}
-	seen, err := inspect.Look(r.Context(), h.Source, s, h.Now())
-	if errors.Is(err, inspect.ErrNotFound) {
-		fail(w, http.StatusNotFound, "there is no session "+strconv.Quote(s.ID)+" of this application and user")
-		return
-	}
+	s := sessionOf(r.URL.Query())
+	seen, err := h.look(r.Context(), s)
 	if err != nil {
-		h.failed(w, r, err)
+		h.unseen(w, r, s, err)
 		return
 	}
 	h.checks.addTo(seen)
-	reply(w, struct {
-		Session *inspect.Session `json:"session"`
-		Code    []CodeStep       `json:"code"`
-	}{seen, Code(seen, h.Names)})
+	replyLong(w, r, struct {
+		Session packed     `json:"session"`
+		Code    []CodeStep `json:"code"`
+	}{pack(seen, false), Code(seen, h.Names)})
 }
 
 // query reads the query of the list of sessions.
@@ -190,6 +190,30 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // reply writes v as JSON.
 func reply(w http.ResponseWriter, v any) { write(w, http.StatusOK, v) }
+
+// replyLong writes v as JSON, compressed for clients that take that.
+func replyLong(w http.ResponseWriter, r *http.Request, v any) {
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		reply(w, v)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	defer zip.Close()
+	reply(compressed{w, zip}, v)
+}
+
+// compressed is an answer with a compressed body.
+type compressed struct {
+	http.ResponseWriter
+	body io.Writer
+}
+
+func (c compressed) Write(b []byte) (int, error) { return c.body.Write(b) }
 
 // fail writes an error as JSON.
 func fail(w http.ResponseWriter, status int, text string) {

@@ -24,6 +24,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -63,7 +64,7 @@ func TestServe(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/", http.StatusOK, `"live":true`},
+		{"/", http.StatusOK, `id="cg-data">`},
 		{"/api/sessions?app=shop&user=alice&q=buy&status=pending&status=drift&limit=3&after=x&from=2026-03-05T12:00:00Z", http.StatusOK, `{"sessions":[],"next":"next"}`},
 		{"/api/sessions?limit=many", http.StatusBadRequest, "use a number above zero"},
 		{"/api/sessions?from=today", http.StatusBadRequest, "use a time such as"},
@@ -85,6 +86,10 @@ func TestServe(t *testing.T) {
 	want := inspect.Query{App: "shop", User: "alice", Search: "buy", Status: []inspect.Status{"pending", "drift"}, Limit: 3, After: "x", From: noon}
 	if diff := cmp.Diff(want, src.query); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	if _, page := get(t, s, "/"); !strings.Contains(string(viewertest.Data(t, page)), `"live":true`) {
+		t.Error("the page does not know that it is served")
 	}
 
 	broken := serve(t, viewer.Options{Source: &source{err: errors.New("the disk is gone")}})
@@ -332,8 +337,7 @@ func TestServeHasNoNulls(t *testing.T) {
 	}
 	_, live := get(t, serve(t, viewer.Options{Source: &source{}}), "/")
 	for _, page := range []string{b.String(), live} {
-		_, data, _ := strings.Cut(page, `id="cg-data">`)
-		data, _, _ = strings.Cut(data, "</script>")
+		data := string(viewertest.Data(t, page))
 		if strings.Contains(data, "null") || !strings.Contains(data, `"queries":[]`) {
 			t.Errorf("the data of the page: %s", data)
 		}

@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
@@ -96,9 +98,19 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", Setup: made.setup, UpdateScripts: *update, RequireUniqueNames: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"ends": ends, "plain": plain, "remember": remember,
+			"data": pageData, "ends": ends, "plain": plain, "remember": remember,
 		},
 	})
+}
+
+// pageData is "data PAGE": it writes the data of a page into the file data.json.
+func pageData(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: data PAGE")
+	}
+	text, err := viewertest.Read(ts.ReadFile(args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("data.json"), text, 0o600))
 }
 
 // ends CODE PROGRAM ARG... runs a program that has to end with the code. What it prints is

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 )
 
 // served is a server that is running.
@@ -125,8 +126,9 @@ func (s *served) do(method, path string, header map[string]string, body string) 
 
 func TestServe(t *testing.T) {
 	s := serve(t, nil)
-	if code, page := s.do("GET", "", nil, ""); code != http.StatusOK || !strings.Contains(page, `"live":true`) || strings.Contains(page, `"decisions":true`) {
-		t.Errorf("the page: %d, %d bytes", code, len(page))
+	code, page := s.do("GET", "", nil, "")
+	if data := string(viewertest.Data(t, page)); code != http.StatusOK || !strings.Contains(data, `"live":true`) || strings.Contains(data, `"decisions":true`) {
+		t.Errorf("the page: %d, %d bytes, %s", code, len(page), data)
 	}
 	code, text := s.do("GET", "api/sessions?status=in_doubt", nil, "")
 	var list inspect.Page
@@ -177,7 +179,9 @@ func TestServeDecides(t *testing.T) {
 		sent = nil
 		s := serve(t, []string{"CONTEXTGRAPH_TOKEN=" + given}, "--allow-decisions", "--agent", agent.URL+"/api", "--agent-header", "Authorization: Bearer of-the-agent")
 		_, text := s.do("GET", "api/session?app=shop&user=alice&id=s-safe", nil, "")
-		var got struct{ Session inspect.Session }
+		var got struct {
+			Session struct{ Approvals []inspect.Approval }
+		}
 		if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Session.Approvals) != 1 {
 			t.Fatalf("%v: %s", err, text)
 		}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
@@ -158,18 +158,13 @@ func editedDemo(t *testing.T, edit func(data m)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, _ := strings.Cut(string(b), `id="cg-data">`)
-	text, after, ok := strings.Cut(rest, "</script>")
-	if !ok {
-		t.Fatal("the page of the demo has no data")
-	}
 	var data m
-	if err := json.Unmarshal([]byte(text), &data); err != nil {
+	if err := json.Unmarshal(viewertest.Data(t, string(b)), &data); err != nil {
 		t.Fatal(err)
 	}
 	edit(data)
 	path := t.TempDir() + "/page.html"
-	if err := os.WriteFile(path, []byte(before+`id="cg-data">`+string(encode(data))+"</script>"+after), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(viewertest.WithData(t, string(b), encode(data))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return fileURL(t, path)

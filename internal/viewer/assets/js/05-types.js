@@ -34,6 +34,7 @@
  * @property {Thoughts} thoughts
  * @property {string[]} critical_path
  * @property {Row[]} rows
+ * @property {Gist[]} gists of the rows, in their order
  * @typedef {Omit<Summary, "approvals"> & SessionParts} Session
  *
  * @typedef {{kind: string, detail: string, rows?: number[], count: number}} Problem
@@ -101,6 +102,11 @@
  * @property {string} status
  * @property {string} [error_message]
  * @property {boolean} [is_truncated]
+ *
+ * What is known of the payload of a row before it is there: the beginning of what a user said,
+ * the tools that a model called for or that it answered, whether the instruction or the system prompt
+ * is as before, and how many messages of a request were in the request before.
+ * @typedef {{said?: string, calls?: string[], answers?: boolean, again?: boolean, before?: number, loaded?: boolean}} Gist
  *
  * @typedef {{nodes: Thought[], edges: Edge[]}} Thoughts
  * @typedef {object} Thought

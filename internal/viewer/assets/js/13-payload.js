@@ -23,13 +23,13 @@ async function copyText(text) {
   }
 }
 
-/** copyButton copies what text gives. @param {() => string} text @param {string} what @param {boolean} [wide] */
+/** copyButton copies what text gives. @param {() => string|Promise<string>} text @param {string} what @param {boolean} [wide] */
 function copyButton(text, what, wide) {
   const label = h("span", { class: wide ? "" : "sr-only" }, wide ? "Copy" : "Copy " + what);
   const b = h("button", { class: wide ? "btn small" : "iconbtn small", title: "Copy " + what }, icon("copy"), label);
   b.addEventListener("click", async (ev) => {
     ev.stopPropagation();
-    const ok = await copyText(text());
+    const ok = await Promise.resolve(text()).then(copyText, () => false);
     b.replaceChildren(icon(ok ? "check" : "error"), label);
     announce(ok ? "Copied " + what : "The browser refused to copy " + what);
     setTimeout(() => b.replaceChildren(icon("copy"), label), 1400);
@@ -151,6 +151,13 @@ function details(props, title, ...body) {
 /** payloads are what a row holds, but for its names. @param {Row} row @param {number} open how many levels are open */
 function payloads(row, open) {
   return [payload("Content", row.content, 3), Array.isArray(row.content_parts) && row.content_parts.length > 0 && payload("Content parts", row.content_parts, open), payload("Attributes", row.attributes, open), payload("Latency", row.latency_ms, open)];
+}
+
+/** waiting stands for payloads until they are there; then show is called. @param {App} app @param {number[]} rows @param {() => void} show */
+function waiting(app, rows, show) {
+  const el = h("p", { class: "muted", role: "status" }, "Reading the payload…");
+  app.load(rows).then(show, (err) => (el.textContent = "The payload could not be read: " + said(err)));
+  return el;
 }
 
 /** errorBox shows what an error says. @param {string} text @param {number} max how much of it at first */

@@ -13,7 +13,7 @@
  * @property {boolean} complete
  * @property {string} note
  * @property {Summary[]} list
- * @property {Session[]} sessions
+ * @property {any[]} sessions packed
  * @property {QueryText[]} queries
  * @property {Record<string, CodeStep[]>} code
  * @property {boolean} decisions
@@ -30,21 +30,22 @@
 
 /**
  * readPage reads what the page holds. A page of a later format is not guessed at.
- * @returns {PageData}
+ * @returns {Promise<PageData>}
  */
-function readPage() {
+async function readPage() {
   const el = document.getElementById("cg-data");
   if (!el) throw new Error("This page holds no data. Write it again with “contextgraph view”.");
+  if (!("DecompressionStream" in window)) throw new Error("The data of this page is compressed, and this browser cannot decompress it. Use Chrome or Edge 80, Firefox 113, Safari 16.4, or a later one, or read the sessions with “contextgraph trace”.");
   /** @type {PageData} */
   let d;
   try {
-    d = JSON.parse(el.textContent || "");
+    d = await inflated(el.textContent || "");
   } catch (err) {
     throw new Error("The data of this page cannot be read (" + err + "). The file may be cut off: copy it again, or write it again with “contextgraph view”.");
   }
-  if (d.format !== 1) throw new Error("The data of this page has the format " + d.format + "; this page reads format 1. Write it again with “contextgraph view”.");
+  if (d.format !== 2) throw new Error("The data of this page has the format " + d.format + "; this page reads format 2. Write it again with “contextgraph view”.");
   d.list = d.list || [];
-  d.sessions = (d.sessions || []).map(wholeSession);
+  d.sessions = d.sessions || [];
   d.queries = d.queries || [];
   d.code = d.code || {};
   return d;
@@ -104,8 +105,11 @@ class StaticData {
     this.page = page;
     this.events = new Emitter();
     page.list.forEach(wholeSummary);
+    for (const s of page.sessions) for (const e of s.entities || []) typeLook(e.type); // which is the order of the colours
+    /** @type {Map<string, any>} packed, until somebody opens one */
+    this.packed = new Map(page.sessions.map((s) => [sessionPath(s.session), s]));
     /** @type {Map<string, Session>} */
-    this.sessions = new Map(page.sessions.map((s) => [sessionPath(s.session), s]));
+    this.sessions = new Map();
     this.haystacks = page.list.map((s) => [s.session.id, s.session.user, s.session.app, s.title, ...s.agents].join("\n").toLowerCase());
   }
 
@@ -119,9 +123,17 @@ class StaticData {
 
   /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
   async session(k) {
-    const s = this.sessions.get(sessionPath(k));
+    const path = sessionPath(k), packed = this.packed.get(path);
+    if (packed) {
+      this.sessions.set(path, wholeSession(unpack(packed)));
+      this.packed.delete(path);
+    }
+    const s = this.sessions.get(path);
     return s ? { session: s, code: this.page.code[k.app + "/" + k.user + "/" + k.id] || [] } : null;
   }
+
+  /** load has nothing to do: the file has all payloads. @param {Session} _s @param {number[]} _rows @returns {Promise<void>} */
+  async load(_s, _rows) {}
 
   /** inbox has the requests that waited when the file was written. @returns {Promise<InboxItem[]>} */
   async inbox() {
@@ -145,6 +157,8 @@ class LiveData {
   constructor(page) {
     this.page = page;
     this.events = new Emitter();
+    /** @type {{session: Session, rows: Set<number>, done: Promise<void>}|null} the payloads that the next request asks for */
+    this.wanted = null;
     const source = new EventSource("api/changes");
     let timer = 0;
     source.addEventListener("changed", () => {
@@ -172,7 +186,39 @@ class LiveData {
   /** @param {SessionKey} k @returns {Promise<Loaded|null>} */
   async session(k) {
     const p = await this.get("api/session", { app: k.app, user: k.user, id: k.id });
-    return { session: wholeSession(p.session), code: p.code || [] };
+    return { session: wholeSession(unpack(p.session)), code: p.code || [] };
+  }
+
+  /** load brings the payloads of rows that are not there yet. Rows that are asked for at once come together. @param {Session} s @param {number[]} rows @returns {Promise<void>} */
+  load(s, rows) {
+    const missing = rows.filter((i) => !s.gists[i].loaded);
+    if (missing.length === 0) return Promise.resolve();
+    if (!this.wanted || this.wanted.session !== s) {
+      /** @type {Set<number>} */
+      const all = new Set();
+      this.wanted = { session: s, rows: all, done: Promise.resolve().then(() => {
+        if (this.wanted?.rows === all) this.wanted = null;
+        return this.fetchPayloads(s, [...all].sort((a, b) => a - b));
+      }) };
+    }
+    for (const i of missing) this.wanted.rows.add(i);
+    return this.wanted.done;
+  }
+
+  /** fetchPayloads asks for rows, and for the few between them, until all are there. @param {Session} s @param {number[]} rows sorted */
+  async fetchPayloads(s, rows) {
+    for (let i = 0; i < rows.length; ) {
+      let next = rows[i], to = next + 1;
+      while (++i < rows.length && rows[i] - to < 20) to = rows[i] + 1;
+      while (next < to) {
+        const p = await this.get("api/payloads", { app: s.session.app, user: s.session.user, id: s.session.id, from: String(next), to: String(to) });
+        for (const r of p.rows) {
+          if (s.rows[next]?.event_id !== r.event_id) throw new Error("The session has changed. Open it again.");
+          fillRow(s, next++, r.payload || []);
+        }
+        if (p.rows.length === 0) throw new Error("The session has fewer rows now. Open it again.");
+      }
+    }
   }
 
   /** @returns {Promise<InboxItem[]>} */

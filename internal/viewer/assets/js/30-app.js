@@ -323,6 +323,7 @@ class App {
       const got = await this.data.session(key);
       if (!sameSession(key, this.key) || this.loading || !got) return;
       const before = s ? s.status : "";
+      if (s) keepPayloads(got.session, s);
       this.adopt(got);
       this.failure = "";
       this.render(true);
@@ -331,6 +332,11 @@ class App {
     } catch (err) {
       announce("The session could not be read again: " + said(err));
     }
+  }
+
+  /** load brings the payloads of rows of the session. @param {number[]} rows @returns {Promise<void>} */
+  async load(rows) {
+    if (this.session) await this.data.load(this.session, rows);
   }
 
   /** open shows another session in the same view. @param {SessionKey} key @param {boolean} [inPlace] */

@@ -72,9 +72,9 @@ function decisionOf(s, spans) {
     for (const i of sp.rows) {
       const row = s.rows[i];
       if (!row || row.event_type !== "LLM_RESPONSE") continue;
-      const calls = row.attributes && row.attributes.function_calls;
-      if (Array.isArray(calls) && calls.length > 0) for (const c of calls) names.add(String((c && c.name) || "a tool"));
-      else if (row.content && row.content.response) answers = true;
+      const g = s.gists[i];
+      for (const name of g.calls || []) names.add(name || "a tool");
+      if (g.answers) answers = true;
     }
   }
   const list = [...names];

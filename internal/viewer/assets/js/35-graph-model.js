@@ -121,8 +121,8 @@ function saidOf(s, n) {
   if (n.kind === "check") return "World check";
   if (n.kind === "hitl") return s.approvals.find((a) => a.span === n.spans[0].key)?.tool || "";
   if (n.kind !== "user") return "";
-  const row = n.spans[0].rows.map((i) => s.rows[i]).find((r) => r && r.event_type === "USER_MESSAGE_RECEIVED");
-  const text = row && row.content ? clip(pretty(row.content.text_summary || ""), 120) : "";
+  const row = n.spans[0].rows.find((i) => s.rows[i].event_type === "USER_MESSAGE_RECEIVED");
+  const text = row === undefined ? "" : s.gists[row].said || "";
   return onlyResponses.test(text) ? "answers a request" : text;
 }
 

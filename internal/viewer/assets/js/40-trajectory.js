@@ -4,7 +4,7 @@
 
 // Trajectory: every recorded step in its order, as a conversation, with full payloads.
 
-/** @typedef {{id: string, row: Row, index: number, turn: number, cls: string}} Item */
+/** @typedef {{id: string, row: Row, gist: Gist, index: number, turn: number, cls: string}} Item */
 
 const GROUPS = /** @type {Record<string, {label: string, icon: IconName}>} */ ({
   message: { label: "Messages", icon: "message" },
@@ -32,26 +32,24 @@ class TrajectoryView {
     this.want = { groups: /** @type {string[]} */ ([]), agent: "", errors: false, q: "" };
     /** @type {WeakMap<Row, string>} */
     this.texts = new WeakMap();
-    /** @type {Repeats} */
-    this.repeats = { system: new Set(), before: new Map(), instruction: new Set() };
     /** @param {Partial<typeof this.want>} change */
     const filter = (change) => {
       Object.assign(this.want, change);
       this.list.update();
     };
-    const search = searchBox({ "aria-label": "Search in all payloads" }, 150, (input) => filter({ q: input.value.trim().toLowerCase() }));
+    this.search = searchBox({ "aria-label": "Search in all payloads" }, 150, () => this.find());
     this.agents = selectBox("Agent", [], (agent) => filter({ agent }));
     const kinds = Object.entries(GROUPS).map(([g, info]) => filterChip(info.icon, info.label, "", (on) => filter({ groups: toggled(this.want.groups, g, on) })));
     const errors = filterChip("error", "Errors only", "bad", (on) => filter({ errors: on }));
     this.count = h("span", { class: "muted", role: "status" });
-    const head = h("div", "toolbar", search.box, this.agents, h("div", { class: "chips", role: "group", "aria-label": "Filter by kind of step" }, kinds), errors, this.count);
+    const head = h("div", "toolbar", this.search.box, this.agents, h("div", { class: "chips", role: "group", "aria-label": "Filter by kind of step" }, kinds), errors, this.count);
     const steps = h("div", "steps");
     replace(root, head, steps);
     /** @type {StepList<Item>} */
     this.list = new StepList(app, {
       scroll: root, head, root: steps,
-      keeps: (it) => this.keeps(it.row),
-      make: (it) => stepCard(app, it, millis(this.list.session?.start), this.repeats, this.want.q ? snippet(this.text(it.row), this.want.q) : null),
+      keeps: (it) => this.keeps(it),
+      make: (it) => stepCard(app, it, millis(this.list.session?.start), this.want.q ? snippet(this.text(it), this.want.q) : null),
       above: (it, before) => it.turn !== before?.turn && h("h2", "turn", turnName(it.turn), h("span", "muted", timeEl(it.row.timestamp))),
       holds: (it, ref) => (ref.type === "row" ? ref.key === it.id : ref.type === "span" && ref.key === it.row.span),
       mark: (el, on) => void el.classList.toggle("selected", on),
@@ -60,20 +58,37 @@ class TrajectoryView {
     });
   }
 
-  /** text is all of a row, to search in. @param {Row} row */
-  text(row) {
+  /** find searches all payloads, when they are there. */
+  async find() {
+    const s = this.list.session, q = this.search.input.value.trim().toLowerCase();
+    try {
+      if (q && s?.gists.some((g) => !g.loaded)) {
+        this.count.textContent = "Reading all payloads…";
+        await this.app.load([...s.rows.keys()]);
+      }
+    } catch (err) {
+      this.count.textContent = "The payloads could not be read: " + said(err);
+      return;
+    }
+    if (s !== this.list.session || q !== this.search.input.value.trim().toLowerCase()) return;
+    this.want.q = q;
+    this.list.update();
+  }
+
+  /** text is all of a row, to search in. @param {Item} it */
+  text({ row, gist }) {
     let t = this.texts.get(row);
     if (t === undefined) {
       t = [row.event_type, row.agent, row.error_message || "", pretty(row.content), JSON.stringify(row.content_parts || ""), JSON.stringify(row.attributes || "")].join("\n");
-      this.texts.set(row, t);
+      if (gist.loaded) this.texts.set(row, t);
     }
     return t;
   }
 
-  /** keeps says whether a row passes the filters. @param {Row} row */
-  keeps(row) {
-    const { groups, agent, errors, q } = this.want;
-    return (groups.length === 0 || groups.includes(groupOf(row.event_type))) && (!agent || row.agent === agent) && (!errors || row.status === "ERROR" || !!row.error_message) && (!q || this.text(row).toLowerCase().includes(q));
+  /** keeps says whether a row passes the filters. @param {Item} it */
+  keeps(it) {
+    const { row } = it, { groups, agent, errors, q } = this.want;
+    return (groups.length === 0 || groups.includes(groupOf(row.event_type))) && (!agent || row.agent === agent) && (!errors || row.status === "ERROR" || !!row.error_message) && (!q || this.text(it).toLowerCase().includes(q));
   }
 
   frame() {
@@ -85,13 +100,13 @@ class TrajectoryView {
   /** @param {Session} s */
   show(s) {
     if (!this.list.has(s)) this.want.agent = "";
-    this.repeats = findRepeats(s);
     replace(this.agents, options([["", "Every agent"], ...[...new Set(s.rows.map((r) => r.agent))].sort().map((a) => /** @type {[string, string]} */ ([a, a || "(none)"]))]));
     this.agents.value = this.want.agent;
     this.list.show(s, s.rows.map((row, index) => {
       const span = this.app.span(row.span);
-      return { id: String(index), row, index, turn: span ? span.turn : 0, cls: span ? span.class : "other" };
+      return { id: String(index), row, gist: s.gists[index], index, turn: span ? span.turn : 0, cls: span ? span.class : "other" };
     }));
+    if (this.want.q) this.find();
   }
 
   select() {
@@ -104,40 +119,6 @@ class TrajectoryView {
 }
 
 registerView({ id: "trajectory", title: "Trajectory", mount: (root, app) => new TrajectoryView(root, app) });
-
-/**
- * Repeats says what a row holds that an earlier one held already: the rows whose system prompt
- * or instruction is known, and how many messages of a request were in the request before.
- * @typedef {{system: Set<number>, before: Map<number, number>, instruction: Set<number>}} Repeats
- */
-
-/** @param {Session} s @returns {Repeats} */
-function findRepeats(s) {
-  /** @type {Repeats} */
-  const out = { system: new Set(), before: new Map(), instruction: new Set() };
-  /** @type {Map<string, {system: string, prompt: string[]}>} */
-  const last = new Map();
-  const instructions = new Set();
-  s.rows.forEach((row, i) => {
-    if (row.event_type === "AGENT_STARTING") {
-      const k = row.agent + "\n" + pretty(row.content);
-      if (instructions.has(k)) out.instruction.add(i);
-      instructions.add(k);
-    }
-    if (row.event_type !== "LLM_REQUEST" || !row.content) return;
-    const prompt = promptOf(row.content).map((m) => JSON.stringify(m));
-    const system = pretty(row.content.system_prompt || "");
-    const prev = last.get(row.agent);
-    if (prev) {
-      if (system && prev.system === system) out.system.add(i);
-      let n = 0;
-      while (n < prompt.length && n < prev.prompt.length && prompt[n] === prev.prompt[n]) n++;
-      out.before.set(i, n);
-    }
-    last.set(row.agent, { system, prompt });
-  });
-  return out;
-}
 
 /** promptOf gives the messages of a request, however they were written. @param {any} content @returns {{role: string, content: any}[]} */
 function promptOf(content) {
@@ -162,28 +143,38 @@ function fold(title, make) {
   return d;
 }
 
-/** @param {App} app @param {Item} it @param {number} start @param {Repeats} repeats @param {Child} found */
-function stepCard(app, it, start, repeats, found) {
-  const { row, index } = it;
-  const body = stepBody(app, row, index, repeats).filter(Boolean);
+/** @param {App} app @param {Item} it @param {number} start @param {Child} found */
+function stepCard(app, it, start, found) {
+  const { row, gist, index } = it;
+  const name = h("button", { class: "step-name", data: { row: it.id }, onclick: () => app.select(refTo("row", index)) }, eventName(row.event_type));
+  const holder = h("div", "step-body");
   const took = tookOf(row);
   const error = row.status === "ERROR";
   const off = millis(row.timestamp) - start;
-  return h(
+  const card = h(
     "article",
-    { class: "step " + kindClass(it.cls) + (error ? " error" : "") + (body.length === 0 && !row.error_message ? " thin" : ""), "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
+    { class: "step " + kindClass(it.cls) + (error ? " error" : ""), "aria-label": "Row " + (index + 1) + ", " + words(row.event_type.toLowerCase()) },
     h("header", {},
       h("span", "step-icon", icon(classOf(it.cls).icon)),
-      h("button", { class: "step-name", data: { row: it.id }, onclick: () => app.select(refTo("row", index)) }, eventName(row.event_type)),
-      stepSubject(row),
+      name,
       error && badge("Error", "bad", "error"),
       row.is_truncated && badge("cut", "warn", "warning"),
       h("span", "step-meta", row.agent && h("span", "step-agent", row.agent), took && h("span", {}, took), h("span", { title: fmtTime(row.timestamp, true) + " " + zone() }, "+" + fmtDuration(off)), h("span", "step-no", "#" + (index + 1))),
     ),
     row.error_message && errorBox(row.error_message, 800),
     found,
-    h("div", "step-body", body, fold("Full payload", () => payloads(row, 2))),
+    holder,
   );
+  const say = () => {
+    const body = stepBody(app, row, gist).filter(Boolean);
+    card.classList.toggle("thin", body.length === 0 && !row.error_message);
+    const subject = stepSubject(row);
+    if (subject) name.after(subject);
+    replace(holder, body, fold("Full payload", () => payloads(row, 2)));
+  };
+  if (gist.loaded) say();
+  else append(holder, waiting(app, [index], say));
+  return card;
 }
 
 /** stepSubject is what a step is about: the tool or the model. @param {Row} row */
@@ -209,8 +200,8 @@ function unquoted(v) {
 /** onlyResponses matches what a row has as the text of a message that only brings answers to calls. */
 const onlyResponses = /^Function response: [\w.:-]+(?: \| Function response: [\w.:-]+)*$/;
 
-/** stepBody is what a step says, by its event type. @param {App} app @param {Row} row @param {number} index @param {Repeats} repeats @returns {Child[]} */
-function stepBody(app, row, index, repeats) {
+/** stepBody is what a step says, by its event type. @param {App} app @param {Row} row @param {Gist} gist @returns {Child[]} */
+function stepBody(app, row, gist) {
   const c = row.content;
   const a = row.attributes || {};
   const adk = a.adk || {};
@@ -220,9 +211,9 @@ function stepBody(app, row, index, repeats) {
       return [t && !onlyResponses.test(pretty(t)) ? h("div", "bubble", longText(pretty(t), 2000)) : h("p", "muted", "A message without text: it answers a request.")];
     }
     case "AGENT_STARTING":
-      return [typeof c === "string" && c !== "" && fold(repeats.instruction.has(index) ? "Instruction, as before" : "Instruction", () => longText(c, 4000))];
+      return [typeof c === "string" && c !== "" && fold(gist.again ? "Instruction, as before" : "Instruction", () => longText(c, 4000))];
     case "LLM_REQUEST":
-      return c ? requestBody(c, a, index, repeats) : [];
+      return c ? requestBody(c, a, gist) : [];
     case "LLM_RESPONSE": {
       const calls = Array.isArray(a.function_calls) ? a.function_calls : [];
       const said = c ? unquoted(c.response || "") : "";
@@ -261,14 +252,14 @@ function stepBody(app, row, index, repeats) {
   }
 }
 
-/** requestBody shows what is new in a request, and folds what the model was told before. @param {any} c @param {any} a @param {number} index @param {Repeats} repeats @returns {Child[]} */
-function requestBody(c, a, index, repeats) {
+/** requestBody shows what is new in a request, and folds what the model was told before. @param {any} c @param {any} a @param {Gist} gist @returns {Child[]} */
+function requestBody(c, a, gist) {
   const messages = promptOf(c);
-  const known = Math.min(repeats.before.get(index) || 0, messages.length);
+  const known = Math.min(gist.before || 0, messages.length);
   /** @param {{role: string, content: any}} m */
   const bubble = (m) => h("div", "msg", h("span", "role", m.role || "message"), typeof m.content === "string" ? longText(m.content, 1200) : jsonTree(m.content, 1));
   return [
-    c.system_prompt && fold(repeats.system.has(index) ? "System prompt, as before" : "System prompt", () => longText(pretty(c.system_prompt), 6000)),
+    c.system_prompt && fold(gist.again ? "System prompt, as before" : "System prompt", () => longText(pretty(c.system_prompt), 6000)),
     known > 0 && fold(plural(known, "message") + " as in the request before", () => messages.slice(0, known).map(bubble)),
     messages.slice(known).map(bubble),
     Array.isArray(a.tools) && a.tools.length > 0 && fold(plural(a.tools.length, "tool") + " offered: " + clip(a.tools.map((/** @type {any} */ t) => (t && t.name) || t).join(", "), 100), () => jsonTree(a.tools, 1)),

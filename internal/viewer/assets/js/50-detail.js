@@ -40,12 +40,17 @@ class DetailPane {
   draw(ref) {
     const d = this.describe(ref);
     const close = iconButton("close", "Close (Esc)", () => this.app.select(null), "Close details");
-    replace(this.root, h("div", "detail-head", d.mark, h("h2", { title: d.title }, d.title), copyButton(() => pretty(d.value), "this as JSON"), close), this.body);
+    replace(this.root, h("div", "detail-head", d.mark, h("h2", { title: d.title }, d.title), copyButton(() => this.app.load(d.rows || []).then(() => pretty(d.value)), "this as JSON"), close), this.body);
     replace(this.body, ...d.body);
     this.body.scrollTop = 0;
   }
 
-  /** @param {Ref} ref @returns {{title: string, mark: Child, body: Child[], value: any}} */
+  /** again draws what is selected again, if it still is ref. @param {Ref} ref */
+  again(ref) {
+    if (JSON.stringify(ref) === JSON.stringify(this.app.selected) && !this.root.hidden) keepPlace(this.body, () => this.draw(ref));
+  }
+
+  /** @param {Ref} ref @returns {{title: string, mark: Child, body: Child[], value: any, rows?: number[]}} rows are those within value */
   describe(ref) {
     const app = this.app;
     const s = /** @type {Session} */ (app.session);
@@ -139,7 +144,7 @@ function describeSpan(app, s, span) {
   const seen = linked("evaluated"), names = linked("named");
   const edges = s.edges.filter((e) => (e.from === span.key || e.to === span.key) && e.kind !== "contains");
   const children = s.spans.filter((x) => x.parent === span.key);
-  const rows = span.rows.filter((i) => s.rows[i]);
+  const rows = span.rows.filter((i) => s.rows[i]), shown = rows.slice(0, 6);
   const tokens = span.tokens && span.tokens.total > 0 ? tokensOf(span.tokens) : "";
   const check = s.approvals.flatMap((a) => a.checks).find((c) => c.span === span.key);
   const asked = approval >= 0 ? s.approvals[approval] : null;
@@ -148,6 +153,7 @@ function describeSpan(app, s, span) {
     title: span.name,
     mark: kindMark(span.class),
     value: { span, rows: rows.map((i) => s.rows[i]) },
+    rows,
     body: [
       span.error && errorBox(span.error, 600),
       facts([
@@ -178,7 +184,7 @@ function describeSpan(app, s, span) {
             children.slice(0, 60).map((c) => h("li", {}, h("span", "rel", "contains"), spanLink(app, c.key))),
             children.length > 60 && h("li", "muted", "and " + plural(children.length - 60, "more step") + " in it")),
         ),
-      rows.length > 0 && part("Content", rows.slice(0, 6).map((i) => rowContent(s.rows[i])), rows.length > 6 && h("p", "muted", "and " + plural(rows.length - 6, "more row") + " below")),
+      rows.length > 0 && part("Content", shown.some((i) => !s.gists[i].loaded) ? waiting(app, shown, () => app.detail?.again(ref)) : shown.map((i) => rowContent(s.rows[i])), rows.length > 6 && h("p", "muted", "and " + plural(rows.length - 6, "more row") + " below")),
       rows.length > 0 && part(plural(rows.length, "row"), rowLinks(app, s, rows)),
       part("Identity", facts([["Span", mono(span.span_id, "span id")], ["Trace", mono(span.trace_id, "trace id", 20)], ["Invocation", mono(span.invocation_id, "invocation id", 20)], ["Node key", mono(span.key, "node key", 20)]])),
     ],
@@ -240,6 +246,7 @@ function describeRow(app, s, row, index) {
     title: eventName(row.event_type),
     mark: h("span", "kind", "Row " + (index + 1)),
     value: row,
+    rows: [index],
     body: [
       row.error_message && errorBox(row.error_message, 600),
       facts([["Verdict", verdict && chip(verdict)], ["Status", !verdict && okBadge(row.status)], ["Agent", row.agent], ["Time", timeEl(row.timestamp)], ["Latency", tookOf(row)], ["Step", spanLink(app, row.span)], ["Cut", row.is_truncated && badge("lost content to a limit", "warn", "warning")]]),
@@ -247,7 +254,7 @@ function describeRow(app, s, row, index) {
         index > 0 && smallButton("Row before", () => app.select(refTo("row", index - 1))),
         index + 1 < s.rows.length && smallButton("Next row", () => app.select(refTo("row", index + 1))),
         viewLink(app, "trajectory", refTo("row", index), "Trajectory")),
-      payloads(row, 1),
+      s.gists[index].loaded ? payloads(row, 1) : waiting(app, [index], () => app.detail?.again(refTo("row", index))),
       part("Identity", facts([["Event", mono(row.event_id, "event id", 20)], ["Span", mono(row.span_id, "span id")], ["Parent", row.parent_span_id && mono(row.parent_span_id, "parent span id")], ["Trace", mono(row.trace_id, "trace id", 20)], ["Invocation", mono(row.invocation_id, "invocation id", 20)]])),
     ],
   };

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // @ts-check
 
-try {
-  new App(readPage()).start();
-} catch (err) {
+readPage().then((page) => new App(page).start()).catch((err) => {
   console.error(err);
   replace(byId("cg-main"), empty("error", "This page cannot be shown", said(err)));
-}
+});
