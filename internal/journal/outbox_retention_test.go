@@ -132,8 +132,11 @@ func TestRetentionBySizeSaysWhatItWaitsFor(t *testing.T) {
 		appendAll(t, j, padded(aged(named(fmt.Sprint("s-", n)), "r", 50, day), 1000)...)
 	}
 	flush(t, j)
-	// Looks before the last row was stored found less.
-	waitFor(t, func() bool { return strings.Contains(fmt.Sprint(j.Stats().RetentionError), "row 0 of 2000,") })
+	// Looks that began before the last row was stored found less.
+	waitFor(t, func() bool {
+		said := fmt.Sprint(j.Stats().RetentionError)
+		return strings.Contains(said, "row 0 of 2000,") && strings.Contains(said, "40 sessions")
+	})
 	s := j.Stats()
 	if !errors.Is(s.RetentionError, journal.ErrNotReplicated) || s.HeldSessions != 40 || s.RemovedRows != 0 {
 		t.Fatalf("stats %+v: want 40 sessions held", s)
