@@ -14,11 +14,13 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
@@ -156,6 +158,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer src.close()
+	if src.journal != nil {
+		src.Source = inspect.NewJournal(src.journal) // without notes, which are for who waits for an answer
+	}
+	defer keepIndex(ctx, src.Source, a.now, options.Logger)()
 	options.Source = src.Source
 	if src.journal != nil {
 		options.Changes = src.journal.LastSeq
@@ -189,6 +195,36 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	return a.listen(ctx, f, handler, hosts[0], token)
+}
+
+// indexInterval is the least time between two looks for what the index lacks.
+const indexInterval = 10 * time.Second
+
+// keepIndex keeps the index of a journal up to date until ctx ends or the function that it returns is
+// called. It rests ten times as long as it worked.
+func keepIndex(ctx context.Context, src inspect.Source, now func() time.Time, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		failed := ""
+		for {
+			begin := time.Now()
+			if err := inspect.UpdateIndex(ctx, src, now()); err != nil && ctx.Err() == nil && err.Error() != failed {
+				failed = err.Error()
+				log.Warn("the index could not be brought up to date", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(max(indexInterval, 10*time.Since(begin))):
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // checker returns the way to check an open request; nil if others than this machine reach the page.

@@ -79,7 +79,8 @@ func rules() []rule {
 		{pkg: "internal/offload/gcs", imports: "internal/offload", link: adk + " " + dataset},
 
 		// What people look at.
-		{pkg: "internal/inspect", imports: "entity graphsync internal/journal internal/schema record safety", link: outside},
+		{pkg: "internal/index", imports: "internal/journal record", link: outside},
+		{pkg: "internal/inspect", imports: "entity graphsync internal/index internal/journal internal/schema record safety", link: outside},
 		{pkg: "internal/rowfile", imports: "internal/clip internal/nearest record", link: outside + " " + storage},
 		{pkg: "page", imports: "config internal/inspect internal/journal internal/viewer", link: adk + " " + cloud + " database/sql"},
 		{pkg: "internal/answer", imports: "internal/inspect record safety", link: adk + " " + cloud + " database/sql"},

@@ -37,61 +37,44 @@ type Incomplete struct {
 	Gaps    []string       `json:"gaps"`
 }
 
-// Count counts what there is in the sessions that q selects. It reads every row of them.
+// counter is a source that counts without reading every row.
+type counter interface {
+	count(ctx context.Context, q Query, now time.Time) (Totals, error)
+}
+
+// Count counts what there is in the sessions that q selects. It reads every row of them, but those of
+// a journal that its index knows.
 func Count(ctx context.Context, src Source, q Query, now time.Time) (Totals, error) {
-	t := Totals{Source: src.Name(), Approvals: make(map[Status]int), Verdicts: make(map[string]int), Incomplete: []Incomplete{}}
+	if c, ok := src.(counter); ok {
+		return c.count(ctx, q, now)
+	}
+	t := newTotals(src)
 	var sessions []record.Session
+	lines := make(map[record.Session]Summary)
 	for s, err := range All(ctx, src, q) {
 		if err != nil {
 			return Totals{}, err
 		}
-		t.add(s)
-		sessions = append(sessions, s.Session)
+		sessions, lines[s.Session] = append(sessions, s.Session), s
 	}
 	for r, err := range Records(ctx, src, sessions) {
-		if err == nil {
-			err = t.look(r, now)
-		}
 		if err != nil {
 			return Totals{}, err
 		}
+		line, asked := lines[r.Session], []Approval(nil)
+		if len(r.Approvals) > 0 || slices.ContainsFunc(r.Rows, func(e record.Event) bool { return isRequest(e.EventType) }) {
+			full, err := New(r, now)
+			if err != nil {
+				return Totals{}, err
+			}
+			asked = full.Approvals
+		}
+		one := tallyOf(&line, asked, r.Gaps)
+		t.add(&one, now)
 	}
 	return t, nil
 }
 
-func (t *Totals) add(s Summary) {
-	t.Sessions++
-	t.Rows += int64(s.Events)
-	t.Errors += int64(s.Errors)
-	t.Turns += s.Turns
-	t.Tokens.add(s.Tokens)
-	t.WaitedMS += s.WaitedMS
-	if !s.Start.IsZero() && (t.First.IsZero() || s.Start.Before(t.First)) {
-		t.First = s.Start
-	}
-	if s.End.After(t.Last) {
-		t.Last = s.End
-	}
-}
-
-// look counts what only the rows of a session say.
-func (t *Totals) look(r Record, now time.Time) error {
-	if len(r.Gaps) > 0 {
-		t.Incomplete = append(t.Incomplete, Incomplete{r.Session, r.Gaps})
-	}
-	if len(r.Approvals) == 0 && !slices.ContainsFunc(r.Rows, func(e record.Event) bool { return isRequest(e.EventType) }) {
-		return nil
-	}
-	full, err := New(r, now)
-	if err != nil {
-		return err
-	}
-	for _, p := range full.Approvals {
-		t.Approvals[p.Status]++
-		t.LongestMS = max(t.LongestMS, p.WaitedMS)
-		for _, k := range p.Checks {
-			t.Verdicts[k.Verdict]++
-		}
-	}
-	return nil
+func newTotals(src Source) Totals {
+	return Totals{Source: src.Name(), Approvals: make(map[Status]int), Verdicts: make(map[string]int), Incomplete: []Incomplete{}}
 }

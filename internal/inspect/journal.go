@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,14 +17,30 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
+// JournalOption is an option of [NewJournal].
+type JournalOption func(*journalSource)
+
+// WithNotes gives notes for people to a function: that something takes long, and that the index
+// cannot be used. Without it nobody hears them.
+func WithNotes(note func(format string, args ...any)) JournalOption {
+	return func(s *journalSource) { s.note = note }
+}
+
 // NewJournal returns the sessions of a journal, with the word of its ledger. The source
 // must not be used once the journal is closed. Rows that are not written yet are not seen:
 // whoever records in the same process calls Flush first.
-func NewJournal(j *journal.Journal) Source { return &journalSource{j: j, now: time.Now} }
+func NewJournal(j *journal.Journal, options ...JournalOption) Source {
+	s := &journalSource{j: j, now: time.Now, note: func(string, ...any) {}}
+	for _, o := range options {
+		o(s)
+	}
+	return s
+}
 
 type journalSource struct {
-	j   *journal.Journal
-	now func() time.Time
+	j    *journal.Journal
+	now  func() time.Time
+	note func(format string, args ...any)
 }
 
 func (s *journalSource) Name() string { return "journal " + filepath.Base(s.j.Path()) }
@@ -106,15 +123,15 @@ const quiet = 10 * time.Minute
 
 // liveRuns returns the runs that may still be under way.
 func liveRuns(rows []record.Event, now time.Time) []string {
+	return slices.Collect(maps.Keys(lastRows(rows, now)))
+}
+
+// lastRows returns the times of the last rows of the runs that may still be under way.
+func lastRows(rows []record.Event, now time.Time) map[string]time.Time {
 	latest := make(map[string]time.Time)
 	for i := range rows {
 		latest[rows[i].RunID] = time.UnixMicro(rows[i].Timestamp)
 	}
-	var live []string
-	for run, at := range latest {
-		if now.Sub(at) < quiet {
-			live = append(live, run)
-		}
-	}
-	return live
+	maps.DeleteFunc(latest, func(_ string, at time.Time) bool { return now.Sub(at) >= quiet })
+	return latest
 }
