@@ -158,9 +158,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer src.close()
-	if src.journal != nil {
-		src.Source = inspect.NewJournal(src.journal) // without notes, which are for who waits for an answer
-	}
 	defer keepIndex(ctx, src.Source, a.now, options.Logger)()
 	options.Source = src.Source
 	if src.journal != nil {

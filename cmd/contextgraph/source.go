@@ -134,7 +134,7 @@ func (a *app) recorded(ctx context.Context, cfg config.Config) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	return opened{inspect.NewJournal(j, inspect.WithNotes(a.note)), j, func() { _ = j.Close(context.WithoutCancel(ctx)) }}, nil // it wrote nothing
+	return opened{inspect.NewJournal(j), j, func() { _ = j.Close(context.WithoutCancel(ctx)) }}, nil // it wrote nothing
 }
 
 // streamed connects to the dataset.

@@ -79,7 +79,7 @@ func (a *app) stats(ctx context.Context, f statsFlags) error {
 	}
 	defer src.close()
 	var s recordStats
-	if s.Totals, err = inspect.Count(ctx, src.Source, inspect.Query{App: f.app, From: f.since.before(a.now())}, a.now()); err != nil {
+	if s.Totals, err = inspect.Count(ctx, src.Source, inspect.Query{App: f.app, From: f.since.before(a.now())}, a.now(), a.note); err != nil {
 		return err
 	}
 	if src.journal != nil {

@@ -7,24 +7,41 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"strings"
+	"time"
 )
 
 // head begins the file. The number is that of the format and of what the entries say: an index of
 // another one is made anew.
 const head = "contextgraph index 1\n"
 
+// least is the length of the shortest entry in bytes: it bounds what a damaged number of entries
+// makes room for.
+const least = 20
+
 // encode returns the content of the file: the head, the id of the journal and the fields in their
 // order, as numbers of variable length and texts behind their lengths. A checksum ends it.
 func encode(x Index, id string) []byte {
 	w := writer(head)
-	w.text(id)
+	w.texts(id)
 	w.numbers(x.Step, int64(len(x.Entries)))
-	for i := range x.Entries {
-		e := &x.Entries[i]
-		w.numbers(e.LastSeq, e.LastTime, e.Events, e.Lost, e.Until)
-		w.text(e.Session.App, e.Session.User, e.Session.ID, e.Status, string(e.Words))
-		w.numbers(e.Start, e.End, e.Errors, e.Turns, e.Prompt, e.Completion, e.Total)
-		w.text(e.Detail)
+	for _, e := range x.Entries {
+		w.numbers(e.LastSeq, e.LastTime, e.Events, e.Lost, e.Until, e.Errors, e.Turns, e.Prompt, e.Completion, e.Total)
+		w.times(e.Start, e.End)
+		w.texts(e.Status, string(e.Words))
+		w.numbers(int64(len(e.Requests)))
+		for _, q := range e.Requests {
+			waits := int64(0)
+			if q.Waits {
+				waits = 1
+			}
+			w.texts(q.Status)
+			w.times(q.At)
+			w.numbers(q.WaitedMS, waits)
+		}
+		for _, list := range [][]string{e.Verdicts, e.Gaps} {
+			w.numbers(int64(len(list)))
+			w.texts(list...)
+		}
 	}
 	return binary.LittleEndian.AppendUint32(w, crc32.ChecksumIEEE(w))
 }
@@ -40,24 +57,28 @@ func decode(data, id string) (x Index, ok bool) {
 	if crc32.ChecksumIEEE([]byte(body)) != binary.LittleEndian.Uint32([]byte(data[len(body):])) {
 		return Index{}, false
 	}
-	r := reader{rest: body[len(head):]}
-	of, n := "", int64(0)
-	r.text(&of)
-	r.numbers(&x.Step, &n)
-	if of != id {
+	r := &reader{rest: body[len(head):]}
+	if r.text() != id {
 		return Index{}, false
 	}
-	const least = 17 + wordBytes // bytes of an entry
-	x.Entries = make([]Entry, 0, max(0, min(n, int64(len(r.rest)/least))))
-	for ; n > 0 && !r.failed; n-- {
-		var e Entry
-		words := ""
-		r.numbers(&e.LastSeq, &e.LastTime, &e.Events, &e.Lost, &e.Until)
-		r.text(&e.Session.App, &e.Session.User, &e.Session.ID, &e.Status, &words)
-		r.numbers(&e.Start, &e.End, &e.Errors, &e.Turns, &e.Prompt, &e.Completion, &e.Total)
-		r.text(&e.Detail)
-		e.Words = Words(words)
-		x.Entries = append(x.Entries, e)
+	x.Step = r.number()
+	entries := make([]Entry, r.count(least))
+	x.Entries = make([]*Entry, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		x.Entries[i] = e
+		for _, n := range []*int64{&e.LastSeq, &e.LastTime, &e.Events, &e.Lost, &e.Until, &e.Errors, &e.Turns, &e.Prompt, &e.Completion, &e.Total} {
+			*n = r.number()
+		}
+		e.Start, e.End = r.time(), r.time()
+		e.Status, e.Words = r.text(), Words(r.text())
+		if n := r.count(1); n > 0 {
+			e.Requests = make([]Request, n)
+		}
+		for k := range e.Requests {
+			e.Requests[k] = Request{Status: r.text(), At: r.time(), WaitedMS: r.number(), Waits: r.number() != 0}
+		}
+		e.Verdicts, e.Gaps = r.list(), r.list()
 	}
 	return x, !r.failed && r.rest == ""
 }
@@ -70,9 +91,15 @@ func (w *writer) numbers(numbers ...int64) {
 	}
 }
 
-func (w *writer) text(texts ...string) {
+func (w *writer) times(times ...time.Time) {
+	for _, t := range times {
+		w.numbers(t.Unix(), int64(t.Nanosecond()))
+	}
+}
+
+func (w *writer) texts(texts ...string) {
 	for _, t := range texts {
-		*w = append(binary.AppendUvarint(*w, uint64(len(t))), t...)
+		*w = append(binary.AppendVarint(*w, int64(len(t))), t...)
 	}
 }
 
@@ -82,38 +109,45 @@ type reader struct {
 	failed bool
 }
 
-func (r *reader) numbers(to ...*int64) {
-	for _, n := range to {
-		*n = r.number()
-	}
-}
-
-func (r *reader) text(to ...*string) {
-	for _, t := range to {
-		n := r.unsigned()
-		if n > uint64(len(r.rest)) {
-			r.failed = true
-			n = 0
-		}
-		*t, r.rest = r.rest[:n], r.rest[n:]
-	}
-}
-
-// number undoes the zigzag of [binary.AppendVarint].
+// number undoes [binary.AppendVarint], which puts the sign into the lowest bit.
 func (r *reader) number() int64 {
-	u := r.unsigned()
-	return int64(u>>1) ^ -int64(u&1)
-}
-
-func (r *reader) unsigned() (u uint64) {
+	u := uint64(0)
 	for i := 0; i < len(r.rest) && i < binary.MaxVarintLen64; i++ {
 		b := r.rest[i]
 		u |= uint64(b&0x7F) << (7 * i)
 		if b < 0x80 {
 			r.rest = r.rest[i+1:]
-			return u
+			return int64(u>>1) ^ -int64(u&1)
 		}
 	}
 	r.failed, r.rest = true, ""
 	return 0
+}
+
+// count reads a number of things with at least so many bytes each.
+func (r *reader) count(bytes int) int {
+	n := r.number()
+	if n < 0 || n > int64(len(r.rest)/bytes) {
+		r.failed, r.rest = true, ""
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) time() time.Time { return time.Unix(r.number(), r.number()).UTC() }
+
+func (r *reader) text() (t string) {
+	n := r.count(1)
+	t, r.rest = r.rest[:n], r.rest[n:]
+	return t
+}
+
+func (r *reader) list() (list []string) {
+	if n := r.count(1); n > 0 {
+		list = make([]string, n)
+	}
+	for i := range list {
+		list[i] = r.text()
+	}
+	return list
 }

@@ -12,6 +12,9 @@ import (
 func Encode(x Index, id string) string          { return string(encode(x, id)) }
 func Decode(data, id string) (x Index, ok bool) { return decode(data, id) }
 
+// Least is the length of the shortest entry.
+const Least = least
+
 // Sum returns data with its checksum in the place of the last bytes.
 func Sum(data string) string {
 	body := []byte(data[:max(0, len(data)-4)])

@@ -1,13 +1,13 @@
 // Copyright 2026 The contextgraph Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package index keeps what each session of a journal comes to, in a file of its own beside the
-// journal: its counts and its status. Lists and counts over many sessions read it and not the rows.
+// Package index is the file in which the counts and the status of each session of a journal stand, so
+// that lists and counts over many sessions need not read the rows. It is beside the journal.
 //
-// The file is derived. It can be deleted at any time, and an entry holds only while the session has
-// the mark that the entry has. Whoever reads compares the marks, see [journal.Journal.Marks]. The
-// recorder does not know of the file. No text of a payload is in it, because retention removes those
-// from the journal alone.
+// Everything in it is made from the journal, so it can be deleted at any time. An entry holds while its
+// session has the [Mark] of the entry, and until the time that the entry names. The recorder never
+// fills the file. Only retention touches it there: it takes the entries of removed sessions out.
+// The file has no name of a person or a session and no text that anybody wrote.
 package index
 
 import (
@@ -15,91 +15,131 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/record"
+	"time"
 )
 
-// ErrNone is returned for a journal without an index that can be used.
-var ErrNone = errors.New("there is no index")
+// Suffix is what the name of the index has behind that of the journal.
+const Suffix = ".index"
+
+// unfinished is what the name of an index has behind it while it is written.
+const unfinished = ".new"
+
+// abandonedAfter is the age from which on an unfinished index is one of a process that has ended. To
+// write one takes some milliseconds.
+const abandonedAfter = time.Minute
+
+// ErrBusy is returned while another process writes the index.
+var ErrBusy = errors.New("another process writes the index")
+
+// ErrUnusable is returned for an index that is damaged, of another journal or of another version. The
+// next [Write] replaces it.
+var ErrUnusable = errors.New("the index is not one of this journal and this version")
 
 // Index is the content of an index.
 type Index struct {
-	// Step is the last step of the ledger that the entries know.
+	// Step is the number of the last step of the ledger that the entries know.
 	Step int64
-	// Entries are those of the sessions, the newest session first.
-	Entries []Entry
+	// Entries are in the order of LastSeq, the greatest first.
+	Entries []*Entry
+}
+
+// Mark says in which state a session is. What was made of its rows has to be made anew when its mark is
+// another one.
+type Mark struct {
+	// LastSeq is the Seq of the row stored last, which no other session has. LastTime is the time of
+	// the latest row, in microseconds.
+	LastSeq, LastTime int64
+	// Events is the number of its rows, Lost how many are known to be lost.
+	Events, Lost int64
 }
 
 // Entry is what one session comes to.
 type Entry struct {
-	// Mark is the state of the session that the entry is about.
-	journal.Mark
+	Mark
 	// Until is the time before which the entry is true, in microseconds: then a request expires, or a
 	// run counts as ended.
-	Until   int64
-	Session record.Session
-	Status  string
-	Words   Words
-	// Start and End are the times of the first and the last row, in microseconds; 0 for none.
-	Start, End                int64
+	Until  int64
+	Status string
+	Words  Words
+	// Start and End are the times of the first and the last row; zero for none.
+	Start, End                time.Time
 	Errors, Turns             int64
 	Prompt, Completion, Total int64 // tokens
-	// Detail is JSON, empty for a session of which there is no more to say.
-	Detail string
+	Requests                  []Request
+	Verdicts                  []string // of its checks
+	Gaps                      []string // of its record, in words
 }
 
-// Path returns where the index of the journal at path is.
-func Path(path string) string { return path + ".index" }
+// Request is what came of one request to a human.
+type Request struct {
+	Status string
+	At     time.Time
+	// WaitedMS is how long people were waited for; it grows while Waits.
+	WaitedMS int64
+	Waits    bool
+}
 
-// Read reads the index of a journal. It returns [ErrNone] if there is none, or one that is damaged, of
-// another journal or of another version: the next [Write] replaces it.
-func Read(j *journal.Journal) (Index, error) {
-	path := Path(j.Path())
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Index{}, ErrNone
-	}
-	of, ofErr := os.Stat(j.Path())
-	if err := errors.Join(err, ofErr); err != nil {
-		return Index{}, err
-	}
-	if err := checkOwner(info, of); err != nil {
-		return Index{}, fmt.Errorf("the index %s is not used: %w", path, err)
-	}
-	data, err := os.ReadFile(path)
+// Read reads the index of the journal at path with this id. The error is [fs.ErrNotExist] if there is
+// none.
+func Read(path, id string) (Index, error) {
+	info, err := os.Lstat(path + Suffix)
 	if err != nil {
 		return Index{}, err
 	}
-	x, ok := decode(string(data), j.ID())
+	of, err := os.Stat(path)
+	if err != nil {
+		return Index{}, err
+	}
+	if err := checkOwner(info, of); err != nil {
+		return Index{}, fmt.Errorf("the index %s %w", path+Suffix, err)
+	}
+	data, err := os.ReadFile(path + Suffix)
+	if err != nil {
+		return Index{}, err
+	}
+	x, ok := decode(string(data), id)
 	if !ok {
-		return Index{}, ErrNone
+		return Index{}, ErrUnusable
 	}
 	return x, nil
 }
 
-// Write replaces the index of a journal at once: who reads meanwhile has the old one. The file is
-// as readable as the journal.
-func Write(j *journal.Journal, x Index) (err error) {
-	path := Path(j.Path())
-	of, err := os.Stat(j.Path())
+// Write replaces the index of a journal at once: who reads meanwhile has the old one. Whoever may
+// read the journal may read the index, and nobody else. The error is [ErrBusy] if another process writes
+// one now.
+func Write(path, id string, x Index) (err error) {
+	of, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	Clean(path)
+	name := path + Suffix + unfinished
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return ErrBusy
+	}
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(f.Name())
+			_ = os.Remove(name)
 		}
 	}()
-	_, err = f.Write(encode(x, j.ID()))
-	err = errors.Join(err, f.Chmod(of.Mode().Perm()), f.Close())
+	err = adopt(f, of)
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		_, err = f.Write(encode(x, id))
 	}
-	return err
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name, path+Suffix)
+}
+
+// Clean removes an index that a process left unfinished when it ended.
+func Clean(path string) {
+	name := path + Suffix + unfinished
+	if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > abandonedAfter {
+		_ = os.Remove(name)
+	}
 }

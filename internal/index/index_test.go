@@ -5,72 +5,74 @@ package index_test
 
 import (
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/index"
-	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func openJournal(t *testing.T, dir string) *journal.Journal {
+const id = "0123456789abcdef0123456789abcdef"
+
+// newJournal makes a file in the place of a journal.
+func newJournal(t *testing.T) string {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: filepath.Join(dir, "agent.db")}})
-	if err != nil {
+	path := filepath.Join(t.TempDir(), "agent.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = j.Close(t.Context()) })
-	return j
+	return path
 }
 
 func some() index.Index {
-	return index.Index{Step: 7, Entries: []index.Entry{
+	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+	return index.Index{Step: 7, Entries: []*index.Entry{
 		{
-			Mark: journal.Mark{LastSeq: math.MaxInt64, LastTime: 2, Events: 3, Lost: 4}, Until: math.MaxInt64, Session: record.Session{App: "shop", User: "ann", ID: "s-ü\x00"},
-			Status: "drift", Words: index.WordsOf("Buy shoes"), Start: math.MinInt64, End: -1, Errors: 5, Turns: 6, Prompt: 7, Completion: 8, Total: 9, Detail: `{"gaps":["x"]}`,
+			Mark: index.Mark{LastSeq: math.MaxInt64, LastTime: 2, Events: 3, Lost: 4}, Until: math.MaxInt64, Status: "drift", Words: index.WordsOf("Buy shoes"),
+			Start: at, End: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), Errors: math.MinInt64, Turns: 6, Prompt: 7, Completion: 8, Total: 9,
+			Requests: []index.Request{{Status: "pending", At: at, WaitedMS: 5, Waits: true}, {}}, Verdicts: []string{"safe", "drift"}, Gaps: []string{"x"},
 		},
-		{Mark: journal.Mark{LastSeq: 1}, Words: index.WordsOf()},
+		{Mark: index.Mark{LastSeq: 1}, Words: index.WordsOf()},
 	}}
 }
 
 func TestReadWhatWasWritten(t *testing.T) {
-	j := openJournal(t, t.TempDir())
-	if _, err := index.Read(j); !errors.Is(err, index.ErrNone) {
+	path := newJournal(t)
+	if _, err := index.Read(path, id); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without an index: %v", err)
 	}
-	for _, want := range []index.Index{{Entries: []index.Entry{}}, some()} {
-		if err := index.Write(j, want); err != nil {
+	for _, want := range []index.Index{{Entries: []*index.Entry{}}, some()} {
+		if err := index.Write(path, id, want); err != nil {
 			t.Fatal(err)
 		}
-		got, err := index.Read(j)
+		got, err := index.Read(path, id)
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			t.Errorf("%v, the index differs (-written +read):\n%s", err, d)
 		}
 	}
-	left, err := os.ReadDir(filepath.Dir(j.Path()))
-	if err != nil || len(left) != 4 { // the journal, its log and its shared memory, and the index
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 2 {
 		t.Errorf("files %v, %v", left, err)
 	}
 }
 
 // TestReadDamage changes each byte of an index and cuts it at each: it is none then.
 func TestReadDamage(t *testing.T) {
-	j := openJournal(t, t.TempDir())
-	if err := index.Write(j, some()); err != nil {
+	path := newJournal(t)
+	if err := index.Write(path, id, some()); err != nil {
 		t.Fatal(err)
 	}
-	path := index.Path(j.Path())
-	whole, err := os.ReadFile(path)
+	whole, err := os.ReadFile(path + index.Suffix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,26 +80,83 @@ func TestReadDamage(t *testing.T) {
 		broken := append([]byte(nil), whole...)
 		broken[i] ^= 0x10
 		for _, data := range [][]byte{broken, whole[:i]} {
-			if err := os.WriteFile(path, data, 0o600); err != nil {
+			if err := os.WriteFile(path+index.Suffix, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := index.Read(j); !errors.Is(err, index.ErrNone) {
+			if _, err := index.Read(path, id); !errors.Is(err, index.ErrUnusable) {
 				t.Fatalf("byte %d of %d, %d bytes: %v", i, len(whole), len(data), err)
 			}
 		}
 	}
 }
 
-func TestReadIndexOfAnotherJournal(t *testing.T) {
-	a, b := openJournal(t, t.TempDir()), openJournal(t, t.TempDir())
-	if err := index.Write(a, some()); err != nil {
+// TestReadOther reads an index of another journal and one of another version.
+func TestReadOther(t *testing.T) {
+	path := newJournal(t)
+	if err := index.Write(path, id, some()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(index.Path(a.Path()), index.Path(b.Path())); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := index.Read(b); !errors.Is(err, index.ErrNone) {
+	if _, err := index.Read(path, strings.Repeat("0", len(id))); !errors.Is(err, index.ErrUnusable) {
 		t.Errorf("the index of another journal: %v", err)
+	}
+	data := index.Sum(strings.Replace(index.Encode(some(), id), "index 1\n", "index 2\n", 1))
+	if err := os.WriteFile(path+index.Suffix, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.Read(path, id); !errors.Is(err, index.ErrUnusable) {
+		t.Errorf("an index of another version: %v", err)
+	}
+}
+
+// TestShortestEntry holds that an index of the shortest entries is read.
+func TestShortestEntry(t *testing.T) {
+	text := index.Encode(index.Index{Entries: []*index.Entry{{}}}, id)
+	if got := len(text) - len(index.Encode(index.Index{}, id)); got < index.Least {
+		t.Errorf("an entry of %d bytes, and %d is taken for the least", got, index.Least)
+	}
+	if _, ok := index.Decode(text, id); !ok {
+		t.Error("it is not read")
+	}
+}
+
+// TestWriteAtOnce holds that of two processes that write one leaves it to the other, and that an index
+// that a process did not finish before it ended is removed.
+func TestWriteAtOnce(t *testing.T) {
+	path := newJournal(t)
+	other := path + index.Suffix + ".new"
+	if err := os.WriteFile(other, []byte("so far"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := index.Write(path, id, some()); !errors.Is(err, index.ErrBusy) {
+		t.Errorf("while another process writes: %v", err)
+	}
+	if data, err := os.ReadFile(other); err != nil || string(data) != "so far" {
+		t.Errorf("what the other process wrote is %q, %v", data, err)
+	}
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(other, long, long); err != nil {
+		t.Fatal(err)
+	}
+	if err := index.Write(path, id, some()); err != nil {
+		t.Errorf("after it ended: %v", err)
+	}
+	if _, err := os.Stat(other); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the unfinished index: %v", err)
+	}
+}
+
+// TestWriteFails holds that nothing is left of an index that cannot be written.
+func TestWriteFails(t *testing.T) {
+	path := newJournal(t)
+	if err := os.Mkdir(path+index.Suffix, 0o700); err != nil { // nothing takes the place of a folder
+		t.Fatal(err)
+	}
+	if err := index.Write(path, id, some()); err == nil || errors.Is(err, index.ErrBusy) {
+		t.Errorf("in the place of a folder: %v", err)
+	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 2 {
+		t.Errorf("files %v, %v", left, err)
 	}
 }
 
@@ -106,33 +165,33 @@ func TestModeOfTheIndex(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no modes")
 	}
-	j := openJournal(t, t.TempDir())
-	path := index.Path(j.Path())
+	path := newJournal(t)
+	name := path + index.Suffix
 	for _, mode := range []os.FileMode{0o600, 0o640} {
-		if err := errors.Join(os.Chmod(j.Path(), mode), index.Write(j, some())); err != nil {
+		if err := errors.Join(os.Chmod(path, mode), index.Write(path, id, some())); err != nil {
 			t.Fatal(err)
 		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("mode %v, %v, want %v", info.Mode(), err, mode)
 		}
 	}
-	if err := os.Chmod(j.Path(), 0o600); err != nil {
+	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := index.Read(j); err == nil || !strings.Contains(err.Error(), "gives more than that of the journal") {
+	if _, err := index.Read(path, id); err == nil || !strings.Contains(err.Error(), "gives more than the journal") {
 		t.Errorf("an index that more may read: %v", err)
 	}
-	if err := errors.Join(os.Rename(path, path+"2"), os.Symlink(path+"2", path)); err != nil {
+	if err := errors.Join(os.Rename(name, name+"2"), os.Symlink(name+"2", name)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := index.Read(j); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := index.Read(path, id); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("a link: %v", err)
 	}
 	// What is written replaces it, and follows no link.
-	if err := index.Write(j, index.Index{}); err != nil {
+	if err := index.Write(path, id, index.Index{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := index.Read(j); err != nil || len(got.Entries) != 0 {
+	if got, err := index.Read(path, id); err != nil || len(got.Entries) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

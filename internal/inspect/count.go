@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -37,16 +38,12 @@ type Incomplete struct {
 	Gaps    []string       `json:"gaps"`
 }
 
-// counter is a source that counts without reading every row.
-type counter interface {
-	count(ctx context.Context, q Query, now time.Time) (Totals, error)
-}
-
 // Count counts what there is in the sessions that q selects. It reads every row of them, but those of
-// a journal that its index knows.
-func Count(ctx context.Context, src Source, q Query, now time.Time) (Totals, error) {
-	if c, ok := src.(counter); ok {
-		return c.count(ctx, q, now)
+// a journal that its index knows. If a journal has many rows that the index lacks, Count adds them, and
+// gives note what it does when that takes long.
+func Count(ctx context.Context, src Source, q Query, now time.Time, note func(format string, args ...any)) (Totals, error) {
+	if s, ok := src.(*journalSource); ok {
+		return s.count(ctx, q, now, note)
 	}
 	t := newTotals(src)
 	var sessions []record.Session
@@ -69,12 +66,66 @@ func Count(ctx context.Context, src Source, q Query, now time.Time) (Totals, err
 			}
 			asked = full.Approvals
 		}
-		one := tallyOf(&line, asked, r.Gaps)
-		t.add(&one, now)
+		t.add(r.Session, entryOf(&line, asked, r.Gaps), now)
 	}
 	return t, nil
 }
 
 func newTotals(src Source) Totals {
 	return Totals{Source: src.Name(), Approvals: make(map[Status]int), Verdicts: make(map[string]int), Incomplete: []Incomplete{}}
+}
+
+// entryOf returns what a session adds, given its line in the list, its requests and its gaps.
+func entryOf(s *Summary, asked []Approval, gaps []string) *index.Entry {
+	e := &index.Entry{
+		Mark: index.Mark{Events: int64(s.Events)}, Start: s.Start, End: s.End,
+		Errors: int64(s.Errors), Turns: int64(s.Turns), Prompt: s.Tokens.Prompt, Completion: s.Tokens.Completion, Total: s.Tokens.Total,
+		Requests: outcomes(asked), Gaps: gaps,
+	}
+	for i := range asked {
+		for _, k := range asked[i].Checks {
+			e.Verdicts = append(e.Verdicts, k.Verdict)
+		}
+	}
+	return e
+}
+
+// outcomes returns what came of requests.
+func outcomes(asked []Approval) []index.Request {
+	var out []index.Request
+	for i := range asked {
+		a := &asked[i]
+		out = append(out, index.Request{Status: string(a.Status), At: a.RequestedAt, WaitedMS: a.WaitedMS, Waits: a.waits()})
+	}
+	return out
+}
+
+// add adds what a session comes to, as of now.
+func (t *Totals) add(of record.Session, e *index.Entry, now time.Time) {
+	t.Sessions++
+	t.Rows += e.Events
+	t.Errors += e.Errors
+	t.Turns += int(e.Turns)
+	t.Tokens.add(Tokens{e.Prompt, e.Completion, e.Total})
+	if !e.Start.IsZero() && (t.First.IsZero() || e.Start.Before(t.First)) {
+		t.First = e.Start
+	}
+	if e.End.After(t.Last) {
+		t.Last = e.End
+	}
+	for i := range e.Requests {
+		q := &e.Requests[i]
+		if q.Waits && !q.At.IsZero() {
+			q.WaitedMS = max(0, now.Sub(q.At).Milliseconds())
+		}
+		t.Approvals[Status(q.Status)]++
+		t.LongestMS = max(t.LongestMS, q.WaitedMS)
+	}
+	t.WaitedMS += waited(e.Requests).Milliseconds()
+	for _, verdict := range e.Verdicts {
+		t.Verdicts[verdict]++
+	}
+	if len(e.Gaps) > 0 {
+		t.Incomplete = append(t.Incomplete, Incomplete{of, e.Gaps})
+	}
 }

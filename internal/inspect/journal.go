@@ -17,30 +17,14 @@ import (
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
-// JournalOption is an option of [NewJournal].
-type JournalOption func(*journalSource)
-
-// WithNotes gives notes for people to a function: that something takes long, and that the index
-// cannot be used. Without it nobody hears them.
-func WithNotes(note func(format string, args ...any)) JournalOption {
-	return func(s *journalSource) { s.note = note }
-}
-
 // NewJournal returns the sessions of a journal, with the word of its ledger. The source
 // must not be used once the journal is closed. Rows that are not written yet are not seen:
 // whoever records in the same process calls Flush first.
-func NewJournal(j *journal.Journal, options ...JournalOption) Source {
-	s := &journalSource{j: j, now: time.Now, note: func(string, ...any) {}}
-	for _, o := range options {
-		o(s)
-	}
-	return s
-}
+func NewJournal(j *journal.Journal) Source { return &journalSource{j: j, now: time.Now} }
 
 type journalSource struct {
-	j    *journal.Journal
-	now  func() time.Time
-	note func(format string, args ...any)
+	j   *journal.Journal
+	now func() time.Time
 }
 
 func (s *journalSource) Name() string { return "journal " + filepath.Base(s.j.Path()) }

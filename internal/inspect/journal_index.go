@@ -6,9 +6,9 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"time"
@@ -20,11 +20,13 @@ import (
 )
 
 const (
-	// indexedRows is of how many rows a journal without an index gets one: fewer are read in less than
-	// a second.
+	// indexedRows is of how many rows a journal without an index gets one: fewer are read in half a
+	// second.
 	indexedRows = 10_000
-	// toldRows is how many rows people are told of that have to be read.
-	toldRows = 100_000
+	// toldRows is how many rows people are told of that have to be read: that takes about a second.
+	toldRows = 30_000
+	// progress is how often people hear how many are read.
+	progress = 5 * time.Second
 )
 
 // UpdateIndex brings the index of a journal up to date, and makes one for a journal of many rows. It
@@ -35,196 +37,174 @@ func UpdateIndex(ctx context.Context, src Source, now time.Time) error {
 		return nil
 	}
 	v, err := s.look(ctx, now)
-	if err != nil || !v.kept() {
+	if err != nil || !v.kept {
 		return err
 	}
-	if err := v.rest(ctx, nil, func(*tally) {}); err != nil {
+	if err := v.fill(ctx, nil, func(string, ...any) {}); err != nil {
 		return err
 	}
-	return v.write()
+	return v.write(ctx)
 }
 
 // view is one look at all sessions of a journal.
 type view struct {
-	s     *journalSource
-	now   time.Time
-	marks journal.Marks
-	// indexed says that there is an index. known are its entries that are true now, the newest session
-	// first, and gone is how many are not.
-	indexed bool
-	known   []index.Entry
-	gone    int
-	// missing are the sessions that the index does not know, in the same order, with so many rows.
-	missing []journal.Mark
-	rows    int64
+	s   *journalSource
+	now time.Time
+	// known are the sessions with an entry that is true now, missing the others, the newest first.
+	known   []indexed
+	missing []journal.MarkedSession
+	rows    int64 // of missing
+	step    int64 // the last one of the ledger
+	// usable says that there is an index that can be used, kept that there is or should be a file, and
+	// changed that it says something else than known.
+	usable, kept, changed bool
 }
 
-// look compares the index with the sessions. What is wrong with it is told: everything is on record in
-// the journal too.
+// indexed is a session with its entry.
+type indexed struct {
+	record.Session
+	*index.Entry
+}
+
+// look compares the index with the sessions.
 func (s *journalSource) look(ctx context.Context, now time.Time) (*view, error) {
-	v := &view{s: s, now: now}
-	x, err := index.Read(s.j)
-	if v.indexed = err == nil; !v.indexed && !errors.Is(err, index.ErrNone) {
-		s.note("%v; the rows are read instead", err)
-	}
-	if v.marks, err = s.j.Marks(ctx, x.Step); err != nil {
+	x, err := index.Read(s.j.Path(), s.j.ID())
+	v := &view{s: s, now: now, usable: err == nil, kept: !errors.Is(err, fs.ErrNotExist)}
+	marks, err := s.j.Marks(ctx, x.Step)
+	if err != nil {
 		return nil, err
 	}
-	if v.marks.LastStep < x.Step {
-		x.Entries = nil // a ledger that lost steps is that of a copy of the journal
+	v.step = marks.LastStep
+	if v.step < x.Step {
+		x.Entries = nil // the journal was replaced by an older copy of itself
 	}
-	rest := v.marks.Sessions
-	v.known = make([]index.Entry, 0, len(x.Entries))
-	for _, e := range x.Entries {
-		for len(rest) > 0 && rest[0].LastSeq > e.LastSeq {
-			v.missing, rest = append(v.missing, rest[0]), rest[1:]
+	v.known = make([]indexed, 0, len(x.Entries))
+	rest := x.Entries
+	for _, m := range marks.Sessions {
+		for len(rest) > 0 && rest[0].LastSeq > m.LastSeq {
+			rest = rest[1:]
 		}
-		if len(rest) > 0 && rest[0] == e.Mark && !v.marks.Decided[e.LastSeq] && now.UnixMicro() < e.Until {
-			v.known, rest = append(v.known, e), rest[1:]
+		if len(rest) > 0 && rest[0].Mark == m.Mark && !marks.Decided[m.LastSeq] && now.UnixMicro() < rest[0].Until {
+			v.known = append(v.known, indexed{m.Session, rest[0]})
+			continue
 		}
+		v.missing = append(v.missing, m)
+		v.rows += m.Events
 	}
-	v.gone = len(x.Entries) - len(v.known)
-	v.missing = append(v.missing, rest...)
-	v.rows = eventsOf(v.missing)
+	v.changed = !v.usable || len(v.missing) > 0 || len(v.known) < len(x.Entries)
+	v.kept = v.kept || v.rows >= indexedRows
 	return v, nil
 }
 
-func eventsOf(marks []journal.Mark) (n int64) {
-	for _, m := range marks {
-		n += m.Events
+// fill reads the sessions that the index lacks; if it is not kept, only those that q selects. Nil
+// selects all.
+func (v *view) fill(ctx context.Context, q *Query, note func(format string, args ...any)) error {
+	if v.kept && v.rows >= toldRows {
+		note("%d sessions with %d rows are not in the index yet: reading them", len(v.missing), v.rows)
 	}
-	return n
-}
-
-// kept reports whether what is read is worth an index.
-func (v *view) kept() bool { return v.indexed || v.rows >= indexedRows }
-
-// rest calls fn with what each session comes to that is not in the index and that q selects; nil
-// selects all. If that is worth it, it reads all of them, for [view.write].
-func (v *view) rest(ctx context.Context, q *Query, fn func(*tally)) error {
-	if v.kept() && v.rows >= toldRows {
-		v.s.note("the index lacks %d sessions with %d rows: they are read now, and not again", len(v.missing), v.rows)
-	}
-	read, told := int64(0), int64(1)
-	for i, m := range v.missing {
-		l, found, err := v.s.j.SessionOf(ctx, m.LastSeq)
+	read, told := int64(0), v.s.now()
+	for _, m := range v.missing {
+		if !v.kept && !q.in(m.Session, m.LastTime) {
+			continue
+		}
+		e, err := v.s.entry(ctx, m, v.now)
 		if err != nil {
 			return err
 		}
-		if wanted := q.in(l.Session, l.Last); found && (wanted || v.kept()) {
-			one, e, err := v.s.tally(ctx, m, l, v.now)
-			if err != nil {
-				return err
-			}
-			if wanted {
-				fn(&one)
-			}
-			v.known = append(v.known, e)
+		if e != nil {
+			v.known = append(v.known, indexed{m.Session, e})
 		}
 		read += m.Events
-		if last := i == len(v.missing)-1; !last && v.rows >= toldRows && read*tenths >= told*v.rows {
-			v.s.note("%d of %d rows are read", read, v.rows)
-			_ = v.write() // for who has no time for the rest
-			told = read*tenths/v.rows + 1
+		if at := v.s.now(); v.kept && at.Sub(told) >= progress {
+			note("%d of %d rows are read", read, v.rows)
+			told = at
+			_ = v.write(ctx) // for who has no time for the rest
 		}
 	}
 	return nil
 }
 
-// tenths is how often people hear of rows that are read.
-const tenths = 10
-
-// write writes the index, if that is worth it and something changed.
-func (v *view) write() error {
-	if !v.kept() || len(v.missing)+v.gone == 0 {
+// write writes the index, if something in it changed.
+func (v *view) write(ctx context.Context) error {
+	slices.SortFunc(v.known, func(a, b indexed) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
+	if !v.kept || !v.changed {
 		return nil
 	}
-	slices.SortFunc(v.known, func(a, b index.Entry) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
-	if err := index.Write(v.s.j, index.Index{Step: v.marks.LastStep, Entries: v.known}); err != nil {
-		return fmt.Errorf("the index cannot be written, so that the rows are read each time: %w", err)
+	x := index.Index{Step: v.step}
+	for _, k := range v.known {
+		x.Entries = append(x.Entries, k.Entry)
 	}
-	return nil
+	err := index.Write(v.s.j.Path(), v.s.j.ID(), x)
+	switch {
+	case errors.Is(err, index.ErrBusy):
+		return nil // another process writes what it read; the next look reads what is lacking then
+	case err != nil:
+		return fmt.Errorf("the index cannot be written, so the rows are read each time: %w", err)
+	}
+	return v.s.j.PruneIndex(ctx)
 }
 
 // in reports whether a query selects a session by its application, its user and the time of its last
-// row. Nil selects all.
-func (q *Query) in(s record.Session, last time.Time) bool {
-	return q == nil || (q.App == "" || s.App == q.App) && (q.User == "" || s.User == q.User) && q.during(last)
+// row, in microseconds. Nil selects all.
+func (q *Query) in(s record.Session, last int64) bool {
+	return q == nil || (q.App == "" || s.App == q.App) && (q.User == "" || s.User == q.User) && q.during(time.UnixMicro(last))
 }
 
-// hits returns the numbers of the sessions behind a place that a query may select, in their order.
-// They are not known if there is no index.
-func (s *journalSource) hits(ctx context.Context, q *Query, before int64) (hits []int64, isKnown bool, err error) {
+// hits returns the sessions behind a place that a query may select, in their order. They are not known
+// if there is no index that can be used.
+func (s *journalSource) hits(ctx context.Context, q *Query, before int64) (hits []journal.MarkedSession, known bool, err error) {
 	v, err := s.look(ctx, s.now())
-	if err != nil || !v.indexed {
+	if err != nil || !v.usable {
 		return nil, false, err
 	}
 	words := index.WordsOf(q.Search)
-	for i := range v.known {
-		e := &v.known[i]
-		if q.in(e.Session, time.UnixMicro(e.LastTime)) && e.Words.MayContain(words) && q.wants(Status(e.Status)) {
-			hits = append(hits, e.LastSeq)
+	for _, k := range v.known {
+		if k.Words.MayContain(words) && q.wants(Status(k.Status)) {
+			hits = append(hits, journal.MarkedSession{Session: k.Session, Mark: k.Mark})
 		}
 	}
-	for _, m := range v.missing {
-		hits = append(hits, m.LastSeq)
-	}
-	if v.rows >= toldRows {
-		s.note(`the index lacks %d sessions, which are looked through: "contextgraph stats" brings it up to date`, len(v.missing))
-	}
-	slices.SortFunc(hits, func(a, b int64) int { return cmp.Compare(b, a) })
-	if before > 0 {
-		hits = slices.DeleteFunc(hits, func(seq int64) bool { return seq >= before })
-	}
+	hits = slices.DeleteFunc(append(hits, v.missing...), func(m journal.MarkedSession) bool {
+		return !q.in(m.Session, m.LastTime) || before > 0 && m.LastSeq >= before
+	})
+	slices.SortFunc(hits, func(a, b journal.MarkedSession) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
 	return hits, true, nil
 }
 
-// count implements [counter].
-func (s *journalSource) count(ctx context.Context, q Query, now time.Time) (Totals, error) {
+// count is [Count] for a journal.
+func (s *journalSource) count(ctx context.Context, q Query, now time.Time, note func(format string, args ...any)) (Totals, error) {
 	v, err := s.look(ctx, now)
 	if err != nil {
 		return Totals{}, err
 	}
-	type incomplete struct {
-		place int64
-		Incomplete
-	}
-	t, lacking := newTotals(s), []incomplete(nil)
-	add := func(one *tally) {
-		t.add(one, now)
-		if len(one.Gaps) > 0 {
-			lacking = append(lacking, incomplete{one.place, Incomplete{one.session, one.Gaps}})
-		}
-	}
-	for i := range v.known {
-		if e := &v.known[i]; q.in(e.Session, time.UnixMicro(e.LastTime)) {
-			one := ofEntry(e)
-			add(&one)
-		}
-	}
-	if err := v.rest(ctx, &q, add); err != nil {
+	if err := v.fill(ctx, &q, note); err != nil {
 		return Totals{}, err
 	}
-	if err := v.write(); err != nil {
-		s.note("%v", err)
+	if err := v.write(ctx); err != nil {
+		note("%v", err)
 	}
-	slices.SortStableFunc(lacking, func(a, b incomplete) int { return cmp.Compare(b.place, a.place) })
-	for i := range lacking {
-		t.Incomplete[i] = lacking[i].Incomplete
+	t := newTotals(s)
+	for _, k := range v.known {
+		if q.in(k.Session, k.LastTime) {
+			t.add(k.Session, k.Entry, now)
+		}
 	}
 	return t, nil
 }
 
-// tally reads what a session comes to. The entry has the mark that the session had before.
-func (s *journalSource) tally(ctx context.Context, m journal.Mark, l journal.SessionSummary, now time.Time) (tally, index.Entry, error) {
-	fail := func(err error) (tally, index.Entry, error) { return tally{}, index.Entry{}, err }
-	stands, err := s.stand(ctx, []placed{{l, m.LastSeq}}, now)
+// entry reads what a session comes to; nil if nothing is left of it. The entry has the mark that the
+// session had before.
+func (s *journalSource) entry(ctx context.Context, m journal.MarkedSession, now time.Time) (*index.Entry, error) {
+	l, found, err := s.j.Session(ctx, m.Session)
+	if err != nil || !found {
+		return nil, err
+	}
+	stands, err := s.stand(ctx, []journal.SessionSummary{l}, now)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	rows, err := s.j.Outline(ctx, l.Session)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	until := int64(math.MaxInt64)
 	changes := func(at time.Time) { // what is said at this time may change after it
@@ -237,7 +217,7 @@ func (s *journalSource) tally(ctx context.Context, m journal.Mark, l journal.Ses
 		// Some checks stand in the ledger alone.
 		full, ledger, err := s.asked(ctx, l.Session, now)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
 		asked = full
 		for i := range ledger { // also of a request whose rows say more than the ledger
@@ -260,48 +240,11 @@ func (s *journalSource) tally(ctx context.Context, m journal.Mark, l journal.Ses
 	}
 	gaps, err := s.j.Gaps(ctx, l.Session, live)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	line := summarize(l.Session, decode(rows), asked)
-	one := tallyOf(&line, asked, gaps)
-	one.place = m.LastSeq
-	e := index.Entry{
-		Mark: m, Until: until, Session: l.Session, Status: string(line.Status),
-		Words: index.WordsOf(append([]string{l.Session.ID, l.Session.User, l.Session.App, stands[0].Title}, l.Agents...)...),
-		Start: micros(line.Start), End: micros(line.End), Errors: int64(line.Errors), Turns: int64(line.Turns),
-		Prompt: line.Tokens.Prompt, Completion: line.Tokens.Completion, Total: line.Tokens.Total,
-	}
-	if len(one.Requests)+len(one.Gaps) > 0 {
-		text, err := json.Marshal(one.detail)
-		if err != nil {
-			return fail(err)
-		}
-		e.Detail = string(text)
-	}
-	return one, e, nil
-}
-
-// ofEntry returns what an entry says.
-func ofEntry(e *index.Entry) tally {
-	t := tally{
-		place: e.LastSeq, session: e.Session, events: int(e.Events), errors: int(e.Errors), turns: int(e.Turns),
-		start: ofMicros(e.Start), end: ofMicros(e.End), tokens: Tokens{e.Prompt, e.Completion, e.Total},
-	}
-	unmarshal([]byte(e.Detail), &t.detail)
-	return t
-}
-
-// micros returns a time of a summary in microseconds, 0 for none.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-func ofMicros(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(n).UTC()
+	e := entryOf(&line, asked, gaps)
+	e.Mark, e.Until, e.Status = m.Mark, until, string(stands[0].Status)
+	e.Words = index.WordsOf(append([]string{l.Session.ID, l.Session.User, l.Session.App, stands[0].Title}, l.Agents...)...)
+	return e, nil
 }

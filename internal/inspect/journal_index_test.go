@@ -6,6 +6,7 @@ package inspect_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -29,6 +30,8 @@ import (
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
+
+func noNote(string, ...any) {}
 
 var indexRounds = flag.Int("index.rounds", 3, "journals that are made at random")
 
@@ -242,7 +245,7 @@ func alter(tb testing.TB, path, statement string) {
 
 // emptyIndex makes the next count fill an index, however few rows there are.
 func (r *random) emptyIndex() {
-	if err := index.Write(r.j, index.Index{}); err != nil {
+	if err := index.Write(r.j.Path(), r.j.ID(), index.Index{}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -286,11 +289,11 @@ func (r *random) compare(did []string) {
 		}
 	}
 	for _, q := range []inspect.Query{{}, {App: "desk"}, {From: r.now.Add(-time.Hour)}} {
-		want, err := inspect.Count(ctx, plain{r.src}, q, r.now)
+		want, err := inspect.Count(ctx, plain{r.src}, q, r.now, noNote)
 		if err != nil {
 			r.Fatal(err)
 		}
-		got, err := inspect.Count(ctx, r.src, q, r.now)
+		got, err := inspect.Count(ctx, r.src, q, r.now, noNote)
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			r.Fatalf("after %q, %v, the count of %+v differs (-rows +index):\n%s", did, err, q, d)
 		}
@@ -315,7 +318,7 @@ func TestIndexAnswersAsTheRows(t *testing.T) {
 				r.compare(did[max(0, len(did)-5):])
 			}
 			// What retention removed is gone from the file with the next count.
-			x, err := index.Read(r.j)
+			x, err := index.Read(r.j.Path(), r.j.ID())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +326,7 @@ func TestIndexAnswersAsTheRows(t *testing.T) {
 			if err != nil || len(x.Entries) != len(list) {
 				t.Errorf("the index has %d sessions, the journal %d, %v", len(x.Entries), len(list), err)
 			}
-			data, err := os.ReadFile(index.Path(r.path))
+			data, err := os.ReadFile(r.path + index.Suffix)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -341,16 +344,16 @@ func TestIndexAnswersAsTheRows(t *testing.T) {
 func TestIndexIsRead(t *testing.T) {
 	j := openJournal(t)
 	store(t, j, sessions(t, 40))
-	if err := index.Write(j, index.Index{}); err != nil {
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
 		t.Fatal(err)
 	}
 	src, now := inspect.NewJournal(j), time.Now()
-	want, err := inspect.Count(t.Context(), src, inspect.Query{}, now)
+	want, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
 	if err != nil || want.Rows == 0 {
 		t.Fatalf("%+v, %v", want, err)
 	}
 	alter(t, j.Path(), `UPDATE agent_events SET content = replace(content, 'Question 17', 'A zebra'), status = 'OK'`)
-	got, err := inspect.Count(t.Context(), src, inspect.Query{}, now)
+	got, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v, the count differs (-before +after):\n%s", err, d)
 	}
@@ -364,16 +367,16 @@ func TestIndexIsRead(t *testing.T) {
 	if n := search(); n != 0 {
 		t.Errorf("%d sessions are found, whose rows need not be read", n)
 	}
-	if err := os.Remove(index.Path(j.Path())); err != nil {
+	if err := os.Remove(j.Path() + index.Suffix); err != nil {
 		t.Fatal(err)
 	}
 	if n := search(); n != 1 {
 		t.Errorf("%d sessions are found without an index, want 1", n)
 	}
-	if again, err := inspect.Count(t.Context(), src, inspect.Query{}, now); err != nil || again.Errors == want.Errors {
+	if again, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote); err != nil || again.Errors == want.Errors {
 		t.Errorf("%+v, %v: without an index the rows count", again, err)
 	}
-	if _, err := os.Stat(index.Path(j.Path())); err == nil {
+	if _, err := os.Stat(j.Path() + index.Suffix); err == nil {
 		t.Error("a journal of few rows got an index")
 	}
 }
@@ -401,7 +404,7 @@ func TestIndexOfACopy(t *testing.T) {
 		}}
 	}
 	errorsOf := func(j *journal.Journal) int64 {
-		got, err := inspect.Count(t.Context(), inspect.NewJournal(j), inspect.Query{}, time.Now())
+		got, err := inspect.Count(t.Context(), inspect.NewJournal(j), inspect.Query{}, time.Now(), noNote)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -416,7 +419,7 @@ func TestIndexOfACopy(t *testing.T) {
 	}
 	j = open()
 	store(t, j, row("s-2", 2, record.StatusError))
-	if err := index.Write(j, index.Index{}); err != nil {
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := errorsOf(j); n != 1 {
@@ -434,24 +437,42 @@ func TestIndexOfACopy(t *testing.T) {
 	}
 }
 
-// TestIndexThatCannotBeUsed holds that nothing is wrong for lack of an index, and that people hear of it.
+// TestIndexThatCannotBeUsed holds that nothing is wrong for lack of an index, that what stands in its
+// place is replaced, and that people hear if it cannot be.
 func TestIndexThatCannotBeUsed(t *testing.T) {
-	j := openJournal(t)
-	store(t, j, sessions(t, 5))
-	var notes []string
-	src := inspect.NewJournal(j, inspect.WithNotes(func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }))
-	if err := os.Mkdir(index.Path(j.Path()), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	got, err := inspect.Count(t.Context(), src, inspect.Query{}, time.Now())
-	if err != nil || got.Sessions != 5 {
-		t.Errorf("%d sessions, %v, want 5", got.Sessions, err)
-	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "the rows are read instead") {
-		t.Errorf("notes %q", notes)
-	}
-	if err := inspect.UpdateIndex(t.Context(), src, time.Now()); err != nil {
-		t.Errorf("few rows need no index: %v", err)
+	for _, tt := range []struct {
+		name string
+		put  func(path string) error
+		note string
+	}{
+		{"an empty file", func(path string) error { return os.WriteFile(path, nil, 0o600) }, ""},
+		{"a file of something else", func(path string) error { return os.WriteFile(path, []byte("something else"), 0o600) }, ""},
+		{"a file that everybody may read", func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o644)) }, ""},
+		{"a link to nothing", func(path string) error { return os.Symlink("nothing", path) }, ""},
+		{"a folder", func(path string) error { return os.Mkdir(path, 0o700) }, "the index cannot be written"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j := openJournal(t)
+			store(t, j, sessions(t, 5))
+			if err := tt.put(j.Path() + index.Suffix); err != nil {
+				t.Skip(err) // there are no links
+			}
+			src, notes := inspect.NewJournal(j), ""
+			got, err := inspect.Count(t.Context(), src, inspect.Query{}, time.Now(), func(format string, args ...any) { notes += fmt.Sprintf(format, args...) })
+			if err != nil || got.Sessions != 5 {
+				t.Errorf("%d sessions, %v, want 5", got.Sessions, err)
+			}
+			if notes != tt.note && (tt.note == "" || !strings.Contains(notes, tt.note)) {
+				t.Errorf("notes %q, want %q", notes, tt.note)
+			}
+			x, err := index.Read(j.Path(), j.ID())
+			if tt.note == "" && (err != nil || len(x.Entries) != 5) {
+				t.Errorf("the index has %d entries, %v, want 5", len(x.Entries), err)
+			}
+			if err := inspect.UpdateIndex(t.Context(), src, time.Now()); (err != nil) != (tt.note != "") {
+				t.Errorf("an update: %v", err)
+			}
+		})
 	}
 }
 
@@ -468,7 +489,7 @@ func TestManyRowsGetAnIndex(t *testing.T) {
 	if err := inspect.UpdateIndex(t.Context(), inspect.NewJournal(j), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	x, err := index.Read(j)
+	x, err := index.Read(j.Path(), j.ID())
 	if err != nil || len(x.Entries) != 10 {
 		t.Errorf("%d entries, %v, want 10", len(x.Entries), err)
 	}

@@ -31,19 +31,19 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 	if err := ReadCursor(q.After, &place); err != nil {
 		return Page{}, err
 	}
-	next := s.listed(&q, place.Before)
+	some := s.listed(&q)
 	if q.Search != "" || len(q.Status) > 0 {
 		hits, known, err := s.hits(ctx, &q, place.Before)
 		if err != nil {
 			return Page{}, err
 		}
 		if known {
-			next = s.found(&q, hits)
+			some = s.found(hits)
 		}
 	}
 	page := Page{Sessions: []Summary{}}
 	for {
-		list, more, err := next(ctx, q.Limit+1-len(page.Sessions))
+		list, more, err := some(ctx, place.Before, q.Limit+1-len(page.Sessions))
 		if err != nil {
 			return Page{}, err
 		}
@@ -59,65 +59,53 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 				page.Next, err = Cursor(place)
 				return page, err
 			}
-			full, err := s.summary(ctx, l.SessionSummary, stands[i])
+			full, err := s.summary(ctx, l, stands[i])
 			if err != nil {
 				return Page{}, err
 			}
 			page.Sessions = append(page.Sessions, full)
-			place.Before = l.place
+			place.Before = l.LastSeq
 		}
 		if !more {
 			return page, nil
 		}
 		if len(list) > 0 {
-			place.Before = list[len(list)-1].place
+			place.Before = list[len(list)-1].LastSeq
 		}
 	}
 }
 
-// placed is a session at its place in the list.
-type placed struct {
-	journal.SessionSummary
-	place int64
-}
-
-// more returns some of the sessions in which a query looks, in their order, and whether there may be
+// some returns the next sessions in which a query looks, behind a place, and whether there may be
 // others. So many are wanted, if the query selects each.
-type more func(ctx context.Context, wanted int) ([]placed, bool, error)
+type some func(ctx context.Context, before int64, wanted int) (list []journal.SessionSummary, more bool, err error)
 
-// listed looks in all sessions behind a place.
-func (s *journalSource) listed(q *Query, before int64) more {
-	return func(ctx context.Context, wanted int) ([]placed, bool, error) {
-		size := chunk
-		if q.Search == "" && len(q.Status) == 0 {
-			size = wanted
+// listed looks in all sessions.
+func (s *journalSource) listed(q *Query) some {
+	return func(ctx context.Context, before int64, wanted int) ([]journal.SessionSummary, bool, error) {
+		if q.Search != "" || len(q.Status) > 0 {
+			wanted = chunk
 		}
-		list, err := s.j.Sessions(ctx, journal.SessionsQuery{App: q.App, User: q.User, From: q.From, To: q.To, Before: before, Limit: size})
-		out := make([]placed, len(list))
-		for i, l := range list {
-			out[i] = placed{l, l.LastSeq}
-			before = l.LastSeq
-		}
-		return out, len(list) == size, err
+		list, err := s.j.Sessions(ctx, journal.SessionsQuery{App: q.App, User: q.User, From: q.From, To: q.To, Before: before, Limit: wanted})
+		return list, len(list) == wanted, err
 	}
 }
 
-// found looks in the sessions with these numbers.
-func (s *journalSource) found(q *Query, hits []int64) more {
-	return func(ctx context.Context, wanted int) ([]placed, bool, error) {
-		var out []placed
-		some := hits[:min(wanted, len(hits))]
-		hits = hits[len(some):]
-		for _, seq := range some {
-			l, found, err := s.j.SessionOf(ctx, seq)
+// found looks in these sessions. Each stays at the place that it had there, also if it goes on.
+func (s *journalSource) found(hits []journal.MarkedSession) some {
+	return func(ctx context.Context, _ int64, wanted int) (list []journal.SessionSummary, more bool, err error) {
+		next := hits[:min(wanted, len(hits))]
+		hits = hits[len(next):]
+		for _, m := range next {
+			l, found, err := s.j.Session(ctx, m.Session)
 			if err != nil {
 				return nil, false, err
 			}
-			if found && q.in(l.Session, l.Last) {
-				out = append(out, placed{l, seq})
+			if found {
+				l.LastSeq = m.LastSeq
+				list = append(list, l)
 			}
 		}
-		return out, len(hits) > 0, nil
+		return list, len(hits) > 0, nil
 	}
 }
 
@@ -130,7 +118,7 @@ type standing struct {
 func (s *standing) selectedBy(q *Query) bool { return q.Selects(&s.Summary) }
 
 // stand returns where sessions stand.
-func (s *journalSource) stand(ctx context.Context, list []placed, now time.Time) ([]standing, error) {
+func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary, now time.Time) ([]standing, error) {
 	keys := make([]record.Session, len(list))
 	for i, l := range list {
 		keys[i] = l.Session

@@ -108,7 +108,7 @@ func BenchmarkSessions(b *testing.B) {
 func BenchmarkCount(b *testing.B) {
 	src := inspect.NewJournal(longJournal(b))
 	for b.Loop() {
-		if _, err := inspect.Count(b.Context(), src, inspect.Query{}, time.Now()); err != nil {
+		if _, err := inspect.Count(b.Context(), src, inspect.Query{}, time.Now(), noNote); err != nil {
 			b.Fatal(err)
 		}
 	}

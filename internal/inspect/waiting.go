@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -58,12 +59,12 @@ func (q *request) waitedUntil(now time.Time) time.Time {
 
 // waited returns how long people were waited for, with at least one of the requests open: what
 // overlaps counts once.
-func waited(asked []outcome) time.Duration {
+func waited(asked []index.Request) time.Duration {
 	type wait struct{ from, to time.Time }
 	var waits []wait
 	for _, a := range asked {
 		if a.WaitedMS > 0 {
-			waits = append(waits, wait{a.RequestedAt, a.RequestedAt.Add(time.Duration(a.WaitedMS) * time.Millisecond)})
+			waits = append(waits, wait{a.At, a.At.Add(time.Duration(a.WaitedMS) * time.Millisecond)})
 		}
 	}
 	slices.SortFunc(waits, func(a, b wait) int { return a.from.Compare(b.from) })

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/adk-contextgraph/contextgraph/internal/index"
 )
 
 // files remembers the database file and its log as they were opened. Data written to a file that
@@ -71,7 +73,7 @@ func (o *openFile) stat() (size int64, err error) {
 // file.
 func Sizes(path string) (map[string]int64, error) {
 	sizes := make(map[string]int64)
-	for _, end := range []string{"", "-wal", "-shm", ".index"} {
+	for _, end := range []string{"", "-wal", "-shm", index.Suffix} {
 		info, err := os.Stat(path + end)
 		switch {
 		case err == nil:

@@ -7,36 +7,43 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/adk-contextgraph/contextgraph/internal/index"
+	"github.com/adk-contextgraph/contextgraph/record"
 )
 
 var (
 	//go:embed sql/select_marks.sql
 	selectMarksSQL string
+	//go:embed sql/select_lost_marks.sql
+	selectLostMarksSQL string
 	//go:embed sql/select_decided.sql
 	selectDecidedSQL string
 	//go:embed sql/select_last_step.sql
 	selectLastStepSQL string
-	//go:embed sql/select_session_of.sql
-	selectSessionOfSQL string
+	//go:embed sql/select_last_seqs.sql
+	selectLastSeqsSQL string
+	//go:embed sql/select_session.sql
+	selectSessionSQL string
 )
 
-// Mark says which state a session is in. Whoever keeps what he made of the rows of a session has to
-// make it anew when its mark is another one.
-type Mark struct {
-	// LastSeq is the Seq of the row stored last, which no other session has. LastTime is the time of
-	// the latest row, in microseconds.
-	LastSeq, LastTime int64
-	// Events is the number of its rows, Lost how many are known to be lost.
-	Events, Lost int64
+// MarkedSession is a session and the state that it is in.
+type MarkedSession struct {
+	record.Session
+	index.Mark
 }
 
 // Marks are the states of all sessions with rows at one moment.
 type Marks struct {
 	// Sessions are the newest first.
-	Sessions []Mark
+	Sessions []MarkedSession
 	// Decided has the LastSeq of each session with a step of an approval after the step that was asked
 	// for, LastStep is the number of the last step.
 	Decided  map[int64]bool
@@ -47,41 +54,87 @@ type Marks struct {
 // with the number step. It reads no row.
 func (j *Journal) Marks(ctx context.Context, step int64) (Marks, error) {
 	m := Marks{Decided: make(map[int64]bool)}
+	lost := make(map[int64]int64)
 	err := j.read(ctx, "look at the states of sessions", func(conn *sqlite.Conn) error {
 		return atOnce(conn, func() error {
-			err := query(conn, selectMarksSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-				m.Sessions = append(m.Sessions, Mark{stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2), stmt.ColumnInt64(3)})
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			err = query(conn, selectDecidedSQL, func(b *binder) { b.integer(step) }, func(stmt *sqlite.Stmt) error {
-				m.Decided[stmt.ColumnInt64(0)] = true
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			return query(conn, selectLastStepSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-				m.LastStep = stmt.ColumnInt64(0)
-				return nil
-			})
+			return errors.Join(
+				query(conn, selectMarksSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+					m.Sessions = append(m.Sessions, MarkedSession{
+						record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
+						index.Mark{LastSeq: stmt.ColumnInt64(3), LastTime: stmt.ColumnInt64(4), Events: stmt.ColumnInt64(5)},
+					})
+					return nil
+				}),
+				query(conn, selectLostMarksSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+					lost[stmt.ColumnInt64(0)] = stmt.ColumnInt64(1)
+					return nil
+				}),
+				query(conn, selectDecidedSQL, func(b *binder) { b.integer(step) }, func(stmt *sqlite.Stmt) error {
+					m.Decided[stmt.ColumnInt64(0)] = true
+					return nil
+				}),
+				query(conn, selectLastStepSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+					m.LastStep = stmt.ColumnInt64(0)
+					return nil
+				}))
 		})
 	})
-	slices.SortFunc(m.Sessions, func(a, b Mark) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
+	for i := range m.Sessions {
+		m.Sessions[i].Lost = lost[m.Sessions[i].LastSeq]
+	}
+	slices.SortFunc(m.Sessions, func(a, b MarkedSession) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
 	return m, err
 }
 
-// SessionOf returns the session of the row with the number seq, as it is now. found is false if
-// nothing is left of it.
-func (j *Journal) SessionOf(ctx context.Context, seq int64) (of SessionSummary, found bool, err error) {
+// Session returns a session as it is now. found is false if nothing is left of it.
+func (j *Journal) Session(ctx context.Context, s record.Session) (is SessionSummary, found bool, err error) {
 	err = j.read(ctx, "look up a session", func(conn *sqlite.Conn) error {
-		return query(conn, selectSessionOfSQL, func(b *binder) { b.integer(seq) }, func(stmt *sqlite.Stmt) (err error) {
+		return query(conn, selectSessionSQL, func(b *binder) { b.session(s) }, func(stmt *sqlite.Stmt) (err error) {
 			found = true
-			of, err = scanSummary(stmt)
+			is, err = scanSummary(stmt)
 			return err
 		})
 	})
-	return of, found, err
+	return is, found, err
+}
+
+// PruneIndex takes the entries of sessions that were removed out of the index of the journal. Whoever
+// removes sessions calls it after that, and whoever writes an index after that: so the entry of a
+// session that is removed meanwhile does not stay. An index that cannot be read or written is removed.
+func (j *Journal) PruneIndex(ctx context.Context) error {
+	index.Clean(j.path)
+	x, err := index.Read(j.path, j.id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		left, err := j.lastSeqs(ctx)
+		if err != nil {
+			return err
+		}
+		before := len(x.Entries)
+		x.Entries = slices.DeleteFunc(x.Entries, func(e *index.Entry) bool { return !left[e.LastSeq] })
+		if len(x.Entries) == before {
+			return nil
+		}
+		if err = index.Write(j.path, j.id, x); err == nil || errors.Is(err, index.ErrBusy) {
+			return nil // another process that writes one looks afterwards
+		}
+	}
+	if err := os.Remove(j.path + index.Suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("journal: the index may keep entries of sessions that were removed: delete it: %w", err)
+	}
+	return nil
+}
+
+// lastSeqs returns the LastSeq of each session with rows.
+func (j *Journal) lastSeqs(ctx context.Context) (map[int64]bool, error) {
+	seqs := make(map[int64]bool)
+	err := j.read(ctx, "look which sessions are left", func(conn *sqlite.Conn) error {
+		return query(conn, selectLastSeqsSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+			seqs[stmt.ColumnInt64(0)] = true
+			return nil
+		})
+	})
+	return seqs, err
 }

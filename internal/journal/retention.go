@@ -103,7 +103,7 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
-// guard sweeps and turns a panic into an error: nothing here may end the host.
+// guard sweeps, takes what is gone out of the index too, and turns a panic into an error: nothing here may end the host.
 func (r *retention) guard(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,7 +114,8 @@ func (r *retention) guard(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return r.sweep(ctx, r.journal.w.now())
+	err = r.sweep(ctx, r.journal.w.now())
+	return errors.Join(err, r.journal.PruneIndex(ctx))
 }
 
 // pause reports whether d passed before ctx ended.

@@ -1,0 +1,2 @@
+-- The last rows of the sessions that are left.
+SELECT last_seq FROM sessions WHERE events > 0
