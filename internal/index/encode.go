@@ -16,7 +16,7 @@ const head = "contextgraph index 1\n"
 
 // least is the length of the shortest entry in bytes: it bounds what a damaged number of entries
 // makes room for.
-const least = 20
+const least = 17
 
 // encode returns the content of the file: the head, the id of the journal and the fields in their
 // order, as numbers of variable length and texts behind their lengths. A checksum ends it.
@@ -25,8 +25,7 @@ func encode(x Index, id string) []byte {
 	w.texts(id)
 	w.numbers(x.Step, int64(len(x.Entries)))
 	for _, e := range x.Entries {
-		w.numbers(e.LastSeq, e.LastTime, e.Events, e.Lost, e.Until, e.Errors, e.Turns, e.Prompt, e.Completion, e.Total)
-		w.times(e.Start, e.End)
+		w.numbers(e.LastSeq, e.LastTime, e.Events, e.Lost, e.Until, e.Start, e.End, e.Errors, e.Turns, e.Prompt, e.Completion, e.Total)
 		w.texts(e.Status, string(e.Words))
 		w.numbers(int64(len(e.Requests)))
 		for _, q := range e.Requests {
@@ -35,8 +34,7 @@ func encode(x Index, id string) []byte {
 				waits = 1
 			}
 			w.texts(q.Status)
-			w.times(q.At)
-			w.numbers(q.WaitedMS, waits)
+			w.numbers(q.At.Unix(), int64(q.At.Nanosecond()), q.WaitedMS, waits)
 		}
 		for _, list := range [][]string{e.Verdicts, e.Gaps} {
 			w.numbers(int64(len(list)))
@@ -49,12 +47,12 @@ func encode(x Index, id string) []byte {
 // decode reads what encode made. ok is false for anything else, and for the index of a journal with
 // another id.
 func decode(data, id string) (x Index, ok bool) {
-	const sum = 4
-	if !strings.HasPrefix(data, head) || len(data) < len(head)+sum {
+	const length = 4 // of the checksum
+	if !strings.HasPrefix(data, head) || len(data) < len(head)+length {
 		return Index{}, false
 	}
-	body := data[:len(data)-sum]
-	if crc32.ChecksumIEEE([]byte(body)) != binary.LittleEndian.Uint32([]byte(data[len(body):])) {
+	body := data[:len(data)-length]
+	if checksum(body) != binary.LittleEndian.Uint32([]byte(data[len(body):])) {
 		return Index{}, false
 	}
 	r := &reader{rest: body[len(head):]}
@@ -67,20 +65,29 @@ func decode(data, id string) (x Index, ok bool) {
 	for i := range entries {
 		e := &entries[i]
 		x.Entries[i] = e
-		for _, n := range []*int64{&e.LastSeq, &e.LastTime, &e.Events, &e.Lost, &e.Until, &e.Errors, &e.Turns, &e.Prompt, &e.Completion, &e.Total} {
+		for _, n := range []*int64{&e.LastSeq, &e.LastTime, &e.Events, &e.Lost, &e.Until, &e.Start, &e.End, &e.Errors, &e.Turns, &e.Prompt, &e.Completion, &e.Total} {
 			*n = r.number()
 		}
-		e.Start, e.End = r.time(), r.time()
 		e.Status, e.Words = r.text(), Words(r.text())
 		if n := r.count(1); n > 0 {
 			e.Requests = make([]Request, n)
 		}
 		for k := range e.Requests {
-			e.Requests[k] = Request{Status: r.text(), At: r.time(), WaitedMS: r.number(), Waits: r.number() != 0}
+			e.Requests[k] = Request{Status: r.text(), At: time.Unix(r.number(), r.number()).UTC(), WaitedMS: r.number(), Waits: r.number() != 0}
 		}
 		e.Verdicts, e.Gaps = r.list(), r.list()
 	}
 	return x, !r.failed && r.rest == ""
+}
+
+// checksum is [crc32.ChecksumIEEE] of a text, which it does not copy as a whole.
+func checksum(text string) (sum uint32) {
+	var some [4096]byte
+	for len(text) > 0 {
+		n := copy(some[:], text)
+		sum, text = crc32.Update(sum, crc32.IEEETable, some[:n]), text[n:]
+	}
+	return sum
 }
 
 type writer []byte
@@ -88,12 +95,6 @@ type writer []byte
 func (w *writer) numbers(numbers ...int64) {
 	for _, n := range numbers {
 		*w = binary.AppendVarint(*w, n)
-	}
-}
-
-func (w *writer) times(times ...time.Time) {
-	for _, t := range times {
-		w.numbers(t.Unix(), int64(t.Nanosecond()))
 	}
 }
 
@@ -133,8 +134,6 @@ func (r *reader) count(bytes int) int {
 	}
 	return int(n)
 }
-
-func (r *reader) time() time.Time { return time.Unix(r.number(), r.number()).UTC() }
 
 func (r *reader) text() (t string) {
 	n := r.count(1)

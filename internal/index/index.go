@@ -11,10 +11,14 @@
 package index
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,6 +47,15 @@ type Index struct {
 	Entries []*Entry
 }
 
+// Entry returns the entry of the session with this LastSeq; nil if there is none.
+func (x *Index) Entry(seq int64) *Entry {
+	i, found := slices.BinarySearchFunc(x.Entries, seq, func(e *Entry, seq int64) int { return cmp.Compare(seq, e.LastSeq) })
+	if !found {
+		return nil
+	}
+	return x.Entries[i]
+}
+
 // Mark says in which state a session is. What was made of its rows has to be made anew when its mark is
 // another one.
 type Mark struct {
@@ -61,8 +74,8 @@ type Entry struct {
 	Until  int64
 	Status string
 	Words  Words
-	// Start and End are the times of the first and the last row; zero for none.
-	Start, End                time.Time
+	// Start and End are the times of the first and the last row, in microseconds.
+	Start, End                int64
 	Errors, Turns             int64
 	Prompt, Completion, Total int64 // tokens
 	Requests                  []Request
@@ -93,11 +106,17 @@ func Read(path, id string) (Index, error) {
 	if err := checkOwner(info, of); err != nil {
 		return Index{}, fmt.Errorf("the index %s %w", path+Suffix, err)
 	}
-	data, err := os.ReadFile(path + Suffix)
+	f, err := os.Open(path + Suffix)
 	if err != nil {
 		return Index{}, err
 	}
-	x, ok := decode(string(data), id)
+	defer f.Close()
+	var text strings.Builder
+	text.Grow(int(info.Size()))
+	if _, err := io.Copy(&text, f); err != nil {
+		return Index{}, err
+	}
+	x, ok := decode(text.String(), id)
 	if !ok {
 		return Index{}, ErrUnusable
 	}

@@ -39,7 +39,7 @@ func some() index.Index {
 	return index.Index{Step: 7, Entries: []*index.Entry{
 		{
 			Mark: index.Mark{LastSeq: math.MaxInt64, LastTime: 2, Events: 3, Lost: 4}, Until: math.MaxInt64, Status: "drift", Words: index.WordsOf("Buy shoes"),
-			Start: at, End: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), Errors: math.MinInt64, Turns: 6, Prompt: 7, Completion: 8, Total: 9,
+			Start: at.UnixMicro(), End: -1, Errors: math.MinInt64, Turns: 6, Prompt: 7, Completion: 8, Total: 9,
 			Requests: []index.Request{{Status: "pending", At: at, WaitedMS: 5, Waits: true}, {}}, Verdicts: []string{"safe", "drift"}, Gaps: []string{"x"},
 		},
 		{Mark: index.Mark{LastSeq: 1}, Words: index.WordsOf()},

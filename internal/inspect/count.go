@@ -78,7 +78,7 @@ func newTotals(src Source) Totals {
 // entryOf returns what a session adds, given its line in the list, its requests and its gaps.
 func entryOf(s *Summary, asked []Approval, gaps []string) *index.Entry {
 	e := &index.Entry{
-		Mark: index.Mark{Events: int64(s.Events)}, Start: s.Start, End: s.End,
+		Mark: index.Mark{Events: int64(s.Events)}, Start: s.Start.UnixMicro(), End: s.End.UnixMicro(),
 		Errors: int64(s.Errors), Turns: int64(s.Turns), Prompt: s.Tokens.Prompt, Completion: s.Tokens.Completion, Total: s.Tokens.Total,
 		Requests: outcomes(asked), Gaps: gaps,
 	}
@@ -107,11 +107,11 @@ func (t *Totals) add(of record.Session, e *index.Entry, now time.Time) {
 	t.Errors += e.Errors
 	t.Turns += int(e.Turns)
 	t.Tokens.add(Tokens{e.Prompt, e.Completion, e.Total})
-	if !e.Start.IsZero() && (t.First.IsZero() || e.Start.Before(t.First)) {
-		t.First = e.Start
+	if start := time.UnixMicro(e.Start).UTC(); !start.IsZero() && (t.First.IsZero() || start.Before(t.First)) {
+		t.First = start
 	}
-	if e.End.After(t.Last) {
-		t.Last = e.End
+	if end := time.UnixMicro(e.End).UTC(); end.After(t.Last) {
+		t.Last = end
 	}
 	for i := range e.Requests {
 		q := &e.Requests[i]

@@ -50,10 +50,11 @@ func UpdateIndex(ctx context.Context, src Source, now time.Time) error {
 type view struct {
 	s   *journalSource
 	now time.Time
-	// known are the sessions with an entry that is true now, missing the others, the newest first.
+	// known are the sessions with an entry that is true now, missing the others, which have so many
+	// rows.
 	known   []indexed
 	missing []journal.MarkedSession
-	rows    int64 // of missing
+	rows    int64
 	step    int64 // the last one of the ledger
 	// usable says that there is an index that can be used, kept that there is or should be a file, and
 	// changed that it says something else than known.
@@ -70,30 +71,18 @@ type indexed struct {
 func (s *journalSource) look(ctx context.Context, now time.Time) (*view, error) {
 	x, err := index.Read(s.j.Path(), s.j.ID())
 	v := &view{s: s, now: now, usable: err == nil, kept: !errors.Is(err, fs.ErrNotExist)}
-	marks, err := s.j.Marks(ctx, x.Step)
-	if err != nil {
-		return nil, err
-	}
-	v.step = marks.LastStep
-	if v.step < x.Step {
-		x.Entries = nil // the journal was replaced by an older copy of itself
-	}
 	v.known = make([]indexed, 0, len(x.Entries))
-	rest := x.Entries
-	for _, m := range marks.Sessions {
-		for len(rest) > 0 && rest[0].LastSeq > m.LastSeq {
-			rest = rest[1:]
-		}
-		if len(rest) > 0 && rest[0].Mark == m.Mark && !marks.Decided[m.LastSeq] && now.UnixMicro() < rest[0].Until {
-			v.known = append(v.known, indexed{m.Session, rest[0]})
-			continue
+	v.step, err = s.j.Marks(ctx, x.Step, func(m journal.MarkedSession, touched bool) {
+		if e := x.Entry(m.LastSeq); e != nil && e.Mark == m.Mark && !touched && now.UnixMicro() < e.Until {
+			v.known = append(v.known, indexed{m.Session, e})
+			return
 		}
 		v.missing = append(v.missing, m)
 		v.rows += m.Events
-	}
+	})
 	v.changed = !v.usable || len(v.missing) > 0 || len(v.known) < len(x.Entries)
 	v.kept = v.kept || v.rows >= indexedRows
-	return v, nil
+	return v, err
 }
 
 // fill reads the sessions that the index lacks; if it is not kept, only those that q selects. Nil

@@ -4,7 +4,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -28,8 +27,6 @@ var (
 	selectDecidedSQL string
 	//go:embed sql/select_last_step.sql
 	selectLastStepSQL string
-	//go:embed sql/select_last_seqs.sql
-	selectLastSeqsSQL string
 	//go:embed sql/select_session.sql
 	selectSessionSQL string
 )
@@ -40,50 +37,45 @@ type MarkedSession struct {
 	index.Mark
 }
 
-// Marks are the states of all sessions with rows at one moment.
-type Marks struct {
-	// Sessions are the newest first.
-	Sessions []MarkedSession
-	// Decided has the LastSeq of each session with a step of an approval after the step that was asked
-	// for, LastStep is the number of the last step.
-	Decided  map[int64]bool
-	LastStep int64
-}
-
-// Marks returns the states of all sessions, and which of them have steps of approvals after the step
-// with the number step. It reads no row.
-func (j *Journal) Marks(ctx context.Context, step int64) (Marks, error) {
-	m := Marks{Decided: make(map[int64]bool)}
-	lost := make(map[int64]int64)
-	err := j.read(ctx, "look at the states of sessions", func(conn *sqlite.Conn) error {
+// Marks calls each with every session with rows and the state that it is in, all at one moment. touched
+// says that the ledger may say more about it than after the step with the number step. last is the
+// number of the last step. It reads no row.
+func (j *Journal) Marks(ctx context.Context, step int64, each func(m MarkedSession, touched bool)) (last int64, err error) {
+	lost, decided := make(map[int64]int64), make(map[int64]bool)
+	err = j.read(ctx, "look at the states of sessions", func(conn *sqlite.Conn) error {
 		return atOnce(conn, func() error {
-			return errors.Join(
-				query(conn, selectMarksSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-					m.Sessions = append(m.Sessions, MarkedSession{
-						record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
-						index.Mark{LastSeq: stmt.ColumnInt64(3), LastTime: stmt.ColumnInt64(4), Events: stmt.ColumnInt64(5)},
-					})
-					return nil
-				}),
-				query(conn, selectLostMarksSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-					lost[stmt.ColumnInt64(0)] = stmt.ColumnInt64(1)
-					return nil
-				}),
-				query(conn, selectDecidedSQL, func(b *binder) { b.integer(step) }, func(stmt *sqlite.Stmt) error {
-					m.Decided[stmt.ColumnInt64(0)] = true
-					return nil
-				}),
-				query(conn, selectLastStepSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-					m.LastStep = stmt.ColumnInt64(0)
-					return nil
-				}))
+			err := query(conn, selectLastStepSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+				last = stmt.ColumnInt64(0)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			err = query(conn, selectDecidedSQL, func(b *binder) { b.integer(step) }, func(stmt *sqlite.Stmt) error {
+				decided[stmt.ColumnInt64(0)] = true
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			err = query(conn, selectLostMarksSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+				lost[stmt.ColumnInt64(0)] = stmt.ColumnInt64(1)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return query(conn, selectMarksSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
+				seq := stmt.ColumnInt64(3)
+				each(MarkedSession{
+					record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
+					index.Mark{LastSeq: seq, LastTime: stmt.ColumnInt64(4), Events: stmt.ColumnInt64(5), Lost: lost[seq]},
+				}, last < step || decided[seq]) // a ledger with fewer steps is that of a copy
+				return nil
+			})
 		})
 	})
-	for i := range m.Sessions {
-		m.Sessions[i].Lost = lost[m.Sessions[i].LastSeq]
-	}
-	slices.SortFunc(m.Sessions, func(a, b MarkedSession) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
-	return m, err
+	return last, err
 }
 
 // Session returns a session as it is now. found is false if nothing is left of it.
@@ -108,8 +100,8 @@ func (j *Journal) PruneIndex(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		left, err := j.lastSeqs(ctx)
-		if err != nil {
+		left := make(map[int64]bool)
+		if _, err := j.Marks(ctx, x.Step, func(m MarkedSession, _ bool) { left[m.LastSeq] = true }); err != nil {
 			return err
 		}
 		before := len(x.Entries)
@@ -125,16 +117,4 @@ func (j *Journal) PruneIndex(ctx context.Context) error {
 		return fmt.Errorf("journal: the index may keep entries of sessions that were removed: delete it: %w", err)
 	}
 	return nil
-}
-
-// lastSeqs returns the LastSeq of each session with rows.
-func (j *Journal) lastSeqs(ctx context.Context) (map[int64]bool, error) {
-	seqs := make(map[int64]bool)
-	err := j.read(ctx, "look which sessions are left", func(conn *sqlite.Conn) error {
-		return query(conn, selectLastSeqsSQL, func(*binder) {}, func(stmt *sqlite.Stmt) error {
-			seqs[stmt.ColumnInt64(0)] = true
-			return nil
-		})
-	})
-	return seqs, err
 }

@@ -103,7 +103,7 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
-// guard sweeps, takes what is gone out of the index too, and turns a panic into an error: nothing here may end the host.
+// guard sweeps and turns a panic into an error: nothing here may end the host.
 func (r *retention) guard(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,8 +114,7 @@ func (r *retention) guard(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	err = r.sweep(ctx, r.journal.w.now())
-	return errors.Join(err, r.journal.PruneIndex(ctx))
+	return r.sweep(ctx, r.journal.w.now())
 }
 
 // pause reports whether d passed before ctx ended.
@@ -130,8 +129,14 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sweep removes what is due at the time now and gives free pages back.
+// sweep removes what is due at the time now. It also looks at the index when nothing was due: the
+// process that removed something may have ended before it did.
 func (r *retention) sweep(ctx context.Context, now time.Time) error {
+	return errors.Join(r.remove(ctx, now), r.journal.PruneIndex(ctx))
+}
+
+// remove removes what is due at the time now and gives free pages back.
+func (r *retention) remove(ctx context.Context, now time.Time) error {
 	var sessions, rows uint64
 	defer func() {
 		if rows+sessions > 0 {
