@@ -15,7 +15,6 @@ import (
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // marks returns the states of the sessions by their ids, and which of them were touched after a step.
@@ -35,9 +34,10 @@ func marks(tb testing.TB, j *journal.Journal, step int64) (states map[string]ind
 }
 
 func TestMarks(t *testing.T) {
-	j := open(t, journal.Config{})
-	store(t, j, aged(named("a"), "r-a", 3, day)...)
-	store(t, j, aged(named("b"), "r-b", 2, day)...)
+	j := openJournal(t, nil)
+	appendAll(t, j, aged(named("a"), "r-a", 3, day)...)
+	appendAll(t, j, aged(named("b"), "r-b", 2, day)...)
+	flush(t, j)
 	at := sweepTime.Add(-day).UnixMicro()
 	got, touched, last := marks(t, j, 0)
 	if d := cmp.Diff(map[string]index.Mark{"a": {LastSeq: 3, LastTime: at, Events: 3}, "b": {LastSeq: 5, LastTime: at, Events: 2}}, got); d != "" {
@@ -46,7 +46,9 @@ func TestMarks(t *testing.T) {
 	if len(touched) > 0 || last != 0 {
 		t.Errorf("touched %q, step %d, without an approval", touched, last)
 	}
-	err := j.Ledger().Create(t.Context(), safety.Approval{ID: "x", Session: named("b"), CallID: "c", State: safety.StatePending, RequestedAt: sweepTime})
+	a := openApproval(1)
+	a.Session = named("b")
+	err := j.Ledger().Create(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("touched %q, want all", touched)
 	}
 	// A loss and a removal leave another mark.
-	exec(t, j.Path(), `INSERT INTO lost_rows VALUES ('shop', 'ann', 'b', 7)`)
+	alter(t, j, `INSERT INTO lost_rows VALUES ('shop', 'ann', 'b', 7)`)
 	sweep(t, j, config.Retention{MaxAge: time.Hour})
 	if got, _, _ = marks(t, j, 0); got["b"].Lost != 7 || len(got) != 1 {
 		t.Errorf("marks %+v, want b alone, which lost 7 rows", got)
@@ -78,7 +80,9 @@ func TestRetentionTakesOutOfTheIndex(t *testing.T) {
 		{"none", func(string, string, index.Index) error { return nil }, nil},
 		{"an index", index.Write, []int64{5}},
 		{"that of another journal", func(path, _ string, x index.Index) error { return index.Write(path, "another", x) }, nil},
-		{"a damaged one", func(path, _ string, _ index.Index) error { return os.WriteFile(path+index.Suffix, []byte("old"), 0o600) }, nil},
+		{"a damaged one", func(path, _ string, _ index.Index) error {
+			return os.WriteFile(path+index.Suffix, []byte("old"), 0o600)
+		}, nil},
 		{"one beside which another process ended while it wrote one", func(path, id string, x index.Index) error {
 			long := time.Now().Add(-time.Hour)
 			return errors.Join(index.Write(path, id, x), os.WriteFile(path+index.Suffix+".new", nil, 0o600), os.Chtimes(path+index.Suffix+".new", long, long))
@@ -86,9 +90,10 @@ func TestRetentionTakesOutOfTheIndex(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			j := open(t, journal.Config{})
-			store(t, j, aged(named("old"), "r-a", 3, 2*day)...)
-			store(t, j, aged(named("new"), "r-b", 2, time.Hour)...)
+			j := openJournal(t, nil)
+			appendAll(t, j, aged(named("old"), "r-a", 3, 2*day)...)
+			appendAll(t, j, aged(named("new"), "r-b", 2, time.Hour)...)
+			flush(t, j)
 			states, _, step := marks(t, j, 0)
 			x := index.Index{Step: step, Entries: []*index.Entry{{Mark: states["new"], Status: "none"}, {Mark: states["old"], Status: "none"}}}
 			if err := tt.put(j.Path(), j.ID(), x); err != nil {
@@ -115,7 +120,7 @@ func TestRetentionTakesOutOfTheIndex(t *testing.T) {
 
 // TestIndexThatCannotBeRemoved holds that retention says that an index may keep too much.
 func TestIndexThatCannotBeRemoved(t *testing.T) {
-	j := open(t, journal.Config{})
+	j := openJournal(t, nil)
 	if err := os.MkdirAll(j.Path()+index.Suffix+"/file", 0o700); err != nil {
 		t.Fatal(err)
 	}
