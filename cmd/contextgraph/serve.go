@@ -50,7 +50,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the page live from a journal, on this machine",
 		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It
-prints the address to open and runs until Ctrl-C.
+prints the address to open and runs until Ctrl-C. Meanwhile it keeps the index of the journal
+up to date, by which counts and searches need not read every row.
 
 It is for this machine alone: whoever reaches the address reads every payload without a
 password. --allow-remote takes another address; --host then gives its name in browsers.
@@ -158,9 +159,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer src.close()
-	defer keepIndex(ctx, src.Source, a.now, options.Logger)()
 	options.Source = src.Source
 	if src.journal != nil {
+		update := func(ctx context.Context) error { return inspect.UpdateIndex(ctx, src.Source, a.now()) }
+		defer keepIndex(ctx, update, options.Logger)()
 		options.Changes = src.journal.LastSeq
 		if options.Check, err = f.checker(cfg, src.journal, header); err != nil {
 			return usageError{err}
@@ -197,23 +199,22 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 // indexInterval is the least time between two looks for what the index lacks.
 const indexInterval = 10 * time.Second
 
-// keepIndex keeps the index of a journal up to date until ctx ends or the function that it returns is
-// called. It rests ten times as long as it worked.
-func keepIndex(ctx context.Context, src inspect.Source, now func() time.Time, log *slog.Logger) (stop func()) {
+// keepIndex calls update again and again, until ctx ends or the function that it returns is called. It
+// rests ten times as long as it worked. The log hears of an error once.
+func keepIndex(ctx context.Context, update func(context.Context) error, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		failed := ""
-		for {
+		for ctx.Err() == nil {
 			begin := time.Now()
-			if err := inspect.UpdateIndex(ctx, src, now()); err != nil && ctx.Err() == nil && err.Error() != failed {
+			if err := update(ctx); err != nil && ctx.Err() == nil && err.Error() != failed {
 				failed = err.Error()
 				log.Warn("the index could not be brought up to date", "error", err)
 			}
 			select {
 			case <-ctx.Done():
-				return
 			case <-time.After(max(indexInterval, 10*time.Since(begin))):
 			}
 		}

@@ -29,13 +29,10 @@ const (
 	progress = 5 * time.Second
 )
 
-// UpdateIndex brings the index of a journal up to date, and makes one for a journal of many rows. It
-// does nothing for another source.
+// UpdateIndex brings the index of a journal up to date, and makes one for a journal of many rows. The
+// source is one of [NewJournal].
 func UpdateIndex(ctx context.Context, src Source, now time.Time) error {
-	s, ok := src.(*journalSource)
-	if !ok {
-		return nil
-	}
+	s := src.(*journalSource)
 	v, err := s.look(ctx, now)
 	if err != nil || !v.kept {
 		return err

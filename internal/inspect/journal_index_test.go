@@ -493,7 +493,4 @@ func TestManyRowsGetAnIndex(t *testing.T) {
 	if err != nil || len(x.Entries) != 10 {
 		t.Errorf("%d entries, %v, want 10", len(x.Entries), err)
 	}
-	if err := inspect.UpdateIndex(t.Context(), inspect.NewRows("rows", rows), time.Now()); err != nil {
-		t.Errorf("another source: %v", err)
-	}
 }
