@@ -17,6 +17,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +26,17 @@ import (
 // Suffix is what the name of the index has behind that of the journal.
 const Suffix = ".index"
 
-// unfinished is what the name of an index has behind it while it is written.
-const unfinished = ".new"
+// name returns the name of the index of the journal at path. A journal has one, also where links lead
+// to it: what is removed from the journal is taken out of that one.
+func name(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path + Suffix
+}
+
+// unfinished returns the name that an index has while it is written.
+func unfinished(path string) string { return name(path) + ".new" }
 
 // abandonedAfter is the age from which on an unfinished index is one of a process that has ended. To
 // write one takes some milliseconds.
@@ -95,7 +105,8 @@ type Request struct {
 // Read reads the index of the journal at path with this id. The error is [fs.ErrNotExist] if there is
 // none.
 func Read(path, id string) (Index, error) {
-	info, err := os.Lstat(path + Suffix)
+	name := name(path)
+	info, err := os.Lstat(name)
 	if err != nil {
 		return Index{}, err
 	}
@@ -104,9 +115,9 @@ func Read(path, id string) (Index, error) {
 		return Index{}, err
 	}
 	if err := checkOwner(info, of); err != nil {
-		return Index{}, fmt.Errorf("the index %s %w", path+Suffix, err)
+		return Index{}, fmt.Errorf("the index %s %w", name, err)
 	}
-	f, err := os.Open(path + Suffix)
+	f, err := os.Open(name)
 	if err != nil {
 		return Index{}, err
 	}
@@ -132,8 +143,8 @@ func Write(path, id string, x Index) (err error) {
 		return err
 	}
 	Clean(path)
-	name := path + Suffix + unfinished
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	made := unfinished(path)
+	f, err := os.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return ErrBusy
 	}
@@ -142,7 +153,7 @@ func Write(path, id string, x Index) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(name)
+			_ = os.Remove(made)
 		}
 	}()
 	err = adopt(f, of)
@@ -152,13 +163,21 @@ func Write(path, id string, x Index) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(name, path+Suffix)
+	return os.Rename(made, name(path))
 }
 
 // Clean removes an index that a process left unfinished when it ended.
 func Clean(path string) {
-	name := path + Suffix + unfinished
-	if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > abandonedAfter {
-		_ = os.Remove(name)
+	left := unfinished(path)
+	if info, err := os.Lstat(left); err == nil && time.Since(info.ModTime()) > abandonedAfter {
+		_ = os.Remove(left)
 	}
+}
+
+// Remove removes the index of the journal at path, if there is one.
+func Remove(path string) error {
+	if err := os.Remove(name(path)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -66,6 +66,26 @@ func TestReadWhatWasWritten(t *testing.T) {
 	}
 }
 
+// TestLinkToAJournal holds that a journal has one index, whatever name it is opened by.
+func TestLinkToAJournal(t *testing.T) {
+	path, link := newJournal(t), filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err) // there are no links
+	}
+	if err := index.Write(link, id, some()); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := index.Read(path, id); err != nil || len(x.Entries) != 2 {
+		t.Errorf("%d entries, %v", len(x.Entries), err)
+	}
+	if err := index.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.Read(link, id); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after it was removed: %v", err)
+	}
+}
+
 // TestReadDamage changes each byte of an index and cuts it at each: it is none then.
 func TestReadDamage(t *testing.T) {
 	path := newJournal(t)

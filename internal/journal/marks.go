@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
@@ -113,7 +112,7 @@ func (j *Journal) PruneIndex(ctx context.Context) error {
 			return nil // another process that writes one looks afterwards
 		}
 	}
-	if err := os.Remove(j.path + index.Suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := index.Remove(j.path); err != nil {
 		return fmt.Errorf("journal: the index may keep entries of sessions that were removed: delete it: %w", err)
 	}
 	return nil
