@@ -149,15 +149,18 @@ func (r *random) step() string {
 		r.pending[rows[0].Session()] = rows
 		fallthrough
 	case 3, 4: // the next rows of a session
-		for _, s := range slices.SortedFunc(maps.Keys(r.pending), func(a, b record.Session) int { return strings.Compare(a.ID, b.ID) }) {
-			rows := r.pending[s]
-			n := r.IntN(len(rows)) + 1
-			store(r, r.j, rows[:n])
-			if r.pending[s] = rows[n:]; n == len(rows) {
-				delete(r.pending, s)
-			}
-			return fmt.Sprintf("%d rows of %s", n, s.ID)
+		waiting := slices.SortedFunc(maps.Keys(r.pending), func(a, b record.Session) int { return strings.Compare(a.ID, b.ID) })
+		if len(waiting) == 0 {
+			return "nothing"
 		}
+		s := waiting[0]
+		rows := r.pending[s]
+		n := r.IntN(len(rows)) + 1
+		store(r, r.j, rows[:n])
+		if r.pending[s] = rows[n:]; n == len(rows) {
+			delete(r.pending, s)
+		}
+		return fmt.Sprintf("%d rows of %s", n, s.ID)
 	case 5, 6: // what happens to an approval
 		if len(r.asked) == 0 {
 			return "nothing"
