@@ -384,6 +384,32 @@ func TestIndexIsRead(t *testing.T) {
 	}
 }
 
+// TestRemovedWhileTheIndexIsFilled holds that an index does not keep a session that was removed after it
+// was read.
+func TestRemovedWhileTheIndexIsFilled(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, sessions(t, 5))
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	src, looks := inspect.NewJournal(j), 0
+	inspect.SetClock(src, func() time.Time {
+		if looks++; looks == 5 { // once before the first session, and after each
+			alter(t, j.Path(), `DELETE FROM agent_events WHERE session_id = 's-00000'`)
+			alter(t, j.Path(), `UPDATE sessions SET events = 0 WHERE session_id = 's-00000'`)
+		}
+		return epoch
+	})
+	got, err := inspect.Count(t.Context(), src, inspect.Query{}, epoch, noNote)
+	if err != nil || got.Sessions != 5 || looks < 5 {
+		t.Errorf("%d sessions, %d looks, %v: the session should be there until the fourth is read", got.Sessions, looks, err)
+	}
+	x, err := index.Read(j.Path(), j.ID())
+	if err != nil || len(x.Entries) != 4 {
+		t.Errorf("the index has %d entries, %v, want 4", len(x.Entries), err)
+	}
+}
+
 // TestIndexOfACopy holds that an index does not speak for a journal that was replaced by an older copy of
 // itself and went on.
 func TestIndexOfACopy(t *testing.T) {
