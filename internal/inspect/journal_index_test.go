@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -355,10 +356,29 @@ func TestIndexIsRead(t *testing.T) {
 	if err != nil || want.Rows == 0 {
 		t.Fatalf("%+v, %v", want, err)
 	}
+	file, err := os.Stat(j.Path() + index.Suffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(s inspect.Status) int {
+		page, err := src.Sessions(t.Context(), inspect.Query{Status: []inspect.Status{s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Sessions)
+	}
+	none := of(inspect.StatusNone)
 	alter(t, j.Path(), `UPDATE agent_events SET content = replace(content, 'Question 17', 'A zebra'), status = 'OK'`)
+	alter(t, j.Path(), `UPDATE agent_events SET event_type = 'STATE_DELTA' WHERE event_type LIKE 'HITL%'`)
 	got, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v, the count differs (-before +after):\n%s", err, d)
+	}
+	if again, err := os.Stat(j.Path() + index.Suffix); err != nil || !os.SameFile(file, again) {
+		t.Errorf("an index that says the same was written again, %v", err)
+	}
+	if n := of(inspect.StatusNone); n != none {
+		t.Errorf("%d sessions without a request, whose rows need not be read, want %d", n, none)
 	}
 	search := func() int {
 		page, err := src.Sessions(t.Context(), inspect.Query{Search: "a zebra"})
@@ -407,6 +427,39 @@ func TestRemovedWhileTheIndexIsFilled(t *testing.T) {
 	x, err := index.Read(j.Path(), j.ID())
 	if err != nil || len(x.Entries) != 4 {
 		t.Errorf("the index has %d entries, %v, want 4", len(x.Entries), err)
+	}
+	// The process that removed another one ended before it looked at the index.
+	alter(t, j.Path(), `UPDATE sessions SET events = 0 WHERE session_id = 's-00002'`)
+	if got, err = inspect.Count(t.Context(), src, inspect.Query{}, epoch, noNote); err != nil || got.Sessions != 3 {
+		t.Errorf("%d sessions, %v, want 3", got.Sessions, err)
+	}
+	if x, err = index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 3 {
+		t.Errorf("the index has %d entries, %v, want 3", len(x.Entries), err)
+	}
+}
+
+// TestIndexFilledAtOnce fills the index of a journal several times at once.
+func TestIndexFilledAtOnce(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, sessions(t, 20))
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 5 {
+				var notes []string
+				got, err := inspect.Count(t.Context(), inspect.NewJournal(j), inspect.Query{}, epoch, func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) })
+				if err != nil || got.Sessions != 20 || len(notes) > 0 {
+					t.Errorf("%d sessions, %v, notes %q", got.Sessions, err, notes)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if x, err := index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 20 {
+		t.Errorf("the index has %d entries, %v, want 20", len(x.Entries), err)
 	}
 }
 
@@ -477,6 +530,9 @@ func TestIndexThatCannotBeUsed(t *testing.T) {
 		{"an empty file", func(path string) error { return os.WriteFile(path, nil, 0o600) }, ""},
 		{"a file of something else", func(path string) error { return os.WriteFile(path, []byte("something else"), 0o600) }, ""},
 		{"a file that everybody may read", func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o644)) }, ""},
+		{"that of a journal that was here before", func(path string) error {
+			return index.Write(strings.TrimSuffix(path, index.Suffix), "another", index.Index{Step: 1 << 40, Entries: []*index.Entry{{Mark: index.Mark{LastSeq: 1}}}})
+		}, ""},
 		{"a link to nothing", func(path string) error { return os.Symlink("nothing", path) }, ""},
 		{"a folder", func(path string) error { return os.Mkdir(path, 0o700) }, "the index cannot be written"},
 	} {
