@@ -463,6 +463,28 @@ func TestIndexFilledAtOnce(t *testing.T) {
 	}
 }
 
+// TestRunThatEndsByTime holds that an entry about a run under way does not count when the run counts as
+// ended, which no row says.
+func TestRunThatEndsByTime(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, newScript(t).start("r1").row(record.InvocationStarting, "root1", "").rows)
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	src, now := inspect.NewJournal(j), epoch
+	inspect.SetClock(src, func() time.Time { return now })
+	for _, tt := range []struct {
+		after      time.Duration
+		incomplete int
+	}{{time.Minute, 0}, {2 * time.Minute, 0}, {time.Hour, 1}, {2 * time.Hour, 1}} {
+		now = epoch.Add(tt.after)
+		got, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
+		if err != nil || len(got.Incomplete) != tt.incomplete {
+			t.Errorf("after %v: incomplete are %v, %v, want %d", tt.after, got.Incomplete, err, tt.incomplete)
+		}
+	}
+}
+
 // TestIndexOfACopy holds that an index does not speak for a journal that was replaced by an older copy of
 // itself and went on.
 func TestIndexOfACopy(t *testing.T) {
@@ -558,6 +580,20 @@ func TestIndexThatCannotBeUsed(t *testing.T) {
 				t.Errorf("an update: %v", err)
 			}
 		})
+	}
+}
+
+// TestIndexOfAnEmptyJournal holds that a journal without rows does not keep the index of another one.
+func TestIndexOfAnEmptyJournal(t *testing.T) {
+	j := openJournal(t)
+	if err := index.Write(j.Path(), "another", index.Index{Entries: []*index.Entry{{Mark: index.Mark{LastSeq: 1}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := inspect.UpdateIndex(t.Context(), inspect.NewJournal(j), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 0 {
+		t.Errorf("the index has %d entries, %v", len(x.Entries), err)
 	}
 }
 
