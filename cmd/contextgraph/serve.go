@@ -14,11 +14,13 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/answer"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
 	"github.com/adk-contextgraph/contextgraph/internal/viewer"
@@ -48,7 +50,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the page live from a journal, on this machine",
 		Long: `serve shows the sessions of the journal in a browser and updates them as agents run. It
-prints the address to open and runs until Ctrl-C.
+prints the address to open and runs until Ctrl-C. Meanwhile it keeps the index of the journal
+up to date, by which counts and searches need not read every row.
 
 It is for this machine alone: whoever reaches the address reads every payload without a
 password. --allow-remote takes another address; --host then gives its name in browsers.
@@ -158,6 +161,8 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	defer src.close()
 	options.Source = src.Source
 	if src.journal != nil {
+		update := func(ctx context.Context) error { return inspect.UpdateIndex(ctx, src.Source, a.now()) }
+		defer keepIndex(ctx, update, options.Logger)()
 		options.Changes = src.journal.LastSeq
 		if options.Check, err = f.checker(cfg, src.journal, header); err != nil {
 			return usageError{err}
@@ -189,6 +194,35 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	return a.listen(ctx, f, handler, hosts[0], token)
+}
+
+// indexInterval is the least time between two looks for what the index lacks.
+const indexInterval = 10 * time.Second
+
+// keepIndex calls update again and again, until ctx ends or the function that it returns is called. It
+// rests ten times as long as it worked. The log hears of an error once.
+func keepIndex(ctx context.Context, update func(context.Context) error, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		failed := ""
+		for ctx.Err() == nil {
+			begin := time.Now()
+			if err := update(ctx); err != nil && ctx.Err() == nil && err.Error() != failed {
+				failed = err.Error()
+				log.Warn("the index could not be brought up to date", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(max(indexInterval, 10*time.Since(begin))):
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // checker returns the way to check an open request; nil if others than this machine reach the page.

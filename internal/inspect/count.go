@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -37,61 +38,94 @@ type Incomplete struct {
 	Gaps    []string       `json:"gaps"`
 }
 
-// Count counts what there is in the sessions that q selects. It reads every row of them.
-func Count(ctx context.Context, src Source, q Query, now time.Time) (Totals, error) {
-	t := Totals{Source: src.Name(), Approvals: make(map[Status]int), Verdicts: make(map[string]int), Incomplete: []Incomplete{}}
+// Count counts what there is in the sessions that q selects. It reads every row of them, but those of
+// a journal that its index knows. If a journal has many rows that the index lacks, Count adds them, and
+// gives note what it does when that takes long.
+func Count(ctx context.Context, src Source, q Query, now time.Time, note func(format string, args ...any)) (Totals, error) {
+	if s, ok := src.(*journalSource); ok {
+		return s.count(ctx, q, now, note)
+	}
+	t := newTotals(src)
 	var sessions []record.Session
+	lines := make(map[record.Session]Summary)
 	for s, err := range All(ctx, src, q) {
 		if err != nil {
 			return Totals{}, err
 		}
-		t.add(s)
-		sessions = append(sessions, s.Session)
+		sessions, lines[s.Session] = append(sessions, s.Session), s
 	}
 	for r, err := range Records(ctx, src, sessions) {
-		if err == nil {
-			err = t.look(r, now)
-		}
 		if err != nil {
 			return Totals{}, err
 		}
+		line, asked := lines[r.Session], []Approval(nil)
+		if len(r.Approvals) > 0 || slices.ContainsFunc(r.Rows, func(e record.Event) bool { return isRequest(e.EventType) }) {
+			full, err := New(r, now)
+			if err != nil {
+				return Totals{}, err
+			}
+			asked = full.Approvals
+		}
+		t.add(r.Session, entryOf(&line, asked, r.Gaps), now)
 	}
 	return t, nil
 }
 
-func (t *Totals) add(s Summary) {
-	t.Sessions++
-	t.Rows += int64(s.Events)
-	t.Errors += int64(s.Errors)
-	t.Turns += s.Turns
-	t.Tokens.add(s.Tokens)
-	t.WaitedMS += s.WaitedMS
-	if !s.Start.IsZero() && (t.First.IsZero() || s.Start.Before(t.First)) {
-		t.First = s.Start
-	}
-	if s.End.After(t.Last) {
-		t.Last = s.End
-	}
+func newTotals(src Source) Totals {
+	return Totals{Source: src.Name(), Approvals: make(map[Status]int), Verdicts: make(map[string]int), Incomplete: []Incomplete{}}
 }
 
-// look counts what only the rows of a session say.
-func (t *Totals) look(r Record, now time.Time) error {
-	if len(r.Gaps) > 0 {
-		t.Incomplete = append(t.Incomplete, Incomplete{r.Session, r.Gaps})
+// entryOf returns what a session adds, given its line in the list, its requests and its gaps.
+func entryOf(s *Summary, asked []Approval, gaps []string) *index.Entry {
+	e := &index.Entry{
+		Mark: index.Mark{Events: int64(s.Events)}, Start: s.Start.UnixMicro(), End: s.End.UnixMicro(),
+		Errors: int64(s.Errors), Turns: int64(s.Turns), Prompt: s.Tokens.Prompt, Completion: s.Tokens.Completion, Total: s.Tokens.Total,
+		Requests: outcomes(asked), Gaps: gaps,
 	}
-	if len(r.Approvals) == 0 && !slices.ContainsFunc(r.Rows, func(e record.Event) bool { return isRequest(e.EventType) }) {
-		return nil
-	}
-	full, err := New(r, now)
-	if err != nil {
-		return err
-	}
-	for _, p := range full.Approvals {
-		t.Approvals[p.Status]++
-		t.LongestMS = max(t.LongestMS, p.WaitedMS)
-		for _, k := range p.Checks {
-			t.Verdicts[k.Verdict]++
+	for i := range asked {
+		for _, k := range asked[i].Checks {
+			e.Verdicts = append(e.Verdicts, k.Verdict)
 		}
 	}
-	return nil
+	return e
+}
+
+// outcomes returns what came of requests.
+func outcomes(asked []Approval) []index.Request {
+	var out []index.Request
+	for i := range asked {
+		a := &asked[i]
+		out = append(out, index.Request{Status: string(a.Status), At: a.RequestedAt, WaitedMS: a.WaitedMS, Waits: a.waits()})
+	}
+	return out
+}
+
+// add adds what a session comes to, as of now.
+func (t *Totals) add(of record.Session, e *index.Entry, now time.Time) {
+	t.Sessions++
+	t.Rows += e.Events
+	t.Errors += e.Errors
+	t.Turns += int(e.Turns)
+	t.Tokens.add(Tokens{e.Prompt, e.Completion, e.Total})
+	if start := time.UnixMicro(e.Start).UTC(); !start.IsZero() && (t.First.IsZero() || start.Before(t.First)) {
+		t.First = start
+	}
+	if end := time.UnixMicro(e.End).UTC(); end.After(t.Last) {
+		t.Last = end
+	}
+	for i := range e.Requests {
+		q := &e.Requests[i]
+		if q.Waits && !q.At.IsZero() {
+			q.WaitedMS = max(0, now.Sub(q.At).Milliseconds())
+		}
+		t.Approvals[Status(q.Status)]++
+		t.LongestMS = max(t.LongestMS, q.WaitedMS)
+	}
+	t.WaitedMS += waited(e.Requests).Milliseconds()
+	for _, verdict := range e.Verdicts {
+		t.Verdicts[verdict]++
+	}
+	if len(e.Gaps) > 0 {
+		t.Incomplete = append(t.Incomplete, Incomplete{of, e.Gaps})
+	}
 }

@@ -5,5 +5,12 @@ package inspect
 
 import "time"
 
-// SetClock gives sessions in rows another clock than that of the machine.
-func SetClock(s Source, now func() time.Time) { s.(*rowsSource).now = now }
+// SetClock gives a source another clock than that of the machine.
+func SetClock(s Source, now func() time.Time) {
+	switch s := s.(type) {
+	case *rowsSource:
+		s.now = now
+	case *journalSource:
+		s.now = now
+	}
+}

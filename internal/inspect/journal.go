@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -106,15 +107,15 @@ const quiet = 10 * time.Minute
 
 // liveRuns returns the runs that may still be under way.
 func liveRuns(rows []record.Event, now time.Time) []string {
+	return slices.Collect(maps.Keys(lastRows(rows, now)))
+}
+
+// lastRows returns the times of the last rows of the runs that may still be under way.
+func lastRows(rows []record.Event, now time.Time) map[string]time.Time {
 	latest := make(map[string]time.Time)
 	for i := range rows {
 		latest[rows[i].RunID] = time.UnixMicro(rows[i].Timestamp)
 	}
-	var live []string
-	for run, at := range latest {
-		if now.Sub(at) < quiet {
-			live = append(live, run)
-		}
-	}
-	return live
+	maps.DeleteFunc(latest, func(_ string, at time.Time) bool { return now.Sub(at) >= quiet })
+	return latest
 }

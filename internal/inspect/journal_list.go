@@ -6,9 +6,11 @@ package inspect
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // journalPlace is a place in the list of a journal: behind the session with this number.
@@ -29,19 +31,23 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 	if err := ReadCursor(q.After, &place); err != nil {
 		return Page{}, err
 	}
-	page := Page{Sessions: []Summary{}}
-	for {
-		size := chunk
-		if q.Search == "" && len(q.Status) == 0 {
-			size = q.Limit + 1 - len(page.Sessions)
-		}
-		list, err := s.j.Sessions(ctx, journal.SessionsQuery{
-			App: q.App, User: q.User, From: q.From, To: q.To, Before: place.Before, Limit: size,
-		})
+	some := s.listed(&q)
+	if q.Search != "" || len(q.Status) > 0 {
+		hits, known, err := s.hits(ctx, &q, place.Before)
 		if err != nil {
 			return Page{}, err
 		}
-		stands, err := s.stand(ctx, list)
+		if known {
+			some = s.found(hits)
+		}
+	}
+	page := Page{Sessions: []Summary{}}
+	for {
+		list, more, err := some(ctx, place.Before, q.Limit+1-len(page.Sessions))
+		if err != nil {
+			return Page{}, err
+		}
+		stands, err := s.stand(ctx, list, s.now())
 		if err != nil {
 			return Page{}, err
 		}
@@ -60,10 +66,46 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 			page.Sessions = append(page.Sessions, full)
 			place.Before = l.LastSeq
 		}
-		if len(list) < size {
+		if !more {
 			return page, nil
 		}
-		place.Before = list[len(list)-1].LastSeq
+		if len(list) > 0 {
+			place.Before = list[len(list)-1].LastSeq
+		}
+	}
+}
+
+// some returns the next sessions in which a query looks, behind a place, and whether there may be
+// others. So many are wanted, if the query selects each.
+type some func(ctx context.Context, before int64, wanted int) (list []journal.SessionSummary, more bool, err error)
+
+// listed looks in all sessions.
+func (s *journalSource) listed(q *Query) some {
+	return func(ctx context.Context, before int64, wanted int) ([]journal.SessionSummary, bool, error) {
+		if q.Search != "" || len(q.Status) > 0 {
+			wanted = chunk
+		}
+		list, err := s.j.Sessions(ctx, journal.SessionsQuery{App: q.App, User: q.User, From: q.From, To: q.To, Before: before, Limit: wanted})
+		return list, len(list) == wanted, err
+	}
+}
+
+// found looks in these sessions. Each stays at the place that it had there, also if it goes on.
+func (s *journalSource) found(hits []journal.MarkedSession) some {
+	return func(ctx context.Context, _ int64, wanted int) (list []journal.SessionSummary, more bool, err error) {
+		next := hits[:min(wanted, len(hits))]
+		hits = hits[len(next):]
+		for _, m := range next {
+			l, found, err := s.j.Session(ctx, m.Session)
+			if err != nil {
+				return nil, false, err
+			}
+			if found {
+				l.LastSeq = m.LastSeq
+				list = append(list, l)
+			}
+		}
+		return list, len(hits) > 0, nil
 	}
 }
 
@@ -76,7 +118,7 @@ type standing struct {
 func (s *standing) selectedBy(q *Query) bool { return q.Selects(&s.Summary) }
 
 // stand returns where sessions stand.
-func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary) ([]standing, error) {
+func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary, now time.Time) ([]standing, error) {
 	keys := make([]record.Session, len(list))
 	for i, l := range list {
 		keys[i] = l.Session
@@ -88,30 +130,38 @@ func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary
 	out := make([]standing, len(list))
 	for i, l := range list {
 		f := found[i]
-		asked := approvalsOf(decode(f.Rows), f.Approvals, s.now())
+		rows := decode(f.Rows)
+		asked := approvalsOf(rows, f.Approvals, now)
 		if slices.ContainsFunc(asked, func(a Approval) bool {
 			return (!a.Enforced || a.State == "") && len(a.Answers) > 0 || a.State == "" && len(f.Approvals) > 0
 		}) {
 			// Without the ledger, only the rows of the tools say whether the call ran, and only the
 			// content of a request says when it expires. That content is not read if there is a
 			// ledger.
-			rows, err := s.j.Events(ctx, l.Session)
-			if err != nil {
+			if asked, _, err = s.asked(ctx, l.Session, now); err != nil {
 				return nil, err
 			}
-			ledger, err := s.j.Ledger().List(ctx, l.Session)
-			if err != nil {
-				return nil, err
-			}
-			asked = approvalsOf(decode(rows), ledger, s.now())
 		}
-		out[i].Summary = summarize(l.Session, decode(f.Rows), asked)
+		out[i].Summary = summarize(l.Session, rows, asked)
 		out[i].Agents, out[i].approvals = l.Agents, asked
 		if out[i].Agents == nil {
 			out[i].Agents = []string{}
 		}
 	}
 	return out, nil
+}
+
+// asked returns the requests of a session and its approvals in the ledger, which it reads as a whole.
+func (s *journalSource) asked(ctx context.Context, of record.Session, now time.Time) ([]Approval, []safety.Approval, error) {
+	rows, err := s.j.Events(ctx, of)
+	if err != nil {
+		return nil, nil, err
+	}
+	ledger, err := s.j.Ledger().List(ctx, of)
+	if err != nil {
+		return nil, nil, err
+	}
+	return approvalsOf(decode(rows), ledger, now), ledger, nil
 }
 
 // summary returns the whole line of a session.

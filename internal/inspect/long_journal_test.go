@@ -4,7 +4,9 @@
 package inspect_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/internal/inspect"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -76,9 +79,19 @@ func longJournal(b *testing.B) *journal.Journal {
 	return j
 }
 
-// BenchmarkSessions reads the list of a long journal.
+// indexed returns the source of a long journal, whose index is up to date.
+func indexed(b *testing.B, j *journal.Journal) inspect.Source {
+	b.Helper()
+	src := inspect.NewJournal(j)
+	if err := inspect.UpdateIndex(b.Context(), src, time.Now()); err != nil {
+		b.Fatal(err)
+	}
+	return src
+}
+
+// BenchmarkSessions reads the list of a long journal that has an index.
 func BenchmarkSessions(b *testing.B) {
-	src := inspect.NewJournal(longJournal(b))
+	src := indexed(b, longJournal(b))
 	first, err := src.Sessions(b.Context(), inspect.Query{})
 	if err != nil || len(first.Sessions) != 50 {
 		b.Fatalf("%d sessions, %v", len(first.Sessions), err)
@@ -104,11 +117,32 @@ func BenchmarkSessions(b *testing.B) {
 	}
 }
 
-// BenchmarkCount counts a long journal, as the command stats does.
+// BenchmarkCount counts a long journal that has an index, as the command stats does.
 func BenchmarkCount(b *testing.B) {
-	src := inspect.NewJournal(longJournal(b))
+	src := indexed(b, longJournal(b))
 	for b.Loop() {
-		if _, err := inspect.Count(b.Context(), src, inspect.Query{}, time.Now()); err != nil {
+		if _, err := inspect.Count(b.Context(), src, inspect.Query{}, time.Now(), noNote); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkFillIndex reads every session of a long journal for its index, and writes it.
+func BenchmarkFillIndex(b *testing.B) {
+	j := longJournal(b)
+	for b.Loop() {
+		if err := os.Remove(j.Path() + index.Suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			b.Fatal(err)
+		}
+		indexed(b, j)
+	}
+}
+
+// BenchmarkExamine examines a long journal, as the command doctor does.
+func BenchmarkExamine(b *testing.B) {
+	j := longJournal(b)
+	for b.Loop() {
+		if _, err := journal.Examine(b.Context(), j.Path(), false); err != nil {
 			b.Fatal(err)
 		}
 	}

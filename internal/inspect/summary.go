@@ -77,7 +77,7 @@ func summarize(session record.Session, rows []row, approvals []Approval) Summary
 		models = versions
 	}
 	s.Agents, s.Models, s.Turns = names(agents), names(models), len(runs)
-	s.WaitedMS = waited(approvals).Milliseconds()
+	s.WaitedMS = waited(outcomes(approvals)).Milliseconds()
 	if n := len(approvals); n > 0 {
 		s.Status = approvals[n-1].Status
 	}

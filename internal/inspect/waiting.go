@@ -7,17 +7,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adk-contextgraph/contextgraph/internal/index"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // waits reports whether the request still waits for people: it is open, and no answer that counts
 // came before. A failed check asks them once more.
-func (q *request) waits() bool {
-	switch q.Status {
+func (a *Approval) waits() bool {
+	switch a.Status {
 	case StatusCheckFailed:
-		return q.Enforced && !q.Overridden
+		return a.Enforced && !a.Overridden
 	case StatusPending:
-		return !slices.ContainsFunc(q.Answers, func(a Answer) bool { return a.Accepted })
+		return !slices.ContainsFunc(a.Answers, func(a Answer) bool { return a.Accepted })
 	}
 	return false
 }
@@ -58,12 +59,12 @@ func (q *request) waitedUntil(now time.Time) time.Time {
 
 // waited returns how long people were waited for, with at least one of the requests open: what
 // overlaps counts once.
-func waited(asked []Approval) time.Duration {
+func waited(asked []index.Request) time.Duration {
 	type wait struct{ from, to time.Time }
 	var waits []wait
-	for i := range asked {
-		if a := &asked[i]; a.WaitedMS > 0 {
-			waits = append(waits, wait{a.RequestedAt, a.RequestedAt.Add(time.Duration(a.WaitedMS) * time.Millisecond)})
+	for _, a := range asked {
+		if a.WaitedMS > 0 {
+			waits = append(waits, wait{a.At, a.At.Add(time.Duration(a.WaitedMS) * time.Millisecond)})
 		}
 	}
 	slices.SortFunc(waits, func(a, b wait) int { return a.from.Compare(b.from) })

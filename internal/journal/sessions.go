@@ -74,22 +74,27 @@ func (j *Journal) Sessions(ctx context.Context, q SessionsQuery) ([]SessionSumma
 			b.text(q.Prefix, afterPrefix(q.Prefix))
 			b.integer(q.After)
 		}, func(stmt *sqlite.Stmt) error {
-			s := SessionSummary{
-				Session:  record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
-				First:    columnTime(stmt, 3),
-				Last:     columnTime(stmt, 4),
-				LastSeq:  stmt.ColumnInt64(5),
-				Events:   stmt.ColumnInt64(6),
-				Approval: stmt.ColumnText(8),
-			}
-			if err := json.Unmarshal(columnJSON(stmt, 7), &s.Agents); err != nil {
-				return fmt.Errorf("agents of session %s: %w", s.Session.ID, err)
-			}
+			s, err := scanSummary(stmt)
 			list = append(list, s)
-			return nil
+			return err
 		})
 	})
 	return list, err
+}
+
+func scanSummary(stmt *sqlite.Stmt) (SessionSummary, error) {
+	s := SessionSummary{
+		Session:  record.Session{App: stmt.ColumnText(0), User: stmt.ColumnText(1), ID: stmt.ColumnText(2)},
+		First:    columnTime(stmt, 3),
+		Last:     columnTime(stmt, 4),
+		LastSeq:  stmt.ColumnInt64(5),
+		Events:   stmt.ColumnInt64(6),
+		Approval: stmt.ColumnText(8),
+	}
+	if err := json.Unmarshal(columnJSON(stmt, 7), &s.Agents); err != nil {
+		return s, fmt.Errorf("agents of session %s: %w", s.Session.ID, err)
+	}
+	return s, nil
 }
 
 // afterPrefix returns a text behind all texts that begin with prefix.

@@ -1,0 +1,617 @@
+// Copyright 2026 The contextgraph Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/index"
+	"github.com/adk-contextgraph/contextgraph/internal/inspect"
+	"github.com/adk-contextgraph/contextgraph/internal/journal"
+	"github.com/adk-contextgraph/contextgraph/record"
+	"github.com/adk-contextgraph/contextgraph/safety"
+)
+
+func noNote(string, ...any) {}
+
+var indexRounds = flag.Int("index.rounds", 3, "journals that are made at random")
+
+// random is a journal that changes at random.
+type random struct {
+	*testing.T
+	*rand.Rand
+	path    string
+	j       *journal.Journal
+	src     inspect.Source
+	now     time.Time
+	n       int
+	pending map[record.Session][]record.Event // rows that are still to come
+	asked   []safety.Approval
+	removed chan struct{}
+}
+
+// Handle hears that retention has removed what was due.
+func (r *random) Handle(_ context.Context, l slog.Record) error {
+	if strings.Contains(l.Message, "removed by retention") {
+		select {
+		case r.removed <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+func (r *random) Enabled(context.Context, slog.Level) bool { return true }
+func (r *random) WithAttrs([]slog.Attr) slog.Handler       { return r }
+func (r *random) WithGroup(string) slog.Handler            { return r }
+
+// open opens the journal, and closes it first.
+func (r *random) open(keep config.Retention) {
+	r.Helper()
+	if r.j != nil {
+		if err := r.j.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+	}
+	now := r.now
+	j, err := journal.Open(r.Context(), journal.Config{
+		Journal: config.Journal{Path: r.path, Retention: keep}, SweepInterval: time.Hour, Logger: slog.New(r), Now: func() time.Time { return now },
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.j, r.src = j, inspect.NewJournal(j)
+	inspect.SetClock(r.src, func() time.Time { return r.now })
+}
+
+// script returns the rows of a new session.
+func (r *random) script() []record.Event {
+	r.n++
+	s := newScript(r.T)
+	s.session = record.Session{App: []string{"shop", "desk"}[r.IntN(2)], User: []string{"ann", "bob"}[r.IntN(2)], ID: fmt.Sprintf("s-%03d", r.n)}
+	verdict := []string{"safe", "drift", "check_failed"}[r.IntN(3)]
+	switch r.IntN(7) {
+	case 0:
+		s.start("r1").row(record.UserMessageReceived, "root1", "", content(m{"text_summary": fmt.Sprintf("Question %d about Größe", r.n)})).
+			row(record.LLMRequest, "llm1", "root1", agent("helper"), attributes(m{"model": "gemini"})).
+			row(record.LLMResponse, "llm1", "root1", content(m{"usage": m{"prompt": r.IntN(9), "completion": 2, "total": 20}})).
+			row(record.InvocationError, "root1", "", failed("boom"))
+	case 1:
+		s.asks()
+	case 2:
+		s.asks().answers("r2", m{"confirmed": true, "accepted": false, "reason": "drift"}).checks("answer", "drift", "root-r2").over("r2")
+	case 3:
+		s.asks().answers("r2", m{"confirmed": false, "accepted": false, "reason": "rejected"}).over("r2")
+	case 4:
+		s.asks().answers("r2", accepted).checks("answer", verdict, "root-r2").executes("r2", "safe", record.ToolCompleted).over("r2")
+	case 5:
+		s.asks().answers("r2", accepted).checks("answer", "safe", "root-r2").executes("r2", verdict, "")
+	case 6: // nobody enforces it
+		s.asks().answers("r2", accepted).executes("r2", "", record.ToolCompleted).over("r2")
+		for i := range s.rows {
+			s.rows[i].Attributes = []byte(strings.ReplaceAll(string(s.rows[i].Attributes), `"enforced":true`, `"enforced":false`))
+		}
+	}
+	// The request expires an hour after the script has begun, or never.
+	begun := r.now.Add(-time.Duration(r.IntN(90)) * time.Minute).Truncate(time.Second)
+	for i := range s.rows {
+		e := &s.rows[i]
+		e.Timestamp += begun.Sub(epoch).Microseconds()
+		e.RunID = fmt.Sprintf("%s-%d", e.RunID, r.n)
+		for _, field := range []*[]byte{&e.Content, &e.Attributes} {
+			text := strings.ReplaceAll(string(*field), `"a-1"`, fmt.Sprintf(`"a-%d"`, r.n))
+			text = strings.ReplaceAll(text, at(3600).Format(time.RFC3339), begun.Add(time.Hour).Format(time.RFC3339))
+			text = strings.ReplaceAll(text, at(7).Format(time.RFC3339), begun.Add(7*time.Second).Format(time.RFC3339))
+			*field = []byte(text)
+		}
+	}
+	if r.IntN(2) == 0 {
+		a := safety.Approval{
+			ID: fmt.Sprintf("a-%d", r.n), Session: s.session, CallID: "c1", Tool: "buy", Agent: "buyer", RunID: fmt.Sprintf("r1-%d", r.n), State: safety.StatePending,
+			RequestedAt: begun.Add(7 * time.Second), ExpiresAt: begun.Add(time.Hour),
+		}
+		if err := r.j.Ledger().Create(r.Context(), a); err != nil {
+			r.Fatal(err)
+		}
+		r.asked = append(r.asked, a)
+	}
+	if r.IntN(4) == 0 { // a row that is lost
+		i := r.IntN(len(s.rows))
+		s.rows = slices.Delete(s.rows, i, i+1)
+	}
+	return s.rows
+}
+
+// step changes something, and says what.
+func (r *random) step() string {
+	ctx := r.Context()
+	switch op := r.IntN(12); op {
+	case 0, 1, 2:
+		rows := r.script()
+		r.pending[rows[0].Session()] = rows
+		fallthrough
+	case 3, 4: // the next rows of a session
+		waiting := slices.SortedFunc(maps.Keys(r.pending), func(a, b record.Session) int { return strings.Compare(a.ID, b.ID) })
+		if len(waiting) == 0 {
+			return "nothing"
+		}
+		s := waiting[0]
+		rows := r.pending[s]
+		n := r.IntN(len(rows)) + 1
+		store(r, r.j, rows[:n])
+		if r.pending[s] = rows[n:]; n == len(rows) {
+			delete(r.pending, s)
+		}
+		return fmt.Sprintf("%d rows of %s", n, s.ID)
+	case 5, 6: // what happens to an approval
+		if len(r.asked) == 0 {
+			return "nothing"
+		}
+		a := r.asked[r.IntN(len(r.asked))]
+		states := []safety.ApprovalState{
+			safety.StateApproved, safety.StateRejected, safety.StateExpired, safety.StateBlocked, safety.StatePermitted, safety.StateExecuting, safety.StateExecuted,
+		}
+		to, verdict := states[r.IntN(len(states))], []string{"safe", "drift", "check_failed"}[r.IntN(3)]
+		report, err := json.Marshal(m{"id": fmt.Sprintf("check-l-%d", r.Int64()), "verdict": verdict, "entities": []m{}})
+		if err != nil {
+			r.Fatal(err)
+		}
+		t := safety.Transition{ID: a.ID, From: []safety.ApprovalState{safety.StatePending, safety.StateApproved, safety.StatePermitted, safety.StateExecuting}, To: to, At: r.now, Actor: "ana"}
+		switch to {
+		case safety.StateApproved:
+			t.Set = safety.Update{Consent: safety.Consent{Who: "ana", Content: "c"}, Verdict: verdict, Report: report}
+		case safety.StateRejected:
+			t.Set = safety.Update{Approver: "ana"}
+		case safety.StatePermitted:
+			t.Set = safety.Update{PermitNonce: "n", PermitRun: "r", PermitExpiresAt: r.now.Add(time.Minute), Verdict: "safe", Report: report}
+		case safety.StateExecuting:
+			t.RequireNonce = "n"
+		}
+		_, err = r.j.Ledger().Transition(ctx, t)
+		return fmt.Sprintf("%s to %s: %v", a.ID, to, err)
+	case 7:
+		r.now = r.now.Add([]time.Duration{time.Second, 5 * time.Minute, 3 * time.Hour}[r.IntN(3)])
+		return "time"
+	case 8:
+		old := newScript(r.T)
+		old.session.ID = fmt.Sprintf("old-%d", r.Int64())
+		old.asks()
+		for i := range old.rows {
+			old.rows[i].Timestamp -= 1000 * time.Hour.Microseconds()
+			old.rows[i].EventID = fmt.Sprint(old.session.ID, i)
+		}
+		store(r, r.j, old.rows)
+		r.open(config.Retention{MaxAge: 2 * time.Hour})
+		<-r.removed
+		r.open(config.Retention{})
+		return "retention"
+	case 9:
+		if err := inspect.UpdateIndex(ctx, r.src, r.now); err != nil {
+			r.Fatal(err)
+		}
+		return "update"
+	case 10:
+		r.emptyIndex()
+		return "a new index"
+	case 11:
+		store(r, r.j, nil)
+		r.lose()
+		return "a loss"
+	}
+	return "nothing"
+}
+
+// lose notes in the file that a row of a session was lost, as any process does.
+func (r *random) lose() {
+	list, err := r.j.Sessions(r.Context(), journal.SessionsQuery{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	if len(list) == 0 {
+		return
+	}
+	s := list[r.IntN(len(list))].Session
+	alter(r, r.path, fmt.Sprintf(`INSERT INTO lost_rows VALUES ('%s', '%s', '%s', 1)
+		ON CONFLICT (app_name, user_id, session_id) DO UPDATE SET rows = rows + 1`, s.App, s.User, s.ID))
+}
+
+func alter(tb testing.TB, path, statement string) {
+	tb.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetBusyTimeout(10 * time.Second)
+	if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// emptyIndex makes the next count fill an index, however few rows there are.
+func (r *random) emptyIndex() {
+	if err := index.Write(r.j.Path(), r.j.ID(), index.Index{}); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// plain is a source that reads all there is of each session.
+type plain struct{ inspect.Source }
+
+// compare compares the answers with those of every row.
+func (r *random) compare(did []string) {
+	ctx := r.Context()
+	var all []inspect.Summary
+	for s, err := range inspect.All(ctx, r.src, inspect.Query{}) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	for _, q := range []inspect.Query{
+		{}, {Search: "question 1"}, {Search: "GRÖ"}, {Search: "s-01"}, {Search: "helper"}, {Search: "in"}, {Search: "nothing has this"}, {App: "shop", Search: "buy"},
+		{Status: []inspect.Status{inspect.StatusPending, inspect.StatusSafe}}, {Status: []inspect.Status{inspect.StatusExpired}}, {Status: []inspect.Status{inspect.StatusDrift}, User: "ann"},
+		{Status: []inspect.Status{inspect.StatusInDoubt, inspect.StatusExecuted}}, {From: r.now.Add(-time.Hour), Status: []inspect.Status{inspect.StatusNone}}, {To: r.now.Add(-time.Hour), Search: "s-"},
+	} {
+		q.Limit = 3
+		var got []inspect.Summary
+		for {
+			page, err := r.src.Sessions(ctx, q)
+			if err != nil {
+				r.Fatal(err)
+			}
+			got = append(got, page.Sessions...)
+			if q.After = page.Next; q.After == "" {
+				break
+			}
+		}
+		want := slices.DeleteFunc(slices.Clone(all), func(s inspect.Summary) bool {
+			return !q.Selects(&s) || q.App != "" && q.App != s.Session.App || q.User != "" && q.User != s.Session.User ||
+				s.End.Before(q.From) || !q.To.IsZero() && !s.End.Before(q.To)
+		})
+		if d := cmp.Diff(want, got); d != "" && len(want)+len(got) > 0 {
+			r.Fatalf("after %q, %+v differs (-all +found):\n%s", did, q, d)
+		}
+	}
+	for _, q := range []inspect.Query{{}, {App: "desk"}, {From: r.now.Add(-time.Hour)}} {
+		want, err := inspect.Count(ctx, plain{r.src}, q, r.now, noNote)
+		if err != nil {
+			r.Fatal(err)
+		}
+		got, err := inspect.Count(ctx, r.src, q, r.now, noNote)
+		if d := cmp.Diff(want, got); d != "" || err != nil {
+			r.Fatalf("after %q, %v, the count of %+v differs (-rows +index):\n%s", did, err, q, d)
+		}
+	}
+}
+
+// TestIndexAnswersAsTheRows compares the answers with an index and without one, of journals that change
+// at random.
+func TestIndexAnswersAsTheRows(t *testing.T) {
+	for round := range *indexRounds {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			r := &random{
+				T: t, Rand: rand.New(rand.NewPCG(uint64(round), 21)), path: filepath.Join(t.TempDir(), "agent.db"), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+				pending: make(map[record.Session][]record.Event), removed: make(chan struct{}, 1),
+			}
+			r.open(config.Retention{})
+			t.Cleanup(func() { _ = r.j.Close(context.WithoutCancel(t.Context())) })
+			r.emptyIndex()
+			var did []string
+			for range 40 {
+				did = append(did, r.step())
+				r.compare(did[max(0, len(did)-5):])
+			}
+			// What retention removed is gone from the file with the next count.
+			x, err := index.Read(r.j.Path(), r.j.ID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := r.j.Sessions(t.Context(), journal.SessionsQuery{Limit: 1000})
+			if err != nil || len(x.Entries) != len(list) {
+				t.Errorf("the index has %d sessions, the journal %d, %v", len(x.Entries), len(list), err)
+			}
+			data, err := os.ReadFile(r.path + index.Suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"Question", "Buy ads", "old-"} {
+				if strings.Contains(string(data), text) {
+					t.Errorf("the index has %q in it", text)
+				}
+			}
+		})
+	}
+}
+
+// TestIndexIsRead holds that the rows of sessions that the index knows are not read: here they are gone
+// or changed behind its back.
+func TestIndexIsRead(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, sessions(t, 40))
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	src, now := inspect.NewJournal(j), time.Now()
+	want, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
+	if err != nil || want.Rows == 0 {
+		t.Fatalf("%+v, %v", want, err)
+	}
+	file, err := os.Stat(j.Path() + index.Suffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(s inspect.Status) int {
+		page, err := src.Sessions(t.Context(), inspect.Query{Status: []inspect.Status{s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Sessions)
+	}
+	none := of(inspect.StatusNone)
+	alter(t, j.Path(), `UPDATE agent_events SET content = replace(content, 'Question 17', 'A zebra'), status = 'OK'`)
+	alter(t, j.Path(), `UPDATE agent_events SET event_type = 'STATE_DELTA' WHERE event_type LIKE 'HITL%'`)
+	got, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v, the count differs (-before +after):\n%s", err, d)
+	}
+	if again, err := os.Stat(j.Path() + index.Suffix); err != nil || !os.SameFile(file, again) {
+		t.Errorf("an index that says the same was written again, %v", err)
+	}
+	if n := of(inspect.StatusNone); n != none {
+		t.Errorf("%d sessions without a request, whose rows need not be read, want %d", n, none)
+	}
+	search := func() int {
+		page, err := src.Sessions(t.Context(), inspect.Query{Search: "a zebra"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Sessions)
+	}
+	if n := search(); n != 0 {
+		t.Errorf("%d sessions are found, whose rows need not be read", n)
+	}
+	if err := os.Remove(j.Path() + index.Suffix); err != nil {
+		t.Fatal(err)
+	}
+	if n := search(); n != 1 {
+		t.Errorf("%d sessions are found without an index, want 1", n)
+	}
+	if again, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote); err != nil || again.Errors == want.Errors {
+		t.Errorf("%+v, %v: without an index the rows count", again, err)
+	}
+	if _, err := os.Stat(j.Path() + index.Suffix); err == nil {
+		t.Error("a journal of few rows got an index")
+	}
+}
+
+// TestRemovedWhileTheIndexIsFilled holds that an index does not keep a session that was removed after it
+// was read.
+func TestRemovedWhileTheIndexIsFilled(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, sessions(t, 5))
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	src, looks := inspect.NewJournal(j), 0
+	inspect.SetClock(src, func() time.Time {
+		if looks++; looks == 5 { // once before the first session, and after each
+			alter(t, j.Path(), `DELETE FROM agent_events WHERE session_id = 's-00000'`)
+			alter(t, j.Path(), `UPDATE sessions SET events = 0 WHERE session_id = 's-00000'`)
+		}
+		return epoch
+	})
+	got, err := inspect.Count(t.Context(), src, inspect.Query{}, epoch, noNote)
+	if err != nil || got.Sessions != 5 || looks < 5 {
+		t.Errorf("%d sessions, %d looks, %v: the session should be there until the fourth is read", got.Sessions, looks, err)
+	}
+	x, err := index.Read(j.Path(), j.ID())
+	if err != nil || len(x.Entries) != 4 {
+		t.Errorf("the index has %d entries, %v, want 4", len(x.Entries), err)
+	}
+	// The process that removed another one ended before it looked at the index.
+	alter(t, j.Path(), `UPDATE sessions SET events = 0 WHERE session_id = 's-00002'`)
+	if got, err = inspect.Count(t.Context(), src, inspect.Query{}, epoch, noNote); err != nil || got.Sessions != 3 {
+		t.Errorf("%d sessions, %v, want 3", got.Sessions, err)
+	}
+	if x, err = index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 3 {
+		t.Errorf("the index has %d entries, %v, want 3", len(x.Entries), err)
+	}
+}
+
+// TestIndexFilledAtOnce fills the index of a journal several times at once.
+func TestIndexFilledAtOnce(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, sessions(t, 20))
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 5 {
+				var notes []string
+				got, err := inspect.Count(t.Context(), inspect.NewJournal(j), inspect.Query{}, epoch, func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) })
+				if err != nil || got.Sessions != 20 || len(notes) > 0 {
+					t.Errorf("%d sessions, %v, notes %q", got.Sessions, err, notes)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if x, err := index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 20 {
+		t.Errorf("the index has %d entries, %v, want 20", len(x.Entries), err)
+	}
+}
+
+// TestRunThatEndsByTime holds that an entry about a run under way does not count when the run counts as
+// ended, which no row says.
+func TestRunThatEndsByTime(t *testing.T) {
+	j := openJournal(t)
+	store(t, j, newScript(t).start("r1").row(record.InvocationStarting, "root1", "").rows)
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	src, now := inspect.NewJournal(j), epoch
+	inspect.SetClock(src, func() time.Time { return now })
+	for _, tt := range []struct {
+		after      time.Duration
+		incomplete int
+	}{{time.Minute, 0}, {2 * time.Minute, 0}, {time.Hour, 1}, {2 * time.Hour, 1}} {
+		now = epoch.Add(tt.after)
+		got, err := inspect.Count(t.Context(), src, inspect.Query{}, now, noNote)
+		if err != nil || len(got.Incomplete) != tt.incomplete {
+			t.Errorf("after %v: incomplete are %v, %v, want %d", tt.after, got.Incomplete, err, tt.incomplete)
+		}
+	}
+}
+
+// TestIndexOfACopy holds that an index does not speak for a journal that was replaced by an older copy of
+// itself and went on.
+func TestIndexOfACopy(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.db")
+	open := func() *journal.Journal {
+		j, err := journal.Open(t.Context(), journal.Config{Journal: config.Journal{Path: path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	shut := func(j *journal.Journal) {
+		if err := j.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row := func(id string, at int64, status string) []record.Event {
+		return []record.Event{{
+			EventID: id, EventType: record.StateDelta, Status: status, AppName: "a", UserID: "u", SessionID: id, Timestamp: at,
+		}}
+	}
+	errorsOf := func(j *journal.Journal) int64 {
+		got, err := inspect.Count(t.Context(), inspect.NewJournal(j), inspect.Query{}, time.Now(), noNote)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Errors
+	}
+	j := open()
+	store(t, j, row("s-1", 1, record.StatusOK))
+	shut(j)
+	copied, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j = open()
+	store(t, j, row("s-2", 2, record.StatusError))
+	if err := index.Write(j.Path(), j.ID(), index.Index{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := errorsOf(j); n != 1 {
+		t.Errorf("%d errors, want 1", n)
+	}
+	shut(j)
+	if err := os.WriteFile(path, copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j = open()
+	defer shut(j)
+	store(t, j, row("s-3", 3, record.StatusOK))
+	if n := errorsOf(j); n != 0 {
+		t.Errorf("%d errors, want none: they are in rows that the copy does not have", n)
+	}
+}
+
+// TestIndexThatCannotBeUsed holds that nothing is wrong for lack of an index, that what stands in its
+// place is replaced, and that people hear if it cannot be.
+func TestIndexThatCannotBeUsed(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		put  func(path string) error
+		note string
+	}{
+		{"an empty file", func(path string) error { return os.WriteFile(path, nil, 0o600) }, ""},
+		{"a file of something else", func(path string) error { return os.WriteFile(path, []byte("something else"), 0o600) }, ""},
+		{"a file that everybody may read", func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o644)) }, ""},
+		{"that of a journal that was here before", func(path string) error {
+			return index.Write(strings.TrimSuffix(path, index.Suffix), "another", index.Index{Step: 1 << 40, Entries: []*index.Entry{{Mark: index.Mark{LastSeq: 1}}}})
+		}, ""},
+		{"a link to nothing", func(path string) error { return os.Symlink("nothing", path) }, ""},
+		{"a folder", func(path string) error { return os.Mkdir(path, 0o700) }, "the index cannot be written"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j := openJournal(t)
+			store(t, j, sessions(t, 5))
+			if err := tt.put(j.Path() + index.Suffix); err != nil {
+				t.Skip(err) // there are no links
+			}
+			src, notes := inspect.NewJournal(j), ""
+			got, err := inspect.Count(t.Context(), src, inspect.Query{}, time.Now(), func(format string, args ...any) { notes += fmt.Sprintf(format, args...) })
+			if err != nil || got.Sessions != 5 {
+				t.Errorf("%d sessions, %v, want 5", got.Sessions, err)
+			}
+			if notes != tt.note && (tt.note == "" || !strings.Contains(notes, tt.note)) {
+				t.Errorf("notes %q, want %q", notes, tt.note)
+			}
+			x, err := index.Read(j.Path(), j.ID())
+			if tt.note == "" && (err != nil || len(x.Entries) != 5) {
+				t.Errorf("the index has %d entries, %v, want 5", len(x.Entries), err)
+			}
+			if err := inspect.UpdateIndex(t.Context(), src, time.Now()); (err != nil) != (tt.note != "") {
+				t.Errorf("an update: %v", err)
+			}
+		})
+	}
+}
+
+// TestIndexOfAnEmptyJournal holds that a journal without rows does not keep the index of another one.
+func TestIndexOfAnEmptyJournal(t *testing.T) {
+	j := openJournal(t)
+	if err := index.Write(j.Path(), "another", index.Index{Entries: []*index.Entry{{Mark: index.Mark{LastSeq: 1}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := inspect.UpdateIndex(t.Context(), inspect.NewJournal(j), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := index.Read(j.Path(), j.ID()); err != nil || len(x.Entries) != 0 {
+		t.Errorf("the index has %d entries, %v", len(x.Entries), err)
+	}
+}
+
+// TestManyRowsGetAnIndex fills the index of a journal of many rows, and says so.
+func TestManyRowsGetAnIndex(t *testing.T) {
+	j := openJournal(t)
+	var rows []record.Event
+	for i := range 10_000 {
+		rows = append(rows, record.Event{
+			EventID: fmt.Sprint(i), EventType: record.StateDelta, Status: record.StatusOK, Timestamp: int64(i + 1), AppName: "a", UserID: "u", SessionID: fmt.Sprint(i / 1000),
+		})
+	}
+	store(t, j, rows)
+	if err := inspect.UpdateIndex(t.Context(), inspect.NewJournal(j), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	x, err := index.Read(j.Path(), j.ID())
+	if err != nil || len(x.Entries) != 10 {
+		t.Errorf("%d entries, %v, want 10", len(x.Entries), err)
+	}
+}
