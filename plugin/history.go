@@ -5,10 +5,8 @@ package plugin
 
 import (
 	"hash/maphash"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"google.golang.org/genai"
 
@@ -18,19 +16,11 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// history is an index of the run's own copy of the session, from which the requests of its models
-// are made. A run never sees the events that another run adds to the session meanwhile, so neither
-// does its history. The session is read once before the run begins, because later reading would
-// race with the run. Then each event is added as it passes.
-//
-// It costs one pass over the events at the start of each run. It keeps about 150 bytes for each
-// result and each answer, less than the copy of the session itself. It holds no texts and no
-// values, only their hashes.
+// history is an index of events of a session, from which the requests of models are made. It costs
+// one pass over the events. It keeps about 150 bytes for each result and each answer. It holds no
+// texts and no values, only their hashes.
 type history struct {
 	enc *encoder
-
-	mu sync.Mutex
-	at int32 // of the next event
 	// began is the number of answers that there were when the run began.
 	began     int32
 	responses []pastResponse
@@ -43,9 +33,9 @@ type history struct {
 	// input of a delegate. All are in order.
 	said, given map[uint64][]int32
 	asked       map[string][]int32
-	// unseen are the answers that ADK leaves out of requests, by the ids of the calls that
-	// they ask for.
-	unseen map[string][]pastAnswer
+	// unseen counts the answers that ADK leaves out of requests, by the ids of the calls that they
+	// ask for.
+	unseen map[string]int
 	// args are the digests of the arguments, by call id.
 	args map[string]jsonenc.Digest
 	// user has the hashes of the words of users. words has the hashes of the words of agents, with
@@ -87,47 +77,22 @@ type pastAnswer struct {
 	row rowID
 }
 
-// maxPast bounds how many events of a session a history begins with, the latest ones.
-const maxPast = 100_000
-
 var historySeed = maphash.MakeSeed()
 
-// newHistory reads the events of a session. rows are the rows of the model calls that gave its
-// latest answers, by the hash of the event.
-func newHistory(enc *encoder, rows map[uint64]rowID, events session.Events) *history {
-	h := &history{
+func newHistory(enc *encoder) *history {
+	return &history{
 		enc:     enc,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
-		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string][]pastAnswer),
+		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string]int),
 		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
 	}
-	if events == nil {
-		return h
-	}
-	skip := events.Len() - maxPast
-	for ev := range events.All() {
-		if skip--; skip >= 0 || ev == nil || ev.LLMResponse.Partial {
-			continue
-		}
-		h.add(ev, rows[hashOf("event", ev.ID)], false)
-	}
-	h.began = int32(len(h.answers))
-	return h
 }
 
-// add takes an event in. row is the row of the model call with this answer. alone says that the
-// steps of the run came one after the other so far. add returns the responses in the event.
-func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
-	if h == nil {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := place{at: h.at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
-	h.at++
-	first := len(h.responses)
-	for _, fr := range Responses(ev.Content) {
-		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.enc.digest(fr.Response)})
+// add takes in the event at a place. row is the row of the model call with this answer.
+func (h *history) add(at int32, ev *session.Event, of passed) {
+	p := place{at: at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
+	for i, fr := range Responses(ev.Content) {
+		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: of.digest(h.enc, i, fr)})
 	}
 	switch {
 	case ev.Author == genai.RoleUser:
@@ -135,14 +100,13 @@ func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 			h.user[hashOf("text", text)] = true
 		}
 	case ev.Content != nil && !excluded(ev.Content):
-		h.addAnswer(p, ev, row)
+		h.addAnswer(p, ev, of.row)
 	case ev.Content != nil:
-		h.addUnseen(p, ev, row)
+		h.addUnseen(ev.Content)
 	}
 	if ev.Output != nil {
-		h.addOutput(ev, alone)
+		h.addOutput(ev, of.alone)
 	}
-	return slices.Clone(h.responses[first:])
 }
 
 func (h *history) addResponse(r pastResponse) {
@@ -203,10 +167,10 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 }
 
 // addUnseen takes in an answer that no request will hold: ADK runs what it asks for.
-func (h *history) addUnseen(p place, ev *session.Event, row rowID) {
-	for _, part := range ev.Content.Parts {
+func (h *history) addUnseen(c *genai.Content) {
+	for _, part := range c.Parts {
 		if part != nil && part.FunctionCall != nil {
-			h.unseen[part.FunctionCall.ID] = append(h.unseen[part.FunctionCall.ID], pastAnswer{place: p, event: ev.ID, row: row})
+			h.unseen[part.FunctionCall.ID]++
 		}
 	}
 }
@@ -327,49 +291,14 @@ func excluded(c *genai.Content) bool {
 	return false
 }
 
-// askedBy returns the answer that asked for the call of an id, the latest one of the agent
-// on the branch; nil if none did.
-func (h *history) askedBy(call, agent, branch string) (by *pastAnswer) {
-	for _, i := range h.asked[call] {
-		if a := &h.answers[i]; a.author == agent && a.branch == branch {
-			by = a
+// answerOf returns the answer with a row among those that are held, -1 if it is not there.
+func (h *history) answerOf(got held, row rowID) int32 {
+	for i := range got.answers {
+		if h.answers[i].row == row {
+			return i
 		}
 	}
-	for i := range h.unseen[call] {
-		if a := &h.unseen[call][i]; a.author == agent && a.branch == branch && (by == nil || a.at > by.at) {
-			by = a
-		}
-	}
-	return by
-}
-
-// rowOf returns the row of the model call whose answer asked for a call, "" if this process did not
-// record it.
-func (h *history) rowOf(call, agent, branch string) string {
-	if h == nil {
-		return ""
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if by := h.askedBy(call, agent, branch); by != nil {
-		return by.row.String()
-	}
-	return ""
-}
-
-// decider returns the model call whose answer asked for a call: its row, or another name if this
-// process did not record it. It returns "" if no model asked. An event that asks by itself, own, is
-// the answer of a model only if it has a row.
-func (h *history) decider(call, agent, branch, own string) string {
-	if h == nil {
-		return ""
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if by := h.askedBy(call, agent, branch); by != nil && (by.row != (rowID{}) || by.event != own) {
-		return strings.TrimPrefix(h.nameOf(by), "r:")
-	}
-	return ""
+	return -1
 }
 
 // name returns what the record calls the model call of an answer by.
@@ -382,7 +311,7 @@ func (h *history) nameOf(a *pastAnswer) string {
 		return "r:" + row
 	}
 	for _, id := range a.calls {
-		if id != "" && len(h.asked[id])+len(h.unseen[id]) == 1 {
+		if id != "" && len(h.asked[id])+h.unseen[id] == 1 {
 			return "c:" + id
 		}
 	}
@@ -408,17 +337,7 @@ func (h *history) wordKeys(author string, said any) []uint64 {
 	return keys
 }
 
-// joins reports whether the output of a node holds the words of an agent under the agent's name.
-// ADK's node that joins the outputs of others has such an output.
-func (h *history) joins(output any) bool {
-	if h == nil {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.joined(output)
-}
-
+// joined reports whether an output holds the words of an agent under the agent's name.
 func (h *history) joined(output any) bool {
 	members, _ := output.(map[string]any)
 	for name, v := range members {
@@ -432,25 +351,4 @@ func (h *history) joined(output any) bool {
 		}
 	}
 	return false
-}
-
-// Decided returns the id of the row of the model call whose answer asked for a call. If no model
-// did, it returns the row after which the asking step began. own is the id of the event that asks
-// by itself, "" if there is none.
-func (r *Run) Decided(call, agent, branch, own string) (answer, after string) {
-	if answer = r.history.decider(call, agent, branch, own); answer != "" {
-		return answer, ""
-	}
-	return "", r.behind()
-}
-
-// behind returns the row after which the present step of the run began: the row of the last output
-// of a node, if the steps came one after the other so far. Otherwise nobody can tell, and it is the
-// start of the run.
-func (r *Run) behind() string {
-	output := r.output.Load()
-	if output == nil || r.branched.Load() {
-		return ""
-	}
-	return output.String()
 }

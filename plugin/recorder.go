@@ -71,7 +71,7 @@ type Recorder struct {
 	states  *states
 	prompts *prompts
 	// conversations holds what models have read, answerRows the rows of their answers.
-	conversations *conversations
+	conversations *lru.Cache[conversationKey, *conversation]
 	answerRows    *answerRows
 	// rootNames holds the root agent of each application, if it is known.
 	rootNames *lru.Cache[string, string]

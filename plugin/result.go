@@ -87,7 +87,7 @@ func (r *Run) finish(c *Call, event string) {
 
 // rewritten writes a row for each response in the event that is another one than the row
 // tells of that ended its call: a callback behind the recorder changed it. The models read
-// the event. past are the responses as the history of the run has them.
+// the event. past are the responses in the event.
 func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastResponse) {
 	if len(past) == 0 {
 		return
