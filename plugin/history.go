@@ -21,6 +21,8 @@ import (
 // texts and no values, only their hashes.
 type history struct {
 	enc *encoder
+	// whole says that it has all events. Only then it knows what nodes and delegates hand on.
+	whole bool
 	// began is the number of answers that there were when the run began.
 	began     int32
 	responses []pastResponse
@@ -79,9 +81,9 @@ type pastAnswer struct {
 
 var historySeed = maphash.MakeSeed()
 
-func newHistory(enc *encoder) *history {
+func newHistory(enc *encoder, whole bool) *history {
 	return &history{
-		enc:     enc,
+		enc: enc, whole: whole,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
 		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string]int),
 		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
@@ -104,7 +106,7 @@ func (h *history) add(at int32, ev *session.Event, of passed) {
 	case ev.Content != nil:
 		h.addUnseen(ev.Content)
 	}
-	if ev.Output != nil {
+	if ev.Output != nil && h.whole {
 		h.addOutput(ev, of.alone)
 	}
 }
@@ -145,7 +147,7 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 			h.args[fc.ID] = digest
 			h.asked[fc.ID] = append(h.asked[fc.ID], i)
 			keys = append(keys, hashOf("called", ev.Author, fc.Name, digest.String()))
-			if len(fc.Args) > 0 {
+			if len(fc.Args) > 0 && h.whole {
 				// A delegate begins with the arguments of the call that made it one.
 				index(h.given, hashOf("value", digest.String()), i)
 			}
@@ -157,6 +159,9 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 	h.answers = append(h.answers, a)
 	for _, key := range append(keys, h.shape(ev.Content)) {
 		index(h.said, key, i)
+	}
+	if !h.whole {
+		return
 	}
 	if text := answerText(ev.Content); text != "" {
 		for _, key := range h.forms(text) {

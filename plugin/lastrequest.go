@@ -80,7 +80,7 @@ func (s *valueHash) contents(enc *encoder, sum uint64, contents []*genai.Content
 	for _, c := range contents {
 		var in uint64
 		if c != nil {
-			in = s.text(0, 1, c.Role)
+			in = s.hash(c.Role)
 			for _, p := range c.Parts {
 				if p != nil {
 					in = s.part(enc, in, p)

@@ -155,7 +155,9 @@ func (m *matcher) text(text string) {
 
 // handed looks at a text that no user sent: the input of a node or a delegate.
 func (m *matcher) handed(text string) {
-	m.odd = true
+	if m.odd = true; !m.h.whole {
+		return
+	}
 	keys := m.h.forms(text)
 	for _, key := range keys {
 		if len(m.h.given[key]) > 0 {

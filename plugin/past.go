@@ -119,7 +119,7 @@ func (p *past) behind(id string) int {
 
 // since returns an index of the events from a place on.
 func (p *past) since(from int) *history {
-	h := newHistory(p.enc)
+	h := newHistory(p.enc, from == 0)
 	for at := from; at < len(p.events); at++ {
 		var of passed
 		if at >= p.began {

@@ -99,7 +99,7 @@ func New(cfg Config) (*Recorder, error) {
 	if rec.states, err = newStates(); err != nil {
 		return nil, err
 	}
-	if rec.prompts, err = newPrompts(); err != nil {
+	if rec.prompts, err = newPrompts(rec.schemas.seed); err != nil {
 		return nil, err
 	}
 	if rec.conversations, err = newConversations(); err != nil {
