@@ -4,7 +4,6 @@
 package plugin
 
 import (
-	"hash/maphash"
 	"strconv"
 	"strings"
 
@@ -79,15 +78,19 @@ type pastAnswer struct {
 	row rowID
 }
 
-var historySeed = maphash.MakeSeed()
+var historySeed = newHashSeed()
 
 func newHistory(enc *encoder, whole bool) *history {
-	return &history{
+	h := &history{
 		enc: enc, whole: whole,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
-		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string]int),
-		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
+		said: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string]int),
+		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool),
 	}
+	if whole {
+		h.given, h.words = make(map[uint64][]int32), make(map[uint64]bool)
+	}
+	return h
 }
 
 // add takes in the event at a place. row is the row of the model call with this answer.
@@ -242,18 +245,11 @@ func (h *history) forms(text string) []uint64 {
 // hashOf hashes texts of a kind. Two texts have the same hash by chance at odds of one to 2^64. A
 // request would then count as having read a result that it did not hold.
 func hashOf(kind string, parts ...string) uint64 {
-	var m maphash.Hash
-	m.SetSeed(historySeed)
-	_, _ = m.WriteString(kind)
-	var size [8]byte
+	h := historySeed.hash(kind)
 	for _, p := range parts {
-		for i, n := 0, len(p); i < len(size); i, n = i+1, n>>8 {
-			size[i] = byte(n)
-		}
-		_, _ = m.Write(size[:])
-		_, _ = m.WriteString(p)
+		h = historySeed.mix(h, 0, historySeed.hash(p))
 	}
-	return m.Sum64()
+	return h
 }
 
 // valueOf returns the JSON object or list that a text is.

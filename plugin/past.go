@@ -64,10 +64,9 @@ func (rec *Recorder) newPast(s record.Session, events session.Events) *past {
 	skip := events.Len() - maxPast
 	p.events = make([]*session.Event, 0, min(events.Len(), maxPast)+8)
 	for ev := range events.All() {
-		if skip--; skip >= 0 || ev == nil || ev.LLMResponse.Partial {
-			continue
+		if skip--; skip < 0 && ev != nil {
+			p.events = append(p.events, ev)
 		}
-		p.events = append(p.events, ev)
 	}
 	p.began = len(p.events)
 	return p

@@ -74,12 +74,15 @@ func (s *hashSeed) mix(h, place, part uint64) uint64 {
 	return hi ^ lo
 }
 
-// hash hashes a text. Most keys and names are short, which takes a third of the time of others: their
-// first and last bytes are all there are.
+// hash hashes a text. Most keys and values are short, which takes half the time of others: their first
+// and last bytes are all there are.
 func (s *hashSeed) hash(v string) uint64 {
 	switch n := len(v); {
-	case n > 16:
+	case n > 32:
 		return maphash.String(s.seed, v)
+	case n > 16:
+		in := s.mix(eight(v), 0, eight(v[8:]))
+		return s.mix(in, s.mix(eight(v[n-16:]), 1, eight(v[n-8:])), uint64(n))
 	case n >= 8:
 		return s.mix(s.mix(uint64(n), 0, eight(v)), 0, eight(v[n-8:]))
 	case n >= 4:
@@ -215,11 +218,14 @@ func (s *valueHash) object(m map[string]any) uint64 {
 		switch v := v.(type) {
 		case string:
 			s.bytes += len(v)
-			h = s.mix(s.hash(v), 0, kindString)
+			h = s.hash(v) + kindString
 		case float64:
 			h = s.mix(math.Float64bits(v), 0, kindFloat)
 		case bool:
-			h = s.flag(kindBool, 1, v)
+			h = kindBool
+			if v {
+				h = ^kindBool
+			}
 		default:
 			h = s.value(v)
 		}
