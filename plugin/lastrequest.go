@@ -9,8 +9,9 @@ import (
 	"google.golang.org/genai"
 )
 
-// lastRequest is what is remembered of the last request of a conversation. The next one mostly begins with the
-// same contents, and only what follows them has to be found among the events since then.
+// lastRequest is what is remembered of the last request of a conversation. The next one mostly
+// begins with the same contents, and only what follows them has to be found among the events since
+// then.
 type lastRequest struct {
 	// contents is how many contents there were, hash that of all of them. If contents is 0 nothing is
 	// remembered.
@@ -47,7 +48,7 @@ func (l *readList) goOn(p *past, contents []*genai.Content, who reader, before *
 	if !same {
 		return false
 	}
-	at := p.behind(before.request.last)
+	at := p.after(before.request.last)
 	if at < 0 {
 		return false
 	}

@@ -106,8 +106,8 @@ func (p *past) last() string {
 	return p.events[len(p.events)-1].ID
 }
 
-// behind returns the place behind the event of an id, -1 if there is none.
-func (p *past) behind(id string) int {
+// after returns the place behind the event of an id, -1 if there is none.
+func (p *past) after(id string) int {
 	for at := len(p.events); at > 0 && id != ""; at-- {
 		if p.events[at-1].ID == id {
 			return at
