@@ -28,8 +28,9 @@ import (
 // request of the session, from the callback before the agent to that before the model. Beside it
 // stands what the recorder takes to tell the contents of the request: start-us to take the list of
 // events at the start of the run, delta-us to find the messages that are new (only with
-// record.prompt_history: delta), read-us to find what the model had read. The percentages are of
-// ADK's time. Each is the least of all runs, which other work on the machine disturbs the least. The
+// record.prompt_history: delta), read-us to find what the model had read. all-% is these three
+// together, of ADK's time. first-us is read-us where no request before it is known, and all events are
+// indexed. Each is the least of all runs, which other work on the machine disturbs the least. The
 // rows themselves are not counted: BenchmarkCallbacks has them.
 func BenchmarkPromptLists(b *testing.B) {
 	for _, kind := range []struct {
@@ -40,7 +41,7 @@ func BenchmarkPromptLists(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/turns=%d", kind.name, n), func(b *testing.B) {
 				c := newClockedRun(b, kind.turns(n))
 				for b.Loop() {
-					c.run(b)
+					c.turn(b)
 				}
 				c.report(b)
 			})
@@ -54,12 +55,14 @@ type clockedRun struct {
 	rec     *Recorder
 	runner  *runner.Runner
 	service *frozen
-	run1    *Run
+	run     *Run
 	llm     *llmSpan
 	agent   time.Time
 	spent   [4][]time.Duration // by ADK, and by the recorder at its three places
-	// fast counts the runs of which the request was matched with the last events alone.
+	// fast counts the runs of which the request was matched with the last events alone. first is the
+	// time of one that was not.
 	fast, runs int
+	first      time.Duration
 	key        promptKey
 	stays      *conversation
 	prompt     prompt
@@ -78,9 +81,9 @@ func newClockedRun(b *testing.B, events eventList) *clockedRun {
 		Name: "clocks",
 		BeforeRunCallback: func(ctx agent.InvocationContext) (*genai.Content, error) {
 			s := ctx.Session()
-			c.run1 = &Run{Session: record.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}}
+			c.run = &Run{Session: record.Session{App: s.AppName(), User: s.UserID(), ID: s.ID()}}
 			began := time.Now()
-			c.run1.past = rec.newPast(c.run1.Session, s.Events())
+			c.run.past = rec.newPast(c.run.Session, s.Events())
 			c.took(1, began)
 			return nil, nil
 		},
@@ -88,8 +91,8 @@ func newClockedRun(b *testing.B, events eventList) *clockedRun {
 		BeforeModelCallback: func(ctx agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
 			c.took(0, c.agent)
 			began := time.Now()
-			c.llm = &llmSpan{request: req, who: readerOf(ctx), last: c.run1.past.last(), agent: &agentSpan{}}
-			c.key = promptKey{c.run1.Session, c.llm.who.agent, c.llm.who.branch}
+			c.llm = &llmSpan{request: req, who: readerOf(ctx), last: c.run.past.last(), agent: &agentSpan{}}
+			c.key = promptKey{c.run.Session, c.llm.who.agent, c.llm.who.branch}
 			_, _, c.prompt.messages = rec.prompts.base(c.key, messages(req.Contents), 0)
 			rec.prompts.last.Add(c.key, c.prompt)
 			c.took(2, began)
@@ -97,16 +100,16 @@ func newClockedRun(b *testing.B, events eventList) *clockedRun {
 		},
 		AfterModelCallback: func(agent.Context, *model.LLMResponse, error) (*model.LLMResponse, error) {
 			began := time.Now()
-			list := rec.read(c.run1, c.llm)
-			rec.wrote(c.run1, c.llm, list, newID())
+			list := rec.read(c.run, c.llm)
+			rec.wrote(c.run, c.llm, list, newID())
 			c.took(3, began)
 			return nil, nil
 		},
 		OnEventCallback: func(_ agent.InvocationContext, ev *session.Event) (*session.Event, error) {
 			if !c.service.stays {
-				rec.answerRows.add(c.run1.Session, ev.ID, c.llm.row)
+				rec.answerRows.add(c.run.Session, ev.ID, c.llm.row)
 			}
-			c.run1.past.add(ev, c.llm.row, true)
+			c.run.past.add(ev, c.llm.row, true)
 			return nil, nil
 		},
 	})
@@ -125,25 +128,25 @@ func newClockedRun(b *testing.B, events eventList) *clockedRun {
 	}
 	// Some turns that stay, until the recorder has listed all that the model has read.
 	for c.stays == nil || c.stays.request.contents == 0 {
-		c.run(b)
+		c.turn(b)
 		c.stays, _ = rec.conversations.Get(c.conversation())
 	}
-	c.service.stays = true
+	c.service.stays, c.first = true, slices.Min(c.spent[3])
 	c.spent = [4][]time.Duration{}
 	c.fast, c.runs = 0, 0
 	return c
 }
 
 func (c *clockedRun) conversation() conversationKey {
-	return conversationKey{c.run1.Session, c.llm.who.agent, c.llm.who.branch, c.llm.who.scope}
+	return conversationKey{c.run.Session, c.llm.who.agent, c.llm.who.branch, c.llm.who.scope}
 }
 
-func (c *clockedRun) run(b *testing.B) {
+func (c *clockedRun) turn(b *testing.B) {
 	if _, err := adktest.TryRun(b.Context(), c.runner, "u", "s", adktest.UserText("and now?")); err != nil {
 		b.Fatal(err)
 	}
 	c.runs++
-	if c.run1.past.index == nil {
+	if c.run.past.index == nil {
 		c.fast++
 	}
 	if c.service.stays {
@@ -166,6 +169,7 @@ func (c *clockedRun) report(b *testing.B) {
 		all += us
 	}
 	b.ReportMetric(100*all/adk, "all-%")
+	b.ReportMetric(float64(c.first.Nanoseconds())/1000, "first-us")
 	b.ReportMetric(0, "ns/op") // ADK's other work is no subject
 }
 
