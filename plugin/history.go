@@ -96,8 +96,8 @@ func newHistory(enc *encoder, whole bool) *history {
 // add takes in the event at a place. row is the row of the model call with this answer.
 func (h *history) add(at int32, ev *session.Event, of passed) {
 	p := place{at: at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
-	for i, fr := range Responses(ev.Content) {
-		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: of.digest(h.enc, i, fr)})
+	for _, r := range responsesIn(ev, p, of.digests) {
+		h.addResponse(r)
 	}
 	switch {
 	case ev.Author == genai.RoleUser:
@@ -105,13 +105,26 @@ func (h *history) add(at int32, ev *session.Event, of passed) {
 			h.user[hashOf("text", text)] = true
 		}
 	case ev.Content != nil && !excluded(ev.Content):
-		h.addAnswer(p, ev, of.row)
+		h.addAnswer(p, ev, of)
 	case ev.Content != nil:
 		h.addUnseen(ev.Content)
 	}
 	if ev.Output != nil && h.whole {
 		h.addOutput(ev, of.alone)
 	}
+}
+
+// responsesIn returns the responses in an event. digests are those of its parts.
+func responsesIn(ev *session.Event, at place, digests partDigests) (list []pastResponse) {
+	if ev.Content == nil {
+		return nil
+	}
+	for i, p := range ev.Content.Parts {
+		if p != nil && p.FunctionResponse != nil {
+			list = append(list, pastResponse{place: at, tool: p.FunctionResponse.Name, call: p.FunctionResponse.ID, digest: digests.of(i)})
+		}
+	}
+	return list
 }
 
 func (h *history) addResponse(r pastResponse) {
@@ -134,18 +147,18 @@ func (h *history) times(i int32) (n int) {
 }
 
 // addAnswer takes in the words of an agent in an event.
-func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
+func (h *history) addAnswer(p place, ev *session.Event, of passed) {
 	i := int32(len(h.answers))
-	a := pastAnswer{place: p, event: ev.ID, row: row}
+	a := pastAnswer{place: p, event: ev.ID, row: of.row}
 	var keys []uint64
-	for _, part := range ev.Content.Parts {
+	for n, part := range ev.Content.Parts {
 		switch {
 		case part == nil:
 		case part.Text != "":
 			keys = append(keys, hashOf("said", ev.Author, part.Text))
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
-			digest := h.enc.digest(fc.Args)
+			digest := of.digests.of(n)
 			a.calls = append(a.calls, fc.ID)
 			h.args[fc.ID] = digest
 			h.asked[fc.ID] = append(h.asked[fc.ID], i)
@@ -160,7 +173,7 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 		return
 	}
 	h.answers = append(h.answers, a)
-	for _, key := range append(keys, h.shape(ev.Content)) {
+	for _, key := range append(keys, shape(ev.Content, of.digests)) {
 		index(h.said, key, i)
 	}
 	if !h.whole {
@@ -217,16 +230,16 @@ func index(m map[uint64][]int32, key uint64, i int32) {
 }
 
 // shape hashes what of an answer comes back in the model's own role, without the ids of
-// calls, which may be left out there.
-func (h *history) shape(c *genai.Content) uint64 {
+// calls, which may be left out there. digests are those of its parts.
+func shape(c *genai.Content, digests partDigests) uint64 {
 	var parts []string
-	for _, part := range c.Parts {
+	for i, part := range c.Parts {
 		switch {
 		case part == nil:
 		case part.Text != "":
 			parts = append(parts, "text", part.Text)
 		case part.FunctionCall != nil:
-			parts = append(parts, "call", part.FunctionCall.Name, h.enc.digest(part.FunctionCall.Args).String())
+			parts = append(parts, "call", part.FunctionCall.Name, digests.of(i).String())
 		}
 	}
 	return hashOf("shape", parts...)

@@ -14,13 +14,11 @@ import (
 // then.
 type lastRequest struct {
 	// contents is how many contents there were, hash that of all of them. If contents is 0 nothing is
-	// remembered.
+	// remembered: there was no request, or rows do not tell all of what it showed.
 	contents int
 	hash     uint64
 	// last is the id of the last event of which the request can have been made.
 	last string
-	// unmatched is how many results in the contents are none that the session held.
-	unmatched int
 }
 
 // maxValues is how many values of a result or of the arguments of a call are hashed one by one.
@@ -63,7 +61,6 @@ func (l *readList) goOn(p *past, contents []*genai.Content, who reader, before *
 			return false // its name depends on all events
 		}
 	}
-	l.request.unmatched, l.unmatched = before.request.unmatched, before.request.unmatched
 	l.read = slices.Clip(before.read)
 	l.list(events, got, base, nil)
 	return true

@@ -22,6 +22,8 @@ type held struct {
 	// responses and answers are indexes into the lists of the history.
 	responses, answers map[int32]bool
 	unmatched          int
+	// foreign says that the contents show an answer that is none of the events, or was changed.
+	foreign bool
 	// odd says that the contents are more or less than what ADK makes of the events.
 	odd bool
 }
@@ -98,26 +100,28 @@ func (m *matcher) lacksAnswers() {
 }
 
 func (m *matcher) content(c *genai.Content) {
-	asks := false
-	for _, part := range c.Parts {
+	asks, says, digests := false, false, m.h.enc.digests(c)
+	for i, part := range c.Parts {
 		switch {
 		case part == nil:
 		case part.FunctionResponse != nil:
 			fr := part.FunctionResponse
-			m.shown = append(m.shown, shown{valueKey: valueKey{fr.Name, m.h.enc.digest(fr.Response)}, id: fr.ID})
+			m.shown = append(m.shown, shown{valueKey: valueKey{fr.Name, digests.of(i)}, id: fr.ID})
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
-			asks = true
-			m.called[valueKey{fc.Name, m.h.enc.digest(fc.Args)}]++
+			asks, says = true, true
+			m.called[valueKey{fc.Name, digests.of(i)}]++
 			if fc.ID != "" {
 				m.ids = append(m.ids, fc.ID)
 			}
 		case part.Text != "" && c.Role != genai.RoleModel:
 			m.text(part.Text)
+		case part.Text != "":
+			says = true
 		}
 	}
-	if c.Role == genai.RoleModel || asks {
-		m.said[m.h.shape(c)]++
+	if asks || says {
+		m.said[shape(c, digests)]++
 	}
 }
 
@@ -319,6 +323,7 @@ func (m *matcher) latest(list []int32, times int) {
 		}
 	}
 	all := len(found) <= times
+	m.foreign = m.foreign || len(found) < times
 	m.odd = m.odd || len(found) != times
 	for _, i := range found[max(0, len(found)-times):] {
 		if all || m.behindHeld(i) {

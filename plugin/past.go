@@ -37,20 +37,44 @@ type past struct {
 
 // passed is what is known of an event of the run itself beyond what stands in it.
 type passed struct {
-	// digests are those of its responses when it passed.
-	digests []jsonenc.Digest
+	// digests are those of its parts when it passed: a callback may change them in place later.
+	digests partDigests
 	// row is that of the model call with this answer.
 	row rowID
 	// alone says that the steps of the run came one after the other so far.
 	alone bool
 }
 
-// digest returns the digest of the i-th response of the event.
-func (of *passed) digest(enc *encoder, i int, fr *genai.FunctionResponse) jsonenc.Digest {
-	if i < len(of.digests) {
-		return of.digests[i]
+// partDigests has the digests of the results and the arguments in a content, by the numbers of their
+// parts.
+type partDigests []jsonenc.Digest
+
+// of returns the digest of a part, none if the content did not have the part then.
+func (d partDigests) of(part int) (digest jsonenc.Digest) {
+	if part < len(d) {
+		digest = d[part]
 	}
-	return enc.digest(fr.Response)
+	return digest
+}
+
+func (enc *encoder) digests(c *genai.Content) (list partDigests) {
+	if c == nil {
+		return nil
+	}
+	for i, p := range c.Parts {
+		if p == nil || p.FunctionResponse == nil && p.FunctionCall == nil {
+			continue
+		}
+		if list == nil {
+			list = make(partDigests, len(c.Parts))
+		}
+		if p.FunctionResponse != nil {
+			list[i] = enc.digest(p.FunctionResponse.Response)
+		} else {
+			list[i] = enc.digest(p.FunctionCall.Args)
+		}
+	}
+	return list
 }
 
 // maxPast bounds how many events of a session a past begins with, the latest ones.
@@ -80,12 +104,8 @@ func (p *past) add(ev *session.Event, row rowID, alone bool) (responses []pastRe
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of := passed{row: row, alone: alone}
-	for _, fr := range Responses(ev.Content) {
-		digest := p.enc.digest(fr.Response)
-		of.digests = append(of.digests, digest)
-		responses = append(responses, pastResponse{tool: fr.Name, call: fr.ID, digest: digest})
-	}
+	of := passed{digests: p.enc.digests(ev.Content), row: row, alone: alone}
+	responses = responsesIn(ev, place{}, of.digests)
 	p.events, p.run = append(p.events, ev), append(p.run, of)
 	if p.index != nil {
 		p.index.add(int32(len(p.events)-1), ev, of)
@@ -120,16 +140,20 @@ func (p *past) after(id string) int {
 func (p *past) since(from int) *history {
 	h := newHistory(p.enc, from == 0)
 	for at := from; at < len(p.events); at++ {
+		ev := p.events[at]
 		var of passed
 		if at >= p.began {
 			of = p.run[at-p.began]
-		} else if p.events[at].Author != genai.RoleUser {
-			of.row = p.row(at)
+		} else {
+			of.digests = p.enc.digests(ev.Content)
+			if ev.Author != genai.RoleUser {
+				of.row = p.row(at)
+			}
 		}
 		if at == p.began {
 			h.began = int32(len(h.answers))
 		}
-		h.add(int32(at), p.events[at], of)
+		h.add(int32(at), ev, of)
 	}
 	if p.began == len(p.events) {
 		h.began = int32(len(h.answers))

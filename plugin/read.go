@@ -145,8 +145,11 @@ func (rec *Recorder) read(r *Run, l *llmSpan) *readList {
 			known[hash] = true
 		}
 	}
-	out.request.last, out.request.unmatched = l.last, got.unmatched
+	out.request.last = l.last
 	out.list(h, got, base, known)
+	if got.foreign {
+		out.request = lastRequest{}
+	}
 	return out
 }
 
@@ -162,7 +165,7 @@ type entry struct {
 
 // list takes what is not known, the newest first, behind the answer that stands for the rest.
 func (l *readList) list(h *history, got held, base int32, known map[uint64]bool) {
-	l.unmatched += got.unmatched
+	l.unmatched = got.unmatched
 	var entries []entry
 	for i := range got.responses {
 		r := &h.responses[i]
@@ -244,8 +247,8 @@ func (rec *Recorder) wrote(r *Run, l *llmSpan, list *readList, event string) {
 	case event == "":
 		rec.conversations.Remove(list.key) // a row that is not there lists nothing
 	default:
-		if list.cut || list.unmatched > list.request.unmatched {
-			list.request = lastRequest{} // the next row lists more of the contents
+		if list.cut || list.unmatched > 0 {
+			list.request = lastRequest{} // the next row may list more of the contents
 		}
 		rec.conversations.Add(list.key, &conversation{l.row, list.read, list.request})
 	}

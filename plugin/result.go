@@ -100,9 +100,8 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastRespon
 	r := s.run
 	r.mu.Lock()
 	// Two calls of one answer may have one id. Those that fit are taken first.
-	var others []*pastResponse
-	for i := range past {
-		p := &past[i]
+	others := past[:0]
+	for _, p := range past {
 		if r.takeFinished(p.call, func(c *Call) bool { return c.Name == p.tool && c.result == p.digest }) == nil {
 			others = append(others, p)
 		}
