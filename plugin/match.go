@@ -100,7 +100,7 @@ func (m *matcher) lacksAnswers() {
 }
 
 func (m *matcher) content(c *genai.Content) {
-	asks, says, digests := false, false, m.h.enc.digests(c)
+	asks, says, digests := false, false, m.h.enc.digests(nil, c)
 	for i, part := range c.Parts {
 		switch {
 		case part == nil:

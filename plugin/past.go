@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"slices"
 	"sort"
 	"sync"
 
@@ -30,9 +31,10 @@ type past struct {
 	events []*session.Event
 	// began is the number of events that there were when the run began, run what is known of the
 	// others.
-	began int
-	run   []passed
-	index *history // of all events; nil until it is needed
+	began   int
+	run     []passed
+	digests partDigests // of run
+	index   *history    // of all events; nil until it is needed
 }
 
 // passed is what is known of an event of the run itself beyond what stands in it.
@@ -57,21 +59,23 @@ func (d partDigests) of(part int) (digest jsonenc.Digest) {
 	return digest
 }
 
-func (enc *encoder) digests(c *genai.Content) (list partDigests) {
+// digests appends those of a content to list, nothing if it has neither results nor arguments.
+func (enc *encoder) digests(list partDigests, c *genai.Content) partDigests {
 	if c == nil {
-		return nil
+		return list
 	}
+	from := len(list)
 	for i, p := range c.Parts {
 		if p == nil || p.FunctionResponse == nil && p.FunctionCall == nil {
 			continue
 		}
-		if list == nil {
-			list = make(partDigests, len(c.Parts))
+		if len(list) == from {
+			list = append(list, make(partDigests, len(c.Parts))...)
 		}
 		if p.FunctionResponse != nil {
-			list[i] = enc.digest(p.FunctionResponse.Response)
+			list[from+i] = enc.digest(p.FunctionResponse.Response)
 		} else {
-			list[i] = enc.digest(p.FunctionCall.Args)
+			list[from+i] = enc.digest(p.FunctionCall.Args)
 		}
 	}
 	return list
@@ -104,7 +108,9 @@ func (p *past) add(ev *session.Event, row rowID, alone bool) (responses []pastRe
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of := passed{digests: p.enc.digests(ev.Content), row: row, alone: alone}
+	from := len(p.digests)
+	p.digests = p.enc.digests(p.digests, ev.Content)
+	of := passed{digests: slices.Clip(p.digests[from:]), row: row, alone: alone}
 	responses = responsesIn(ev, place{}, of.digests)
 	p.events, p.run = append(p.events, ev), append(p.run, of)
 	if p.index != nil {
@@ -145,7 +151,7 @@ func (p *past) since(from int) *history {
 		if at >= p.began {
 			of = p.run[at-p.began]
 		} else {
-			of.digests = p.enc.digests(ev.Content)
+			of.digests = p.enc.digests(nil, ev.Content)
 			if ev.Author != genai.RoleUser {
 				of.row = p.row(at)
 			}
