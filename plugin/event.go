@@ -51,7 +51,7 @@ func (rec *Recorder) OnEvent(ctx agent.InvocationContext, ev *session.Event) (in
 	} else {
 		r.passed(nil, ev)
 	}
-	rec.rewritten(ctx, &s, r.history.add(ev, s.answer, !r.branched.Load()))
+	rec.rewritten(ctx, &s, r.past.add(ev, s.answer, !r.branched.Load()))
 	rec.stateDelta(ctx, &s)
 	rec.savedByEvent(ctx, &s)
 	rec.transfer(ctx, &s)

@@ -4,11 +4,8 @@
 package plugin
 
 import (
-	"hash/maphash"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"google.golang.org/genai"
 
@@ -18,19 +15,13 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
-// history is an index of the run's own copy of the session, from which the requests of its models
-// are made. A run never sees the events that another run adds to the session meanwhile, so neither
-// does its history. The session is read once before the run begins, because later reading would
-// race with the run. Then each event is added as it passes.
-//
-// It costs one pass over the events at the start of each run. It keeps about 150 bytes for each
-// result and each answer, less than the copy of the session itself. It holds no texts and no
-// values, only their hashes.
+// history is an index of events of a session, from which the requests of models are made. It costs
+// one pass over the events. It keeps about 150 bytes for each result and each answer. It holds no
+// texts and no values, only their hashes.
 type history struct {
 	enc *encoder
-
-	mu sync.Mutex
-	at int32 // of the next event
+	// whole says that it has all events. Only then it knows what nodes and delegates hand on.
+	whole bool
 	// began is the number of answers that there were when the run began.
 	began     int32
 	responses []pastResponse
@@ -43,9 +34,9 @@ type history struct {
 	// input of a delegate. All are in order.
 	said, given map[uint64][]int32
 	asked       map[string][]int32
-	// unseen are the answers that ADK leaves out of requests, by the ids of the calls that
-	// they ask for.
-	unseen map[string][]pastAnswer
+	// unseen counts the answers that ADK leaves out of requests, by the ids of the calls that they
+	// ask for.
+	unseen map[string]int
 	// args are the digests of the arguments, by call id.
 	args map[string]jsonenc.Digest
 	// user has the hashes of the words of users. words has the hashes of the words of agents, with
@@ -87,47 +78,26 @@ type pastAnswer struct {
 	row rowID
 }
 
-// maxPast bounds how many events of a session a history begins with, the latest ones.
-const maxPast = 100_000
+var historySeed = newHashSeed()
 
-var historySeed = maphash.MakeSeed()
-
-// newHistory reads the events of a session. rows are the rows of the model calls that gave its
-// latest answers, by the hash of the event.
-func newHistory(enc *encoder, rows map[uint64]rowID, events session.Events) *history {
+func newHistory(enc *encoder, whole bool) *history {
 	h := &history{
-		enc:     enc,
+		enc: enc, whole: whole,
 		byValue: make(map[valueKey][]int32), byCall: make(map[string][]int32),
-		said: make(map[uint64][]int32), given: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string][]pastAnswer),
-		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool), words: make(map[uint64]bool),
+		said: make(map[uint64][]int32), asked: make(map[string][]int32), unseen: make(map[string]int),
+		args: make(map[string]jsonenc.Digest), user: make(map[uint64]bool),
 	}
-	if events == nil {
-		return h
+	if whole {
+		h.given, h.words = make(map[uint64][]int32), make(map[uint64]bool)
 	}
-	skip := events.Len() - maxPast
-	for ev := range events.All() {
-		if skip--; skip >= 0 || ev == nil || ev.LLMResponse.Partial {
-			continue
-		}
-		h.add(ev, rows[hashOf("event", ev.ID)], false)
-	}
-	h.began = int32(len(h.answers))
 	return h
 }
 
-// add takes an event in. row is the row of the model call with this answer. alone says that the
-// steps of the run came one after the other so far. add returns the responses in the event.
-func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
-	if h == nil {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := place{at: h.at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
-	h.at++
-	first := len(h.responses)
-	for _, fr := range Responses(ev.Content) {
-		h.addResponse(pastResponse{place: p, tool: fr.Name, call: fr.ID, digest: h.enc.digest(fr.Response)})
+// add takes in the event at a place. row is the row of the model call with this answer.
+func (h *history) add(at int32, ev *session.Event, of passed) {
+	p := place{at: at, author: ev.Author, branch: ev.Branch, scope: ev.IsolationScope}
+	for _, r := range responsesIn(ev, p, of.digests) {
+		h.addResponse(r)
 	}
 	switch {
 	case ev.Author == genai.RoleUser:
@@ -135,14 +105,26 @@ func (h *history) add(ev *session.Event, row rowID, alone bool) []pastResponse {
 			h.user[hashOf("text", text)] = true
 		}
 	case ev.Content != nil && !excluded(ev.Content):
-		h.addAnswer(p, ev, row)
+		h.addAnswer(p, ev, of)
 	case ev.Content != nil:
-		h.addUnseen(p, ev, row)
+		h.addUnseen(ev.Content)
 	}
-	if ev.Output != nil {
-		h.addOutput(ev, alone)
+	if ev.Output != nil && h.whole {
+		h.addOutput(ev, of.alone)
 	}
-	return slices.Clone(h.responses[first:])
+}
+
+// responsesIn returns the responses in an event. digests are those of its parts.
+func responsesIn(ev *session.Event, at place, digests partDigests) (list []pastResponse) {
+	if ev.Content == nil {
+		return nil
+	}
+	for i, p := range ev.Content.Parts {
+		if p != nil && p.FunctionResponse != nil {
+			list = append(list, pastResponse{place: at, tool: p.FunctionResponse.Name, call: p.FunctionResponse.ID, digest: digests.of(i)})
+		}
+	}
+	return list
 }
 
 func (h *history) addResponse(r pastResponse) {
@@ -165,23 +147,23 @@ func (h *history) times(i int32) (n int) {
 }
 
 // addAnswer takes in the words of an agent in an event.
-func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
+func (h *history) addAnswer(p place, ev *session.Event, of passed) {
 	i := int32(len(h.answers))
-	a := pastAnswer{place: p, event: ev.ID, row: row}
+	a := pastAnswer{place: p, event: ev.ID, row: of.row}
 	var keys []uint64
-	for _, part := range ev.Content.Parts {
+	for n, part := range ev.Content.Parts {
 		switch {
 		case part == nil:
 		case part.Text != "":
 			keys = append(keys, hashOf("said", ev.Author, part.Text))
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
-			digest := h.enc.digest(fc.Args)
+			digest := of.digests.of(n)
 			a.calls = append(a.calls, fc.ID)
 			h.args[fc.ID] = digest
 			h.asked[fc.ID] = append(h.asked[fc.ID], i)
 			keys = append(keys, hashOf("called", ev.Author, fc.Name, digest.String()))
-			if len(fc.Args) > 0 {
+			if len(fc.Args) > 0 && h.whole {
 				// A delegate begins with the arguments of the call that made it one.
 				index(h.given, hashOf("value", digest.String()), i)
 			}
@@ -191,8 +173,11 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 		return
 	}
 	h.answers = append(h.answers, a)
-	for _, key := range append(keys, h.shape(ev.Content)) {
+	for _, key := range append(keys, shape(ev.Content, of.digests)) {
 		index(h.said, key, i)
+	}
+	if !h.whole {
+		return
 	}
 	if text := answerText(ev.Content); text != "" {
 		for _, key := range h.forms(text) {
@@ -203,10 +188,10 @@ func (h *history) addAnswer(p place, ev *session.Event, row rowID) {
 }
 
 // addUnseen takes in an answer that no request will hold: ADK runs what it asks for.
-func (h *history) addUnseen(p place, ev *session.Event, row rowID) {
-	for _, part := range ev.Content.Parts {
+func (h *history) addUnseen(c *genai.Content) {
+	for _, part := range c.Parts {
 		if part != nil && part.FunctionCall != nil {
-			h.unseen[part.FunctionCall.ID] = append(h.unseen[part.FunctionCall.ID], pastAnswer{place: p, event: ev.ID, row: row})
+			h.unseen[part.FunctionCall.ID]++
 		}
 	}
 }
@@ -245,16 +230,16 @@ func index(m map[uint64][]int32, key uint64, i int32) {
 }
 
 // shape hashes what of an answer comes back in the model's own role, without the ids of
-// calls, which may be left out there.
-func (h *history) shape(c *genai.Content) uint64 {
+// calls, which may be left out there. digests are those of its parts.
+func shape(c *genai.Content, digests partDigests) uint64 {
 	var parts []string
-	for _, part := range c.Parts {
+	for i, part := range c.Parts {
 		switch {
 		case part == nil:
 		case part.Text != "":
 			parts = append(parts, "text", part.Text)
 		case part.FunctionCall != nil:
-			parts = append(parts, "call", part.FunctionCall.Name, h.enc.digest(part.FunctionCall.Args).String())
+			parts = append(parts, "call", part.FunctionCall.Name, digests.of(i).String())
 		}
 	}
 	return hashOf("shape", parts...)
@@ -273,18 +258,11 @@ func (h *history) forms(text string) []uint64 {
 // hashOf hashes texts of a kind. Two texts have the same hash by chance at odds of one to 2^64. A
 // request would then count as having read a result that it did not hold.
 func hashOf(kind string, parts ...string) uint64 {
-	var m maphash.Hash
-	m.SetSeed(historySeed)
-	_, _ = m.WriteString(kind)
-	var size [8]byte
+	h := historySeed.hash(kind)
 	for _, p := range parts {
-		for i, n := 0, len(p); i < len(size); i, n = i+1, n>>8 {
-			size[i] = byte(n)
-		}
-		_, _ = m.Write(size[:])
-		_, _ = m.WriteString(p)
+		h = historySeed.mix(h, 0, historySeed.hash(p))
 	}
-	return m.Sum64()
+	return h
 }
 
 // valueOf returns the JSON object or list that a text is.
@@ -327,49 +305,14 @@ func excluded(c *genai.Content) bool {
 	return false
 }
 
-// askedBy returns the answer that asked for the call of an id, the latest one of the agent
-// on the branch; nil if none did.
-func (h *history) askedBy(call, agent, branch string) (by *pastAnswer) {
-	for _, i := range h.asked[call] {
-		if a := &h.answers[i]; a.author == agent && a.branch == branch {
-			by = a
+// answerOf returns the answer with a row among those that are held, -1 if it is not there.
+func (h *history) answerOf(got held, row rowID) int32 {
+	for i := range got.answers {
+		if h.answers[i].row == row {
+			return i
 		}
 	}
-	for i := range h.unseen[call] {
-		if a := &h.unseen[call][i]; a.author == agent && a.branch == branch && (by == nil || a.at > by.at) {
-			by = a
-		}
-	}
-	return by
-}
-
-// rowOf returns the row of the model call whose answer asked for a call, "" if this process did not
-// record it.
-func (h *history) rowOf(call, agent, branch string) string {
-	if h == nil {
-		return ""
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if by := h.askedBy(call, agent, branch); by != nil {
-		return by.row.String()
-	}
-	return ""
-}
-
-// decider returns the model call whose answer asked for a call: its row, or another name if this
-// process did not record it. It returns "" if no model asked. An event that asks by itself, own, is
-// the answer of a model only if it has a row.
-func (h *history) decider(call, agent, branch, own string) string {
-	if h == nil {
-		return ""
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if by := h.askedBy(call, agent, branch); by != nil && (by.row != (rowID{}) || by.event != own) {
-		return strings.TrimPrefix(h.nameOf(by), "r:")
-	}
-	return ""
+	return -1
 }
 
 // name returns what the record calls the model call of an answer by.
@@ -382,7 +325,7 @@ func (h *history) nameOf(a *pastAnswer) string {
 		return "r:" + row
 	}
 	for _, id := range a.calls {
-		if id != "" && len(h.asked[id])+len(h.unseen[id]) == 1 {
+		if id != "" && len(h.asked[id])+h.unseen[id] == 1 {
 			return "c:" + id
 		}
 	}
@@ -408,17 +351,7 @@ func (h *history) wordKeys(author string, said any) []uint64 {
 	return keys
 }
 
-// joins reports whether the output of a node holds the words of an agent under the agent's name.
-// ADK's node that joins the outputs of others has such an output.
-func (h *history) joins(output any) bool {
-	if h == nil {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.joined(output)
-}
-
+// joined reports whether an output holds the words of an agent under the agent's name.
 func (h *history) joined(output any) bool {
 	members, _ := output.(map[string]any)
 	for name, v := range members {
@@ -432,25 +365,4 @@ func (h *history) joined(output any) bool {
 		}
 	}
 	return false
-}
-
-// Decided returns the id of the row of the model call whose answer asked for a call. If no model
-// did, it returns the row after which the asking step began. own is the id of the event that asks
-// by itself, "" if there is none.
-func (r *Run) Decided(call, agent, branch, own string) (answer, after string) {
-	if answer = r.history.decider(call, agent, branch, own); answer != "" {
-		return answer, ""
-	}
-	return "", r.behind()
-}
-
-// behind returns the row after which the present step of the run began: the row of the last output
-// of a node, if the steps came one after the other so far. Otherwise nobody can tell, and it is the
-// start of the run.
-func (r *Run) behind() string {
-	output := r.output.Load()
-	if output == nil || r.branched.Load() {
-		return ""
-	}
-	return output.String()
 }

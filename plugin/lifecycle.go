@@ -123,7 +123,7 @@ func (rec *Recorder) beforeRun(ctx agent.InvocationContext) (*genai.Content, err
 		rec.introduce(ctx, r)
 	}
 	if s := ctx.Session(); s != nil && !r.Live {
-		r.history = newHistory(&rec.encoder, rec.answerRows.of(r.Session), s.Events())
+		r.past = rec.newPast(r.Session, s.Events())
 	}
 	if r.Live {
 		// It may still fail to start, and no callback would tell.

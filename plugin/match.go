@@ -12,6 +12,8 @@ import (
 
 	"google.golang.org/genai"
 
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+
 	"github.com/adk-contextgraph/contextgraph/internal/jsonenc"
 )
 
@@ -20,6 +22,10 @@ type held struct {
 	// responses and answers are indexes into the lists of the history.
 	responses, answers map[int32]bool
 	unmatched          int
+	// foreign says that the contents show an answer that is none of the events, or was changed.
+	foreign bool
+	// odd says that the contents are more or less than what ADK makes of the events.
+	odd bool
 }
 
 // shown is a result in a request.
@@ -49,54 +55,83 @@ type matcher struct {
 // match returns the parts that the contents hold. It makes one pass over them. It encodes and
 // hashes each result and each call once, and looks at the parts of the history with the same value.
 func (h *history) match(contents []*genai.Content, who reader) held {
-	if h == nil {
-		return held{}
-	}
 	m := &matcher{
 		h: h, who: who, held: held{responses: make(map[int32]bool), answers: make(map[int32]bool)},
 		called: make(map[valueKey]int), said: make(map[uint64]int),
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	for _, c := range contents {
 		if c != nil {
 			m.content(c)
 		}
 	}
 	m.results()
+	m.lacksResults()
 	m.delegates()
 	m.words()
+	m.lacksAnswers()
 	return m.held
 }
 
+// lacksResults notes whether the reader can see results that the contents lack, or whether they hold
+// a result of a call that is not in the history.
+func (m *matcher) lacksResults() {
+	m.odd = m.odd || m.unmatched > 0
+	for i := range m.h.responses {
+		r := &m.h.responses[i]
+		switch {
+		case m.odd:
+			return
+		case m.responses[int32(i)]:
+			m.odd = r.call != "" && len(m.h.asked[r.call]) == 0
+		case r.tool != toolconfirmation.FunctionCallName && r.tool != credentialCallName:
+			m.odd = r.visible(m.who.branch, m.who.scope) && m.isLast(int32(i))
+		}
+	}
+}
+
+// lacksAnswers notes whether the reader can see answers that the contents lack.
+func (m *matcher) lacksAnswers() {
+	for i := range m.h.answers {
+		if m.odd {
+			return
+		}
+		m.odd = !m.answers[int32(i)] && m.h.answers[i].visible(m.who.branch, m.who.scope)
+	}
+}
+
 func (m *matcher) content(c *genai.Content) {
-	asks := false
-	for _, part := range c.Parts {
+	asks, says, digests := false, false, m.h.enc.digests(nil, c)
+	for i, part := range c.Parts {
 		switch {
 		case part == nil:
 		case part.FunctionResponse != nil:
 			fr := part.FunctionResponse
-			m.shown = append(m.shown, shown{valueKey: valueKey{fr.Name, m.h.enc.digest(fr.Response)}, id: fr.ID})
+			m.shown = append(m.shown, shown{valueKey: valueKey{fr.Name, digests.of(i)}, id: fr.ID})
 		case part.FunctionCall != nil:
 			fc := part.FunctionCall
-			asks = true
-			m.called[valueKey{fc.Name, m.h.enc.digest(fc.Args)}]++
+			asks, says = true, true
+			m.called[valueKey{fc.Name, digests.of(i)}]++
 			if fc.ID != "" {
 				m.ids = append(m.ids, fc.ID)
 			}
 		case part.Text != "" && c.Role != genai.RoleModel:
 			m.text(part.Text)
+		case part.Text != "":
+			says = true
 		}
 	}
-	if c.Role == genai.RoleModel || asks {
-		m.said[m.h.shape(c)]++
+	if asks || says {
+		m.said[shape(c, digests)]++
 	}
 }
+
+// toldContext stands before the words of another agent.
+const toldContext = "For context:"
 
 // text looks at a text that is not the model's own. ADK writes the words of other agents, and the
 // results of their tools, as texts. A user may write the same.
 func (m *matcher) text(text string) {
-	if m.h.user[hashOf("text", text)] {
+	if text == toldContext || m.h.user[hashOf("text", text)] {
 		return // a user quotes an agent; the reader does not learn the results that the agent had read
 	}
 	if author, rest, ok := foreign(text); ok {
@@ -124,6 +159,9 @@ func (m *matcher) text(text string) {
 
 // handed looks at a text that no user sent: the input of a node or a delegate.
 func (m *matcher) handed(text string) {
+	if m.odd = true; !m.h.whole {
+		return
+	}
 	keys := m.h.forms(text)
 	for _, key := range keys {
 		if len(m.h.given[key]) > 0 {
@@ -285,6 +323,8 @@ func (m *matcher) latest(list []int32, times int) {
 		}
 	}
 	all := len(found) <= times
+	m.foreign = m.foreign || len(found) < times
+	m.odd = m.odd || len(found) != times
 	for _, i := range found[max(0, len(found)-times):] {
 		if all || m.behindHeld(i) {
 			m.answers[i] = true

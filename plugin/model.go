@@ -34,7 +34,7 @@ func (rec *Recorder) beforeModel(ctx agent.Context, req *model.LLMRequest) (*mod
 		a = &agentSpan{agentKey: agentKey{name, branch}, id: r.RootSpan}
 	}
 	rec.endLLM(ctx, r, a)
-	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now(), request: req, who: readerOf(ctx)}
+	l := &llmSpan{id: newSpanID(), agent: a, started: rec.now(), request: req, who: readerOf(ctx), last: r.past.last()}
 	l.cached = req.Config != nil && req.Config.CachedContent != ""
 	if !r.startLLM(l) {
 		return nil, nil

@@ -110,7 +110,7 @@ func (rec *Recorder) nodeRows(ctx context.Context, s *source) {
 		out := rec.emitFrom(ctx, s, s.nodeRow(record.NodeOutput), body{
 			content: func(d jsonenc.Doc) { d.Value(s.Output) },
 			adk: func(d jsonenc.Doc) {
-				if s.run.history.joins(s.Output) {
+				if s.run.past.joins(s.Output) {
 					d.Bool("joins", true)
 				}
 			},

@@ -4,8 +4,6 @@
 package plugin
 
 import (
-	"hash/maphash"
-
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"google.golang.org/genai"
@@ -17,7 +15,7 @@ import (
 // prompts remembers which messages of a conversation are on record, so that a
 // request can refer to the row that holds them.
 type prompts struct {
-	seed maphash.Seed
+	seed hashSeed
 	last *lru.Cache[promptKey, prompt]
 }
 
@@ -35,9 +33,9 @@ type prompt struct {
 	lost     int      // rows of the session that were lost when it was written
 }
 
-func newPrompts() (*prompts, error) {
+func newPrompts(seed hashSeed) (*prompts, error) {
 	last, err := lru.New[promptKey, prompt](knownSessions)
-	return &prompts{seed: maphash.MakeSeed(), last: last}, err
+	return &prompts{seed: seed, last: last}, err
 }
 
 // messages returns the contents that are not nil. Mostly these are all.
@@ -80,16 +78,21 @@ func (ps *prompts) base(k promptKey, contents []*genai.Content, lost int) (event
 
 // hash covers the part of a message that a row holds: its role and the content of its parts.
 func (ps *prompts) hash(c *genai.Content) uint64 {
-	var h maphash.Hash
-	h.SetSeed(ps.seed)
-	_, _ = h.WriteString(c.Role)
+	h := ps.seed.hash(c.Role)
 	for _, p := range c.Parts {
-		if text := partSays(p); text != "" {
-			_ = h.WriteByte(0)
-			_, _ = h.WriteString(text)
+		switch {
+		case p == nil:
+		case p.Text != "":
+			h = ps.seed.mix(h, 1, ps.seed.hash(p.Text))
+		case p.FunctionResponse != nil:
+			h = ps.seed.mix(h, 2, ps.seed.hash(p.FunctionResponse.Name))
+		default:
+			if text := partSays(p); text != "" {
+				h = ps.seed.mix(h, 3, ps.seed.hash(text))
+			}
 		}
 	}
-	return h.Sum64()
+	return h
 }
 
 // lossCounter is a sink that knows which rows of a session it lost.

@@ -5,7 +5,6 @@ package plugin
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -49,16 +48,18 @@ func (a *answerRows) add(s record.Session, event string, row rowID) {
 	a.sessions.Add(s, append(rows, answerRow{hashOf("event", event), row}))
 }
 
-// of returns the rows of a session.
-func (a *answerRows) of(s record.Session) map[uint64]rowID {
+// row returns the row of the answer that became an event, the zero rowID if it is not remembered.
+func (a *answerRows) row(s record.Session, event string) rowID {
+	hash := hashOf("event", event)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	rows, _ := a.sessions.Get(s)
-	m := make(map[uint64]rowID, len(rows))
-	for _, r := range rows {
-		m[r.event] = r.row
+	for _, r := range slices.Backward(rows) {
+		if r.event == hash {
+			return r.row
+		}
 	}
-	return m
+	return rowID{}
 }
 
 // conversationKey names what one agent on one branch and in one scope of a session sends
@@ -69,22 +70,18 @@ type conversationKey struct {
 }
 
 // conversation has the results that the last model call of a conversation has read, as far as rows
-// list them. row ended the call; read has the results of this row and of the rows that it names.
+// list them. row ended the call; read has hashes of the results of this row and of the rows that it
+// names. request is the request of the call. A conversation is never changed.
 type conversation struct {
-	row  rowID
-	read map[uint64]bool
+	row     rowID
+	read    []uint64
+	request lastRequest
 }
 
-// conversations remembers them, so that a row lists only new results. A forgotten conversation is
-// listed once more. A conversation is never changed.
-type conversations struct {
-	mu   sync.Mutex
-	last *lru.Cache[conversationKey, *conversation]
-}
-
-func newConversations() (*conversations, error) {
-	last, err := lru.New[conversationKey, *conversation](knownSessions)
-	return &conversations{last: last}, err
+// newConversations returns the memory of conversations, so that a row lists only new results. A
+// forgotten conversation is listed once more.
+func newConversations() (*lru.Cache[conversationKey, *conversation], error) {
+	return lru.New[conversationKey, *conversation](knownSessions)
 }
 
 // readerOf returns whose request it is.
@@ -107,8 +104,9 @@ type readList struct {
 	unmatched int
 	cut       bool
 
-	key  conversationKey
-	read map[uint64]bool
+	key     conversationKey
+	read    []uint64
+	request lastRequest
 }
 
 // maxRead bounds what one row lists, in bytes.
@@ -121,32 +119,37 @@ func (rec *Recorder) read(r *Run, l *llmSpan) *readList {
 	if l.first != nil && l.first.row != (rowID{}) {
 		return &readList{base: "r:" + l.first.row.String()}
 	}
-	if l.request == nil || r.history == nil {
+	if l.request == nil || r.past == nil {
 		return nil
 	}
-	h := r.history
+	p, contents := r.past, l.request.Contents
+	l.request = nil
 	out := &readList{key: conversationKey{r.Session, l.who.agent, l.who.branch, l.who.scope}}
-	got := h.match(l.request.Contents, l.who)
-	out.unmatched, l.request = got.unmatched, nil
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rec.conversations.mu.Lock()
-	defer rec.conversations.mu.Unlock()
-	before, _ := rec.conversations.last.Get(out.key)
+	before, _ := rec.conversations.Get(out.key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if out.goOn(p, contents, l.who, before) {
+		out.request.last = l.last
+		return out
+	}
+	h := p.all()
+	got := h.match(contents, l.who)
 	base := int32(-1)
+	known := make(map[uint64]bool)
 	if before != nil {
-		for i := range got.answers {
-			if h.answers[i].row == before.row {
-				base = i
-			}
-		}
+		base = h.answerOf(got, before.row)
 	}
 	if base >= 0 {
-		out.read = maps.Clone(before.read)
-	} else {
-		out.read = make(map[uint64]bool)
+		out.read = slices.Clip(before.read)
+		for _, hash := range before.read {
+			known[hash] = true
+		}
 	}
-	out.list(h, got, base)
+	out.request.last = l.last
+	out.list(h, got, base, known)
+	if got.foreign {
+		out.request = lastRequest{}
+	}
 	return out
 }
 
@@ -160,8 +163,9 @@ type entry struct {
 	response bool
 }
 
-// list takes what is new, the newest first, behind the answer that stands for the rest.
-func (l *readList) list(h *history, got held, base int32) {
+// list takes what is not known, the newest first, behind the answer that stands for the rest.
+func (l *readList) list(h *history, got held, base int32, known map[uint64]bool) {
+	l.unmatched = got.unmatched
 	var entries []entry
 	for i := range got.responses {
 		r := &h.responses[i]
@@ -183,10 +187,10 @@ func (l *readList) list(h *history, got held, base int32) {
 	if base >= 0 {
 		a := &h.answers[base]
 		l.base = h.name(base)
-		l.read[hashOf("answer", a.event)] = true
+		l.read = append(l.read, hashOf("answer", a.event))
 	}
 	for _, e := range entries {
-		if l.read[e.hash] {
+		if known[e.hash] {
 			continue
 		}
 		if size += len(e.call) + len(e.digest) + len(e.name) + len(`"":"",`); size > maxRead {
@@ -205,7 +209,7 @@ func (l *readList) list(h *history, got held, base int32) {
 			}
 			l.results[e.call] = e.digest
 		}
-		l.read[e.hash] = true
+		l.read = append(l.read, e.hash)
 	}
 }
 
@@ -238,16 +242,16 @@ func (rec *Recorder) wrote(r *Run, l *llmSpan, list *readList, event string) {
 	l.row.set(event)
 	l.agent.answered = l.row
 	r.mu.Unlock()
-	if list == nil || list.read == nil {
-		return
+	switch {
+	case list == nil || list.key == conversationKey{}:
+	case event == "":
+		rec.conversations.Remove(list.key) // a row that is not there lists nothing
+	default:
+		if list.cut || list.unmatched > 0 {
+			list.request = lastRequest{} // the next row may list more of the contents
+		}
+		rec.conversations.Add(list.key, &conversation{l.row, list.read, list.request})
 	}
-	rec.conversations.mu.Lock()
-	defer rec.conversations.mu.Unlock()
-	if event == "" {
-		rec.conversations.last.Remove(list.key) // a row that is not there lists nothing
-		return
-	}
-	rec.conversations.last.Add(list.key, &conversation{row: l.row, read: list.read})
 }
 
 // answerOf returns the row of the model call whose answer an event is, and remembers it. It returns

@@ -71,7 +71,7 @@ type Recorder struct {
 	states  *states
 	prompts *prompts
 	// conversations holds what models have read, answerRows the rows of their answers.
-	conversations *conversations
+	conversations *lru.Cache[conversationKey, *conversation]
 	answerRows    *answerRows
 	// rootNames holds the root agent of each application, if it is known.
 	rootNames *lru.Cache[string, string]
@@ -99,7 +99,7 @@ func New(cfg Config) (*Recorder, error) {
 	if rec.states, err = newStates(); err != nil {
 		return nil, err
 	}
-	if rec.prompts, err = newPrompts(); err != nil {
+	if rec.prompts, err = newPrompts(rec.schemas.seed); err != nil {
 		return nil, err
 	}
 	if rec.conversations, err = newConversations(); err != nil {

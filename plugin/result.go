@@ -87,7 +87,7 @@ func (r *Run) finish(c *Call, event string) {
 
 // rewritten writes a row for each response in the event that is another one than the row
 // tells of that ended its call: a callback behind the recorder changed it. The models read
-// the event. past are the responses as the history of the run has them.
+// the event. past are the responses in the event.
 func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastResponse) {
 	if len(past) == 0 {
 		return
@@ -100,9 +100,8 @@ func (rec *Recorder) rewritten(ctx context.Context, s *source, past []pastRespon
 	r := s.run
 	r.mu.Lock()
 	// Two calls of one answer may have one id. Those that fit are taken first.
-	var others []*pastResponse
-	for i := range past {
-		p := &past[i]
+	others := past[:0]
+	for _, p := range past {
 		if r.takeFinished(p.call, func(c *Call) bool { return c.Name == p.tool && c.result == p.digest }) == nil {
 			others = append(others, p)
 		}

@@ -91,8 +91,8 @@ type Run struct {
 	asked map[string]*Call
 	// stored says where the bytes of parts stand that this run has brought.
 	stored map[storedKey]string
-	// history is the run's copy of the session, to match requests of models with.
-	history *history
+	// past is the run's copy of the session, to match requests of models with.
+	past *past
 	// branched says that steps of the run may have gone on at once, output is the row of the
 	// last output of a node.
 	branched atomic.Bool
@@ -149,6 +149,8 @@ type llmSpan struct {
 	// request is the request of the call until it was answered, who its maker.
 	request *model.LLMRequest
 	who     reader
+	// last is the id of the last event when the request was made.
+	last string
 	// row is the row of the answer; at first, it is the call that the answer continues.
 	row   rowID
 	first *llmSpan

@@ -17,8 +17,8 @@ import (
 )
 
 // hashed returns the hash of a schema, and whether it covers all of it.
-func hashed(seed schemaSeed, v any) (hash uint64, whole bool) {
-	s := schemaHash{schemaSeed: seed}
+func hashed(seed hashSeed, v any) (hash uint64, whole bool) {
+	s := valueHash{hashSeed: seed}
 	s.begin(maxSchemaValues)
 	if f, ok := v.(*genai.FunctionDeclaration); ok {
 		hash = s.declaration(f)
@@ -107,7 +107,7 @@ func samples(t *testing.T, typ reflect.Type) []reflect.Value {
 // A field that the hash leaves out could change in a declaration without anybody noticing. Each
 // value of each field gives a hash of its own.
 func TestSchemaHashCoversEveryField(t *testing.T) {
-	seed := newSchemaSeed()
+	seed := newHashSeed()
 	if !seed.known {
 		t.Fatal("a schema has other fields than those that schemahash.go lists; list the new ones there")
 	}
@@ -140,7 +140,7 @@ func TestSchemaHashCoversEveryField(t *testing.T) {
 
 // Values that are written in different ways have different hashes, at whatever depth they differ.
 func TestSchemaHashOfValues(t *testing.T) {
-	seed := newSchemaSeed()
+	seed := newHashSeed()
 	values := []any{
 		"", "a", "b", "null", "1", true, false, 0.0, 1.0, -1.0, 1, -1, 1 << 40, json.Number("1.0"), json.Number("1.00"),
 		json.RawMessage(`{"a":1}`), json.RawMessage(`{"a":2}`), nil,
@@ -173,14 +173,14 @@ func TestSchemaHashOfValues(t *testing.T) {
 		}
 	}
 	a, _ := hashed(seed, "a")
-	if b, _ := hashed(newSchemaSeed(), "a"); a == b {
+	if b, _ := hashed(newHashSeed(), "a"); a == b {
 		t.Error("two processes have one hash for a text")
 	}
 }
 
 // The hash of a tool has its name, its description and the schema that is written.
 func TestSchemaHashOfDeclarations(t *testing.T) {
-	seed := newSchemaSeed()
+	seed := newHashSeed()
 	seen := make(map[uint64]int)
 	for i, f := range []*genai.FunctionDeclaration{
 		{}, {Name: "a"}, {Description: "a"}, {Name: "a", Description: "b"}, {Name: "b", Description: "a"},
@@ -205,7 +205,7 @@ func (o ownJSON) MarshalJSON() ([]byte, error) { return json.Marshal(*o.text) }
 
 // What the hash cannot see into is encoded each time.
 func TestSchemaWithoutHash(t *testing.T) {
-	seed := newSchemaSeed()
+	seed := newHashSeed()
 	ring := &jsonschema.Schema{}
 	ring.Items = ring
 	old := seed
@@ -213,7 +213,7 @@ func TestSchemaWithoutHash(t *testing.T) {
 	text := "a"
 	for _, test := range []struct {
 		name string
-		seed schemaSeed
+		seed hashSeed
 		v    any
 	}{
 		{"of the host's own type", seed, ownJSON{&text}},

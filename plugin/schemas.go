@@ -22,28 +22,28 @@ const (
 // schemas remembers how the schemas of model requests are written. Most requests declare the same
 // tools as the one before, and to encode a tool anew takes a hundred times as long as to look it up.
 //
-// It knows a schema by its content, not by its address: see schemaHash. ADK makes a declaration anew
+// It knows a schema by its content, not by its address: see valueHash. ADK makes a declaration anew
 // for each request, and a callback may change one in place.
 type schemas struct {
-	seed    schemaSeed
+	seed    hashSeed
 	written *lru.Cache[uint64, *jsonenc.Piece]
 }
 
 func newSchemas() (*schemas, error) {
 	written, err := lru.New[uint64, *jsonenc.Piece](knownSchemas)
-	return &schemas{seed: newSchemaSeed(), written: written}, err
+	return &schemas{seed: newHashSeed(), written: written}, err
 }
 
 // writer returns a writer of schemas into d. It is for one goroutine.
 func (m *schemas) writer(d jsonenc.Doc) *schemaWriter {
-	return &schemaWriter{memory: m, d: d, hash: schemaHash{schemaSeed: m.seed}}
+	return &schemaWriter{memory: m, d: d, hash: valueHash{hashSeed: m.seed}}
 }
 
 // schemaWriter writes the schemas of one request.
 type schemaWriter struct {
 	memory *schemas
 	d      jsonenc.Doc
-	hash   schemaHash
+	hash   valueHash
 }
 
 // value writes a schema of any type.

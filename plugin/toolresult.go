@@ -74,7 +74,7 @@ func (rec *Recorder) answeredBy(ctx context.Context, r *Run, c *Call, args map[s
 	if a := r.agent(c.Agent, c.Branch); a != nil {
 		x.span, x.parent = a.id, a.parent
 	}
-	answer := r.history.rowOf(c.ID, c.Agent, c.Branch)
+	answer := r.past.rowOf(c.ID, c.Agent, c.Branch)
 	rec.emit(ctx, r, x, body{
 		content: func(d jsonenc.Doc) {
 			d.Open('{')
