@@ -118,8 +118,8 @@ func BenchmarkStream(b *testing.B) {
 	}{
 		{"answers=50ms/rows=50000/source=memory", 50_000, 50 * time.Millisecond, false},
 		{"answers=50ms/rows=50000/source=journal", 50_000, 50 * time.Millisecond, true},
-		{"answers=20ms/rows=50000/source=memory", 50_000, 20 * time.Millisecond, false},
-		{"answers=20ms/rows=50000/source=journal", 50_000, 20 * time.Millisecond, true},
+		{"answers=200ms/rows=50000/source=memory", 50_000, 200 * time.Millisecond, false},
+		{"answers=200ms/rows=50000/source=journal", 50_000, 200 * time.Millisecond, true},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			var j *journal.Journal

@@ -22,6 +22,7 @@ import (
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/internal/rowfile"
 	"github.com/adk-contextgraph/contextgraph/internal/setup"
+	"github.com/adk-contextgraph/contextgraph/internal/viewertest"
 	"github.com/adk-contextgraph/contextgraph/page"
 	"github.com/adk-contextgraph/contextgraph/record"
 	"github.com/adk-contextgraph/contextgraph/safety"
@@ -154,8 +155,11 @@ func TestJournal(t *testing.T) {
 		})
 	}
 	var html bytes.Buffer
-	if err := page.Write(t.Context(), cfg.Journal.Path, &html); err != nil || !bytes.Contains(html.Bytes(), []byte("sess-nike-summer")) {
-		t.Errorf("the page has %d bytes, error %v", html.Len(), err)
+	if err := page.Write(t.Context(), cfg.Journal.Path, &html); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(viewertest.Data(t, html.String()), []byte("sess-nike-summer")) {
+		t.Errorf("the page of %d bytes lacks the session", html.Len())
 	}
 }
 
@@ -198,7 +202,7 @@ func TestConfiguration(t *testing.T) {
 	if err == nil {
 		t.Fatal("the file of the earlier version is accepted")
 	}
-	const want = `contextgraph.example.yaml:29:3: journal.queue_rows: the key is gone; remove it: at most 100,000 events wait
+	const want = `contextgraph.example.yaml:29:3: journal.queue_rows: the key is gone; remove it: journal.queue_bytes bounds the events that wait
 contextgraph.example.yaml:61:5: record.artifacts.queue_bytes: the key is gone; remove it: parts of 256MiB wait at most
 contextgraph.example.yaml:100:12: guard.require: "evaluated" is now called "everything"; write everything`
 	if d := cmp.Diff(want, strings.TrimSpace(err.Error())); d != "" {
