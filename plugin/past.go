@@ -21,7 +21,7 @@ import (
 // run begins, because later reading would race with the run. Then each event is added as it passes.
 //
 // An index of all events is made when it is first needed. Mostly a request begins as the one before
-// it, and an index of the few events since then is enough: see held.
+// it, and an index of the few events since then is enough: see lastRequest.
 type past struct {
 	enc     *encoder
 	session record.Session
