@@ -5,8 +5,11 @@ package inspect
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
 	"github.com/adk-contextgraph/contextgraph/record"
@@ -51,20 +54,30 @@ func (s *journalSource) Sessions(ctx context.Context, q Query) (Page, error) {
 		if err != nil {
 			return Page{}, err
 		}
-		for i, l := range list {
+		var chosen []int
+		full := false
+		for i := range list {
 			if !stands[i].selectedBy(&q) {
 				continue
 			}
-			if len(page.Sessions) == q.Limit {
-				page.Next, err = Cursor(place)
-				return page, err
+			if full = len(page.Sessions)+len(chosen) == q.Limit; full {
+				break
 			}
-			full, err := s.summary(ctx, l, stands[i])
-			if err != nil {
-				return Page{}, err
-			}
-			page.Sessions = append(page.Sessions, full)
-			place.Before = l.LastSeq
+			chosen = append(chosen, i)
+			place.Before = list[i].LastSeq
+		}
+		lines := make([]Summary, len(chosen))
+		err = atOnce(ctx, len(chosen), func(ctx context.Context, n int) (err error) {
+			lines[n], err = s.summary(ctx, list[chosen[n]], stands[chosen[n]])
+			return err
+		})
+		if err != nil {
+			return Page{}, err
+		}
+		page.Sessions = append(page.Sessions, lines...)
+		if full {
+			page.Next, err = Cursor(place)
+			return page, err
 		}
 		if !more {
 			return page, nil
@@ -128,25 +141,40 @@ func (s *journalSource) stand(ctx context.Context, list []journal.SessionSummary
 		return nil, err
 	}
 	out := make([]standing, len(list))
-	for i, l := range list {
-		f := found[i]
-		rows := decode(f.Rows)
-		asked := approvalsOf(rows, f.Approvals, now)
-		if slices.ContainsFunc(asked, func(a Approval) bool {
-			return (!a.Enforced || a.State == "") && len(a.Answers) > 0 || a.State == "" && len(f.Approvals) > 0
-		}) {
-			// Without the ledger, only the rows of the tools say whether the call ran, and only the
-			// content of a request says when it expires. That content is not read if there is a
-			// ledger.
-			if asked, _, err = s.asked(ctx, l.Session, now); err != nil {
-				return nil, err
-			}
+	return out, atOnce(ctx, len(list), func(ctx context.Context, i int) (err error) {
+		out[i], err = s.standOf(ctx, list[i], found[i], now)
+		return err
+	})
+}
+
+// atOnce calls f for the numbers below n, as many at a time as there are processors. It returns the
+// first error.
+func atOnce(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		group.Go(func() error { return f(ctx, i) })
+	}
+	return group.Wait()
+}
+
+// standOf returns where a session stands, of which these rows and approvals were found.
+func (s *journalSource) standOf(ctx context.Context, l journal.SessionSummary, found journal.Standing, now time.Time) (standing, error) {
+	rows := decode(found.Rows)
+	asked := approvalsOf(rows, found.Approvals, now)
+	if slices.ContainsFunc(asked, func(a Approval) bool {
+		return (!a.Enforced || a.State == "") && len(a.Answers) > 0 || a.State == "" && len(found.Approvals) > 0
+	}) {
+		// Without the ledger, only the rows of the tools say whether the call ran, and only the content
+		// of a request says when it expires. That content is not read if there is a ledger.
+		var err error
+		if asked, _, err = s.asked(ctx, l.Session, now); err != nil {
+			return standing{}, err
 		}
-		out[i].Summary = summarize(l.Session, rows, asked)
-		out[i].Agents, out[i].approvals = l.Agents, asked
-		if out[i].Agents == nil {
-			out[i].Agents = []string{}
-		}
+	}
+	out := standing{Summary: summarize(l.Session, rows, asked), approvals: asked}
+	if out.Agents = l.Agents; out.Agents == nil {
+		out.Agents = []string{}
 	}
 	return out, nil
 }
