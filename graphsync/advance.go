@@ -228,7 +228,7 @@ func (b *batch) read(r EvidenceReader, limit int) error {
 	return err
 }
 
-// ranAgents reports whether agents ran as tools, whose sessions have to be extracted first.
+// ranAgents reports whether agents ran as tools. Their sessions have to be extracted first.
 func (b *batch) ranAgents() bool {
 	return slices.ContainsFunc(b.rows, func(e record.Event) bool { return b.ranAgent(&e) })
 }

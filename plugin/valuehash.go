@@ -206,8 +206,8 @@ const (
 	kindDeclaration
 )
 
-// object hashes a map of values of any type, of which results mostly consist. It looks at the most
-// frequent types itself, which takes two thirds of the time that calls take.
+// object hashes a map with values of any type. Results are mostly such maps. It hashes values of the
+// most frequent types without a call, which saves a third of the time.
 func (s *valueHash) object(m map[string]any) uint64 {
 	if m == nil || !s.visits(len(m)) {
 		return 0

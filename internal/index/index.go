@@ -66,8 +66,8 @@ func (x *Index) Entry(seq int64) *Entry {
 	return x.Entries[i]
 }
 
-// Mark says in which state a session is. What was made of its rows has to be made anew when its mark is
-// another one.
+// Mark is the state of a session. A session with another mark than its entry has changed, and its rows
+// have to be read again.
 type Mark struct {
 	// LastSeq is the Seq of the row stored last, which no other session has. LastTime is the time of
 	// the latest row, in microseconds.

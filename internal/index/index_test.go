@@ -70,7 +70,10 @@ func TestReadWhatWasWritten(t *testing.T) {
 func TestLinkToAJournal(t *testing.T) {
 	path, link := newJournal(t), filepath.Join(t.TempDir(), "link.db")
 	if err := os.Symlink(path, link); err != nil {
-		t.Skip(err) // there are no links
+		if runtime.GOOS == "windows" {
+			t.Skip(err) // links need a right there
+		}
+		t.Fatal(err)
 	}
 	if err := index.Write(link, id, some()); err != nil {
 		t.Fatal(err)

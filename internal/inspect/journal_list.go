@@ -158,7 +158,7 @@ func atOnce(ctx context.Context, n int, f func(ctx context.Context, i int) error
 	return group.Wait()
 }
 
-// standOf returns where a session stands, of which these rows and approvals were found.
+// standOf returns where a session stands. found has its rows and approvals.
 func (s *journalSource) standOf(ctx context.Context, l journal.SessionSummary, found journal.Standing, now time.Time) (standing, error) {
 	rows := decode(found.Rows)
 	asked := approvalsOf(rows, found.Approvals, now)

@@ -79,7 +79,7 @@ func longJournal(b *testing.B) *journal.Journal {
 	return j
 }
 
-// indexed returns the source of a long journal, whose index is up to date.
+// indexed brings the index of a long journal up to date, and returns its source.
 func indexed(b *testing.B, j *journal.Journal) inspect.Source {
 	b.Helper()
 	src := inspect.NewJournal(j)

@@ -30,7 +30,7 @@ type gist struct {
 	Before int `json:"before,omitempty"`
 }
 
-// gistsOf reads the payloads of all rows of a session. What cannot be read says nothing.
+// gistsOf reads the payloads of all rows of a session. A payload that cannot be read gives an empty gist.
 func gistsOf(rows []inspect.Row) []gist {
 	type request struct {
 		system json.RawMessage
