@@ -15,7 +15,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/genai"
 
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // BenchmarkToolCompleted is the callback that ends a tool call.
@@ -102,7 +102,7 @@ func requestWithTools(t testing.TB, messages, tools int) *model.LLMRequest {
 // The goals are allocations per callback in the steady state: they are exact, where
 // times are not.
 func TestAllocationsPerCallback(t *testing.T) {
-	if race.Enabled {
+	if testsize.Race {
 		t.Log("the race detector allocates; counted without it")
 		return
 	}

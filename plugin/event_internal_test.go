@@ -14,13 +14,13 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool"
 
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // Most events are no rows. They must not cost more than looking at them, and remembering
 // what the next requests hold of them.
 func TestEventsWithoutRowsAllocateLittle(t *testing.T) {
-	if race.Enabled {
+	if testsize.Race {
 		t.Log("the race detector allocates; counted without it")
 		return
 	}

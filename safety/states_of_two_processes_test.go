@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/adk-contextgraph/contextgraph/entity"
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
@@ -781,7 +781,7 @@ func TestExplore(t *testing.T) {
 		{name: "a condition on the arguments", instants: beyond, approvers: two, ops: [2]uint8{2, 4}, short: [2]uint8{1, 4}, choice: everything, condition: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			if testing.Short() || race.Enabled { // the detector sees nothing more in more states
+			if testing.Short() || testsize.Race { // the detector sees nothing more in more states
 				s.ops = s.short
 			}
 			x := newExplorer(t, s)

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/adk/v2/tool/functiontool"
 
 	contextgraph "github.com/adk-contextgraph/contextgraph"
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // Way is one way to have a human asked.
@@ -46,7 +46,7 @@ func Ways() []Way {
 		{"protected toolset", With(Unprotected, Unasked, InToolset((*contextgraph.Instance).ProtectToolset)), true},
 		{"protected, streaming", Streamed(functiontool.Config{}), false},
 	}
-	if race.Enabled {
+	if testsize.Race {
 		ways = []Way{ways[0], ways[4], ways[7], ways[8], ways[9]}
 	}
 	return ways
@@ -84,7 +84,7 @@ func OnEveryGuard(t *testing.T, attack func(t *testing.T, h *Harness), opts ...O
 // them.
 func OnEveryWay(t *testing.T, test func(t *testing.T, w Way)) {
 	ways := Ways()
-	if !race.Enabled {
+	if !testsize.Race {
 		ways = append(ways, combined()...)
 	}
 	for _, w := range ways {

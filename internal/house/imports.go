@@ -41,7 +41,6 @@ func rules() []rule {
 		{pkg: "internal/jsonenc", imports: "internal/redact", link: "modules " + network},
 		{pkg: "internal/namepattern", link: "modules " + network},
 		{pkg: "internal/nearest", link: "modules " + network},
-		{pkg: "internal/race", link: "modules " + network},
 		{pkg: "internal/redact", link: "modules " + network},
 		{pkg: "internal/ratelog", link: "modules " + network},
 		{pkg: "internal/house", link: "modules " + network},
@@ -140,6 +139,7 @@ func rules() []rule {
 		// What only tests use.
 		{pkg: "internal/adktest", tests: true},
 		{pkg: "internal/cgtest", tests: true},
+		{pkg: "internal/cgtest/testsize", tests: true},
 		{pkg: "internal/rowtest", tests: true},
 		{pkg: "internal/viewertest", tests: true},
 		{pkg: "internal/writefake", tests: true},

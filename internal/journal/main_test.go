@@ -19,8 +19,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/adk-contextgraph/contextgraph/config"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/journal"
-	"github.com/adk-contextgraph/contextgraph/internal/race"
 	"github.com/adk-contextgraph/contextgraph/record"
 )
 
@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 // rounds returns how often a test does a thing: fewer times with the race detector,
 // which makes SQLite five times as slow and sees nothing more in later rounds.
 func rounds(usual, detector int) int {
-	if race.Enabled {
+	if testsize.Race {
 		return detector
 	}
 	return usual

@@ -3,11 +3,11 @@
 
 package replicate_test
 
-import "github.com/adk-contextgraph/contextgraph/internal/race"
+import "github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 
 // schedules returns how many random schedules are tried.
 func schedules() int {
-	if race.Enabled {
+	if testsize.Race {
 		return 150
 	}
 	return 2000
@@ -15,7 +15,7 @@ func schedules() int {
 
 // burst returns how many rows TestBurst sends.
 func burst() int {
-	if race.Enabled {
+	if testsize.Race {
 		return 5_000
 	}
 	return 50_000

@@ -16,7 +16,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/internal/rowtest"
 	recorder "github.com/adk-contextgraph/contextgraph/plugin"
 	"github.com/adk-contextgraph/contextgraph/plugin/gate"
@@ -106,7 +106,7 @@ func guardedTools(n int) (*gate.Gate, *model.LLMRequest) {
 // The goals are allocations per callback in the steady state: they are exact, where
 // times are not.
 func TestAllocationsPerCallback(t *testing.T) {
-	if race.Enabled {
+	if testsize.Race {
 		t.Log("the race detector allocates; counted without it")
 		return
 	}

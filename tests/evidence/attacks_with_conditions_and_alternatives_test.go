@@ -10,7 +10,7 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/config"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 // attacksOnEvidence are the tests of what an approval rests on that need nothing but a
@@ -47,7 +47,7 @@ var attacksOnEvidence = map[string]func(*testing.T, cgtest.Option){
 // TestAttacksOnEvidenceAgain runs them with alternatives and with conditions in use. What
 // these leave out or allow must open nothing that was closed, nor close what was open.
 func TestAttacksOnEvidenceAgain(t *testing.T) {
-	if race.Enabled {
+	if testsize.Race {
 		t.Skip("each attack runs once with the race detector, in its own test")
 	}
 	alternatives := func(o *cgtest.Options) {

@@ -16,12 +16,12 @@ import (
 	"github.com/adk-contextgraph/contextgraph/entity"
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 var (
-	evidenceRounds = flag.Int("evidence.rounds", map[bool]int{true: 20, false: 200}[race.Enabled], "random interleavings of runs in a session")
+	evidenceRounds = flag.Int("evidence.rounds", map[bool]int{true: 20, false: 200}[testsize.Race], "random interleavings of runs in a session")
 	evidenceSeed   = flag.Uint64("evidence.seed", 1, "seed of the first of them; each has the next one")
 )
 

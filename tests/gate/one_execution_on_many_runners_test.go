@@ -17,12 +17,12 @@ import (
 
 	"github.com/adk-contextgraph/contextgraph/internal/adktest"
 	"github.com/adk-contextgraph/contextgraph/internal/cgtest"
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 	"github.com/adk-contextgraph/contextgraph/safety"
 )
 
 // onceRuns is how many runs answer one request at the same time.
-var onceRuns = flag.Int("once", map[bool]int{true: 48, false: 1000}[race.Enabled],
+var onceRuns = flag.Int("once", map[bool]int{true: 48, false: 1000}[testsize.Race],
 	"number of runs that answer one request at the same time")
 
 // TestOneExecutionOnManyRunners answers one request in many runs of four runners that

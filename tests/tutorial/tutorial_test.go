@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adk-contextgraph/contextgraph/internal/race"
+	"github.com/adk-contextgraph/contextgraph/internal/cgtest/testsize"
 )
 
 var update = flag.Bool("update", false, "write the outputs into the tutorial")
@@ -154,7 +154,7 @@ func (r *reader) run(commands string) string {
 }
 
 func TestTutorial(t *testing.T) {
-	if testing.Short() || race.Enabled {
+	if testing.Short() || testsize.Race {
 		t.Skip("runs programs, into which the race detector does not look")
 	}
 	r := newReader(t)
